@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a solver sees of the chain, and what it answers. node/agents fills the view from contract records at
-// one block and turns moves into signed calls; the agent decides. Whether a call is legal now is the
-// contracts' business: the view says it, so that no rule is written twice.
+// The solver's view of the chain and the moves that it answers with. node/agents fills the view from contract records
+// at one block and turns moves into signed calls; the agent decides. The contracts decide whether a call is legal now
+// and the view only repeats it, so that no rule is written twice.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace retrace::solver {
 
-/// What a task fixes before the auction; never changes.
+/// The terms that a task fixes before the auction; they never change.
 struct TaskTerms {
     std::uint64_t id = 0;
     Hash32 program_root;
     std::uint64_t program_bytes = 0;
-    Hash32 init_root;  ///< Seeded initialiser; zero when initial_state_root is given.
+    Hash32 init_root;  ///< Program root of the seeded initialiser; zero when initial_state_root is given.
     Hash32 initial_state_root;
     std::vector<Hash32> data_roots;
     Schedule schedule;
@@ -30,7 +30,7 @@ struct TaskTerms {
     Hash32 contract;  ///< Kernel contract that the task asks for.
 };
 
-/// An auction in which this solver takes part if the service found a price (market): only such are listed.
+/// An auction that this solver takes part in. The service lists only auctions that it found a price for (market).
 struct AuctionView {
     TaskTerms terms;
     std::uint32_t round = 0;
@@ -38,15 +38,15 @@ struct AuctionView {
     bool may_reveal = false;
 };
 
-/// "This tile is not served": to be answered on the ledger.
+/// A report that a tile is not served. It has to be answered on the ledger.
 struct ReportView {
     std::uint64_t id = 0;
     ReportKind kind{};
-    std::uint64_t index = 0;  ///< State, or data set.
+    std::uint64_t index = 0;  ///< Index of the state or of the data set.
     std::uint32_t tensor = 0;
     std::uint64_t tile = 0;
-    std::uint64_t deadline = 0;  ///< The last block that takes the answer.
-    std::uint64_t due = 0;       ///< Its place in this solver's order of work; 0: not known.
+    std::uint64_t deadline = 0;  ///< Last block in which the answer is accepted.
+    std::uint64_t due = 0;       ///< Its place in this solver's order of work; 0: unknown.
 };
 
 /// An assignment of this solver that is not over.
@@ -54,38 +54,39 @@ struct RunView {
     TaskTerms terms;
     std::uint32_t run = 0;
     bool may_accept = false;        ///< acceptData or decline is due.
-    std::uint64_t first_state = 0;  ///< Where the run starts,
-    Hash32 first_root;              ///< and that state's root; zero for state 0.
-    std::uint64_t next_state = 0;   ///< Checkpoint to post next; above the last one: all are posted.
+    std::uint64_t first_state = 0;  ///< Index of the state that the run starts from.
+    Hash32 first_root;              ///< Root of that state; zero for state 0.
+    std::uint64_t next_state = 0;   ///< Checkpoint to post next; above the last index once all are posted.
     bool may_commit = false;
     std::vector<std::uint64_t> open_segments;    ///< States i that openSegment asks for.
     std::vector<std::uint64_t> reveal_segments;  ///< States i + 1 that revealSegment asks for.
     std::vector<std::uint64_t> open_roots;       ///< States that openRoots asks for, ascending.
-    std::vector<ReportView> reports;             ///< Unanswered.
-    std::uint64_t keep_from = 0;                 ///< States below it are asked for no more.
-    /// The run that made the first state, while its keepers may be told that they do not serve it.
+    std::vector<ReportView> reports;             ///< Unanswered reports.
+    std::uint64_t keep_from = 0;                 ///< States below this index are no longer asked for.
+    /// The run that made the first state, while it may still be reported that the state's keepers do not serve it.
     std::optional<std::uint32_t> may_report_kept;
-    std::uint64_t accept_by = 0;  ///< Last height at which acceptData is taken; 0: not known.
-    std::uint64_t deadline = 0;   ///< Of acceptData, then of the next checkpoint; 0: none is due.
-    /// Multiply-adds that a machine like this one can at most replay while auditors have time for a segment;
-    /// 0: it was not measured. The processors are measured: it is no bound for who computes on a device.
+    std::uint64_t accept_by = 0;  ///< Last height at which acceptData is accepted; 0: unknown.
+    std::uint64_t deadline = 0;   ///< Deadline of acceptData, then of the next checkpoint; 0: none is due.
+    /// Most multiply-adds that a machine like this one can replay in the time that auditors have for a segment; 0: not
+    /// measured. Only the processors are measured, so it is no bound for a party that computes on a device.
     std::uint64_t replay_cost_max = 0;
-    /// Multiply-adds that this machine does in the time of its clock in one dispute, beside the way of the moves to the
-    /// chain; 0: it was not measured.
+    /// Multiply-adds that this machine does in the time of its clock in one dispute, less the time that the moves take
+    /// to reach the chain; 0: not measured.
     std::uint64_t dispute_cost_max = 0;
-    /// An opened state that nobody keeps, and whose keeping would let the chain pay for much work.
+    /// The newest finalised state if it is opened, nobody keeps it, and its retention makes a much larger payment
+    /// possible.
     std::optional<std::uint64_t> unkept;
 };
 
-/// A challenge of this solver that waits for one of its moves.
+/// A capability challenge that waits for a move of this solver.
 struct ChallengeView {
     std::uint64_t id = 0;
     std::uint64_t seed = 0;
     std::uint64_t stop_height = 0;      ///< The benchmark runs until this block is seen.
     bool may_answer = false;            ///< answerCapability is due.
-    bool may_prove = false;             ///< proveCapability is due:
-    std::uint64_t rounds = 0;           ///< of a run that was claimed to be so long,
-    std::vector<CapabilityDraw> draws;  ///< at these elements.
+    bool may_prove = false;             ///< proveCapability is due.
+    std::uint64_t rounds = 0;           ///< Claimed number of rounds of the run to prove.
+    std::vector<CapabilityDraw> draws;  ///< Elements that the proof has to open.
 };
 
 struct SolverView {
@@ -98,7 +99,7 @@ struct SolverView {
 struct CommitBid {
     std::uint64_t task = 0;
     std::uint32_t round = 0;
-    Hash32 salt;  ///< The service makes the commitment (market) from it.
+    Hash32 salt;  ///< The service computes the commitment from it (market).
 };
 struct RevealBid {
     std::uint64_t task = 0;
@@ -145,10 +146,10 @@ struct AnswerReport {
     std::uint64_t report = 0;
     Bytes answer;  ///< An encoded TileAnswer (solver/artifacts/availability.hpp), or a program record.
 };
-/// The first state of a run is not served by those who were paid for keeping it.
+/// Reports that the keepers who were paid for a run's first state do not serve it.
 struct ReportKept {
     std::uint64_t task = 0;
-    std::uint32_t run = 0;     ///< That made the state.
+    std::uint32_t run = 0;     ///< The run that made the state.
     std::uint64_t index = 0;
     std::uint32_t tensor = 0;
     std::uint64_t tile = 0;

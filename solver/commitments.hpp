@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Blind commitments of solvers and verifiers: one definition for those who make them and for the ledger that
-// checks them. Integers little endian, fixed widths, so no two lists of arguments share an input. Layouts:
-// README.
+// Blind commitments of solvers and verifiers: one definition for the parties that make them and the ledger that checks
+// them. Integers are little endian and of fixed width, so no two argument lists hash the same input. Layouts: README.
 #pragma once
 
 #include <array>
@@ -20,13 +19,13 @@ using PartyId = std::array<std::uint8_t, 20>;
 Hash32 checkpoint_commitment(std::uint64_t task, std::uint32_t run, std::uint64_t index, const Hash32& salt,
                              const Hash32& state_root);
 
-/// What an auditor posts before anybody reveals (contracts 14.6):
+/// The commitment that an auditor posts before anybody reveals (contracts 14.6):
 /// SHA-256("retrace/verdict/1" ‖ audit u64 ‖ auditor 20 ‖ salt 32 ‖ state root 32). The auditor's address is
-/// inside, so a copied commitment cannot be opened by the copier.
+/// part of the input, so another auditor that copies the commitment cannot open it.
 Hash32 verdict_commitment(const Hash32& state_root, const Hash32& salt, const PartyId& auditor,
                           std::uint64_t audit);
 
-/// Salt of a checkpoint, from a secret that only its owner has: nothing is lost in a crash.
+/// Salt of a checkpoint, derived from a secret that only its owner has, so that it can be derived again after a crash:
 /// SHA-256("retrace/salt/1" ‖ secret 32 ‖ task u64 ‖ run u32 ‖ index u64).
 Hash32 checkpoint_salt(const Hash32& secret, std::uint64_t task, std::uint32_t run, std::uint64_t index);
 /// SHA-256("retrace/verdict-salt/1" ‖ secret 32 ‖ audit u64).
@@ -35,12 +34,11 @@ Hash32 verdict_salt(const Hash32& secret, std::uint64_t audit);
 /// round.
 Hash32 bid_salt(const Hash32& secret, std::uint64_t task, std::uint32_t round);
 
-/// One step of a beacon chain (contracts 11): SHA-256("retrace/beacon/1" ‖ preimage 32). A member registers the
-/// value after `length` steps and reveals backwards: reveal r satisfies beacon_link(r) == the value before
-/// it.
+/// One step of a beacon chain (contracts 11): SHA-256("retrace/beacon/1" ‖ preimage 32). A member registers the value
+/// after `length` steps and reveals backwards: each reveal r satisfies beacon_link(r) == the value revealed before it.
 Hash32 beacon_link(const Hash32& preimage);
-/// Value after `steps` links from the secret start SHA-256("retrace/beacon-start/1" ‖ secret 32 ‖ chain u64).
-/// Costs `steps` hashes.
+/// Returns the value `steps` links after the secret start
+/// SHA-256("retrace/beacon-start/1" ‖ secret 32 ‖ chain u64). Costs `steps` hashes.
 Hash32 beacon_value(const Hash32& secret, std::uint64_t chain, std::uint64_t steps);
 
 }  // namespace retrace::solver

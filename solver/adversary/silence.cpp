@@ -16,7 +16,7 @@ void Silence::filter(const SolverView& view, std::vector<SolverMove>& moves) {
                 if constexpr (requires { content.run; })
                     return silent_.count(content.task) != 0;
                 else
-                    return false;  // Bids are still made; a report names no task.
+                    return false;  // Bids are still sent; answers to reports name no task.
             },
             move);
     });

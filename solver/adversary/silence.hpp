@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A solver that stops answering in the middle of a task: what it still has to do is dropped.
+// A solver that stops answering in the middle of a task: its remaining moves are dropped.
 #pragma once
 
 #include <set>
@@ -8,11 +8,11 @@
 
 namespace retrace::solver {
 
-/// Keeps every move of a task back from its checkpoint `after` of `segments` on (half way, if 0).
+/// Drops every move of a task from checkpoint `after` on; 0 means half of the task's segments.
 class Silence {
 public:
     explicit Silence(std::uint64_t after = 0) : after_(after) {}
-    /// Takes out of `moves` what a silent solver does not send.
+    /// Removes the moves that a silent solver does not send.
     void filter(const SolverView& view, std::vector<SolverMove>& moves);
 
 private:

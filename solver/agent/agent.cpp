@@ -8,7 +8,7 @@
 namespace retrace::solver {
 namespace {
 
-/// Before a run is declined because nobody serves its first state, when its deadline is not known.
+/// Attempts to fetch a first state that nobody serves before the run is declined, if its deadline is unknown.
 constexpr unsigned kAttempts = 3;
 
 }  // namespace
@@ -21,7 +21,7 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     height_ = view.height;
     outbox_.sweep(view.height);
     Output out;
-    // What a stake hangs on goes out before what may bring work, however many auctions there are.
+    // Moves that protect a stake are sent before bids, however many auctions there are.
     for (const RunView& run : view.runs) play(run, view.height, out);
     for (const AuctionView& auction : view.auctions) bid(auction, view.height, out);
     measure(view, out);
@@ -63,7 +63,7 @@ void SolverAgent::on_done(const SolverResult& result) {
         report_retry(key.first, retries_[key], deadlines_[key]);
     } else if (const auto* reached = std::get_if<Reached>(&result)) {
         const RunKey key{reached->task, reached->run};
-        if (!reached->problem) return (void)retries_.erase(key);  // There, or put off.
+        if (!reached->problem) return (void)retries_.erase(key);  // Reached or put off.
         known_.erase(key);
         retries_[key].fail(height_, *reached->problem);
         report_retry(key.first, retries_[key], deadlines_[key]);
@@ -81,7 +81,7 @@ void SolverAgent::on_answered(const Answered& answered) {
         unanswered_.erase(answered.report);
         return;
     }
-    // Whoever owes an answer and has none loses all, so it is tried until the deadline.
+    // A missing answer costs the whole stake, so it is retried until the deadline.
     unanswered_[answered.report].fail(height_, answered.problem);
     problems_.push_back("report " + std::to_string(answered.report) + ": " + answered.problem);
 }
@@ -119,7 +119,7 @@ void SolverAgent::bid(const AuctionView& auction, std::uint64_t height, Output& 
 std::optional<Opening> SolverAgent::opening_of(const RunView& run, std::uint64_t index) {
     const auto commitment = store_.commitment({run.terms.id, run.run, index});
     if (!commitment) {
-        // One that was known and is lost: it is made again.
+        // A state that was known is lost: mark it for recomputation.
         if (const auto known = known_.find({run.terms.id, run.run}); known != known_.end())
             known->second = std::min(known->second, index);
         return std::nullopt;
@@ -211,15 +211,15 @@ std::uint64_t SolverAgent::deadline_of(const RunView& run) const {
     return run.deadline == 0 ? UINT64_MAX - 1 : run.deadline;
 }
 
-/// What is due earlier than what the training that is out makes: a run of years, or one that is far ahead of what was
-/// asked of it, costs no other one its checkpoint.
+/// Whether the running training has to give way: nobody asks for it any more, or another run's work is due earlier. So
+/// a very long run, or one far ahead of its deadline, costs no other run its checkpoint.
 bool SolverAgent::is_more_urgent(const SolverView& view) {
     const auto is_running = [&](const RunView& run) {
         return running_deadline_ != 0 && RunKey{run.terms.id, run.run} == running_;
     };
-    // Since it began, the chain may have come to ask for what it makes.
     if (running_deadline_ != 0 && std::none_of(view.runs.begin(), view.runs.end(), is_running))
         return true;  // Nobody asks for it any more.
+    // The deadline may have changed since the training started.
     for (const RunView& run : view.runs)
         if (is_running(run)) running_deadline_ = deadline_of(run);
     for (const RunView& run : view.runs)
@@ -239,7 +239,7 @@ std::optional<SolverAgent::Asked> SolverAgent::first_report(const SolverView& vi
     return first;
 }
 
-/// All that wait and are about the same are answered in one order: it is loaded once, whatever memory is to spare.
+/// Answers all waiting reports about the same object in one order, so that it is loaded once even without spare memory.
 SolverWork SolverAgent::answer_order(const RunView& run, const ReportView& report) {
     std::vector<ReportView> others;
     for (const ReportView& other : run.reports)
@@ -283,7 +283,7 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
     if (retry != retries_.end() && height_ < retry->second.next(config_.resend_blocks, run.deadline))
         return std::nullopt;
     const auto prepared = prepared_.find(key);
-    // Time to decline in order, should it not come.
+    // Leaves time to decline the run if the data do not arrive.
     const std::uint64_t margin = 2 * config_.resend_blocks;
     const std::uint64_t fetch_by = run.accept_by > margin ? run.accept_by - margin : run.accept_by;
     const auto preparing = [&](const char* again) {
@@ -294,12 +294,12 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
                                         [this, run] { return SolverResult(prepare(run)); }, fetch_by);
     };
     if (prepared == prepared_.end()) return preparing("");
-    // Declining is free before the run is accepted, and impossible after it: then whatever is missing is waited for.
+    // Declining is free before the run is accepted and impossible afterwards; then missing data are waited for.
     const bool goes_on = !run.may_accept || hopes(run, prepared->second);
     if (prepared->second.problem) return goes_on ? std::optional(preparing(" again")) : std::nullopt;
     if (run.may_accept) return std::nullopt;
-    // The first state whose root is not known: the next to train, or one that was lost. States of before the
-    // run's start belong to a predecessor.
+    // Train to the first state whose root is not known: the next one, or one that was lost. States before the run's
+    // start belong to a predecessor.
     std::uint64_t& known = known_[key];
     for (known = std::max(known, run.first_state); known <= run.terms.schedule.segments(); ++known) {
         const std::uint64_t index = known;
@@ -341,12 +341,12 @@ void SolverAgent::clean_up(const SolverView& view) {
         }
         const auto [at, first] = over_.try_emplace(key, view.height);
         if (first) {
-            // Only the model is asked for from now on: the newest state.
+            // From now on only the model, the newest state, is asked for.
             for (const CheckpointKey& kept : store_.retained())
                 if (RunKey{kept.task, kept.run} == key) (void)store_.retain(kept, false);
             (void)store_.prune(key.first, key.second, 1);
         } else if (view.height >= at->second + config_.retention_blocks) {
-            // What cannot be deleted now is tried again at the next view.
+            // A failed deletion is retried at the next view.
             if (store_.forget(key.first, key.second)) over_.erase(at);
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The solver: bids, accepts, trains, commits, opens, answers. A state machine without clock, socket or
-// thread: views and results go in, moves and work orders come out. All that it must remember is on the chain,
-// in its secret and in its checkpoint store, so a new agent after kill -9 goes on where the old one was.
+// The solver's agent: bids, accepts, trains, commits, opens and answers. It is a state machine without clock, socket or
+// thread: views and results go in, moves and work orders come out. Its durable state is on the chain, in its secret and
+// in its checkpoint store, so a new agent continues after kill -9 where the old one stopped.
 #pragma once
 
 #include <atomic>
@@ -24,29 +24,30 @@
 
 namespace retrace::solver {
 
-/// Task data are here and fit, and so is the state that the run starts from if it is not seeded; or not.
+/// Result of preparing a run: the task's data, and the run's first state unless it is seeded, were fetched and checked,
+/// or `problem` says why not.
 struct Prepared {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::optional<std::string> problem;
-    std::optional<std::uint32_t> missing;  ///< Tensor of the first state that nobody serves.
-    bool may_pass = false;                 ///< An upload goes on, a peer restarts, a disk is emptied.
-    bool put_off = false;                  ///< Something more urgent waited while peers were slow: no problem yet.
+    std::optional<std::uint32_t> missing;  ///< Tensor of the first state that no peer serves.
+    bool may_pass = false;                 ///< The problem may be transient: a peer restarts, a disk is full.
+    bool put_off = false;                  ///< Preempted by more urgent work while peers were slow; not a problem yet.
 };
-/// State `index` is in the store; or why not.
+/// Result of training: state `index` is in the store, or `problem` says why not.
 struct Reached {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::uint64_t index = 0;
     std::optional<std::string> problem;
-    bool put_off = false;  ///< Something more urgent waited: training goes on later from the step that it had reached.
+    bool put_off = false;  ///< Preempted by more urgent work; training resumes later at the step that it had reached.
 };
 struct Answered {
     std::uint64_t report = 0;
-    Bytes answer;  ///< Empty: could not be made.
+    Bytes answer;  ///< Empty if it could not be made.
     std::string problem;
-    bool put_off = false;               ///< As of Prepared.
-    std::vector<Answered> others = {};  ///< About the same state or data set, made in the same order.
+    bool put_off = false;               ///< As in Prepared.
+    std::vector<Answered> others = {};  ///< Answers to reports about the same object, made by the same work order.
 };
 /// A benchmark run ended.
 struct Measured {
@@ -61,22 +62,22 @@ using SolverResult = std::variant<Prepared, Reached, Answered, Measured, Proved>
 using SolverWork = WorkOrder<SolverResult>;
 
 struct SolverConfig {
-    Hash32 secret;                     ///< Salts come from it; belongs to the key of the account.
-    std::uint64_t resend_blocks = 10;  ///< Before a move that the chain does not show is repeated.
-    std::size_t keep_checkpoints = 2;  ///< Beside those that may still be asked for.
-    bool pay_for_retention = false;    ///< Offers a fee for keeping states, to be paid between audits.
-    /// After a run ends its newest state is served for so long; then everything of it is deleted.
+    Hash32 secret;                     ///< Salts are derived from it; it belongs to the account's key.
+    std::uint64_t resend_blocks = 10;  ///< A move that the chain does not show is sent again after this many blocks.
+    std::size_t keep_checkpoints = 2;  ///< Newest checkpoints kept beside those that may still be asked for.
+    bool pay_for_retention = false;    ///< Offers a fee for keeping states, so that work is paid between audits.
+    /// Blocks for which a run's newest state is served after the run ended; then all of the run is deleted.
     std::uint64_t retention_blocks = 5'000;
-    /// Something urgent lets a step of training go on for so long; then it is left, and made again later.
+    /// Longest time that a training step may continue while more urgent work waits. Then it is aborted and made again.
     std::chrono::milliseconds step_timeout{10'000};
     /// Called on the worker thread after each step.
     std::function<void(std::uint64_t task, const Progress&)> on_progress;
-    Benchmarker* bench = nullptr;  ///< Outlives the agent. Null: challenges are not answered.
+    Benchmarker* bench = nullptr;  ///< Must outlive the agent. Null: challenges are not answered.
     std::uint64_t bench_rounds_max = 1 << 20;
 };
 
-/// Work of a run that could not be done and is tried again. What was accepted is tried as long as the run lasts: giving
-/// it up would cost the stake.
+/// Work of a run that failed and is retried. The work of an accepted run is retried as long as the run lasts, because
+/// giving up would cost the stake.
 struct Waiting {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
@@ -84,39 +85,38 @@ struct Waiting {
     std::string why;
     std::uint64_t attempts = 0;
     std::uint64_t next = 0;      ///< Height of the next attempt.
-    std::uint64_t deadline = 0;  ///< Of what waits for it; 0: none yet.
+    std::uint64_t deadline = 0;  ///< Deadline of the move that needs this work; 0: none yet.
 };
 
 class SolverAgent {
 public:
-    /// `task_cache` and `store` outlive the agent; while a work order runs, the agent itself does not use
-    /// `task_cache`.
+    /// `task_cache` and `store` must outlive the agent. The agent does not use `task_cache` while a work order runs.
     SolverAgent(SolverConfig config, TaskCache& task_cache, CheckpointStore& store);
 
     struct Output {
         std::vector<SolverMove> moves;
-        std::optional<SolverWork> work;  ///< None while an order is out.
-        /// A benchmark: uses neither task cache nor store, and is to start at once, beside `work` if there is one.
+        std::optional<SolverWork> work;  ///< Always none while an order is running.
+        /// A benchmark order. It uses neither task cache nor store and must start at once, concurrently with `work`.
         std::optional<SolverWork> benchmark;
     };
     Output on_view(const SolverView& view);
-    /// The worker, for whoever plays this party's disputes: one order of both is out at a time, what the ledger gave
-    /// first goes first, and training takes what is left.
+    /// The party's worker slot, shared with the agent that plays its disputes. One order of both runs at a time; duties
+    /// run in the ledger's order, and training takes the remaining time.
     WorkerSlot& slot() noexcept { return slot_; }
-    /// Training that is under way is put off after its step, or between two ops of a step that takes long.
+    /// Asks the running order to stop: training stops after its step, or between two ops of a long step.
     void give_way() {
         if (busy_) slot_.preemption().request();
     }
-    /// What the work order came to; the next view brings what follows from it.
+    /// Takes the result of a work order. The moves that follow from it are returned by the next on_view.
     void on_done(const SolverResult& result);
 
-    /// A state of a run, made again if the tensors are gone: for disputes. Worker thread.
+    /// Returns a state of a run for a dispute; recomputes it if its tensors are gone. Worker thread.
     Result<kernels::State> state_of(const TaskTerms& terms, std::uint32_t run, std::uint64_t first_state,
                                     const Hash32& first_root, std::uint64_t index);
 
-    /// Problems that a person should see: a task declined, data not to be had, a disk that fails. Taken once.
+    /// Returns and clears the problems that an operator should see: data that cannot be fetched, a failing disk.
     std::vector<std::string> take_problems();
-    /// As of the last view.
+    /// Failed work that is retried, as of the last view.
     const std::vector<Waiting>& waiting() const noexcept { return waiting_; }
 
 private:
@@ -124,9 +124,9 @@ private:
 
     void bid(const AuctionView& auction, std::uint64_t height, Output& out);
     void accept(const RunView& run, const Prepared& prepared, std::uint64_t height, Output& out);
-    /// What is missing may still come before the run must be accepted or declined.
+    /// Whether missing data may still arrive before the run must be accepted or declined.
     bool hopes(const RunView& run, const Prepared& prepared) const;
-    /// Deletes what no run of the view needs.
+    /// Deletes states and cached results that no run of the view needs.
     void clean_up(const SolverView& view);
     void play(const RunView& run, std::uint64_t height, Output& out);
     void open(const RunView& run, std::uint64_t height, Output& out);
@@ -135,34 +135,35 @@ private:
     void answer_challenge(const ChallengeView& challenge, Output& out);
     void prove_challenge(const ChallengeView& challenge, Output& out);
     bool waits(const ReportView& report) const;
-    /// What the run owes next has to be there by then; later than anything where it is there already.
+    /// Height by which the run's next state is needed; UINT64_MAX if the state is already there.
     std::uint64_t deadline_of(const RunView& run) const;
     bool is_more_urgent(const SolverView& view);
-    /// Of the reports that wait for an answer the one with the earliest place.
+    /// A report that waits for an answer, with its run and its place in the order of work.
     struct Asked {
         std::uint64_t place = 0;
         const RunView* run = nullptr;
         const ReportView* report = nullptr;
     };
+    /// The waiting report with the earliest place.
     std::optional<Asked> first_report(const SolverView& view) const;
     void list_waiting(const SolverView& view);
-    /// A problem for a person, and when it is tried again.
+    /// Adds a problem for the operator, with the height of the next attempt.
     void report_retry(std::uint64_t task, const Retry& retry, std::uint64_t deadline);
     std::optional<SolverWork> next_work(const SolverView& view);
     SolverWork answer_order(const RunView& run, const ReportView& report);
     void on_answered(const Answered& answered);
     std::optional<SolverWork> work_for(const RunView& run);
-    /// The opening of a state if its root is known here.
+    /// The opening of a state, if its root is in the store.
     std::optional<Opening> opening_of(const RunView& run, std::uint64_t index);
     bool due(const char* what, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t height);
 
     // Worker thread.
     Prepared prepare(const RunView& run);
     Reached reach(const RunView& run, std::uint64_t index);
-    /// False: put off. Only what `may_wait` is.
+    /// Trains up to state `index`. Returns false if it was preempted, which happens only with `may_wait`.
     Result<bool> make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state,
                             const Hash32& first_root, std::uint64_t index, bool may_wait);
-    /// The state to train from, to checkpoint `index`: what was put off, or the newest checkpoint that is whole.
+    /// The state to train from towards checkpoint `index`: of a preempted training, or the newest intact checkpoint.
     Result<std::optional<kernels::State>> nearest(const RunKey& key, std::uint64_t index, std::uint64_t last_step,
                                                   bool may_wait);
     Answered make_answer(const RunView& run, const ReportView& report);
@@ -174,15 +175,15 @@ private:
     CheckpointStore& store_;
     Outbox outbox_;
     WorkerSlot slot_;
-    bool busy_ = false;  // An order of this agent is out.
-    std::map<RunKey, kernels::State> put_off_;               // The training order's, while one is out.
+    bool busy_ = false;  // An order of this agent is running.
+    std::map<RunKey, kernels::State> put_off_;               // States of preempted trainings; used by a running order.
     std::map<RunKey, Prepared> prepared_;
-    std::map<RunKey, Retry> retries_;                        // Of what failed last.
+    std::map<RunKey, Retry> retries_;                        // Runs whose last order failed.
     std::map<RunKey, std::uint64_t> deadlines_;              // As of the last view.
-    std::map<RunKey, std::uint64_t> known_;                  // Below it the roots of all states are known.
-    RunKey running_;                                         // Whose training is out,
-    std::uint64_t running_deadline_ = 0;                     // and when it is due; 0: none is out.
-    std::map<RunKey, std::uint64_t> over_;                   // Run that is over → since when.
+    std::map<RunKey, std::uint64_t> known_;                  // The roots of all states below this index are known.
+    RunKey running_;                                         // The run whose preparation or training is running.
+    std::uint64_t running_deadline_ = 0;                     // Deadline of that run; 0: no such order is running.
+    std::map<RunKey, std::uint64_t> over_;                   // Finished run → height at which it was first seen over.
     std::map<std::uint64_t, Bytes> answers_;                 // By report.
     std::map<std::uint64_t, Retry> unanswered_;              // Report → why there is no answer yet.
     std::vector<Waiting> waiting_;
@@ -190,7 +191,7 @@ private:
     std::uint64_t height_ = 0;
     bool benching_ = false;
     std::uint64_t benched_ = 0;                       // Challenge of the newest benchmark order.
-    std::shared_ptr<std::atomic<bool>> stop_;         // Ends the run that is under way.
+    std::shared_ptr<std::atomic<bool>> stop_;         // Stops the benchmark run.
     std::optional<Measured> claim_;
     std::optional<Proved> proof_;
 };

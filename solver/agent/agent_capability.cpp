@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Capability challenges: the benchmark runs beside the agent's other work until the view says stop.
+// Capability challenges: the benchmark runs concurrently with the agent's other work until the view's stop height.
 #include "solver/agent/agent.hpp"
 
 namespace retrace::solver {
@@ -24,7 +24,7 @@ void SolverAgent::answer_challenge(const ChallengeView& challenge, Output& out) 
             out.moves.emplace_back(AnswerCapability{challenge.id, claim_->claim.rounds, claim_->claim.root});
         return;
     }
-    // After a restart near the end a run would measure the restart: no answer costs nothing but the score.
+    // Too late to start, for example after a restart: the score would be too low, and no answer costs only the score.
     if (benching_ || height_ >= challenge.stop_height) return;
     benching_ = true;
     benched_ = challenge.id;

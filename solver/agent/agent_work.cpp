@@ -23,7 +23,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
         out.problem = fits.error().message;
         return out;
     }
-    // A state that others made is fetched before the run is accepted: until then leaving it is free.
+    // A first state made by others is fetched before the run is accepted, because until then declining is free.
     const Hash32 first = run.first_root.is_zero() ? run.terms.initial_state_root : run.first_root;
     if (first.is_zero() || store_.commitment({run.terms.id, run.run, run.first_state})) return out;
     const auto state = task_cache_.fetch(**material, first, run.first_state);
@@ -48,7 +48,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
 
 Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
     Reached reached{run.terms.id, run.run, index, std::nullopt};
-    // A fetch that was told to give way fails, and is no problem.
+    // A failure after a preemption request is not a problem: the fetch was interrupted.
     const auto fail = [&](const std::string& problem) {
         reached.put_off = slot_.preemption().requested();
         if (!reached.put_off) reached.problem = problem;
@@ -64,14 +64,14 @@ Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
         if (store_.commitment({run.terms.id, run.run, old}))
             (void)store_.retain({run.terms.id, run.run, old}, false);
     }
-    // What stays behind when this fails is dropped the next time.
+    // If this fails, the rest is dropped the next time.
     (void)store_.prune(run.terms.id, run.run, config_.keep_checkpoints);
     return reached;
 }
 
 Result<std::optional<kernels::State>> SolverAgent::nearest(const RunKey& key, std::uint64_t index,
                                                            std::uint64_t last_step, bool may_wait) {
-    // Disputes, which do not wait, leave it alone: the agent may be tidying up beside them.
+    // Disputes (not may_wait) must not access put_off_: clean_up may change it concurrently.
     const auto left = may_wait ? put_off_.find(key) : put_off_.end();
     if (left != put_off_.end() && left->second.step <= last_step) {
         std::optional<kernels::State> out = std::move(left->second);
@@ -81,7 +81,7 @@ Result<std::optional<kernels::State>> SolverAgent::nearest(const RunKey& key, st
     while (const auto newest = store_.newest(key.first, key.second, index)) {
         auto loaded = store_.load(*newest, task_cache_.pool());
         if (loaded) return std::optional(std::move(loaded).value());
-        // A damaged checkpoint is no reason to stop: the one before it leads to the same bits.
+        // Skip a damaged checkpoint: training from the one before it leads to the same bits.
         RETRACE_CHECK(store_.discard(*newest));
     }
     return std::optional<kernels::State>();
@@ -116,7 +116,7 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
         return !may_wait || !preemption.requested();
     };
     RETRACE_TRY(finished, trainer.run(*state, index, progress, save, go_on));
-    // A step that was left has no state: the next time begins at the newest checkpoint.
+    // An aborted step leaves no state; the next attempt starts from the newest checkpoint.
     if (!finished && !state->tensors.empty() && state->step < last)
         put_off_.insert_or_assign({task, run}, std::move(*state));
     return finished;
@@ -145,7 +145,7 @@ Result<TileAnswer> SolverAgent::state_tile(TaskMaterial& material, const RunView
                                               task_cache_.pool());
     };
     if (auto made = from_store()) return made;
-    // What is gone or damaged is made again.
+    // Recompute a missing or damaged state.
     if (store_.newest(key.task, key.run, key.index) == key) RETRACE_CHECK(store_.discard(key));
     RETRACE_CHECK(make_state(material, run.run, run.first_state, run.first_root, index, false));
     return from_store();

@@ -6,7 +6,7 @@
 
 namespace retrace::solver {
 
-/// A tree with all levels has about two hashes for each leaf.
+/// A tree with all its levels has about two hashes for each leaf.
 std::uint64_t AnswerCache::Entry::bytes() const {
     return 2 * tree.leaf_count() * sizeof(Hash32) + (tensor ? tensor->data.size() : 0);
 }

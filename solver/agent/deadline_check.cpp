@@ -10,9 +10,9 @@
 namespace retrace::solver {
 namespace {
 
-/// Hashing a tile in multiply-adds of a product: about 3 us on a thread that makes one in 0.01 ns.
+/// Cost of hashing a tile, in multiply-adds of a product: about 3 us on a thread that makes one in 0.01 ns.
 constexpr std::uint64_t kTileCost = 1 << 18;
-/// A file made, read or renamed: some 25 us, and each state tensor is one.
+/// Cost of creating, reading or renaming a file: about 25 us. Each state tensor is one file.
 constexpr std::uint64_t kFileCost = 1 << 21;
 constexpr std::uint64_t kRootsOfAMove = 15;  ///< States that a search commits to (verifier 8.7).
 
@@ -26,7 +26,7 @@ std::uint64_t tiles_of(std::span<const kernels::TensorRecord> tensors) {
     return tiles;
 }
 
-/// What one op's output and inputs are hashed for when its element is proved, data sets among them.
+/// Most tiles that are hashed to prove an element of one op: those of its output and inputs, including data sets.
 std::uint64_t tiles_of_evidence(const kernels::Program& program) {
     std::uint64_t most = 0;
     for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
@@ -38,17 +38,17 @@ std::uint64_t tiles_of_evidence(const kernels::Program& program) {
     return most;
 }
 
-/// All moves of one side in a dispute about a segment of so many steps (verifier 8.7), worth in multiply-adds.
+/// Cost of all moves of one side in a dispute about a segment (verifier 8.7), in multiply-adds.
 struct DisputeCost {
     std::uint64_t steps = 0;    ///< One and a half executions of the segment.
     std::uint64_t last = 0;     ///< The disputed step: its result, trace and outputs, and the chain of one tile.
-    std::uint64_t hashing = 0;  ///< Of states for the searches, of the trace, of the last op; the start's files.
+    std::uint64_t hashing = 0;  ///< Hashing states for the searches, the trace and the last op; the start's files.
     std::uint64_t whole() const { return saturating_add(saturating_add(steps, last), hashing); }
 };
 
 DisputeCost dispute_cost(const kernels::Program& program, std::uint64_t steps) {
     constexpr std::uint64_t kRunsOfTheStep = 5, kPartialTiles = 90;
-    std::uint64_t roots = 2;  // Before and after the step.
+    std::uint64_t roots = 2;  // The states before and after the step.
     for (std::uint64_t left = steps; left > 1; left = (left + kRootsOfAMove) / (kRootsOfAMove + 1))
         roots += std::min(kRootsOfAMove, left - 1);
     const std::span<const kernels::TensorRecord> tensors(program.tensors);
@@ -61,11 +61,11 @@ DisputeCost dispute_cost(const kernels::Program& program, std::uint64_t steps) {
                            kFileCost * program.states)};
 }
 
-/// A run that nobody can replay in time is never verified, and so never paid: it is left while that is free. Whoever
-/// computes on a device is not measured on it, and bids for work whose auditors have one too.
+/// A run that nobody can replay in time is never verified and so never paid; it is declined while that is free. Not
+/// called for steps on a device, whose speed is not measured: such a task needs auditors with a device too.
 Status<> check_replayable(const RunView& run, const kernels::Program& program, std::uint64_t steps) {
     const std::uint64_t cost = saturating_mul(kernels::step_cost(program), steps);
-    // The start is checked against its root, the end committed to, and both are kept.
+    // Both the first and the last state are hashed and stored.
     const std::uint64_t tiles = tiles_of(std::span(program.tensors).first(program.states));
     const std::uint64_t hashing =
         saturating_mul(2, saturating_add(saturating_mul(tiles, kTileCost), kFileCost * program.states));
@@ -77,8 +77,8 @@ Status<> check_replayable(const RunView& run, const kernels::Program& program, s
                  " meanwhile (replay_blocks of the task, a shorter checkpoint interval, fewer state tensors)");
 }
 
-/// Whose clock runs out in a dispute loses it, and the stake, whoever is right. A device makes the steps of the
-/// searches; traces, outputs and tiles are the processors'.
+/// A party whose clock runs out loses the dispute and its stake, even if it is right. A device makes only the steps of
+/// the searches; the processors compute traces, outputs and tiles.
 Status<> check_clock(const RunView& run, const kernels::Program& program, std::uint64_t steps, bool on_device) {
     DisputeCost cost = dispute_cost(program, steps);
     if (on_device) cost.steps = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a task can be audited and disputed in the time that its market gives, at this machine's measured speed.
+// Checks whether a task can be audited and disputed in the time that its market allows, at this machine's measured
+// speed.
 #pragma once
 
 #include "kernels/program/program.hpp"
@@ -7,8 +8,8 @@
 
 namespace retrace::solver {
 
-/// An error says what would take too long, with the numbers. `init`: null where the first state is named.
-/// `on_device`: a device computes the steps of `program`, which nobody measured.
+/// The error says which work would take too long, with the numbers. `init` is null where the first state is given by
+/// its root. With `on_device` a device, whose speed is not measured, computes the steps of `program`.
 Status<> check_pace(const RunView& run, const kernels::Program& program, const kernels::Program* init,
                     bool on_device);
 

@@ -67,9 +67,9 @@ Status<> check_initialiser(const kernels::Program& init, const kernels::Program&
 }
 
 std::uint64_t memory_of(const kernels::Program& program) {
-    // Facts, plans and copies of one op: 1.1 KiB for a chain of 100,000 reshapes, more where an op has more inputs.
+    // Facts, plans and copies of one op: 1.1 KiB for a chain of 100,000 reshapes, more for ops with more inputs.
     constexpr std::uint64_t kOpBytes = 2048;
-    // What a store knows of one state tensor: the name of its file and its root in each of 64 checkpoints that may be
+    // Index of a checkpoint store for one state tensor: its file name and root in each of 64 checkpoints that may be
     // asked for at once, and the hashes of its tiles in the newest of up to four lines of checkpoints.
     constexpr std::uint64_t kTensorBytes = 64 * 160, kTileBytes = 4 * sizeof(Hash32);
     std::uint64_t bytes = kOpBytes * program.ops.size() + kTensorBytes * program.states;

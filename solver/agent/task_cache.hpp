@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a party needs to compute a task: programs, data, a runner. Solvers and verifiers use the same. Belongs
-// to the worker: one call at a time.
+// Caches what a party needs to compute a task: programs, data sets and runners. Solvers and verifiers share this code.
+// Used by the worker only, one call at a time.
 #pragma once
 
 #include <functional>
@@ -16,70 +16,71 @@
 
 namespace retrace::solver {
 
-/// Makes the runner of a task's training program; null: nothing here can run it.
+/// Makes the runner of a task's training program; returns null if nothing here can run it.
 using RunnerFactory = std::function<std::unique_ptr<StepRunner>(const TaskTerms&, const kernels::Program&,
                                                                 kernels::Inputs, kernels::ThreadPool&)>;
 RunnerFactory honest_runners();
-/// On the device of this choice. `report` hears why a program does not run there: with DeviceChoice::cuda the task
-/// cannot be computed then.
+/// Runners on the chosen device. `report` is called with the reason when a program cannot run there; that happens only
+/// with DeviceChoice::cuda, and then the task cannot be computed.
 RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::string&)> report);
-/// Cheats in every task, in its last segment if none is named (developer chains only; node checks).
+/// Runners that cheat in every task, in its last segment if none is named (developer chains only; node checks that).
 RunnerFactory fraud_runners(Fraud fraud, std::optional<std::uint64_t> segment = std::nullopt);
 
 /// A task ready to be computed.
 struct TaskMaterial {
     TaskTerms terms;
     std::unique_ptr<kernels::CommittedProgram> program;
-    std::unique_ptr<kernels::CommittedProgram> init;  ///< Null when the initial state is named.
+    std::unique_ptr<kernels::CommittedProgram> init;  ///< Null when the initial state is given by its root.
     std::vector<kernels::Tensor> data;
-    std::unique_ptr<StepRunner> runner;       ///< Of `program`.
-    std::unique_ptr<StepRunner> init_runner;  ///< Of `init`, or null.
+    std::unique_ptr<StepRunner> runner;       ///< Runs `program`.
+    std::unique_ptr<StepRunner> init_runner;  ///< Runs `init`; null without one.
 
-    std::uint64_t bytes = 0;  ///< That computing it takes, as memory_of and planned_bytes say.
+    std::uint64_t bytes = 0;  ///< Memory that computing the task takes: memory_of plus planned_bytes of the runners.
 
     kernels::Inputs inputs() const;
 };
 
-/// Memory that a party holds of a task beside its steps: the data sets, the constants, two states, since one is
-/// committed while the next is made, what its store of checkpoints knows of each state tensor, and 2 KiB for each op.
+/// Bytes of memory that a party holds for a task beside those of its steps: data sets, constants, two states (one is
+/// committed while the next is computed), the checkpoint store's index of each state tensor, and 2 KiB for each op.
 std::uint64_t memory_of(const kernels::Program& program);
 
 class TaskCache {
 public:
-    /// `source` and `pool` outlive the cache. All tasks together may take `memory` bytes: a file of a few kilobytes
-    /// can ask for more than any machine has.
+    /// `source` and `pool` must outlive the cache. `memory` is the memory quota of all tasks together, in bytes: a
+    /// program file of a few kilobytes can ask for more memory than any machine has.
     TaskCache(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners(),
              std::uint64_t memory = UINT64_MAX, RunnerFactory initialisers = honest_runners());
 
-    /// Asked as long as the memory that is allowed does not suffice: whether it let something go.
+    /// Called repeatedly while the memory quota does not suffice; returns whether it freed something.
     using MakeRoom = std::function<bool()>;
-    /// Fetches and checks what is not here yet. An error says what cannot be had, does not fit together or is too large
-    /// for this machine; then a solver leaves the task before it accepts.
+    /// Returns the task's material; fetches and checks what is not cached. The error says what cannot be fetched, is
+    /// inconsistent or exceeds the memory quota; a solver then declines the task before it accepts.
     Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms, const MakeRoom& make_room = {});
-    /// What opens the program's root. The program alone is fetched, if it is not here.
+    /// Returns the header that opens the program's root. Fetches only the program, if it is not cached.
     Result<kernels::ProgramHeader, Unavailable> header(const TaskTerms& terms);
-    /// State 0: by the initialiser, or fetched. For a seeded one every call computes it again; where `go_on` is given,
-    /// it is asked between ops, and PutOff is thrown if it says no.
+    /// Returns state 0, computed by the initialiser or fetched. A seeded state is recomputed by every call; `go_on`, if
+    /// given, is asked between ops, and PutOff is thrown when it returns false.
     Result<kernels::State, Unavailable> initial_state(TaskMaterial& material, const kernels::GoOn& go_on = {});
-    /// A state that somebody else serves.
+    /// Fetches state `index` from another party and checks it against `root`.
     Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root,
                                               std::uint64_t index);
-    /// What answers to reports are made of. It is kept in memory that is to spare, and goes first when that is needed.
+    /// The cache of answers to reports. It uses spare memory and is cleared first when a task needs that memory.
     AnswerCache& answers() noexcept { return answers_; }
-    /// After an order that made answers: what does not fit beside what others keep is dropped.
+    /// Shrinks the answer cache to the memory that tasks and the user of on_less_to_spare leave. Called after an order
+    /// that made answers.
     void bound_answers();
-    /// Memory that neither tasks nor answers take, and what may be kept in it until one does.
+    /// Bytes of the quota that neither tasks nor answers use. Other caches may use them until a task needs them.
     std::uint64_t spare() const;
-    /// `report` hears how little there will be to spare before a task takes its part; `kept`: how much of it is taken.
-    /// Worker thread.
+    /// `report` is called with the spare memory that will remain before a task takes its part; `kept` returns how much
+    /// of the spare memory is used. Worker thread.
     void on_less_to_spare(std::function<void(std::uint64_t spare)> report, std::function<std::uint64_t()> kept = {}) {
         less_to_spare_ = std::move(report);
         kept_ = std::move(kept);
     }
     std::vector<std::uint64_t> tasks() const;
-    /// Nobody may use the task meanwhile, as below.
+    /// Forgets one task, which must not be in use (as below).
     void forget(std::uint64_t task) { materials_.erase(task); }
-    /// Forgets all tasks but these. Not while a work order runs, nor while anybody still plays one of the others.
+    /// Forgets all tasks but these. Must not be called while a work order runs or another task is still in use.
     void keep_only(const std::map<std::uint64_t, TaskTerms>& tasks) {
         std::erase_if(materials_, [&](const auto& item) { return tasks.count(item.first) == 0; });
     }
@@ -87,7 +88,7 @@ public:
     kernels::ThreadPool& pool() noexcept { return pool_; }
 
 private:
-    /// Memory for the task beside the others; room is made where it does not suffice.
+    /// Checks that the task fits the memory quota beside the others; frees memory where it does not.
     Status<> check_memory(const TaskMaterial& material, const MakeRoom& make_room);
     std::uint64_t held() const;
 
@@ -98,12 +99,12 @@ private:
     std::function<void(std::uint64_t spare)> less_to_spare_;
     std::function<std::uint64_t()> kept_;
     AnswerCache answers_;
-    std::map<Hash32, kernels::ProgramHeader> headers_;  // Of programs that were fetched for answers alone.
+    std::map<Hash32, kernels::ProgramHeader> headers_;  // Headers of programs that only header() fetched.
     std::map<std::uint64_t, std::unique_ptr<TaskMaterial>> materials_;
 };
 
-/// Whether `init` makes the states of `program`: same shapes, every one written, no state and no data set
-/// read.
+/// Checks that `init` makes the states of `program`: same shapes, every state tensor written, no state tensor and no
+/// data set read.
 Status<> check_initialiser(const kernels::Program& init, const kernels::Program& program);
 
 }  // namespace retrace::solver

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Long computations, handed out by agents: the service runs `run` on a worker thread, one order of a party at
-// a time (all of a party's orders share its task cache and store), and gives the result back to the agent on
-// its own thread.
+// Work orders: long computations that agents hand out. The service runs `run` on a worker thread, one order of a party
+// at a time (all orders of a party share its task cache and store), and returns the result to the agent on the agent's
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ template <class Result>
 struct WorkOrder {
     std::string what;  ///< For the log: "train task 3 to checkpoint 7".
     std::function<Result()> run;
-    std::uint64_t fetch_by = 0;  ///< From this height on it waits for no peer any more; 0: no such height.
-    /// Asked while it waits for peers: true: it waits for none any more, and is put off. From the thread that runs it.
+    std::uint64_t fetch_by = 0;  ///< From this height on it no longer waits for peers; 0: no limit.
+    /// Called while the order waits for peers, on the thread that runs it. True: it stops waiting and is put off.
     std::function<bool()> gives_way = {};
 };
 
-/// An order that ends with `blank` and the reason in its `problem` when it throws: memory may not be to be had, and
-/// that is no reason for the other runs of the party to die. It is put off, without a problem, when it throws PutOff.
+/// Makes an order that catches exceptions: the result is then `blank` with the reason in its `problem`, so that, for
+/// example, a failed allocation does not end the party's other runs. PutOff sets `put_off` instead of a problem.
 template <class Result, class Done, class Run>
 WorkOrder<Result> make_order(std::string what, Done blank, Run run, std::uint64_t fetch_by = 0) {
     const auto guarded = [blank = std::move(blank), run = std::move(run)]() -> Result {
@@ -44,12 +44,12 @@ WorkOrder<Result> make_order(std::string what, Done blank, Run run, std::uint64_
     return {std::move(what), guarded, fetch_by, {}};
 }
 
-/// Moves that were handed out and that the chain does not show yet; one is repeated only after some blocks.
+/// Remembers sent moves that the chain does not show yet; a move is repeated only after `timeout` blocks.
 class Outbox {
 public:
     explicit Outbox(std::uint64_t timeout) : timeout_(timeout) {}
 
-    /// Whether to send now: the first time, and again when `timeout` blocks went by since the last.
+    /// Whether to send the move now: true the first time, and again once `timeout` blocks passed since the last time.
     bool due(const std::string& key, std::uint64_t height) {
         const auto [at, first] = sent_.try_emplace(key, height);
         if (first) return true;
@@ -57,7 +57,7 @@ public:
         at->second = height;
         return true;
     }
-    /// Forgets what is long past, so that the box does not grow for ever.
+    /// Forgets moves last sent more than 100 timeouts ago, so that the outbox does not grow without bound.
     void sweep(std::uint64_t height) {
         std::erase_if(sent_, [&](const auto& item) { return item.second + 100 * timeout_ < height; });
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one worker of a party, which its agents share. What the ledger gave it is done in the order in which it was given
-// (contracts 18.2); training takes what is left.
+// The single worker of a party, shared by its agents. Duties from the ledger run in the order in which the ledger gave
+// them (contracts 18.2); training takes the remaining time.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +12,40 @@
 
 namespace retrace::solver {
 
-/// Places in the order of work are heights. What has no deadline waits for what has one,
+/// Places in the order of work are heights. A duty without a deadline comes after all duties with one.
 inline constexpr std::uint64_t kNoDeadline = UINT64_MAX - 1;
-/// and what the ledger did not ask for waits for all that it did.
+/// Work that the ledger did not ask for comes after all duties.
 inline constexpr std::uint64_t kUnasked = UINT64_MAX;
 
-/// Where a duty stands. `due`: its place by the ledger; 0: its record has none, and its deadline has to do.
+/// Place of a duty in the order of work: `due`, its place in the ledger's record, or its deadline if `due` is 0.
 constexpr std::uint64_t place_of(std::uint64_t due, std::uint64_t deadline) noexcept {
     if (due != 0) return due;
     return deadline != 0 ? deadline : kNoDeadline;
 }
 
-/// Belongs to the agents' thread, but for `preemption`.
+/// Used on the agents' thread only, except `preemption`.
 class WorkerSlot {
 public:
     explicit WorkerSlot(std::chrono::milliseconds step_most) : preemption_(step_most) {}
 
     bool is_free() const noexcept { return !out_; }
-    /// An order goes out for a duty at `place`.
+    /// Marks the worker as busy with an order for a duty at `place`.
     void take(std::uint64_t place) noexcept {
         preemption_.clear();
         out_ = place;
     }
     void release() noexcept { out_.reset(); }
-    /// A duty at `place` waits: an order that is out for a later one is put off.
+    /// Announces a waiting duty at `place`; preempts the running order if its place is later.
     void wait(std::uint64_t place) noexcept {
         if (out_ && place < *out_) preemption_.request();
     }
-    /// The earliest move in a dispute that waits, for the agent that hands out everything else.
+    /// Sets the place of the earliest waiting dispute move, which the agent that hands out all other work must respect.
     void set_waiting_dispute(std::optional<std::uint64_t> place) noexcept { dispute_ = place; }
     bool dispute_goes_before(std::uint64_t place) const noexcept { return dispute_ && *dispute_ <= place; }
 
     Preemption& preemption() noexcept { return preemption_; }
-    /// An order that goes out learns what waits meanwhile: where it waits for peers, and where it computes. The slot
-    /// outlives it.
+    /// Connects an order with the slot's preemption, both while it waits for peers and while it computes. The slot must
+    /// outlive the order.
     template <class Result>
     void equip(WorkOrder<Result>& order) {
         order.gives_way = [this] { return preemption_.requested(); };

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kSiblingsMax = 64;
 constexpr std::size_t kTileBytesMax = 4096;
 
-/// What is shown when the report names something that does not exist.
+/// The number to prove: `wanted`, or 0 if the report names something that does not exist.
 template <class Number>
 Number existing(Number wanted, std::uint64_t count) {
     return wanted < count ? wanted : Number{0};
@@ -28,7 +28,7 @@ Status<> verify_tile(const TileAnswer& answer, std::uint64_t tile) {
     const std::uint64_t tiles = shape.tiles();
     if (tiles == 0)
         return answer.tile.empty() ? Status<>(Unit{}) : error("a tile of a tensor without elements");
-    // The root can commit to other bytes, but no tensor hashes to it then, and nobody could compute on from it.
+    // A root can commit to other bytes, but then no tensor hashes to it, and nobody could continue from it.
     if (!kernels::is_tile(answer.tile, answer.header.dtype, shape, existing(tile, tiles)))
         return error("the tile has another length, nonzero padding or a bool other than 0 and 1");
     return verify_leaf(answer.header.tree_root, tiles, existing(tile, tiles), merkle::tile_leaf(answer.tile),
@@ -75,7 +75,7 @@ Status<> verify_state_tile(const TileAnswer& answer, const Hash32& program_root,
     if (answer.state->header.root() != state_root) return error("another state is opened");
     if (answer.state->program.root() != program_root) return error("another program is opened");
     const std::uint32_t states = answer.state->program.states;
-    // A state without tensors has nothing to show but that; whoever asked must not win by there being no answer.
+    // For a state without tensors the headers are the answer; the reporter must not win because no tile exists.
     if (states == 0) return answer.tile.empty() ? Status<>(Unit{}) : error("a tile of a state without tensors");
     const std::uint32_t shown = existing(tensor, states);
     RETRACE_CHECK(verify_leaf(answer.state->header.tree_root, states, shown,

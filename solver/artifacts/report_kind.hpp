@@ -5,7 +5,7 @@
 
 namespace retrace::solver {
 
-/// What a report of unavailability is about; the numbers are the contracts'.
+/// The object of a report of unavailability; the contracts use the same numbers.
 enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4, kept = 5 };
 
 }  // namespace retrace::solver

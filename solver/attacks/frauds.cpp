@@ -57,7 +57,7 @@ private:
     std::optional<std::vector<Tensor>> stale_;
 };
 
-/// Honest but for some steps, which another runner computes.
+/// Computes some steps with a dishonest runner and all others honestly.
 class SteppedRunner : public StepRunner {
 public:
     std::optional<std::vector<kernels::Metric>> attempt(State& state, const kernels::GoOn& go_on) override {
@@ -81,7 +81,7 @@ private:
     ProgramRunner honest_;
 };
 
-/// Trains on the data sets with their rows moved by one place, labels left where they are.
+/// Trains with the rows of the first data set rotated by one; the other data sets (labels) are unchanged.
 class OtherDataRunner final : public SteppedRunner {
 public:
     OtherDataRunner(FraudSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
@@ -112,7 +112,7 @@ public:
     }
 };
 
-/// Runs the program with every rank-0 float constant of it doubled: the learning rate is one of them.
+/// Runs the program with all its rank-0 float constants doubled, among them the learning rate.
 class OtherConstantsRunner final : public SteppedRunner {
 public:
     OtherConstantsRunner(FraudSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
@@ -169,8 +169,7 @@ FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule, std::optional<std:
     const std::uint64_t first = schedule.step_of(index), last = schedule.step_of(index + 1) - 1;
     const std::uint64_t middle = first + (last - first + 1) / 2;
     switch (fraud) {
-        case Fraud::ulp:  // Earlier ones heal: moments decay and products round, until no bit differs any
-                          // more.
+        case Fraud::ulp:  // Earlier changes vanish: moments decay and products round until no bit differs.
             return {last, last};
         case Fraud::skip_steps:
             return {middle, last};

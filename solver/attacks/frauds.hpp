@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cheating solvers, for demo, simulation and tests: runners that compute the last segment of a task wrongly
-// and stay consistent with that when a dispute asks. `node` refuses them outside developer chains.
+// Cheating solvers for demo, simulation and tests: runners that compute one segment of a task (by default the last)
+// wrongly and stay consistent with that in a dispute. `node` refuses them outside developer chains.
 #pragma once
 
 #include <functional>
@@ -17,31 +17,31 @@ namespace retrace::solver {
 enum class Fraud : std::uint8_t {
     ulp = 1,         ///< One element of one op's output in one step is off by one unit in the last place.
     skip_steps = 2,  ///< The second half of the segment is not computed.
-    wrong_data = 3,  ///< The segment is trained on other samples than the task's.
+    wrong_data = 3,  ///< The segment is trained on samples that are not the task's.
     stale_checkpoint = 4,  ///< The segment ends with the state that it started from.
     silent = 5,            ///< Computes honestly and stops answering (see silence.hpp).
     data_order = 6,        ///< The segment is trained on the task's samples in another order.
-    hyper_parameter = 7,   ///< The segment is trained with another number in place of one of the program's.
+    hyper_parameter = 7,   ///< The segment is trained with the program's rank-0 float constants doubled.
 };
 std::string_view slug(Fraud fraud) noexcept;
 std::optional<Fraud> parse_fraud(std::string_view text) noexcept;
 
-/// A runner that commits `fraud` in one segment of `schedule`, the last if none is named. Arguments as for
-/// ProgramRunner.
+/// Makes a runner that commits `fraud` in one segment of `schedule`, the last if none is named. The other arguments are
+/// those of ProgramRunner.
 std::unique_ptr<StepRunner> make_fraud(Fraud fraud, const Schedule& schedule, const kernels::Program& program,
                                        kernels::Inputs inputs, kernels::ThreadPool& pool,
                                        std::optional<std::uint64_t> segment = std::nullopt);
 
-/// Where a fraud begins: the steps of its segment (the last if none is named) at which the computation is
-/// wrong.
+/// The steps at which a fraud's computation is wrong, in its segment (the last if none is named).
 struct FraudSteps {
     std::uint64_t first = 0, last = 0;  ///< Inclusive.
 };
 FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule,
                        std::optional<std::uint64_t> segment = std::nullopt);
 
-/// A fraud by tampering: one ulp in each step that `wrong` names, in the first matrix product where it makes
-/// so much of the state differ that later steps do not round it away (else where it makes the most differ).
+/// Tampers with one output element by one ulp in each step that `wrong` names. It picks the first matrix product where
+/// the change makes so much of the state differ that later steps do not round it away, else the one with the largest
+/// difference.
 class UlpRunner final : public ProgramRunner {
 public:
     using Steps = std::function<bool(std::uint64_t step)>;
@@ -66,8 +66,8 @@ private:
     std::map<std::uint64_t, std::optional<Target>> targets_;  // By step; none if every nudge is rounded away.
 };
 
-/// A fraud in the result: in some steps the next state is not what the ops computed. The trace is the true
-/// one but for the ops that write the state.
+/// Forges the result of some steps: the next state differs from the ops' outputs. The trace is the honest one except
+/// for the ops that write the state.
 class ForgingRunner : public ProgramRunner {
 public:
     using ProgramRunner::ProgramRunner;

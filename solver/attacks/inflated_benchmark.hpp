@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A solver that claims more of a benchmark than it computed; for simulation and tests. Nothing of the product
-// makes one.
+// A solver that claims more benchmark rounds than it computed; for simulation and tests only.
 #pragma once
 
 #include "solver/capability/bench.hpp"
 
 namespace retrace::solver {
 
-/// Runs the benchmark honestly, adds seven made-up rounds for each true one, and opens true rounds whatever
-/// is drawn.
+/// Runs the benchmark honestly, adds seven made-up rounds for each true one, and opens only true rounds, regardless of
+/// the drawn ones.
 class InflatedBenchmark final : public Benchmarker {
 public:
     explicit InflatedBenchmark(kernels::ThreadPool& pool) : honest_(pool) {}

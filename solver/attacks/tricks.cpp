@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::array kTricks = {Trick::commit_early, Trick::withhold, Trick::wrong_tiles, Trick::flood,
                                 Trick::hide, Trick::answer_late};
-constexpr std::size_t kFloodCalls = 12;  // In one view.
-constexpr std::uint64_t kLateBlocks = 3;  // What it takes to be in a block.
+constexpr std::size_t kFloodCalls = 12;  // Calls for each view.
+constexpr std::uint64_t kLateBlocks = 3;  // Blocks that a call may need to be included.
 
 class NothingServed final : public ArtifactSource {
 public:
@@ -91,7 +91,7 @@ Opening TrickyMoves::made_up(const RunView& run, std::uint64_t index) const {
 }
 
 void TrickyMoves::commit_early(const RunView& run, std::vector<SolverMove>& moves) const {
-    // The first state is the true one: a wrong one is seen by everybody at its opening.
+    // The first state must be the true one, because anybody can check it once it is opened.
     if (run.may_commit && run.next_state > run.first_state) {
         const Opening opening = made_up(run, run.next_state);
         moves.push_back(CommitCheckpoint{
@@ -111,7 +111,7 @@ void TrickyMoves::answer_late(const SolverView& view, std::vector<SolverMove>& m
         if (const auto* answer = std::get_if<AnswerReport>(&move))
             held_.try_emplace(answer->report, *answer);
     std::erase_if(moves, [](const SolverMove& move) { return std::holds_alternative<AnswerReport>(move); });
-    // From then on in every block until the chain shows it, for nothing may go wrong any more.
+    // Near the deadline the answer is sent in every block until the chain shows it, so that it cannot be lost.
     for (const RunView& run : view.runs)
         for (const ReportView& report : run.reports) {
             const auto held = held_.find(report.id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Solvers that cheat in what they send and serve rather than in what they compute; for simulation and tests.
-// Nothing of the product makes one.
+// Solvers that cheat in the moves they send and the artifacts they serve, not in their computation; for simulation and
+// tests only.
 #pragma once
 
 #include <map>
@@ -15,18 +15,17 @@
 namespace retrace::solver {
 
 enum class Trick : std::uint8_t {
-    commit_early = 1,  ///< Commits to made-up states at once, and trains never.
+    commit_early = 1,  ///< Commits to made-up states at once and never trains.
     withhold = 2,      ///< Serves nothing to anybody; answers only on the ledger.
-    wrong_tiles = 3,   ///< Serves tensors with one bit turned.
-    flood = 4,         ///< Works honestly and sends calls that are refused all the time.
+    wrong_tiles = 3,   ///< Serves tensors with one bit flipped.
+    flood = 4,         ///< Works honestly and constantly sends calls that are refused.
     hide = 5,          ///< Serves nothing and answers no report.
-    answer_late = 6,   ///< Serves nothing and answers each report as late as it dares.
+    answer_late = 6,   ///< Serves nothing and answers each report just before its deadline.
 };
 std::string_view slug(Trick trick) noexcept;
 std::optional<Trick> parse_trick(std::string_view text) noexcept;
 
-/// What a solver with this trick does instead of what its honest agent wants to send. `secret` makes the
-/// salts.
+/// Replaces the moves of an honest agent by those of a solver with this trick. Salts are derived from `secret`.
 class TrickyMoves {
 public:
     TrickyMoves(Trick trick, const Hash32& secret) : trick_(trick), secret_(secret) {}
@@ -43,8 +42,8 @@ private:
     std::uint64_t flooded_ = 0;
 };
 
-/// What others get from a solver with this trick; null: what it has. `honest` is that, and outlives the
-/// result.
+/// The artifacts that others get from a solver with this trick; null if it serves `honest` unchanged. `honest` must
+/// outlive the result.
 std::unique_ptr<ArtifactSource> tricky_provider(Trick trick, ArtifactSource& honest);
 
 }  // namespace retrace::solver

@@ -13,7 +13,7 @@ using kernels::DType;
 using kernels::State;
 using kernels::Tensor;
 
-/// The next float away from zero: a normal number stays one, so no epilogue would have made another of it.
+/// Moves an element to the next float away from zero. A normal number stays normal, so an epilogue would not flush it.
 void nudge(Tensor& tensor, std::uint64_t element) {
     std::uint8_t* at = tensor.data.data() + 4 * element;
     store_u32(at, load_u32(at) + 1);
@@ -24,13 +24,13 @@ bool can_nudge(std::uint32_t bits) {
     return exponent > 0 && exponent < 254;
 }
 
-constexpr std::size_t kElementsTried = 8;  // Of one op.
+constexpr std::size_t kElementsTried = 8;  // Elements of one op.
 constexpr std::size_t kTargetsTried = 64;
-/// Bytes of the state that differ from the honest one before a nudge counts as one that later steps do not
-/// round away.
+/// Bytes of the state that must differ from the honest one for a nudge to count as lasting: later steps do not round
+/// it away.
 constexpr std::size_t kLasting = 256;
 
-/// Matrix products in program order (early ones spread the furthest), then all other ops.
+/// Matrix products in program order (changes in early ones spread furthest), then all other ops.
 std::vector<std::uint32_t> candidates(const kernels::Program& program) {
     std::vector<std::uint32_t> ops;
     for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
@@ -64,7 +64,7 @@ void UlpRunner::tamper_with(const Target& target) {
 }
 
 void UlpRunner::arm(const State& state) {
-    executor().set_tamper({});  // An executor that may be tampered with is slower: only where it is meant.
+    executor().set_tamper({});  // Off for honest steps, because a tamper hook makes the executor slower.
     if (!wrong_(state.step)) return;
     const auto [at, first] = targets_.try_emplace(state.step);
     if (first) at->second = aim(state);

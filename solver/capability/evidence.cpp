@@ -32,7 +32,7 @@ OpenedRows get_rows(Reader& in) {
     return out;
 }
 
-/// The root of the state that `rows` are tile `row` / 4 of.
+/// Root of the state whose tile `row` / 4 is opened by `rows`.
 Result<Hash32> state_root_of(const OpenedRows& rows, std::uint32_t row) {
     if (rows.tile.size() != kTileBytes) return error("a tile has 4096 bytes");
     const merkle::IndexedLeaf leaf{row / kTileRows, merkle::tile_leaf(rows.tile)};
@@ -41,7 +41,7 @@ Result<Hash32> state_root_of(const OpenedRows& rows, std::uint32_t row) {
     return kernels::TensorHeader{kernels::DType::f32, state_dims(), *tree}.root();
 }
 
-/// Row `row` of the tile that holds it, and one element of it. Elements are little endian.
+/// Bits of element (`row`, `column`) of the state, from the tile that holds the row. Elements are little endian.
 std::uint32_t bits_in(const OpenedRows& rows, std::uint32_t row, std::uint32_t column) {
     const std::uint8_t* at = rows.tile.data() + row % kTileRows * kRowBytes + column * 4u;
     return std::uint32_t{at[0]} | std::uint32_t{at[1]} << 8 | std::uint32_t{at[2]} << 16 |
@@ -60,8 +60,7 @@ Status<> verify_item(const CapabilityItem& item, const CapabilityRules& rules, s
     std::vector<merkle::IndexedLeaf> leaves;
     CapabilityRow input;
     if (item.input) {
-        // The state was transposed: column `column` of the product came from row `column` of the state
-        // before.
+        // The second operand is transposed, so column `column` of the product depends on row `column` of the input.
         RETRACE_TRY(before, state_root_of(*item.input, draw.column));
         leaves.push_back({draw.round - 1, capability_leaf(before)});
         input = row_in(*item.input, draw.column);

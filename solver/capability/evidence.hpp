@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What shows that drawn elements of a benchmark run are right: tiles with their proofs, and what the ledger
-// does with them. Each round's state is committed as a tensor of fp32 [2048, 32], so that a tile is four rows
-// of the 256×256 state; the run is the tree over append_leaf(tensor root of S_{t+1}), t = 0 .. rounds-1.
+// Evidence that drawn elements of a benchmark run are right (tiles with their proofs), and its verification by the
+// ledger. Each round's state is committed as a tensor of fp32 [2048, 32], so that a tile is four rows of the 256×256
+// state; the run is the tree over append_leaf(tensor root of S_{t+1}), t = 0 .. rounds-1.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ namespace retrace::solver {
 /// Four rows of a state, opened.
 struct OpenedRows {
     Bytes tile;                ///< 4,096 bytes.
-    merkle::MultiProof proof;  ///< Of the tile in the state.
+    merkle::MultiProof proof;  ///< Proves the tile in the state.
 };
 struct CapabilityItem {
-    std::optional<OpenedRows> input;  ///< Of S_round; absent for round 0: S_0 follows from the seed.
-    OpenedRows output;                ///< Of S_{round+1}.
-    merkle::MultiProof history;       ///< Of both states' roots in the run.
+    std::optional<OpenedRows> input;  ///< Rows of S_round; absent for round 0, because S_0 follows from the seed.
+    OpenedRows output;                ///< Rows of S_{round+1}.
+    merkle::MultiProof history;       ///< Proves both states' roots in the run.
 };
 /// One item for each draw, in order.
 struct CapabilityProof {
@@ -37,11 +37,11 @@ Hash32 capability_state_root(const std::vector<float>& state, kernels::ThreadPoo
 merkle::TileTree capability_state_tree(const std::vector<float>& state, kernels::ThreadPool& pool);
 /// The leaf of a state in its run.
 Hash32 capability_leaf(const Hash32& state_root);
-/// What the ledger stores for a run of these leaves.
+/// The root that the ledger stores for a run of these leaves.
 Hash32 capability_root(const std::vector<Hash32>& leaves);
 
-/// Whether `proof` opens the run under `root` at every draw, and each drawn element follows from the row
-/// before it. Names what does not.
+/// Checks that `proof` opens the run under `root` at every draw and that each drawn element follows from its input row.
+/// The error names the first fault.
 Status<> verify_capability(const CapabilityProof& proof, std::uint64_t seed, std::uint64_t rounds,
                            const Hash32& root, const std::vector<CapabilityDraw>& draws);
 

@@ -13,29 +13,29 @@ namespace {
 
 using kernels::Precision;
 
-/// ±[1, 2): the sign and the mantissa of `bits`. Zero becomes ±1, so nothing fades.
+/// Keeps the sign and the mantissa of `bits` and maps it to ±[1, 2). Zero becomes ±1, so values do not vanish.
 std::uint32_t wrap(std::uint32_t bits) {
     return (bits & 0x807fffffu) | 0x3f800000u;
 }
 
-/// A multiple of 2^-23 in [-1, 1): every operation is exact.
+/// Returns a multiple of 2^-23 in [-1, 1); every operation is exact.
 float weight_of(std::uint32_t word) {
     return kernels::uniform_of(word) * 2.0f - 1.0f;
 }
 
-/// The product as the referee knows it: rows of both operands lie contiguously.
+/// The matrix product as the referee evaluates it. Rows of both operands are contiguous.
 kernels::OpFacts product_facts() {
     kernels::OpFacts facts;
     facts.op.code = kernels::OpCode::matmul;
     facts.op.inputs = {0, 1};
-    facts.op.attributes = {static_cast<std::uint64_t>(Precision::i8x2), 0, 1};  // The second is transposed.
+    facts.op.attributes = {static_cast<std::uint64_t>(Precision::i8x2), 0, 1};  // The second operand is transposed.
     const kernels::OpFacts::Operand square{kernels::DType::f32, {kCapabilityExtent, kCapabilityExtent}};
     facts.inputs = {square, square};
     facts.output = square;
     return facts;
 }
 
-/// Two rows, one of each operand; the rule reads nothing else for one element.
+/// One row of each operand, which is all that the element rule reads for one element.
 class TwoRows final : public kernels::ElementSource {
 public:
     TwoRows(std::uint32_t row, const CapabilityRow& weights, std::uint32_t column, const CapabilityRow& input)
@@ -122,7 +122,7 @@ std::uint32_t CapabilityRules::element(std::uint64_t round, std::uint32_t row,
                                        const CapabilityRow& input) const {
     static const kernels::OpFacts facts = product_facts();
     const CapabilityRow weights = this->weights(round, row);
-    // Which column it is decides only where the input row lies in the operand.
+    // The column determines only which row of the operand is the input, so column 0 is used.
     TwoRows rows(row, weights, 0, input);
     kernels::ElementQuery query;
     query.element = std::uint64_t{row} * kCapabilityExtent;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The benchmark program of capability challenges: a chain of seeded matrix products in which every round
-// needs all of the round before. One definition for the solver that runs it and for the ledger that
-// recomputes single elements. Layouts and the reasons: solver/README.md, solver/decisions/002.
+// The benchmark program of capability challenges: a chain of seeded matrix products in which every round needs all of
+// the round before. One definition for the solver that runs it and for the ledger that recomputes single elements.
+// Layouts: solver/README.md. Reasons: market/decisions/002.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 namespace retrace::solver {
 
 inline constexpr std::uint64_t kCapabilityExtent =
-    256;  ///< States are 256×256: one link of the product an element.
+    256;  ///< States are 256×256, so that each element of the product is one link.
 inline constexpr std::uint64_t kCapabilityElements = kCapabilityExtent * kCapabilityExtent;
 /// Multiply-adds of one round.
 inline constexpr std::uint64_t kCapabilityRoundCost = kCapabilityElements * kCapabilityExtent;
@@ -35,16 +35,16 @@ std::uint64_t capability_seed(const Hash32& beacon, std::uint64_t challenge);
 std::vector<CapabilityDraw> capability_draws(const Hash32& beacon, std::uint64_t challenge,
                                              std::uint64_t rounds, std::uint32_t count);
 
-/// S_{t+1} = wrap(P_t · S_tᵀ), product in i8x2 by the kernel contract. P_t is a window of 256 rows of a pool
-/// of seeded weights; wrap keeps sign and mantissa and sets the exponent of [1, 2), so that no round
-/// overflows, fades or settles.
+/// S_{t+1} = wrap(P_t · S_tᵀ), with the product in i8x2 by the kernel contract. P_t is a window of 256 rows of a
+/// pool of seeded weights. wrap keeps sign and mantissa and sets the exponent of [1, 2), so that values neither
+/// overflow nor vanish nor converge.
 class CapabilityRules {
 public:
     explicit CapabilityRules(std::uint64_t seed);
 
-    /// Row of S_0.
+    /// Row `row` of S_0.
     CapabilityRow first_row(std::uint32_t row) const;
-    /// Row of P_round.
+    /// Row `row` of P_round.
     CapabilityRow weights(std::uint64_t round, std::uint32_t row) const;
     std::uint64_t window(std::uint64_t round) const;  ///< First row of P_round in the pool.
     CapabilityRow pool_row(std::uint64_t row) const;
@@ -57,14 +57,14 @@ private:
     kernels::PhiloxKey first_, weights_, windows_;
 };
 
-/// The whole states, by the fast kernels.
+/// Computes whole states with the fast kernels.
 class CapabilityMachine {
 public:
-    /// `pool` outlives the machine.
+    /// `pool` must outlive the machine.
     CapabilityMachine(std::uint64_t seed, kernels::ThreadPool& pool);
 
     std::vector<float> first() const;
-    /// S_{round+1} from S_round.
+    /// Computes S_{round+1} into `next` from S_round.
     void step(std::uint64_t round, const std::vector<float>& state, std::vector<float>& next) const;
     const CapabilityRules& rules() const noexcept { return rules_; }
 

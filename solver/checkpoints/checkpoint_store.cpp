@@ -110,7 +110,7 @@ Status<> CheckpointStore::save(const CheckpointKey& key, const kernels::StateCom
     if (last.empty()) last = versions_before(key);
     RETRACE_CHECK(tensors_->write(commitment.tensor_roots, state.tensors, last));
     Entry entry{commitment, true, found != entries_.end() && found->second.retained};
-    RETRACE_CHECK(write_entry(key, entry));  // Last: a manifest never names a tensor that is not there.
+    RETRACE_CHECK(write_entry(key, entry));  // Written last, so that a manifest never names a missing tensor.
     entries_[key] = std::move(entry);
     return Unit{};
 }
@@ -141,8 +141,7 @@ Result<kernels::State> CheckpointStore::load(const CheckpointKey& key, kernels::
     std::optional<Error> problem;
     for (const Hash32& root : found->second.commitment.tensor_roots) {
         auto tensor = tensors_->read(root, pool);
-        // All are read even so: each damaged one is removed, and what computes the state again writes it
-        // anew.
+        // Continue after an error: read removes each damaged tensor, so that recomputing the state writes all of them.
         if (!tensor)
             problem = tensor.error();
         else
@@ -269,7 +268,7 @@ std::uint64_t CheckpointStore::tensor_bytes_written() const {
 Status<> CheckpointStore::drop(const CheckpointKey& key, Entry& entry) {
     Entry dropped = entry;
     dropped.complete = false;
-    dropped.commitment.tensor_roots = {};  // There may be many, of every segment.
+    dropped.commitment.tensor_roots = {};  // Frees memory: there may be many roots for each segment.
     RETRACE_CHECK(write_entry(key, dropped));
     entry = std::move(dropped);
     return Unit{};

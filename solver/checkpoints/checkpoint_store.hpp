@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Checkpoints on disk. Tensors are files named by their roots, so what did not change between two checkpoints
-// is written once, and of what changed in part only the changed tiles (tensor_store.hpp); a state is a small
-// manifest of tensor roots. Every file appears by rename after fsync: after a crash it is there whole or not
-// at all. Loading recomputes every root. With a seal everything is encrypted.
+// Checkpoints on disk. Tensors are files named by their roots, so an unchanged tensor is written once for several
+// checkpoints, and a partly changed one as its changed tiles (tensor_store.hpp); a state is a small manifest of tensor
+// roots. Every file appears by rename after fsync, so after a crash it is complete or absent. Loading recomputes every
+// root. With a seal everything is encrypted.
 #pragma once
 
 #include <cstdint>
@@ -31,55 +31,54 @@ struct CheckpointKey {
 /// Calls may come from several threads.
 class CheckpointStore {
 public:
-    /// Creates the directory if needed, removes unfinished files; a manifest that does not verify is set
-    /// aside
-    /// (".corrupt") and counts as absent.
-    /// With another key than the directory's (or none): an error that says so.
+    /// Creates the directory if needed and removes unfinished files. A manifest that does not verify is renamed
+    /// (".corrupt") and counts as absent. Returns an error if `seal` has another key than the directory, or only one of
+    /// them has a key.
     static Result<std::unique_ptr<CheckpointStore>> open(std::filesystem::path directory,
                                                          std::unique_ptr<Seal> seal = nullptr);
 
-    /// Durable when it returns. Saving the same key again with another root is an error.
+    /// Saves a checkpoint durably. Saving the same key again with another root is an error.
     Status<> save(const CheckpointKey& key, const kernels::StateCommitment& commitment,
                   const kernels::State& state);
-    /// A checkpoint's roots. That of the state outlives the tensors; those of the tensors do not.
+    /// A checkpoint's roots. The state root is kept after the tensors are dropped; the tensor roots are not.
     std::optional<kernels::StateCommitment> commitment(const CheckpointKey& key) const;
-    /// The tensors, each checked against its root. An error names the tensor that is missing or damaged.
+    /// Loads the tensors and checks each against its root. The error names a missing or damaged tensor.
     Result<kernels::State> load(const CheckpointKey& key, kernels::ThreadPool& pool) const;
-    /// Newest checkpoint of the run at or below `index` whose tensors are there.
+    /// Newest checkpoint of the run at or below `index` whose tensors were not dropped.
     std::optional<CheckpointKey> newest(std::uint64_t task, std::uint32_t run, std::uint64_t index) const;
 
-    /// Keeps the tensors of this checkpoint until released.
+    /// Protects the tensors of this checkpoint from being dropped (`keep`), or releases them.
     Status<> retain(const CheckpointKey& key, bool keep);
-    /// Every run of which anything is here, (task, run) ascending.
+    /// Every run with a checkpoint or root in the store, (task, run) ascending.
     std::vector<std::pair<std::uint64_t, std::uint32_t>> runs() const;
-    /// Every checkpoint that is kept.
+    /// Every retained checkpoint.
     std::vector<CheckpointKey> retained() const;
-    /// Drops the tensors of all but the newest `keep` and the retained checkpoints of the run; the states' roots stay.
+    /// Drops the tensors of all checkpoints of the run but the newest `keep` and the retained ones; state roots stay.
     Status<> prune(std::uint64_t task, std::uint32_t run, std::size_t keep);
-    /// Drops the tensors of one checkpoint, damaged ones for example; its root stays.
+    /// Drops the tensors of one checkpoint, for example damaged ones; its state root stays.
     Status<> discard(const CheckpointKey& key);
-    /// Goes back to checkpoint `key`, which must be whole: the tensors of later ones of its run are dropped
-    /// unless retained; their roots stay, so that nothing else can be committed in their place.
+    /// Goes back to checkpoint `key`, whose tensors must be there: drops the tensors of later checkpoints of its run
+    /// unless retained. Their state roots stay, so that no other states can be committed in their place.
     Status<> rollback(const CheckpointKey& key);
-    /// Forgets a run altogether.
+    /// Deletes all data of a run.
     Status<> forget(std::uint64_t task, std::uint32_t run);
 
-    // For whoever serves artifacts.
+    // For serving artifacts.
     std::optional<StateRoots> state(const Hash32& root) const;
-    /// Read and checked; absent or damaged: an error. `tree`: as TensorStore::read.
+    /// Reads and checks a tensor; an absent or damaged one is an error. `tree` as in TensorStore::read.
     Result<kernels::Tensor> tensor(const Hash32& root, kernels::ThreadPool& pool,
                                    merkle::TileTree* tree = nullptr) const;
     /// Root of state tensor `number` in the newest state of a program (by step) whose tensors are here.
     std::optional<Hash32> newest_version(const Hash32& program, std::size_t number) const;
     /// Bytes of tensors written since the store was opened.
     std::uint64_t tensor_bytes_written() const;
-    /// How often the disk was waited for meanwhile, for tensors.
+    /// Number of syncs to disk for tensors since the store was opened.
     std::uint64_t tensor_syncs() const;
 
 private:
     struct Entry {
         kernels::StateCommitment commitment;
-        bool complete = true;  ///< Tensors are there.
+        bool complete = true;  ///< False once its tensors are dropped.
         bool retained = false;
     };
 
@@ -87,18 +86,18 @@ private:
     Status<> load_index();
     Status<> write_entry(const CheckpointKey& key, const Entry& entry);
     Status<> collect_garbage();
-    /// The roots of the newest whole checkpoint of the run below `key`: what a restart left to write changes against.
+    /// Tensor roots of the newest complete checkpoint of the run below `key`: the bases for deltas after a restart.
     std::vector<TensorVersion> versions_before(const CheckpointKey& key) const;
-    /// Drops the tensors of an entry, which stays for its root.
+    /// Drops the tensors of an entry and keeps the entry for its state root.
     Status<> drop(const CheckpointKey& key, Entry& entry);
     std::filesystem::path path_of(const CheckpointKey& key) const;
 
     std::filesystem::path directory_;
     std::unique_ptr<Seal> seal_;
     std::unique_ptr<TensorStore> tensors_;
-    /// What was saved last of each run, by tensor number, to write changes against.
+    /// Tensor versions of each run that were saved last, by tensor number: the bases for deltas.
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<TensorVersion>> last_;
-    mutable TurnLock mutex_;  ///< Strangers read here too.
+    mutable TurnLock mutex_;  ///< Fair, because requests of strangers read the store too.
     std::map<CheckpointKey, Entry> entries_;
 };
 

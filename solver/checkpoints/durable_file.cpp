@@ -11,7 +11,7 @@
 namespace retrace::solver {
 namespace {
 
-/// Closes on the way out.
+/// Owns a file descriptor; closes it on destruction.
 struct File {
     int fd = -1;
     explicit File(int descriptor) noexcept : fd(descriptor) {}

@@ -11,28 +11,28 @@
 
 namespace retrace::solver {
 
-/// Suffix of files that are being written; a leftover is garbage.
+/// Suffix of files that are being written; leftovers of a crash may be removed.
 inline constexpr std::string_view kUnfinished = ".unfinished";
 
-/// Files of one folder that become durable together: written aside, synced, renamed, and the folder synced. After a
-/// crash each holds all of its parts or is not there. Errors carry the system's reason.
+/// Files of one folder that become durable together: they are written under temporary names, synced and renamed, and
+/// the folder is synced. After a crash each file is complete or absent. Errors carry the system's reason.
 class FileBatch {
 public:
-    /// So many are synced one by one; of more the whole file system is synced at once, which costs the same for any
-    /// number of them, but may wait for what others wrote.
+    /// Up to this many files are synced one by one. For more the whole file system is synced once, at a cost that does
+    /// not depend on their number but may include waiting for writes of other processes.
     static constexpr std::size_t kSyncedAlone = 16;
 
-    /// `files`: how many are to come.
+    /// `files`: number of files that will be added.
     FileBatch(std::filesystem::path folder, std::size_t files);
-    /// What was not finished is removed.
+    /// Removes files that were not finished.
     ~FileBatch();
     FileBatch(const FileBatch&) = delete;
     FileBatch& operator=(const FileBatch&) = delete;
 
-    /// `name` in the folder, not twice.
+    /// Writes the file `name`, which must not be added twice.
     Status<> add(const std::string& name, std::initializer_list<View> parts);
     Status<> finish();
-    /// Times that something was synced.
+    /// Number of sync calls made.
     std::size_t syncs() const noexcept { return syncs_; }
 
 private:
@@ -40,13 +40,13 @@ private:
 
     std::filesystem::path folder_;
     bool together_;
-    std::vector<std::filesystem::path> waiting_;  // Written aside.
+    std::vector<std::filesystem::path> waiting_;  // Written under temporary names, not yet renamed.
     std::size_t syncs_ = 0;
 };
 
-/// One file, durable when it returns.
+/// Writes one file durably.
 Status<> write_durably(const std::filesystem::path& path, std::initializer_list<View> parts);
-/// The whole file; longer than `limit`: an error.
+/// Reads the whole file; a file longer than `limit` is an error.
 Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t limit);
 
 }  // namespace retrace::solver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Encryption at rest, passed in by whoever has the key: this folder knows no cipher
+// Interface for encryption at rest. The owner of the key passes an implementation in; this folder has no cipher
 // (node/artifacts/aes_gcm_seal.hpp).
 #pragma once
 
@@ -16,10 +16,9 @@ inline constexpr std::string_view kSealMagic = "retrace-sealed/1";
 class Seal {
 public:
     virtual ~Seal() = default;
-    /// What is stored instead of `plain`, kSealMagic first. `name` is bound: a sealed file opens under no
-    /// other name.
+    /// Encrypts `plain`; the result begins with kSealMagic. It is bound to `name` and opens under no other name.
     virtual Result<Bytes> close(View plain, std::string_view name) const = 0;
-    /// Fails for another key, another name, and for anything that was changed or cut.
+    /// Decrypts; fails for another key, another name, and changed or truncated content.
     virtual Result<Bytes> open(View sealed, std::string_view name) const = 0;
 };
 

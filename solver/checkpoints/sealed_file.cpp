@@ -6,7 +6,7 @@
 namespace retrace::solver {
 namespace {
 
-constexpr std::uint64_t kSealOverhead = 1 << 20;  ///< Over any plain limit: magic, nonces and tags.
+constexpr std::uint64_t kSealOverhead = 1 << 20;  ///< Added to limits of plain files: magic, nonces and tags.
 constexpr std::string_view kKeyCheck = "key-check";
 constexpr std::string_view kKeyText = "retrace/checkpoint-key-check/1";
 
@@ -16,7 +16,7 @@ bool is_sealed(View bytes) {
                       [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; });
 }
 
-/// Also where there is none.
+/// True also if the folder does not exist.
 bool has_no_files(const std::filesystem::path& folder) {
     std::error_code failure;
     return std::filesystem::directory_iterator(folder, failure) == std::filesystem::directory_iterator();

@@ -30,7 +30,7 @@ Bytes encode_header(const kernels::Tensor& tensor) {
     return std::move(out).take();
 }
 
-/// Type and shape; the reader fails where they are none.
+/// Reads dtype and shape; sets the reader's error if they are invalid.
 kernels::Tensor read_header(Reader& in) {
     kernels::Tensor tensor;
     tensor.dtype = static_cast<kernels::DType>(in.u8());
@@ -41,7 +41,7 @@ kernels::Tensor read_header(Reader& in) {
     return tensor;
 }
 
-/// The other direction of kernels::tile_bytes.
+/// Writes a tile into the tensor; the inverse of kernels::tile_bytes.
 void put_tile(kernels::Tensor& tensor, std::uint64_t index, View tile) {
     const kernels::Geometry shape = kernels::geometry(tensor.dims);
     const std::uint32_t size = kernels::size_of(tensor.dtype);
@@ -56,7 +56,7 @@ void put_tile(kernels::Tensor& tensor, std::uint64_t index, View tile) {
     }
 }
 
-/// The tiles that differ from `last`; nullopt when a whole file is no dearer.
+/// The tiles that differ from `last`; nullopt if they are at least half of all, or no delta is possible.
 std::optional<std::vector<std::uint64_t>> changes(const TensorVersion& last, const TensorVersion& now) {
     if (last.dtype != now.dtype || last.dims != now.dims || last.tiles.empty()) return std::nullopt;
     std::vector<std::uint64_t> changed;
@@ -133,7 +133,7 @@ Status<> TensorStore::write(std::span<const Hash32> roots, std::span<const kerne
                             std::vector<TensorVersion>& last) {
     FileBatch batch(directory_, roots.size());
     Files added;
-    // Should it fail, `last` names what is not there, and the next version is written whole.
+    // If writing fails, `last` names absent versions, so the next version is written whole.
     last.resize(roots.size());
     for (std::size_t i = 0; i < roots.size(); ++i)
         RETRACE_CHECK(add(batch, roots[i], tensors[i], last[i], added));
@@ -211,12 +211,12 @@ Result<kernels::Tensor> TensorStore::read(const Hash32& root, kernels::ThreadPoo
             return std::move(tensor).value();
         }
     }
-    if (!tensor && !tensor.error().kind) return Unexpected{tensor.error()};  // The system's, and it may pass.
+    if (!tensor && !tensor.error().kind) return Unexpected{tensor.error()};  // A system error, possibly transient.
     const fs::path path = path_of(root);
     const auto found = files_.find(root);
     const std::optional<Hash32> base = found == files_.end() ? std::nullopt : found->second;
     remove(root);
-    if (base) (void)read(*base, pool);  // The fault may lie there: then it is removed as well.
+    if (base) (void)read(*base, pool);  // The base may be the damaged file; then it is removed as well.
     if (!tensor) return Unexpected{tensor.error()};
     return fault(path, StoreFault::damaged, "its content does not hash to its name");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors on disk by their roots. A version of which few tiles differ from the one before is written as those
-// tiles.
+// Tensors on disk, named by their roots. A version that differs from the previous one in few tiles is stored as a delta
+// of those tiles.
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@
 
 namespace retrace::solver {
 
-/// The version of a tensor that was written last, with the hashes of its tiles; without them, where only its root is
-/// known (after a restart), they are computed from its file when they are needed.
+/// The version of a tensor that was written last, with the hashes of its tiles. After a restart only its root is known,
+/// and the hashes are computed from its file when they are needed.
 struct TensorVersion {
     Hash32 root;
     kernels::DType dtype{};
@@ -23,45 +23,45 @@ struct TensorVersion {
     std::vector<Hash32> tiles;
 };
 
-/// Not thread-safe. Files: "<root>.tensor" is whole, "<root>.<base>.delta" holds tiles that differ from its
-/// base.
+/// Not thread-safe. Files: "<root>.tensor" is a whole tensor, "<root>.<base>.delta" holds the tiles that differ from
+/// its base.
 class TensorStore {
 public:
-    /// Versions between a tensor and the whole file that it rests on.
+    /// Longest chain of deltas on a whole file.
     static constexpr std::uint32_t kDeltasMax = 8;
 
-    /// `seal` outlives the store; null: plain files.
+    /// `seal` must outlive the store; null: plain files.
     TensorStore(std::filesystem::path directory, const Seal* seal)
         : directory_(std::move(directory)), seal_(seal) {}
 
-    /// Lists what is there, removes what a crash left unfinished.
+    /// Lists the files and removes those that a crash left unfinished.
     Status<> open();
-    /// The tensors of a state, durable together when it returns; what is there is not written again. `last` are the
-    /// versions of the same tensors that were written before (empty: none), and become these.
+    /// Writes the tensors of a state durably; existing tensors are not written again. `last` holds the previously
+    /// written versions of the same tensors (empty: none) and is set to the new ones.
     Status<> write(std::span<const Hash32> roots, std::span<const kernels::Tensor> tensors,
                    std::vector<TensorVersion>& last);
-    /// Checked against its root. What is damaged is removed, so that writing it again writes it anew. `tree`, where it
-    /// is given, becomes that over the tensor's tiles, which the check makes anyway.
+    /// Reads a tensor and checks it against its root. A damaged file is removed, so that a later write replaces it.
+    /// `tree`, if not null, is set to the tree over the tensor's tiles, which the check builds anyway.
     Result<kernels::Tensor> read(const Hash32& root, kernels::ThreadPool& pool, merkle::TileTree* tree = nullptr);
-    /// Removes all but these and what they rest on.
+    /// Removes all tensors but these and the bases of their deltas.
     void keep_only(const std::set<Hash32>& needed);
 
     /// Bytes written since the start, before sealing.
     std::uint64_t bytes_written() const noexcept { return written_; }
-    /// How often the disk was waited for since then.
+    /// Number of syncs to disk since the start.
     std::uint64_t syncs() const noexcept { return syncs_; }
 
 private:
     std::filesystem::path path_of(const Hash32& root) const;
     std::filesystem::path path_of(const Hash32& root, const std::optional<Hash32>& base) const;
-    /// Whether `base` rests on a whole file, not too far below it and not on `root`: a version that was
-    /// damaged and is written again may have later ones that are changes of it.
+    /// Whether a delta of `root` may use `base`: the chain of `base` must be short enough, end at a whole file and not
+    /// contain `root`. A damaged version that is written again may be the base of later deltas.
     bool bears(const Hash32& base, const Hash32& root) const;
     using Files = std::map<Hash32, std::optional<Hash32>>;  ///< Root → base; none: a whole file.
-    /// One tensor into the batch, and into `added`.
+    /// Adds one tensor to the batch and to `added`.
     Status<> add(FileBatch& batch, const Hash32& root, const kernels::Tensor& tensor, TensorVersion& last,
                  Files& added);
-    /// Fills in what only the file knows; leaves `last` as it is where there is none, or a damaged one.
+    /// Fills in `last` from its file; leaves it unchanged if the file is absent or damaged.
     void recall(TensorVersion& last);
     Result<kernels::Tensor, StoreProblem> assemble(const Hash32& root, std::uint32_t depth = 0) const;
     void remove(const Hash32& root);
@@ -73,9 +73,9 @@ private:
     std::uint64_t written_ = 0, syncs_ = 0;
 };
 
-/// The files of a directory in order of their names.
+/// The files of a directory in the order of their names.
 std::vector<std::filesystem::path> files_of(const std::filesystem::path& directory);
-/// What cannot be removed is removed at the next start.
+/// Removes a file; ignores errors, because leftovers are removed at the next start.
 void remove_file(const std::filesystem::path& path);
 
 }  // namespace retrace::solver

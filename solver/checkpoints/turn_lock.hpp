@@ -7,8 +7,8 @@
 
 namespace retrace::solver {
 
-/// A mutex that is entered in the order of arrival. With std::mutex who leaves and comes back at once may overtake
-/// everybody who waits, and strangers come back as often as they like.
+/// A fair mutex: threads enter in the order of arrival. With std::mutex a thread that unlocks and locks again may
+/// overtake all waiting threads, and strangers may send requests as often as they like.
 class TurnLock {
 public:
     void lock() {

@@ -7,7 +7,7 @@
 namespace retrace::solver {
 namespace {
 
-/// As many as a state may have (node/wire/artifact_codec.hpp), and the metadata.
+/// The largest number of tensors of a state (node/wire/artifact_codec.hpp), plus one for the metadata.
 constexpr std::size_t kTensorsMax = (std::size_t{1} << 16) + 1;
 
 class Parser {
@@ -16,7 +16,7 @@ public:
 
     Result<Header> header() {
         Header header;
-        std::set<std::string> names;  // Looked up once for each tensor, of which a header may have many.
+        std::set<std::string> names;  // A set, because a header may have many tensors.
         if (!open('{')) return fail("'{'");
         while (!close('}')) {
             RETRACE_TRY(name, string());
@@ -118,7 +118,8 @@ private:
         }
     }
 
-    /// Characters of the basic plane but surrogates; what else there is comes unescaped.
+    /// Decodes four hex digits of an escaped character in the basic plane, without surrogates. All other characters
+    /// must be unescaped.
     Result<std::string> code_point() {
         if (text_.size() - at_ < 4) return fail("four hex digits");
         std::uint32_t code = 0;
@@ -146,13 +147,13 @@ private:
         return out;
     }
 
-    /// Opens an object or list, whose first member needs no comma.
+    /// Reads an opening bracket; the first member after it needs no comma.
     bool open(char bracket) {
         first_ = true;
         return next(bracket);
     }
-    /// At the end of an object or list; otherwise past the comma before the next member. A comma that is
-    /// missing leaves a member where none can be, which its parser reports.
+    /// Returns true at the end of an object or list, otherwise skips the comma before the next member. A missing comma
+    /// leads to an error of the member's parser.
     bool close(char bracket) {
         skip_space();
         const bool first = std::exchange(first_, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The JSON that a safetensors header may be, and no more: an object of objects with strings, unsigned
-// integers and arrays of unsigned integers.
+// Parser of the JSON subset that a safetensors header may use: an object of objects with strings and arrays of unsigned
+// integers.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,15 @@
 namespace retrace::solver {
 
 using HeaderValue = std::variant<std::string, std::vector<std::uint64_t>>;
-/// Fields of one entry in order of appearance; a repeated name is refused.
+/// Fields of one entry by name; a repeated name is refused.
 using HeaderEntry = std::map<std::string, HeaderValue>;
+/// Entries in order of appearance.
 struct Header {
     std::vector<std::pair<std::string, HeaderEntry>> entries;
 };
 
 Result<Header> parse_header(std::string_view text);
-/// A JSON string with its quotes.
+/// Returns `text` as a JSON string with quotes.
 std::string quote(std::string_view text);
 
 }  // namespace retrace::solver

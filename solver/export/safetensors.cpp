@@ -35,7 +35,7 @@ std::string list(const std::vector<std::uint64_t>& numbers) {
     return out + "]";
 }
 
-/// A tensor of the header, and where its bytes lie.
+/// A tensor of the header and the range of its bytes.
 struct Placed {
     NamedTensor named;
     std::uint64_t begin = 0, end = 0;

@@ -30,13 +30,13 @@ Bytes encode_safetensors(const TensorFile& file);
 
 /// Longest header that is read.
 inline constexpr std::uint64_t kSafetensorsHeaderMax = 16u << 20;
-/// Refuses, by name of the rule: truncated files, headers over the limit or not the JSON that the format
-/// allows, unknown dtypes, rank over 6, offsets that leave gaps, overlap or run over, sizes that do not fit
-/// shapes, names twice.
+/// Refuses, with the name of the rule: truncated files, headers over the limit or in JSON that the format does not
+/// allow, unknown dtypes, rank over 6, offsets that leave gaps, overlap or exceed the file, sizes that do not match
+/// shapes, repeated names.
 Result<TensorFile> decode_safetensors(View bytes);
 
-/// Whether a state tensor of the built-in programs is a parameter: the optimiser's moments are named after
-/// theirs with the suffix .m, .v or .momentum.
+/// Whether a state tensor of the built-in programs is a parameter. The optimiser's moments are named after their
+/// parameter with the suffix .m, .v or .momentum.
 bool is_parameter(const std::string& name);
 /// The state tensors of a program whose name passes `wanted`, in program order.
 std::vector<NamedTensor> named_tensors(const kernels::Program& program, const kernels::State& state,

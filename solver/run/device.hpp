@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where a party computes steps: the bits are the same everywhere, so it is the party's own affair.
+// The choice of the device that computes a party's steps. All devices give the same bits, so each party is free to
+// choose.
 #pragma once
 
 #include <memory>
@@ -12,22 +13,22 @@ namespace retrace::solver {
 
 enum class DeviceChoice : std::uint8_t {
     cpu = 1,
-    cuda = 2,       ///< Or nothing.
-    automatic = 3,  ///< CUDA where it is there and the program fits its memory, otherwise the CPU.
+    cuda = 2,       ///< CUDA only; an error where it is not available.
+    automatic = 3,  ///< CUDA where it is available and the program fits its memory, otherwise the CPU.
 };
 
 /// "cpu", "cuda" or "auto".
 std::optional<DeviceChoice> parse_device(std::string_view name);
 
-/// Whether the choice can be had here. The error says what is missing: a build with CUDA, or a device, in the driver's
-/// words.
+/// Checks whether the choice is available here. The error says what is missing: CUDA in this build, or a device, with
+/// the driver's message.
 Status<> check_device(DeviceChoice choice);
 
-/// The back end for `program` (checked, outlives it); null: the CPU. Errors of `cuda`: as above; too little device
-/// memory, naming the bytes asked for and those free.
+/// Opens the back end for `program`, which is checked and must outlive it; null means the CPU. Errors of `cuda`: those
+/// of check_device, and too little device memory, with the bytes needed and free.
 Result<std::unique_ptr<kernels::ExternalBackend>> open_device(DeviceChoice choice, const kernels::Program& program);
 
-/// Bytes of device memory that training `program` takes; nothing in a build without CUDA. Asks no device.
+/// Bytes of device memory that training `program` takes; nullopt in a build without CUDA. Does not access a device.
 std::optional<std::uint64_t> device_bytes(const kernels::Program& program);
 
 }  // namespace retrace::solver

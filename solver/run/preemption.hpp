@@ -9,29 +9,29 @@
 
 namespace retrace::solver {
 
-/// Tells a computation that work with an earlier place waits. It stops between two steps, or between two ops of a step
-/// that takes long; no result depends on it.
+/// Tells a computation that work with an earlier place waits. The computation stops between two steps, or between two
+/// ops of a long step; results do not depend on it.
 class Preemption {
 public:
     explicit Preemption(std::chrono::milliseconds step_most) : timeout_(step_most) {}
 
-    // From any thread.
+    // Called from any thread.
     void request() noexcept { requested_ = true; }
     void clear() noexcept { requested_ = false; }
     bool requested() const noexcept { return requested_; }
 
-    // The computation's.
-    /// A step begins.
+    // Called by the computation.
+    /// Starts the timeout of a step.
     void begin_step() { timeout_.begin(); }
-    /// Asked between two ops of it.
+    /// Called between two ops of the step; false: the step has to be aborted.
     bool may_finish_step() const { return !requested_ || !timeout_.is_over(); }
 
-    // Any thread's that waits for another process.
-    /// Whether what began then may go on: it has as much time as a step.
+    // Called by any thread that waits for another process.
+    /// Whether an operation that started at `began` may continue; it has the same timeout as a step.
     bool may_go_on_since(StepTimeout::Clock::time_point began) const {
         return !requested_ || !timeout_.is_over_since(began);
     }
-    /// Of the order that this thread works on; null: none that may be put off.
+    /// The preemption of the order that this thread runs; null if it runs none that may be put off.
     static Preemption* of_this_thread() noexcept { return of_thread_; }
 
 private:
@@ -41,8 +41,8 @@ private:
     StepTimeout timeout_;
 };
 
-/// While one stands, its thread works on an order that may be put off. For what is waited for deep below, where no
-/// caller passes a word: the start of a worker process, a state or a commitment that one makes (solver/worker).
+/// While it exists, its thread runs an order that may be put off. It is for waits deep in the call stack that get no
+/// argument for it: the start of a worker process, and its transfers of states and commitments (solver/worker).
 class PreemptionScope {
 public:
     explicit PreemptionScope(Preemption& of) noexcept : before_(std::exchange(Preemption::of_thread_, &of)) {}
@@ -54,7 +54,8 @@ private:
     Preemption* before_;
 };
 
-/// Ends what was left because work with an earlier place waits. Nothing is wrong: the order is put off (make_order).
+/// Thrown to abort a computation because work with an earlier place waits. It is no failure: make_order puts the order
+/// off.
 class PutOff : public std::exception {
 public:
     const char* what() const noexcept override { return "work with an earlier place waits"; }

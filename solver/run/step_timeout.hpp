@@ -5,16 +5,17 @@
 
 namespace retrace::solver {
 
-/// How long a step may go on while something urgent waits. No result depends on it: a step that is left is made again.
+/// Limits how long a step may continue while urgent work waits. Results do not depend on it: an aborted step is made
+/// again.
 class StepTimeout {
 public:
     explicit StepTimeout(std::chrono::milliseconds most) : most_(most) {}
-    /// A step begins.
+    /// Starts the timeout.
     void begin() { began_ = Clock::now(); }
     bool is_over() const { return is_over_since(began_); }
 
     using Clock = std::chrono::steady_clock;
-    /// The same of something else that began then.
+    /// The same for another operation, which started at `began`.
     bool is_over_since(Clock::time_point began) const { return Clock::now() - began >= most_; }
 
 private:

@@ -52,7 +52,7 @@ DeviceTraining::~DeviceTraining() {
     try {
         device_.finish_roots();
     } catch (const std::exception&) {
-        use_.failed = true;  // Nobody waits for these roots.
+        use_.failed = true;  // The exception is dropped because nobody needs these roots.
     }
 }
 

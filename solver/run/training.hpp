@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A training under way: its state goes forward where the steps are computed, and comes to the host's memory
-// only when it is asked for. Commitments are made where the state is.
+// A training in progress: its state stays where the steps are computed and is copied to host memory only on request.
+// Commitments are computed where the state is.
 #pragma once
 
 #include <optional>
@@ -15,15 +15,15 @@ class Training {
 public:
     virtual ~Training() = default;
 
-    /// Steps done: the state's number.
+    /// Number of the present state: the steps done.
     virtual std::uint64_t step() const noexcept = 0;
-    /// A hint, which costs nothing but time where it is wrong: until `step` the caller asks for nothing but steps, or
-    /// ends the training with state(), which then may be that of a step up to there.
+    /// A hint that costs only time if it is wrong: until `step` the caller will ask only for steps, or end the training
+    /// with state(), which may then return the state of a later step, at most `step`.
     virtual void run_ahead(std::uint64_t step) { (void)step; }
-    /// One step; returns the program's metrics.
+    /// Makes one step; returns the program's metrics.
     virtual std::vector<kernels::Metric> advance() = 0;
-    /// The same, but asks between ops whether to go on, where the steps are the host's. If not: nothing, and
-    /// the state has no tensors any more, or is that of an earlier step.
+    /// The same, but calls `go_on` between ops where the host computes the steps. If it returns false, the result is
+    /// nullopt and the state has lost its tensors or is that of an earlier step.
     virtual std::optional<std::vector<kernels::Metric>> attempt(const kernels::GoOn& go_on) {
         (void)go_on;
         return advance();
@@ -31,24 +31,24 @@ public:
     /// Brings the state that the training began with up to date and returns it.
     virtual const kernels::State& state() = 0;
 
-    /// The commitment of the present state, at once. Tensors that no op writes are hashed the first time
-    /// only.
+    /// Computes the commitment of the present state synchronously. Tensors that no op writes are hashed only the first
+    /// time.
     virtual kernels::StateCommitment commit() = 0;
-    /// The same beside the steps that follow, one at a time; only tiles that changed since the last one that
-    /// was begun are hashed.
+    /// Starts a commitment that is computed concurrently with the following steps, one at a time. Only tiles that
+    /// changed since the last begin_commitment are hashed.
     virtual void begin_commitment() = 0;
     virtual bool commitment_under_way() const noexcept = 0;
     virtual kernels::StateCommitment finish_commitment() = 0;
-    /// The state of the last `begin_commitment`.
+    /// The state at the last begin_commitment.
     virtual const kernels::State& committed() = 0;
 };
 
 class StepRunner;
 
-/// In the host's memory, by a runner's steps: `state` itself goes forward.
+/// Trains in host memory with a runner's steps; advances `state` in place.
 class HostTraining final : public Training {
 public:
-    /// Everything outlives the training.
+    /// All arguments must outlive the training.
     HostTraining(StepRunner& runner, const kernels::CommittedProgram& program, kernels::State& state,
                  kernels::ThreadPool& pool);
 
@@ -68,19 +68,19 @@ private:
     kernels::ThreadPool& pool_;
     const kernels::CommittedProgram& program_;
     kernels::StateCommitter committer_;
-    std::optional<kernels::StateCommitment> before_;  ///< Of an earlier step.
+    std::optional<kernels::StateCommitment> before_;  ///< Commitment of an earlier step.
 };
 
-/// Of a runner's device: whether a training is on it, and whether it failed.
+/// State of a runner's device: whether a training uses it, and whether it failed.
 struct DeviceUse {
     bool busy = false, failed = false;
 };
 
-/// On a device, which nothing else may use meanwhile: `state` stays as it was until state() is called. What fails there
-/// is thrown, and noted.
+/// Trains on a device, which nothing else may use meanwhile. `state` is updated only by state(). A device failure sets
+/// `use.failed` and is thrown.
 class DeviceTraining final : public Training {
 public:
-    /// Everything outlives the training. `use.busy` is true as long as the training is there.
+    /// All arguments must outlive the training. `use.busy` is true as long as the training exists.
     DeviceTraining(kernels::ExternalBackend& device, const kernels::Inputs& inputs,
                    const Hash32& program_root, kernels::State& state, DeviceUse& use);
     ~DeviceTraining() override;
@@ -106,7 +106,7 @@ private:
     DeviceUse& use_;
     std::uint64_t step_ = 0, committed_step_ = 0;
     bool under_way_ = false;
-    std::optional<kernels::State> committed_;  ///< Of committed_step_, once it was asked for.
+    std::optional<kernels::State> committed_;  ///< State of a committed step, once it was asked for.
 };
 
 }  // namespace retrace::solver

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A filter of system calls by libseccomp. It lists what is allowed. Nothing on the list takes the name of a file, an
-// address or a program, so no rule about names is needed beside it.
+// A system call filter by libseccomp, as an allow-list. No call on the list takes the name of a file, an address or a
+// program, so no rules about names are needed.
 #include "solver/sandbox/sandbox.hpp"
 
 #include <string>
@@ -23,7 +23,7 @@ namespace retrace::solver {
 #if defined(RETRACE_WITH_SECCOMP)
 namespace {
 
-/// Allowed whatever their arguments are: open files, memory, threads, time, the end.
+/// Calls that are allowed with any arguments: for open files, memory, threads, time and process exit.
 constexpr int kAllowed[] = {
     SCMP_SYS(read),              SCMP_SYS(write),             SCMP_SYS(readv),             SCMP_SYS(writev),
     SCMP_SYS(pread64),           SCMP_SYS(pwrite64),          SCMP_SYS(lseek),             SCMP_SYS(close),
@@ -40,7 +40,7 @@ constexpr std::uint32_t kRefuse = SCMP_ACT_ERRNO(EPERM);
 
 using Filter = std::unique_ptr<void, decltype(&::seccomp_release)>;
 
-/// None of `bits` in an argument.
+/// Condition: none of `bits` is set in an argument.
 scmp_arg_cmp without(unsigned argument, scmp_datum_t bits) {
     return {argument, SCMP_CMP_MASKED_EQ, bits, 0};
 }
@@ -54,11 +54,11 @@ int add_rules(scmp_filter_ctx filter) {
                                           conditions.begin());
     };
     for (const int call : kAllowed) add(SCMP_ACT_ALLOW, call, {});
-    // OpenMP and LibTorch start threads when they first compute. The flags of clone3 lie in memory, where no filter
-    // sees them; libc then takes clone, as with a kernel that does not know the other.
+    // OpenMP and LibTorch start threads when they first compute. A filter cannot read the flags of clone3, which lie in
+    // memory. ENOSYS makes libc use clone instead, as on a kernel without clone3.
     add(SCMP_ACT_ALLOW, SCMP_SYS(clone), {{0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD}});
     add(SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), {});
-    // Shared memory is not counted by the limit on this process's data.
+    // MAP_SHARED is refused because RLIMIT_DATA does not count shared memory.
     add(SCMP_ACT_ALLOW, SCMP_SYS(mmap), {without(2, PROT_EXEC), without(3, MAP_SHARED)});
     add(SCMP_ACT_ALLOW, SCMP_SYS(mprotect), {without(2, PROT_EXEC)});
     // abort() signals its own thread.
@@ -69,7 +69,7 @@ int add_rules(scmp_filter_ctx filter) {
 }  // namespace
 
 bool sandbox_is_supported() {
-    // Without a filter to read the answer is EFAULT; a kernel that knows no filters says EINVAL before it looks.
+    // For a null filter the kernel returns EFAULT; a kernel without filters returns EINVAL before it reads the pointer.
     return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr, 0, 0) != 0 && errno == EFAULT;
 }
 

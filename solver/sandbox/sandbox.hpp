@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a process may still do that reads a stranger's file or runs a stranger's program.
+// Restricts the system calls of a process that reads a stranger's file or runs a stranger's program.
 #pragma once
 
 #include "merkle/base/result.hpp"
@@ -9,10 +9,10 @@ namespace retrace::solver {
 /// Whether enter_sandbox() works here: a build with libseccomp, on Linux with seccomp filters.
 bool sandbox_is_supported();
 
-/// From now on, and for ever, this process computes in its own memory and reads and writes the files that it holds
-/// open. It opens none, makes no socket, starts no program and no other process (threads it may), traces and signals
-/// nobody else, and makes no memory executable. Whatever else it asks of the kernel is refused (EPERM), not fatal:
-/// LibTorch looks at files that it can do without. Call it before there is a second thread.
+/// Restricts this process for the rest of its life: it may use its own memory, start threads, and read and write its
+/// open files. It cannot open files, create sockets, start programs or processes, trace or signal other processes, or
+/// make memory executable. All other system calls fail with EPERM instead of ending the process, because LibTorch tries
+/// to open files that it can do without. Must be called before a second thread is started.
 Status<> enter_sandbox();
 
 }  // namespace retrace::solver

@@ -32,7 +32,7 @@ void write_all(int descriptor, const std::string& text) {
     }
 }
 
-/// The standard streams lead nowhere: a terminal obeys whoever writes to it.
+/// Redirects the standard streams to /dev/null, because output could contain control sequences for a terminal.
 bool silence() {
     const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nowhere < 0) return false;
@@ -45,7 +45,7 @@ Status<> shut_in(const Allowance& allowance, pid_t parent) {
     rlimit most{};
     if (::getrlimit(RLIMIT_FSIZE, &most) != 0) return error("the process that reads the model has no limits");
     most.rlim_cur = most.rlim_max = std::min<rlim_t>(most.rlim_max, allowance.file_bytes);
-    // A file that grows too long is an error of the write, not the end.
+    // With SIGXFSZ ignored, exceeding the file limit is a write error and does not end the process.
     if (!silence() || ::setrlimit(RLIMIT_FSIZE, &most) != 0 || std::signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
         ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) {
         return error("the process that reads the model cannot be shut in");
@@ -58,11 +58,11 @@ Status<> shut_in(const Allowance& allowance, pid_t parent) {
     Status<> done = shut_in(allowance, parent);
     if (done) done = work();
     if (!done) write_all(answer, done.error().message.substr(0, kSentenceMax));
-    // Not exit(): what the parent registered and buffered is the parent's.
+    // Not exit(), which would run the parent's exit handlers and flush its buffers.
     ::_exit(done ? 0 : kRefused);
 }
 
-/// How it ended; nothing where it had to be ended, because it would not by itself.
+/// Returns the child's exit status; nullopt if it did not end by the deadline and was killed.
 std::optional<int> wait_until(pid_t child, std::chrono::steady_clock::time_point deadline) {
     constexpr std::chrono::milliseconds kNap{5};
     for (;;) {
@@ -79,7 +79,7 @@ std::optional<int> wait_until(pid_t child, std::chrono::steady_clock::time_point
     }
 }
 
-/// What the child left in the pipe before it ended.
+/// Reads the message that the child wrote to the pipe before it ended.
 std::string read_answer(int descriptor) {
     std::string out(kSentenceMax, '\0');
     const ssize_t count = ::read(descriptor, out.data(), out.size());
@@ -112,7 +112,7 @@ std::string plain_line(std::string text) {
 
 Status<> run_confined(const Allowance& allowance, const std::function<Status<>()>& work) {
     std::array<int, 2> pipe{};
-    // The answer fits into an empty pipe, so neither side waits for the other to read or write.
+    // The answer fits into an empty pipe, so neither side blocks.
     if (::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) return error("no pipe to the process that reads the model");
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(allowance.wall_seconds);
     const pid_t parent = ::getpid(), child = ::fork();

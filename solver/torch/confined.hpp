@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A process of its own for whatever looks into a stranger's file.
+// Runs code that reads a stranger's file in a confined child process.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace retrace::solver {
 
-/// What a stranger's file may take.
+/// Resource limits for reading a stranger's file.
 struct Allowance {
-    std::uint64_t file_bytes = 0;     ///< No file that `work` writes becomes longer.
+    std::uint64_t file_bytes = 0;     ///< Longest file that `work` may write.
     std::uint64_t wall_seconds = 3600;
     bool sandbox = true;              ///< Off only where the kernel has none (sandbox_is_supported).
 };
 
-/// Runs `work` in a child process, in the sandbox (sandbox.hpp), and waits for it. What `work` needs is open before:
-/// streams that the caller made. The child's standard streams lead nowhere; what comes back is whether it succeeded,
-/// and else one sentence without control characters, which is `work`'s error or says what ended it.
+/// Runs `work` in a sandboxed child process (sandbox.hpp) and waits for it. The caller must open the streams that
+/// `work` needs before the call. The child's standard streams are /dev/null. Returns success or one sentence without
+/// control characters: the error of `work`, or how the child ended.
 Status<> run_confined(const Allowance& allowance, const std::function<Status<>()>& work);
 
-/// One line for a terminal: of what a stranger's file says only printable ASCII stays, the rest becomes `?`.
+/// Makes untrusted text safe for a terminal: all bytes but printable ASCII become `?`.
 std::string plain_line(std::string text);
 
 }  // namespace retrace::solver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// retrace-torch: the one program that loads LibTorch. `retrace` runs it; people need not.
+// retrace-torch: the only program that loads LibTorch. `retrace` runs it; users need not call it.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -91,8 +91,8 @@ std::optional<Arguments> parse(std::vector<std::string> words) {
     return out;
 }
 
-/// A stranger's model may compute for ever, or ask for all memory there is: twenty minutes of a processor,
-/// three quarters of the machine's memory, and no core file.
+/// Limits this process, because a stranger's model may compute for ever or allocate all memory: twenty minutes of
+/// processor time, three quarters of the machine's memory (at least 2 GiB), and no core file.
 void limit_this_process() {
     const auto at_most = [](auto what, rlim_t most) {
         rlimit limit{};
@@ -109,15 +109,15 @@ void limit_this_process() {
     at_most(RLIMIT_CORE, 0);
 }
 
-/// Nothing open but three standard streams: what whoever started this process left open is no affair of the model's,
-/// and a file opened in place of a missing stream would get the messages.
+/// Leaves only the three standard streams open: the model must not reach files that the parent process left open.
+/// Missing streams become /dev/null, because a file opened in place of one would get the messages.
 void keep_standard_streams_only() {
     int opened = 0;
     while (opened >= 0 && opened <= STDERR_FILENO) opened = ::open("/dev/null", O_RDWR);
     ::closefrom(STDERR_FILENO + 1);
 }
 
-/// What is written appears under its name when it is whole and in order; what is not is gone.
+/// An output file that gets its name only once it is complete and checked (`keep`); otherwise it is removed.
 class Draft {
 public:
     explicit Draft(const fs::path& out) : out_(out), partial_(out.string() + ".partial") {
@@ -171,13 +171,13 @@ Status<> check_written(const Arguments& arguments, const Draft& draft) {
     return Unit{};
 }
 
-/// Both modes hold each number, and four bytes stand for one: but for what forward() makes of nothing, a recording is
-/// hardly ever as much longer than its file.
+/// Eight times the input plus 1 GiB: the recordings of both modes hold each number, in four bytes. A recording is
+/// hardly ever longer, except for large constants that forward() creates.
 std::uint64_t longest_output(std::uint64_t bytes_read) {
     return kernels::saturating_add(kernels::saturating_mul(bytes_read, 8), std::uint64_t{1} << 30);
 }
 
-/// The files are opened here, and looked into there, where nothing else can be opened.
+/// Opens the files in this process and reads the model in the confined child, which can open no others.
 Status<> run(const Arguments& arguments) {
     Allowance allowance;
     allowance.sandbox = sandbox_is_supported();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Part of torch_model.cpp: all that a module holds, leaf by leaf, and whether forward() changed it.
+// Part of torch_model.cpp: lists all values that a module holds and detects whether forward() changed them.
 #pragma once
 
 #include <torch/csrc/jit/api/function_impl.h>
@@ -14,11 +14,11 @@
 
 namespace retrace::solver {
 
-/// A tensor, number, text or none, and how the module leads to it.
+/// A value of the module that holds no other values (tensor, number, text, none, ...), and its path.
 struct Leaf {
     std::string path;
     IValue value;
-    at::Tensor copy;  ///< What a tensor held, where it was asked for.
+    at::Tensor copy;  ///< Copy of a tensor's elements, set by copy_all_but.
 
     bool is_plain() const {
         return value.isTensor() || value.isNone() || value.isBool() || value.isInt() || value.isDouble() ||
@@ -35,7 +35,7 @@ struct Leaf {
     }
 };
 
-/// What the attributes of a module lead to, and the constants of its graphs.
+/// The values reachable from a module's attributes, and the constants of its graphs.
 class Contents {
 public:
     explicit Contents(const torch::jit::Module& module) {
@@ -48,7 +48,7 @@ public:
     }
     const std::vector<Leaf>& leaves() const { return leaves_; }
 
-    /// Keeps what tensors hold, but for the storages that the recorder watches.
+    /// Copies the elements of all tensors except those in storages that the recorder watches.
     void copy_all_but(const std::set<const void*>& watched) {
         const at::NoGradGuard no_gradient;
         for (Leaf& leaf : leaves_) {
@@ -59,7 +59,7 @@ public:
         }
     }
 
-    /// The path of something that is not as it was; empty where nothing is.
+    /// Path of the first value that differs in `later`; empty if none does.
     std::string changed_in(const Contents& later) const {
         for (std::size_t i = 0; i < leaves_.size(); ++i) {
             if (i >= later.leaves_.size() || !leaves_[i].is_same(later.leaves_[i])) return leaves_[i].path;
@@ -79,7 +79,7 @@ private:
     }
 
     void walk(const IValue& value, const std::string& path, int depth = 0) {
-        // A file of a few megabytes nests lists deep enough to use up any stack.
+        // A file of a few megabytes can nest lists deep enough to overflow any stack.
         if (depth > kDepthMax) throw Stop("what the model holds is nested deeper than 512 levels");
         const bool holds_others =
             value.isObject() || value.isList() || value.isGenericDict() || value.isTuple();
@@ -87,7 +87,7 @@ private:
             leaves_.push_back({path, value, {}});
             return;
         }
-        // Lists may hold themselves, and each other many times.
+        // Containers may contain themselves or be shared many times; each is visited once.
         if (!seen_.insert(value.internalToPointer()).second) return;
         if (value.isObject()) {
             const auto object = value.toObject();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Part of torch_model.cpp: what of a file is looked at before anything of it runs.
+// Part of torch_model.cpp: checks of a file before any of its code runs.
 #pragma once
 
 #include <caffe2/serialize/inline_container.h>
@@ -15,11 +15,11 @@
 
 namespace retrace::solver {
 
-/// The first line of what LibTorch says, without its backtrace.
+/// The first line of LibTorch's error message, without its backtrace.
 inline std::string in_words(const std::exception& e) {
     const auto* const torch_error = dynamic_cast<const c10::Error*>(&e);
     std::string text = torch_error != nullptr ? torch_error->what_without_backtrace() : e.what();
-    // Errors of the interpreter end with the sentence that matters.
+    // The interpreter puts the original message at the end.
     const std::size_t runtime = text.rfind("RuntimeError: ");
     if (runtime != std::string::npos) text = text.substr(runtime + 14);
     text.erase(0, std::min(text.find_first_not_of(" \n"), text.size()));
@@ -27,18 +27,18 @@ inline std::string in_words(const std::exception& e) {
     return text.substr(0, 400);
 }
 
-/// The file from its beginning, whoever has read it before.
+/// Rewinds the file and clears its error flags.
 inline std::istream& from_the_start(std::istream& file) {
     file.clear();
     file.seekg(0);
     return file;
 }
 
-/// What may not stand in code or in pickles, because reading it runs native code or reads tensors that nobody
-/// has looked at yet. A name has one spelling only: LibTorch's own readers know no other.
+/// Refuses names in code and pickles for which loading would run native code or read tensors that are not checked yet.
+/// A text search suffices, because LibTorch's own readers know only one spelling of each name.
 inline Status<> check_record(const std::string& record, const std::string& text) {
     const auto names = [&](const char* what) { return text.find(what) != std::string::npos; };
-    // Loading calls it, so it would run before check_graphs has seen it.
+    // Loading calls it, so it would run before check_graphs could check it.
     if (names("__setstate__"))
         return error("the model runs code when it is opened (__setstate__), which is refused");
     if (names("torch.classes"))
@@ -49,7 +49,7 @@ inline Status<> check_record(const std::string& record, const std::string& text)
     return Unit{};
 }
 
-/// What must be refused before the file is loaded.
+/// Refuses files that must not be loaded at all.
 inline Status<> check_file(std::istream& file) {
     char head[2] = {0, 0};
     if (!from_the_start(file).read(head, 2)) return error("cannot be read, or is empty");
@@ -65,7 +65,7 @@ inline Status<> check_file(std::istream& file) {
         if (reader.hasRecord("model.json"))
             return error(std::string("written by a PyTorch before 1.4") + advice);
         for (const std::string& record : reader.getAllRecords()) {
-            // The reader finds names whatever their case.
+            // The reader ignores the case of names.
             std::string lower = record;
             for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
             const bool pickle = lower.size() > 4 && lower.substr(lower.size() - 4) == ".pkl";
@@ -79,8 +79,8 @@ inline Status<> check_file(std::istream& file) {
     return Unit{};
 }
 
-/// What the interpreter does by itself, unseen by the recorder: control flow, lists, numbers and shapes.
-/// Nothing that reaches files, Python or other machines, and nothing that makes numbers of tensors.
+/// Allow-list of primitives that the interpreter executes without the recorder: control flow, lists, numbers and
+/// shapes. None reaches files, Python or other machines, and none makes numbers of tensors.
 inline bool is_allowed_primitive(const std::string& name) {
     static const std::set<std::string> allowed = {"Constant",
                                                   "ListConstruct",
@@ -158,10 +158,10 @@ inline bool is_allowed_primitive(const std::string& name) {
     return allowed.count(name) > 0;
 }
 
-/// Functions that PyTorch keeps to itself check their arguments less than public ones do; these are what
-/// scripts and traces of public ones name.
+/// Refuses most internal functions of PyTorch, because they check their arguments less than public ones; allows those
+/// that scripts and traces of public functions contain.
 inline bool is_allowed_op(const std::string& name) {
-    // Those of resizing uncover memory that nobody has written: what this process held would stand in the program.
+    // Resizing exposes uninitialised memory, so data of this process could get into the program.
     static const std::set<std::string> refused = {
         "save",     "from_file",          "set_data",          "set_",      "grad",       "resize_",
         "backward", "as_strided_scatter", "resize_as_sparse_", "rename_",   "wait_stream", "resize_as_",
@@ -203,7 +203,7 @@ inline bool is_harmless(const torch::jit::Symbol& kind) {
     return kind.is_aten() && is_allowed_op(kind.toUnqualString());
 }
 
-/// The first node of a graph, with all that is nested in it, that is not harmless; null: all are.
+/// The first node of a graph, including nested blocks and graphs, that is not harmless; null if all are.
 inline const torch::jit::Node* first_refused(const torch::jit::Block& block) {
     for (const torch::jit::Node* node : block.nodes()) {
         if (!is_harmless(node->kind())) return node;
@@ -224,7 +224,7 @@ inline std::string why_refused(const std::string& kind) {
     return "reads or writes files, or reaches beyond its own arithmetic (" + kind + "), which is refused";
 }
 
-/// Every method and function of the file, whatever calls it: before any of them runs.
+/// Checks every method and function of the file, called or not. Must be called before any of them runs.
 inline Status<> check_graphs(const torch::jit::Module& module) {
     for (torch::jit::Function* function : module._ivalue()->compilation_unit()->get_functions()) {
         if (!function->isGraphFunction()) return error("a function without a graph is refused");
@@ -235,8 +235,8 @@ inline Status<> check_graphs(const torch::jit::Module& module) {
     return Unit{};
 }
 
-/// Whether all elements lie in memory that was read from the file. LibTorch takes extents, strides and even
-/// the length of the memory from the file as they stand.
+/// Whether all elements lie in memory that was read from the file. LibTorch does not validate extents, strides or even
+/// the length of the memory, which come from the file.
 inline bool lies_in_its_memory(const at::Tensor& tensor) {
     if (tensor.is_quantized() || tensor.layout() != at::kStrided || !tensor.has_storage()) return false;
     const auto bad = [](std::int64_t number) { return number < 0; };
@@ -261,7 +261,7 @@ inline bool lies_in_its_memory(const at::Tensor& tensor) {
     return !over && static_cast<std::uint64_t>(bytes) <= std::min(held, tensor.storage().nbytes());
 }
 
-/// Everything that the file holds, before any of it is read.
+/// Checks all values of the file before any tensor's elements are read.
 inline Status<> check_contents(const Contents& contents) {
     for (const Leaf& leaf : contents.leaves()) {
         if (leaf.value.isTensor()) {

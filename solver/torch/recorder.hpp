@@ -17,8 +17,8 @@ inline std::string counts_and_reads(const std::string& name) {
            " and reads it; programs keep no whole numbers between steps: use a float32 buffer";
 }
 
-/// Listens to every dispatched op while a forward pass runs. Tensors are known by identity, then by the place
-/// that they look at; all that were seen are kept, so that no address is used twice.
+/// Records every dispatched op while a forward pass runs. Tensors are found by identity, then by the memory that they
+/// view. All tensors seen are kept alive, so that no address is reused.
 class Recorder {
 public:
     Recorder() = default;
@@ -30,16 +30,16 @@ public:
     }
     void add_named(const at::Tensor& tensor, ValueKind kind, const std::string& name);
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
-    /// `training`: only then may forward() change buffers.
+    /// forward() may change buffers only if `training`.
     Recording finish(const IValue& output, bool training);
 
-    /// Whole-number buffers by what the pass did with them.
+    /// Names of the integer buffers that the pass wrote and read.
     struct Counters {
         std::set<std::string> written, read;
     };
     const Counters& counters() const { return counters_; }
 
-    /// The one that listens, and the lock under which it does (TorchScript may fork).
+    /// The recorder that is active, and the lock that protects it (TorchScript may fork).
     inline static Recorder* active = nullptr;
     inline static std::recursive_mutex lock;
 
@@ -76,19 +76,19 @@ private:
     std::vector<at::Tensor> kept_;
     std::map<const void*, std::uint32_t> by_identity_;
     std::map<Place, std::uint32_t> by_place_;
-    std::set<const void*> dynamic_;  ///< Storages of what depends on input or state.
+    std::set<const void*> dynamic_;  ///< Storages of tensors that depend on input or state.
     std::map<const void*, std::uint32_t> constants_;
     std::map<std::uint32_t, at::Tensor> named_;
-    std::set<const void*> cut_;                 ///< Storages with a view that autograd knows nothing of.
-    std::set<const void*> buffers_;             ///< Storages of buffers of float32.
-    std::map<const void*, std::string> whole_;  ///< Storages of buffers of anything else.
+    std::set<const void*> cut_;                 ///< Storages with a view that autograd does not track.
+    std::set<const void*> buffers_;             ///< Storages of float buffers.
+    std::map<const void*, std::string> whole_;  ///< Storages of all other buffers, with their names.
     Counters counters_;
 };
 
 inline std::uint32_t Recorder::add_value(const at::Tensor& tensor, ValueKind kind, const std::string& where) {
     RecordedValue value;
     value.kind = kind;
-    // A number that tracing turned into a tensor (math.sqrt(width)) counts as float32 beside float32.
+    // A number that tracing turned into a float64 tensor (math.sqrt(width)) is taken as float32.
     const bool is_number =
         kind == ValueKind::constant && tensor.dim() == 0 && tensor.scalar_type() == at::kDouble;
     value.dtype = is_number ? DType::f32 : dtype_of(tensor, where);
@@ -106,7 +106,7 @@ inline void Recorder::bind(const at::Tensor& tensor, std::uint32_t value) {
     dynamic_.insert(storage_of(tensor));
 }
 
-/// After a write in place: nothing else that looks at this storage is known any more.
+/// Called after a write in place: forgets all tensors that view this storage.
 inline void Recorder::forget(const at::Tensor& tensor) {
     const void* const storage = storage_of(tensor);
     for (auto i = by_place_.begin(); i != by_place_.end();) {
@@ -131,7 +131,7 @@ inline void Recorder::add_named(const at::Tensor& tensor, ValueKind kind, const 
         out_.values[known].also.push_back(name);
         return;
     }
-    // What is neither float nor whole number would stop here, though nobody may use it.
+    // Throws Stop for a dtype that programs do not have (float64), even if forward() does not use the tensor.
     const std::uint32_t value = add_value(tensor, kind, name);
     out_.values[value].name = name;
     bind(tensor, value);
@@ -159,7 +159,7 @@ inline const std::string* Recorder::counter_of(const at::Tensor& tensor) const {
     return known == whole_.end() ? nullptr : &known->second;
 }
 
-/// num_batches_tracked and its like: programs do without them, as long as nothing reads them.
+/// Whether an op writes only counters such as num_batches_tracked. Programs leave them out, so nothing may read them.
 inline bool Recorder::counts(const c10::OperatorHandle& op, const std::vector<IValue>& arguments) const {
     const std::vector<std::size_t> written = written_by(op);
     for (const std::size_t i : written) {
@@ -234,7 +234,7 @@ inline void Recorder::run_unseen(const c10::OperatorHandle& op, c10::DispatchKey
     op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, DispatchKey::Fake), stack);
 }
 
-/// A constant that was written is another constant from now on.
+/// Forgets constants that the op wrote, because they have another value from now on.
 inline void Recorder::forget_written(const c10::OperatorHandle& op, const std::vector<IValue>& arguments) {
     for (const std::size_t i : written_by(op)) {
         if (!arguments[i].isTensor() || !arguments[i].toTensor().defined()) continue;
@@ -257,15 +257,14 @@ inline void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet ke
     if (counted || (!dynamic && !random)) {
         run_unseen(op, keys, stack);
         if (op.schema().is_mutable()) forget_written(op, arguments);
-        // What nobody has written would be another constant each time, and may be anything that this process
-        // held.
+        // Uninitialised memory would be another constant each time and could contain data of this process.
         if (is_uninitialised(name)) {
             const c10::impl::ExcludeDispatchKeyGuard unseen(DispatchKey::Fake);
             stack->back().toTensor().zero_();
         }
         return;
     }
-    // A composite op that is not known by its name is taken apart: its parts come back here.
+    // A composite op that no rule knows by its name is decomposed; its parts are dispatched to this function again.
     const bool composite = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
     if (dynamic && !is_known(name) && composite) {
         op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, DispatchKey::Fake),
@@ -275,8 +274,7 @@ inline void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet ke
     note(op, keys, stack, name);
 }
 
-/// The tensors that an op writes; those of which autograd might see another write than this pass does are
-/// refused.
+/// Returns the tensors that an op writes. Refuses writes that autograd might see differently from this pass.
 inline std::vector<at::Tensor> Recorder::check_writes(const c10::OperatorHandle& op,
                                                       const std::vector<IValue>& arguments,
                                                       const std::string& where) const {
@@ -295,7 +293,7 @@ inline std::vector<at::Tensor> Recorder::check_writes(const c10::OperatorHandle&
     return out;
 }
 
-/// After detach(), and after a view that was made under no_grad.
+/// Notes storages that share memory across detach() or a view made under no_grad.
 inline void Recorder::note_cut(const std::vector<IValue>& arguments, const std::vector<at::Tensor>& results) {
     for (const at::Tensor& result : results) {
         for (const IValue& argument : arguments) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Part of torch_model.cpp: what the recorder asks of single tensors and ops.
+// Part of torch_model.cpp: the recorder's queries about single tensors and ops.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -18,7 +18,7 @@ using c10::DispatchKey;
 using c10::IValue;
 using kernels::DType;
 
-/// What ends a recording at once; turned into an Error where LibTorch is left.
+/// Ends a recording; record_model returns its message as an Error.
 struct Stop : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -57,7 +57,7 @@ inline kernels::Dims dims_of(const at::Tensor& tensor, const std::string& where)
     return {tensor.sizes().begin(), tensor.sizes().end()};
 }
 
-/// Little-endian elements. Subnormal floats become zeros (contract 1).
+/// The tensor's elements, little endian. Subnormal floats become zeros (contract 1).
 inline Bytes bytes_of(const at::Tensor& tensor, const std::string& where) {
     const c10::impl::ExcludeDispatchKeyGuard unseen(DispatchKey::Fake);
     const at::NoGradGuard no_gradient;
@@ -81,8 +81,8 @@ inline Bytes bytes_of(const at::Tensor& tensor, const std::string& where) {
     return out;
 }
 
-/// Where in the model the interpreter is: "encoder.layer0.attention". It tells a frame each,
-/// "layer0(Block)::forward": the name of the module in the one around it, its type, the method.
+/// Path of the module that the interpreter executes: "encoder.layer0.attention". The interpreter lists one frame for
+/// each module, "layer0(Block)::forward": the module's name in its parent, its type, the method.
 inline std::string module_path() {
     std::string path;
     for (const std::string& frame : torch::jit::currentModuleHierarchy()) {
@@ -93,8 +93,8 @@ inline std::string module_path() {
     return path.empty() ? "the model" : path;
 }
 
-/// Ops whose results another run would not give again: random ones, and those that LibTorch says draw from
-/// its generator, unless they are told not to.
+/// Whether another run of the op would give other results: random ops, and those that LibTorch marks as drawing from
+/// its generator, unless their argument `train` or `training` is false.
 inline bool is_random(const c10::OperatorHandle& op, const std::string& name,
                       const std::vector<IValue>& arguments) {
     for (const char* random : {"rand", "bernoulli", "normal", "uniform", "multinomial", "exponential",
@@ -115,7 +115,7 @@ inline bool is_uninitialised(const std::string& name) {
     return name.rfind("aten::empty", 0) == 0 || name.rfind("aten::new_empty", 0) == 0;
 }
 
-/// Indices of the arguments that the schema says are written.
+/// Indices of the arguments that the op writes according to its schema.
 inline std::vector<std::size_t> written_by(const c10::OperatorHandle& op) {
     std::vector<std::size_t> out;
     const auto& arguments = op.schema().arguments();

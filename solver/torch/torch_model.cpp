@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why the calls are seen before autograd and composite ops take them apart:
+// Records calls before autograd and composite ops decompose them; for the reasons see
 // decisions/001-recorded-forward.md.
 #include "solver/torch/torch_model.hpp"
 
@@ -32,7 +32,7 @@ struct Recorded {
     Recorder::Counters counters;
 };
 
-/// A module of its own for each mode: forward() may change what it holds.
+/// Records forward() in one mode. Each mode needs its own module, because forward() may change the module's values.
 Recorded record(torch::jit::Module module, bool training, const SampleBatch& batch) {
     module.train(training);
     Recorder recorder;
@@ -70,7 +70,7 @@ Recorded record(torch::jit::Module module, bool training, const SampleBatch& bat
     return out;
 }
 
-/// What training counts, evaluation may not read.
+/// Refuses counters that one mode writes and the other reads.
 void check_counters(const Recorder::Counters& train, const Recorder::Counters& eval) {
     for (const std::string& name : train.written)
         if (eval.read.count(name) > 0) throw Stop(counts_and_reads(name));
@@ -92,11 +92,11 @@ TORCH_LIBRARY_IMPL(_, Fake, m) {
 }
 
 void prepare_torch() {
-    // The first op looks at the processor, which decides how constants are computed, to the last bit.
+    // The first op detects the processor, which decides how constants are computed, to the last bit.
     (void)at::zeros({1}).exp();
-    // The generator begins with a number of the kernel's; a recording keeps nothing that was drawn.
+    // An unseeded generator asks the kernel for entropy. Recordings contain no drawn numbers, so any seed will do.
     at::manual_seed(0);
-    // oneDNN writes machine code as it goes, and so would the fusers of optimised graphs.
+    // oneDNN and the fusers of optimised graphs generate machine code at run time.
     at::globalContext().setUserEnabledMkldnn(false);
     torch::jit::setGraphExecutorOptimize(false);
 }

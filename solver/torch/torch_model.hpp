@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LibTorch behind a plain interface: only torch_model.cpp includes its headers.
+// Wraps LibTorch in an interface without its headers; only torch_model.cpp includes them.
 #pragma once
 
 #include <iosfwd>
@@ -9,22 +9,22 @@
 
 namespace retrace::solver {
 
-/// A batch of samples as forward() takes it.
+/// Type and shape of a batch of samples for forward().
 struct SampleBatch {
     bool tokens = false;  ///< int64, else float32.
     kernels::Dims dims;
 };
 
-/// What LibTorch would look up on the machine when it first needs it, and what it may do without: before a sandbox
-/// (sandbox.hpp) keeps it from reading files and from making code.
+/// Makes LibTorch's lazy initialisations and disables the features that generate code. Must be called before a sandbox
+/// (sandbox.hpp) prevents it from opening files and generating code.
 void prepare_torch();
 
 /// Loads a TorchScript file, runs forward() once in each mode and records its ATen calls. Errors are
 /// sentences about the file or the model, which do not name it.
 Result<RecordedModel> record_model(std::istream& file, const SampleBatch& train, const SampleBatch& eval);
 
-/// Writes to `out`: the model of the file with these tensors in place of its own, found by name; counters of
-/// batches go up by `steps`.
+/// Writes the file's model to `out` with its tensors replaced by those of the same name; increments counters of batches
+/// by `steps`.
 Status<> export_model(std::istream& file, const std::vector<NamedTensor>& tensors, std::uint64_t steps,
                       std::ostream& out);
 

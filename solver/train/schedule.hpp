@@ -5,7 +5,7 @@
 
 namespace retrace::solver {
 
-/// Where the checkpoints of a task lie: state i is the one after step min(i × interval, steps).
+/// Positions of a task's checkpoints: state i is the state after step min(i × interval, steps).
 struct Schedule {
     std::uint64_t steps = 0;
     std::uint64_t interval = 1;  ///< Not 0.

@@ -11,9 +11,9 @@ Trainer::Trainer(const kernels::CommittedProgram& program, StepRunner& runner, S
 
 Result<bool> Trainer::run(kernels::State& state, std::uint64_t index, const OnProgress& on_progress,
                           const OnCheckpoint& on_checkpoint, const kernels::GoOn& go_on) {
-    // The next checkpoint above the present step: states that were reached before are not reported again.
+    // The next checkpoint above the present step: states reached before are not reported again.
     std::uint64_t next = state.step / schedule_.interval + 1;
-    // One checkpoint is hashed beside the step after it, on a copy of what changed.
+    // A checkpoint is hashed concurrently with the following step, on a copy of the changed data.
     const std::unique_ptr<Training> training = runner_.train(program_, state, pool_);
     const auto report = [&]() -> Status<> {
         if (!training->commitment_under_way()) return Unit{};

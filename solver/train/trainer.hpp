@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a task's program from any state to a later checkpoint. The same steps give the same bits from wherever
-// they are resumed.
+// Runs a task's program from any state to a later checkpoint. The result has the same bits wherever training was
+// resumed.
 #pragma once
 
 #include <functional>
@@ -14,24 +14,24 @@ namespace retrace::solver {
 
 struct Progress {
     std::uint64_t step = 0;                ///< Steps done.
-    std::vector<kernels::Metric> metrics;  ///< Of the last one.
+    std::vector<kernels::Metric> metrics;  ///< Metrics of the last step.
 };
 
 class Trainer {
 public:
-    /// Called after every step; false stops there.
+    /// Called after every step; returning false stops the training.
     using OnProgress = std::function<bool(const Progress&)>;
-    /// Called with each checkpoint that is reached, once it is hashed: beside the next step, so that step's progress
-    /// may come first. The state is that of the checkpoint. An error stops.
+    /// Called with each checkpoint and its state once it is hashed. Hashing runs concurrently with the next step, so
+    /// the call follows OnProgress of the checkpoint's own step. An error stops the training.
     using OnCheckpoint =
         std::function<Status<>(std::uint64_t index, const kernels::StateCommitment&, const kernels::State&)>;
 
-    /// Everything outlives the trainer. `runner` runs `program`.
+    /// All arguments must outlive the trainer. `runner` runs `program`.
     Trainer(const kernels::CommittedProgram& program, StepRunner& runner, Schedule schedule,
             kernels::ThreadPool& pool);
 
-    /// Trains `state` (at any step) up to checkpoint `index`. Returns false when on_progress stopped it, or
-    /// when `go_on`, asked between ops, left a step: `state` has no tensors then, or is that of an earlier step.
+    /// Trains `state` (at any step) up to checkpoint `index`. Returns false if on_progress stopped it, or if `go_on`,
+    /// called between ops, aborted a step; then `state` has no tensors or is that of an earlier step.
     Result<bool> run(kernels::State& state, std::uint64_t index, const OnProgress& on_progress,
                      const OnCheckpoint& on_checkpoint, const kernels::GoOn& go_on = {});
 

@@ -13,9 +13,9 @@ namespace retrace::solver {
 namespace {
 
 constexpr std::size_t kBuffer = 64 << 10;
-/// What a length alone makes us allocate.
+/// Most bytes that are allocated for an announced length before any of them arrived.
 constexpr std::size_t kPart = 1 << 20;
-/// Between two looks whether the other side is still to be waited for.
+/// Interval at which check_exchange is called while waiting.
 constexpr std::chrono::milliseconds kBetweenLooks{5};
 
 [[noreturn]] void broken(const char* what) { throw ChannelBroken(std::string(what) + ": " + std::strerror(errno)); }
@@ -67,7 +67,7 @@ void Channel::write_all(View bytes) {
     }
 }
 
-/// Looks before each part that comes or goes too: whoever sends a byte now and then gets no more time than others.
+/// Also checks the exchange before each partial read or write, so that a slow sender does not get more time.
 void Channel::await(int descriptor, short event) const {
     for (;;) {
         check_exchange();
@@ -100,7 +100,7 @@ void Channel::receive_raw(std::span<std::uint8_t> into) {
             into = into.subspan(read_some(into));
         } else {
             read_.resize(kBuffer);
-            at_ = read_.size();  // Nothing is in it, should reading throw.
+            at_ = read_.size();  // Keeps the buffer empty if reading throws.
             read_.resize(read_some(read_));
             at_ = 0;
         }
@@ -131,7 +131,7 @@ bool Channel::wait(std::chrono::milliseconds most) {
     if (at_ < read_.size()) return true;
     pollfd ready{in_, POLLIN, 0};
     const int count = ::poll(&ready, 1, static_cast<int>(most.count()));
-    return count > 0;  // Also where the other side is gone: reading says so.
+    return count > 0;  // Also true after the other side closed its end; the next read reports that.
 }
 
 }  // namespace retrace::solver

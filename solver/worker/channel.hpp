@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Messages and tensors over two pipes.
+// Transfers messages and tensors over two pipes.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,13 @@
 
 namespace retrace::solver {
 
-/// The other side is gone, or what it sends is none of what may come.
+/// The other side closed its pipes or sent something that is not allowed.
 class ChannelBroken : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// An exchange is over before its end.
+/// An exchange was ended before it was complete: it timed out (`late`), or its `go_on` returned false (`left`).
 class ExchangeOver final : public ChannelBroken {
 public:
     enum class Why : std::uint8_t { late = 1, left = 2 };
@@ -29,40 +29,40 @@ private:
     Why why_;
 };
 
-/// Both sides use one. A message is a u32 with its length and that many bytes; tensors follow a message without any
-/// length. Nothing is allocated for a length before its bytes are there. Everything throws ChannelBroken.
+/// Both sides use a channel. A message is a u32 with its length and that many bytes; tensors follow a message without
+/// any length. Memory for a message is allocated in parts as its bytes arrive. All calls may throw ChannelBroken.
 class Channel {
 public:
     using Clock = std::chrono::steady_clock;
-    /// Takes both over.
+    /// Takes ownership of both descriptors.
     Channel(int in, int out);
     ~Channel();
     Channel(const Channel&) = delete;
     Channel& operator=(const Channel&) = delete;
 
-    /// What is sent and received from now on is one exchange: over at `by`, however many bytes came until then, and as
-    /// soon as `go_on` says no, which is asked while the other side is waited for. The pipes have to be without
-    /// blocking then. Before the first one everything may take for ever.
+    /// Starts an exchange, to which all following sends and receives belong. It ends with ExchangeOver at `by`, however
+    /// many bytes came until then, or when `go_on`, called while waiting for the other side, returns false. The pipes
+    /// must be nonblocking then. Before the first exchange there is no timeout.
     void begin_exchange(Clock::time_point by, std::function<bool()> go_on);
-    /// Throws ExchangeOver if it is.
+    /// Throws ExchangeOver if the exchange has to end.
     void check_exchange() const;
 
-    /// Kept until `flush`, a long one in part.
+    /// Buffers the message until `flush`; most of a long message is written at once.
     void send(View message);
     void send_raw(View bytes);
     void flush();
 
-    /// Waits for it as long as the exchange may take; of `most` bytes, or less.
+    /// Receives a message of at most `most` bytes; waits until the exchange ends.
     Bytes receive(std::size_t most);
     void receive_raw(std::span<std::uint8_t> into);
-    /// Whether a message has begun to come; waits for that at most so long, whatever the exchange may take.
+    /// Whether input is available; waits for it at most this long, independently of the exchange.
     bool wait(std::chrono::milliseconds most);
-    /// The pipe that messages come from.
+    /// The descriptor that messages come from.
     int input() const noexcept { return in_; }
 
 private:
     void write_all(View bytes);
-    /// At least one byte.
+    /// Reads at least one byte; returns the number of bytes read.
     std::size_t read_some(std::span<std::uint8_t> into);
     void await(int descriptor, short event) const;
 
@@ -70,7 +70,7 @@ private:
     std::optional<Clock::time_point> by_;  // None: no exchange was begun.
     std::function<bool()> go_on_;
     Bytes written_, read_;
-    std::size_t at_ = 0;  // Of what was read.
+    std::size_t at_ = 0;  // Position of the next byte in read_.
 };
 
 }  // namespace retrace::solver

@@ -11,14 +11,14 @@
 namespace retrace::solver {
 namespace {
 
-/// Words of a process that a stranger's program may have taken over.
+/// Replaces unprintable characters: a stranger's program may have taken over the process that sent the text.
 std::string plain(std::string text) {
     for (char& c : text)
         if (c < ' ' || c > '~') c = '?';
     return text;
 }
 
-/// What an order that may be put off lets an exchange that begins now ask; nothing: there is none.
+/// The `go_on` function of an exchange that starts now, for this thread's order; empty if the order cannot be put off.
 std::function<bool()> while_nothing_waits() {
     const Preemption* const preemption = Preemption::of_this_thread();
     if (preemption == nullptr) return {};
@@ -54,7 +54,7 @@ auto Connection::exchange(const std::function<bool()>& go_on, Work work) {
     } catch (const ChannelBroken& broken) {
         const std::string how = broken.what();
         try {
-            // Its last words, which may say more than its end does.
+            // The last message, which may say more than the exit status.
             if (process_->channel().wait(std::chrono::milliseconds(0))) (void)receive();
         } catch (const ChannelBroken&) {
             died(how);
@@ -129,7 +129,7 @@ std::optional<std::vector<std::vector<kernels::Metric>>> Connection::advance(std
     constexpr std::chrono::milliseconds kBetweenLooks{5};
     const kernels::GoOn may = go_on ? go_on : while_nothing_waits();
     std::optional<Channel::Clock::time_point> leaving;
-    // A worker that leaves its step lives on, so it has a moment for that.
+    // The worker survives if it aborts the step itself, so it gets leave_within_ for that.
     const auto look = [&] {
         if (leaving) return Channel::Clock::now() - *leaving < leave_within_;
         if (may && !may()) leaving = Channel::Clock::now();

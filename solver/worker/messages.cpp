@@ -12,7 +12,7 @@ namespace retrace::solver {
 namespace {
 
 constexpr kernels::Limits kLimits;
-constexpr std::size_t kNameMax = 120;  // Of a tensor record (kernels/program/program.hpp).
+constexpr std::size_t kNameMax = 120;  // Longest name of a tensor record (kernels/program/program.hpp).
 constexpr std::size_t kWhyMax = 1024;
 
 template <class... Cases>
@@ -20,7 +20,7 @@ struct Overloaded : Cases... {
     using Cases::operator()...;
 };
 
-/// A message is its place in the list of all, from 1, and then its fields.
+/// A message is encoded as its index in the variant, from 1, followed by its fields.
 template <class Message>
 Writer begin(const Message& message) {
     Writer out;
@@ -28,7 +28,7 @@ Writer begin(const Message& message) {
     return out;
 }
 
-/// Makes `message` one of number `wanted`, to be filled in.
+/// Sets `message` to a default value of alternative `wanted`.
 template <std::size_t index = 0, class Message>
 void begin_as(std::size_t wanted, Message& message) {
     if (wanted == index) {
@@ -51,7 +51,7 @@ void write(Writer& out, const std::vector<kernels::Metric>& metrics) {
 }
 
 std::vector<kernels::Metric> read_metrics(Reader& in, std::size_t most) {
-    constexpr std::size_t kLeast = 8;  // Bytes.
+    constexpr std::size_t kLeast = 8;  // Bytes of the shortest metric.
     std::vector<kernels::Metric> metrics;
     for (std::uint32_t left = in.count(most, kLeast); left > 0 && in.ok(); --left) {
         kernels::Metric metric;
@@ -62,7 +62,7 @@ std::vector<kernels::Metric> read_metrics(Reader& in, std::size_t most) {
     return metrics;
 }
 
-/// As many steps as a worker makes at once: none is begun after kMetricsAtOnce metrics.
+/// Reads the steps of a reply; no step may follow after kMetricsAtOnce metrics.
 std::vector<std::vector<kernels::Metric>> read_steps(Reader& in, std::size_t metrics_of_a_step) {
     std::vector<std::vector<kernels::Metric>> steps;
     std::size_t metrics = 0;

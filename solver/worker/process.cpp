@@ -16,7 +16,7 @@
 namespace retrace::solver {
 namespace {
 
-/// One end of a pipe, closed with its owner.
+/// Owns one end of a pipe.
 struct End {
     int descriptor = -1;
     ~End() {
@@ -25,7 +25,7 @@ struct End {
     int release() { return std::exchange(descriptor, -1); }
 };
 
-/// Above the standard streams, so that none of both becomes the other's before it is there.
+/// Opens a pipe with descriptors above the standard streams, so that dup2 in the child does not overwrite one of them.
 bool open_pipe(End& read, End& write) {
     constexpr int kLeast = 3, kRoom = 1 << 20;
     std::array<int, 2> made{};
@@ -33,7 +33,7 @@ bool open_pipe(End& read, End& write) {
     const End first{made[0]}, second{made[1]};
     read.descriptor = ::fcntl(first.descriptor, F_DUPFD_CLOEXEC, kLeast);
     write.descriptor = ::fcntl(second.descriptor, F_DUPFD_CLOEXEC, kLeast);
-    // Fewer changes between the two processes for each tensor; what a system does not lend is no loss.
+    // A larger buffer needs fewer context switches for each tensor. A failure only costs speed.
     (void)::fcntl(write.descriptor, F_SETPIPE_SZ, kRoom);
     return read.descriptor >= 0 && write.descriptor >= 0;
 }
@@ -43,7 +43,7 @@ bool set_nonblocking(int descriptor) {
     return flags >= 0 && ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/// How it ends elsewhere: signals as they come with a new session, streams that are the pipes, nothing else open.
+/// Spawn attributes of a worker: default signal handling, pipes as standard streams, no other open files.
 class Spawning {
 public:
     Spawning(int in, int out) {
@@ -58,7 +58,7 @@ public:
         ::sigfillset(&all);
         ::posix_spawnattr_setsigmask(&attributes_, &none);
         ::posix_spawnattr_setsigdefault(&attributes_, &all);
-        // A group of its own: what a terminal sends to the party is not for it.
+        // Its own process group, so that it does not get the signals that a terminal sends to the party.
         ::posix_spawnattr_setflags(
             &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     }
@@ -121,7 +121,7 @@ WorkerProcess::~WorkerProcess() { (void)end(); }
 
 std::string WorkerProcess::end() {
     if (!ended_.empty()) return ended_;
-    // What closed its pipes is about to end, and how it does is worth a moment.
+    // A process that closed its pipes is about to exit; wait up to 100 ms for its exit status.
     constexpr int kLooks = 50;
     int status = 0;
     pid_t gone = 0;

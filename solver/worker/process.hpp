@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A worker process, seen from the party that starts it.
+// Starts and ends a worker process of a party.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,12 @@
 
 namespace retrace::solver {
 
-/// Runs as long as this lives: ended with it, and by itself when this process ends however it does. It gets two pipes
-/// and its limits, and nothing else: another program image, no open files, no environment but RETRACE_CPU.
+/// A running worker process. The destructor ends it, and it ends by itself when this process ends in any way. It is
+/// executed anew with two pipes and its limits: no other open files, no environment but RETRACE_CPU.
 class WorkerProcess {
 public:
-    /// Runs `executable worker LIMITS LABEL`. The label is for whoever lists processes. From now on a pipe that nobody
-    /// reads is an error of this process, and not its end (SIGPIPE).
+    /// Runs `executable worker LIMITS LABEL`. The label shows in lists of processes. Ignores SIGPIPE in this process,
+    /// so that writing to a closed pipe is an error.
     static Result<std::unique_ptr<WorkerProcess>> start(const std::filesystem::path& executable,
                                                         const WorkerLimits& limits, const std::string& label);
     ~WorkerProcess();
@@ -24,7 +24,7 @@ public:
 
     Channel& channel() noexcept { return channel_; }
     int pid() const noexcept { return pid_; }
-    /// Ends it, if it has not ended by itself: which of both, and how, in words.
+    /// Ends the process if it still runs; returns a description of how it ended.
     std::string end();
     bool is_over() const noexcept { return !ended_.empty(); }
 

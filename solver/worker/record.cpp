@@ -12,7 +12,7 @@ void WorkerRecord::started() {
 
 void WorkerRecord::died(std::uint64_t task, const std::string& how, const std::string& where,
                         unsigned weight) {
-    constexpr unsigned kDoublings = 6;  // At most about a minute: deadlines are not much longer.
+    constexpr unsigned kDoublings = 6;  // At most 64 s, because deadlines are not much longer.
     std::string text = "task " + std::to_string(task) + ": its worker process " + how + " at " + where;
     {
         const std::lock_guard lock(mutex_);

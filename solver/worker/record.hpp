@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the worker processes of a party fare.
+// Counts the failures of a party's worker processes.
 #pragma once
 
 #include <chrono>
@@ -12,23 +12,24 @@
 
 namespace retrace::solver {
 
-/// A program that ends its worker again and again is put off, longer each time: it costs its own deadlines, and no time
-/// of other tasks. Calls may come from several threads.
+/// Exponential backoff for tasks whose program repeatedly ends its worker: such a program costs its own deadlines and
+/// no time of other tasks. Thread-safe.
 class WorkerRecord {
 public:
-    /// Deaths at one piece of work before it is given up for now.
+    /// Deaths at one piece of work after which it is given up for now.
     static constexpr unsigned kDeathsMost = 3;
 
     using Report = std::function<void(const std::string&)>;
     explicit WorkerRecord(Report report) : report_(std::move(report)) {}
 
     void started();
-    /// A worker of `task` ended by itself, in words that follow "its worker process"; `where`: at which piece of work.
-    /// Deaths at another piece than the last one are chance, and counted anew. `weight`: as how many it counts.
+    /// Records that a worker of `task` ended by itself. `how` is a phrase that follows "its worker process"; `where`
+    /// names the piece of work. A death at another piece of work than the last one restarts the count, because it is
+    /// taken for chance. The death counts `weight` times.
     void died(std::uint64_t task, const std::string& how, const std::string& where, unsigned weight = 1);
-    /// Work of the task was finished.
+    /// Records that work of the task was finished; resets its deaths.
     void worked(std::uint64_t task);
-    /// What to say instead of starting a worker for the task now; nothing: one may be started.
+    /// Why no worker of the task may be started now; nullopt if one may.
     std::optional<std::string> put_off(std::uint64_t task) const;
 
     struct Figures {
@@ -39,9 +40,9 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     struct Deaths {
-        unsigned count = 0;  ///< At the same piece of work, since some was finished.
+        unsigned count = 0;  ///< Deaths at the same piece of work since some work was finished.
         Clock::time_point next;
-        std::string how, where;  ///< The last one.
+        std::string how, where;  ///< As of the last death.
     };
 
     Report report_;

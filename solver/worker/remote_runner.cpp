@@ -27,7 +27,7 @@ Connection& RemoteRunner::connection() {
 
 template <class Work>
 auto RemoteRunner::insist(unsigned& deaths, const std::string& where, Work work) {
-    constexpr std::chrono::milliseconds kPause{50};  // Twice as long after each further death.
+    constexpr std::chrono::milliseconds kPause{50};  // Doubled after each further death.
     for (;;) {
         if (const auto why = record_->put_off(task_); why && connection_ == nullptr)
             throw std::runtime_error("task " + std::to_string(task_) + " is " + *why);
@@ -88,7 +88,7 @@ RemoteRunner::RemoteRunner(std::uint64_t task, std::string label, const kernels:
 RemoteRunner::~RemoteRunner() = default;
 
 std::optional<std::vector<kernels::Metric>> RemoteRunner::attempt(kernels::State& state, const kernels::GoOn& go_on) {
-    // Whole or not at all: a worker may die while the state travels.
+    // Receive into another state, because the worker may die during the transfer.
     kernels::State next;
     auto metrics = complete(step_name(state.step), [&](Connection& worker) {
         worker.load(state);
@@ -96,7 +96,7 @@ std::optional<std::vector<kernels::Metric>> RemoteRunner::attempt(kernels::State
         if (made) worker.store(state.step + 1, next);
         return made;
     });
-    if (!metrics) drop();  // What it had loaded is gone, and perhaps the worker too.
+    if (!metrics) drop();  // The loaded state is lost, and perhaps the worker too.
     state.tensors = std::move(next.tensors);
     if (!metrics) return std::nullopt;
     ++state.step;
@@ -143,7 +143,7 @@ RunnerFactory remote_runners(WorkerOptions options, std::shared_ptr<WorkerRecord
     };
 }
 
-// --- A training.
+// --- RemoteTraining.
 
 RemoteTraining::RemoteTraining(RemoteRunner& runner, const Hash32& program_root, kernels::State& state)
     : runner_(runner), program_root_(program_root), state_(state), step_(state.step), saved_(Clock::now()) {}
@@ -161,7 +161,7 @@ bool RemoteTraining::bring_to(Connection& worker, std::uint64_t step, const kern
         begun_ = false;
     }
     for (;;) {
-        // Also what was begun by a worker that died.
+        // Begin the commitment again if a worker died that had begun it.
         if (under_way_ && !begun_ && *at_ == committed_step_) {
             worker.begin_commitment();
             begun_ = true;
@@ -198,7 +198,7 @@ std::optional<std::vector<kernels::Metric>> RemoteTraining::attempt(const kernel
     std::vector<kernels::Metric> metrics = std::move(made_.front());
     made_.pop_front();
     ++step_;
-    // While a commitment is under way the state that it is of may have to be made again.
+    // Not while a commitment is under way: its earlier state may have to be recomputed from state_.
     if (made_.empty() && !under_way_ && Clock::now() - saved_ >= runner_.options_.save_every) save();
     return metrics;
 }
@@ -241,7 +241,7 @@ void RemoteTraining::begin_commitment() {
 
 kernels::StateCommitment RemoteTraining::finish_commitment() {
     auto roots = ask([&](Connection& worker) {
-        // A step that was left since takes nothing from a commitment that was begun before it.
+        // A commitment that the worker has begun survives a later aborted step.
         if (!is_loaded() || !begun_) bring_to(worker, std::max(step_, committed_step_), {});
         return worker.finish_commitment(committed_step_);
     });

@@ -9,11 +9,11 @@
 
 namespace retrace::solver {
 
-/// The caller's state is always that of some step of the training: the start, or the newest that came here. From it a
-/// new worker goes on.
+/// The caller's state is always that of some step of the training: the first, or the one that was last copied from the
+/// worker. A new worker continues from it.
 class RemoteTraining final : public Training {
 public:
-    /// Everything outlives the training; nothing is asked of the runner meanwhile.
+    /// All arguments must outlive the training, and the runner must not be used otherwise meanwhile.
     RemoteTraining(RemoteRunner& runner, const Hash32& program_root, kernels::State& state);
 
     std::uint64_t step() const noexcept override { return step_; }
@@ -25,33 +25,33 @@ public:
     void begin_commitment() override;
     bool commitment_under_way() const noexcept override { return under_way_; }
     kernels::StateCommitment finish_commitment() override;
-    /// As good as `state` of that step: valid until the next call.
+    /// Returns the caller's state, set to the committed step; valid until the next call.
     const kernels::State& committed() override;
 
 private:
     using Clock = std::chrono::steady_clock;
     template <class Work>
     auto ask(Work work);
-    /// Whether the worker that runs has had this training loaded.
+    /// Whether this training was loaded into the running worker.
     bool is_loaded() const;
-    /// Makes the worker's state that of `step`, from the one that it has or from ours; false: a step was left.
+    /// Brings the worker's state to `step`, from its present state or from ours. Returns false if a step was aborted.
     bool bring_to(Connection& worker, std::uint64_t step, const kernels::GoOn& go_on);
-    /// The present state comes here.
+    /// Copies the present state from the worker into `state_`.
     void save();
 
     RemoteRunner& runner_;
     const Hash32 program_root_;
     kernels::State& state_;
-    kernels::State spare_;  // What comes is written there, and is whole when it takes the other's place.
+    kernels::State spare_;  // Receive buffer; swapped with state_ once it is complete.
     std::uint64_t step_ = 0, committed_step_ = 0;
-    std::uint64_t ahead_ = 0;  // The worker may go on to there.
-    std::deque<std::vector<kernels::Metric>> made_;  // Metrics of the steps that it has made after step_.
+    std::uint64_t ahead_ = 0;  // The worker may compute steps ahead up to this one.
+    std::deque<std::vector<kernels::Metric>> made_;  // Metrics of the steps that the worker has made after step_.
     bool under_way_ = false;
-    std::uint64_t number_ = 0;         // Of the connection that has it; 0: none.
-    std::uint64_t finished_in_ = 0;    // Of the one that finished the last commitment.
-    std::optional<std::uint64_t> at_;  // The step of the worker's state; none: there is none.
-    bool begun_ = false;               // Whether the worker was told of the commitment under way.
-    unsigned deaths_ = 0;              // Since something was done.
+    std::uint64_t number_ = 0;         // Connection in which this training is loaded; 0: none.
+    std::uint64_t finished_in_ = 0;    // Connection that finished the last commitment.
+    std::optional<std::uint64_t> at_;  // Step of the worker's state; none: it has no state.
+    bool begun_ = false;               // Whether the worker has begun the commitment that is under way.
+    unsigned deaths_ = 0;              // Deaths since the last completed request.
     Clock::time_point saved_;
 };
 

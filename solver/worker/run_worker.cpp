@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A worker's process: what it gives up before it reads a byte of a stranger.
+// The main function of a worker process: it gives up its rights before it reads a stranger's data.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ bool limit(int what, rlim_t most) {
     return ::setrlimit(static_cast<__rlimit_resource_t>(what), &now) == 0;
 }
 
-/// When memory runs out it is this process that the system ends, and not the one that signs.
+/// Makes the kernel kill this process before the one that signs when memory runs out.
 void offer_to_the_oom_killer() {
     const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file < 0) return;
@@ -41,7 +41,8 @@ void offer_to_the_oom_killer() {
     ::close(file);
 }
 
-/// The pipes, elsewhere than where a library might print.
+/// Moves the pipes to other descriptors and redirects the standard streams to /dev/null, so that output of a library
+/// does not get into the channel.
 std::optional<std::pair<int, int>> take_standard_streams() {
     const int in = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -56,11 +57,11 @@ Status<> confine(const WorkerLimits& limits) {
     offer_to_the_oom_killer();
     if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, 0) || !limit(RLIMIT_DATA, limits.memory))
         return error("the worker's limits cannot be set");
-    (void)kernels::cpu_level();  // Asks the system for the registers of AMX, which the sandbox would refuse.
+    (void)kernels::cpu_level();  // Requests AMX registers from the kernel, which the sandbox would refuse.
     return limits.sandbox ? enter_sandbox() : Status<>(Unit{});
 }
 
-/// Ends the process with whoever asks it, also in the middle of an op of hours.
+/// Starts a thread that ends the process when the party closes the pipe, also in the middle of a long op.
 void end_with(int input) {
     std::thread([input] {
         for (;;) {
@@ -97,7 +98,7 @@ int run_worker(const WorkerLimits& limits, const WorkerRunner& make_runner) {
     end_with(channel.input());
     kernels::ThreadPool pool(limits.threads);
     serve(channel, pool, make_runner);
-    // Not through what is registered for the end of a program: the other thread still waits.
+    // Not exit(), which would run destructors and exit handlers while the other thread still waits.
     ::_exit(kServed);
 }
 

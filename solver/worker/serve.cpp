@@ -15,12 +15,12 @@ namespace {
 using kernels::Tensor;
 using kernels::TensorRecord;
 
-/// Between two looks whether the step is to be left: the ops of a small program take less than a look.
+/// Minimum time between two polls for Leave, because an op of a small program takes less time than a poll.
 constexpr std::chrono::milliseconds kLook{2};
-/// Steps that take less are made together: waking the other side costs as much as a step of a small model.
+/// Steps are batched up to this time, because waking the other side costs as much as a step of a small model.
 constexpr std::chrono::milliseconds kAtOnce{5};
 
-/// What a request that is in order asks for in vain.
+/// A request that cannot be done.
 class Refused final : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -58,7 +58,7 @@ private:
     void on(const SetProgram& m) {
         need(program_ == nullptr, "a program is set up already");
         Bytes file;
-        // As much as comes, not as much as is announced.
+        // Allocate as bytes arrive, not by the announced length.
         while (file.size() < m.program_bytes) {
             constexpr std::uint64_t kPart = 1 << 20;
             const std::size_t begun = file.size();
@@ -108,7 +108,7 @@ private:
         do {
             auto metrics = training().attempt(go_on);
             if (!metrics) {
-                left_ = true;  // A commitment that was begun before may still be asked for.
+                left_ = true;  // The training stays, because a commitment begun before may still be finished.
                 return reply(Left{});
             }
             metrics_made += metrics->size();
@@ -118,7 +118,7 @@ private:
         reply(std::move(stepped));
     }
 
-    void on(const Leave&) {}  // Of a step that is over.
+    void on(const Leave&) {}  // For a request that is over.
 
     void on(const Store&) { send_state(training().state()); }
     void on(const StoreCommitted&) { send_state(loaded().committed()); }
@@ -201,7 +201,7 @@ WorkerRunner honest_worker_runner() {
 void serve(Channel& channel, kernels::ThreadPool& pool, const WorkerRunner& make_runner) {
     Failed failed;
     try {
-        const NonFatalScope question;  // A broken invariant is an answer too.
+        const NonFatalScope question;  // A broken invariant throws and is reported to the party.
         Session session(channel, pool, make_runner);
         for (;;) {
             const auto request = decode_worker_request(channel.receive(kMessageMax));
@@ -215,7 +215,7 @@ void serve(Channel& channel, kernels::ThreadPool& pool, const WorkerRunner& make
     } catch (const std::exception& thrown) {
         failed = {false, thrown.what()};
     }
-    // Half an answer may be on its way; the other side takes what follows for the end of a worker, as it should.
+    // Part of an answer may have been sent already; then the other side takes the rest for a dead worker, as it should.
     try {
         channel.send(encode(WorkerReply(failed)));
         channel.flush();

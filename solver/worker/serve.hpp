@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The worker process: runs one program of a stranger for the party that started it (process.hpp), and has nothing but
+// The worker process: runs one stranger's program for the party that started it (process.hpp) and is connected only by
 // the pipes to that party.
 #pragma once
 
@@ -15,28 +15,28 @@
 
 namespace retrace::solver {
 
-/// What a worker may take.
+/// Resource limits of a worker.
 struct WorkerLimits {
-    std::uint64_t memory = UINT64_MAX;  ///< Bytes that it allocates.
-    unsigned threads = 0;               ///< Of the kernels; 0: as many as the machine has.
-    bool sandbox = true;                ///< Off only where there is none, or for a device, whose driver opens files.
+    std::uint64_t memory = UINT64_MAX;  ///< Bytes that it may allocate (RLIMIT_DATA).
+    unsigned threads = 0;               ///< Threads of the kernels; 0: as many as the machine has.
+    bool sandbox = true;                ///< Off only if unsupported, or for a device, whose driver opens files.
 };
 
-/// As words of a command line, and back.
+/// The limits as command line arguments, and back.
 std::vector<std::string> words_of(const WorkerLimits& limits);
 std::optional<WorkerLimits> parse_worker_limits(const std::vector<std::string>& words);
 
-/// Makes the runner of the program; what it throws goes to the party in words. Tests put their own in between.
+/// Makes the runner of the program; the message of an exception is sent to the party. Tests pass their own.
 using WorkerRunner = std::function<std::unique_ptr<StepRunner>(DeviceChoice, const kernels::Program&, kernels::Inputs,
                                                                kernels::ThreadPool&)>;
 WorkerRunner honest_worker_runner();
 
-/// Answers requests until the other side is gone. That a program cannot be run, or that memory is not there, is the
-/// last answer.
+/// Answers requests until the other side closes the channel. If the program cannot run or memory runs out, it sends
+/// Failed and returns.
 void serve(Channel& channel, kernels::ThreadPool& pool, const WorkerRunner& make_runner);
 
-/// The main function of a worker: limits itself, gives up what it does not need, and serves on its standard input and
-/// output until they are closed, which ends it in whatever it does. The exit status.
+/// The main function of a worker: sets its limits, enters the sandbox and serves on its standard input and output. When
+/// the input is closed, the process ends at once, also in the middle of an op. Returns the exit status.
 int run_worker(const WorkerLimits& limits, const WorkerRunner& make_runner = honest_worker_runner());
 
 }  // namespace retrace::solver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors beside messages: whole, one after the other, of the shapes that the program records.
+// Sends and receives tensors beside messages: whole, one after the other, in the shapes that the program records.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@ namespace retrace::solver {
 std::uint64_t bytes_of(const kernels::TensorRecord& record);
 
 void send_tensors(Channel& channel, std::span<const kernels::Tensor> tensors);
-/// As many as there are records; what `into` holds of the same size is written over. It is not to be used after a
-/// throw.
+/// Receives one tensor for each record and reuses the buffers of `into` that match. `into` must not be used after an
+/// exception.
 void receive_tensors(Channel& channel, std::span<const kernels::TensorRecord> records,
                      std::vector<kernels::Tensor>& into);
 
