@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/builder/tensor_ops.hpp"
-#include "solver/import/rules.hpp"
+#include "solver/import/lowerings.hpp"
 
 namespace retrace::solver {
 

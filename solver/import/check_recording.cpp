@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every recording is before anything is built on it (README, "What a recording is"). The process that recorded
+// Checks a recording before anything is built on it (README, "What a recording is"). The process that recorded
 // it read a stranger's file and may have been taken over, so nothing that it says is believed unseen.
 #include <set>
 #include <string_view>

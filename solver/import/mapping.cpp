@@ -6,9 +6,8 @@
 #include <set>
 
 #include "kernels/builder/compose.hpp"
-#include "solver/import/forms.hpp"
+#include "solver/import/op_table.hpp"
 #include "solver/import/outputs.hpp"
-#include "solver/import/rules.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -17,10 +16,10 @@ using kernels::DType;
 using kernels::ModelOutput;
 using kernels::Value;
 
-/// Of those that are printed.
+/// Largest number of refusals that are printed.
 constexpr std::size_t kRefusalsMax = 100;
 
-/// What the state of the task is made of: chosen once, the same for training and evaluation.
+/// Values of the recording that make the state of the task. They are chosen once, for training and evaluation alike.
 struct States {
     std::vector<std::uint32_t> values;  ///< Numbers in either recording.
     std::vector<bool> trained;
@@ -173,19 +172,19 @@ private:
         for (std::size_t i = 0; i < op.results.size(); ++i) {
             values_[op.results[i]] = op.detached ? without_gradient(op, results[i]) : results[i];
         }
-        // Whoever reads a running statistic after this sees what this op made of it.
+        // Ops that read a running statistic after this one see its update.
         for (const auto& [buffer, next] : call.updates()) values_[buffer] = next;
     }
 
     Call::Values written(const RecordedOp& op, Call& call) {
-        const Rule rule = find_rule(op.name);
-        if (rule == nullptr) return call.refuse(advice(op.name));
-        const Status<> form = check_form(recording_, op, expense_);
-        if (!form) return call.refuse("not as PyTorch calls it: " + form.error().message);
-        return takes_types_of(call) ? rule(call) : call.refuse(kIntegers);
+        const ImportedOp* const known = find_op(op.name);
+        if (known == nullptr) return call.refuse(hint_for(op.name));
+        const Status<> fits = check_signature(*known, recording_, op, expense_);
+        if (!fits) return call.refuse("not as PyTorch calls it: " + fits.error().message);
+        return takes_types_of(*known, call) ? known->lower(call) : call.refuse(kIntegers);
     }
 
-    /// What an op makes under no_grad. What it wrote over keeps its gradient: autograd has seen no write.
+    /// The result of an op under no_grad. A tensor that it overwrote keeps its gradient: autograd has seen no write.
     Value without_gradient(const RecordedOp& op, Value result) {
         if (op.overwritten == kNoArgument) return cut(result);
         const Value before = values_.at(op.arguments[op.overwritten].values.at(0));
@@ -268,7 +267,7 @@ Result<Unit> check_names(const Plan& plan) {
             return error("parameter \"" + name + "\": names have 1 to 100 bytes");
         if (!seen.insert(name).second) return error("two parameters are named " + name);
     }
-    // What an optimiser keeps of a parameter is named after it.
+    // An optimiser names the moments of a parameter after it.
     for (const std::string& name : seen)
         for (const char* moment : {".m", ".v", ".momentum"})
             if (seen.contains(name + moment)) return error("a parameter is named like a moment: " + name + moment);
@@ -278,21 +277,7 @@ Result<Unit> check_names(const Plan& plan) {
 }  // namespace
 
 bool is_known(const std::string& name) {
-    return find_rule(name) != nullptr || is_refused_by_name(name);
-}
-
-Rule find_rule(const std::string& name) {
-    static const RuleTable table = [] {
-        RuleTable all;
-        for (const auto family :
-             {arithmetic_rules, activation_rules, reduction_rules, shape_rules, index_rules,
-              convolution_rules, resize_rules, layer_rules, recurrent_rules}) {
-            all.merge(family());
-        }
-        return all;
-    }();
-    const auto found = table.find(name);
-    return found == table.end() ? nullptr : found->second;
+    return find_op(name) != nullptr || has_hint(name);
 }
 
 Result<MappedModel> map_model(RecordedModel model, const MappingOptions& options) {

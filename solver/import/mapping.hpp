@@ -28,7 +28,7 @@ struct MappedModel {
 /// use instead.
 Result<MappedModel> map_model(RecordedModel model, const MappingOptions& options);
 
-/// What a file does alike in both modes, though PyTorch has two ways of it: dropout that evaluation does too,
+/// Ops that a file runs alike in both modes, though PyTorch has two ways for them: dropout that evaluation does too,
 /// batch norm whose statistics training leaves as they are. Traced files are like that. A sentence an op.
 std::vector<std::string> fixed_modes(const RecordedModel& model);
 

@@ -69,7 +69,7 @@ bool is_product(const RecordedOp& op) {
     return is_one_of(op.name, kNames);
 }
 
-/// What follows a layer with parameters is no probability any more.
+/// The output of a layer with parameters is no probability any more.
 bool is_layer(const Recording& recording, const RecordedOp& op) {
     for (const Argument& argument : op.arguments) {
         for (const std::uint32_t value : argument.values) {

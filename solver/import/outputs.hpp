@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a loss is computed of.
+// Finds the values that the loss is computed from.
 #pragma once
 
 #include "kernels/builder/training.hpp"

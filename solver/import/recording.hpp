@@ -24,9 +24,9 @@ struct RecordedValue {
     ValueKind kind = ValueKind::result;
     kernels::DType dtype = kernels::DType::f32;  ///< f32, i32 (PyTorch's int64 too) or bool.
     kernels::Dims dims;
-    std::string name;               ///< Of parameters and buffers: their path in the module.
+    std::string name;               ///< Path in the module, for parameters and buffers.
     std::vector<std::string> also;  ///< Other paths of the same tensor (tied weights).
-    Bytes data;                     ///< Of parameters, buffers and constants: little-endian elements.
+    Bytes data;                     ///< Little-endian elements, for parameters, buffers and constants.
     bool operator==(const RecordedValue&) const = default;
 };
 
@@ -59,7 +59,7 @@ struct RecordedOp {
     std::vector<Argument> arguments;
     std::vector<std::uint32_t> results;
     bool detached = false;  ///< Called under no_grad.
-    /// Of a detached op: the argument that it writes. Autograd sees no write, so the gradient of what is in
+    /// The argument that a detached op writes. Autograd sees no write, so the gradient of what is in
     /// it now is the gradient of what was in it before.
     std::uint32_t overwritten = kNoArgument;
     bool operator==(const RecordedOp&) const = default;

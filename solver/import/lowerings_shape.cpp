@@ -4,7 +4,8 @@
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/tensor_ops.hpp"
 #include "kernels/builder/transformer_layers.hpp"
-#include "solver/import/rule_tools.hpp"
+#include "solver/import/lowering_tools.hpp"
+#include "solver/import/op_table.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -158,25 +159,41 @@ Call::Values constant_pad(Call& call) {
 
 }  // namespace
 
-RuleTable shape_rules() {
-    RuleTable table{
-        {"aten::detach", detach},         {"aten::_to_copy", converted},
-        {"aten::permute", apply_permute}, {"aten::transpose", transpose},
-        {"aten::t", transpose},           {"aten::expand", expand},
-        {"aten::split", split},           {"aten::split_with_sizes", split},
-        {"aten::chunk", split},           {"aten::unsafe_chunk", split},
-        {"aten::unsafe_split", split},    {"aten::unsafe_split_with_sizes", split},
-        {"aten::unbind", unbind},         {"aten::slice", apply_slice},
-        {"aten::select", apply_select},   {"aten::cat", cat},
-        {"aten::stack", stack},           {"aten::constant_pad_nd", constant_pad},
+std::vector<ImportedOp> shape_ops() {
+    using enum TensorTypes;
+    return {
+        {"aten::detach", any, "T", 1, nullptr, detach},
+        {"aten::_to_copy", any, "T", 1, nullptr, converted},
+        {"aten::permute", any, "T", 1, signature::permutation, apply_permute},
+        {"aten::transpose", any, "T", 1, nullptr, transpose},
+        {"aten::t", any, "T", 1, nullptr, transpose},
+        {"aten::expand", any, "T", 1, signature::expansion, expand},
+        {"aten::split", any, "T", 1, signature::pieces, split},
+        {"aten::split_with_sizes", any, "T", 1, signature::pieces, split},
+        {"aten::chunk", any, "T", 1, signature::pieces, split},
+        {"aten::unsafe_chunk", any, "T", 1, signature::pieces, split},
+        {"aten::unsafe_split", any, "T", 1, signature::pieces, split},
+        {"aten::unsafe_split_with_sizes", any, "T", 1, signature::pieces, split},
+        {"aten::unbind", any, "T", 1, signature::unbound, unbind},
+        {"aten::slice", any, "T", 1, signature::part_of_axis, apply_slice},
+        {"aten::select", any, "T", 1, signature::one_of_axis, apply_select},
+        {"aten::cat", any, "L", 1, signature::joined, cat},
+        {"aten::stack", any, "L", 1, signature::stacked, stack},
+        {"aten::constant_pad_nd", f32, "T", 1, signature::padded_with_constant, constant_pad},
+        {"aten::view", any, "T", 1, nullptr, same_elements},
+        {"aten::reshape", any, "T", 1, nullptr, same_elements},
+        {"aten::flatten", any, "T", 1, nullptr, same_elements},
+        {"aten::unsqueeze", any, "T", 1, nullptr, same_elements},
+        {"aten::squeeze", any, "T", 1, nullptr, same_elements},
+        {"aten::_unsafe_view", any, "T", 1, nullptr, same_elements},
+        {"aten::_reshape_alias", any, "T", 1, nullptr, same_elements},
+        {"aten::unflatten", any, "T", 1, nullptr, same_elements},
+        {"aten::view_as", any, "T", 1, nullptr, same_elements},
+        {"aten::contiguous", any, "T", 1, nullptr, same_elements},
+        {"aten::clone", any, "T", 1, nullptr, same_elements},
+        {"aten::alias", any, "T", 1, nullptr, same_elements},
+        {"aten::lift_fresh", any, "T", 1, nullptr, same_elements},
     };
-    for (const char* name :
-         {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze", "aten::squeeze",
-          "aten::_unsafe_view", "aten::_reshape_alias", "aten::unflatten", "aten::view_as",
-          "aten::contiguous", "aten::clone", "aten::alias", "aten::lift_fresh"}) {
-        table.emplace(name, same_elements);
-    }
-    return table;
 }
 
 }  // namespace retrace::solver

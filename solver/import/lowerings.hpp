@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How each ATen op becomes primitive ops. A rule reads its arguments from a `Call` and returns its results;
-// what it cannot do it refuses, and the refusal names what to use instead. It is given calls in form alone (forms.hpp).
+// Lowers ATen ops to primitive ops. A lowering reads its arguments from a `Call` and returns its results, or refuses
+// the call and names what to use instead. It sees only calls whose signature was checked (signatures.hpp).
 #pragma once
 
 #include <map>
@@ -90,28 +90,7 @@ private:
     const std::vector<bool>& used_;
 };
 
-using Rule = Call::Values (*)(Call& call);
-using RuleTable = std::map<std::string_view, Rule>;
-
-RuleTable arithmetic_rules();   ///< Elementwise, comparisons, softmax.
-RuleTable activation_rules();   ///< Functions of one number.
-RuleTable reduction_rules();    ///< Sums, spreads, extremes over axes.
-RuleTable shape_rules();        ///< Views, slices, joins, conversions.
-RuleTable index_rules();        ///< Copies and choices along axes.
-RuleTable convolution_rules();  ///< Convolutions, pooling.
-RuleTable resize_rules();       ///< Resizing of images.
-RuleTable layer_rules();        ///< Products, norms, embedding, dropout, attention.
-RuleTable recurrent_rules();    ///< Recurrent layers, step by step.
-
-inline constexpr const char* kIntegers = "arithmetic on whole numbers; convert to float32 first";
-/// Whether the rule of this op is made for what its tensors hold; where it is not, kIntegers says so.
-bool takes_types_of(Call& call);
-
-/// nullptr where no rule has this name.
-Rule find_rule(const std::string& name);
-/// Whether `advice` has a line of its own for it.
-bool is_refused_by_name(const std::string& name);
-/// What to use in place of an op that has no rule.
-std::string advice(const std::string& name);
+/// Writes the primitive ops of a call and returns its results, or refuses it (Call::refuse).
+using Lowering = Call::Values (*)(Call& call);
 
 }  // namespace retrace::solver

@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "solver/import/rule_tools.hpp"
+#include "solver/import/lowering_tools.hpp"
+#include "solver/import/op_table.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -83,12 +84,13 @@ Call::Values upsample_linear(Call& call) {
 
 }  // namespace
 
-RuleTable resize_rules() {
+std::vector<ImportedOp> resize_ops() {
+    using enum TensorTypes;
     return {
-        {"aten::upsample_nearest1d", upsample_nearest},
-        {"aten::upsample_nearest2d", upsample_nearest},
-        {"aten::upsample_linear1d", upsample_linear},
-        {"aten::upsample_bilinear2d", upsample_linear},
+        {"aten::upsample_nearest1d", f32, "T", 1, signature::resized_to_nearest, upsample_nearest},
+        {"aten::upsample_nearest2d", f32, "T", 1, signature::resized_to_nearest, upsample_nearest},
+        {"aten::upsample_linear1d", f32, "T", 1, signature::resized_linearly, upsample_linear},
+        {"aten::upsample_bilinear2d", f32, "T", 1, signature::resized_linearly, upsample_linear},
     };
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "solver/import/rules.hpp"
+#include "solver/import/op_table.hpp"
 
 namespace retrace::solver {
 namespace {
 
-struct Advice {
+struct Hint {
     std::string_view name, text;
 };
 
@@ -12,7 +12,7 @@ constexpr const char* kShapes =
     "the shape of its result depends on data; use masks (torch.where, masked_fill) of fixed shape";
 constexpr const char* kRandom = "random numbers that the task's seed does not decide; use nn.Dropout";
 
-constexpr Advice kAdvice[] = {
+constexpr Hint kHints[] = {
     {"aten::_local_scalar_dense",
      "control flow or numbers that depend on data (if, while, .item(), int(tensor)); use torch.where"},
     {"aten::nonzero", kShapes},
@@ -66,15 +66,15 @@ constexpr Advice kAdvice[] = {
 
 }  // namespace
 
-bool is_refused_by_name(const std::string& name) {
-    for (const Advice& known : kAdvice) {
+bool has_hint(const std::string& name) {
+    for (const Hint& known : kHints) {
         if (known.name == name) return true;
     }
     return false;
 }
 
-std::string advice(const std::string& name) {
-    for (const Advice& known : kAdvice) {
+std::string hint_for(const std::string& name) {
+    for (const Hint& known : kHints) {
         if (known.name == name) return std::string(known.text);
     }
     if (name.rfind("aten::", 0) != 0) return "an op that is not PyTorch's own; use ops of torch.nn";

@@ -4,7 +4,8 @@
 
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/transformer_layers.hpp"
-#include "solver/import/rule_tools.hpp"
+#include "solver/import/lowering_tools.hpp"
+#include "solver/import/op_table.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -208,25 +209,26 @@ Call::Values logsumexp(Call& call) {
 
 }  // namespace
 
-RuleTable reduction_rules() {
+std::vector<ImportedOp> reduction_ops() {
+    using enum TensorTypes;
     return {
-        {"aten::sum", reduction<kernels::sum_axes>},
-        {"aten::mean", reduction<kernels::mean_axes>},
-        {"aten::var", apply_spread<false, false>},
-        {"aten::std", apply_spread<true, false>},
-        {"aten::var_mean", apply_spread<false, true>},
-        {"aten::std_mean", apply_spread<true, true>},
-        {"aten::norm", norm},
-        {"aten::linalg_vector_norm", norm},
-        {"aten::amax", extreme_of_axes<false>},
-        {"aten::amin", extreme_of_axes<true>},
-        {"aten::max", extreme<false>},
-        {"aten::min", extreme<true>},
-        {"aten::maximum", extreme_of_two<false>},
-        {"aten::minimum", extreme_of_two<true>},
-        {"aten::argmax", place_of_extreme<false>},
-        {"aten::argmin", place_of_extreme<true>},
-        {"aten::logsumexp", logsumexp},
+        {"aten::sum", f32, "T", 1, nullptr, reduction<kernels::sum_axes>},
+        {"aten::mean", f32, "T", 1, nullptr, reduction<kernels::mean_axes>},
+        {"aten::var", f32, "T", 1, nullptr, apply_spread<false, false>},
+        {"aten::std", f32, "T", 1, nullptr, apply_spread<true, false>},
+        {"aten::var_mean", f32, "T", 1, nullptr, apply_spread<false, true>},
+        {"aten::std_mean", f32, "T", 1, nullptr, apply_spread<true, true>},
+        {"aten::norm", f32, "T", 1, nullptr, norm},
+        {"aten::linalg_vector_norm", f32, "T", 1, nullptr, norm},
+        {"aten::amax", f32, "T", 1, signature::over_axes, extreme_of_axes<false>},
+        {"aten::amin", f32, "T", 1, signature::over_axes, extreme_of_axes<true>},
+        {"aten::max", f32, "T", 1, signature::extreme, extreme<false>},
+        {"aten::min", f32, "T", 1, signature::extreme, extreme<true>},
+        {"aten::maximum", f32, "TT", 1, signature::broadcasting_2, extreme_of_two<false>},
+        {"aten::minimum", f32, "TT", 1, signature::broadcasting_2, extreme_of_two<true>},
+        {"aten::argmax", f32, "T", 1, signature::place_of_extreme, place_of_extreme<false>},
+        {"aten::argmin", f32, "T", 1, signature::place_of_extreme, place_of_extreme<true>},
+        {"aten::logsumexp", f32, "T", 1, signature::over_axes, logsumexp},
     };
 }
 

@@ -5,7 +5,8 @@
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/tensor_ops.hpp"
 #include "kernels/builder/transformer_layers.hpp"
-#include "solver/import/rules.hpp"
+#include "solver/import/lowerings.hpp"
+#include "solver/import/op_table.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -154,48 +155,49 @@ Call::Values along_axis(Call& call) {
 
 }  // namespace
 
-RuleTable arithmetic_rules() {
+std::vector<ImportedOp> arithmetic_ops() {
+    using enum TensorTypes;
     return {
-        {"aten::add", apply_binary<OpCode::add>},
-        {"aten::sub", apply_binary<OpCode::sub>},
-        {"aten::mul", apply_binary<OpCode::mul>},
-        {"aten::div", apply_binary<OpCode::div>},
-        {"aten::rsub", reversed_sub},
-        {"aten::neg", apply_unary<OpCode::neg>},
-        {"aten::abs", apply_unary<OpCode::abs>},
-        {"aten::exp", apply_unary<OpCode::exp>},
-        {"aten::log", apply_unary<OpCode::log>},
-        {"aten::tanh", apply_unary<OpCode::tanh>},
-        {"aten::sigmoid", apply_unary<OpCode::sigmoid>},
-        {"aten::erf", apply_unary<OpCode::erf>},
-        {"aten::sqrt", apply_unary<OpCode::sqrt>},
-        {"aten::rsqrt", apply_unary<OpCode::rsqrt>},
-        {"aten::reciprocal", reciprocal},
-        {"aten::pow", apply_power},
-        {"aten::clamp", apply_clamp},
-        {"aten::clamp_min", clamp_min},
-        {"aten::clamp_max", clamp_max},
-        {"aten::addcmul", add_scaled<OpCode::mul>},
-        {"aten::addcdiv", add_scaled<OpCode::div>},
-        {"aten::lerp", lerp},
-        {"aten::eq", compare<OpCode::equal>},
-        {"aten::ne", compare<OpCode::equal, true>},
-        {"aten::lt", compare<OpCode::less>},
-        {"aten::le", compare<OpCode::less_equal>},
-        {"aten::gt", compare<OpCode::greater>},
-        {"aten::ge", compare<OpCode::greater_equal>},
-        {"aten::logical_and", logic<OpCode::logical_and>},
-        {"aten::logical_or", logic<OpCode::logical_or>},
-        {"aten::logical_not", logic<OpCode::logical_not>},
-        {"aten::bitwise_not", logic<OpCode::logical_not>},
-        {"aten::bitwise_and", logic<OpCode::logical_and>},
-        {"aten::bitwise_or", logic<OpCode::logical_or>},
-        {"aten::masked_fill", masked_fill},
-        {"aten::where", where},
-        {"aten::softmax", along_axis<kernels::softmax>},
-        {"aten::_softmax", along_axis<kernels::softmax>},
-        {"aten::log_softmax", along_axis<kernels::log_softmax>},
-        {"aten::_log_softmax", along_axis<kernels::log_softmax>},
+        {"aten::add", f32, "", 1, signature::broadcasting_2, apply_binary<OpCode::add>},
+        {"aten::sub", f32, "", 1, signature::broadcasting_2, apply_binary<OpCode::sub>},
+        {"aten::mul", f32, "", 1, signature::broadcasting_2, apply_binary<OpCode::mul>},
+        {"aten::div", f32, "", 1, signature::broadcasting_2, apply_binary<OpCode::div>},
+        {"aten::rsub", f32, "", 1, signature::broadcasting_2, reversed_sub},
+        {"aten::neg", f32, "T", 1, nullptr, apply_unary<OpCode::neg>},
+        {"aten::abs", f32, "T", 1, nullptr, apply_unary<OpCode::abs>},
+        {"aten::exp", f32, "T", 1, nullptr, apply_unary<OpCode::exp>},
+        {"aten::log", f32, "T", 1, nullptr, apply_unary<OpCode::log>},
+        {"aten::tanh", f32, "T", 1, nullptr, apply_unary<OpCode::tanh>},
+        {"aten::sigmoid", f32, "T", 1, nullptr, apply_unary<OpCode::sigmoid>},
+        {"aten::erf", f32, "T", 1, nullptr, apply_unary<OpCode::erf>},
+        {"aten::sqrt", f32, "T", 1, nullptr, apply_unary<OpCode::sqrt>},
+        {"aten::rsqrt", f32, "T", 1, nullptr, apply_unary<OpCode::rsqrt>},
+        {"aten::reciprocal", f32, "T", 1, nullptr, reciprocal},
+        {"aten::pow", f32, "T", 1, nullptr, apply_power},
+        {"aten::clamp", f32, "T", 1, nullptr, apply_clamp},
+        {"aten::clamp_min", f32, "T", 1, nullptr, clamp_min},
+        {"aten::clamp_max", f32, "T", 1, nullptr, clamp_max},
+        {"aten::addcmul", f32, "TTT", 1, signature::broadcasting_3, add_scaled<OpCode::mul>},
+        {"aten::addcdiv", f32, "TTT", 1, signature::broadcasting_3, add_scaled<OpCode::div>},
+        {"aten::lerp", f32, "TT", 1, signature::broadcasting_3, lerp},
+        {"aten::eq", any, "T", 1, signature::broadcasting_2, compare<OpCode::equal>},
+        {"aten::ne", any, "T", 1, signature::broadcasting_2, compare<OpCode::equal, true>},
+        {"aten::lt", any, "T", 1, signature::broadcasting_2, compare<OpCode::less>},
+        {"aten::le", any, "T", 1, signature::broadcasting_2, compare<OpCode::less_equal>},
+        {"aten::gt", any, "T", 1, signature::broadcasting_2, compare<OpCode::greater>},
+        {"aten::ge", any, "T", 1, signature::broadcasting_2, compare<OpCode::greater_equal>},
+        {"aten::logical_and", any, "T", 1, signature::broadcasting_2, logic<OpCode::logical_and>},
+        {"aten::logical_or", any, "T", 1, signature::broadcasting_2, logic<OpCode::logical_or>},
+        {"aten::logical_not", any, "T", 1, nullptr, logic<OpCode::logical_not>},
+        {"aten::bitwise_not", any, "T", 1, nullptr, logic<OpCode::logical_not>},
+        {"aten::bitwise_and", any, "T", 1, signature::broadcasting_2, logic<OpCode::logical_and>},
+        {"aten::bitwise_or", any, "T", 1, signature::broadcasting_2, logic<OpCode::logical_or>},
+        {"aten::masked_fill", any, "TT", 1, signature::broadcasting_3, masked_fill},
+        {"aten::where", any, "T", 1, signature::where, where},
+        {"aten::softmax", f32, "T", 1, nullptr, along_axis<kernels::softmax>},
+        {"aten::_softmax", f32, "T", 1, nullptr, along_axis<kernels::softmax>},
+        {"aten::log_softmax", f32, "T", 1, nullptr, along_axis<kernels::log_softmax>},
+        {"aten::_log_softmax", f32, "T", 1, nullptr, along_axis<kernels::log_softmax>},
     };
 }
 

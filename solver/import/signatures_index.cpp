@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "solver/import/forms.hpp"
+#include "solver/import/signatures.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -15,9 +15,9 @@ using Kind = Argument::Kind;
 /// No list of extents and edges is longer than this, and nothing about them overflows.
 constexpr std::int64_t kEdgeMax = std::int64_t{1} << 31;
 
-Status<> copied(Form& form) {
-    const std::vector<std::int64_t> times = form.integers(1);
-    const Dims &dims = form.dims(0), &wanted = form.result();
+Status<> copied(CallShape& call) {
+    const std::vector<std::int64_t> times = call.integers(1);
+    const Dims &dims = call.dims(0), &wanted = call.result();
     if (times.size() < dims.size() || times.size() != wanted.size()) return error(kMisfit);
     for (std::size_t i = 0; i < times.size(); ++i) {
         const std::size_t offset = times.size() - dims.size();
@@ -28,43 +28,43 @@ Status<> copied(Form& form) {
     return Unit{};
 }
 
-Status<> copied_in_a_row(Form& form) {
-    const bool flat = form.kind(2) == Kind::none;
+Status<> copied_in_a_row(CallShape& call) {
+    const bool flat = call.kind(2) == Kind::none;
     // Several numbers of copies are refused for what they are.
-    if (form.kind(1) != Kind::integer) return Unit{};
-    const std::int64_t times = form.integer(1, 1);
-    if (times < 1 || times > kEdgeMax || (!flat && !form.axis(2, 0, form.dims(0).size()))) return error(kMisfit);
-    return unless(product_of({product(form.dims(0)), static_cast<std::uint64_t>(times)}) == product(form.result()),
+    if (call.kind(1) != Kind::integer) return Unit{};
+    const std::int64_t times = call.integer(1, 1);
+    if (times < 1 || times > kEdgeMax || (!flat && !call.axis(2, 0, call.dims(0).size()))) return error(kMisfit);
+    return unless(product_of({product(call.dims(0)), static_cast<std::uint64_t>(times)}) == product(call.result()),
                   kMisfit);
 }
 
-Status<> flipped(Form& form) {
-    const Dims& dims = form.dims(0);
-    for (const std::int64_t named : form.integers(1)) {
+Status<> flipped(CallShape& call) {
+    const Dims& dims = call.dims(0);
+    for (const std::int64_t named : call.integers(1)) {
         const std::int64_t at = named < 0 ? named + static_cast<std::int64_t>(dims.size()) : named;
         if (at < 0 || at >= static_cast<std::int64_t>(dims.size())) return error("an axis that there is not");
-        RETRACE_CHECK(form.writes({dims[static_cast<std::size_t>(at)]}));
+        RETRACE_CHECK(call.writes({dims[static_cast<std::size_t>(at)]}));
     }
-    return form.takes({form.integers(1).size()});
+    return call.takes({call.integers(1).size()});
 }
 
-Status<> rolled(Form& form) {
-    const auto rank = static_cast<std::int64_t>(form.dims(0).size());
-    const std::vector<std::int64_t> shifts = form.integers(1), axes = form.integers(2);
+Status<> rolled(CallShape& call) {
+    const auto rank = static_cast<std::int64_t>(call.dims(0).size());
+    const std::vector<std::int64_t> shifts = call.integers(1), axes = call.integers(2);
     if (shifts.empty() || shifts.size() < axes.size()) return error(kMisfit);
     for (const std::int64_t axis : axes)
         if (axis < -rank || axis >= rank) return error("an axis that there is not");
-    return form.takes({axes.size()});
+    return call.takes({axes.size()});
 }
 
-Status<> chosen(Form& form) {
-    const auto axis = form.axis(1, 0, form.dims(0).size());
+Status<> chosen(CallShape& call) {
+    const auto axis = call.axis(1, 0, call.dims(0).size());
     // An index that is no row is refused for what it is.
-    if (form.dims(2).size() != 1) return Unit{};
+    if (call.dims(2).size() != 1) return Unit{};
     if (!axis) return error("an axis that there is not");
-    Dims wanted = form.dims(0);
-    wanted[*axis] = form.dims(2)[0];
-    return unless(wanted == form.result(), kMisfit);
+    Dims wanted = call.dims(0);
+    wanted[*axis] = call.dims(2)[0];
+    return unless(wanted == call.result(), kMisfit);
 }
 
 /// The extents of an axis and of the result, with the numbers of what is put before and after it.
@@ -82,9 +82,9 @@ bool has_elements_for(Padding padding, const Edge& edge) {
 
 /// (x, padding): the list counts from the last axis: before, after, before, after, …
 template <Padding padding>
-Status<> padded(Form& form) {
-    const std::vector<std::int64_t> pads = form.integers(1);
-    const Dims &dims = form.dims(0), &wanted = form.result();
+Status<> padded(CallShape& call) {
+    const std::vector<std::int64_t> pads = call.integers(1);
+    const Dims &dims = call.dims(0), &wanted = call.result();
     if (pads.size() % 2 != 0 || pads.size() > 2 * dims.size() || wanted.size() != dims.size()) return error(kMisfit);
     const bool cuts = std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad < 0; });
     // A constant edge that is cut off is refused for what it is.
@@ -97,17 +97,17 @@ Status<> padded(Form& form) {
         if (most > kEdgeMax || !has_elements_for(padding, edge)) return error(kOutOfRange);
         if (edge.extent + edge.before + edge.after != static_cast<std::int64_t>(wanted[axis])) return error(kMisfit);
         widest[axis] = std::max(dims[axis], wanted[axis]);
-        if (padding != Padding::constant) RETRACE_CHECK(form.writes({wanted[axis]}));
+        if (padding != Padding::constant) RETRACE_CHECK(call.writes({wanted[axis]}));
     }
     for (std::size_t axis = 0; axis < dims.size() - pads.size() / 2; ++axis)
         if (wanted[axis] != dims[axis]) return error(kMisfit);
-    return form.passes(widest);
+    return call.passes(widest);
 }
 
 /// [.., c·r², h, w] → [.., c, h·r, w·r], or back.
 template <bool back>
-Status<> shuffled(Form& form) {
-    const Dims &wide = back ? form.dims(0) : form.result(), &deep = back ? form.result() : form.dims(0);
+Status<> shuffled(CallShape& call) {
+    const Dims &wide = back ? call.dims(0) : call.result(), &deep = back ? call.result() : call.dims(0);
     const std::size_t rank = wide.size();
     if (rank < 3 || deep.size() != rank) return error(kMisfit);
     const std::uint64_t r = wide[rank - 1] / deep[rank - 1];
@@ -118,36 +118,32 @@ Status<> shuffled(Form& form) {
 
 /// Numbers of the program are ops; whole numbers and truth values are written out.
 template <std::size_t at>
-Status<> all_alike(Form& form) {
-    const double number = at == 0 ? 0 : form.number(at, 0);
-    if (form.made().dtype == DType::f32) return Unit{};
+Status<> all_alike(CallShape& call) {
+    const double number = at == 0 ? 0 : call.number(at, 0);
+    if (call.made().dtype == DType::f32) return Unit{};
     if (!(std::abs(number) < static_cast<double>(kEdgeMax))) return error(kOutOfRange);
-    return form.writes({product(form.result())});
+    return call.writes({product(call.result())});
 }
 
 }  // namespace
 
-std::vector<NamedForm> index_forms() {
-    std::vector<NamedForm> out{{"aten::repeat", {"T", 1, copied}},
-                               {"aten::repeat_interleave", {"T", 1, copied_in_a_row}},
-                               {"aten::flip", {"T", 1, flipped}},
-                               {"aten::roll", {"T", 1, rolled}},
-                               {"aten::index_select", {"T.T", 1, chosen}},
-                               {"aten::_pad_circular", {"T", 1, padded<Padding::around>}},
-                               {"aten::constant_pad_nd", {"T", 1, padded<Padding::constant>}},
-                               {"aten::pixel_shuffle", {"T", 1, shuffled<false>}},
-                               {"aten::pixel_unshuffle", {"T", 1, shuffled<true>}},
-                               {"aten::full_like", {"", 1, all_alike<1>}},
-                               {"aten::fill", {"", 1, all_alike<1>}},
-                               {"aten::new_full", {"", 1, all_alike<2>}}};
-    for (const char* name :
-         {"aten::zeros_like", "aten::new_zeros", "aten::zero", "aten::ones_like", "aten::new_ones"})
-        out.push_back({name, {"", 1, all_alike<0>}});
-    for (const char* name : {"aten::reflection_pad1d", "aten::reflection_pad2d", "aten::reflection_pad3d"})
-        out.push_back({name, {"T", 1, padded<Padding::mirror>}});
-    for (const char* name : {"aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d"})
-        out.push_back({name, {"T", 1, padded<Padding::edge>}});
-    return out;
-}
+namespace signature {
+
+Status<> chosen(CallShape& call) { return solver::chosen(call); }
+Status<> copied(CallShape& call) { return solver::copied(call); }
+Status<> copied_in_a_row(CallShape& call) { return solver::copied_in_a_row(call); }
+Status<> filled(CallShape& call) { return solver::all_alike<0>(call); }
+Status<> filled_with_argument_1(CallShape& call) { return solver::all_alike<1>(call); }
+Status<> filled_with_argument_2(CallShape& call) { return solver::all_alike<2>(call); }
+Status<> flipped(CallShape& call) { return solver::flipped(call); }
+Status<> padded_around(CallShape& call) { return solver::padded<Padding::around>(call); }
+Status<> padded_by_reflection(CallShape& call) { return solver::padded<Padding::mirror>(call); }
+Status<> padded_with_constant(CallShape& call) { return solver::padded<Padding::constant>(call); }
+Status<> padded_with_edge(CallShape& call) { return solver::padded<Padding::edge>(call); }
+Status<> rolled(CallShape& call) { return solver::rolled(call); }
+Status<> shuffled(CallShape& call) { return solver::shuffled<false>(call); }
+Status<> unshuffled(CallShape& call) { return solver::shuffled<true>(call); }
+
+}  // namespace signature
 
 }  // namespace retrace::solver

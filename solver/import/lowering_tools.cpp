@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/import/rule_tools.hpp"
+#include "solver/import/lowering_tools.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What several rules are made of: choices along an axis, linear maps of an axis, functions with their slopes.
+// Functions that several lowerings share: choices along an axis, linear maps of an axis, functions with their slopes.
 #pragma once
 
 #include <functional>
 
 #include "kernels/builder/tape.hpp"
 #include "kernels/builder/tensor_ops.hpp"
-#include "solver/import/rules.hpp"
+#include "solver/import/lowerings.hpp"
 
 namespace retrace::solver {
 

@@ -2,7 +2,8 @@
 // Recurrent layers are written out step by step: a sequence has as many steps as its shape says.
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/transformer_layers.hpp"
-#include "solver/import/rule_tools.hpp"
+#include "solver/import/lowering_tools.hpp"
+#include "solver/import/op_table.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -17,7 +18,7 @@ enum class Cell { lstm, gru, tanh, relu };
 
 constexpr std::size_t kStepsMax = 512;
 
-/// Of one layer in one direction; the gates lie below each other, as PyTorch has them.
+/// Weights of one layer in one direction; the gates lie below each other, as PyTorch has them.
 struct Weights {
     Value of_input, of_hidden;
     std::optional<Value> input_bias, hidden_bias;
@@ -158,12 +159,17 @@ Call::Values one_step(Call& call) {
 
 }  // namespace
 
-RuleTable recurrent_rules() {
+std::vector<ImportedOp> recurrent_ops() {
+    using enum TensorTypes;
     return {
-        {"aten::lstm_cell", one_step<Cell::lstm>},     {"aten::gru_cell", one_step<Cell::gru>},
-        {"aten::rnn_tanh_cell", one_step<Cell::tanh>}, {"aten::rnn_relu_cell", one_step<Cell::relu>},
-        {"aten::lstm", recurrent<Cell::lstm>},         {"aten::gru", recurrent<Cell::gru>},
-        {"aten::rnn_tanh", recurrent<Cell::tanh>},     {"aten::rnn_relu", recurrent<Cell::relu>},
+        {"aten::lstm_cell", f32, "TLTTtt", 2, signature::lstm_cell, one_step<Cell::lstm>},
+        {"aten::gru_cell", f32, "TTTTtt", 1, signature::gru_cell, one_step<Cell::gru>},
+        {"aten::rnn_tanh_cell", f32, "TTTTtt", 1, signature::rnn_cell, one_step<Cell::tanh>},
+        {"aten::rnn_relu_cell", f32, "TTTTtt", 1, signature::rnn_cell, one_step<Cell::relu>},
+        {"aten::lstm", f32, "T", 2, signature::lstm, recurrent<Cell::lstm>},
+        {"aten::gru", f32, "T", 2, signature::gru, recurrent<Cell::gru>},
+        {"aten::rnn_tanh", f32, "T", 2, signature::rnn, recurrent<Cell::tanh>},
+        {"aten::rnn_relu", f32, "T", 2, signature::rnn, recurrent<Cell::relu>},
     };
 }
 

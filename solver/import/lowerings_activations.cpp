@@ -4,7 +4,8 @@
 
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/transformer_layers.hpp"
-#include "solver/import/rule_tools.hpp"
+#include "solver/import/lowering_tools.hpp"
+#include "solver/import/op_table.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -224,36 +225,37 @@ Call::Values sign(Call& call) {
 
 }  // namespace
 
-RuleTable activation_rules() {
+std::vector<ImportedOp> activation_ops() {
+    using enum TensorTypes;
     return {
-        {"aten::relu", apply_relu},
-        {"aten::leaky_relu", leaky_relu},
-        {"aten::rrelu", rrelu},
-        {"aten::prelu", prelu},
-        {"aten::silu", apply_silu},
-        {"aten::gelu", apply_gelu},
-        {"aten::hardtanh", hardtanh},
-        {"aten::elu", elu},
-        {"aten::celu", celu},
-        {"aten::selu", selu},
-        {"aten::softplus", apply_softplus},
-        {"aten::log_sigmoid", log_sigmoid},
-        {"aten::mish", mish},
-        {"aten::hardsigmoid", hardsigmoid},
-        {"aten::hardswish", hardswish},
-        {"aten::hardshrink", hardshrink},
-        {"aten::softshrink", softshrink},
-        {"aten::threshold", threshold},
-        {"aten::glu", glu},
-        {"aten::sin", of_angle<OpCode::sin_turns>},
-        {"aten::cos", of_angle<OpCode::cos_turns>},
-        {"aten::log1p", log1p},
-        {"aten::expm1", expm1},
-        {"aten::log2", log_to_base<2>},
-        {"aten::log10", log_to_base<10>},
-        {"aten::exp2", exp2},
-        {"aten::erfc", erfc},
-        {"aten::sign", sign},
+        {"aten::relu", f32, "T", 1, nullptr, apply_relu},
+        {"aten::leaky_relu", f32, "T", 1, nullptr, leaky_relu},
+        {"aten::rrelu", f32, "T", 1, nullptr, rrelu},
+        {"aten::prelu", f32, "TT", 1, signature::prelu, prelu},
+        {"aten::silu", f32, "T", 1, nullptr, apply_silu},
+        {"aten::gelu", f32, "T", 1, nullptr, apply_gelu},
+        {"aten::hardtanh", f32, "T", 1, nullptr, hardtanh},
+        {"aten::elu", f32, "T", 1, nullptr, elu},
+        {"aten::celu", f32, "T", 1, nullptr, celu},
+        {"aten::selu", f32, "T", 1, nullptr, selu},
+        {"aten::softplus", f32, "T", 1, nullptr, apply_softplus},
+        {"aten::log_sigmoid", f32, "T", 1, nullptr, log_sigmoid},
+        {"aten::mish", f32, "T", 1, nullptr, mish},
+        {"aten::hardsigmoid", f32, "T", 1, nullptr, hardsigmoid},
+        {"aten::hardswish", f32, "T", 1, nullptr, hardswish},
+        {"aten::hardshrink", f32, "T", 1, nullptr, hardshrink},
+        {"aten::softshrink", f32, "T", 1, nullptr, softshrink},
+        {"aten::threshold", f32, "T", 1, nullptr, threshold},
+        {"aten::glu", f32, "T", 1, signature::glu, glu},
+        {"aten::sin", f32, "T", 1, nullptr, of_angle<OpCode::sin_turns>},
+        {"aten::cos", f32, "T", 1, nullptr, of_angle<OpCode::cos_turns>},
+        {"aten::log1p", f32, "T", 1, nullptr, log1p},
+        {"aten::expm1", f32, "T", 1, nullptr, expm1},
+        {"aten::log2", f32, "T", 1, nullptr, log_to_base<2>},
+        {"aten::log10", f32, "T", 1, nullptr, log_to_base<10>},
+        {"aten::exp2", f32, "T", 1, nullptr, exp2},
+        {"aten::erfc", f32, "T", 1, nullptr, erfc},
+        {"aten::sign", f32, "T", 1, nullptr, sign},
     };
 }
 

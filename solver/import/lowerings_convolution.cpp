@@ -6,7 +6,8 @@
 
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/transformer_layers.hpp"
-#include "solver/import/rule_tools.hpp"
+#include "solver/import/lowering_tools.hpp"
+#include "solver/import/op_table.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -34,7 +35,7 @@ struct Convolution {
     bool transposed = false;
 };
 
-/// Of a flat convolution only the last number counts.
+/// Only the last number counts in a convolution along one axis.
 Convolution with_one_row(Convolution how) {
     how.stride[0] = how.dilation[0] = 1;
     how.padding[0] = how.extra[0] = 0;
@@ -231,7 +232,7 @@ Call::Values apply_max_pool(Call& call) {
     return out;
 }
 
-/// What each window of a mean divides by, as PyTorch counts: padding counts or not, what ceil_mode adds never
+/// Divisor of each window of a mean, as PyTorch counts: padding counts or not, what ceil_mode adds never
 /// does.
 std::vector<float> counts_of(Call& call, const Pool& pool, bool padding_counts) {
     const Dims in = call.dims(call.tensor(0));
@@ -313,19 +314,20 @@ Call::Values apply_adaptive_max_pool(Call& call) {
 
 }  // namespace
 
-RuleTable convolution_rules() {
+std::vector<ImportedOp> convolution_ops() {
+    using enum TensorTypes;
     return {
-        {"aten::conv1d", apply_conv},
-        {"aten::conv2d", apply_conv},
-        {"aten::convolution", apply_convolution},
-        {"aten::_convolution", apply_convolution},
-        {"aten::max_pool1d", apply_max_pool<3>},
-        {"aten::max_pool2d", apply_max_pool<4>},
-        {"aten::max_pool2d_with_indices", apply_max_pool<4>},
-        {"aten::avg_pool1d", apply_average_pool<3>},
-        {"aten::avg_pool2d", apply_average_pool<4>},
-        {"aten::adaptive_avg_pool2d", apply_adaptive_pool},
-        {"aten::adaptive_max_pool2d", apply_adaptive_max_pool},
+        {"aten::conv1d", f32, "TTt", 1, signature::plain_convolution, apply_conv},
+        {"aten::conv2d", f32, "TTt", 1, signature::plain_convolution, apply_conv},
+        {"aten::convolution", f32, "TTt", 1, signature::any_convolution, apply_convolution},
+        {"aten::_convolution", f32, "TTt", 1, signature::any_convolution, apply_convolution},
+        {"aten::max_pool1d", f32, "T", 1, signature::max_pooling_1d, apply_max_pool<3>},
+        {"aten::max_pool2d", f32, "T", 1, signature::max_pooling_2d, apply_max_pool<4>},
+        {"aten::max_pool2d_with_indices", f32, "T", 2, signature::max_pooling_2d, apply_max_pool<4>},
+        {"aten::avg_pool1d", f32, "T", 1, signature::average_pooling_1d, apply_average_pool<3>},
+        {"aten::avg_pool2d", f32, "T", 1, signature::average_pooling_2d, apply_average_pool<4>},
+        {"aten::adaptive_avg_pool2d", f32, "T", 1, signature::adaptive_average_pooling, apply_adaptive_pool},
+        {"aten::adaptive_max_pool2d", f32, "T", 2, signature::adaptive_max_pooling, apply_adaptive_max_pool},
     };
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "solver/import/forms.hpp"
+#include "solver/import/signatures.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -12,7 +12,7 @@ using kernels::Dims;
 using Kind = Argument::Kind;
 using Pair = std::array<std::uint64_t, 2>;
 
-/// Of kernels with their gaps, strides and paddings (kernels/ops/SPEC.md 7).
+/// Largest kernel with its gaps, stride and padding (kernels/ops/SPEC.md 7).
 constexpr std::int64_t kWindowMax = 4096;
 
 /// One number for both ways, or one each, all in [least, kWindowMax].
@@ -37,7 +37,7 @@ struct Convolution {
     bool transposed = false;
 };
 
-/// What one window covers.
+/// Extents of the image that one window covers.
 Pair reach_of(const Convolution& how, const Dims& w) {
     return {how.dilation[0] * (w[2] - 1) + 1, how.dilation[1] * (w[3] - 1) + 1};
 }
@@ -58,24 +58,24 @@ std::optional<Dims> convolved(const Convolution& how, const Dims& x, const Dims&
     return out;
 }
 
-/// What is written between: gaps in the image and in the kernel, edges, and all windows of the image.
-Status<> passes(const Form& form, const Convolution& how, const Dims& x, const Dims& w, const Dims& y) {
+/// Checks the sizes of intermediate tensors: the image and the kernel with gaps, edges, and all windows of the image.
+Status<> passes(const CallShape& call, const Convolution& how, const Dims& x, const Dims& w, const Dims& y) {
     const Pair reach = reach_of(how, w);
     Dims wide{x[0], x[1]};
     for (std::size_t i = 0; i < 2; ++i) {
         const std::uint64_t gap = how.transposed ? how.stride[i] : 1;
         wide.push_back(x[2 + i] * gap + 2 * (reach[i] + how.padding[i]) + how.extra[i]);
     }
-    RETRACE_CHECK(form.passes({w[0], w[1], w[2], how.dilation[0], w[3], how.dilation[1]}));
-    RETRACE_CHECK(form.passes(wide));
-    return form.passes({y[0], x[1], y[2], y[3], reach[0], reach[1]});
+    RETRACE_CHECK(call.passes({w[0], w[1], w[2], how.dilation[0], w[3], how.dilation[1]}));
+    RETRACE_CHECK(call.passes(wide));
+    return call.passes({y[0], x[1], y[2], y[3], reach[0], reach[1]});
 }
 
-Status<> convolution(Form& form, std::optional<Pair> stride, std::optional<Pair> padding, std::optional<Pair> dilation,
-                     std::optional<Pair> extra, std::int64_t groups, bool transposed) {
-    if (form.dims(0).size() != form.dims(1).size()) return Unit{};  // Refused for what it is, as volumes are.
-    const bool flat = form.dims(0).size() == 3;
-    const Dims x = as_image(form.dims(0)), w = as_image(form.dims(1));
+Status<> convolution(CallShape& call, std::optional<Pair> stride, std::optional<Pair> padding,
+                     std::optional<Pair> dilation, std::optional<Pair> extra, std::int64_t groups, bool transposed) {
+    if (call.dims(0).size() != call.dims(1).size()) return Unit{};  // Refused for what it is, as volumes are.
+    const bool flat = call.dims(0).size() == 3;
+    const Dims x = as_image(call.dims(0)), w = as_image(call.dims(1));
     if (x.size() != 4) return Unit{};
     if (!stride || !padding || !dilation || !extra || groups < 1) return error(kOutOfRange);
     Convolution how{*stride, *padding, *dilation, *extra, static_cast<std::uint64_t>(groups), transposed};
@@ -84,20 +84,20 @@ Status<> convolution(Form& form, std::optional<Pair> stride, std::optional<Pair>
         how.padding[0] = how.extra[0] = 0;
     }
     const std::optional<Dims> wanted = convolved(how, x, w);
-    if (!wanted || *wanted != as_image(form.result())) return error(kMisfit);
-    if (form.is_tensor(2) && form.dims(2) != Dims{(*wanted)[1]}) return error(kMisfit);
-    RETRACE_CHECK(form.takes({std::min<std::uint64_t>(how.groups, 64)}));
-    if (transposed) RETRACE_CHECK(form.writes({w[2] * how.dilation[0] + w[3] * how.dilation[1]}));
-    return passes(form, how, x, w, *wanted);
+    if (!wanted || *wanted != as_image(call.result())) return error(kMisfit);
+    if (call.is_tensor(2) && call.dims(2) != Dims{(*wanted)[1]}) return error(kMisfit);
+    RETRACE_CHECK(call.takes({std::min<std::uint64_t>(how.groups, 64)}));
+    if (transposed) RETRACE_CHECK(call.writes({w[2] * how.dilation[0] + w[3] * how.dilation[1]}));
+    return passes(call, how, x, w, *wanted);
 }
 
 /// (input, weight, bias, stride, padding, dilation, groups).
-Status<> plain_convolution(Form& form) {
-    const Dims& w = form.dims(1);
+Status<> plain_convolution(CallShape& call) {
+    const Dims& w = call.dims(1);
     if (w.size() != 3 && w.size() != 4) return error(kMisfit);
-    const std::optional<Pair> dilation = pair_of(form.integers(5), 1, 1);
-    std::optional<Pair> padding = pair_of(form.integers(4), 0, 0);
-    if (form.says(4, "same") && dilation) {
+    const std::optional<Pair> dilation = pair_of(call.integers(5), 1, 1);
+    std::optional<Pair> padding = pair_of(call.integers(4), 0, 0);
+    if (call.says(4, "same") && dilation) {
         for (std::size_t i = 2; i < w.size(); ++i) {
             const std::size_t way = i + 2 - w.size();
             const std::uint64_t reach = (*dilation)[way] * (w[i] - 1);
@@ -106,14 +106,14 @@ Status<> plain_convolution(Form& form) {
             if (reach > static_cast<std::uint64_t>(kWindowMax)) return error(kOutOfRange);
         }
     }
-    return convolution(form, pair_of(form.integers(3), 1, 1), padding, dilation, Pair{0, 0}, form.integer(6, 1), false);
+    return convolution(call, pair_of(call.integers(3), 1, 1), padding, dilation, Pair{0, 0}, call.integer(6, 1), false);
 }
 
 /// (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, …).
-Status<> any_convolution(Form& form) {
-    return convolution(form, pair_of(form.integers(3), 1, 1), pair_of(form.integers(4), 0, 0),
-                       pair_of(form.integers(5), 1, 1), pair_of(form.integers(7), 0, 0), form.integer(8, 1),
-                       form.flag(6));
+Status<> any_convolution(CallShape& call) {
+    return convolution(call, pair_of(call.integers(3), 1, 1), pair_of(call.integers(4), 0, 0),
+                       pair_of(call.integers(5), 1, 1), pair_of(call.integers(7), 0, 0), call.integer(8, 1),
+                       call.flag(6));
 }
 
 // ---- pooling
@@ -121,15 +121,15 @@ Status<> any_convolution(Form& form) {
 /// (x, kernel, stride (that of the kernel where empty), padding, …). The last window may begin inside and end outside
 /// (ceil_mode).
 template <std::size_t rank, bool weighted>
-Status<> pooling(Form& form) {
-    const std::vector<std::int64_t> dilation = form.integers(4);
+Status<> pooling(CallShape& call) {
+    const std::vector<std::int64_t> dilation = call.integers(4);
     const bool dilated = std::any_of(dilation.begin(), dilation.end(), [](std::int64_t gap) { return gap != 1; });
-    if (form.dims(0).size() != rank || dilated) return Unit{};  // Refused for what it is.
-    const auto kernel = pair_of(form.integers(1), 1, 1), padding = pair_of(form.integers(3), 0, 0);
-    const auto stride = form.integers(2).empty() ? kernel : pair_of(form.integers(2), 1, 1);
+    if (call.dims(0).size() != rank || dilated) return Unit{};  // Refused for what it is.
+    const auto kernel = pair_of(call.integers(1), 1, 1), padding = pair_of(call.integers(3), 0, 0);
+    const auto stride = call.integers(2).empty() ? kernel : pair_of(call.integers(2), 1, 1);
     if (!kernel || !padding || !stride) return error(kOutOfRange);
-    if (form.result().size() != rank) return error(kMisfit);
-    const Dims in = as_image(form.dims(0)), out = as_image(form.result());
+    if (call.result().size() != rank) return error(kMisfit);
+    const Dims in = as_image(call.dims(0)), out = as_image(call.result());
     bool fits = in[0] == out[0] && in[1] == out[1];
     std::uint64_t inside = 1;
     Dims wide{in[0], in[1]};
@@ -142,69 +142,66 @@ Status<> pooling(Form& form) {
         wide.push_back(std::max(there, last + k));
     }
     if (!fits) return error(kMisfit);
-    if (weighted) RETRACE_CHECK(form.writes({out[2], out[3]}));
-    RETRACE_CHECK(form.passes(wide));
-    return form.passes({product(out), inside});
+    if (weighted) RETRACE_CHECK(call.writes({out[2], out[3]}));
+    RETRACE_CHECK(call.passes(wide));
+    return call.passes({product(out), inside});
 }
 
 // ---- resizing
 
 /// Axes from the third are resized one after another, `picked` by index, else by a matrix each.
-Status<> resizing(Form& form, bool picked) {
-    const Dims &in = form.dims(0), &out = form.result();
+Status<> resizing(CallShape& call, bool picked) {
+    const Dims &in = call.dims(0), &out = call.result();
     if (in.size() < 3 || out.size() != in.size() || in[0] != out[0] || in[1] != out[1]) return error(kMisfit);
     Dims now = in;
     for (std::size_t axis = 2; axis < in.size(); ++axis) {
-        RETRACE_CHECK(form.writes(picked ? Dims{out[axis]} : Dims{in[axis], out[axis]}));
+        RETRACE_CHECK(call.writes(picked ? Dims{out[axis]} : Dims{in[axis], out[axis]}));
         now[axis] = out[axis];
-        RETRACE_CHECK(form.passes(now));
+        RETRACE_CHECK(call.passes(now));
     }
     return Unit{};
 }
 
 /// (x, size, …): windows of several sizes are a matrix.
 template <bool maximum>
-Status<> adaptive_pooling(Form& form) {
-    const Dims &in = form.dims(0), &out = form.result();
+Status<> adaptive_pooling(CallShape& call) {
+    const Dims &in = call.dims(0), &out = call.result();
     if (in.size() != 4) return Unit{};  // Refused for what it is.
     if (out.size() != 4 || in[0] != out[0] || in[1] != out[1]) return error(kMisfit);
     const bool even = in[2] % out[2] == 0 && in[3] % out[3] == 0;
-    if (!even) return maximum ? Status<>(Unit{}) : resizing(form, false);
+    if (!even) return maximum ? Status<>(Unit{}) : resizing(call, false);
     const bool whole = !maximum && out[2] == 1 && out[3] == 1;
     const std::uint64_t most = std::max(in[2] / out[2], in[3] / out[3]);
     return unless(whole || most <= static_cast<std::uint64_t>(kWindowMax), "windows of more than 4096");
 }
 
 /// (x, size, scales…), the scales one each or a list: what a scale makes of a place stays a number.
-Status<> nearest(Form& form) {
-    std::vector<double> scales = form.numbers(2);
-    for (std::size_t i = 2; i < form.count(); ++i) scales.push_back(form.number(i, 0));
+Status<> nearest(CallShape& call) {
+    std::vector<double> scales = call.numbers(2);
+    for (std::size_t i = 2; i < call.count(); ++i) scales.push_back(call.number(i, 0));
     for (const double scale : scales)
         if (scale > 0 && !(scale > 1e-6 && scale < 1e6)) return error(kOutOfRange);
-    return resizing(form, true);
+    return resizing(call, true);
 }
-Status<> linear(Form& form) {
-    return resizing(form, false);
+Status<> linear(CallShape& call) {
+    return resizing(call, false);
 }
 
 }  // namespace
 
-std::vector<NamedForm> window_forms() {
-    return {{"aten::conv1d", {"TTt", 1, plain_convolution}},
-            {"aten::conv2d", {"TTt", 1, plain_convolution}},
-            {"aten::convolution", {"TTt", 1, any_convolution}},
-            {"aten::_convolution", {"TTt", 1, any_convolution}},
-            {"aten::max_pool1d", {"T", 1, pooling<3, false>}},
-            {"aten::max_pool2d", {"T", 1, pooling<4, false>}},
-            {"aten::max_pool2d_with_indices", {"T", 2, pooling<4, false>}},
-            {"aten::avg_pool1d", {"T", 1, pooling<3, true>}},
-            {"aten::avg_pool2d", {"T", 1, pooling<4, true>}},
-            {"aten::adaptive_avg_pool2d", {"T", 1, adaptive_pooling<false>}},
-            {"aten::adaptive_max_pool2d", {"T", 2, adaptive_pooling<true>}},
-            {"aten::upsample_nearest1d", {"T", 1, nearest}},
-            {"aten::upsample_nearest2d", {"T", 1, nearest}},
-            {"aten::upsample_linear1d", {"T", 1, linear}},
-            {"aten::upsample_bilinear2d", {"T", 1, linear}}};
-}
+namespace signature {
+
+Status<> adaptive_average_pooling(CallShape& call) { return solver::adaptive_pooling<false>(call); }
+Status<> adaptive_max_pooling(CallShape& call) { return solver::adaptive_pooling<true>(call); }
+Status<> any_convolution(CallShape& call) { return solver::any_convolution(call); }
+Status<> average_pooling_1d(CallShape& call) { return solver::pooling<3, true>(call); }
+Status<> average_pooling_2d(CallShape& call) { return solver::pooling<4, true>(call); }
+Status<> max_pooling_1d(CallShape& call) { return solver::pooling<3, false>(call); }
+Status<> max_pooling_2d(CallShape& call) { return solver::pooling<4, false>(call); }
+Status<> plain_convolution(CallShape& call) { return solver::plain_convolution(call); }
+Status<> resized_linearly(CallShape& call) { return solver::linear(call); }
+Status<> resized_to_nearest(CallShape& call) { return solver::nearest(call); }
+
+}  // namespace signature
 
 }  // namespace retrace::solver

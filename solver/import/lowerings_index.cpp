@@ -4,7 +4,8 @@
 
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/transformer_layers.hpp"
-#include "solver/import/rule_tools.hpp"
+#include "solver/import/lowering_tools.hpp"
+#include "solver/import/op_table.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -181,32 +182,34 @@ Call::Values all_given(Call& call) {
 
 }  // namespace
 
-RuleTable index_rules() {
-    RuleTable table{
-        {"aten::repeat", repeat},
-        {"aten::repeat_interleave", repeat_interleave},
-        {"aten::flip", flip},
-        {"aten::roll", roll},
-        {"aten::index_select", index_select},
-        {"aten::_pad_circular", pad_by_index<around_again>},
-        {"aten::pixel_shuffle", pixel_shuffle<false>},
-        {"aten::pixel_unshuffle", pixel_shuffle<true>},
-        {"aten::triu", triangle<true>},
-        {"aten::tril", triangle<false>},
-        {"aten::zeros_like", all_alike<0>},
-        {"aten::new_zeros", all_alike<0>},
-        {"aten::zero", all_alike<0>},
-        {"aten::ones_like", all_alike<1>},
-        {"aten::new_ones", all_alike<1>},
-        {"aten::full_like", all_given<1>},
-        {"aten::fill", all_given<1>},
-        {"aten::new_full", all_given<2>},
+std::vector<ImportedOp> index_ops() {
+    using enum TensorTypes;
+    return {
+        {"aten::repeat", any, "T", 1, signature::copied, repeat},
+        {"aten::repeat_interleave", any, "T", 1, signature::copied_in_a_row, repeat_interleave},
+        {"aten::flip", any, "T", 1, signature::flipped, flip},
+        {"aten::roll", any, "T", 1, signature::rolled, roll},
+        {"aten::index_select", any, "T.T", 1, signature::chosen, index_select},
+        {"aten::_pad_circular", f32, "T", 1, signature::padded_around, pad_by_index<around_again>},
+        {"aten::pixel_shuffle", f32, "T", 1, signature::shuffled, pixel_shuffle<false>},
+        {"aten::pixel_unshuffle", f32, "T", 1, signature::unshuffled, pixel_shuffle<true>},
+        {"aten::triu", f32, "T", 1, signature::triangle, triangle<true>},
+        {"aten::tril", f32, "T", 1, signature::triangle, triangle<false>},
+        {"aten::zeros_like", any, "", 1, signature::filled, all_alike<0>},
+        {"aten::new_zeros", any, "", 1, signature::filled, all_alike<0>},
+        {"aten::zero", any, "", 1, signature::filled, all_alike<0>},
+        {"aten::ones_like", any, "", 1, signature::filled, all_alike<1>},
+        {"aten::new_ones", any, "", 1, signature::filled, all_alike<1>},
+        {"aten::full_like", any, "", 1, signature::filled_with_argument_1, all_given<1>},
+        {"aten::fill", any, "", 1, signature::filled_with_argument_1, all_given<1>},
+        {"aten::new_full", any, "", 1, signature::filled_with_argument_2, all_given<2>},
+        {"aten::reflection_pad1d", f32, "T", 1, signature::padded_by_reflection, pad_by_index<reflected>},
+        {"aten::reflection_pad2d", f32, "T", 1, signature::padded_by_reflection, pad_by_index<reflected>},
+        {"aten::reflection_pad3d", f32, "T", 1, signature::padded_by_reflection, pad_by_index<reflected>},
+        {"aten::replication_pad1d", f32, "T", 1, signature::padded_with_edge, pad_by_index<nearest>},
+        {"aten::replication_pad2d", f32, "T", 1, signature::padded_with_edge, pad_by_index<nearest>},
+        {"aten::replication_pad3d", f32, "T", 1, signature::padded_with_edge, pad_by_index<nearest>},
     };
-    for (const char* name : {"aten::reflection_pad1d", "aten::reflection_pad2d", "aten::reflection_pad3d"})
-        table.emplace(name, pad_by_index<reflected>);
-    for (const char* name : {"aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d"})
-        table.emplace(name, pad_by_index<nearest>);
-    return table;
 }
 
 }  // namespace retrace::solver

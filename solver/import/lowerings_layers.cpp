@@ -5,7 +5,8 @@
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/tensor_ops.hpp"
 #include "kernels/builder/transformer_layers.hpp"
-#include "solver/import/rules.hpp"
+#include "solver/import/lowerings.hpp"
+#include "solver/import/op_table.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -218,23 +219,24 @@ Call::Values apply_attention(Call& call) {
 
 }  // namespace
 
-RuleTable layer_rules() {
+std::vector<ImportedOp> layer_ops() {
+    using enum TensorTypes;
     return {
-        {"aten::linear", apply_linear},
-        {"aten::matmul", apply_matmul},
-        {"aten::mm", apply_matmul},
-        {"aten::bmm", apply_matmul},
-        {"aten::mv", apply_matmul},
-        {"aten::dot", apply_matmul},
-        {"aten::addmm", apply_addmm},
-        {"aten::baddbmm", apply_addmm},
-        {"aten::batch_norm", apply_batch_norm},
-        {"aten::layer_norm", apply_layer_norm},
-        {"aten::group_norm", apply_group_norm},
-        {"aten::embedding", apply_embedding},
-        {"aten::dropout", apply_dropout},
-        {"aten::feature_dropout", apply_channel_dropout},
-        {"aten::scaled_dot_product_attention", apply_attention},
+        {"aten::linear", f32, "TTt", 1, signature::linear, apply_linear},
+        {"aten::matmul", f32, "TT", 1, signature::matmul, apply_matmul},
+        {"aten::mm", f32, "TT", 1, signature::matmul, apply_matmul},
+        {"aten::bmm", f32, "TT", 1, signature::matmul, apply_matmul},
+        {"aten::mv", f32, "TT", 1, signature::matmul, apply_matmul},
+        {"aten::dot", f32, "TT", 1, signature::matmul, apply_matmul},
+        {"aten::addmm", f32, "TTT", 1, signature::added_product, apply_addmm},
+        {"aten::baddbmm", f32, "TTT", 1, signature::added_product, apply_addmm},
+        {"aten::batch_norm", f32, "Ttttt", 1, signature::batch_norm, apply_batch_norm},
+        {"aten::layer_norm", f32, "T.tt", 1, signature::layer_norm, apply_layer_norm},
+        {"aten::group_norm", f32, "T.tt", 1, signature::group_norm, apply_group_norm},
+        {"aten::embedding", any, "TT", 1, signature::embedding, apply_embedding},
+        {"aten::dropout", f32, "T", 1, signature::dropout, apply_dropout},
+        {"aten::feature_dropout", f32, "T", 1, signature::dropout, apply_channel_dropout},
+        {"aten::scaled_dot_product_attention", any, "TTTt", 1, signature::attention, apply_attention},
     };
 }
 
