@@ -114,6 +114,9 @@ void add_data_options(CLI::App& command, DataRequest& data) {
         ".npz, .safetensors; anything else is raw tokens)");
     command.add_option("--test-data", data.test_data,
                        "The same for measuring. IDX files have their own; of tokens the last tenth is kept for it");
+    command.add_option("--test-share", data.test_share,
+                       "Keep this share of the samples, the last ones, for measuring; e.g. 0.2")
+        ->check(CLI::Range(0.0, 0.9));
     command.add_flag("--flat", data.flat, "Samples are vectors, not images");
     command.add_option("--label", data.label, "CSV: the column to predict (the last one)");
     command.add_option("--context", data.context, "Tokens of a sample, of raw tokens (128)")

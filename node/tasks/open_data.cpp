@@ -111,12 +111,23 @@ Result<TaskData> open_data(const DataRequest& request) {
     RETRACE_TRY(train, open_one(request.data, request, Split::train));
     TaskData out{std::move(train), std::nullopt};
     const bool has_splits = request.data == "fashion-mnist" || is_idx_folder(request.data);
+    if (request.test_share > 0 && (has_splits || !request.test_data.empty()))
+        return error("--test-share: " + (has_splits ? request.data + " has test samples of its own"
+                                                    : std::string("--test-data names the test samples")));
     if (!request.test_data.empty()) {
         RETRACE_TRY(test, open_one(request.test_data, request, Split::test));
         out.test = std::move(test);
     } else if (has_splits) {
         RETRACE_TRY(test, open_one(request.data, request, Split::test));
         out.test = std::move(test);
+    } else if (request.test_share > 0) {
+        const std::uint64_t all = out.train.samples();
+        const auto test = static_cast<std::uint64_t>(std::llround(request.test_share * static_cast<double>(all)));
+        if (test == 0 || test >= all)
+            return error("--test-share leaves " + std::to_string(all - test) + " samples to train and " +
+                         std::to_string(test) + " to test");
+        out.test = part_of(out.train, all - test, test);
+        out.train = part_of(out.train, 0, all - test);
     } else if (are_tokens(out.train) && out.train.samples() >= 20 && !has_manifest(request.data)) {
         const std::uint64_t kept = out.train.samples() - out.train.samples() / 10;
         out.test = part_of(out.train, kept, out.train.samples() - kept);

@@ -11,6 +11,7 @@ namespace retrace::node {
 struct DataRequest {
     std::string data = "fashion-mnist";  ///< This name, or a path (see `retrace data import`).
     std::string test_data;               ///< A path; empty: the test split where the format has one.
+    double test_share = 0;               ///< Share of the samples to keep for testing, the last ones; 0: as usual.
     bool flat = false;                   ///< A sample is a vector, otherwise an image [channels, rows, cols].
     std::string label;                   ///< Column of a CSV file.
     std::uint64_t context = 128;         ///< Tokens of one sample, for raw tokens.
@@ -22,6 +23,8 @@ struct TaskData {
     std::optional<DataSet> test;  ///< For raw tokens the last tenth, for IDX files the files t10k-….
 };
 
+/// Opens the data for training and for testing. An Error says what is wrong with the request or the files, among others
+/// a test share beside data that has a test split of its own.
 Result<TaskData> open_data(const DataRequest& request);
 /// Opens "fashion-mnist" (Debian's package), a folder of IDX files, or a folder written by `retrace data import`.
 Result<DataSet> open_data(const std::string& data, Split split, bool flat);

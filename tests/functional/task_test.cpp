@@ -75,6 +75,21 @@ TEST_F(Task, losses_optimisers_and_schedules_of_numbers) {
     }
 }
 
+TEST_F(Task, a_share_of_the_samples_is_kept_for_testing) {
+    std::ofstream table(path("table.csv"));
+    table << "a,b,y\n";
+    for (int i = 0; i < 60; ++i) table << i % 7 << ".5," << i % 5 << ",0." << i % 9 << '\n';
+    table.close();
+    const std::string command = "task compile mlp --hidden 8 --batch 8 --steps 5 --loss mse --data " +
+                                path("table.csv").string() + " -o " + path("task").string() + " --json";
+    const json::object kept = say(command + " --test-share 0.1");
+    EXPECT_EQ(kept.at("samples").to_number<std::uint64_t>(), 54u);
+    EXPECT_EQ(kept.at("test_samples").to_number<std::uint64_t>(), 6u);
+    EXPECT_THAT(retrace(command + " --test-share 0.001").err, HasSubstr("60 samples to train and 0 to test"));
+    EXPECT_THAT(retrace(command + " --test-share 0.1 --test-data " + path("table.csv").string()).err,
+                HasSubstr("--test-data names the test samples"));
+}
+
 TEST_F(Task, a_plan_says_what_it_takes) {
     compile("lenet --data " + small_images(32).string() + " --batch 8 --steps 20 --checkpoint-every 5");
     const json::object plan = say("task plan " + path("task").string() + " --json");
