@@ -4,36 +4,32 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <chrono>
-#include <cmath>
 
 namespace retrace::node::rpc {
 namespace {
 
-std::string error_text(const json::value& id, const RpcError& error) {
-    json::object body{{"code", error.code}, {"message", error.message}};
-    if (error.data) body["data"] = *error.data;
-    return json::serialize(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(body)}});
-}
+constexpr std::string_view kNoId = "null";
 
-std::string error_text(const json::value& id, int code, const char* message) {
-    return error_text(id, RpcError{code, message, std::nullopt});
-}
-
-std::string result_text(const json::value& id, const json::value& result) {
+/// `id` is the JSON text of the request's id.
+std::string answer_text(std::string_view id, std::string_view member, const json::value& value) {
     std::string out = R"({"jsonrpc":"2.0","id":)";
-    out += json::serialize(id);
-    out += R"(,"result":)";
-    out += json::serialize(result);
+    out += id;
+    out += ",\"";
+    out += member;
+    out += "\":";
+    out += json::serialize(value);
     out += '}';
     return out;
 }
 
-/// Whether an id can be echoed exactly. Integers of more than 64 bits are parsed as rounded doubles, so doubles of 2^53
-/// and more are refused.
-bool is_id(const json::value& id) {
-    constexpr double kExact = 9'007'199'254'740'992;  // 2^53
-    if (id.is_double()) return std::abs(id.get_double()) < kExact;
-    return id.is_string() || id.is_number() || id.is_null();
+std::string error_text(std::string_view id, const RpcError& error) {
+    json::object body{{"code", error.code}, {"message", error.message}};
+    if (error.data) body["data"] = *error.data;
+    return answer_text(id, "error", body);
+}
+
+std::string error_text(std::string_view id, int code, const char* message) {
+    return error_text(id, RpcError{code, message, std::nullopt});
 }
 
 /// The id of a request; nullptr: a notification.
@@ -41,6 +37,15 @@ const json::value* id_of(const json::value& request) {
     const json::object* object = request.if_object();
     return object != nullptr ? object->if_contains("id") : nullptr;
 }
+
+/// The id as it is echoed, digit for digit; kNoId where it is none or is no id that JSON-RPC knows.
+std::string echo_of(const json::value* id, std::string_view number) {
+    if (id == nullptr) return std::string(kNoId);
+    if (id->is_double() && !number.empty()) return std::string(number);
+    return id->is_string() || id->is_number() || id->is_null() ? json::serialize(*id) : std::string(kNoId);
+}
+
+bool is_id(const json::value& id) { return id.is_string() || id.is_number() || id.is_null(); }
 
 }  // namespace
 
@@ -53,19 +58,19 @@ std::string Dispatcher::handle(const RequestBody& body, Caller& caller) const {
         case RequestBody::Fault::none:
             break;
         case RequestBody::Fault::not_json:
-            return error_text(nullptr, kParseError, "parse error");
+            return error_text(kNoId, kParseError, "parse error");
         case RequestBody::Fault::batch_too_large:
-            return error_text(nullptr, kInvalidRequest, "batch too large");
+            return error_text(kNoId, kInvalidRequest, "batch too large");
         case RequestBody::Fault::too_many_values:
-            return error_text(nullptr, kInvalidRequest, "too many values in one body");
+            return error_text(kNoId, kInvalidRequest, "too many values in one body");
     }
-    if (const json::array* batch = body.document().if_array()) return handle_batch(*batch, caller);
-    return handle_one(body.document(), caller);
+    if (const json::array* batch = body.document().if_array()) return handle_batch(*batch, body, caller);
+    return handle_one(body.document(), body.number_id(0), caller);
 }
 
 std::string Dispatcher::refuse(const RequestBody* body, int code, const char* message) {
     const json::value* id = body != nullptr && body->is_json() ? id_of(body->document()) : nullptr;
-    return error_text(id != nullptr && is_id(*id) ? *id : json::value(), code, message);
+    return error_text(echo_of(id, body != nullptr ? body->number_id(0) : std::string_view()), code, message);
 }
 
 RequestCost Dispatcher::cost_of(const json::value& request) const {
@@ -92,18 +97,19 @@ bool Dispatcher::is_light(const RequestBody& body, std::size_t bytes) const {
     return cost == RequestCost::light || (cost == RequestCost::brief && bytes <= limits_.brief_bytes);
 }
 
-std::string Dispatcher::handle_batch(const json::array& requests, Caller& caller) const {
-    if (requests.empty()) return error_text(nullptr, kInvalidRequest, "empty batch");
+std::string Dispatcher::handle_batch(const json::array& requests, const RequestBody& body, Caller& caller) const {
+    if (requests.empty()) return error_text(kNoId, kInvalidRequest, "empty batch");
     std::string out;
-    for (const json::value& request : requests) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const json::value& request = requests[i];
         if (caller.budget != nullptr && caller.budget->abandoned()) return {};
         std::string answer;
         if (out.size() > limits_.response_bytes) {
             const json::value* id = id_of(request);
             if (id == nullptr) continue;
-            answer = error_text(is_id(*id) ? *id : json::value(), kResponseTooLarge, "response too large");
+            answer = error_text(echo_of(id, body.number_id(i)), kResponseTooLarge, "response too large");
         } else {
-            answer = handle_one(request, caller);
+            answer = handle_one(request, body.number_id(i), caller);
         }
         if (answer.empty()) continue;
         out += out.empty() ? '[' : ',';
@@ -113,27 +119,28 @@ std::string Dispatcher::handle_batch(const json::array& requests, Caller& caller
     return out;
 }
 
-std::string Dispatcher::handle_one(const json::value& request, Caller& caller) const {
+std::string Dispatcher::handle_one(const json::value& request, std::string_view number_id, Caller& caller) const {
     const json::object* object = request.if_object();
-    if (object == nullptr) return error_text(nullptr, kInvalidRequest, "invalid request");
+    if (object == nullptr) return error_text(kNoId, kInvalidRequest, "invalid request");
     const json::value* id = object->if_contains("id");
-    if (id != nullptr && !is_id(*id)) return error_text(nullptr, kInvalidRequest, "invalid request");
+    if (id != nullptr && !is_id(*id)) return error_text(kNoId, kInvalidRequest, "invalid request");
+    const std::string echo = echo_of(id, number_id);
     const json::value* version = object->if_contains("jsonrpc");
     const json::value* method = object->if_contains("method");
     if (version == nullptr || *version != "2.0" || method == nullptr || !method->is_string()) {
-        return error_text(id != nullptr ? *id : json::value(), kInvalidRequest, "invalid request");
+        return error_text(echo, kInvalidRequest, "invalid request");
     }
     // Checks only the time, before the rate limit: the rest of a timed-out batch must cost no tokens.
     if (const auto in_time = caller.spend(0); !in_time) {
-        return id != nullptr ? error_text(*id, in_time.error()) : std::string();
+        return id != nullptr ? error_text(echo, in_time.error()) : std::string();
     }
     if (caller.allowance != nullptr && !caller.allowance->take()) {
         if (id == nullptr) return {};
-        return error_text(*id, kLimitExceeded, "request rate limit exceeded, try again later");
+        return error_text(echo, kLimitExceeded, "request rate limit exceeded, try again later");
     }
     const Answer answer = run(*object, caller);
     if (id == nullptr) return {};
-    return answer ? result_text(*id, *answer) : error_text(*id, answer.error());
+    return answer ? answer_text(echo, "result", *answer) : error_text(echo, answer.error());
 }
 
 Answer Dispatcher::run(const json::object& request, Caller& caller) const {

@@ -41,8 +41,8 @@ public:
 private:
     RequestCost cost_of(const json::value& request) const;
     /// The answer to one request as text; empty for a notification.
-    std::string handle_one(const json::value& request, Caller& caller) const;
-    std::string handle_batch(const json::array& requests, Caller& caller) const;
+    std::string handle_one(const json::value& request, std::string_view number_id, Caller& caller) const;
+    std::string handle_batch(const json::array& requests, const RequestBody& body, Caller& caller) const;
     Answer run(const json::object& request, Caller& caller) const;
 
     const Router& router_;

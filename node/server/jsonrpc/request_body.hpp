@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <map>
+#include <string>
 
 namespace retrace::node::rpc {
 
@@ -31,11 +33,15 @@ public:
     bool is_json() const noexcept { return fault_ == Fault::none; }
     /// Valid only if `is_json()`.
     const json::value& document() const noexcept { return document_; }
+    /// The text of a request's id if it is a number with a fraction, an exponent or more than 64 bits, which
+    /// `document()` holds rounded; empty for any other id. `request`: index in the batch; 0 without one.
+    std::string_view number_id(std::size_t request) const;
 
 private:
     // One arena for the whole document, so small values cost no allocation each.
     json::monotonic_resource arena_;
     Fault fault_ = Fault::none;
+    std::map<std::size_t, std::string> number_ids_;  // by request
     json::value document_;
 };
 

@@ -22,18 +22,21 @@ TEST(RpcEnvelope, EchoesTheIdOfAnyKind) {
 }
 
 /// A client that finds another id than its own in the answer takes it for the answer to another request.
-TEST(RpcEnvelope, AnIdThatCannotBeEchoedIsRefused) {
+TEST(RpcEnvelope, AnIdIsEchoedDigitForDigit) {
     RpcWorld world;
     const auto answer = [&](const std::string& id) {
         return world.raw(R"({"jsonrpc":"2.0","method":"eth_chainId","id":)" + id + "}");
     };
-    for (const char* exact : {"18446744073709551615", "-9223372036854775808", "9007199254740993"})
-        EXPECT_THAT(answer(exact), testing::HasSubstr(std::string("\"id\":") + exact + ",")) << exact;
-    for (const char* rounded :
-         {"18446744073709551616", "100000000000000000000001", "-9223372036854775809", "1e300"}) {
-        EXPECT_EQ(code_of(answer(rounded)), -32600) << rounded;
-        EXPECT_TRUE(json::parse(answer(rounded)).at("id").is_null()) << rounded;
+    for (const char* id : {"18446744073709551615", "-9223372036854775808", "9007199254740993", "18446744073709551616",
+                           "100000000000000000000001", "-9223372036854775809", "1e300", "1.50", "-0.0"}) {
+        EXPECT_THAT(answer(id), testing::HasSubstr(std::string("\"id\":") + id + ",")) << id;
+        const std::string second = R"([{"jsonrpc":"2.0","method":"eth_chainId","id":[1e5]},)"
+                                   R"({"jsonrpc":"2.0","id":2e5,"id":)" + std::string(id) +
+                                   R"(,"method":"eth_chainId","params":[]}])";
+        EXPECT_THAT(world.raw(second), testing::HasSubstr(std::string("\"id\":") + id + ",\"result\"")) << id;
     }
+    EXPECT_EQ(json::parse(answer("[1.5]")).at("id"), nullptr);
+    EXPECT_EQ(json::parse(answer(R"({"id":1.5})")).at("id"), nullptr);
 }
 
 TEST(RpcEnvelope, DoesNotAnswerNotifications) {
@@ -85,7 +88,7 @@ TEST(RpcEnvelope, RefusesJsonBombs) {
     std::string wide = "[0";
     for (int i = 0; i < 1'000'000; ++i) wide += ",0";
     EXPECT_EQ(code_of(world.raw(wide + "]")), -32600);
-    EXPECT_EQ(code_of(world.raw("{\"jsonrpc\":\"2.0\",\"id\":1e400,\"method\":\"x\"}")), -32600);
+    EXPECT_EQ(code_of(world.raw("{\"jsonrpc\":\"2.0\",\"id\":1e400,\"method\":\"x\"}")), -32601);
 }
 
 TEST(RpcEnvelope, AnswersAThousandAndRefusesMore) {
