@@ -64,7 +64,7 @@ struct Committed {
     }
 };
 
-TEST(DeviceCommitter, follows_changes_of_single_bytes) {
+TEST(DeviceCommitter, FollowsChangesOfSingleBytes) {
     emulation::settings = {}, emulation::device = {};
     Committed all;
     std::mt19937_64 random(7);
@@ -81,7 +81,7 @@ TEST(DeviceCommitter, follows_changes_of_single_bytes) {
     }
 }
 
-TEST(DeviceCommitter, hashes_unwritten_tensors_again_when_it_is_told_that_somebody_wrote_them) {
+TEST(DeviceCommitter, HashesUnwrittenTensorsAgainWhenItIsToldThatSomebodyWroteThem) {
     emulation::settings = {}, emulation::device = {};
     Committed all;
     all.expect_roots();
@@ -91,7 +91,7 @@ TEST(DeviceCommitter, hashes_unwritten_tensors_again_when_it_is_told_that_somebo
     all.expect_roots();
 }
 
-TEST(DeviceCommitter, a_state_without_elements_is_committed) {
+TEST(DeviceCommitter, AStateWithoutElementsIsCommitted) {
     emulation::settings = {}, emulation::device = {};
     const Tensor nothing = zeros(DType::f32, {0});
     DeviceCommitter sized({{nullptr, DType::f32, {0}, true}}, nullptr);

@@ -31,7 +31,7 @@ protected:
 };
 
 // Disputes do not use the device: its memory may be full, or it may be the cause of the failure.
-TEST_F(DeviceOfSolver, disputes_are_played_on_the_host_even_when_the_device_is_full_or_fails) {
+TEST_F(DeviceOfSolver, DisputesArePlayedOnTheHostEvenWhenTheDeviceIsFullOrFails) {
     auto device = open_device(DeviceChoice::cuda, programs.train);
     ASSERT_TRUE(device && *device != nullptr);
     ProgramRunner there(programs.train, inputs, pool, std::move(*device));
@@ -49,7 +49,7 @@ TEST_F(DeviceOfSolver, disputes_are_played_on_the_host_even_when_the_device_is_f
     EXPECT_EQ(emulation::device.turns, turns);
 }
 
-TEST_F(DeviceOfSolver, what_training_takes_there_is_known_without_a_device) {
+TEST_F(DeviceOfSolver, WhatTrainingTakesThereIsKnownWithoutADevice) {
     emulation::device.present = false;
     const auto bytes = device_bytes(programs.train);
     emulation::device.present = true;
@@ -58,7 +58,7 @@ TEST_F(DeviceOfSolver, what_training_takes_there_is_known_without_a_device) {
     EXPECT_EQ(bytes, emulation::device.taken);
 }
 
-TEST_F(DeviceOfSolver, an_order_whose_device_fails_is_given_up_with_the_reason) {
+TEST_F(DeviceOfSolver, AnOrderWhoseDeviceFailsIsGivenUpWithTheReason) {
     struct Done {
         std::string problem;
         bool put_off = false;
@@ -76,7 +76,7 @@ TEST_F(DeviceOfSolver, an_order_whose_device_fails_is_given_up_with_the_reason) 
     EXPECT_THAT(order.run().problem, HasSubstr("given up: CUDA: "));
 }
 
-TEST_F(DeviceOfSolver, steps_are_those_of_the_cpu) {
+TEST_F(DeviceOfSolver, StepsAreThoseOfTheCpu) {
     auto device = open_device(DeviceChoice::cuda, programs.train);
     ASSERT_TRUE(device) << device.error().message;
     ASSERT_NE(*device, nullptr);
@@ -90,7 +90,7 @@ TEST_F(DeviceOfSolver, steps_are_those_of_the_cpu) {
     }
 }
 
-TEST_F(DeviceOfSolver, without_a_device_cuda_is_refused_and_auto_is_the_cpu) {
+TEST_F(DeviceOfSolver, WithoutADeviceCudaIsRefusedAndAutoIsTheCpu) {
     emulation::device.present = false;
     EXPECT_THAT(check_device(DeviceChoice::cuda).error().message, HasSubstr("no CUDA device"));
     EXPECT_TRUE(check_device(DeviceChoice::automatic));
@@ -100,7 +100,7 @@ TEST_F(DeviceOfSolver, without_a_device_cuda_is_refused_and_auto_is_the_cpu) {
     EXPECT_EQ(*chosen, nullptr);
 }
 
-TEST_F(DeviceOfSolver, too_small_a_device_is_refused_with_its_bytes_and_auto_is_the_cpu) {
+TEST_F(DeviceOfSolver, TooSmallADeviceIsRefusedWithItsBytesAndAutoIsTheCpu) {
     emulation::device.memory = 1000;
     EXPECT_THAT(open_device(DeviceChoice::cuda, programs.train).error().message, HasSubstr("bytes of device memory"));
     EXPECT_EQ(*open_device(DeviceChoice::automatic, programs.train), nullptr);

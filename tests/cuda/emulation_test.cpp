@@ -24,7 +24,7 @@ using EmulationDeathTest = Emulation;
 
 volatile unsigned char sink = 0;
 
-TEST_F(EmulationDeathTest, a_kernel_keeps_to_the_shared_memory_that_it_asked_for) {
+TEST_F(EmulationDeathTest, AKernelKeepsToTheSharedMemoryThatItAskedFor) {
     // An earlier launch with more shared memory must not hide the error.
     run(32, 4096, [] { sink = static_cast<unsigned char*>(shared_memory())[4095]; });
     run(32, 64, [] { sink = static_cast<unsigned char*>(shared_memory())[63]; });
@@ -32,7 +32,7 @@ TEST_F(EmulationDeathTest, a_kernel_keeps_to_the_shared_memory_that_it_asked_for
     EXPECT_DEATH(run(32, 64, [] { static_cast<unsigned char*>(shared_memory())[64] = 1; }), "");
 }
 
-TEST_F(EmulationDeathTest, launches_that_a_device_refuses_end_the_process) {
+TEST_F(EmulationDeathTest, LaunchesThatADeviceRefusesEndTheProcess) {
     EXPECT_DEATH(run(32, device.shared_limit + 16, [] {}),
                  "more shared memory than a block of this device can have");
     EXPECT_DEATH(run(1056, 0, [] {}), "at most 1024 threads");
@@ -48,14 +48,14 @@ TEST_F(EmulationDeathTest, launches_that_a_device_refuses_end_the_process) {
     EXPECT_DEATH(run(32, 0, [] { trap(); }), "a trap");
 }
 
-TEST_F(EmulationDeathTest, a_kernel_asks_for_one_amount_of_much_shared_memory) {
+TEST_F(EmulationDeathTest, AKernelAsksForOneAmountOfMuchSharedMemory) {
     const int one = 0, other = 0;
     for (const std::size_t small : {16, 48 * 1024, 32}) ask_for_shared(&one, small);
     for (int i = 0; i < 2; ++i) ask_for_shared(&one, 60 * 1024), ask_for_shared(&other, 64 * 1024);
     EXPECT_DEATH(ask_for_shared(&one, 64 * 1024), "different amounts");
 }
 
-TEST_F(Emulation, a_device_that_fails_fails_every_call) {
+TEST_F(Emulation, ADeviceThatFailsFailsEveryCall) {
     auto queue = kernels::cuda::Queue::open();
     auto memory = kernels::cuda::Memory::take(64);
     ASSERT_TRUE(queue && memory);
@@ -68,7 +68,7 @@ TEST_F(Emulation, a_device_that_fails_fails_every_call) {
     EXPECT_FALSE(kernels::cuda::Memory::take(64));
 }
 
-TEST_F(Emulation, what_no_graph_can_hold_fails_while_work_is_recorded) {
+TEST_F(Emulation, WhatNoGraphCanHoldFailsWhileWorkIsRecorded) {
     auto queue = kernels::cuda::Queue::open();
     ASSERT_TRUE(queue);
     auto memory = kernels::cuda::Memory::take(64);

@@ -31,7 +31,7 @@ protected:
     ~DeviceFusion() override { emulation::settings = {}, emulation::device = {}; }
 };
 
-TEST_P(DeviceFusion, every_layer_gives_the_bits_of_its_composition) {
+TEST_P(DeviceFusion, EveryLayerGivesTheBitsOfItsComposition) {
     ThreadPool pool(1);
     std::uint64_t seed = 1;
     for (const auto& [name, program] : testing::fused_patterns()) {
@@ -56,7 +56,7 @@ MemoryPlan plan_of(const Program& program, std::uint64_t row_bytes) {
     return plan_memory(with_constants_first(program), {false, false, Fusion::bands, row_bytes});
 }
 
-TEST(RowBands, norms_and_losses_are_one_kernel_and_their_values_never_in_memory) {
+TEST(RowBands, NormsAndLossesAreOneKernelAndTheirValuesNeverInMemory) {
     for (const Program& program :
          {testing::layer_norm_program(64, 96), testing::softmax_cross_entropy_program(64, 40)}) {
         const MemoryPlan rows = plan_of(program, 48 << 10);
@@ -67,7 +67,7 @@ TEST(RowBands, norms_and_losses_are_one_kernel_and_their_values_never_in_memory)
     }
 }
 
-TEST(RowBands, have_no_products_and_keep_to_the_memory_of_a_block) {
+TEST(RowBands, HaveNoProductsAndKeepToTheMemoryOfABlock) {
     const Program attention = testing::attention_program(6, 33, 65, true);
     const MemoryPlan plan = plan_of(attention, 48 << 10);
     EXPECT_FALSE(plan.bands.empty());
@@ -94,7 +94,7 @@ Program bare_reductions() {
     return *g.build();
 }
 
-TEST(RowBands, reductions_inside_end_with_their_own_epilogue) {
+TEST(RowBands, ReductionsInsideEndWithTheirOwnEpilogue) {
     emulation::settings = {}, emulation::device = {};
     ThreadPool pool(1);
     const Program program = bare_reductions();
@@ -126,7 +126,7 @@ void expect_the_bits_of_the_reference(const Program& program, Data data, std::ui
     EXPECT_EQ(found, expected);
 }
 
-TEST_P(DeviceFusion, rows_too_long_for_shared_memory_give_the_same_bits) {
+TEST_P(DeviceFusion, RowsTooLongForSharedMemoryGiveTheSameBits) {
     const std::pair<std::string, Program> programs[] = {
         {"layer norm", testing::layer_norm_program(5, 13'001)},
         {"softmax and cross entropy", testing::softmax_cross_entropy_program(4, 20'003)}};
@@ -141,7 +141,7 @@ TEST_P(DeviceFusion, rows_too_long_for_shared_memory_give_the_same_bits) {
 }
 
 /// A slab has 16 parts for 40 rows.
-TEST_P(DeviceFusion, the_blocks_of_a_slab_take_rows_in_turn) {
+TEST_P(DeviceFusion, TheBlocksOfASlabTakeRowsInTurn) {
     constexpr std::uint64_t kRows = 40, kCols = 21, kOwn = 4 << 20;
     ASSERT_EQ(slab_blocks(kRows, kOwn), 16u);
     std::vector<float> x(kRows * kCols), y(kRows * kCols);
@@ -160,7 +160,7 @@ TEST_P(DeviceFusion, the_blocks_of_a_slab_take_rows_in_turn) {
     for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], -x[i]) << i;
 }
 
-TEST(RowBands, a_slab_is_bounded_and_never_without_a_block) {
+TEST(RowBands, ASlabIsBoundedAndNeverWithoutABlock) {
     EXPECT_EQ(slab_blocks(1, 64 << 10), 1u);
     EXPECT_EQ(slab_blocks(1 << 20, 50 << 10), 512u);
     EXPECT_EQ(slab_blocks(1 << 20, 1 << 20), 64u);
@@ -174,14 +174,14 @@ TEST(RowBands, a_slab_is_bounded_and_never_without_a_block) {
 }
 
 /// The device's program for attention whose scores of all heads exceed a chunk, here a small one.
-TEST_P(DeviceFusion, attention_in_chunks_gives_the_same_bits) {
+TEST_P(DeviceFusion, AttentionInChunksGivesTheSameBits) {
     const Program program = with_constants_first(testing::attention_program(5, 19, 12, true));
     const Program chunks = with_runs_in_chunks(program, {2 * 19 * 19 * 4, 64, 100'000});
     ASSERT_GT(chunks.ops.size(), 2 * program.ops.size());
     for (const Data data : {Data::bell, Data::special}) expect_the_bits_of_the_reference(chunks, data, 5);
 }
 
-TEST(DeviceMemory, what_a_device_runs_at_its_own_limits_gives_the_same_bits) {
+TEST(DeviceMemory, WhatADeviceRunsAtItsOwnLimitsGivesTheSameBits) {
     const Program program = testing::attention_program(10, 1024, 8, true), seen = for_device(program);
     EXPECT_GT(seen.ops.size(), program.ops.size() + 20) << "in chunks";
     ThreadPool pool(2);
@@ -193,7 +193,7 @@ TEST(DeviceMemory, what_a_device_runs_at_its_own_limits_gives_the_same_bits) {
 
 /// A batched product is added to the state that it replaces: in chunks it would have to be joined, and would no longer
 /// be in place.
-TEST(DeviceMemory, nothing_is_rewritten_that_then_takes_more) {
+TEST(DeviceMemory, NothingIsRewrittenThatThenTakesMore) {
     Graph g;
     const Value weights = g.state("weights", DType::f32, {16, 1024, 1024});
     const Value a = g.state("a", DType::f32, {16, 1024, 64}), b = g.state("b", DType::f32, {16, 64, 1024});
@@ -205,7 +205,7 @@ TEST(DeviceMemory, nothing_is_rewritten_that_then_takes_more) {
 
 /// The attention weights of a layer are not kept in memory for the backward pass, and the scores of all heads never
 /// exist at the same time.
-TEST(DeviceMemory, long_contexts_take_little) {
+TEST(DeviceMemory, LongContextsTakeLittle) {
     ModelSpec model;
     model.kind = "gpt";
     model.input = {1024};

@@ -12,7 +12,7 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-TEST(Grids, have_extents_that_every_device_takes) {
+TEST(Grids, HaveExtentsThatEveryDeviceTakes) {
     for (const std::uint64_t blocks : {0x1ull, 0x7fffffffull, 0x80000000ull, 0x80000001ull, 0x100000000ull,
                                        0x100000001ull, 0x30000000005ull, 0x7ffeull << 31}) {
         const Extents extents = extents_of(blocks);
@@ -61,19 +61,19 @@ protected:
     Guarded x{4096}, out{3};
 };
 
-TEST_F(BlocksBeyondTheLast, compute_no_product_of_chains) {
+TEST_F(BlocksBeyondTheLast, ComputeNoProductOfChains) {
     multiply_chains(nullptr, x.data(), false, x.data(), false, out.data(), 3, 1, 1, 1);
     expect(out, {1, 4, 9});
 }
 
-TEST_F(BlocksBeyondTheLast, reduce_no_columns) {
+TEST_F(BlocksBeyondTheLast, ReduceNoColumns) {
     x.data()[300] = 7;
     x.data()[599] = 8;
     reduce_columns_on_device(nullptr, Reduction::sum, x.data(), out.data(), 600, 1);
     expect(out, {6, 7, 8});
 }
 
-TEST_F(BlocksBeyondTheLast, compute_no_row_of_a_band) {
+TEST_F(BlocksBeyondTheLast, ComputeNoRowOfABand) {
     RowStep step;
     step.code = OpCode::neg;
     step.inputs = 1;
@@ -85,7 +85,7 @@ TEST_F(BlocksBeyondTheLast, compute_no_row_of_a_band) {
     expect(out, {-1, -2, -3});
 }
 
-TEST_F(BlocksBeyondTheLast, compute_no_tile_of_sliced_products) {
+TEST_F(BlocksBeyondTheLast, ComputeNoTileOfSlicedProducts) {
     for (const bool across : {false, true}) {
         for (const bool warpgroups : {false, true}) {
             SCOPED_TRACE(std::to_string(across) + std::to_string(warpgroups));
@@ -103,7 +103,7 @@ TEST_F(BlocksBeyondTheLast, compute_no_tile_of_sliced_products) {
     }
 }
 
-TEST_F(BlocksBeyondTheLast, sort_no_tokens) {
+TEST_F(BlocksBeyondTheLast, SortNoTokens) {
     constexpr std::uint64_t kTokens = 600;  // three blocks of the sort
     Guarded index(kTokens), workspace(scatter_bytes(kTokens, 3) / 4);
     for (std::uint64_t i = 0; i < kTokens; ++i)

@@ -26,7 +26,7 @@ bool is_small(const KnownAnswer& known) {
                              : known.rows * known.cols < 20'000;
 }
 
-TEST(KnownAnswers, hold_as_programs_on_the_cpu_and_the_small_ones_on_the_emulated_device) {
+TEST(KnownAnswers, HoldAsProgramsOnTheCpuAndTheSmallOnesOnTheEmulatedDevice) {
     emulation::settings = {}, emulation::device = {};
     ThreadPool pool(2);
     int on_cpu = 0, on_device = 0;

@@ -51,14 +51,14 @@ constexpr unsigned kSmallShared = 64 * 1024, kLargeShared = 163 * 1024;
 
 class EveryOp : public ::testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(EveryOp, has_the_bits_of_its_element_rule) {
+TEST_P(EveryOp, HasTheBitsOfItsElementRule) {
     for (const OpCase& one : testing::random_cases(GetParam(), 4)) {
         expect_equal_bits(one, {80, kLargeShared, false, emulation::Order::ascending});
         if (HasFatalFailure()) return;
     }
 }
 
-TEST_P(EveryOp, has_them_on_the_oldest_device_and_in_another_order_of_threads) {
+TEST_P(EveryOp, HasThemOnTheOldestDeviceAndInAnotherOrderOfThreads) {
     for (const OpCase& one : testing::random_cases(GetParam() + 100, 2)) {
         expect_equal_bits(one, {75, kSmallShared, false, emulation::Order::descending});
         if (HasFatalFailure()) return;
@@ -66,7 +66,7 @@ TEST_P(EveryOp, has_them_on_the_oldest_device_and_in_another_order_of_threads) {
 }
 
 /// Simulates more blocks than a grid can have across, with some beyond the last.
-TEST_P(EveryOp, has_them_where_blocks_lie_in_rows) {
+TEST_P(EveryOp, HasThemWhereBlocksLieInRows) {
     for (const OpCase& one : testing::random_cases(GetParam() + 200, 2)) {
         expect_equal_bits(one, {80, kLargeShared, false, emulation::Order::descending, 3});
         if (HasFatalFailure()) return;
@@ -74,7 +74,7 @@ TEST_P(EveryOp, has_them_where_blocks_lie_in_rows) {
 }
 
 /// Further cases of products: several tiles, several blocks of K and a short one, all storages.
-TEST(Products, by_warpgroups_have_the_bits_of_the_definition) {
+TEST(Products, ByWarpgroupsHaveTheBitsOfTheDefinition) {
     int sliced = 0;
     for (const OpCase& one : testing::random_cases(20260103, 24)) {
         if (one.facts.op.code != OpCode::matmul || one.facts.op.attributes[0] == 1) continue;
@@ -85,7 +85,7 @@ TEST(Products, by_warpgroups_have_the_bits_of_the_definition) {
     EXPECT_GT(sliced, 12);
 }
 
-TEST(Products, every_tile_is_computed_once) {
+TEST(Products, EveryTileIsComputedOnce) {
     for (const std::uint64_t tiles_m : {1, 2, 11, 12, 13, 24, 37}) {
         for (const std::uint64_t tiles_n : {1, 2, 7}) {
             std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> seen;

@@ -50,7 +50,7 @@ protected:
     const kernels::State start = kernels::run_initialiser(programs.init, golden::kSeed, pool);
 };
 
-TEST_F(Resident, checkpoints_and_the_state_are_those_of_the_cpu) {
+TEST_F(Resident, CheckpointsAndTheStateAreThoseOfTheCpu) {
     ProgramRunner here(programs.train, inputs, pool);
     kernels::State expected = start, found = start;
     const auto roots = roots_of(here, expected);
@@ -60,7 +60,7 @@ TEST_F(Resident, checkpoints_and_the_state_are_those_of_the_cpu) {
     EXPECT_EQ(found, expected);
 }
 
-TEST_F(Resident, a_step_brings_nothing_in_and_only_metrics_out) {
+TEST_F(Resident, AStepBringsNothingInAndOnlyMetricsOut) {
     kernels::State state = start;
     const auto runner = on_device();
     const auto training = runner->train(committed, state, pool);
@@ -79,7 +79,7 @@ TEST_F(Resident, a_step_brings_nothing_in_and_only_metrics_out) {
     EXPECT_GT(device.copied_out - before, state.tensors.front().data.size());
 }
 
-TEST_F(Resident, a_commitment_is_of_the_state_it_began_with_and_only_digests_come_out) {
+TEST_F(Resident, ACommitmentIsOfTheStateItBeganWithAndOnlyDigestsComeOut) {
     ProgramRunner here(programs.train, inputs, pool);
     kernels::State expected = start, state = start;
     const auto runner = on_device();
@@ -104,7 +104,7 @@ TEST_F(Resident, a_commitment_is_of_the_state_it_began_with_and_only_digests_com
 
 /// At whatever point the device fails, the training order ends, the process survives, disputes are answered, and the
 /// next order computes on the host.
-TEST_F(Resident, a_device_that_fails_is_left_and_the_host_goes_on) {
+TEST_F(Resident, ADeviceThatFailsIsLeftAndTheHostGoesOn) {
     ProgramRunner here(programs.train, inputs, pool);
     kernels::State expected = start;
     const auto roots = roots_of(here, expected);
@@ -130,7 +130,7 @@ TEST_F(Resident, a_device_that_fails_is_left_and_the_host_goes_on) {
     }
 }
 
-TEST_F(Resident, a_training_that_is_left_alone_frees_the_device_for_the_next) {
+TEST_F(Resident, ATrainingThatIsLeftAloneFreesTheDeviceForTheNext) {
     const auto runner = on_device();
     kernels::State state = start;
     {

@@ -71,14 +71,14 @@ protected:
     std::mt19937_64 random{11};
 };
 
-TEST_F(ScatterRows, random_rows_have_the_bits_of_the_definition) {
+TEST_F(ScatterRows, RandomRowsHaveTheBitsOfTheDefinition) {
     for (const Extents& e : {Extents{1, 1, 1}, {255, 3, 2}, {256, 255, 1}, {257, 256, 3}, {700, 257, 1}, {3000, 40, 5},
                              {900, 65535, 1}, {900, 65536, 1}, {40, 7, 700}}) {
         expect_equal(e, [&](std::uint64_t) { return static_cast<std::int64_t>(random() % e.rows); });
     }
 }
 
-TEST_F(ScatterRows, all_tokens_of_one_row_and_rows_without_any) {
+TEST_F(ScatterRows, AllTokensOfOneRowAndRowsWithoutAny) {
     for (const std::int64_t row : {0, 4, 8}) expect_equal({2100, 9, 3}, [row](std::uint64_t) { return row; });
     expect_equal({0, 9, 3}, [](std::uint64_t) { return 0; });
     expect_equal({0, 0, 3}, [](std::uint64_t) { return 0; });
@@ -86,12 +86,12 @@ TEST_F(ScatterRows, all_tokens_of_one_row_and_rows_without_any) {
     expect_equal({600, 5, 0}, [](std::uint64_t) { return 2; });
 }
 
-TEST_F(ScatterRows, links_of_a_row_that_are_far_apart) {
+TEST_F(ScatterRows, LinksOfARowThatAreFarApart) {
     expect_equal({2000, 300, 2}, [](std::uint64_t i) { return i % 511 < 2 ? 299 : static_cast<std::int64_t>(i % 7); });
     expect_equal({1500, 1500, 1}, [](std::uint64_t i) { return static_cast<std::int64_t>(1499 - i); });
 }
 
-TEST_F(ScatterRows, indices_out_of_range_match_no_row) {
+TEST_F(ScatterRows, IndicesOutOfRangeMatchNoRow) {
     const std::int64_t outside[] = {-1, INT32_MIN, INT32_MAX, 255, 256, 1 << 24, -256};
     expect_equal({1000, 255, 2}, [&](std::uint64_t i) {
         return i % 3 == 0 ? static_cast<std::int64_t>(random() % 255) : outside[i % 7];
@@ -99,13 +99,13 @@ TEST_F(ScatterRows, indices_out_of_range_match_no_row) {
     expect_equal({300, 6, 2}, [&](std::uint64_t) { return -1; });
 }
 
-TEST_F(ScatterRows, blocks_that_sort_several_times_in_another_order_of_threads) {
+TEST_F(ScatterRows, BlocksThatSortSeveralTimesInAnotherOrderOfThreads) {
     emulation::settings = {75, emulation::Order::descending, 100};
     // More than 1024 blocks of 256 tokens, so each thread block takes two.
     expect_equal({280'000, 5, 1}, [&](std::uint64_t) { return static_cast<std::int64_t>(random() % 6); }, Backend::cpu);
 }
 
-TEST_F(ScatterRows, work_grows_with_tokens_and_rows_and_not_with_their_product) {
+TEST_F(ScatterRows, WorkGrowsWithTokensAndRowsAndNotWithTheirProduct) {
     for (const std::uint64_t n : {5000, 20'000}) {
         const auto any = [&](std::uint64_t) { return static_cast<std::int64_t>(random() % n); };
         EXPECT_LT(expect_equal({n, n, 1}, any, Backend::cpu), 20 * 2 * n + 20'000);

@@ -30,7 +30,7 @@ protected:
     State state = run_initialiser(programs.init, golden::kSeed, pool);
 };
 
-TEST_P(DeviceTraining, steps_metrics_and_roots_are_those_of_the_cpu) {
+TEST_P(DeviceTraining, StepsMetricsAndRootsAreThoseOfTheCpu) {
     Executor cpu(programs.train, pool);
     const auto device = DeviceExecutor::create(programs.train);
     ASSERT_TRUE(device) << device.error().message;
@@ -56,7 +56,7 @@ TEST_P(DeviceTraining, steps_metrics_and_roots_are_those_of_the_cpu) {
 }
 
 // Calls the back end itself, because an Executor computes traces and outputs on the host.
-TEST_P(DeviceTraining, trace_is_that_of_the_cpu_and_leaves_the_state_alone) {
+TEST_P(DeviceTraining, TraceIsThatOfTheCpuAndLeavesTheStateAlone) {
     Executor cpu(programs.train, pool);
     auto device = make_backend(programs.train);
     ASSERT_TRUE(device) << device.error().message;
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceTraining,
                          ::testing::ValuesIn(golden::names()),
                          [](const auto& info) { return info.param; });
 
-TEST(DevicePrograms, random_programs_give_the_bits_of_the_reference) {
+TEST(DevicePrograms, RandomProgramsGiveTheBitsOfTheReference) {
     emulation::settings = {}, emulation::device = {};
     ThreadPool pool(1);
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -105,7 +105,7 @@ TEST(DevicePrograms, random_programs_give_the_bits_of_the_reference) {
 }
 
 /// A metric, then an op whose output the plan places in the metric's memory.
-TEST(DevicePrograms, a_metric_is_taken_when_its_unit_has_run) {
+TEST(DevicePrograms, AMetricIsTakenWhenItsUnitHasRun) {
     emulation::settings = {}, emulation::device = {};
     Program program;
     program.states = 3;
@@ -143,14 +143,14 @@ protected:
     const TrainingPrograms programs = golden::programs(golden::recipes()["mlp"]);
 };
 
-TEST_F(DeviceLimits, no_device_is_an_error_by_name) {
+TEST_F(DeviceLimits, NoDeviceIsAnErrorByName) {
     emulation::device.present = false;
     const auto made = make_backend(programs.train);
     ASSERT_FALSE(made);
     EXPECT_THAT(made.error().message, HasSubstr("no CUDA device"));
 }
 
-TEST_F(DeviceLimits, too_little_memory_names_the_bytes_asked_for_and_takes_none) {
+TEST_F(DeviceLimits, TooLittleMemoryNamesTheBytesAskedForAndTakesNone) {
     std::uint64_t needed = 0;
     {
         const auto made = DeviceExecutor::create(programs.train);
@@ -168,7 +168,7 @@ TEST_F(DeviceLimits, too_little_memory_names_the_bytes_asked_for_and_takes_none)
     EXPECT_EQ(emulation::device.taken, 0u);
 }
 
-TEST_F(DeviceLimits, what_fails_on_the_device_is_thrown_and_a_later_load_begins_anew) {
+TEST_F(DeviceLimits, WhatFailsOnTheDeviceIsThrownAndALaterLoadBeginsAnew) {
     ThreadPool pool(1);
     const auto [x, y] = golden::data(golden::recipes()["mlp"].model);
     const Inputs inputs{1, {&x, &y}};
@@ -200,7 +200,7 @@ TEST_F(DeviceLimits, what_fails_on_the_device_is_thrown_and_a_later_load_begins_
     EXPECT_EQ(state, expected);
 }
 
-TEST_F(DeviceLimits, a_state_that_came_in_part_is_of_no_step) {
+TEST_F(DeviceLimits, AStateThatCameInPartIsOfNoStep) {
     ThreadPool pool(1);
     const auto [x, y] = golden::data(golden::recipes()["mlp"].model);
     const State start = run_initialiser(programs.init, 1, pool);
@@ -223,7 +223,7 @@ TEST_F(DeviceLimits, a_state_that_came_in_part_is_of_no_step) {
     }
 }
 
-TEST_F(DeviceLimits, another_seed_is_another_training) {
+TEST_F(DeviceLimits, AnotherSeedIsAnotherTraining) {
     ThreadPool pool(1);
     const auto [x, y] = golden::data(golden::recipes()["mlp"].model);
     const State start = run_initialiser(programs.init, 1, pool);

@@ -29,7 +29,7 @@ run amx_tiles amx_tiles
 run vectors retrace-op check /cases.json
 products=NumericsMatmul
 run edges unit_kernels --gtest_filter="$products.EmptyAndTinyShapes:$products.EdgesOfTilesAndBlocks"
-RETRACE_CPU=amx run trainings unit_kernels '--gtest_filter=*GoldenTraining.root_on_any_number_of_threads*:Fusion.*'
+RETRACE_CPU=amx run trainings unit_kernels '--gtest_filter=*GoldenTraining.RootOnAnyNumberOfThreads*:Fusion.*'
 run random unit_kernels --gtest_filter="$products.RandomShapesLayoutsAndData"
 echo "end of the guest"
 busybox sleep 2  # what is still on its way to the serial port

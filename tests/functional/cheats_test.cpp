@@ -110,7 +110,7 @@ struct SolverCase {
 };
 class CheatingSolver : public Cheats, public ::testing::WithParamInterface<SolverCase> {};
 
-TEST_P(CheatingSolver, loses_its_lock_or_nothing_and_the_task_is_done) {
+TEST_P(CheatingSolver, LosesItsLockOrNothingAndTheTaskIsDone) {
     play({"--cheat", GetParam().cheat}, GetParam().end);
 }
 
@@ -147,7 +147,7 @@ std::string answer_of(std::uint16_t port, const std::string& request_line) {
 }
 
 /// All served data arrives and is correct, but in small pieces, far below the minimum rate of a fetch.
-TEST_F(Cheats, a_solver_whose_tiles_drip_makes_no_auditor_miss_its_verdict) {
+TEST_F(Cheats, ASolverWhoseTilesDripMakesNoAuditorMissItsVerdict) {
     constexpr std::size_t kPiece = 256;  // Bytes, ten times a second.
     const auto behind = node::free_port();
     ASSERT_TRUE(behind.has_value());
@@ -175,7 +175,7 @@ struct VerifierCase {
 };
 class CheatingVerifier : public Cheats, public ::testing::WithParamInterface<VerifierCase> {};
 
-TEST_P(CheatingVerifier, costs_nobody_but_itself) {
+TEST_P(CheatingVerifier, CostsNobodyButItself) {
     start({{Role::honest_solver, kHonest},
            {Role::verifier_1, {}},
            {Role::verifier_2, {}},

@@ -61,7 +61,7 @@ kernels::Program large_program() {
 
 using Market = MarketTest;
 
-TEST_F(Market, a_task_of_five_megabytes_begins_with_given_weights_and_its_receipt_is_checked) {
+TEST_F(Market, ATaskOfFiveMegabytesBeginsWithGivenWeightsAndItsReceiptIsChecked) {
     const std::string options = kTraining + " --steps 40 --checkpoint-every 10";
     const std::string before = compile(options + " --seed 3", "before");
     say("task run " + before + " --local -o " + path("weights").string());
@@ -108,7 +108,7 @@ TEST_F(Market, a_task_of_five_megabytes_begins_with_given_weights_and_its_receip
     EXPECT_EQ(say("task show " + number + node()).at("state").as_string(), "settled");
 }
 
-TEST_F(Market, a_running_task_is_given_a_second_solver) {
+TEST_F(Market, ARunningTaskIsGivenASecondSolver) {
     // Windows are long, so that the first solver is still at work when the second joins.
     start({{Role::honest_solver, kHonest}, {Role::verifier_1, {}}, {Role::verifier_2, {}}},
           {{"challenge_blocks", 50}});
@@ -146,7 +146,7 @@ TEST_F(Market, a_running_task_is_given_a_second_solver) {
     EXPECT_EQ(again.status, 1) << "a task that is delivering is not raised";
 }
 
-TEST_F(Market, a_verifier_that_watches_finds_what_no_audit_was_drawn_for) {
+TEST_F(Market, AVerifierThatWatchesFindsWhatNoAuditWasDrawnFor) {
     // Windows are long enough to replay twice on a busy machine.
     start({{Role::honest_solver, kHonest},
            {Role::cheating_solver, cheating("ulp", {"--cheat-segment", "2"})},
@@ -173,7 +173,7 @@ TEST_F(Market, a_verifier_that_watches_finds_what_no_audit_was_drawn_for) {
     EXPECT_EQ(fetched_root(id), root_of(task));
 }
 
-TEST_F(Market, a_command_that_follows_a_task_lives_through_the_death_of_its_node) {
+TEST_F(Market, ACommandThatFollowsATaskLivesThroughTheDeathOfItsNode) {
     start({{Role::honest_solver, kHonest}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});
     if (HasFatalFailure()) return;
     const std::string task = compile(kTraining + " --steps 40 --checkpoint-every 10");
@@ -199,7 +199,7 @@ TEST_F(Market, a_command_that_follows_a_task_lives_through_the_death_of_its_node
     EXPECT_EQ(fetched_root(1), root_of(task));
 }
 
-TEST_F(Market, a_solver_that_pays_for_keeping_is_paid_between_audits_and_its_successor_goes_on_from_there) {
+TEST_F(Market, ASolverThatPaysForKeepingIsPaidBetweenAuditsAndItsSuccessorGoesOnFromThere) {
     std::vector<std::string> paying = kHonest;
     paying.push_back("--pay-for-retention");
     start({{Role::honest_solver, paying}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});

@@ -25,7 +25,7 @@ protected:
     }
 };
 
-TEST_F(Memory, a_program_of_a_few_kilobytes_that_asks_for_gigabytes_is_declined_by_name) {
+TEST_F(Memory, AProgramOfAFewKilobytesThatAsksForGigabytesIsDeclinedByName) {
     start({{Role::honest_solver, {"--price", "0.5", "--stake", "400000", "--memory", "1024"}},
            {Role::verifier_1, {"--memory", "1024"}},
            {Role::verifier_2, {"--memory", "1024"}}},

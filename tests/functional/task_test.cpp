@@ -34,7 +34,7 @@ protected:
     }
 };
 
-TEST_F(Task, every_built_in_model_compiles_and_trains) {
+TEST_F(Task, EveryBuiltInModelCompilesAndTrains) {
     const std::string images = " --data " + small_images(32).string() + " --batch 8 --steps 2";
     const std::string text =
         " --data " + small_text().string() + " --context 16 --batch 4 --steps 2 --width 16 --layers 1";
@@ -47,7 +47,7 @@ TEST_F(Task, every_built_in_model_compiles_and_trains) {
     }
 }
 
-TEST_F(Task, the_same_task_ends_in_the_same_state) {
+TEST_F(Task, TheSameTaskEndsInTheSameState) {
     compile("mlp --data " + small_images(32).string() + " --batch 8 --steps 5 --seed 3");
     const json::object first = run(), second = run(" --threads 1");
     EXPECT_EQ(first.at("losses").as_array().size(), 5u);
@@ -55,7 +55,7 @@ TEST_F(Task, the_same_task_ends_in_the_same_state) {
     EXPECT_EQ(first, second);
 }
 
-TEST_F(Task, losses_optimisers_and_schedules_of_numbers) {
+TEST_F(Task, LossesOptimisersAndSchedulesOfNumbers) {
     std::ofstream table(path("table.csv"));
     table << "a,b,y\n";
     for (int i = 0; i < 64; ++i) table << i % 7 << ".5," << i % 5 << ",0." << i % 9 << '\n';
@@ -75,7 +75,7 @@ TEST_F(Task, losses_optimisers_and_schedules_of_numbers) {
     }
 }
 
-TEST_F(Task, a_share_of_the_samples_is_kept_for_testing) {
+TEST_F(Task, AShareOfTheSamplesIsKeptForTesting) {
     std::ofstream table(path("table.csv"));
     table << "a,b,y\n";
     for (int i = 0; i < 60; ++i) table << i % 7 << ".5," << i % 5 << ",0." << i % 9 << '\n';
@@ -90,7 +90,7 @@ TEST_F(Task, a_share_of_the_samples_is_kept_for_testing) {
                 HasSubstr("--test-data names the test samples"));
 }
 
-TEST_F(Task, a_plan_says_what_it_takes) {
+TEST_F(Task, APlanSaysWhatItTakes) {
     compile("lenet --data " + small_images(32).string() + " --batch 8 --steps 20 --checkpoint-every 5");
     const json::object plan = say("task plan " + path("task").string() + " --json");
     EXPECT_EQ(plan.at("parameters").to_number<std::uint64_t>(), 61'706u);  // LeNet-5 on 28 × 28 with padding.
@@ -117,7 +117,7 @@ TEST_F(Task, a_plan_says_what_it_takes) {
 }
 
 // A matrix of 40,000 rows and columns has 6.4 GB, and the limit is 6,000,000 KiB.
-TEST_F(Task, a_plan_is_given_where_no_step_fits) {
+TEST_F(Task, APlanIsGivenWhereNoStepFits) {
     const std::string limit = "ulimit -v 6000000; ", folder = path("task").string();
     compile("mlp --hidden 40000 --hidden 40000 --data " + small_images(32).string() + " --batch 8 --steps 2");
     const Ran words = retrace("task plan " + folder, limit);
@@ -137,7 +137,7 @@ TEST_F(Task, a_plan_is_given_where_no_step_fits) {
     EXPECT_THAT(run.err, HasSubstr("has not the memory that this takes: 6400000000 bytes at once"));
 }
 
-TEST_F(Task, running_statistics_are_no_parameters) {
+TEST_F(Task, RunningStatisticsAreNoParameters) {
     const std::string images = small_images(32).string();
     for (const char* optimizer : {"adamw", "sgd --momentum 0"}) {
         compile("resnet-s --width 4 --data " + images + " --batch 8 --steps 1 --optimizer " + optimizer);
@@ -157,14 +157,14 @@ TEST_F(Task, running_statistics_are_no_parameters) {
     }
 }
 
-TEST_F(Task, a_model_that_reads_tokens_wants_tokens) {
+TEST_F(Task, AModelThatReadsTokensWantsTokens) {
     const Ran ran = retrace("task compile gpt --data " + small_images(32).string() + " --batch 8 -o " +
                             path("task").string());
     EXPECT_EQ(ran.status, 1);
     EXPECT_THAT(ran.err, HasSubstr("tokens"));
 }
 
-TEST_F(Task, a_thousand_threads_are_enough) {
+TEST_F(Task, AThousandThreadsAreEnough) {
     const Ran refused = retrace("task run nowhere --threads 1025");
     EXPECT_EQ(refused.status, 2);
     EXPECT_THAT(refused.err, HasSubstr("--threads"));
@@ -173,7 +173,7 @@ TEST_F(Task, a_thousand_threads_are_enough) {
     EXPECT_THAT(retrace("task run --help").out, HasSubstr("at most 1024"));
 }
 
-TEST_F(Task, a_wrong_instruction_set_ends_every_command_at_once) {
+TEST_F(Task, AWrongInstructionSetEndsEveryCommandAtOnce) {
     const std::string nowhere = path("nowhere").string();
     for (const std::string& command :
          {"task plan " + nowhere, "task run " + nowhere, "task compile mlp --data " + nowhere + " -o " + nowhere,

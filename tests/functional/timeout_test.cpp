@@ -36,7 +36,7 @@ protected:
     std::string port_;
 };
 
-TEST_F(WithoutNode, a_command_that_comes_before_its_node_waits_for_it) {
+TEST_F(WithoutNode, ACommandThatComesBeforeItsNodeWaitsForIt) {
     auto early = std::async(std::launch::async, [&] {
         return retrace("wallet balance " + std::string(kAccount) + node() + " --timeout 60");
     });
@@ -50,7 +50,7 @@ TEST_F(WithoutNode, a_command_that_comes_before_its_node_waits_for_it) {
     EXPECT_THAT(ran.err, HasSubstr("answers"));
 }
 
-TEST_F(WithoutNode, it_ends_when_nobody_comes) {
+TEST_F(WithoutNode, ItEndsWhenNobodyComes) {
     for (const std::string& command :
          {"stake show " + std::string(kAccount), std::string("task list"), std::string("task follow 1"),
           std::string("stake deposit 5 --dev-account 1")}) {
@@ -67,7 +67,7 @@ TEST_F(WithoutNode, it_ends_when_nobody_comes) {
     EXPECT_THAT(impatient.err, Not(HasSubstr("waiting")));
 }
 
-TEST_F(WithoutNode, what_was_sent_before_the_node_died_is_sent_again) {
+TEST_F(WithoutNode, WhatWasSentBeforeTheNodeDiedIsSentAgain) {
     auto first = start_node();
     ASSERT_TRUE(first.has_value());
     ASSERT_EQ(retrace("wallet balance " + std::string(kAccount) + node() + " --timeout 60").status, 0);

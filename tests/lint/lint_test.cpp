@@ -275,6 +275,13 @@ TEST(Lint, CitedDocumentsAreInTheTree) {
     EXPECT_THAT(with("merkle/x.hpp", cpp("#pragma once\n// A " + page + " of 5.\n")), IsEmpty());
 }
 
+TEST(Lint, NamesOfTestsAreInCamelCase) {
+    const auto file = [](const std::string& name) { return cpp("TEST(Suite, " + name + ") {}\n"); };
+    EXPECT_THAT(with("tests/unit/merkle/x_test.cpp", file("ItHolds")), IsEmpty());
+    EXPECT_THAT(with("tests/unit/merkle/x_test.cpp", file("it_holds")),
+                ElementsAre("tests/unit/merkle/x_test.cpp:2 test_name"));
+}
+
 TEST(Lint, RetiredNamesStayAway) {
     EXPECT_THAT(with("merkle/x.cpp", cpp("int workshop = 1;\n")), ElementsAre("merkle/x.cpp:2 retired_name"));
     EXPECT_THAT(with("merkle/x.cpp", cpp("int task_cache = 1;  // no workshop\n")), IsEmpty());

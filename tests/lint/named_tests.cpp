@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// docs/threat-model.md answers each attack with a test. A test that was renamed or removed answers nothing.
+// docs/threat-model.md answers each attack with a test. A test that was renamed or removed answers nothing. Names
+// of tests have one style.
 #include <optional>
 
 #include "tests/lint/rules.hpp"
@@ -62,6 +63,23 @@ Findings check_named_tests(const Tree& tree) {
                 out.push_back({page->first, number, "named_test",
                                "the file before it has no test " + std::string(token)});
             }
+        }
+    }
+    return out;
+}
+
+Findings check_test_names(const Tree& tree) {
+    Findings out;
+    for (const auto& [path, text] : tree) {
+        if (!path.starts_with("tests/") || !is_cpp(path)) continue;
+        std::size_t number = 0;
+        for (const std::string_view line : lines_of(text)) {
+            ++number;
+            if (!line.starts_with("TEST(") && !line.starts_with("TEST_F(") && !line.starts_with("TEST_P(")) continue;
+            const std::size_t comma = line.find(", ");
+            const std::string_view name = comma == std::string_view::npos ? line : line.substr(comma + 2);
+            if (name.substr(0, name.find(')')).find('_') != std::string_view::npos)
+                out.push_back({path, number, "test_name", "names of tests are in CamelCase"});
         }
     }
     return out;

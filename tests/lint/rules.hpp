@@ -59,6 +59,7 @@ Findings check_determinism(const Tree& tree);  ///< determinism
 Findings check_text(const Tree& tree);
 Findings check_folders(const Tree& tree);      ///< readme_missing, spec_missing, folder_unknown
 Findings check_named_tests(const Tree& tree);  ///< named_test: of the threat model
+Findings check_test_names(const Tree& tree);   ///< test_name
 Findings check_named_files(const Tree& tree);  ///< named_file, unknown_document: in pages and in comments
 Findings check_retired_names(const Tree& tree);  ///< retired_name: in code, comments and literals apart
 Findings check_limits(const Tree& tree);        ///< limit: docs/limits.md against the code

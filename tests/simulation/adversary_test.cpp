@@ -108,7 +108,7 @@ void expect_balances(const Outcome& outcome, const Scenario& scenario, Loses los
 
 class CheatingSolver : public ::testing::TestWithParam<SolverCase> {};
 
-TEST_P(CheatingSolver, ends_as_the_protocol_says) {
+TEST_P(CheatingSolver, EndsAsTheProtocolSays) {
     Scenario scenario = calm_scenario();
     scenario.solvers.push_back(*solver_named(GetParam().name));  // The cheapest bid, which wins.
     const Outcome outcome = play(1, scenario, catalogue(), {});
@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(Table, CheatingSolver, ::testing::ValuesIn(kSolvers),
                          [](const auto& info) { return std::string(info.param.name); });
 
 /// An audited cheater gains nothing by refusing to serve its states, whatever else of it is being disputed.
-TEST(Adversaries, a_cheater_does_not_escape_by_withholding) {
+TEST(Adversaries, ACheaterDoesNotEscapeByWithholding) {
     Scenario scenario = calm_scenario();
     scenario.orders[0].audit_bp = 10'000;
     scenario.solvers.push_back(*solver_named("ulp"));
@@ -160,7 +160,7 @@ TEST(Adversaries, a_cheater_does_not_escape_by_withholding) {
 
 /// Contracts 16.1.13: auditors have their whole time after each answer, so late answers end like missing ones, only
 /// later.
-TEST(Adversaries, answers_in_the_last_block_cost_no_auditor_anything) {
+TEST(Adversaries, AnswersInTheLastBlockCostNoAuditorAnything) {
     Scenario scenario = calm_scenario();
     scenario.orders[0].audit_bp = 10'000;
     scenario.solvers.push_back(*solver_named("answer_late"));
@@ -183,7 +183,7 @@ TEST(Adversaries, answers_in_the_last_block_cost_no_auditor_anything) {
 }
 
 /// A seed that failed once: the third solver completes the task after two solvers that serve nothing lost their locks.
-TEST(Adversaries, two_that_withhold_in_turn_both_lose_their_locks) {
+TEST(Adversaries, TwoThatWithholdInTurnBothLoseTheirLocks) {
     Scenario scenario = calm_scenario();
     scenario.solvers.assign(3, *solver_named("withhold"));
     scenario.solvers[2] = *solver_named("honest");
@@ -205,7 +205,7 @@ TEST(Adversaries, two_that_withhold_in_turn_both_lose_their_locks) {
         << "both locks are burned, and nothing else";
 }
 
-TEST(Adversaries, every_named_solver_is_in_the_table) {
+TEST(Adversaries, EveryNamedSolverIsInTheTable) {
     std::set<std::string> tested;
     for (const SolverCase& entry : kSolvers) tested.insert(entry.name);
     for (const std::string& name : solver_names()) {
@@ -272,7 +272,7 @@ void expect_purse(const Outcome& outcome, const Scenario& scenario, const std::s
 
 class CheatingVerifier : public ::testing::TestWithParam<VerifierCase> {};
 
-TEST_P(CheatingVerifier, costs_nobody_but_itself) {
+TEST_P(CheatingVerifier, CostsNobodyButItself) {
     Scenario scenario = calm_scenario();
     scenario.orders[0].auditors = 3;
     scenario.orders[0].audit_bp = 10'000;
@@ -321,7 +321,7 @@ INSTANTIATE_TEST_SUITE_P(Table, CheatingVerifier,
                                            VerifierCase{"griefer", "honest", false, true}),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST(Adversaries, a_griefer_loses_the_bond_of_every_challenge) {
+TEST(Adversaries, AGrieferLosesTheBondOfEveryChallenge) {
     Scenario scenario = calm_scenario();
     scenario.verifiers.push_back(*verifier_named("griefer"));
     const Outcome outcome = play(1, scenario, catalogue(), {});
@@ -343,7 +343,7 @@ struct RequesterCase {
 };
 class BadRequester : public ::testing::TestWithParam<RequesterCase> {};
 
-TEST_P(BadRequester, pays_for_work_that_was_done_and_for_nothing_else) {
+TEST_P(BadRequester, PaysForWorkThatWasDoneAndForNothingElse) {
     Scenario scenario = calm_scenario();
     scenario.orders[0].fraud = GetParam().fraud;
     const Outcome outcome = play(1, scenario, catalogue(), {});
@@ -370,7 +370,7 @@ INSTANTIATE_TEST_SUITE_P(Table, BadRequester,
 
 class BadProposer : public ::testing::TestWithParam<ProposerFraud> {};
 
-TEST_P(BadProposer, slows_everybody_down_and_costs_nobody_anything) {
+TEST_P(BadProposer, SlowsEverybodyDownAndCostsNobodyAnything) {
     Scenario scenario = calm_scenario();
     scenario.solvers.push_back(*solver_named("ulp"));
     scenario.proposer = GetParam();

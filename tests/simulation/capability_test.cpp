@@ -31,7 +31,7 @@ Scenario measured_scenario() {
     return scenario;
 }
 
-TEST(Capability, is_what_was_proved) {
+TEST(Capability, IsWhatWasProved) {
     const market::Params params = simulated_params();
     const Scenario scenario = measured_scenario();
     const Outcome outcome = play(1, scenario, catalogue(), {});
@@ -55,7 +55,7 @@ TEST(Capability, is_what_was_proved) {
     EXPECT_GT(outcome.solvers.at(outcome.solver_of(outcome.tasks[0].runs[0])).capability, 0u);
 }
 
-TEST(Capability, survives_crashes_between_the_moves_without_a_loss_of_stake) {
+TEST(Capability, SurvivesCrashesBetweenTheMovesWithoutALossOfStake) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         Scenario scenario = calm_scenario();
         // The machine is down when the seed comes, when the elements are drawn, and once in between.

@@ -24,7 +24,7 @@ void expect_no_loss(const Outcome& outcome) {
     EXPECT_EQ(outcome.verdicts.honest_slashed, 0u);
 }
 
-TEST(Holes, a_task_is_settled_by_machines_that_are_just_allowed) {
+TEST(Holes, ATaskIsSettledByMachinesThatAreJustAllowed) {
     const Outcome outcome = play(1, just_allowed_scenario(), catalogue(), {});
     expect_no_loss(outcome);
     ASSERT_EQ(outcome.tasks.size(), 1u);
@@ -34,7 +34,7 @@ TEST(Holes, a_task_is_settled_by_machines_that_are_just_allowed) {
 
 /// A second replay takes five times as long as a verdict may stay hidden: an auditor that finds a fraud must say so
 /// before.
-TEST(Holes, auditors_that_are_just_allowed_convict_a_fraud_that_they_find) {
+TEST(Holes, AuditorsThatAreJustAllowedConvictAFraudThatTheyFind) {
     for (const char* fraud : {"ulp", "skip_steps"}) {
         Scenario scenario = just_allowed_scenario();
         scenario.orders[0].audit_bp = 10'000;
@@ -49,7 +49,7 @@ TEST(Holes, auditors_that_are_just_allowed_convict_a_fraud_that_they_find) {
 
 /// The same for a watcher, whose window holds one replay. Several watch, since each begins with a segment of its own
 /// choice and has time for only one.
-TEST(Holes, a_watcher_that_is_just_allowed_convicts_a_fraud_that_nobody_drew) {
+TEST(Holes, AWatcherThatIsJustAllowedConvictsAFraudThatNobodyDrew) {
     Scenario scenario = just_allowed_scenario();
     scenario.orders[0].audit_bp = 100;
     scenario.orders[0].steps = 90;
@@ -70,7 +70,7 @@ TEST(Holes, a_watcher_that_is_just_allowed_convicts_a_fraud_that_nobody_drew) {
 
 /// In six tasks, a second replica delays the opening of the last states, so that all are opened at once, and each is
 /// challenged: more disputes than a just allowed machine can play in the time of one.
-TEST(Holes, false_challenges_of_many_runs_convict_no_honest_solver) {
+TEST(Holes, FalseChallengesOfManyRunsConvictNoHonestSolver) {
     Scenario scenario = just_allowed_scenario();
     scenario.solvers[1].holds_until = 2'600;
     scenario.solvers[1].speed_bp = 40 * kFast;
@@ -89,7 +89,7 @@ TEST(Holes, false_challenges_of_many_runs_convict_no_honest_solver) {
         << "what is false costs who says it";
 }
 
-TEST(Holes, a_burst_of_reports_costs_an_honest_solver_nothing) {
+TEST(Holes, ABurstOfReportsCostsAnHonestSolverNothing) {
     Scenario scenario = just_allowed_scenario();
     scenario.solvers.resize(1);
     scenario.orders[0].steps = 30;
@@ -101,7 +101,7 @@ TEST(Holes, a_burst_of_reports_costs_an_honest_solver_nothing) {
 }
 
 /// The second replica commits to random numbers and opens none of them.
-TEST(Holes, a_replica_that_joins_is_paid_for_what_nobody_had_opened) {
+TEST(Holes, AReplicaThatJoinsIsPaidForWhatNobodyHadOpened) {
     Scenario scenario = calm_scenario();
     scenario.orders[0].steps = 80;
     scenario.orders[0].raise_to = 2;
@@ -113,7 +113,7 @@ TEST(Holes, a_replica_that_joins_is_paid_for_what_nobody_had_opened) {
 }
 
 /// Segments that nobody could audit are not paid as if they had been audited.
-TEST(Holes, without_verifiers_no_fraud_is_paid) {
+TEST(Holes, WithoutVerifiersNoFraudIsPaid) {
     Scenario scenario = calm_scenario();
     scenario.verifiers.clear();
     scenario.orders[0].audit_bp = 10'000;
@@ -123,7 +123,7 @@ TEST(Holes, without_verifiers_no_fraud_is_paid) {
 }
 
 /// An accomplice of a solver disputes all segments of a decoy task, to prevent disputes about the other task.
-TEST(Holes, disputes_about_a_decoy_shut_nobody_out_of_another_task) {
+TEST(Holes, DisputesAboutADecoyShutNobodyOutOfAnotherTask) {
     Scenario scenario = calm_scenario();
     scenario.params.challenge_blocks = 120;
     scenario.params.move_blocks = 20;

@@ -11,7 +11,7 @@
 namespace retrace::sim {
 namespace {
 
-TEST(Chance, one_seed_gives_one_sequence_and_forks_are_their_own) {
+TEST(Chance, OneSeedGivesOneSequenceAndForksAreTheirOwn) {
     Random a(7), b(7);
     for (int i = 0; i < 100; ++i) EXPECT_EQ(a.next(), b.next());
     Random one = a.fork("network"), other = b.fork("host");
@@ -19,7 +19,7 @@ TEST(Chance, one_seed_gives_one_sequence_and_forks_are_their_own) {
     EXPECT_EQ(a.next(), b.next()) << "a fork takes one draw whatever its name";
 }
 
-TEST(Time, events_happen_in_order_and_equal_times_in_the_order_of_their_making) {
+TEST(Time, EventsHappenInOrderAndEqualTimesInTheOrderOfTheirMaking) {
     Clock clock;
     std::string order;
     clock.at(20, [&] { order += 'c'; });
@@ -34,7 +34,7 @@ TEST(Time, events_happen_in_order_and_equal_times_in_the_order_of_their_making) 
     EXPECT_EQ(clock.now(), 20u);
 }
 
-TEST(Net, delays_stay_within_their_bound_and_let_later_messages_overtake) {
+TEST(Net, DelaysStayWithinTheirBoundAndLetLaterMessagesOvertake) {
     Network network(Random(1), {.delay_max = 50, .loss_permille = 0, .losses_in_a_row = 0});
     Millis latest = 0;
     bool overtaken = false;
@@ -49,7 +49,7 @@ TEST(Net, delays_stay_within_their_bound_and_let_later_messages_overtake) {
     EXPECT_TRUE(overtaken);
 }
 
-TEST(Net, what_is_repeated_arrives) {
+TEST(Net, WhatIsRepeatedArrives) {
     Network network(Random(1), {.delay_max = 5, .loss_permille = 1000, .losses_in_a_row = 2});
     int lost = 0, in_a_row = 0;
     for (Millis now = 0; now < 300; ++now) {
@@ -60,7 +60,7 @@ TEST(Net, what_is_repeated_arrives) {
     EXPECT_EQ(lost, 200);
 }
 
-TEST(Net, nothing_passes_a_cut_in_either_direction_and_everything_after_it) {
+TEST(Net, NothingPassesACutInEitherDirectionAndEverythingAfterIt) {
     Network network(Random(1), {.delay_max = 1, .loss_permille = 0, .losses_in_a_row = 0});
     network.cut(2, 100, 200);
     EXPECT_TRUE(network.send(1, 2, 90));
@@ -81,7 +81,7 @@ protected:
     std::filesystem::path folder = scratch_folder();
 };
 
-TEST_F(Disk, a_torn_write_leaves_a_prefix_of_what_happened) {
+TEST_F(Disk, ATornWriteLeavesAPrefixOfWhatHappened) {
     std::set<std::string> seen;
     for (std::uint64_t seed = 0; seed < 64; ++seed) {
         std::filesystem::remove_all(folder);

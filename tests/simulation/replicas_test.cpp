@@ -28,7 +28,7 @@ struct Crowd {
 };
 class HonestMinority : public ::testing::TestWithParam<Crowd> {};
 
-TEST_P(HonestMinority, of_one_wins) {
+TEST_P(HonestMinority, OfOneWins) {
     const auto [replicas, honest] = GetParam();
     Scenario scenario = calm_scenario();
     // The verifiers collude, so only the replicas check each other.
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(ThreeToFive, HonestMinority,
 
 /// A replica that joins a running task is paid for states that were not public yet. It joins only where that is sure to
 /// be worth its price: in a task with more left than the others compute during the auction.
-TEST(Replicas, five_honest_ones_all_settle) {
+TEST(Replicas, FiveHonestOnesAllSettle) {
     for (const bool raised : {false, true}) {
         SCOPED_TRACE(raised ? "three, raised to five" : "five from the start");
         Scenario scenario = calm_scenario();
@@ -88,7 +88,7 @@ TEST(Replicas, five_honest_ones_all_settle) {
     }
 }
 
-TEST(Replicas, an_audit_that_ended_without_a_verdict_in_a_dispute_goes_on_after_it) {
+TEST(Replicas, AnAuditThatEndedWithoutAVerdictInADisputeGoesOnAfterIt) {
     Scenario scenario = calm_scenario();
     scenario.verifiers.assign(3, *verifier_named("never_reveals"));
     scenario.orders[0].allow_unaudited = true;  // Otherwise audits are repeated as long as these verifiers have bonds

@@ -46,7 +46,7 @@ Seen watch(std::uint64_t seed, const Scenario& scenario) {
     return seen;
 }
 
-TEST(Retention, offers_are_made_and_taken_after_the_first_audit_was_paid) {
+TEST(Retention, OffersAreMadeAndTakenAfterTheFirstAuditWasPaid) {
     for (const std::uint64_t seed : {1, 2, 3}) {
         Scenario scenario = long_task();
         scenario.orders[0].audit_bp = 100;  // Few audits, so that auditors keep hardly any states.
@@ -61,7 +61,7 @@ TEST(Retention, offers_are_made_and_taken_after_the_first_audit_was_paid) {
     }
 }
 
-TEST(Retention, a_successor_starts_from_the_state_that_was_paid_for) {
+TEST(Retention, ASuccessorStartsFromTheStateThatWasPaidFor) {
     Scenario scenario = long_task();
     scenario.orders[0].steps = 300;  // Leaves time for offers between the end of the first audit and the silence.
     scenario.orders[0].audit_bp = 100;  // Few audits, so that auditors keep hardly any states.

@@ -21,7 +21,7 @@ std::vector<std::uint64_t> numbers(std::uint64_t first, std::uint64_t count) {
     return out;
 }
 
-TEST(Simulation, one_seed_is_one_run) {
+TEST(Simulation, OneSeedIsOneRun) {
     for (const std::uint64_t seed : {1, 5, 9, 12}) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         std::string first, second;
@@ -37,7 +37,7 @@ TEST(Simulation, one_seed_is_one_run) {
     }
 }
 
-TEST(Simulation, the_number_of_threads_changes_nothing) {
+TEST(Simulation, TheNumberOfThreadsChangesNothing) {
     std::vector<Hash32> one, three;
     const auto keep = [](std::vector<Hash32>& into) {
         return [&into](const Played& played) { into.push_back(played.outcome.trace_hash); };
@@ -48,7 +48,7 @@ TEST(Simulation, the_number_of_threads_changes_nothing) {
     EXPECT_EQ(to_json(a), to_json(b));
 }
 
-TEST(Simulation, an_undisturbed_task_is_settled_with_the_true_model) {
+TEST(Simulation, AnUndisturbedTaskIsSettledWithTheTrueModel) {
     for (std::size_t kind = 0; kind < catalogue().size(); ++kind) {
         Scenario scenario = calm_scenario();
         scenario.orders[0].kind = kind;
@@ -68,7 +68,7 @@ struct Broken {
 };
 class Checker : public ::testing::TestWithParam<Broken> {};
 
-TEST_P(Checker, sees_a_broken_rule) {
+TEST_P(Checker, SeesABrokenRule) {
     RunOptions options;
     options.sabotage = GetParam().sabotage;
     // The fraud is disputed, so that there is a dispute to break.
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, Checker,
                                            Broken{Sabotage::acquit, "was audited and not convicted"}),
                          [](const auto& info) { return std::string(slug(info.param.sabotage)); });
 
-TEST(Summary, is_one_json_object) {
+TEST(Summary, IsOneJsonObject) {
     Summary summary;
     EXPECT_EQ(to_json(summary),
               "{\"runs\":0,\"violations\":0,\"honest_slashed\":0,\"frauds_audited\":0,"
@@ -128,13 +128,13 @@ void expect_good(const std::vector<std::uint64_t>& seeds, Draw draw) {
     EXPECT_EQ(summary.runs, seeds.size());
 }
 
-TEST(Simulation, seeds_that_failed_once_fail_no_more) { expect_good(seeds_of(RETRACE_FAILED_SEEDS), Draw::single); }
+TEST(Simulation, SeedsThatFailedOnceFailNoMore) { expect_good(seeds_of(RETRACE_FAILED_SEEDS), Draw::single); }
 
-TEST(Composed, seeds_that_failed_once_fail_no_more) {
+TEST(Composed, SeedsThatFailedOnceFailNoMore) {
     expect_good(seeds_of(RETRACE_FAILED_COMPOSED_SEEDS), Draw::composed);
 }
 
-TEST(Composed, one_seed_is_one_run_and_one_judgement) {
+TEST(Composed, OneSeedIsOneRunAndOneJudgement) {
     for (const std::uint64_t seed : {1, 2, 3}) {
         const Played a = play_seed(seed, Draw::composed, catalogue(), {});
         const Played b = play_seed(seed, Draw::composed, catalogue(), {});
@@ -144,7 +144,7 @@ TEST(Composed, one_seed_is_one_run_and_one_judgement) {
 }
 
 /// A coin moved to the owner puts it ahead, and the honest party that paid it has a loss.
-TEST(Composed, a_gain_and_a_loss_are_seen) {
+TEST(Composed, AGainAndALossAreSeen) {
     Scenario scenario = calm_scenario();
     scenario.owned = {"solver0"};
     Outcome outcome = play(1, scenario, catalogue(), {});
@@ -170,7 +170,7 @@ Scenario colluding_scenario() {
 }
 
 /// The judge treats these verifiers as honest, so it detects segments that no honest party checked.
-TEST(Composed, the_judge_sees_that_honest_auditors_are_switched_off) {
+TEST(Composed, TheJudgeSeesThatHonestAuditorsAreSwitchedOff) {
     Scenario scenario = colluding_scenario();
     Outcome outcome = play(1, scenario, catalogue(), {});
     ASSERT_THAT(outcome.verdicts.violations, ::testing::IsEmpty());
@@ -187,7 +187,7 @@ TEST(Composed, the_judge_sees_that_honest_auditors_are_switched_off) {
 
 /// The odds cover audits in which all drawn auditors belong to the owner, and segments that were not drawn. A promised
 /// audit that did not happen, or had fewer seats than asked for, is a broken rule.
-TEST(Composed, the_odds_excuse_what_nobody_else_was_drawn_for) {
+TEST(Composed, TheOddsExcuseWhatNobodyElseWasDrawnFor) {
     Scenario scenario = colluding_scenario();
     Outcome outcome = play(1, scenario, catalogue(), {});
     scenario.owned.insert({"verifier0", "verifier1", "verifier2"});
@@ -204,7 +204,7 @@ TEST(Composed, the_odds_excuse_what_nobody_else_was_drawn_for) {
 }
 
 /// A disabled rule is also reported in composed scenarios.
-TEST(Composed, a_broken_rule_is_reported) {
+TEST(Composed, ABrokenRuleIsReported) {
     RunOptions options;
     options.sabotage = Sabotage::acquit;
     const Played broken = play_seed(7, Draw::composed, catalogue(), options);
@@ -216,7 +216,7 @@ TEST(Composed, a_broken_rule_is_reported) {
     EXPECT_FALSE(summary.good());
 }
 
-TEST(Composed, the_summary_says_what_owners_gained) {
+TEST(Composed, TheSummarySaysWhatOwnersGained) {
     Summary summary;
     summary.judgement = Judgement{2, 1, {}};
     EXPECT_THAT(to_json(summary), ::testing::HasSubstr("\"honest_losses\":2,\"owners_ahead\":1,"));

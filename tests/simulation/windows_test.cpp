@@ -59,7 +59,7 @@ Scenario scenario_of(const Window& window) {
 
 class AtTheEdge : public ::testing::TestWithParam<Window> {};
 
-TEST_P(AtTheEdge, the_last_block_is_in_time_and_the_next_is_not) {
+TEST_P(AtTheEdge, TheLastBlockIsInTimeAndTheNextIsNot) {
     const Window& window = GetParam();
     Scenario scenario = scenario_of(window);
     const Outcome in_time = play(1, scenario, catalogue(), {});
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 /// The window of a checkpoint holds only the training of a segment on a machine that is just allowed.
-TEST(Windows, a_solver_that_trains_a_segment_in_the_time_between_checkpoints_loses_nothing) {
+TEST(Windows, ASolverThatTrainsASegmentInTheTimeBetweenCheckpointsLosesNothing) {
     Scenario scenario = calm_scenario();
     scenario.solvers.resize(1);
     scenario.solvers[0].bids_always = true;

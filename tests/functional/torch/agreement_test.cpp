@@ -89,7 +89,7 @@ protected:
 
 class SmallAgreement : public Agreement {};
 
-TEST_P(SmallAgreement, losses_of_a_few_steps_in_f32) {
+TEST_P(SmallAgreement, LossesOfAFewStepsInF32) {
     const fs::path data = GetParam().model == "gpt" ? small_text() : small_images(96);
     const json::object ours = train(data.string(), " --precision f32", "");
     if (!HasFailure()) expect_same_losses(ours);
@@ -120,7 +120,7 @@ protected:
     }
 };
 
-TEST_P(FullAgreement, losses_of_fifty_steps_in_f32) {
+TEST_P(FullAgreement, LossesOfFiftyStepsInF32) {
     const std::string data = real_data();
     if (data.empty()) GTEST_SKIP() << "SKIP: apt-get install dataset-fashion-mnist bible-kjv";
     const json::object ours = train(data, " --precision f32", "");
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Steps, FullAgreement,
 
 class FinalMetric : public FullAgreement {};
 
-TEST_P(FinalMetric, in_i8x2_is_within_half_a_point_of_fp32) {
+TEST_P(FinalMetric, InI8x2IsWithinHalfAPointOfFp32) {
     const std::string data = real_data();
     if (data.empty()) GTEST_SKIP() << "SKIP: apt-get install dataset-fashion-mnist bible-kjv";
     const json::object ours = train(data, " --precision i8x2", " --evaluate");
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class ModelOut : public Agreement {};
 
-TEST_P(ModelOut, opens_in_LibTorch_with_the_trained_weights) {
+TEST_P(ModelOut, OpensInLibTorchWithTheTrainedWeights) {
     const json::object ours =
         train(small_images(96).string(), " --precision f32 --test-data " + path("images").string(),
               " --evaluate -o " + path("out").string());

@@ -25,7 +25,7 @@ protected:
     }
 };
 
-TEST_F(TorchLoop, a_scripted_model_comes_back_trained_with_a_receipt) {
+TEST_F(TorchLoop, AScriptedModelComesBackTrainedWithAReceipt) {
     make_model("cnn", path("model.pt"));
     const std::string images = small_images(256).string(), task = path("task").string();
     say("task compile " + path("model.pt").string() + " --data " + images + " --test-data " + images +

@@ -28,7 +28,7 @@ kernels::Dims with_batch(const OpModel& model) {
 
 class Ops : public ::testing::TestWithParam<OpModel> {};
 
-TEST_P(Ops, loss_and_gradients_are_those_of_LibTorch) {
+TEST_P(Ops, LossAndGradientsAreThoseOfLibTorch) {
     const TemporaryFolder folder;
     make_op_model(GetParam(), kBatch, folder / "model.pt");
     const kernels::Tensor x = samples_of(with_batch(GetParam())), y = labels_of(kBatch);
@@ -50,7 +50,7 @@ std::string refusal(const std::string& body, const std::vector<std::int64_t>& sa
     return ours ? "" : ours.error().message;
 }
 
-TEST(RefusedOps, are_named_with_their_module_and_what_to_use_instead) {
+TEST(RefusedOps, AreNamedWithTheirModuleAndWhatToUseInstead) {
     const std::vector<std::int64_t> row{12}, image{4, 6, 7};
     EXPECT_THAT(refusal("y = torch.topk(y, 3)[0]", row),
                 HasSubstr("aten::topk in op: sorting; use a maximum"));
@@ -71,7 +71,7 @@ TEST(RefusedOps, are_named_with_their_module_and_what_to_use_instead) {
                 HasSubstr("use torch.maximum and torch.minimum"));
 }
 
-TEST(RefusedOps, whole_numbers_are_named_where_float32_is_meant) {
+TEST(RefusedOps, WholeNumbersAreNamedWhereFloat32IsMeant) {
     const std::vector<std::int64_t> row{12};
     const std::string whole = "arithmetic on whole numbers; convert to float32 first";
     for (const char* op : {"relu(n)", "clamp_min(n, 3)", "addcmul(n, n, n)", "softmax(n, 0, 6)", "tanh(n)"})
@@ -92,14 +92,14 @@ TEST(RefusedOps, whole_numbers_are_named_where_float32_is_meant) {
                 HasSubstr("use scale_grad_by_freq=False"));
 }
 
-TEST(RefusedOps, other_precisions_are_named) {
+TEST(RefusedOps, OtherPrecisionsAreNamed) {
     EXPECT_THAT(refusal("y = y.half().float()", {12}),
                 AllOf(HasSubstr("in op computes in Half"), HasSubstr("use float32")));
     EXPECT_THAT(refusal("y = y.to(15).to(6)", {12}), HasSubstr("BFloat16; use float32"));
     EXPECT_THAT(refusal("y = y.double().float()", {12}), HasSubstr("Double; use float32"));
 }
 
-TEST(ChannelDropout, drops_whole_channels_and_scales_the_others) {
+TEST(ChannelDropout, DropsWholeChannelsAndScalesTheOthers) {
     const TemporaryFolder folder;
     const OpModel model{"dropout2d", "y = torch.feature_dropout(y, 0.5, self.training)", {16, 2, 3}, {}};
     make_op_model(model, kBatch, folder / "model.pt");

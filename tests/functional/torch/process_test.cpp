@@ -68,7 +68,7 @@ protected:
     const TemporaryFolder folder;
 };
 
-TEST_F(Process, writes_in_the_sandbox_what_is_recorded_outside) {
+TEST_F(Process, WritesInTheSandboxWhatIsRecordedOutside) {
     std::size_t count = 0;
     for (const auto& entry : fs::directory_iterator(fs::path(RETRACE_VECTORS) / "torch")) {
         const fs::path file = entry.path();
@@ -91,7 +91,7 @@ TEST_F(Process, writes_in_the_sandbox_what_is_recorded_outside) {
 }
 
 /// Resources that LibTorch looks up on first use were looked up before the sandbox: its generator, all of its threads.
-TEST_F(Process, models_that_draw_and_models_that_are_large_are_read_in_the_sandbox) {
+TEST_F(Process, ModelsThatDrawAndModelsThatAreLargeAreReadInTheSandbox) {
     const std::string draws = "y = torch.dropout(y, 0.5, self.training)\n";
     const std::string large = "y = y + torch.matmul(torch.ones([700, 700]), torch.ones([700, 700])).sum() * 0.0\n";
     for (const std::string& body : {draws, large}) {
@@ -107,7 +107,7 @@ TEST_F(Process, models_that_draw_and_models_that_are_large_are_read_in_the_sandb
     }
 }
 
-TEST_F(Process, puts_weights_back_in_the_sandbox_as_outside) {
+TEST_F(Process, PutsWeightsBackInTheSandboxAsOutside) {
     const fs::path model = small_model();
     kernels::Tensor head = kernels::zeros(kernels::DType::f32, {6, 5});
     head.f32()[7] = 0.25f;
@@ -123,7 +123,7 @@ TEST_F(Process, puts_weights_back_in_the_sandbox_as_outside) {
     EXPECT_NE(content_of(trained), content_of(model));
 }
 
-TEST_F(Process, a_kernel_without_filters_is_named_and_can_be_refused) {
+TEST_F(Process, AKernelWithoutFiltersIsNamedAndCanBeRefused) {
     const std::vector<std::string> words = {"record", small_model().string(), (folder / "out").string(),
                                             "f32:4x6", "f32:4x6"};
     const Ran warned = run(words, false);
@@ -145,7 +145,7 @@ TEST_F(Process, a_kernel_without_filters_is_named_and_can_be_refused) {
     EXPECT_EQ(shut_in.err, "");
 }
 
-TEST_F(Process, a_failure_leaves_what_was_there) {
+TEST_F(Process, AFailureLeavesWhatWasThere) {
     std::ofstream(folder / "bad.pt") << "PK, and no more";
     std::ofstream(folder / "out") << "of before";
     const Ran ran = run(record(folder / "bad.pt"));
@@ -156,7 +156,7 @@ TEST_F(Process, a_failure_leaves_what_was_there) {
     EXPECT_EQ(run(record(folder / "absent.pt")).status, 1);
 }
 
-TEST_F(Process, names_of_the_file_steer_no_terminal) {
+TEST_F(Process, NamesOfTheFileSteerNoTerminal) {
     make_lying_model("name", folder / "model.pt");
     const Ran ran =
         run({"record", (folder / "model.pt").string(), (folder / "out").string(), "f32:4x6", "f32:4x6"});
@@ -170,7 +170,7 @@ TEST_F(Process, names_of_the_file_steer_no_terminal) {
     EXPECT_THAT(raised.err, AllOf(HasSubstr("?]0;theirs??[2J"), Not(HasSubstr("\x1b"))));
 }
 
-TEST_F(Process, help_is_printed_where_it_was_asked_for) {
+TEST_F(Process, HelpIsPrintedWhereItWasAskedFor) {
     for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
              {"--help"}, {"record", "--help"}, {"export", "a", "b", "c", "d", "--help"}}) {
         const Ran ran = run(words);
@@ -180,7 +180,7 @@ TEST_F(Process, help_is_printed_where_it_was_asked_for) {
     }
 }
 
-TEST_F(Process, wrong_usage_is_named_so) {
+TEST_F(Process, WrongUsageIsNamedSo) {
     const std::string model = small_model().string(), out = (folder / "out").string();
     std::vector<std::vector<std::string>> wrong{
         {}, {"record"}, {"import", model, out, "f32:4x6", "f32:4x6"}, {"export", model, model, out, "many"},

@@ -56,7 +56,7 @@ bool has_python_torch() {
 /// The parameter is the file's origin, with the version of PyTorch in its name.
 class WrittenByPython : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(WrittenByPython, scripted_and_traced_models_train_as_in_LibTorch) {
+TEST_P(WrittenByPython, ScriptedAndTracedModelsTrainAsInLibTorch) {
     std::size_t count = 0;
     for (const fs::path& file : files_in(fs::path(RETRACE_VECTORS) / "torch")) {
         if (file.filename().string().rfind(GetParam(), 0) != 0) continue;
@@ -69,7 +69,7 @@ TEST_P(WrittenByPython, scripted_and_traced_models_train_as_in_LibTorch) {
 INSTANTIATE_TEST_SUITE_P(All, WrittenByPython, ::testing::Values("torch1.13-", "torch2.6-"),
                          [](const auto& info) { return info.param == "torch1.13-" ? "by_1_13" : "by_2_6"; });
 
-TEST(Python, scripts_and_traces_of_this_machine_train_as_in_LibTorch) {
+TEST(Python, ScriptsAndTracesOfThisMachineTrainAsInLibTorch) {
     if (!has_python_torch()) GTEST_SKIP() << "SKIP: apt-get install --no-install-recommends python3-torch";
     const TemporaryFolder folder;
     ASSERT_EQ(run(std::string(kPython) + " -W ignore " + RETRACE_VECTORS + "/torch/make.py " +
@@ -82,7 +82,7 @@ TEST(Python, scripts_and_traces_of_this_machine_train_as_in_LibTorch) {
 
 /// Trained weights are written back into the file: Python opens it and finds the same values as in the safetensors
 /// file.
-TEST(Python, opens_the_trained_model_and_its_safetensors_agree) {
+TEST(Python, OpensTheTrainedModelAndItsSafetensorsAgree) {
     if (!has_python_torch()) GTEST_SKIP() << "SKIP: apt-get install --no-install-recommends python3-torch";
     const fs::path file = fs::path(RETRACE_VECTORS) / "torch" / "torch1.13-script-cnn.pt";
     const auto ours = step_of_ours(file, images(), labels_of(kBatch), kClasses);

@@ -35,40 +35,40 @@ protected:
     }
 };
 
-TEST_F(Refusal, control_flow_that_depends_on_data_is_named) {
+TEST_F(Refusal, ControlFlowThatDependsOnDataIsNamed) {
     EXPECT_THAT(compile_model("branch"), AllOf(HasSubstr("depend on data"), HasSubstr("torch.where")));
 }
 
-TEST_F(Refusal, all_ops_without_a_rule_are_listed_with_what_to_use_instead) {
+TEST_F(Refusal, AllOpsWithoutARuleAreListedWithWhatToUseInstead) {
     EXPECT_THAT(compile_model("sorting"),
                 AllOf(HasSubstr("aten::sort in the model: sorting; use a maximum"),
                       HasSubstr("aten::cumsum in the model"), HasSubstr("triangular")));
 }
 
-TEST_F(Refusal, an_op_is_named_with_the_path_of_its_module) {
+TEST_F(Refusal, AnOpIsNamedWithThePathOfItsModule) {
     EXPECT_THAT(compile_model("nested"), HasSubstr("aten::cumsum in layer0.attention: "));
 }
 
-TEST_F(Refusal, random_numbers_that_the_seed_does_not_decide) {
+TEST_F(Refusal, RandomNumbersThatTheSeedDoesNotDecide) {
     EXPECT_THAT(compile_model("noise"), AllOf(HasSubstr("aten::rand_like"), HasSubstr("nn.Dropout")));
 }
 
-TEST_F(Refusal, other_precisions) {
+TEST_F(Refusal, OtherPrecisions) {
     EXPECT_THAT(compile_model("double"), HasSubstr("use float32"));
 }
-TEST_F(Refusal, several_outputs) {
+TEST_F(Refusal, SeveralOutputs) {
     EXPECT_THAT(compile_model("tuple"), HasSubstr("must return one tensor"));
 }
-TEST_F(Refusal, models_without_parameters) {
+TEST_F(Refusal, ModelsWithoutParameters) {
     EXPECT_THAT(compile_model("no_parameters"), HasSubstr("no parameters"));
 }
 
-TEST_F(Refusal, models_that_write_files) {
+TEST_F(Refusal, ModelsThatWriteFiles) {
     EXPECT_THAT(compile_model("writes_file"), HasSubstr("aten::save")) << "in a branch that is never taken";
     EXPECT_FALSE(fs::exists("stolen"));
 }
 
-TEST_F(Refusal, files_that_are_cut_or_damaged) {
+TEST_F(Refusal, FilesThatAreCutOrDamaged) {
     make_model("mlp", path("whole.pt"));
     std::ifstream in(path("whole.pt"), std::ios::binary);
     const std::string whole{std::istreambuf_iterator<char>(in), {}};
@@ -82,29 +82,29 @@ TEST_F(Refusal, files_that_are_cut_or_damaged) {
     EXPECT_THAT(compile(path("absent.pt").string(), data), HasSubstr("no such file"));
 }
 
-TEST_F(Refusal, pickles_are_not_opened) {
+TEST_F(Refusal, PicklesAreNotOpened) {
     write("pickle.pt", std::string("\x80\x02", 2) + "cos\nsystem\nX\x0d\0\0\0touch stolen\x85R.");
     const std::string said = compile(path("pickle.pt").string(), small_images(32).string());
     EXPECT_THAT(said, AllOf(HasSubstr("Python pickle"), HasSubstr("torch.jit.script")));
 }
 
-TEST_F(Refusal, labels_out_of_range) {
+TEST_F(Refusal, LabelsOutOfRange) {
     make_model("mlp", path("model.pt"));
     EXPECT_THAT(compile(path("model.pt").string(), small_images(32, 12).string()),
                 HasSubstr("the labels go up to 11 and the model has 10 classes"));
 }
 
-TEST_F(Refusal, samples_of_a_shape_that_forward_does_not_take) {
+TEST_F(Refusal, SamplesOfAShapeThatForwardDoesNotTake) {
     make_model("gpt", path("model.pt"));
     EXPECT_THAT(compile(path("model.pt").string(), small_images(32).string()),
                 HasSubstr("forward() fails on samples"));
 }
 
-TEST_F(Refusal, fewer_samples_than_a_batch) {
+TEST_F(Refusal, FewerSamplesThanABatch) {
     EXPECT_THAT(compile("lenet", small_images(8).string()), HasSubstr("8 samples, fewer than a batch of 16"));
 }
 
-TEST_F(Refusal, numbers_that_are_none) {
+TEST_F(Refusal, NumbersThatAreNone) {
     node::DataSet data;
     data.name = "holes";
     data.classes = 2;
@@ -116,12 +116,12 @@ TEST_F(Refusal, numbers_that_are_none) {
     EXPECT_THAT(compile("mlp", path("holes").string()), HasSubstr("NaN or an infinity: x, element 70"));
 }
 
-TEST_F(Refusal, classes_where_the_targets_are_numbers) {
+TEST_F(Refusal, ClassesWhereTheTargetsAreNumbers) {
     write("numbers.csv", "1,2,0.5\n3,4,0.25\n5,6,0.75\n");
     EXPECT_THAT(compile("mlp", path("numbers.csv").string(), "--batch 2"), HasSubstr("--loss mse"));
 }
 
-TEST_F(Refusal, an_output_that_cannot_be_written) {
+TEST_F(Refusal, AnOutputThatCannotBeWritten) {
     write("occupied", "a file");
     const Ran ran = retrace("task compile lenet --data " + small_images(32).string() + " --batch 16 -o " +
                             (path("occupied") / "task").string());
@@ -129,7 +129,7 @@ TEST_F(Refusal, an_output_that_cannot_be_written) {
     EXPECT_THAT(ran.err, HasSubstr("occupied"));
 }
 
-TEST(Packaging, the_node_does_not_link_LibTorch) {
+TEST(Packaging, TheNodeDoesNotLinkLibTorch) {
     const std::string command = std::string("ldd ") + RETRACE_PROGRAM;
     std::FILE* const pipe = ::popen(command.c_str(), "r");
     ASSERT_NE(pipe, nullptr);

@@ -81,14 +81,14 @@ protected:
     }
 };
 
-TEST_F(RefusedFiles, a_pickle_inside_of_an_npz_archive) {
+TEST_F(RefusedFiles, APickleInsideOfAnNpzArchive) {
     const std::string y = npy("|u1", "(2,)", std::string(2, '\0'));
     EXPECT_THAT(refused_data("a.npz", zip_of({{"x.npy", npy("|O", "(2,)", kPickle)}, {"y.npy", y}})),
                 HasSubstr("pickle"));
     EXPECT_FALSE(refused_data("b.npz", zip_of({{"x.npy", kPickle}, {"y.npy", y}})).empty());
 }
 
-TEST_F(RefusedFiles, a_pickle_inside_of_a_torch_archive) {
+TEST_F(RefusedFiles, APickleInsideOfATorchArchive) {
     EXPECT_THAT(refused_model(zip_of({{"archive/data.pkl", kPickle}, {"archive/version", "3\n"}})),
                 AllOf(HasSubstr("torch.save"), HasSubstr("torch.jit.script")));
     // It pretends to be TorchScript: LibTorch's own reader does not know os.system.
@@ -120,7 +120,7 @@ protected:
     }
 };
 
-TEST_F(ImportedFiles, every_format_prints_samples_shapes_classes_and_roots) {
+TEST_F(ImportedFiles, EveryFormatPrintsSamplesShapesClassesAndRoots) {
     const std::string x(24, '\1');
     write("a.csv", "1,2,0\n3,4,1\n5,6,2\n");
     expect("a.csv", 3, "3x2", "classes   3");
@@ -143,7 +143,7 @@ TEST_F(ImportedFiles, every_format_prints_samples_shapes_classes_and_roots) {
     expect("pets", 3, "3x6", "classes   2");
 }
 
-TEST_F(ImportedFiles, a_task_needs_no_more_than_a_model_data_and_a_folder) {
+TEST_F(ImportedFiles, ATaskNeedsNoMoreThanAModelDataAndAFolder) {
     make_model("mlp", path("model.pt"));
     const std::string data = " --data " + small_images(256).string() + " -o " + path("task").string();
     const Ran ran = retrace("task compile " + path("model.pt").string() + data);
@@ -153,7 +153,7 @@ TEST_F(ImportedFiles, a_task_needs_no_more_than_a_model_data_and_a_folder) {
         EXPECT_TRUE(fs::exists(path("task") / name)) << name;
 }
 
-TEST_F(RefusedFiles, archives_that_are_cut) {
+TEST_F(RefusedFiles, ArchivesThatAreCut) {
     const std::string whole = zip_of({{"x.npy", npy("<f4", "(2, 1)", std::string(8, '\0'))},
                                       {"y.npy", npy("|u1", "(2,)", std::string(2, '\1'))}});
     const Ran fine =
@@ -163,7 +163,7 @@ TEST_F(RefusedFiles, archives_that_are_cut) {
         EXPECT_THAT(refused_data("cut.npz", whole.substr(0, size)), HasSubstr("cut.npz"));
 }
 
-TEST_F(RefusedFiles, labels_and_numbers_that_are_wrong) {
+TEST_F(RefusedFiles, LabelsAndNumbersThatAreWrong) {
     const std::string nan = number(0x7fc00000, 4) + number(0x3f800000, 4);
     const std::string labels = npy("|u1", "(2,)", std::string(2, '\1'));
     EXPECT_THAT(refused_data("nan.npz", zip_of({{"x.npy", npy("<f4", "(2, 1)", nan)}, {"y.npy", labels}})),
@@ -179,14 +179,14 @@ TEST_F(RefusedFiles, labels_and_numbers_that_are_wrong) {
     EXPECT_THAT(refused_data("word.csv", "1,2,0\n3,red,1\n"), HasSubstr("line 2"));
 }
 
-TEST_F(RefusedFiles, a_data_set_smaller_than_a_batch) {
+TEST_F(RefusedFiles, ADataSetSmallerThanABatch) {
     make_model("mlp", path("whole.pt"));
     std::ifstream in(path("whole.pt"), std::ios::binary);
     EXPECT_THAT(refused_model({std::istreambuf_iterator<char>(in), {}}, " --batch 33"),
                 HasSubstr("32 samples, fewer than a batch of 33"));
 }
 
-TEST_F(RefusedFiles, outputs_that_cannot_be_written) {
+TEST_F(RefusedFiles, OutputsThatCannotBeWritten) {
     write("file", "no folder");
     const std::string inside = (path("file") / "set").string(), images = small_images(32).string();
     const Ran data = retrace("data import " + write("a.csv", "1,2,0\n3,4,1\n").string() + " -o " + inside);
@@ -201,7 +201,7 @@ TEST_F(RefusedFiles, outputs_that_cannot_be_written) {
 }
 
 /// If model.pt cannot be written, no folder with an incomplete model is left.
-TEST_F(RefusedFiles, a_model_that_cannot_be_put_back_leaves_no_folder) {
+TEST_F(RefusedFiles, AModelThatCannotBePutBackLeavesNoFolder) {
     make_model("mlp", path("model.pt"));
     const Ran compiled =
         retrace("task compile " + path("model.pt").string() + " --batch 16 --steps 1 --data " +
@@ -211,7 +211,7 @@ TEST_F(RefusedFiles, a_model_that_cannot_be_put_back_leaves_no_folder) {
     EXPECT_THAT(refused("task run " + path("task").string() + " --local"), HasSubstr("no TorchScript file"));
 }
 
-TEST_F(RefusedFiles, what_a_killed_compile_left_is_swept_up) {
+TEST_F(RefusedFiles, WhatAKilledCompileLeftIsSweptUp) {
     fs::create_directories(path("task.partial") / "data");
     write("task.partial/program.rtp", "half");
     const Ran ran = retrace("task compile lenet --batch 16 --steps 1 --data " + small_images(32).string() +

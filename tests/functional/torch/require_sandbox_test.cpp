@@ -37,7 +37,7 @@ protected:
     }
 };
 
-TEST_F(SandboxOfFiles, is_missed_aloud_and_once) {
+TEST_F(SandboxOfFiles, IsMissedAloudAndOnce) {
     make_model("mlp", path("model.pt"));
     const Ran ran = compiled(path("model.pt").string());
     EXPECT_EQ(ran.status, 0) << ran.err;
@@ -46,7 +46,7 @@ TEST_F(SandboxOfFiles, is_missed_aloud_and_once) {
     EXPECT_EQ(ran.err.find(warning), ran.err.rfind(warning));
 }
 
-TEST_F(SandboxOfFiles, is_had_or_nothing_is_read_where_it_is_required) {
+TEST_F(SandboxOfFiles, IsHadOrNothingIsReadWhereItIsRequired) {
     make_model("mlp", path("model.pt"));
     const Ran ran = compiled(path("model.pt").string() + " --require-sandbox");
     EXPECT_EQ(ran.status, 1);
@@ -55,7 +55,7 @@ TEST_F(SandboxOfFiles, is_had_or_nothing_is_read_where_it_is_required) {
     EXPECT_FALSE(fs::exists(path("task")));
 }
 
-TEST_F(SandboxOfFiles, is_none_of_the_built_in_models) {
+TEST_F(SandboxOfFiles, IsNoneOfTheBuiltInModels) {
     const Ran ran = compiled("mlp --require-sandbox");
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_EQ(ran.err, "");

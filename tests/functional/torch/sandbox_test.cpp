@@ -62,14 +62,14 @@ protected:
     const TemporaryFolder folder;
 };
 
-TEST_F(Sandbox, opens_no_file_to_read) {
+TEST_F(Sandbox, OpensNoFileToRead) {
     expect_refused([] { return error_of(::open("/etc/passwd", O_RDONLY)); });
     expect_refused([] { return error_of(::syscall(SYS_openat, AT_FDCWD, "/proc/self/environ", O_RDONLY)); });
     struct stat about {};
     expect_refused([&] { return error_of(::stat("/etc/passwd", &about)); });
 }
 
-TEST_F(Sandbox, opens_makes_renames_and_removes_no_file) {
+TEST_F(Sandbox, OpensMakesRenamesAndRemovesNoFile) {
     const std::string name = folder / "new", other = folder / "other";
     expect_refused([&] { return error_of(::open(name.c_str(), O_WRONLY | O_CREAT, 0600)); });
     expect_refused([&] { return error_of(::mkdir((name + ".folder").c_str(), 0700)); });
@@ -82,7 +82,7 @@ TEST_F(Sandbox, opens_makes_renames_and_removes_no_file) {
     EXPECT_TRUE(fs::exists(name));
 }
 
-TEST_F(Sandbox, makes_no_socket) {
+TEST_F(Sandbox, MakesNoSocket) {
     for (const int family : {AF_INET, AF_INET6, AF_UNIX, AF_NETLINK}) {
         if (const int made = ::socket(family, SOCK_DGRAM, 0); made < 0) continue;
         expect_refused([=] { return error_of(::socket(family, SOCK_DGRAM, 0)); });
@@ -93,7 +93,7 @@ TEST_F(Sandbox, makes_no_socket) {
     });
 }
 
-TEST_F(Sandbox, starts_no_program_and_no_process) {
+TEST_F(Sandbox, StartsNoProgramAndNoProcess) {
     const Attempt forks = [] {
         const pid_t child = ::fork();
         if (child == 0) ::_exit(0);
@@ -105,7 +105,7 @@ TEST_F(Sandbox, starts_no_program_and_no_process) {
     expect_refused([] { return std::system("exit 0") == 0 ? 0 : EPERM; });
 }
 
-TEST_F(Sandbox, traces_and_signals_nobody) {
+TEST_F(Sandbox, TracesAndSignalsNobody) {
     expect_refused([] { return error_of(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)); });
     expect_refused([] { return error_of(::kill(::getppid(), 0)); });
     expect_refused([] { return error_of(::syscall(SYS_tgkill, ::getppid(), ::getppid(), 0)); });
@@ -115,7 +115,7 @@ TEST_F(Sandbox, traces_and_signals_nobody) {
     expect_refused([&] { return error_of(::syscall(SYS_process_vm_readv, ::getpid(), &here, 1, &there, 1, 0)); });
 }
 
-TEST_F(Sandbox, makes_no_code_and_no_memory_that_nobody_counts) {
+TEST_F(Sandbox, MakesNoCodeAndNoMemoryThatNobodyCounts) {
     const auto map = [](int protection, int sharing = MAP_PRIVATE) {
         void* const page = ::mmap(nullptr, 4096, protection, sharing | MAP_ANONYMOUS, -1, 0);
         return page == MAP_FAILED ? errno : 0;
@@ -129,7 +129,7 @@ TEST_F(Sandbox, makes_no_code_and_no_memory_that_nobody_counts) {
     EXPECT_EQ(confined([&] { return map(PROT_READ | PROT_WRITE); }, true), "done");
 }
 
-TEST_F(Sandbox, raises_no_limit) {
+TEST_F(Sandbox, RaisesNoLimit) {
     expect_refused([] {
         rlimit limit{};
         const int failure = error_of(::getrlimit(RLIMIT_NOFILE, &limit));
@@ -139,7 +139,7 @@ TEST_F(Sandbox, raises_no_limit) {
 
 #if defined(__x86_64__)
 /// The kernel has two more system call tables on this processor, with other numbers.
-TEST_F(Sandbox, calls_of_other_tables_are_refused) {
+TEST_F(Sandbox, CallsOfOtherTablesAreRefused) {
     constexpr long kX32 = 0x40000000;
     EXPECT_EQ(confined([] { return error_of(::syscall(kX32 + SYS_getpid)); }, true), "error EPERM");
     const Attempt old = [] {
@@ -154,7 +154,7 @@ TEST_F(Sandbox, calls_of_other_tables_are_refused) {
 }
 #endif
 
-TEST_F(Sandbox, threads_memory_and_open_files_remain) {
+TEST_F(Sandbox, ThreadsMemoryAndOpenFilesRemain) {
     std::ofstream out(folder / "out", std::ios::binary);
     const Attempt work = [&] {
         std::vector<int> numbers(1 << 20, 1);
@@ -168,7 +168,7 @@ TEST_F(Sandbox, threads_memory_and_open_files_remain) {
     EXPECT_EQ(written, "written in a sandbox2");
 }
 
-TEST_F(Sandbox, a_file_grows_no_longer_than_allowed) {
+TEST_F(Sandbox, AFileGrowsNoLongerThanAllowed) {
     std::ofstream out(folder / "out", std::ios::binary);
     const Attempt work = [&] {
         const std::string much(1 << 20, 'x');
@@ -190,12 +190,12 @@ std::string run(std::uint64_t seconds, const std::function<Status<>()>& work) {
     return done ? "done" : done.error().message;
 }
 
-TEST(Confined, errors_come_back_as_one_line_of_plain_text) {
+TEST(Confined, ErrorsComeBackAsOneLineOfPlainText) {
     EXPECT_EQ(run(60, []() -> Status<> { return error("a\x1b[2Jb\nc\xc2\x9b" "d\x7f"); }), "a?[2Jb?c??d?");
     EXPECT_EQ(run(60, []() -> Status<> { return error(std::string(100000, 'x')); }).size(), 4096u);
 }
 
-TEST(Confined, whoever_never_ends_is_ended) {
+TEST(Confined, WhoeverNeverEndsIsEnded) {
     const auto sleep = []() -> Status<> {
         std::this_thread::sleep_for(std::chrono::hours(1));
         return Unit{};
@@ -209,12 +209,12 @@ TEST(Confined, whoever_never_ends_is_ended) {
     EXPECT_THAT(run(1, closes), HasSubstr("more time or memory"));
 }
 
-TEST(Confined, signals_and_silent_ends_are_failures) {
+TEST(Confined, SignalsAndSilentEndsAreFailures) {
     EXPECT_THAT(run(60, []() -> Status<> { std::abort(); }), HasSubstr("signal 6"));
     EXPECT_THAT(run(60, []() -> Status<> { ::_exit(1); }), HasSubstr("LibTorch ended"));
 }
 
-TEST(Confined, nothing_reaches_the_standard_streams) {
+TEST(Confined, NothingReachesTheStandardStreams) {
     ::testing::internal::CaptureStdout();
     ::testing::internal::CaptureStderr();
     const std::string said = run(60, []() -> Status<> {

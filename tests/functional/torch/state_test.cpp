@@ -60,7 +60,7 @@ void expect_state_of_LibTorch(const StateModel& model) {
     }
 }
 
-TEST(State, running_statistics_and_averages_are_those_of_LibTorch) {
+TEST(State, RunningStatisticsAndAveragesAreThoseOfLibTorch) {
     const std::string norm =
         "y = torch.batch_norm(y, None, None, self.mean, self.var, self.training, 0.1, 1e-5, False)\n";
     const std::vector<Buffer> statistics{{"mean", {4}}, {"var", {4}}};
@@ -75,7 +75,7 @@ TEST(State, running_statistics_and_averages_are_those_of_LibTorch) {
          {{"ema", {6}}}});
 }
 
-TEST(State, what_forward_assigns_is_refused) {
+TEST(State, WhatForwardAssignsIsRefused) {
     const std::string assigned = "forward() assigns or changes ";
     EXPECT_THAT(refusal_of_ema("if self.training:\n    self.ema = self.ema * 0.9\ny = y - self.ema\n"),
                 HasSubstr(assigned + "ema"));
@@ -84,7 +84,7 @@ TEST(State, what_forward_assigns_is_refused) {
     EXPECT_THAT(refusal_of_ema("self.list.append(torch.zeros([2]))\n"), HasSubstr(assigned + "list"));
 }
 
-TEST(State, parts_of_buffers_and_parameters_are_refused) {
+TEST(State, PartsOfBuffersAndParametersAreRefused) {
     for (const char* body :
          {"self.ema[0:3].mul_(0.5)\n", "self.ema[0] += y.mean()\n", "self.ema.view([2, 3]).mul_(0.5)\n"}) {
         EXPECT_THAT(refusal_of_ema("y = y - self.ema\nif self.training:\n    " + std::string(body)),
@@ -97,7 +97,7 @@ TEST(State, parts_of_buffers_and_parameters_are_refused) {
     EXPECT_THAT(refusal_of_ema("z = y * 1.0\nz.detach().mul_(3.0)\ny = z\n"), HasSubstr("shares its memory"));
 }
 
-TEST(State, counters_count_unread_and_are_refused_where_they_are_read) {
+TEST(State, CountersCountUnreadAndAreRefusedWhereTheyAreRead) {
     const std::vector<Buffer> counter{{"n", {}, true}};
     expect_state_of_LibTorch({"if self.training:\n    self.n.add_(1)\n", {6}, counter});
     for (const char* body :
@@ -108,13 +108,13 @@ TEST(State, counters_count_unread_and_are_refused_where_they_are_read) {
     }
 }
 
-TEST(State, loops_longer_than_any_program_are_refused) {
+TEST(State, LoopsLongerThanAnyProgramAreRefused) {
     EXPECT_THAT(refusal_of_ema("for i in range(200000):\n    y = y + 1.0\n"),
                 HasSubstr("forward() computes more than 131072 ops"));
 }
 
 /// Values that the graph passes around autograd, and values that a Python list would turn into constants.
-TEST(State, what_the_recorder_cannot_see_is_refused) {
+TEST(State, WhatTheRecorderCannotSeeIsRefused) {
     EXPECT_THAT(refusal_of_ema("y = y + torch.relu(y).data\n"), HasSubstr("prim::data"));
     EXPECT_THAT(refusal_of_ema("z = y * 1.0\nz.set_data(y * 3.0)\ny = z\n"), HasSubstr("aten::set_data"));
     EXPECT_THAT(refusal_of_ema("l : List[float] = y.mean([1]).tolist()\ny = y * l[0]\n"),
@@ -126,7 +126,7 @@ TEST(State, what_the_recorder_cannot_see_is_refused) {
                     HasSubstr("aten::resize_"));
 }
 
-TEST(LyingFiles, tensors_that_reach_beyond_the_file_are_refused_before_they_are_read) {
+TEST(LyingFiles, TensorsThatReachBeyondTheFileAreRefusedBeforeTheyAreRead) {
     for (const char* how : {"strides", "overflow", "listed", "short", "class"}) {
         SCOPED_TRACE(how);
         const TemporaryFolder folder;
@@ -139,7 +139,7 @@ TEST(LyingFiles, tensors_that_reach_beyond_the_file_are_refused_before_they_are_
     }
 }
 
-TEST(LyingFiles, what_is_nested_deeper_than_a_stack_is_refused) {
+TEST(LyingFiles, WhatIsNestedDeeperThanAStackIsRefused) {
     const TemporaryFolder folder;
     make_lying_model("deep", folder / "model.pt");
     std::ifstream file(folder / "model.pt", std::ios::binary);
@@ -150,7 +150,7 @@ TEST(LyingFiles, what_is_nested_deeper_than_a_stack_is_refused) {
 
 /// A model with an endless loop is limited to twenty minutes of processor time, to a part of the memory and to reduced
 /// rights, and ends with its caller.
-TEST(LyingFiles, recording_has_limits_and_runs_in_a_sandbox) {
+TEST(LyingFiles, RecordingHasLimitsAndRunsInASandbox) {
     const TemporaryFolder folder;
     make_state_model({"i = 0\nwhile True:\n    i = i + 1\n", {6}, {}}, folder / "model.pt");
     const std::string command = std::string(RETRACE_TORCH) + " record " + (folder / "model.pt").string() +
@@ -188,7 +188,7 @@ solver::RecordedModel recorded(const std::string& body) {
     return out ? std::move(*out) : solver::RecordedModel{};
 }
 
-TEST(Modes, what_a_trace_fixes_is_said) {
+TEST(Modes, WhatATraceFixesIsSaid) {
     const auto norm = [](const std::string& mode) {
         return "y = torch.batch_norm(y, None, None, self.mean, self.var, " + mode + ", 0.1, 1e-5, False)\n";
     };
@@ -202,7 +202,7 @@ TEST(Modes, what_a_trace_fixes_is_said) {
 }
 
 /// The mask is drawn from the task's seed in every step; it is not the one that was drawn while recording.
-TEST(Modes, dropout_of_a_constant_is_drawn_anew) {
+TEST(Modes, DropoutOfAConstantIsDrawnAnew) {
     const auto is_dropout = [](const solver::RecordedOp& op) { return op.name == "aten::dropout"; };
     const auto model = recorded("y = y * torch.dropout(torch.ones([4, 6]), 0.5, self.training)\n");
     EXPECT_TRUE(std::any_of(model.train.ops.begin(), model.train.ops.end(), is_dropout));

@@ -86,7 +86,7 @@ std::uint32_t drawn_seed() {
     return seed;
 }
 
-TEST_F(WorkerMarket, a_fraud_is_convicted_and_nobody_honest_loses_while_workers_are_killed_at_random) {
+TEST_F(WorkerMarket, AFraudIsConvictedAndNobodyHonestLosesWhileWorkersAreKilledAtRandom) {
     const std::uint32_t seed = drawn_seed();
     SCOPED_TRACE("RETRACE_SEED=" + std::to_string(seed));
     start({{Role::honest_solver, kHonest},
@@ -117,7 +117,7 @@ TEST_F(WorkerMarket, a_fraud_is_convicted_and_nobody_honest_loses_while_workers_
     EXPECT_EQ(fetched_root(id), root_of(task));
 }
 
-TEST_F(WorkerMarket, a_program_that_crashes_a_verifiers_workers_costs_it_that_seat_and_no_other_duty) {
+TEST_F(WorkerMarket, AProgramThatCrashesAVerifiersWorkersCostsItThatSeatAndNoOtherDuty) {
     start({{Role::honest_solver, kHonest}, {Role::verifier_2, {}}, {Role::verifier_3, {}}}, kWindows);
     if (HasFatalFailure()) return;
     const std::string number = std::to_string(static_cast<std::uint32_t>(Role::verifier_1));

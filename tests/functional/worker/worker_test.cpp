@@ -77,7 +77,7 @@ protected:
     }
 };
 
-TEST_F(Workers, have_no_key_no_files_no_environment_and_a_sandbox) {
+TEST_F(Workers, HaveNoKeyNoFilesNoEnvironmentAndASandbox) {
     ::setenv("RETRACE_TEST_SECRET", "a secret of the party", 1);
     const TinyTask task;
     const auto runner = runner_of(task, options());
@@ -100,7 +100,7 @@ TEST_F(Workers, have_no_key_no_files_no_environment_and_a_sandbox) {
     }
 }
 
-TEST_F(Workers, give_the_bits_of_a_runner_in_this_process) {
+TEST_F(Workers, GiveTheBitsOfARunnerInThisProcess) {
     TinyTask task;
     ProgramRunner here(task.train.program(), task.inputs(), task.pool);
     const auto there = runner_of(task, options());
@@ -117,7 +117,7 @@ TEST_F(Workers, give_the_bits_of_a_runner_in_this_process) {
 }
 
 /// The evidence that a party shows in a dispute, including a partial tile.
-TEST_F(Workers, give_the_evidence_of_a_runner_in_this_process) {
+TEST_F(Workers, GiveTheEvidenceOfARunnerInThisProcess) {
     kernels::ModelSpec model;
     model.hidden = {9};  // Images have 28 × 28 pixels, so that products have links.
     model.classes = 3;
@@ -160,7 +160,7 @@ TEST_F(Workers, give_the_evidence_of_a_runner_in_this_process) {
     EXPECT_EQ(record_->figures().deaths, 0u);
 }
 
-TEST_F(Workers, that_are_killed_at_any_moment_cost_work_and_no_bit) {
+TEST_F(Workers, ThatAreKilledAtAnyMomentCostWorkAndNoBit) {
     const char* const given = std::getenv("RETRACE_SEED");
     const std::uint32_t seed = given != nullptr ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))
                                                 : std::random_device{}();
@@ -204,7 +204,7 @@ TEST_F(Workers, that_are_killed_at_any_moment_cost_work_and_no_bit) {
     std::cout << record_->figures().deaths << " deaths" << std::endl;
 }
 
-TEST_F(Workers, that_a_program_crashes_end_its_work_by_name_and_are_not_started_again_at_once) {
+TEST_F(Workers, ThatAProgramCrashesEndItsWorkByNameAndAreNotStartedAgainAtOnce) {
     TinyTask task;
     task.terms.seed = kCrashingSeed;
     const auto runner = runner_of(task, options(CRASHING_PROGRAM));
@@ -226,7 +226,7 @@ TEST_F(Workers, that_a_program_crashes_end_its_work_by_name_and_are_not_started_
     EXPECT_EQ(train(other, beside, its).size(), 3u);
 }
 
-TEST_F(Workers, that_ask_for_more_memory_than_they_may_have_say_so_and_nothing_else_ends) {
+TEST_F(Workers, ThatAskForMoreMemoryThanTheyMayHaveSaySoAndNothingElseEnds) {
     kernels::ModelSpec model;
     model.hidden = {4'000, 4'000};  // 64 MB of weights.
     model.input = {1, 5, 7};
@@ -246,7 +246,7 @@ TEST_F(Workers, that_ask_for_more_memory_than_they_may_have_say_so_and_nothing_e
     EXPECT_TRUE(workers_of(::getpid()).empty());
 }
 
-TEST_F(Workers, end_with_the_party_in_the_middle_of_whatever_they_do) {
+TEST_F(Workers, EndWithThePartyInTheMiddleOfWhateverTheyDo) {
     const TinyTask task;
     int report[2];
     ASSERT_EQ(::pipe(report), 0);
@@ -270,7 +270,7 @@ TEST_F(Workers, end_with_the_party_in_the_middle_of_whatever_they_do) {
     EXPECT_TRUE(left.empty() || left.find(") Z ") != std::string::npos) << left;
 }
 
-TEST_F(Workers, that_do_not_answer_are_ended_and_their_task_is_put_off) {
+TEST_F(Workers, ThatDoNotAnswerAreEndedAndTheirTaskIsPutOff) {
     TinyTask task;
     WorkerOptions short_of_time = options();
     short_of_time.answer_within = std::chrono::milliseconds(200);
@@ -281,7 +281,7 @@ TEST_F(Workers, that_do_not_answer_are_ended_and_their_task_is_put_off) {
     EXPECT_EQ(record_->figures().tasks_put_off, 1u) << "at the first time";
 }
 
-TEST_F(Workers, that_never_answer_a_step_are_ended_and_the_work_fails_by_name) {
+TEST_F(Workers, ThatNeverAnswerAStepAreEndedAndTheWorkFailsByName) {
     TinyTask task;
     WorkerOptions short_of_time = options();
     short_of_time.answer_within = std::chrono::milliseconds(300);
@@ -297,7 +297,7 @@ TEST_F(Workers, that_never_answer_a_step_are_ended_and_the_work_fails_by_name) {
     EXPECT_EQ(record_->figures().tasks_put_off, 1u);
 }
 
-TEST_F(Workers, that_send_a_byte_now_and_then_get_no_more_time_for_it) {
+TEST_F(Workers, ThatSendAByteNowAndThenGetNoMoreTimeForIt) {
     TinyTask task;
     task.terms.seed = kDrippingSeed;
     WorkerOptions short_of_time = options(CRASHING_PROGRAM);
@@ -311,7 +311,7 @@ TEST_F(Workers, that_send_a_byte_now_and_then_get_no_more_time_for_it) {
 }
 
 /// The party can do its other duties, and the task is not at fault before its timeout.
-TEST_F(Workers, that_do_not_answer_are_left_when_something_waits_whatever_they_were_asked) {
+TEST_F(Workers, ThatDoNotAnswerAreLeftWhenSomethingWaitsWhateverTheyWereAsked) {
     TinyTask task;
     Preemption preemption(std::chrono::milliseconds(50));
     const PreemptionScope working(preemption);
@@ -349,7 +349,7 @@ TEST_F(Workers, that_do_not_answer_are_left_when_something_waits_whatever_they_w
     EXPECT_EQ(record_->figures().tasks_put_off, 0u);
 }
 
-TEST_F(Workers, leave_a_step_and_the_state_of_before_is_kept) {
+TEST_F(Workers, LeaveAStepAndTheStateOfBeforeIsKept) {
     TinyTask task(400, 50);
     WorkerOptions often = options();
     often.save_every = std::chrono::milliseconds(0);

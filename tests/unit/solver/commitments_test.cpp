@@ -15,7 +15,7 @@ Hash32 filled(std::uint8_t byte) {
     return hash;
 }
 
-TEST(Commitments, hash_the_layout_of_the_specification) {
+TEST(Commitments, HashTheLayoutOfTheSpecification) {
     Writer checkpoint;
     checkpoint.raw(view("retrace/checkpoint/1")).u64(7).u32(2).u64(9).hash(filled(1)).hash(filled(2));
     EXPECT_EQ(checkpoint_commitment(7, 2, 9, filled(1), filled(2)), merkle::sha256(checkpoint.data()));
@@ -31,7 +31,7 @@ TEST(Commitments, hash_the_layout_of_the_specification) {
     EXPECT_EQ(checkpoint_salt(filled(6), 7, 2, 9), merkle::sha256(salt.data()));
 }
 
-TEST(Commitments, every_argument_counts) {
+TEST(Commitments, EveryArgumentCounts) {
     const Hash32 base = checkpoint_commitment(1, 1, 1, filled(1), filled(1));
     EXPECT_NE(base, checkpoint_commitment(2, 1, 1, filled(1), filled(1)));
     EXPECT_NE(base, checkpoint_commitment(1, 2, 1, filled(1), filled(1)));
@@ -44,7 +44,7 @@ TEST(Commitments, every_argument_counts) {
     EXPECT_NE(checkpoint_salt(filled(1), 1, 1, 1), bid_salt(filled(1), 1, 1));
 }
 
-TEST(Commitments, beacon_chains_run_backwards) {
+TEST(Commitments, BeaconChainsRunBackwards) {
     const Hash32 head = beacon_value(filled(1), 0, 10), before = beacon_value(filled(1), 0, 9);
     EXPECT_EQ(beacon_link(before), head);
     EXPECT_NE(beacon_value(filled(1), 1, 10), head);

@@ -5,7 +5,7 @@
 namespace retrace::solver {
 namespace {
 
-TEST(Memory, a_task_that_fits_is_taken_and_counted) {
+TEST(Memory, ATaskThatFitsIsTakenAndCounted) {
     test::TinyTask task;
     TaskCache task_cache(task.source, task.pool, honest_runners(), std::uint64_t{1} << 30);
     const auto material = task_cache.material(task.terms);
@@ -14,7 +14,7 @@ TEST(Memory, a_task_that_fits_is_taken_and_counted) {
     EXPECT_LT((*material)->bytes, std::uint64_t{1} << 30);
 }
 
-TEST(Memory, a_task_that_does_not_fit_names_what_it_needs) {
+TEST(Memory, ATaskThatDoesNotFitNamesWhatItNeeds) {
     test::TinyTask task;
     const std::uint64_t needed = memory_of(task.train.program());
     TaskCache task_cache(task.source, task.pool, honest_runners(), needed - 1);
@@ -26,7 +26,7 @@ TEST(Memory, a_task_that_does_not_fit_names_what_it_needs) {
     EXPECT_NE(refused.error().message.find(std::to_string(needed - 1)), std::string::npos);
 }
 
-TEST(Memory, tasks_share_what_is_allowed) {
+TEST(Memory, TasksShareWhatIsAllowed) {
     test::TinyTask task;
     TaskCache measure(task.source, task.pool);
     const std::uint64_t whole = (*measure.material(task.terms))->bytes;
@@ -39,7 +39,7 @@ TEST(Memory, tasks_share_what_is_allowed) {
     EXPECT_TRUE(task_cache.material(second));
 }
 
-TEST(Memory, a_few_kilobytes_that_ask_for_gigabytes) {
+TEST(Memory, AFewKilobytesThatAskForGigabytes) {
     kernels::Program program;
     program.states = 1;
     program.tensors = {{kernels::TensorKind::state, kernels::DType::f32, {60'000, 60'000}, 0, "w"}};
@@ -48,7 +48,7 @@ TEST(Memory, a_few_kilobytes_that_ask_for_gigabytes) {
     EXPECT_LT(memory_of(program), states + states / 50);
 }
 
-TEST(Memory, of_many_small_states_is_mostly_what_is_known_about_them) {
+TEST(Memory, OfManySmallStatesIsMostlyWhatIsKnownAboutThem) {
     kernels::Program program;
     program.states = 100'000;
     program.tensors.assign(program.states, {kernels::TensorKind::state, kernels::DType::u8, {1}, 0, ""});

@@ -31,7 +31,7 @@ struct Scene {
     }
 };
 
-TEST(Agents, an_honest_task_is_accepted_trained_audited_and_kept) {
+TEST(Agents, AnHonestTaskIsAcceptedTrainedAuditedAndKept) {
     Scene scene(solver::honest_runners(), {std::nullopt, std::nullopt});
     scene.chain->run(kBlocks);
     EXPECT_TRUE(scene.chain->accepted);
@@ -48,7 +48,7 @@ TEST(Agents, an_honest_task_is_accepted_trained_audited_and_kept) {
 
 class EveryFraud : public ::testing::TestWithParam<Fraud> {};
 
-TEST_P(EveryFraud, is_convicted_by_an_honest_verifier) {
+TEST_P(EveryFraud, IsConvictedByAnHonestVerifier) {
     Scene scene(solver::fraud_runners(GetParam()), {std::nullopt});
     scene.chain->run(kBlocks);
     ASSERT_EQ(scene.chain->disputes.size(), 1u);
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Solver, EveryFraud,
                                            Fraud::stale_checkpoint),
                          [](const auto& info) { return std::string(solver::slug(info.param)); });
 
-TEST(Agents, a_false_accuser_loses_every_dispute_and_others_are_untouched) {
+TEST(Agents, AFalseAccuserLosesEveryDisputeAndOthersAreUntouched) {
     Scene scene(solver::honest_runners(), {VerifierFraud::false_accuser, std::nullopt});
     scene.chain->run(3 * kBlocks);
     ASSERT_EQ(scene.chain->disputes.size(), 3u);
@@ -76,7 +76,7 @@ TEST(Agents, a_false_accuser_loses_every_dispute_and_others_are_untouched) {
     }
 }
 
-TEST(Agents, a_forged_initial_state_is_challenged_and_cannot_be_defended) {
+TEST(Agents, AForgedInitialStateIsChallengedAndCannotBeDefended) {
     Scene scene(solver::honest_runners(), {std::nullopt});
     // The cheater puts a forged state 0 into its store before it starts, and trains from it.
     kernels::State forged = scene.task.initial();
@@ -93,7 +93,7 @@ TEST(Agents, a_forged_initial_state_is_challenged_and_cannot_be_defended) {
     EXPECT_EQ(game.loser, Side::solver);
 }
 
-TEST(Agents, a_copier_commits_what_it_cannot_open) {
+TEST(Agents, ACopierCommitsWhatItCannotOpen) {
     Scene scene(solver::honest_runners(), {std::nullopt, VerifierFraud::copier});
     scene.chain->run(kBlocks);
     ASSERT_FALSE(scene.chain->audits.empty());
@@ -103,7 +103,7 @@ TEST(Agents, a_copier_commits_what_it_cannot_open) {
     EXPECT_FALSE(seats.at(1).revealed.has_value());
 }
 
-TEST(Agents, a_verifier_that_never_reveals_stalls_only_itself) {
+TEST(Agents, AVerifierThatNeverRevealsStallsOnlyItself) {
     Scene scene(solver::honest_runners(), {VerifierFraud::never_reveals, std::nullopt});
     scene.chain->run(kBlocks);
     ASSERT_FALSE(scene.chain->audits.empty());
@@ -111,7 +111,7 @@ TEST(Agents, a_verifier_that_never_reveals_stalls_only_itself) {
     EXPECT_TRUE(scene.chain->audits[0].seats.at(1).revealed.has_value());
 }
 
-TEST(Agents, a_silent_solver_stops_half_way) {
+TEST(Agents, ASilentSolverStopsHalfWay) {
     Scene scene(solver::honest_runners(), {std::nullopt});
     solver::Silence silence;
     scene.chain->solver_filter = [&](auto& moves, const auto& view) { silence.filter(view, moves); };
@@ -119,7 +119,7 @@ TEST(Agents, a_silent_solver_stops_half_way) {
     EXPECT_EQ(scene.chain->commitments.size(), 2u);
 }
 
-TEST(Agents, a_restarted_solver_goes_on_with_the_same_commitments) {
+TEST(Agents, ARestartedSolverGoesOnWithTheSameCommitments) {
     Scene plain(solver::honest_runners(), {std::nullopt});
     plain.chain->run(kBlocks);
     Scene scene(solver::honest_runners(), {std::nullopt});
@@ -145,7 +145,7 @@ TEST(Agents, a_restarted_solver_goes_on_with_the_same_commitments) {
     EXPECT_EQ(scene.chain->audits[2].end, plain.chain->audits[2].end);
 }
 
-TEST(Agents, a_solver_that_lost_its_checkpoints_computes_them_again) {
+TEST(Agents, ASolverThatLostItsCheckpointsComputesThemAgain) {
     Scene scene(solver::honest_runners(), {});
     scene.chain->run(30);
     ASSERT_EQ(scene.chain->commitments.size(), 4u);
@@ -156,7 +156,7 @@ TEST(Agents, a_solver_that_lost_its_checkpoints_computes_them_again) {
     EXPECT_EQ(kernels::commit_state(scene.task.train.root(), *state, scene.task.pool).root, root);
 }
 
-TEST(Agents, a_task_whose_data_are_not_to_be_had_is_declined) {
+TEST(Agents, ATaskWhoseDataAreNotToBeHadIsDeclined) {
     Scene scene(solver::honest_runners(), {});
     scene.task.source.tensors.erase(scene.task.terms.data_roots[0]);
     scene.chain->run(10);
@@ -165,7 +165,7 @@ TEST(Agents, a_task_whose_data_are_not_to_be_had_is_declined) {
     EXPECT_FALSE(scene.solver.agent->take_problems().empty());
 }
 
-TEST(Agents, withheld_tiles_are_reported_and_the_answer_proves_them) {
+TEST(Agents, WithheldTilesAreReportedAndTheAnswerProvesThem) {
     Scene scene(solver::honest_runners(), {std::nullopt});
     scene.source.withhold = true;
     scene.chain->run(60);
@@ -180,7 +180,7 @@ TEST(Agents, withheld_tiles_are_reported_and_the_answer_proves_them) {
                     .has_value());
 }
 
-TEST(Beacon, links_are_found_from_any_head_of_the_chain) {
+TEST(Beacon, LinksAreFoundFromAnyHeadOfTheChain) {
     TinyTask task;
     VerifierParty party(task, task.source, 9, std::nullopt);
     auto& agent = dynamic_cast<VerifierAgent&>(*party.agent);

@@ -77,7 +77,7 @@ struct AnswerBurst : ::testing::Test {
     }
 };
 
-TEST_F(AnswerBurst, loads_a_state_once_for_reports_that_come_one_after_the_other) {
+TEST_F(AnswerBurst, LoadsAStateOnceForReportsThatComeOneAfterTheOther) {
     report(1, kReports / 2);
     run();
     lose_the_files();
@@ -87,7 +87,7 @@ TEST_F(AnswerBurst, loads_a_state_once_for_reports_that_come_one_after_the_other
     EXPECT_EQ(steps, 0u) << "what is not loaded again need not be made again";
 }
 
-TEST_F(AnswerBurst, is_answered_in_one_order) {
+TEST_F(AnswerBurst, IsAnsweredInOneOrder) {
     report(1, kReports);
     auto out = agent->on_view(view);
     ASSERT_TRUE(out.work);
@@ -98,7 +98,7 @@ TEST_F(AnswerBurst, is_answered_in_one_order) {
     expect_answers();
 }
 
-TEST_F(AnswerBurst, keeps_nothing_where_tasks_take_all_memory) {
+TEST_F(AnswerBurst, KeepsNothingWhereTasksTakeAllMemory) {
     open(task_bytes());
     report(1, kReports);
     run();
@@ -106,7 +106,7 @@ TEST_F(AnswerBurst, keeps_nothing_where_tasks_take_all_memory) {
     EXPECT_EQ(task_cache->answers().bytes(), 0u);
 }
 
-TEST_F(AnswerBurst, keeps_what_fits_counts_it_and_drops_it_for_a_task_or_when_nobody_asks) {
+TEST_F(AnswerBurst, KeepsWhatFitsCountsItAndDropsItForATaskOrWhenNobodyAsks) {
     open(2 * task_bytes());
     report(1, kReports);
     run();
@@ -126,7 +126,7 @@ TEST_F(AnswerBurst, keeps_what_fits_counts_it_and_drops_it_for_a_task_or_when_no
     EXPECT_EQ(task_cache->answers().bytes(), 0u);
 }
 
-TEST_F(AnswerBurst, of_a_data_set_hashes_it_once) {
+TEST_F(AnswerBurst, OfADataSetHashesItOnce) {
     for (std::uint64_t id = 1; id <= kReports; ++id)
         view.runs[0].reports.push_back({id, solver::ReportKind::data, 0, 0, id % 2, 900});
     run();
@@ -139,7 +139,7 @@ TEST_F(AnswerBurst, of_a_data_set_hashes_it_once) {
     EXPECT_LT(kept, task.data[0].data.size()) << "its tree alone";
 }
 
-TEST_F(AnswerBurst, of_a_state_that_the_disk_lost_makes_it_again) {
+TEST_F(AnswerBurst, OfAStateThatTheDiskLostMakesItAgain) {
     lose_the_files();
     report(1, kReports);
     run();
@@ -148,7 +148,7 @@ TEST_F(AnswerBurst, of_a_state_that_the_disk_lost_makes_it_again) {
     EXPECT_LE(steps, task.terms.schedule.step_of(kState)) << "once";
 }
 
-TEST(KeptBurst, loads_a_state_once_for_all_who_ask_its_keeper) {
+TEST(KeptBurst, LoadsAStateOnceForAllWhoAskItsKeeper) {
     TinyTask task;
     SolverParty solver(task, solver::honest_runners());
     StoreSource source(task.source, *solver.store, task.pool);

@@ -62,7 +62,7 @@ struct Bench {
     }
 };
 
-TEST(SideWork, a_watched_segment_that_is_wrong_is_challenged_once) {
+TEST(SideWork, AWatchedSegmentThatIsWrongIsChallengedOnce) {
     Bench bench(solver::fraud_runners(solver::Fraud::ulp));
     for (const std::uint64_t segment : {0, 1, 2}) bench.watch(segment);
     const auto challenges = bench.run<ChallengeSegment>();
@@ -72,19 +72,19 @@ TEST(SideWork, a_watched_segment_that_is_wrong_is_challenged_once) {
     EXPECT_TRUE(bench.agent->take_problems().empty());
 }
 
-TEST(SideWork, an_honest_run_is_watched_in_silence) {
+TEST(SideWork, AnHonestRunIsWatchedInSilence) {
     Bench bench(solver::honest_runners());
     for (const std::uint64_t segment : {0, 1, 2}) bench.watch(segment);
     EXPECT_TRUE(bench.run<ChallengeSegment>().empty());
 }
 
-TEST(SideWork, nothing_is_watched_unless_asked_for) {
+TEST(SideWork, NothingIsWatchedUnlessAskedFor) {
     Bench bench(solver::fraud_runners(solver::Fraud::ulp), 0);
     for (const std::uint64_t segment : {0, 1, 2}) bench.watch(segment);
     EXPECT_TRUE(bench.run<ChallengeSegment>().empty());
 }
 
-TEST(SideWork, a_start_that_was_watched_serves_the_dispute_without_the_solver) {
+TEST(SideWork, AStartThatWasWatchedServesTheDisputeWithoutTheSolver) {
     Bench bench(solver::fraud_runners(solver::Fraud::ulp));
     bench.watch(2);
     ASSERT_EQ(bench.run<ChallengeSegment>().size(), 1u);
@@ -100,7 +100,7 @@ TEST(SideWork, a_start_that_was_watched_serves_the_dispute_without_the_solver) {
     EXPECT_FALSE(bench.run<PlayMove>(2).empty());
 }
 
-TEST(SideWork, a_challenger_reports_a_start_that_is_not_served_and_tries_again) {
+TEST(SideWork, AChallengerReportsAStartThatIsNotServedAndTriesAgain) {
     Bench bench(solver::honest_runners());
     bench.source.withhold = true;
     const Facts facts{bench.task.terms.contract, bench.task.terms.program_root, bench.task.terms.program_root,
@@ -119,7 +119,7 @@ TEST(SideWork, a_challenger_reports_a_start_that_is_not_served_and_tries_again) 
     EXPECT_FALSE(bench.run<PlayMove>(15).empty());
 }
 
-TEST(SideWork, a_restart_between_replay_and_challenge_forgets_no_forged_initial_state) {
+TEST(SideWork, ARestartBetweenReplayAndChallengeForgetsNoForgedInitialState) {
     Bench bench(solver::honest_runners());
     Hash32 forged = bench.root(0);
     forged.bytes[0] ^= 1;
@@ -137,7 +137,7 @@ TEST(SideWork, a_restart_between_replay_and_challenge_forgets_no_forged_initial_
     EXPECT_TRUE(bench.run<ChallengeInitial>().empty());
 }
 
-TEST(SideWork, an_offered_state_is_kept_attested_and_answered_for) {
+TEST(SideWork, AnOfferedStateIsKeptAttestedAndAnsweredFor) {
     Bench bench(solver::honest_runners());
     bench.view.offers.push_back({bench.task.terms, 0, 2, bench.root(2)});
     const auto attested = bench.run<AttestRetention>();
@@ -158,7 +158,7 @@ TEST(SideWork, an_offered_state_is_kept_attested_and_answered_for) {
     EXPECT_TRUE(solver::verify_state_tile(*answer, bench.task.train.root(), bench.root(2), 1, 0).has_value());
 }
 
-TEST(SideWork, what_is_needed_no_more_leaves_the_disk) {
+TEST(SideWork, WhatIsNeededNoMoreLeavesTheDisk) {
     Bench bench(solver::honest_runners());
     bench.view.offers.push_back({bench.task.terms, 0, 2, bench.root(2)});
     ASSERT_EQ(bench.run<AttestRetention>().size(), 1u);
@@ -172,7 +172,7 @@ TEST(SideWork, what_is_needed_no_more_leaves_the_disk) {
     EXPECT_TRUE(bench.party.store->runs().empty());
 }
 
-TEST(SideWork, a_solver_deletes_its_runs_when_nobody_asks_for_them_any_more) {
+TEST(SideWork, ASolverDeletesItsRunsWhenNobodyAsksForThemAnyMore) {
     TinyTask task;
     SolverParty party(task, solver::honest_runners());
     MiniChain(task, party, {}).run(30);
@@ -201,14 +201,14 @@ void keep_a_state(Bench& bench) {
     bench.view.reports.push_back({7, bench.task.terms, 0, 2, 1, 0});
 }
 
-TEST(SideWork, a_keeper_answers_without_the_data_sets) {
+TEST(SideWork, AKeeperAnswersWithoutTheDataSets) {
     Bench bench(solver::honest_runners());
     keep_a_state(bench);
     bench.task.source.tensors.clear();
     EXPECT_FALSE(bench.run<AnswerReport>().empty());
 }
 
-TEST(SideWork, a_keeper_that_cannot_answer_tries_again) {
+TEST(SideWork, AKeeperThatCannotAnswerTriesAgain) {
     Bench bench(solver::honest_runners());
     keep_a_state(bench);
     const auto programs = std::exchange(bench.task.source.programs, {});
@@ -219,7 +219,7 @@ TEST(SideWork, a_keeper_that_cannot_answer_tries_again) {
 }
 
 /// Otherwise requests for a missing state would delay every replay, step by step.
-TEST(SideWork, an_answer_that_cannot_be_made_yet_puts_no_replay_off) {
+TEST(SideWork, AnAnswerThatCannotBeMadeYetPutsNoReplayOff) {
     Bench bench(solver::fraud_runners(solver::Fraud::ulp));
     bench.view.reports.push_back({7, bench.task.terms, 0, 1, 1, 0});  // it keeps no such state
     EXPECT_TRUE(bench.run<AnswerReport>(1).empty());

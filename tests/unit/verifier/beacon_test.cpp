@@ -13,7 +13,7 @@ namespace {
 using namespace verifier;
 
 /// Over years, no link is revealed twice, because anyone who knows a link sees the draws before they are made.
-TEST(BeaconChains, one_that_comes_to_its_end_is_followed_by_the_next) {
+TEST(BeaconChains, OneThatComesToItsEndIsFollowedByTheNext) {
     TinyTask task;
     TemporaryDirectory directory;
     const auto store = solver::CheckpointStore::open(directory.path).value();

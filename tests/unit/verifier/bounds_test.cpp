@@ -24,7 +24,7 @@ void expect_bounds(const SyntheticResult& result) {
 #endif
 }
 
-TEST_P(Bounds, hold_when_the_solver_lies) {
+TEST_P(Bounds, HoldWhenTheSolverLies) {
     const SyntheticResult result = synthetic_dispute(GetParam(), true);
     expect_bounds(result);
     EXPECT_EQ(result.game.ending, Ending::referee_solver_wrong) << slug(result.game.ending);
@@ -37,7 +37,7 @@ TEST_P(Bounds, hold_when_the_solver_lies) {
     RecordProperty("evidence_bytes", static_cast<int>(result.game.evidence_bytes));
 }
 
-TEST_P(Bounds, hold_when_the_challenger_lies) {
+TEST_P(Bounds, HoldWhenTheChallengerLies) {
     const SyntheticResult result = synthetic_dispute(GetParam(), false);
     expect_bounds(result);
     EXPECT_EQ(result.game.ending, Ending::referee_challenger_wrong) << slug(result.game.ending);
@@ -46,7 +46,7 @@ TEST_P(Bounds, hold_when_the_challenger_lies) {
 INSTANTIATE_TEST_SUITE_P(Sizes, Bounds, ::testing::ValuesIn(synthetic_shapes()),
                          [](const auto& info) { return info.param.name; });
 
-TEST(BoundsCases, reach_from_ten_thousand_to_a_billion_parameters) {
+TEST(BoundsCases, ReachFromTenThousandToABillionParameters) {
     const std::vector<SyntheticShape> shapes = synthetic_shapes();
     double wanted = 1e4;
     for (std::size_t i = 0; i < 6; ++i, wanted *= 10) {

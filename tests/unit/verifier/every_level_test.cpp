@@ -113,7 +113,7 @@ protected:
     }
 };
 
-TEST_P(EveryLevel, finds_the_bit_and_who_lied) {
+TEST_P(EveryLevel, FindsTheBitAndWhoLied) {
     for (const Level level : {Level::steps, Level::ops, Level::tiles, Level::links, Level::element})
         for (const bool solver_lies : {true, false}) play_at(level, solver_lies);
 }

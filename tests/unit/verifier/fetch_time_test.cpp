@@ -58,7 +58,7 @@ struct FetchTime : ::testing::Test {
     }
 };
 
-TEST_F(FetchTime, seats_that_wait_share_the_time) {
+TEST_F(FetchTime, SeatsThatWaitShareTheTime) {
     Verifier::Output out = party.agent->on_view(view_of(100, 3));
     ASSERT_TRUE(out.work);
     EXPECT_EQ(out.work->fetch_by, 110u);
@@ -68,14 +68,14 @@ TEST_F(FetchTime, seats_that_wait_share_the_time) {
     EXPECT_EQ(out.work->fetch_by, 117u) << "of the two that were not tried yet";
 }
 
-TEST_F(FetchTime, a_late_seat_is_given_a_try_without_waiting) {
+TEST_F(FetchTime, ALateSeatIsGivenATryWithoutWaiting) {
     const Verifier::Output out = party.agent->on_view(view_of(130, 1));
     ASSERT_TRUE(out.work);
     EXPECT_LE(out.work->fetch_by, 130u);
     EXPECT_NE(out.work->fetch_by, 0u) << "0 would be for ever";
 }
 
-TEST_F(FetchTime, a_program_that_does_not_come_is_reported_so_that_every_deadline_waits) {
+TEST_F(FetchTime, AProgramThatDoesNotComeIsReportedSoThatEveryDeadlineWaits) {
     source.no_program = true;
     std::vector<ReportUnavailable> reports;
     for (std::uint64_t height = 100; height < 104; ++height) {
@@ -89,7 +89,7 @@ TEST_F(FetchTime, a_program_that_does_not_come_is_reported_so_that_every_deadlin
     EXPECT_EQ(reports[1].index, 1u) << "the start of the second one's segment";
 }
 
-TEST_F(FetchTime, a_report_names_the_first_tile_that_did_not_come) {
+TEST_F(FetchTime, AReportNamesTheFirstTileThatDidNotCome) {
     Verifier::Output out = party.agent->on_view(view_of(100, 1));
     party.agent->on_done(out.work->run());
     const std::vector<ReportUnavailable> reports = reports_of(party.agent->on_view(view_of(101, 1)));
@@ -98,7 +98,7 @@ TEST_F(FetchTime, a_report_names_the_first_tile_that_did_not_come) {
     EXPECT_EQ(reports[0].tile, 7u);
 }
 
-TEST_F(FetchTime, no_second_report_while_a_new_try_has_time) {
+TEST_F(FetchTime, NoSecondReportWhileANewTryHasTime) {
     source.no_program = true;
     Verifier::Output out = party.agent->on_view(view_of(100, 1));
     party.agent->on_done(out.work->run());
@@ -111,7 +111,7 @@ TEST_F(FetchTime, no_second_report_while_a_new_try_has_time) {
     EXPECT_EQ(reports_of(party.agent->on_view(view_of(130, 1))).size(), 1u) << "the try takes too long";
 }
 
-TEST_F(FetchTime, a_slow_peer_keeps_no_move_with_an_earlier_place_waiting_and_is_not_reported_for_that) {
+TEST_F(FetchTime, ASlowPeerKeepsNoMoveWithAnEarlierPlaceWaitingAndIsNotReportedForThat) {
     source.no_program = true;
     VerifierView view = view_of(100, 1);
     view.audits[0].due = 300;
@@ -149,7 +149,7 @@ TEST_F(FetchTime, a_slow_peer_keeps_no_move_with_an_earlier_place_waiting_and_is
     EXPECT_EQ(again.work->what, "replay task 5 segment 0");
 }
 
-TEST_F(FetchTime, memory_that_is_not_to_be_had_is_a_problem_and_no_end) {
+TEST_F(FetchTime, MemoryThatIsNotToBeHadIsAProblemAndNoEnd) {
     source.no_memory = true;
     const Verifier::Output out = party.agent->on_view(view_of(100, 1));
     ASSERT_TRUE(out.work);

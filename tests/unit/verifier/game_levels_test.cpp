@@ -25,7 +25,7 @@ protected:
     kernels::State start = small_training().start;
 };
 
-TEST_F(Levels, the_disputed_step_is_found_wherever_it_is) {
+TEST_F(Levels, TheDisputedStepIsFoundWhereverItIs) {
     for (const std::uint64_t steps : {1u, 2u, 16u, 17u, 40u}) {
         for (const std::uint64_t step : {std::uint64_t{0}, steps / 2, steps - 1}) {
             Party liar(arena, start, steps, flip(step, 6, 100)), honest(arena, start, steps);
@@ -37,7 +37,7 @@ TEST_F(Levels, the_disputed_step_is_found_wherever_it_is) {
     }
 }
 
-TEST_F(Levels, the_disputed_op_is_the_first_wrong_one) {
+TEST_F(Levels, TheDisputedOpIsTheFirstWrongOne) {
     const std::vector<std::uint32_t> elements = {3, 7, 1000, 77, 1200, 900, 500, 11999, 4000, 0};
     for (std::uint32_t op = 0; op < elements.size(); ++op) {
         // A high mantissa bit, so that no later rounding hides it; the lowest bit of an index, which keeps it in range.
@@ -56,7 +56,7 @@ TEST_F(Levels, the_disputed_op_is_the_first_wrong_one) {
     }
 }
 
-TEST_F(Levels, a_state_header_that_is_not_the_segments_loses) {
+TEST_F(Levels, AStateHeaderThatIsNotTheSegmentsLoses) {
     Party solver(arena, start, 4), honest(arena, start, 4);
     kernels::StateHeader header =
         kernels::commit_state(arena.program.root(), solver.truth.end_state(), arena.pool).header;
@@ -156,7 +156,7 @@ protected:
     }
 };
 
-TEST_F(Forgeries, a_tensor_of_another_shape_loses) {
+TEST_F(Forgeries, ATensorOfAnotherShapeLoses) {
     const merkle::TileTree tiles = solver.truth.tiles_of(0, arena.program.program().output_of(6));
     const kernels::TensorHeader header{DType::f32, {33, 40}, tiles.root()};
     const Outcome outcome = play_forged({arena, 1, header.root(), header, tiles, {}});
@@ -164,25 +164,25 @@ TEST_F(Forgeries, a_tensor_of_another_shape_loses) {
     EXPECT_EQ(outcome.game.loser, Side::solver);
 }
 
-TEST_F(Forgeries, a_wrong_element_loses_at_the_referee) {
+TEST_F(Forgeries, AWrongElementLosesAtTheReferee) {
     const Outcome outcome = play_forged(with_tile(3, [](Bytes& tile) { tile[0] ^= 1; }));
     EXPECT_EQ(outcome.game.ending, Ending::referee_solver_wrong);
     EXPECT_EQ(outcome.game.found.tile, 3u);
     EXPECT_EQ(outcome.game.found.element, 32u * 33 + 32);
 }
 
-TEST_F(Forgeries, padding_that_is_not_zero_loses) {
+TEST_F(Forgeries, PaddingThatIsNotZeroLoses) {
     const Outcome outcome = play_forged(with_tile(1, [](Bytes& tile) { tile[4] = 1; }));
     EXPECT_EQ(outcome.game.ending, Ending::bad_tile);
 }
 
-TEST_F(Forgeries, a_tile_of_another_length_loses) {
+TEST_F(Forgeries, ATileOfAnotherLengthLoses) {
     EXPECT_EQ(play_forged(with_tile(0, [](Bytes& tile) { tile.pop_back(); })).game.ending, Ending::bad_tile);
     EXPECT_EQ(play_forged(with_tile(0, [](Bytes& tile) { tile.resize(5000); })).game.ending,
               Ending::bad_tile);
 }
 
-TEST_F(Forgeries, a_frozen_tensor_that_changed_loses_at_once) {
+TEST_F(Forgeries, AFrozenTensorThatChangedLosesAtOnce) {
     Hash32 other;
     other.bytes[0] = 1;
     const Outcome outcome = play_forged({arena, 2, other, {}, {}, {}});
@@ -190,7 +190,7 @@ TEST_F(Forgeries, a_frozen_tensor_that_changed_loses_at_once) {
     EXPECT_EQ(outcome.game.found.state_tensor, 2u);
 }
 
-TEST_F(Forgeries, a_root_that_nothing_hashes_to_times_out) {
+TEST_F(Forgeries, ARootThatNothingHashesToTimesOut) {
     Hash32 nothing;
     nothing.bytes[0] = 1;
     const Claim claim{false, 0, 1, solver.truth.root_at(0), nothing};
@@ -198,7 +198,7 @@ TEST_F(Forgeries, a_root_that_nothing_hashes_to_times_out) {
     EXPECT_EQ(outcome.game.ending, Ending::timeout_solver);
 }
 
-TEST_F(Forgeries, a_trace_without_the_disputed_tensor_is_refused) {
+TEST_F(Forgeries, ATraceWithoutTheDisputedTensorIsRefused) {
     Forger forger = with_tile(0, [](Bytes& tile) { tile[0] ^= 1; });
     const Liar honest_trace = [&](const Game& game, Side side, Replayer& truth) -> std::optional<Move> {
         auto move = forger(game, side, truth);
@@ -214,7 +214,7 @@ TEST_F(Forgeries, a_trace_without_the_disputed_tensor_is_refused) {
     EXPECT_EQ(outcome.game.ending, Ending::timeout_solver);
 }
 
-TEST_F(Levels, a_challenger_that_disputes_a_frozen_tensor_loses) {
+TEST_F(Levels, AChallengerThatDisputesAFrozenTensorLoses) {
     Party solver(arena, start, 1), accuser(arena, start, 1, flip(0, 6, 0));
     const Liar liar = [&](const Game& game, Side side, Replayer&) -> std::optional<Move> {
         if (side == Side::challenger && game.phase == Phase::descend_state) return Move(Choose{2});
@@ -225,7 +225,7 @@ TEST_F(Levels, a_challenger_that_disputes_a_frozen_tensor_loses) {
     EXPECT_EQ(outcome.game.loser, Side::challenger);
 }
 
-TEST_F(Levels, a_challenger_without_a_case_loses_whatever_it_chooses) {
+TEST_F(Levels, AChallengerWithoutACaseLosesWhateverItChooses) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         Party solver(arena, start, 20), accuser(arena, start, 20);
         std::uint64_t state = seed * 7919 + 1;
@@ -243,7 +243,7 @@ TEST_F(Levels, a_challenger_without_a_case_loses_whatever_it_chooses) {
     }
 }
 
-TEST(Initialiser, is_disputed_without_an_input_state) {
+TEST(Initialiser, IsDisputedWithoutAnInputState) {
     kernels::Program init;
     init.states = 2;
     init.tensors = {{kernels::TensorKind::state, DType::f32, {70, 40}, 0, "w"},

@@ -46,7 +46,7 @@ void expect_bounds(const Outcome& outcome) {
 #endif
 }
 
-TEST_P(EveryOp, one_flipped_bit_convicts_the_solver) {
+TEST_P(EveryOp, OneFlippedBitConvictsTheSolver) {
     const OpCase& c = GetParam();
     Arena arena(c.program);
     for (std::uint64_t pick = 0; pick < 3; ++pick) {
@@ -65,7 +65,7 @@ TEST_P(EveryOp, one_flipped_bit_convicts_the_solver) {
     }
 }
 
-TEST_P(EveryOp, one_flipped_bit_convicts_a_false_accuser) {
+TEST_P(EveryOp, OneFlippedBitConvictsAFalseAccuser) {
     const OpCase& c = GetParam();
     Arena arena(c.program);
     Party honest(arena, c.start, 3), liar(arena, c.start, 3, flip(1, 0, some_element(c, 5)));
@@ -76,7 +76,7 @@ TEST_P(EveryOp, one_flipped_bit_convicts_a_false_accuser) {
 }
 
 /// The solver's tile and all its links after `from` carry one wrong bit in `place`: a lie that starts at a link.
-TEST_P(EveryChain, a_lie_that_starts_at_any_link_is_found_there) {
+TEST_P(EveryChain, ALieThatStartsAtAnyLinkIsFoundThere) {
     const OpCase& c = GetParam();
     const std::uint64_t links = links_of(c);
     Arena arena(c.program);
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, ::testing::ValuesIn(op_cases()),
 INSTANTIATE_TEST_SUITE_P(Chains, EveryChain, ::testing::ValuesIn(chain_cases()),
                          [](const auto& info) { return info.param.name; });
 
-TEST(OpCases, name_every_op_code) {
+TEST(OpCases, NameEveryOpCode) {
     std::set<kernels::OpCode> codes;
     for (const OpCase& c : op_cases()) codes.insert(c.program.ops[0].code);
     for (const kernels::OpRule& rule : kernels::all_rules()) {

@@ -50,7 +50,7 @@ private:
     static inline std::vector<Position>* seen_ = nullptr;
 };
 
-TEST_F(Refusals, every_phase_is_visited) {
+TEST_F(Refusals, EveryPhaseIsVisited) {
     std::vector<bool> visited(static_cast<std::size_t>(Phase::decided));
     for (const Position& p : seen()) visited[static_cast<std::size_t>(p.game.phase)] = true;
     for (std::size_t phase = 1; phase < visited.size(); ++phase) {
@@ -60,14 +60,14 @@ TEST_F(Refusals, every_phase_is_visited) {
     }
 }
 
-TEST_F(Refusals, the_other_side_may_not_move) {
+TEST_F(Refusals, TheOtherSideMayNotMove) {
     for (const Position& p : seen()) {
         expect_refused(p.game, p.game.mover == Side::solver ? Side::challenger : Side::solver, p.move,
                        "other side");
     }
 }
 
-TEST_F(Refusals, moves_of_other_phases) {
+TEST_F(Refusals, MovesOfOtherPhases) {
     for (const Position& p : seen()) {
         for (const Position& other : seen()) {
             if (other.move.index() == p.move.index()) continue;
@@ -76,7 +76,7 @@ TEST_F(Refusals, moves_of_other_phases) {
     }
 }
 
-TEST_F(Refusals, wrong_counts_and_indices) {
+TEST_F(Refusals, WrongCountsAndIndices) {
     for (const Position& p : seen()) {
         if (const auto* post = std::get_if<PostHashes>(&p.move)) {
             PostHashes fewer = *post, more = *post;
@@ -96,7 +96,7 @@ TEST_F(Refusals, wrong_counts_and_indices) {
     }
 }
 
-TEST_F(Refusals, children_that_do_not_lead_to_the_node) {
+TEST_F(Refusals, ChildrenThatDoNotLeadToTheNode) {
     for (const Position& p : seen()) {
         const auto* post = std::get_if<PostHashes>(&p.move);
         if (post == nullptr || p.game.phase == Phase::search_steps || p.game.phase == Phase::search_links)
@@ -107,7 +107,7 @@ TEST_F(Refusals, children_that_do_not_lead_to_the_node) {
     }
 }
 
-TEST_F(Refusals, evidence_that_is_left_out_or_surplus) {
+TEST_F(Refusals, EvidenceThatIsLeftOutOrSurplus) {
     for (const Position& p : seen()) {
         const auto* proof = std::get_if<ProveElement>(&p.move);
         if (proof == nullptr) continue;
@@ -130,7 +130,7 @@ TEST_F(Refusals, evidence_that_is_left_out_or_surplus) {
 }
 
 /// Moves with proofs or openings have exactly one encoding: any flipped bit is refused by the codec or the rules.
-TEST_F(Refusals, flipped_bytes_of_openings_and_proofs) {
+TEST_F(Refusals, FlippedBytesOfOpeningsAndProofs) {
     std::uint64_t random = 12345;
     for (const Position& p : seen()) {
         if (std::holds_alternative<PostHashes>(p.move) || std::holds_alternative<Choose>(p.move) ||
@@ -156,7 +156,7 @@ TEST_F(Refusals, flipped_bytes_of_openings_and_proofs) {
     }
 }
 
-TEST_F(Refusals, nothing_moves_after_the_end) {
+TEST_F(Refusals, NothingMovesAfterTheEnd) {
     Game game = seen().front().game;
     expire(game);
     EXPECT_EQ(game.ending, Ending::timeout_solver);
@@ -166,7 +166,7 @@ TEST_F(Refusals, nothing_moves_after_the_end) {
     EXPECT_EQ(encode(game), before);
 }
 
-TEST_F(Refusals, moves_that_are_too_large_do_not_decode) {
+TEST_F(Refusals, MovesThatAreTooLargeDoNotDecode) {
     EXPECT_FALSE(decode_move(Bytes(kMoveBytesMax + 1)).has_value());
     EXPECT_FALSE(decode_move({}).has_value());
     const Bytes unknown = {8, 0, 0, 0, 0};

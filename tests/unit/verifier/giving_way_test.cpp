@@ -86,7 +86,7 @@ struct GivingWay : ::testing::Test {
     }
 };
 
-TEST_F(GivingWay, training_is_put_off_for_a_report_and_goes_on_where_it_was) {
+TEST_F(GivingWay, TrainingIsPutOffForAReportAndGoesOnWhereItWas) {
     auto out = next();
     ASSERT_TRUE(out.work);
     EXPECT_EQ(out.work->what, "train task 5 to checkpoint 1");
@@ -110,7 +110,7 @@ TEST_F(GivingWay, training_is_put_off_for_a_report_and_goes_on_where_it_was) {
     EXPECT_TRUE(agent->take_problems().empty());
 }
 
-TEST_F(GivingWay, training_of_a_run_that_is_over_is_left) {
+TEST_F(GivingWay, TrainingOfARunThatIsOverIsLeft) {
     auto out = next();
     ASSERT_TRUE(out.work);
     run(*out.work, 3, [&] {
@@ -122,7 +122,7 @@ TEST_F(GivingWay, training_of_a_run_that_is_over_is_left) {
     EXPECT_TRUE(agent->take_problems().empty());
 }
 
-TEST_F(GivingWay, a_dispute_has_its_state_while_training_is_put_off) {
+TEST_F(GivingWay, ADisputeHasItsStateWhileTrainingIsPutOff) {
     auto out = next();
     run(*out.work, kInterval, [] {});
     out = next();
@@ -143,7 +143,7 @@ struct GivingWayAtOnce : GivingWay {
     GivingWayAtOnce() : GivingWay(std::chrono::milliseconds(0)) {}
 };
 
-TEST_F(GivingWayAtOnce, a_long_step_is_left_between_two_ops_and_made_again_from_the_newest_checkpoint) {
+TEST_F(GivingWayAtOnce, ALongStepIsLeftBetweenTwoOpsAndMadeAgainFromTheNewestCheckpoint) {
     run(*next().work, kInterval, [] {});
     auto out = next();
     ASSERT_TRUE(out.work);
@@ -167,7 +167,7 @@ TEST_F(GivingWayAtOnce, a_long_step_is_left_between_two_ops_and_made_again_from_
     EXPECT_EQ(party.store->commitment({5, 0, 2})->root, trained(2));
 }
 
-TEST_F(GivingWay, a_step_that_does_not_take_long_is_made_to_its_end) {
+TEST_F(GivingWay, AStepThatDoesNotTakeLongIsMadeToItsEnd) {
     heard = 3;
     std::size_t asked = 0;
     in_step = [&] {
@@ -228,7 +228,7 @@ struct Disputed : GivingWay {
     bool moved = false;
 };
 
-TEST_F(Disputed, what_a_solver_was_given_first_goes_first_and_training_takes_what_is_left) {
+TEST_F(Disputed, WhatASolverWasGivenFirstGoesFirstAndTrainingTakesWhatIsLeft) {
     dispute(400);
     (void)disputes->on_view(view.height, {});
     report(7, 500, 1);
@@ -244,7 +244,7 @@ TEST_F(Disputed, what_a_solver_was_given_first_goes_first_and_training_takes_wha
                                                "train task 5 to checkpoint 2"}));
 }
 
-TEST_F(Disputed, training_and_a_later_move_are_put_off) {
+TEST_F(Disputed, TrainingAndALaterMoveArePutOff) {
     ASSERT_EQ(block(), "train task 5 to checkpoint 2");
     after_step = [&, stop = steps + 3] {
         if (steps != stop) return;
@@ -291,7 +291,7 @@ private:
     MemorySource& task_;
 };
 
-TEST_F(Disputed, a_run_that_waits_for_slow_peers_is_put_off_and_not_declined_for_that) {
+TEST_F(Disputed, ARunThatWaitsForSlowPeersIsPutOffAndNotDeclinedForThat) {
     SlowSource source{task.source};
     solver::TaskCache task_cache(source, task.pool);
     agent = std::make_unique<solver::SolverAgent>(solver::SolverConfig{}, task_cache, *party.store);
@@ -315,7 +315,7 @@ TEST_F(Disputed, a_run_that_waits_for_slow_peers_is_put_off_and_not_declined_for
     EXPECT_EQ(block(), "prepare task 5");
 }
 
-TEST_F(GivingWay, a_state_that_a_dispute_waits_for_is_made_whatever_else_waits) {
+TEST_F(GivingWay, AStateThatADisputeWaitsForIsMadeWhateverElseWaits) {
     agent->on_done(next().work->run());
     ASSERT_TRUE(party.store->retain({5, 0, 1}, false));
     ASSERT_TRUE(party.store->discard({5, 0, 1}));

@@ -154,7 +154,7 @@ struct ManyDisputes : ::testing::Test {
     static constexpr std::uint64_t kPromised = kSteps + kSteps / 2 + 4 * kArity;
 };
 
-TEST_F(ManyDisputes, about_different_steps_of_one_segment_cost_each_what_one_costs) {
+TEST_F(ManyDisputes, AboutDifferentStepsOfOneSegmentCostEachWhatOneCosts) {
     dispute(1, 1400, 900);
     dispute(2, 3, 900);
     dispute(3, 800, 900);
@@ -170,7 +170,7 @@ TEST_F(ManyDisputes, about_different_steps_of_one_segment_cost_each_what_one_cos
     EXPECT_EQ(dispute_replays->kept_bytes(), 0u) << "nothing is kept of what is over";
 }
 
-TEST_F(ManyDisputes, without_memory_to_spare_cost_time_and_nothing_else) {
+TEST_F(ManyDisputes, WithoutMemoryToSpareCostTimeAndNothingElse) {
     open(task_bytes());
     const std::uint64_t one = 2 * kernels::state_bytes(arena.program.program()) +
                               kernels::evidence_bytes(arena.program.program());
@@ -183,7 +183,7 @@ TEST_F(ManyDisputes, without_memory_to_spare_cost_time_and_nothing_else) {
     EXPECT_GT(plays.at(3).steps, kPromised) << "it was begun again and again";
 }
 
-TEST_F(ManyDisputes, keep_what_the_clock_that_ends_first_needs) {
+TEST_F(ManyDisputes, KeepWhatTheClockThatEndsFirstNeeds) {
     dispute(1, 1400, 900);
     std::uint64_t peak = 0;
     after_move = [&] { peak = std::max(peak, dispute_replays->kept_bytes()); };
@@ -200,7 +200,7 @@ TEST_F(ManyDisputes, keep_what_the_clock_that_ends_first_needs) {
     EXPECT_GT(plays.at(3).steps, kPromised);
 }
 
-TEST_F(ManyDisputes, are_forgotten_for_one_that_memory_does_not_suffice_for) {
+TEST_F(ManyDisputes, AreForgottenForOneThatMemoryDoesNotSufficeFor) {
     dispute(1, 1400, 900);
     dispute(2, 700, 900);
     for (int i = 0; i < 4; ++i) move(1 + i % 2);
@@ -216,7 +216,7 @@ TEST_F(ManyDisputes, are_forgotten_for_one_that_memory_does_not_suffice_for) {
     play_in_turn();
 }
 
-TEST_F(ManyDisputes, of_tasks_that_do_not_fit_beside_one_another_are_played_in_turn) {
+TEST_F(ManyDisputes, OfTasksThatDoNotFitBesideOneAnotherArePlayedInTurn) {
     open(task_bytes() + task_bytes() / 2);
     dispute(1, 1400, 900, 5);
     dispute(2, 700, 900, 6);
@@ -224,7 +224,7 @@ TEST_F(ManyDisputes, of_tasks_that_do_not_fit_beside_one_another_are_played_in_t
     play_in_turn();
 }
 
-TEST_F(ManyDisputes, about_a_task_that_does_not_fit_alone_are_put_off_by_name) {
+TEST_F(ManyDisputes, AboutATaskThatDoesNotFitAloneArePutOffByName) {
     open(task_bytes() - 1);
     dispute(1, 1400, 900);
     sweep();
@@ -233,7 +233,7 @@ TEST_F(ManyDisputes, about_a_task_that_does_not_fit_alone_are_put_off_by_name) {
     EXPECT_NE(made.error().message.find("bytes of memory"), std::string::npos) << made.error().message;
 }
 
-TEST_F(ManyDisputes, give_a_task_that_is_taken_the_memory_that_it_needs) {
+TEST_F(ManyDisputes, GiveATaskThatIsTakenTheMemoryThatItNeeds) {
     open(2 * task_bytes());
     for (std::uint64_t id = 1; id <= 5; ++id) dispute(id, 300 * id - 1, 900 + id);
     for (std::uint64_t i = 0; i < 10; ++i) move(1 + i % 5);
@@ -244,7 +244,7 @@ TEST_F(ManyDisputes, give_a_task_that_is_taken_the_memory_that_it_needs) {
     play_in_turn();
 }
 
-TEST_F(ManyDisputes, take_the_memory_that_answers_are_kept_in) {
+TEST_F(ManyDisputes, TakeTheMemoryThatAnswersAreKeptIn) {
     dispute(1, 1400, 900);
     std::uint64_t peak = 0;
     after_move = [&] { peak = std::max(peak, dispute_replays->kept_bytes()); };
@@ -274,7 +274,7 @@ TEST_F(ManyDisputes, take_the_memory_that_answers_are_kept_in) {
     for (const auto& [id, play] : plays) EXPECT_LE(play.steps, kPromised) << id;
 }
 
-TEST_F(ManyDisputes, that_no_rules_lead_to_are_problems_of_theirs_alone) {
+TEST_F(ManyDisputes, ThatNoRulesLeadToAreProblemsOfTheirsAlone) {
     dispute(1, 1400, 900);
     dispute(2, 700, 900);
     move(1);

@@ -67,7 +67,7 @@ struct FaultyScene {
     }
 };
 
-TEST(MemoryFault, of_the_first_replay_is_found_before_the_first_move_and_costs_the_bond_alone) {
+TEST(MemoryFault, OfTheFirstReplayIsFoundBeforeTheFirstMoveAndCostsTheBondAlone) {
     FaultyScene scene([](std::uint64_t count, std::uint64_t) { return count == 0; });
     scene.chain->run(60);
     ASSERT_FALSE(scene.chain->audits.empty());
@@ -77,13 +77,13 @@ TEST(MemoryFault, of_the_first_replay_is_found_before_the_first_move_and_costs_t
     scene.expect_no_move("the second replay agrees with the solver");
 }
 
-TEST(MemoryFault, of_both_replays_leaves_nothing_to_accuse_anybody_of) {
+TEST(MemoryFault, OfBothReplaysLeavesNothingToAccuseAnybodyOf) {
     FaultyScene scene([](std::uint64_t count, std::uint64_t step) { return count == 0 || (count > 3 && step == 3); });
     scene.chain->run(60);
     scene.expect_no_move("the second replay differs from the first, so this machine cannot be trusted");
 }
 
-TEST(MemoryFault, of_the_second_replay_lets_a_fraud_go_rather_than_play_from_a_wrong_account) {
+TEST(MemoryFault, OfTheSecondReplayLetsAFraudGoRatherThanPlayFromAWrongAccount) {
     TinyTask task;
     const std::uint64_t before = task.terms.schedule.steps;  // All steps replayed once, including the fraud of the last
                                                              // segment.
@@ -93,7 +93,7 @@ TEST(MemoryFault, of_the_second_replay_lets_a_fraud_go_rather_than_play_from_a_w
     scene.expect_no_move("the second replay differs from the first");
 }
 
-TEST(MemoryFault, of_none_reveals_everything) {
+TEST(MemoryFault, OfNoneRevealsEverything) {
     FaultyScene scene([](std::uint64_t, std::uint64_t) { return false; });
     scene.chain->run(60);
     ASSERT_FALSE(scene.chain->audits.empty());
@@ -118,7 +118,7 @@ private:
     bool ran_out_ = false;
 };
 
-TEST(MemoryFault, that_ends_a_move_in_a_dispute_leaves_no_wrong_bit_for_the_next) {
+TEST(MemoryFault, ThatEndsAMoveInADisputeLeavesNoWrongBitForTheNext) {
     TinyTask task;
     solver::ProgramRunner honest(task.train.program(), task.inputs(), task.pool);
     RunsOutOnce runner(task.train.program(), task.inputs(), task.pool);

@@ -24,7 +24,7 @@ struct NamedTask {
     }
 };
 
-TEST(NamedStart, is_fetched_before_the_run_is_accepted_and_leads_to_the_same_states) {
+TEST(NamedStart, IsFetchedBeforeTheRunIsAcceptedAndLeadsToTheSameStates) {
     TinyTask seeded;
     SolverParty plain(seeded, solver::honest_runners());
     MiniChain(seeded, plain, {}).run(30);
@@ -43,7 +43,7 @@ TEST(NamedStart, is_fetched_before_the_run_is_accepted_and_leads_to_the_same_sta
         EXPECT_EQ(solver.store->commitment({5, 0, index})->root, plain.store->commitment({5, 0, index})->root) << index;
 }
 
-TEST(NamedStart, that_nobody_serves_is_tried_again_and_then_declined) {
+TEST(NamedStart, ThatNobodyServesIsTriedAgainAndThenDeclined) {
     NamedTask named(false);
     SolverParty solver(named.task, solver::honest_runners());
     MiniChain chain(named.task, solver, {});
@@ -54,7 +54,7 @@ TEST(NamedStart, that_nobody_serves_is_tried_again_and_then_declined) {
     EXPECT_FALSE(chain.accepted);
 }
 
-TEST(NamedStart, with_other_bytes_behind_the_root_is_declined) {
+TEST(NamedStart, WithOtherBytesBehindTheRootIsDeclined) {
     NamedTask named;
     for (auto& [root, tensor] : named.task.source.tensors)
         if (tensor.dtype == kernels::DType::f32 && !tensor.data.empty()) tensor.data[0] ^= 1;
@@ -64,7 +64,7 @@ TEST(NamedStart, with_other_bytes_behind_the_root_is_declined) {
     EXPECT_TRUE(chain.declined);
 }
 
-TEST(NamedStart, of_a_successor_is_reported_to_its_keepers_before_the_run_is_given_up) {
+TEST(NamedStart, OfASuccessorIsReportedToItsKeepersBeforeTheRunIsGivenUp) {
     NamedTask named(false);
     SolverParty solver(named.task, solver::honest_runners());
     solver::SolverView view;

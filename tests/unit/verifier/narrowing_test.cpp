@@ -12,7 +12,7 @@ Hash32 numbered(std::uint64_t n) {
     return hash;
 }
 
-TEST(Search, finds_every_position_in_the_least_rounds) {
+TEST(Search, FindsEveryPositionInTheLeastRounds) {
     for (const std::uint64_t high : {2u, 3u, 15u, 16u, 17u, 100u, 256u, 257u, 1000u}) {
         std::uint32_t least = 0;
         for (std::uint64_t reach = 1; reach < high; reach *= kArity) ++least;
@@ -39,7 +39,7 @@ TEST(Search, finds_every_position_in_the_least_rounds) {
     }
 }
 
-TEST(Descent, reaches_every_leaf_and_proves_what_lies_left_of_it) {
+TEST(Descent, ReachesEveryLeafAndProvesWhatLiesLeftOfIt) {
     for (std::uint64_t count = 1; count <= 70; ++count) {
         std::vector<Hash32> leaves;
         for (std::uint64_t i = 0; i < count; ++i) leaves.push_back(numbered(i));

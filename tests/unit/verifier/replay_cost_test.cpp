@@ -88,7 +88,7 @@ OpCase negation() {
 
 class ReplayCost : public ::testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(ReplayCost, of_a_dispute_is_one_and_a_half_executions_and_of_a_move_fifteen_commitments) {
+TEST_P(ReplayCost, OfADisputeIsOneAndAHalfExecutionsAndOfAMoveFifteenCommitments) {
     constexpr std::uint64_t kSteps = 1500;
     OpCase task = negation();
     task.start.step = 7;
@@ -141,7 +141,7 @@ OpCase long_chain() {
     return out;
 }
 
-TEST(ReplayMemory, of_a_search_between_links_is_that_of_the_tiles_that_are_posted) {
+TEST(ReplayMemory, OfASearchBetweenLinksIsThatOfTheTilesThatArePosted) {
     const OpCase task = long_chain();
     Arena arena(task.program);
     Party solver(arena, task.start, 1, flip(0, 1, 0)), honest(arena, task.start, 1);

@@ -35,7 +35,7 @@ struct RevealInTime : OneWorker {
     }
 };
 
-TEST_F(RevealInTime, what_accuses_a_solver_although_a_replay_takes_longer_than_the_time_for_that) {
+TEST_F(RevealInTime, WhatAccusesASolverAlthoughAReplayTakesLongerThanTheTimeForThat) {
     begin(solver::fraud_runners(solver::Fraud::ulp));
     sit(10, 5, 3, view.height + kReplayBlocks + kVerdictBlocks);
     ASSERT_NE(height_of<CommitVerdict>(view.audits[0].deadline), 0u);

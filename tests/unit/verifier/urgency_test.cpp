@@ -9,7 +9,7 @@ namespace {
 
 using Urgency = OneWorker;
 
-TEST_F(Urgency, the_seat_that_is_due_first_goes_first) {
+TEST_F(Urgency, TheSeatThatIsDueFirstGoesFirst) {
     begin();
     sit(10, 5, 1, 500);
     sit(11, 6, 2, 140);
@@ -23,7 +23,7 @@ TEST_F(Urgency, the_seat_that_is_due_first_goes_first) {
     }
 }
 
-TEST_F(Urgency, a_long_replay_is_put_off_for_a_seat_that_is_due_earlier_and_goes_on_where_it_was) {
+TEST_F(Urgency, ALongReplayIsPutOffForASeatThatIsDueEarlierAndGoesOnWhereItWas) {
     begin();
     sit(10, 5, 1, 5'000);
     auto out = next();
@@ -46,7 +46,7 @@ TEST_F(Urgency, a_long_replay_is_put_off_for_a_seat_that_is_due_earlier_and_goes
         EXPECT_EQ(party->store->commitment({std::uint64_t(id), 0, std::uint64_t(index)})->root, root(index));
 }
 
-TEST_F(Urgency, a_step_that_takes_too_long_is_left_between_two_ops_and_its_segment_begun_again) {
+TEST_F(Urgency, AStepThatTakesTooLongIsLeftBetweenTwoOpsAndItsSegmentBegunAgain) {
     timeout = std::chrono::milliseconds(0);
     begin();
     sit(10, 5, 1, 5'000);
@@ -64,7 +64,7 @@ TEST_F(Urgency, a_step_that_takes_too_long_is_left_between_two_ops_and_its_segme
     EXPECT_EQ(party->store->commitment({5, 0, 2})->root, root(2));
 }
 
-TEST_F(Urgency, a_seat_that_is_due_later_waits) {
+TEST_F(Urgency, ASeatThatIsDueLaterWaits) {
     begin();
     sit(10, 5, 1, 140);
     const auto out = next();
@@ -74,7 +74,7 @@ TEST_F(Urgency, a_seat_that_is_due_later_waits) {
     EXPECT_EQ(committed(next()), Audits{10});
 }
 
-TEST_F(Urgency, of_one_task_one_state_is_kept) {
+TEST_F(Urgency, OfOneTaskOneStateIsKept) {
     begin();
     sit(10, 5, 1, 5'000);
     run(*next().work, 3, [&] { sit(11, 5, 2, 400); });
@@ -86,7 +86,7 @@ TEST_F(Urgency, of_one_task_one_state_is_kept) {
 }
 
 /// Disk and memory of a verifier that is always busy do not grow.
-TEST_F(Urgency, what_no_view_asks_for_is_deleted_although_there_is_other_work) {
+TEST_F(Urgency, WhatNoViewAsksForIsDeletedAlthoughThereIsOtherWork) {
     begin();
     sit(10, 5, 1, 140);
     run(*next().work);
@@ -97,7 +97,7 @@ TEST_F(Urgency, what_no_view_asks_for_is_deleted_although_there_is_other_work) {
     EXPECT_TRUE(party->store->runs().empty());
 }
 
-TEST_F(Urgency, what_nobody_asked_for_is_put_off_and_finds_what_it_would_have_found) {
+TEST_F(Urgency, WhatNobodyAskedForIsPutOffAndFindsWhatItWouldHaveFound) {
     begin(solver::fraud_runners(solver::Fraud::ulp));
     view.watch.push_back({task.terms, 0, 3, root(3), root(4)});
     auto out = next();
@@ -118,7 +118,7 @@ TEST_F(Urgency, what_nobody_asked_for_is_put_off_and_finds_what_it_would_have_fo
     EXPECT_TRUE(agent->take_problems().empty());
 }
 
-TEST_F(Urgency, what_the_ledger_gave_first_goes_first_whatever_is_due_first) {
+TEST_F(Urgency, WhatTheLedgerGaveFirstGoesFirstWhateverIsDueFirst) {
     begin();
     sit(10, 5, 1, 900);
     sit(11, 6, 2, 500);
@@ -136,7 +136,7 @@ TEST_F(Urgency, what_the_ledger_gave_first_goes_first_whatever_is_due_first) {
     }
 }
 
-TEST_F(Urgency, the_check_of_an_initial_state_is_left_between_two_ops_for_what_comes_first_and_made_again) {
+TEST_F(Urgency, TheCheckOfAnInitialStateIsLeftBetweenTwoOpsForWhatComesFirstAndMadeAgain) {
     timeout = std::chrono::milliseconds(0);
     begin();
     Hash32 forged = root(0);
@@ -169,7 +169,7 @@ TEST_F(Urgency, the_check_of_an_initial_state_is_left_between_two_ops_for_what_c
     EXPECT_TRUE(std::holds_alternative<ChallengeInitial>(moves[0]));
 }
 
-TEST_F(Urgency, the_check_of_an_initial_state_that_does_not_take_long_is_made_to_its_end) {
+TEST_F(Urgency, TheCheckOfAnInitialStateThatDoesNotTakeLongIsMadeToItsEnd) {
     begin();
     view.initials.push_back({terms(6), 0, root(0), true, 360, 0});
     std::size_t asked = 0;
@@ -186,7 +186,7 @@ TEST_F(Urgency, the_check_of_an_initial_state_that_does_not_take_long_is_made_to
 }
 
 /// Each was needed when its order was given, and becomes obsolete in the middle of it.
-TEST_F(Urgency, what_no_view_asks_for_any_more_is_left_between_two_ops) {
+TEST_F(Urgency, WhatNoViewAsksForAnyMoreIsLeftBetweenTwoOps) {
     timeout = std::chrono::milliseconds(0);
     begin();
     const auto is_left_after = [&](std::size_t at, const char* name) {
@@ -223,7 +223,7 @@ TEST_F(Urgency, what_no_view_asks_for_any_more_is_left_between_two_ops) {
 }
 
 /// Like a worker process that is waited for at an arbitrary point.
-TEST_F(Urgency, work_that_ends_because_something_waits_is_put_off_without_a_problem) {
+TEST_F(Urgency, WorkThatEndsBecauseSomethingWaitsIsPutOffWithoutAProblem) {
     begin();
     sit(10, 5, 1, 5'000);
     before_step = [this] {
@@ -246,7 +246,7 @@ TEST_F(Urgency, work_that_ends_because_something_waits_is_put_off_without_a_prob
     EXPECT_EQ(committed(next()), Audits{10});
 }
 
-TEST_F(Urgency, what_nobody_asked_for_comes_last) {
+TEST_F(Urgency, WhatNobodyAskedForComesLast) {
     begin();
     view.initials.push_back({terms(6), 0, root(0), false});
     sit(10, 5, 1, 0);
@@ -259,7 +259,7 @@ TEST_F(Urgency, what_nobody_asked_for_comes_last) {
     EXPECT_EQ(out.work->what, "check initial state of task 6");
 }
 
-TEST_F(Urgency, a_dispute_with_an_earlier_place_puts_a_replay_off) {
+TEST_F(Urgency, ADisputeWithAnEarlierPlacePutsAReplayOff) {
     begin();
     sit(10, 6, 1, 140);
     view.audits[0].due = 130;
@@ -273,7 +273,7 @@ TEST_F(Urgency, a_dispute_with_an_earlier_place_puts_a_replay_off) {
     EXPECT_EQ(out.work->what, "move in dispute 1");
 }
 
-TEST_F(Urgency, a_dispute_with_a_later_place_waits) {
+TEST_F(Urgency, ADisputeWithALaterPlaceWaits) {
     begin();
     sit(10, 6, 1, 140);
     view.audits[0].due = 130;
@@ -284,7 +284,7 @@ TEST_F(Urgency, a_dispute_with_a_later_place_waits) {
     EXPECT_EQ(steps, kSegment);
 }
 
-TEST_F(Urgency, of_disputes_the_one_that_was_given_first_goes_first) {
+TEST_F(Urgency, OfDisputesTheOneThatWasGivenFirstGoesFirst) {
     begin();
     view.disputes.push_back(dispute_of(1, 1, 800));
     view.disputes.push_back(dispute_of(2, 2, 900));
@@ -303,7 +303,7 @@ bool moves_at(const Verifier::Output& out, std::uint64_t dispute) {
     });
 }
 
-TEST_F(Urgency, a_move_in_a_dispute_is_put_off_between_two_steps_and_goes_on_where_it_was) {
+TEST_F(Urgency, AMoveInADisputeIsPutOffBetweenTwoStepsAndGoesOnWhereItWas) {
     begin(solver::fraud_runners(solver::Fraud::ulp));
     view.disputes.push_back(dispute_of(1, 3, 900));
     auto out = next();
@@ -337,7 +337,7 @@ TEST_F(Urgency, a_move_in_a_dispute_is_put_off_between_two_steps_and_goes_on_whe
     EXPECT_TRUE(moves_at(next(), 1));
 }
 
-TEST_F(Urgency, a_long_step_of_a_move_is_left_between_two_ops) {
+TEST_F(Urgency, ALongStepOfAMoveIsLeftBetweenTwoOps) {
     timeout = std::chrono::milliseconds(0);
     begin(solver::fraud_runners(solver::Fraud::ulp));
     view.disputes.push_back(dispute_of(1, 3, 900));
@@ -356,7 +356,7 @@ TEST_F(Urgency, a_long_step_of_a_move_is_left_between_two_ops) {
     EXPECT_TRUE(agent->take_problems().empty());
 }
 
-TEST_F(Urgency, an_answer_for_a_kept_state_has_its_place_too) {
+TEST_F(Urgency, AnAnswerForAKeptStateHasItsPlaceToo) {
     begin();
     sit(10, 5, 1, 140);
     view.reports.push_back({7, terms(6), 0, 2, 1, 0, 190, 139});

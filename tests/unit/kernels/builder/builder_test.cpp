@@ -20,44 +20,44 @@ using testing::gradient_program;
 using testing::GradientProgram;
 using testing::noise;
 
-TEST(Gradients, of_linear_layers_and_relu) {
+TEST(Gradients, OfLinearLayersAndRelu) {
     expect_gradients({{4, 9}, {12, 9}, {12}, {5, 12}}, [](Tape& tape, const std::vector<Value>& p) {
         return linear(tape, relu(tape, linear(tape, p[0], p[1], p[2], Precision::f32)), p[3], std::nullopt,
                       Precision::f32);
     });
 }
 
-TEST(Gradients, of_low_rank_corrections) {
+TEST(Gradients, OfLowRankCorrections) {
     expect_gradients({{4, 9}, {12, 9}, {12}, {3, 9}, {12, 3}}, [](Tape& tape, const std::vector<Value>& p) {
         return lora_linear(tape, p[0], p[1], p[2], {p[3], p[4], 6.0f}, Precision::f32);
     });
 }
 
-TEST(Gradients, of_convolution) {
+TEST(Gradients, OfConvolution) {
     expect_gradients({{2, 3, 6, 5}, {4, 3, 3, 3}, {4}}, [](Tape& tape, const std::vector<Value>& p) {
         return view_as(tape, conv2d(tape, p[0], p[1], p[2], 2, 1, Precision::f32), {2, 36});
     });
 }
 
-TEST(Gradients, of_overlapping_maximum_pooling) {
+TEST(Gradients, OfOverlappingMaximumPooling) {
     expect_gradients({{2, 2, 7, 7}}, [](Tape& tape, const std::vector<Value>& p) {
         return view_as(tape, max_pool2d(tape, p[0], {3, 3, 2, 1}), {2, 32});
     });
 }
 
-TEST(Gradients, of_average_pooling) {
+TEST(Gradients, OfAveragePooling) {
     expect_gradients({{2, 2, 5, 5}}, [](Tape& tape, const std::vector<Value>& p) {
         return view_as(tape, average_pool2d(tape, p[0], {3, 3, 2, 1}), {2, 18});
     });
 }
 
-TEST(Gradients, of_batch_norm) {
+TEST(Gradients, OfBatchNorm) {
     expect_gradients({{3, 2, 3, 3}, {2}, {2}}, [](Tape& tape, const std::vector<Value>& p) {
         return view_as(tape, batch_norm2d(tape, p[0], p[1], p[2]).y, {3, 18});
     });
 }
 
-TEST(BatchNorm, has_mean_zero_and_the_frozen_form_with_the_same_statistics_has_the_same_bits) {
+TEST(BatchNorm, HasMeanZeroAndTheFrozenFormWithTheSameStatisticsHasTheSameBits) {
     Graph g;
     Tape tape(g);
     const Value x = g.state("x", DType::f32, {4, 2, 3, 3}), frozen = g.state("frozen", DType::f32, {4, 2, 3, 3});
@@ -81,19 +81,19 @@ TEST(BatchNorm, has_mean_zero_and_the_frozen_form_with_the_same_statistics_has_t
     EXPECT_NEAR(squares[1] / 36, 4, 4e-3);
 }
 
-TEST(Gradients, of_gelu_and_silu) {
+TEST(Gradients, OfGeluAndSilu) {
     expect_gradients({{4, 5}}, [](Tape& tape, const std::vector<Value>& p) { return gelu(tape, p[0]); });
     expect_gradients({{4, 5}}, [](Tape& tape, const std::vector<Value>& p) { return silu(tape, p[0]); });
 }
 
-TEST(Gradients, of_layer_norm_and_rms_norm) {
+TEST(Gradients, OfLayerNormAndRmsNorm) {
     expect_gradients({{4, 7}, {7}, {7}}, [](Tape& tape, const std::vector<Value>& p) {
         return layer_norm(tape, p[0], p[1], p[2]);
     });
     expect_gradients({{4, 7}, {7}}, [](Tape& tape, const std::vector<Value>& p) { return rms_norm(tape, p[0], p[1]); });
 }
 
-TEST(Gradients, of_attention) {
+TEST(Gradients, OfAttention) {
     for (const bool causal : {false, true}) {
         expect_gradients({{2, 3, 4}, {2, 3, 4}, {2, 3, 4}}, [=](Tape& tape, const std::vector<Value>& p) {
             return view_as(tape, attention(tape, p[0], p[1], p[2], causal, Precision::f32), {4, 6});
@@ -101,13 +101,13 @@ TEST(Gradients, of_attention) {
     }
 }
 
-TEST(Gradients, of_heads_and_rotary_positions) {
+TEST(Gradients, OfHeadsAndRotaryPositions) {
     expect_gradients({{6, 8}}, [](Tape& tape, const std::vector<Value>& p) {
         return merge_heads(tape, rotary(tape, split_heads(tape, p[0], 2, 2)), 2, 2);
     });
 }
 
-TEST(Gradients, of_embeddings_positions_gates_and_means) {
+TEST(Gradients, OfEmbeddingsPositionsGatesAndMeans) {
     expect_gradients({{5, 6}, {4, 6}}, [](Tape& tape, const std::vector<Value>& p) {
         Graph& g = tape.graph();
         const Value index = g.constant(DType::i32, {8}, [] {
@@ -121,11 +121,11 @@ TEST(Gradients, of_embeddings_positions_gates_and_means) {
     });
 }
 
-TEST(Gradients, of_dropout) {
+TEST(Gradients, OfDropout) {
     expect_gradients({{6, 6}}, [](Tape& tape, const std::vector<Value>& p) { return dropout(tape, p[0], 0.4f, "d"); });
 }
 
-TEST(Rotary, turns_positions_by_their_angles) {
+TEST(Rotary, TurnsPositionsByTheirAngles) {
     Graph g;
     Tape tape(g);
     const Value x = g.state("x", DType::f32, {1, 3, 4});
@@ -145,7 +145,7 @@ TEST(Rotary, turns_positions_by_their_angles) {
     }
 }
 
-TEST(Optimizer, clipping_scales_all_gradients_to_the_norm) {
+TEST(Optimizer, ClippingScalesAllGradientsToTheNorm) {
     Graph g;
     TrainingSpec spec;
     spec.optimizer = Optimizer::sgd;
@@ -162,7 +162,7 @@ TEST(Optimizer, clipping_scales_all_gradients_to_the_norm) {
     EXPECT_NEAR(state.tensors[1].f32()[0], -0.8, 1e-6);
 }
 
-TEST(Gradients, add_up_where_a_value_is_used_twice_and_are_zero_where_it_is_not_used) {
+TEST(Gradients, AddUpWhereAValueIsUsedTwiceAndAreZeroWhereItIsNotUsed) {
     const GradientProgram checked = gradient_program({{3, 4}, {4, 4}, {7}}, [](Tape& tape,
                                                                                const std::vector<Value>& p) {
         return linear(tape, linear(tape, p[0], p[1], std::nullopt, Precision::f32), p[1], std::nullopt, Precision::f32);
@@ -176,7 +176,7 @@ TEST(Gradients, add_up_where_a_value_is_used_twice_and_are_zero_where_it_is_not_
     });
 }
 
-TEST(CrossEntropy, ignores_rows_that_are_not_valid) {
+TEST(CrossEntropy, IgnoresRowsThatAreNotValid) {
     Graph g;
     const Value logits = g.state("logits", DType::f32, {2, 3});
     const Value labels = g.constant(DType::i32, {2, 1}, {2, 0, 0, 0, 1, 0, 0, 0});
@@ -210,7 +210,7 @@ std::vector<float> rates(const TrainingSpec& spec, int steps) {
     return out;
 }
 
-TEST(Schedule, warms_up_linearly_and_decays_as_a_cosine) {
+TEST(Schedule, WarmsUpLinearlyAndDecaysAsACosine) {
     TrainingSpec spec;
     spec.learning_rate = 0.5f;
     EXPECT_THAT(rates(spec, 2), ::testing::ElementsAre(0.5f, 0.5f));
@@ -245,7 +245,7 @@ std::vector<float> two_steps(const TrainingSpec& spec, float start) {
     return out;
 }
 
-TEST(Optimizer, adamw_follows_its_formulas) {
+TEST(Optimizer, AdamwFollowsItsFormulas) {
     TrainingSpec spec;
     spec.learning_rate = 0.1f;
     spec.weight_decay = 0.2f;
@@ -262,7 +262,7 @@ TEST(Optimizer, adamw_follows_its_formulas) {
     EXPECT_NEAR(found[2], v, 1e-6);
 }
 
-TEST(Optimizer, sgd_with_momentum_follows_its_formulas) {
+TEST(Optimizer, SgdWithMomentumFollowsItsFormulas) {
     TrainingSpec spec;
     spec.optimizer = Optimizer::sgd;
     spec.learning_rate = 0.1f;
@@ -277,7 +277,7 @@ TEST(Optimizer, sgd_with_momentum_follows_its_formulas) {
     EXPECT_NEAR(found[1], velocity, 1e-6);
 }
 
-TEST(BuildTraining, programs_share_their_state_tensors_and_follow_the_precision_policy) {
+TEST(BuildTraining, ProgramsShareTheirStateTensorsAndFollowThePrecisionPolicy) {
     TrainingSpec training;
     training.samples = 1000;
     const Result<TrainingPrograms> built = build_training({}, training, 100, 30);
@@ -305,7 +305,7 @@ std::string refusal(const ModelSpec& model, const TrainingSpec& training, std::u
     return built ? "built" : built.error().message;
 }
 
-TEST(BuildTraining, names_the_field_that_is_wrong) {
+TEST(BuildTraining, NamesTheFieldThatIsWrong) {
     TrainingSpec good;
     good.samples = 1000;
     ASSERT_EQ(refusal({}, good), "built");

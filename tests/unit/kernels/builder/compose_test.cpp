@@ -26,7 +26,7 @@ Tensor value_of(const Tensor& x, Value (*compose)(Graph&, Value)) {
 
 const std::uint64_t kLengths[] = {1, 255, 256, 257, 700, 65536, 70001};
 
-TEST(Compose, sums_and_maxima_of_rows_have_all_their_levels) {
+TEST(Compose, SumsAndMaximaOfRowsHaveAllTheirLevels) {
     for (const std::uint64_t cols : kLengths) {
         const Tensor x = testing::noise({3, cols}, 1);
         Tensor sums = zeros(DType::f32, {3, 1}), maxima = sums;
@@ -37,7 +37,7 @@ TEST(Compose, sums_and_maxima_of_rows_have_all_their_levels) {
     }
 }
 
-TEST(Compose, sums_of_columns_have_all_their_levels) {
+TEST(Compose, SumsOfColumnsHaveAllTheirLevels) {
     for (const std::uint64_t rows : kLengths) {
         const Tensor x = testing::noise({rows, 3}, 2);
         Tensor sums = zeros(DType::f32, {1, 3});
@@ -46,7 +46,7 @@ TEST(Compose, sums_of_columns_have_all_their_levels) {
     }
 }
 
-TEST(Compose, argmax_takes_the_first_greatest_of_any_length_and_a_nan_before_all) {
+TEST(Compose, ArgmaxTakesTheFirstGreatestOfAnyLengthAndANanBeforeAll) {
     for (const std::uint64_t cols : kLengths) {
         Tensor x = testing::noise({3, cols}, 3);
         x.f32()[cols - 1] = 2.0f;                                   // row 0: the last one
@@ -61,7 +61,7 @@ TEST(Compose, argmax_takes_the_first_greatest_of_any_length_and_a_nan_before_all
     }
 }
 
-TEST(Compose, broadcasting_keeps_every_bit) {
+TEST(Compose, BroadcastingKeepsEveryBit) {
     Tensor x = zeros(DType::f32, {4, 1});
     const std::uint32_t bits[] = {0x80000000, 0x00000000, 0xff800000, 0xbf800001};
     for (int i = 0; i < 4; ++i) store_u32(x.data.data() + 4 * i, bits[i]);
@@ -69,7 +69,7 @@ TEST(Compose, broadcasting_keeps_every_bit) {
     for (std::uint64_t i = 0; i < 12; ++i) EXPECT_EQ(wide.bits(i), bits[i / 3]);
 }
 
-TEST(Compose, a_product_with_a_short_inner_extent_is_f32) {
+TEST(Compose, AProductWithAShortInnerExtentIsF32) {
     Graph g;
     const Value a = g.state("a", DType::f32, {2, 63}), b = g.state("b", DType::f32, {63, 2});
     const Value short_one = matmul(g, a, b, Precision::i8x2), long_one = matmul(g, a, a, Precision::i8x2, true);

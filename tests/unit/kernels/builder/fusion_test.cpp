@@ -23,7 +23,7 @@ std::vector<std::uint32_t> bits_of(const std::vector<Metric>& metrics) {
     return out;
 }
 
-TEST(Fusion, every_layer_gives_the_bits_of_its_composition) {
+TEST(Fusion, EveryLayerGivesTheBitsOfItsComposition) {
     ThreadPool one(1), three(3);
     std::uint64_t seed = 1;
     for (const auto& [name, program] : testing::fused_patterns()) {
@@ -45,7 +45,7 @@ TEST(Fusion, every_layer_gives_the_bits_of_its_composition) {
     }
 }
 
-TEST(Fusion, of_many_chunks_gives_the_bits_of_single_ops) {
+TEST(Fusion, OfManyChunksGivesTheBitsOfSingleOps) {
     ThreadPool pool(2);
     const std::vector<Program> programs = {
         testing::layer_norm_program(1021, 96), testing::softmax_cross_entropy_program(997, 131),
@@ -59,7 +59,7 @@ TEST(Fusion, of_many_chunks_gives_the_bits_of_single_ops) {
     }
 }
 
-TEST(Fusion, norms_losses_and_attention_are_one_band_in_each_direction) {
+TEST(Fusion, NormsLossesAndAttentionAreOneBandInEachDirection) {
     const auto bands = [](const Program& program) {
         return plan_memory(with_constants_first(program)).bands;
     };
@@ -69,14 +69,14 @@ TEST(Fusion, norms_losses_and_attention_are_one_band_in_each_direction) {
     EXPECT_TRUE(bands(testing::adamw_program(64, 32)).empty());  // one elementwise run
 }
 
-TEST(Fusion, scores_of_attention_are_never_in_memory_as_a_whole) {
+TEST(Fusion, ScoresOfAttentionAreNeverInMemoryAsAWhole) {
     const Program program = testing::attention_program(64, 64, 64, true);
     const MemoryPlan fused = plan_memory(with_constants_first(program));
     const MemoryPlan apart = plan_memory(program, {false, true, Fusion::elements});
     EXPECT_LT(2 * (fused.bytes + 2 * fused.band_bytes), apart.bytes);
 }
 
-TEST(Fusion, is_invisible_in_traces_and_outputs) {
+TEST(Fusion, IsInvisibleInTracesAndOutputs) {
     ThreadPool pool(2);
     const Program program = testing::attention_program(6, 20, 8, true);
     const State state = random_state(program, Data::bell, 3);
@@ -86,7 +86,7 @@ TEST(Fusion, is_invisible_in_traces_and_outputs) {
         ASSERT_EQ(fused.output(state, {}, op), reference.output(state, {}, op)) << "op " << op;
 }
 
-TEST(Fusion, a_band_never_overwrites_a_state_that_a_later_chunk_reads_as_a_whole) {
+TEST(Fusion, ABandNeverOverwritesAStateThatALaterChunkReadsAsAWhole) {
     // s is a row vector for the first op, and its next value follows element by element in the same run of ops.
     Program p;
     {
@@ -114,7 +114,7 @@ TEST(Fusion, a_band_never_overwrites_a_state_that_a_later_chunk_reads_as_a_whole
 }
 
 /// Each layer of a transformer creates its own mask.
-TEST(Fusion, constants_that_are_made_alike_are_made_once) {
+TEST(Fusion, ConstantsThatAreMadeAlikeAreMadeOnce) {
     Graph g;
     const Value x = g.state("x", DType::f32, {6, 4}), kept = g.state("kept", DType::i32, {6, 4});
     const auto steps = [&] { return g.op(OpCode::iota, {}, {0}, {DType::i32, {6, 4}}); };
@@ -137,7 +137,7 @@ TEST(Fusion, constants_that_are_made_alike_are_made_once) {
     EXPECT_EQ(a, b);
 }
 
-TEST(Fusion, constants_of_other_types_or_extents_are_not_alike) {
+TEST(Fusion, ConstantsOfOtherTypesOrExtentsAreNotAlike) {
     Graph g;
     const auto none = [&](DType dtype, Dims dims) { return g.op(OpCode::fill, {}, {0}, {dtype, std::move(dims)}); };
     const std::pair<DType, Dims> kinds[] = {
@@ -152,7 +152,7 @@ TEST(Fusion, constants_of_other_types_or_extents_are_not_alike) {
     EXPECT_EQ(first.ops.size(), program.ops.size());
 }
 
-TEST(Fusion, constants_that_come_first_take_little_memory) {
+TEST(Fusion, ConstantsThatComeFirstTakeLittleMemory) {
     Graph g;
     const Value x = g.state("x", DType::f32, {1024, 1024});
     Value y = x;
@@ -164,7 +164,7 @@ TEST(Fusion, constants_that_come_first_take_little_memory) {
     EXPECT_LE(plan_memory(first).bytes, plan_memory(program).bytes + (64 << 20));
 }
 
-TEST(Fusion, constants_come_first_and_nothing_else_moves) {
+TEST(Fusion, ConstantsComeFirstAndNothingElseMoves) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         const Program program = testing::random_program(seed);
         const Program first = with_constants_first(program);

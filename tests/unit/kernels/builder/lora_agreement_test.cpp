@@ -90,7 +90,7 @@ struct Bounds {
 
 class LowRankAgreement : public ::testing::TestWithParam<Bounds> {};
 
-TEST_P(LowRankAgreement, loss_and_gradients_are_those_of_double_precision) {
+TEST_P(LowRankAgreement, LossAndGradientsAreThoseOfDoublePrecision) {
     TrainingSpec training;
     training.optimizer = Optimizer::sgd;  // its first momentum is the gradient itself
     training.precision = GetParam().precision;
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Precisions, LowRankAgreement,
                              return "p" + std::to_string(static_cast<int>(info.param.precision));
                          });
 
-TEST(LowRank, decay_clipping_and_schedule_leave_every_bit_of_the_frozen_weights) {
+TEST(LowRank, DecayClippingAndScheduleLeaveEveryBitOfTheFrozenWeights) {
     TrainingSpec training;
     training.weight_decay = 0.1f;
     training.clip_norm = 0.5f;

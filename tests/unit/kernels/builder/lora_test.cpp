@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::noise;
 
-TEST(LowRank, is_the_linear_layer_of_the_sum_of_both_weights) {
+TEST(LowRank, IsTheLinearLayerOfTheSumOfBothWeights) {
     constexpr std::uint64_t kRows = 5, kIn = 70, kOut = 33, kRank = 4;
     constexpr double kFactor = 10.0 / kRank;
     const Tensor x = noise({kRows, kIn}, 1), w = noise({kOut, kIn}, 2), b = noise({kOut}, 3),
@@ -71,7 +71,7 @@ TrainingSpec short_training() {
 
 bool is_correction(const std::string& name) { return name.find(".lora_") != std::string::npos; }
 
-TEST(LowRank, only_the_corrections_are_trained_and_have_moments) {
+TEST(LowRank, OnlyTheCorrectionsAreTrainedAndHaveMoments) {
     const auto built = build_training(small_gpt(2), short_training(), 4, 4);
     ASSERT_TRUE(built) << built.error().message;
     int corrections = 0, frozen = 0;
@@ -84,7 +84,7 @@ TEST(LowRank, only_the_corrections_are_trained_and_have_moments) {
     EXPECT_EQ(frozen, 2 + 4 + 12 + 2 + 1);  // embeddings, norms of the block, its layers, the last norm, head
 }
 
-TEST(LowRank, begins_where_the_frozen_model_is_and_learns) {
+TEST(LowRank, BeginsWhereTheFrozenModelIsAndLearns) {
     const auto lora = build_training(small_gpt(2), short_training(), 4, 4);
     const auto whole = build_training(small_gpt(0), short_training(), 4, 4);
     ASSERT_TRUE(lora && whole);
@@ -110,7 +110,7 @@ TEST(LowRank, begins_where_the_frozen_model_is_and_learns) {
     EXPECT_EQ(executor.trace(state, inputs), Executor(lora->train, pool, Backend::reference).trace(state, inputs));
 }
 
-TEST(LowRank, what_it_cannot_be_is_refused_by_name) {
+TEST(LowRank, WhatItCannotBeIsRefusedByName) {
     const auto refusal = [](const ModelSpec& model) {
         const auto built = build_training(model, short_training(), 4, 4);
         return built ? "built" : built.error().message;

@@ -19,13 +19,13 @@ Value rows(Tape& tape, Value x, std::uint64_t count) {
     return view_as(tape, x, {count, tape.graph().matrix(x).elements() / count});
 }
 
-TEST(Broadcast, shapes_follow_the_last_axis) {
+TEST(Broadcast, ShapesFollowTheLastAxis) {
     EXPECT_EQ(broadcast_shape({{4, 1, 3}, {5, 1}}), (Dims{4, 5, 3}));
     EXPECT_EQ(broadcast_shape({{}, {2, 2}}), (Dims{2, 2}));
     EXPECT_EQ(broadcast_shape({{2, 3}, {4, 3}}), std::nullopt);
 }
 
-TEST(Broadcast, gradients_of_every_way_to_stretch) {
+TEST(Broadcast, GradientsOfEveryWayToStretch) {
     for (const Dims& small :
          {Dims{2, 3, 4}, Dims{4}, Dims{2, 1, 1}, Dims{1, 3, 1}, Dims{2, 1, 4}, Dims{3, 1}, Dims{}, Dims{1}}) {
         for (const OpCode code : {OpCode::add, OpCode::sub, OpCode::mul}) {
@@ -36,7 +36,7 @@ TEST(Broadcast, gradients_of_every_way_to_stretch) {
     }
 }
 
-TEST(Broadcast, operands_that_stretch_along_different_axes) {
+TEST(Broadcast, OperandsThatStretchAlongDifferentAxes) {
     expect_gradients({{3, 1, 4}, {2, 1}}, [](Tape& tape, const Values& p) {
         return rows(tape, binary(tape, OpCode::mul, p[0], p[1]), 3);
     });
@@ -45,7 +45,7 @@ TEST(Broadcast, operands_that_stretch_along_different_axes) {
     });
 }
 
-TEST(Gradients, of_functions) {
+TEST(Gradients, OfFunctions) {
     for (const OpCode code : {OpCode::neg, OpCode::exp, OpCode::tanh, OpCode::sigmoid, OpCode::erf}) {
         expect_gradients({{3, 4}}, [code](Tape& tape, const Values& p) { return unary(tape, code, p[0]); });
     }
@@ -58,13 +58,13 @@ TEST(Gradients, of_functions) {
     });
 }
 
-TEST(Gradients, of_softmax_over_an_axis_that_is_not_the_last) {
+TEST(Gradients, OfSoftmaxOverAnAxisThatIsNotTheLast) {
     expect_gradients({{2, 3, 4}},
                      [](Tape& tape, const Values& p) { return rows(tape, softmax(tape, p[0], 1), 2); });
     expect_gradients({{3, 5}}, [](Tape& tape, const Values& p) { return log_softmax(tape, p[0], 1); });
 }
 
-TEST(Gradients, of_sums_and_means_over_axes) {
+TEST(Gradients, OfSumsAndMeansOverAxes) {
     expect_gradients({{2, 3, 4}},
                      [](Tape& tape, const Values& p) { return mean_axes(tape, p[0], {1}, false); });
     expect_gradients({{2, 3, 4}}, [](Tape& tape, const Values& p) {
@@ -72,21 +72,21 @@ TEST(Gradients, of_sums_and_means_over_axes) {
     });
 }
 
-TEST(Gradients, of_parts_and_joins) {
+TEST(Gradients, OfPartsAndJoins) {
     expect_gradients({{3, 4}, {3, 2}}, [](Tape& tape, const Values& p) {
         return joined(tape, {part_of(tape, p[0], 1, 1, 2), p[1], padded(tape, p[1], {0, 1}, {0, 0}, 0.5f)},
                       1);
     });
 }
 
-TEST(Gradients, of_choices) {
+TEST(Gradients, OfChoices) {
     expect_gradients({{3, 4}, {4}}, [](Tape& tape, const Values& p) {
         const Value condition = tape.graph().constant(DType::boolean, {3, 1}, {1, 0, 1});
         return clamp(tape, choose(tape, condition, p[0], p[1]), -0.9f, 0.9f);
     });
 }
 
-TEST(Gradients, of_products_of_many_matrices) {
+TEST(Gradients, OfProductsOfManyMatrices) {
     expect_gradients({{2, 3, 5}, {5, 4}}, [](Tape& tape, const Values& p) {
         return rows(tape, matrix_product(tape, p[0], p[1], Precision::f32), 2);
     });
@@ -95,13 +95,13 @@ TEST(Gradients, of_products_of_many_matrices) {
     });
 }
 
-TEST(Gradients, of_convolutions_with_strides_of_their_own_and_no_bias) {
+TEST(Gradients, OfConvolutionsWithStridesOfTheirOwnAndNoBias) {
     expect_gradients({{2, 2, 5, 6}, {3, 2, 2, 3}}, [](Tape& tape, const Values& p) {
         return rows(tape, conv2d(tape, p[0], p[1], std::nullopt, {1, 1, 1, 0, 2, 1}, Precision::f32), 2);
     });
 }
 
-TEST(SampleOrder, sequential_walks_the_data_and_begins_again_without_the_short_batch) {
+TEST(SampleOrder, SequentialWalksTheDataAndBeginsAgainWithoutTheShortBatch) {
     TrainingSpec spec;
     spec.samples = 11;
     spec.batch = 4;

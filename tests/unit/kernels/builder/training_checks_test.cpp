@@ -27,7 +27,7 @@ std::string refusal(float TrainingSpec::* field, float value) {
     return built ? "" : built.error().message;
 }
 
-TEST(TrainingChecks, numbers_out_of_range_are_named) {
+TEST(TrainingChecks, NumbersOutOfRangeAreNamed) {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
     for (const float value : {0.0f, -1.0f, kNan, kInfinity}) {
         EXPECT_THAT(refusal(&TrainingSpec::learning_rate, value), HasSubstr("learning_rate"));
@@ -45,7 +45,7 @@ TEST(TrainingChecks, numbers_out_of_range_are_named) {
     EXPECT_TRUE(build_training(ModelSpec{}, small_training(), 4, 4));
 }
 
-TEST(TrainingChecks, layers_of_too_many_numbers_are_refused) {
+TEST(TrainingChecks, LayersOfTooManyNumbersAreRefused) {
     ModelSpec model;
     model.hidden = {1048576, 1048576};
     const auto wide = build_training(model, small_training(), 4, 4);
@@ -96,7 +96,7 @@ std::vector<Architecture> architectures() {
 
 /// A batch that is one too large is refused by name; the largest one that fits is built, though it may cost too much to
 /// run.
-TEST(TrainingChecks, batches_of_too_many_numbers_are_refused_in_every_architecture) {
+TEST(TrainingChecks, BatchesOfTooManyNumbersAreRefusedInEveryArchitecture) {
     for (const auto& [name, model, widest] : architectures()) {
         SCOPED_TRACE(name);
         TrainingSpec spec = small_training();
@@ -118,7 +118,7 @@ TEST(TrainingChecks, batches_of_too_many_numbers_are_refused_in_every_architectu
     }
 }
 
-TEST(TrainingChecks, data_sets_of_too_many_numbers_are_refused) {
+TEST(TrainingChecks, DataSetsOfTooManyNumbersAreRefused) {
     const ModelSpec model = architecture("lenet", {64, 1024, 1024}, 0);
     TrainingSpec spec = small_training();
     spec.samples = 1025;
@@ -129,7 +129,7 @@ TEST(TrainingChecks, data_sets_of_too_many_numbers_are_refused) {
     EXPECT_TRUE(build_training(model, spec, 4, 4));
 }
 
-TEST(TrainingChecks, patches_that_no_layer_reads_are_refused) {
+TEST(TrainingChecks, PatchesThatNoLayerReadsAreRefused) {
     ModelSpec model = architecture("vit", {1, 8192, 8192}, 16);
     model.patch = 8192;
     EXPECT_THAT(build_training(model, small_training(), 4, 4).error().message, HasSubstr("patch out of range"));

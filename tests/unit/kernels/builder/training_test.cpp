@@ -37,30 +37,30 @@ protected:
     const std::string expected = golden::roots(RETRACE_VECTORS "/numerics_training/golden.txt")[GetParam() + " 200"];
 };
 
-TEST_P(GoldenTraining, root_on_any_number_of_threads) {
+TEST_P(GoldenTraining, RootOnAnyNumberOfThreads) {
     for (const unsigned threads : {1u, 2u, 3u}) {
         EXPECT_EQ(train(recipe, 200, Backend::cpu, threads).root, expected) << "threads: " << threads;
     }
 }
 
-TEST_P(GoldenTraining, root_whatever_runs_together) {
+TEST_P(GoldenTraining, RootWhateverRunsTogether) {
     for (const Fusion fusion : {Fusion::none, Fusion::elements}) {
         EXPECT_EQ(train(recipe, 200, Backend::cpu, 2, fusion).root, expected) << static_cast<int>(fusion);
     }
 }
 
-TEST_P(GoldenTraining, root_on_the_reference) {
+TEST_P(GoldenTraining, RootOnTheReference) {
     EXPECT_EQ(train(recipe, 200, Backend::reference, 2).root, expected);
 }
 
-TEST_P(GoldenTraining, the_loss_falls) {
+TEST_P(GoldenTraining, TheLossFalls) {
     EXPECT_LT(train(recipe, 200, Backend::cpu, 2).loss, 0.8f * train(recipe, 1, Backend::cpu, 2).loss);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GoldenTraining, ::testing::ValuesIn(golden::names()),
                          [](const auto& info) { return info.param; });
 
-TEST(Training, one_bit_of_one_weight_changes_the_root) {
+TEST(Training, OneBitOfOneWeightChangesTheRoot) {
     const Recipe mlp = golden::recipes()["mlp"];
     Recipe other = mlp;
     other.training.weight_decay = 0.010000001f;

@@ -49,7 +49,7 @@ Program program_of(const Case& c, std::uint64_t& gathers) {
     return program;
 }
 
-TEST(Windows, gathered_by_their_readers_give_the_bits_of_the_matrix) {
+TEST(Windows, GatheredByTheirReadersGiveTheBitsOfTheMatrix) {
     std::mt19937_64 random(41);
     std::uint64_t gathers = 0;
     for (int i = 0; i < 60; ++i) {
@@ -69,7 +69,7 @@ TEST(Windows, gathered_by_their_readers_give_the_bits_of_the_matrix) {
     EXPECT_EQ(gathers, 60u);
 }
 
-TEST(Windows, of_many_rows_are_gathered_by_the_threads_that_multiply_them) {
+TEST(Windows, OfManyRowsAreGatheredByTheThreadsThatMultiplyThem) {
     std::mt19937_64 random(5);
     std::uint64_t gathers = 0;
     const Program program = program_of({4, 2, 20, 21, 5, 5, 1, 1, 2, 2, 6, Precision::i8x2}, gathers);

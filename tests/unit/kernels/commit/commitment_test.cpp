@@ -50,7 +50,7 @@ Hash32 plain_root(const Tensor& tensor) {
     return merkle::sha256(out.data());
 }
 
-TEST(Commitment, tensor_roots_follow_the_definition_on_any_number_of_threads) {
+TEST(Commitment, TensorRootsFollowTheDefinitionOnAnyNumberOfThreads) {
     ThreadPool one(1), three(3);
     const std::vector<Dims> shapes{{},       {1},        {32},       {33},   {31, 1}, {32, 32},
                                    {33, 32}, {5, 7, 40}, {200, 130}, {0, 5}, {4, 0}};
@@ -64,7 +64,7 @@ TEST(Commitment, tensor_roots_follow_the_definition_on_any_number_of_threads) {
     }
 }
 
-TEST(Commitment, a_tile_holds_the_elements_that_geometry_says) {
+TEST(Commitment, ATileHoldsTheElementsThatGeometrySays) {
     const Tensor tensor = random_tensor(DType::i32, {40, 70}, 1);
     const Geometry shape = geometry(tensor.dims);
     for (std::uint64_t e = 0; e < tensor.elements(); ++e) {
@@ -74,7 +74,7 @@ TEST(Commitment, a_tile_holds_the_elements_that_geometry_says) {
     EXPECT_EQ(shape.tiles(), 6u);
 }
 
-TEST(Commitment, every_part_of_a_state_changes_its_root) {
+TEST(Commitment, EveryPartOfAStateChangesItsRoot) {
     ThreadPool pool(1);
     State state{3, {random_tensor(DType::f32, {5, 5}, 1), random_tensor(DType::f32, {5, 5}, 2)}};
     const Hash32 program = merkle::sha256(view("program"));
@@ -96,7 +96,7 @@ TEST(Commitment, every_part_of_a_state_changes_its_root) {
     EXPECT_NE(commit_state(merkle::sha256(view("another")), state, pool).root, base.root);
 }
 
-TEST(Commitment, headers_from_outside_are_decoded_strictly) {
+TEST(Commitment, HeadersFromOutsideAreDecodedStrictly) {
     const TensorHeader header{DType::i32, {3, 4}, merkle::sha256(view("tree"))};
     Writer out;
     header.encode_to(out);
@@ -122,7 +122,7 @@ TEST(Commitment, headers_from_outside_are_decoded_strictly) {
     EXPECT_FALSE(bad.finish());
 }
 
-TEST(Commitment, a_state_header_round_trips) {
+TEST(Commitment, AStateHeaderRoundTrips) {
     const StateHeader header{contract_hash(), merkle::sha256(view("p")), 77, merkle::sha256(view("t"))};
     Writer out;
     header.encode_to(out);
@@ -131,7 +131,7 @@ TEST(Commitment, a_state_header_round_trips) {
     EXPECT_TRUE(in.finish());
 }
 
-TEST(Commitment, of_a_later_step_hashes_what_the_program_writes) {
+TEST(Commitment, OfALaterStepHashesWhatTheProgramWrites) {
     ThreadPool pool(2);
     const Hash32 root = merkle::sha256(view("p"));
     Program program;
@@ -153,7 +153,7 @@ TEST(Commitment, of_a_later_step_hashes_what_the_program_writes) {
     EXPECT_EQ(commit_next(program, before, state, pool).root, honest);
 }
 
-TEST(Commitment, the_trace_tree_numbers_its_ops) {
+TEST(Commitment, TheTraceTreeNumbersItsOps) {
     const std::vector<Hash32> roots{merkle::sha256(view("a")), merkle::sha256(view("b"))};
     EXPECT_EQ(trace_tree(roots).root(), merkle::node_hash(trace_leaf(0, roots[0]), trace_leaf(1, roots[1])));
 }

@@ -22,7 +22,7 @@ bool retrace::test::memory_ends() {
 namespace retrace::kernels {
 namespace {
 
-TEST(StateCommitter, throws_in_finish_what_was_thrown_beside_the_training_and_starts_anew) {
+TEST(StateCommitter, ThrowsInFinishWhatWasThrownBesideTheTrainingAndStartsAnew) {
     is_tester = true;
     Program program;
     program.states = 2;

@@ -35,7 +35,7 @@ State random_state(const Program& program, std::mt19937_64& random) {
     return state;
 }
 
-TEST(StateCommitter, follows_random_changes_and_hashes_only_their_tiles) {
+TEST(StateCommitter, FollowsRandomChangesAndHashesOnlyTheirTiles) {
     const Program program = shapes_program();
     const Hash32 root = merkle::sha256(view("p"));
     ThreadPool pool(2);
@@ -65,7 +65,7 @@ TEST(StateCommitter, follows_random_changes_and_hashes_only_their_tiles) {
     }
 }
 
-TEST(StateCommitter, hashes_the_state_of_begin_whatever_is_trained_meanwhile) {
+TEST(StateCommitter, HashesTheStateOfBeginWhateverIsTrainedMeanwhile) {
     const Program program = shapes_program();
     const Hash32 root = merkle::sha256(view("p"));
     ThreadPool pool(2);
@@ -85,12 +85,12 @@ TEST(StateCommitter, hashes_the_state_of_begin_whatever_is_trained_meanwhile) {
     committer.begin(state, pool);  // and is destroyed while one is in progress
 }
 
-TEST(StateCommitter, says_beforehand_what_it_takes) {
+TEST(StateCommitter, SaysBeforehandWhatItTakes) {
     // A copy of 70·100·4 + 33 + 4 + 1800·4 + 4096·4 bytes and 40 bytes for each of 12 + 2 + 1 + 4 + 4 tiles.
     EXPECT_EQ(StateCommitter::planned_bytes(shapes_program()), 51621u + 40 * 23);
 }
 
-TEST(StateCommitter, an_embedding_trained_without_decay_is_hashed_where_tokens_were) {
+TEST(StateCommitter, AnEmbeddingTrainedWithoutDecayIsHashedWhereTokensWere) {
     constexpr std::uint64_t kRows = 4096, kWidth = 64;
     Graph g;
     const Value table = g.state("table", DType::f32, {kRows, kWidth});

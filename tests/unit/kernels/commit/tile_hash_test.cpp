@@ -16,7 +16,7 @@ Tensor numbered(DType dtype, Dims dims) {
     return tensor;
 }
 
-TEST(TileHash, leaves_are_the_hashes_of_tagged_tiles) {
+TEST(TileHash, LeavesAreTheHashesOfTaggedTiles) {
     ThreadPool pool(2);
     // Even and odd numbers of tiles, whole and partial ones, elements of four bytes and of one.
     for (const Dims& dims : {Dims{32, 32}, Dims{64, 96}, Dims{33, 100}, Dims{5}, Dims{700, 31}}) {
@@ -31,7 +31,7 @@ TEST(TileHash, leaves_are_the_hashes_of_tagged_tiles) {
     }
 }
 
-TEST(TileHash, two_messages_at_once_have_their_own_digests) {
+TEST(TileHash, TwoMessagesAtOnceHaveTheirOwnDigests) {
     const HashPair pair = hash_pair();
     if (pair == nullptr) {
         GTEST_SKIP() << "this processor has no SHA extensions (CPU flag sha_ni); one that has them runs this test";

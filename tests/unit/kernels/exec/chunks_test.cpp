@@ -51,7 +51,7 @@ void expect_the_same(const Program& program, const Program& seen, const State& s
     }
 }
 
-TEST(Chunks, attention_gives_the_same_bits_in_chunks_of_any_size) {
+TEST(Chunks, AttentionGivesTheSameBitsInChunksOfAnySize) {
     std::uint64_t seed = 1;
     for (const bool causal : {false, true}) {
         const Program program = attention(7, 33, 20, causal);
@@ -70,7 +70,7 @@ TEST(Chunks, attention_gives_the_same_bits_in_chunks_of_any_size) {
     }
 }
 
-TEST(Chunks, there_are_never_more_than_asked_for) {
+TEST(Chunks, ThereAreNeverMoreThanAskedFor) {
     const Program program = attention(100, 3, 4, true);
     const Program chunks = with_runs_in_chunks(program, {1, 64, 100'000});
     EXPECT_EQ(count(chunks, OpCode::matmul), 50 * count(program, OpCode::matmul));  // by two heads
@@ -78,7 +78,7 @@ TEST(Chunks, there_are_never_more_than_asked_for) {
 }
 
 /// Tensors that the backward pass splits like the forward pass are never joined.
-TEST(Chunks, weights_stay_in_pieces) {
+TEST(Chunks, WeightsStayInPieces) {
     const Program program = attention(8, 64, 8, true);
     const Program chunks = with_runs_in_chunks(program, {2 * 64 * 64 * 4, 64, 100'000});
     EXPECT_EQ(count(chunks, OpCode::matmul), 4 * count(program, OpCode::matmul));
@@ -88,7 +88,7 @@ TEST(Chunks, weights_stay_in_pieces) {
     }
 }
 
-TEST(Chunks, published_trainings_with_all_that_is_computed_again_give_the_same_bits) {
+TEST(Chunks, PublishedTrainingsWithAllThatIsComputedAgainGiveTheSameBits) {
     std::size_t changed = 0;
     for (const auto& [name, recipe] : golden::recipes()) {
         SCOPED_TRACE(name);
@@ -125,7 +125,7 @@ struct Strange : testing::RawProgram {
     }
 };
 
-TEST(Chunks, a_state_that_becomes_another_one_inside_a_run_does) {
+TEST(Chunks, AStateThatBecomesAnotherOneInsideARunDoes) {
     for (const std::uint32_t shown : {1u, 2u}) {  // 2: the last tensor before the ops
         Strange s({5});
         s.set_next(s.op(OpCode::reshape, {shown}, {5}), 3 - shown);
@@ -134,7 +134,7 @@ TEST(Chunks, a_state_that_becomes_another_one_inside_a_run_does) {
     }
 }
 
-TEST(Chunks, a_metric_inside_a_run_is_not_lost) {
+TEST(Chunks, AMetricInsideARunIsNotLost) {
     Strange s({1});
     s.set_next(s.tops());
     s.expect_the_same_in_chunks();
@@ -145,7 +145,7 @@ TEST(Chunks, a_metric_inside_a_run_is_not_lost) {
     expect_the_same(s.program, chunks, random_state(s.program, Data::bell, 3), {});
 }
 
-TEST(Chunks, programs_that_nobody_would_write_give_the_same_bits) {
+TEST(Chunks, ProgramsThatNobodyWouldWriteGiveTheSameBits) {
     std::size_t changed = 0;
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
         SCOPED_TRACE(seed);
@@ -160,7 +160,7 @@ TEST(Chunks, programs_that_nobody_would_write_give_the_same_bits) {
     EXPECT_GT(changed, 4u);  // few have batched products
 }
 
-TEST(Chunks, long_contexts_take_the_memory_of_few_heads) {
+TEST(Chunks, LongContextsTakeTheMemoryOfFewHeads) {
     const std::uint64_t heads = 48, tokens = 1024;
     const Program program = attention(heads, tokens, 64, true);
     PlanOptions device{false, false};

@@ -27,7 +27,7 @@ Program columns() {
     return program;
 }
 
-TEST(DisputeMemory, counts_the_trees_over_an_ops_output_and_inputs) {
+TEST(DisputeMemory, CountsTheTreesOverAnOpsOutputAndInputs) {
     const Program program = columns();
     ASSERT_TRUE(check(program));
     ThreadPool pool(1);
@@ -41,13 +41,13 @@ TEST(DisputeMemory, counts_the_trees_over_an_ops_output_and_inputs) {
     EXPECT_LT(evidence_bytes(program), needed + needed / 10);
 }
 
-TEST(DisputeMemory, counts_an_input_once_however_often_it_is_read) {
+TEST(DisputeMemory, CountsAnInputOnceHoweverOftenItIsRead) {
     Program program = columns();
     program.ops[2].inputs = {2, 2};
     EXPECT_LT(evidence_bytes(program), evidence_bytes(columns()));
 }
 
-TEST(DisputeMemory, counts_copies_of_constants_and_none_of_states) {
+TEST(DisputeMemory, CountsCopiesOfConstantsAndNoneOfStates) {
     Program program = columns();
     const std::uint64_t of_an_output = evidence_bytes(program);
     program.tensors[1].kind = TensorKind::constant;
@@ -56,7 +56,7 @@ TEST(DisputeMemory, counts_copies_of_constants_and_none_of_states) {
     EXPECT_EQ(evidence_bytes(program), of_an_output - kRows);
 }
 
-TEST(DisputeMemory, counts_the_states_that_a_dispute_keeps) {
+TEST(DisputeMemory, CountsTheStatesThatADisputeKeeps) {
     const Program program = columns();
     ThreadPool pool(1);
     EXPECT_EQ(state_bytes(program), kRows);

@@ -32,7 +32,7 @@ Setting small_training() {
     return out;
 }
 
-TEST(Executor, a_step_counts_and_reports_the_loss) {
+TEST(Executor, AStepCountsAndReportsTheLoss) {
     const Setting s = small_training();
     ThreadPool pool(1);
     State state = run_initialiser(s.programs.init, 5, pool);
@@ -46,7 +46,7 @@ TEST(Executor, a_step_counts_and_reports_the_loss) {
     EXPECT_LT(metrics[0].value, 3.0f);
 }
 
-TEST(Executor, traces_and_outputs_leave_the_state_alone_and_lead_to_the_next_state) {
+TEST(Executor, TracesAndOutputsLeaveTheStateAloneAndLeadToTheNextState) {
     const Setting s = small_training();
     ThreadPool pool(2);
     const Program& program = s.programs.train;
@@ -67,7 +67,7 @@ TEST(Executor, traces_and_outputs_leave_the_state_alone_and_lead_to_the_next_sta
     }
 }
 
-TEST(Executor, tampering_reaches_the_state_and_the_trace_from_that_op_on) {
+TEST(Executor, TamperingReachesTheStateAndTheTraceFromThatOpOn) {
     const Setting s = small_training();
     ThreadPool pool(1);
     const State start = run_initialiser(s.programs.init, 5, pool);
@@ -89,7 +89,7 @@ TEST(Executor, tampering_reaches_the_state_and_the_trace_from_that_op_on) {
     EXPECT_NE(a, b);
 }
 
-TEST(Executor, the_memory_plan_is_known_before_running_and_smaller_than_all_outputs) {
+TEST(Executor, TheMemoryPlanIsKnownBeforeRunningAndSmallerThanAllOutputs) {
     const Setting s = small_training();
     ThreadPool pool(1);
     std::uint64_t all = 0;
@@ -103,7 +103,7 @@ TEST(Executor, the_memory_plan_is_known_before_running_and_smaller_than_all_outp
     EXPECT_LE(executor.planned_bytes(), plan_memory(program, {true, true, Fusion::none}).bytes);
 }
 
-TEST(Executor, a_state_that_becomes_another_state_is_read_before_it_is_written) {
+TEST(Executor, AStateThatBecomesAnotherStateIsReadBeforeItIsWritten) {
     Graph g;
     const Value a = g.state("a", DType::f32, {2, 3});
     const Value b = g.state("b", DType::f32, {3, 2});

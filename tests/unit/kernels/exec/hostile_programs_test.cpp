@@ -43,7 +43,7 @@ double seconds_of(const Program& program) {
 
 constexpr double kBlink = test::kSanitized ? 100 : 20;
 
-TEST(HostilePrograms, a_chain_of_reshapes_with_a_late_reader_is_no_deep_recursion) {
+TEST(HostilePrograms, AChainOfReshapesWithALateReaderIsNoDeepRecursion) {
     Raw raw;
     const Dims dims{1 << 20};
     std::uint32_t x = raw.op(OpCode::neg, {0}, dims);
@@ -57,7 +57,7 @@ TEST(HostilePrograms, a_chain_of_reshapes_with_a_late_reader_is_no_deep_recursio
     EXPECT_LE(lean.ops.size(), raw.program.ops.size() + 4);
 }
 
-TEST(HostilePrograms, a_chain_of_reshapes_of_the_state_takes_no_square_of_its_length) {
+TEST(HostilePrograms, AChainOfReshapesOfTheStateTakesNoSquareOfItsLength) {
     Raw raw;
     std::uint32_t x = 0;
     for (int i = 0; i < 200'000; ++i) x = raw.op(OpCode::reshape, {x}, {1});
@@ -65,7 +65,7 @@ TEST(HostilePrograms, a_chain_of_reshapes_of_the_state_takes_no_square_of_its_le
     EXPECT_LT(seconds_of(raw.program), kBlink);
 }
 
-TEST(HostilePrograms, many_late_readers_of_a_long_chain_do_not_blow_a_program_up) {
+TEST(HostilePrograms, ManyLateReadersOfALongChainDoNotBlowAProgramUp) {
     Raw raw;
     const Dims dims{1 << 20};
     std::uint32_t x = raw.op(OpCode::neg, {0}, dims);
@@ -78,7 +78,7 @@ TEST(HostilePrograms, many_late_readers_of_a_long_chain_do_not_blow_a_program_up
     EXPECT_LT(seconds_of(raw.program), kBlink);
 }
 
-TEST(HostilePrograms, memory_in_crumbs_is_planned_at_once) {
+TEST(HostilePrograms, MemoryInCrumbsIsPlannedAtOnce) {
     Raw raw;
     std::vector<std::uint32_t> crumbs, even;
     for (int i = 0; i < 100'000; ++i) crumbs.push_back(raw.fill({1}));
@@ -93,7 +93,7 @@ TEST(HostilePrograms, memory_in_crumbs_is_planned_at_once) {
     EXPECT_LT(seconds_of(raw.program), kBlink);
 }
 
-TEST(HostilePrograms, many_small_bands_cost_what_they_compute) {
+TEST(HostilePrograms, ManySmallBandsCostWhatTheyCompute) {
     Raw raw;
     for (int i = 0; i < 150'000; ++i)
         raw.op(OpCode::row_sum, {raw.op(OpCode::neg, {raw.op(OpCode::neg, {0}, {4, 2})}, {4, 2})}, {4, 1});
@@ -101,7 +101,7 @@ TEST(HostilePrograms, many_small_bands_cost_what_they_compute) {
 }
 
 /// The planner chooses among free ranges as a linear search does.
-TEST(HostilePrograms, free_memory_is_found_as_if_every_run_was_looked_at) {
+TEST(HostilePrograms, FreeMemoryIsFoundAsIfEveryRunWasLookedAt) {
     Arena arena;
     std::map<std::uint64_t, std::uint64_t> taken, free;
     std::uint64_t size = 0, random = 7;
@@ -151,7 +151,7 @@ TEST(HostilePrograms, free_memory_is_found_as_if_every_run_was_looked_at) {
     }
 }
 
-TEST(HostilePrograms, what_has_no_element_takes_no_time) {
+TEST(HostilePrograms, WhatHasNoElementTakesNoTime) {
     constexpr std::uint64_t kMany = std::uint64_t{1} << 36;
     std::vector<Raw> all(6);
     const std::uint32_t a = all[0].fill({kMany, 0, 0});
@@ -174,7 +174,7 @@ TEST(HostilePrograms, what_has_no_element_takes_no_time) {
     }
 }
 
-TEST(HostilePrograms, what_a_dispute_takes_is_known_before) {
+TEST(HostilePrograms, WhatADisputeTakesIsKnownBefore) {
     Raw raw;
     constexpr std::uint64_t kRows = 1 << 16;
     const std::uint32_t wide = raw.op(OpCode::neg, {0}, {kRows, 256});
@@ -186,7 +186,7 @@ TEST(HostilePrograms, what_a_dispute_takes_is_known_before) {
     EXPECT_EQ(executor.outputs(one(), {}, {0, 1}).size(), 2U);
 }
 
-TEST(HostilePrograms, damaged_bands_are_refused) {
+TEST(HostilePrograms, DamagedBandsAreRefused) {
     Raw raw;
     std::uint32_t x = raw.fill({64, 4});
     x = raw.op(OpCode::neg, {x}, {64, 4});
@@ -241,11 +241,11 @@ std::uint64_t beside_the_plan(bool more) {
     return after > planned ? after - planned : 0;
 }
 
-TEST(HostilePrograms, wide_factors_of_small_products_are_not_packed_by_every_thread) {
+TEST(HostilePrograms, WideFactorsOfSmallProductsAreNotPackedByEveryThread) {
     EXPECT_LT(beside_the_plan(false), 24u << 20);
 }
 
-TEST(HostilePrograms, wide_factors_in_a_band_are_not_packed_by_every_thread) {
+TEST(HostilePrograms, WideFactorsInABandAreNotPackedByEveryThread) {
     EXPECT_LT(beside_the_plan(true), 24u << 20);
 }
 

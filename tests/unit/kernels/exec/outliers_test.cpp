@@ -45,7 +45,7 @@ protected:
     ThreadPool pool{1};
 };
 
-TEST_F(Crest, of_normal_data_is_about_three_and_nothing_is_an_outlier) {
+TEST_F(Crest, OfNormalDataIsAboutThreeAndNothingIsAnOutlier) {
     const Program program = products(false, false, Precision::i8x2);
     const auto found = of(program, bell(program));
     ASSERT_EQ(found.size(), 2u);
@@ -60,7 +60,7 @@ TEST_F(Crest, of_normal_data_is_about_three_and_nothing_is_an_outlier) {
     EXPECT_EQ(found[1].input, 1u);
 }
 
-TEST_F(Crest, an_outlier_is_found_in_the_block_that_has_it_however_the_operand_lies) {
+TEST_F(Crest, AnOutlierIsFoundInTheBlockThatHasItHoweverTheOperandLies) {
     for (const bool ta : {false, true}) {
         for (const bool tb : {false, true}) {
             SCOPED_TRACE(std::to_string(ta) + std::to_string(tb));
@@ -84,7 +84,7 @@ TEST_F(Crest, an_outlier_is_found_in_the_block_that_has_it_however_the_operand_l
     }
 }
 
-TEST_F(Crest, blocks_of_nothing_and_of_what_is_not_finite_are_left_out) {
+TEST_F(Crest, BlocksOfNothingAndOfWhatIsNotFiniteAreLeftOut) {
     const Program program = products(false, true, Precision::i8x2);
     State state = bell(program);
     state.tensors[0] = zeros(DType::f32, {kMatrices, kRows, kTerms});
@@ -97,7 +97,7 @@ TEST_F(Crest, blocks_of_nothing_and_of_what_is_not_finite_are_left_out) {
 }
 
 /// Data like the gradient of a pool or of a ReLU.
-TEST_F(Crest, zeros_make_no_outlier_of_the_rest) {
+TEST_F(Crest, ZerosMakeNoOutlierOfTheRest) {
     const Program program = products(false, true, Precision::i8x2);
     State state = bell(program);
     for (std::size_t i = 0; i < kMatrices * kRows * kTerms; ++i) state.tensors[0].f32()[i] = i % 100 == 0 ? 3.0f : 0.0f;
@@ -106,7 +106,7 @@ TEST_F(Crest, zeros_make_no_outlier_of_the_rest) {
     EXPECT_EQ(found[0].outliers, 0.0);
 }
 
-TEST_F(Crest, products_with_three_slices_are_named_only_where_there_are_no_others) {
+TEST_F(Crest, ProductsWithThreeSlicesAreNamedOnlyWhereThereAreNoOthers) {
     ProductOutliers two, three;
     two.blocks = three.blocks = 10, two.slices = 2, three.slices = 3;
     two.outliers = 0.1, three.outliers = 0.9;
@@ -116,12 +116,12 @@ TEST_F(Crest, products_with_three_slices_are_named_only_where_there_are_no_other
     EXPECT_DOUBLE_EQ(summary_of({two, three})->outliers, 0.5);
 }
 
-TEST_F(Crest, chains_of_floats_have_no_digits) {
+TEST_F(Crest, ChainsOfFloatsHaveNoDigits) {
     const Program program = products(false, false, Precision::f32);
     EXPECT_TRUE(of(program, bell(program)).empty());
 }
 
-TEST_F(Crest, a_large_operand_is_looked_at_in_places) {
+TEST_F(Crest, ALargeOperandIsLookedAtInPlaces) {
     Graph g;
     const Value x = g.state("x", DType::f32, {5000, 64}), w = g.state("w", DType::f32, {64, 3});
     g.set_next(g.state("y", DType::f32, {5000, 3}), matmul(g, x, w, Precision::i8x2, false, false));

@@ -64,7 +64,7 @@ OpCase made(OpCode code, std::vector<Tensor> inputs, std::vector<std::uint64_t> 
     return one;
 }
 
-TEST(PartialTile, of_products_is_what_the_rule_carries) {
+TEST(PartialTile, OfProductsIsWhatTheRuleCarries) {
     AnyValues any(1);
     for (std::uint64_t precision = 1; precision <= 4; ++precision) {
         for (std::uint64_t kind = 0; kind < 5; ++kind) {
@@ -81,7 +81,7 @@ TEST(PartialTile, of_products_is_what_the_rule_carries) {
     }
 }
 
-TEST(PartialTile, of_scattered_rows_is_what_the_rule_carries) {
+TEST(PartialTile, OfScatteredRowsIsWhatTheRuleCarries) {
     AnyValues any(2);
     for (std::uint64_t round = 0; round < 15; ++round) {
         const std::uint64_t tokens = 1 + any.below(2000), width = 1 + any.below(70),
@@ -98,7 +98,7 @@ TEST(PartialTile, of_scattered_rows_is_what_the_rule_carries) {
     }
 }
 
-TEST(PartialTile, of_scattered_windows_is_what_the_rule_carries) {
+TEST(PartialTile, OfScatteredWindowsIsWhatTheRuleCarries) {
     AnyValues any(3);
     for (std::uint64_t round = 0; round < 40; ++round) {
         const std::uint64_t n = 1 + any.below(2), c = 1 + any.below(3), h = 1 + any.below(40),
@@ -114,7 +114,7 @@ TEST(PartialTile, of_scattered_windows_is_what_the_rule_carries) {
     }
 }
 
-TEST(PartialTile, of_random_chains_is_what_the_rule_carries) {
+TEST(PartialTile, OfRandomChainsIsWhatTheRuleCarries) {
     AnyValues any(4);
     std::size_t chains = 0;
     for (const OpCase& one : testing::random_cases(17, 3)) {
@@ -125,7 +125,7 @@ TEST(PartialTile, of_random_chains_is_what_the_rule_carries) {
     EXPECT_GT(chains, 0U);
 }
 
-TEST(PartialTile, of_a_product_is_the_same_at_every_level) {
+TEST(PartialTile, OfAProductIsTheSameAtEveryLevel) {
     AnyValues any(5);
     for (const CpuLevel level : cpu_levels()) {
         for (const Precision precision :

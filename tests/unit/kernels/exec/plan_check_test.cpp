@@ -77,7 +77,7 @@ void expect_the_bits_of_the_reference(const Program& program, const State& start
     }
 }
 
-TEST(PlanCheck, every_plan_of_published_trainings_and_patterns_is_sound) {
+TEST(PlanCheck, EveryPlanOfPublishedTrainingsAndPatternsIsSound) {
     for (const auto& [name, recipe] : golden::recipes()) {
         SCOPED_TRACE(name);
         const TrainingPrograms programs = golden::programs(recipe);
@@ -91,7 +91,7 @@ TEST(PlanCheck, every_plan_of_published_trainings_and_patterns_is_sound) {
     }
 }
 
-TEST(PlanCheck, every_plan_of_random_programs_is_sound) {
+TEST(PlanCheck, EveryPlanOfRandomProgramsIsSound) {
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
         SCOPED_TRACE(seed);
         expect_sound(testing::random_program(seed));
@@ -102,7 +102,7 @@ TEST(PlanCheck, every_plan_of_random_programs_is_sound) {
     }
 }
 
-TEST(PlanCheck, programs_that_nobody_would_write_give_the_bits_of_the_reference) {
+TEST(PlanCheck, ProgramsThatNobodyWouldWriteGiveTheBitsOfTheReference) {
     for (std::uint64_t seed = 1; seed <= 250; ++seed) {
         SCOPED_TRACE(seed);
         const testing::AnyProgram any = testing::any_program(seed);
@@ -148,7 +148,7 @@ Program metric_in_a_run() {
     return *g.build();
 }
 
-TEST(PlanCheck, what_hostile_programs_once_got_past_the_planner_gives_the_bits_of_the_reference) {
+TEST(PlanCheck, WhatHostileProgramsOnceGotPastThePlannerGivesTheBitsOfTheReference) {
     for (const Program& program : {gathered_from_its_own_state(false), gathered_from_its_own_state(true),
                                    two_sizes_in_a_band(), metric_in_a_run()}) {
         expect_sound(program);
@@ -162,7 +162,7 @@ std::uint32_t only(const Program& program, OpCode code) {
     return op;
 }
 
-TEST(PlanCheck, the_plans_of_old_are_refused) {
+TEST(PlanCheck, ThePlansOfOldAreRefused) {
     for (const bool product : {false, true}) {
         const Program program = gathered_from_its_own_state(product);
         MemoryPlan plan = propose_plan(program);
@@ -196,7 +196,7 @@ void expect_refused(const Program& program, const PlanOptions& options, Change c
     EXPECT_GT(changed, 0U);
 }
 
-TEST(PlanCheck, damaged_plans_are_refused) {
+TEST(PlanCheck, DamagedPlansAreRefused) {
     const Program program = testing::softmax_cross_entropy_program(48, 1000);
     const auto bytes = [&](std::uint32_t op) {
         return geometry(program.tensors[program.output_of(op)].dims).elements() * 4;
@@ -237,7 +237,7 @@ TEST(PlanCheck, damaged_plans_are_refused) {
     EXPECT_NE(verdict(program, plan), "sound");
 }
 
-TEST(PlanCheck, a_plan_that_does_not_go_row_by_row_is_refused_where_rows_are_needed) {
+TEST(PlanCheck, APlanThatDoesNotGoRowByRowIsRefusedWhereRowsAreNeeded) {
     const Program program = testing::softmax_cross_entropy_program(48, 1000);
     PlanOptions by_rows{false, false};
     by_rows.row_bytes = 32 << 10;
@@ -251,7 +251,7 @@ TEST(PlanCheck, a_plan_that_does_not_go_row_by_row_is_refused_where_rows_are_nee
 }
 
 /// All values at one address: correct only for values that are read at once and in place.
-TEST(PlanCheck, values_that_lie_on_each_other_are_refused) {
+TEST(PlanCheck, ValuesThatLieOnEachOtherAreRefused) {
     std::size_t refused = 0;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         SCOPED_TRACE(seed);

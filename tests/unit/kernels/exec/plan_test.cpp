@@ -12,7 +12,7 @@
 namespace retrace::kernels {
 namespace {
 
-TEST(MemoryPlan, random_programs_give_the_bits_of_the_reference) {
+TEST(MemoryPlan, RandomProgramsGiveTheBitsOfTheReference) {
     ThreadPool pool(2);
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
@@ -28,7 +28,7 @@ TEST(MemoryPlan, random_programs_give_the_bits_of_the_reference) {
     }
 }
 
-TEST(MemoryPlan, every_op_is_in_one_unit_and_every_place_inside_the_arena) {
+TEST(MemoryPlan, EveryOpIsInOneUnitAndEveryPlaceInsideTheArena) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         const Program program = testing::random_program(seed);
         const MemoryPlan plan = plan_memory(program);
@@ -48,7 +48,7 @@ TEST(MemoryPlan, every_op_is_in_one_unit_and_every_place_inside_the_arena) {
     }
 }
 
-TEST(MemoryPlan, the_arena_joins_free_runs_and_takes_the_smallest_that_fits) {
+TEST(MemoryPlan, TheArenaJoinsFreeRunsAndTakesTheSmallestThatFits) {
     Arena arena;
     const auto a = arena.take(100), b = arena.take(50), c = arena.take(200);
     arena.give(a, 100);

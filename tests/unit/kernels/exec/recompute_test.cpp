@@ -54,7 +54,7 @@ State trained(const Program& program, const Program& init, Backend backend) {
 
 class Recomputation : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Recomputation, gives_the_states_of_the_reference) {
+TEST_P(Recomputation, GivesTheStatesOfTheReference) {
     const TrainingPrograms programs = training(GetParam());
     const State expected = trained(programs.train, programs.init, Backend::reference);
     for (const RecomputeLimits limits : {RecomputeLimits{1, 8}, RecomputeLimits{1, 1}}) {
@@ -67,7 +67,7 @@ TEST_P(Recomputation, gives_the_states_of_the_reference) {
 
 INSTANTIATE_TEST_SUITE_P(All, Recomputation, ::testing::Values("gpt", "llama", "lenet"));
 
-TEST(RecomputationPlan, a_transformer_takes_a_fifth_less_memory) {
+TEST(RecomputationPlan, ATransformerTakesAFifthLessMemory) {
     const Program program = training("gpt", 128, 6).train;
     const Program lean = rematerialise(program, {4096, 32});
     const PlanOptions apart{false, true, Fusion::elements};
@@ -76,7 +76,7 @@ TEST(RecomputationPlan, a_transformer_takes_a_fifth_less_memory) {
 
 /// Clocks are derived from the cost of the original program, which may come from a stranger: many distant readers of
 /// one element each, of a large product or of a chain of elementwise ops.
-TEST(RecomputationPlan, what_is_computed_again_costs_a_part_of_the_step) {
+TEST(RecomputationPlan, WhatIsComputedAgainCostsAPartOfTheStep) {
     for (const bool product : {false, true}) {
         testing::RawProgram raw({{512, 64}, {1, 1}});
         const Dims dims = product ? Dims{512, 512} : Dims{512, 64};
@@ -97,7 +97,7 @@ TEST(RecomputationPlan, what_is_computed_again_costs_a_part_of_the_step) {
     }
 }
 
-TEST(RecomputationPlan, a_program_with_nothing_to_gain_stays_as_it_is) {
+TEST(RecomputationPlan, AProgramWithNothingToGainStaysAsItIs) {
     const Program program = training("gpt").train;
     EXPECT_EQ(rematerialise(program), program);  // no tensor reaches the default size
 }

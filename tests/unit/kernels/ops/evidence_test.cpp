@@ -45,13 +45,13 @@ std::size_t widest_evidence(const OpCase& one, std::uint64_t elements_step) {
     return widest;
 }
 
-TEST(Evidence, no_random_case_reads_more_than_eighteen_tiles) {
+TEST(Evidence, NoRandomCaseReadsMoreThanEighteenTiles) {
     for (const OpCase& one : testing::random_cases(5, 3)) {
         EXPECT_LE(widest_evidence(one, 1 + elements_of(one.facts.output) / 50), kEvidenceTilesMax) << one.name;
     }
 }
 
-TEST(Evidence, the_widest_geometries_reach_but_do_not_pass_the_bound) {
+TEST(Evidence, TheWidestGeometriesReachButDoNotPassTheBound) {
     std::size_t widest = 0;
     for (const OpCase& one : testing::widest_cases()) {
         const std::size_t tiles = widest_evidence(one, 1 + elements_of(one.facts.output) / 400);
@@ -61,7 +61,7 @@ TEST(Evidence, the_widest_geometries_reach_but_do_not_pass_the_bound) {
     EXPECT_EQ(widest, kEvidenceTilesMax);
 }
 
-TEST(Evidence, an_element_without_its_tile_is_missing_input) {
+TEST(Evidence, AnElementWithoutItsTileIsMissingInput) {
     for (const OpCase& one : testing::widest_cases()) {
         TileSource nothing(one, {});
         const auto result = evaluate(one.facts, {0, 0, 0, 0, 0}, nothing);
@@ -70,7 +70,7 @@ TEST(Evidence, an_element_without_its_tile_is_missing_input) {
     }
 }
 
-TEST(Evidence, an_element_or_link_that_does_not_exist_is_out_of_range) {
+TEST(Evidence, AnElementOrLinkThatDoesNotExistIsOutOfRange) {
     for (const OpCase& one : testing::random_cases(6, 1)) {
         TensorSource source(one.inputs);
         const ElementQuery past_end{elements_of(one.facts.output), 0, 0, 0, 0};

@@ -24,7 +24,7 @@ Tensor run(const OpCase& one, CpuKernel kernel, ThreadPool& pool, std::uint64_t 
     return out;
 }
 
-TEST(OpParity, every_cpu_loop_equals_its_element_rule) {
+TEST(OpParity, EveryCpuLoopEqualsItsElementRule) {
     ThreadPool one_thread(1), three_threads(3);
     const std::uint64_t seed = 20260101;
     for (const OpCase& one : testing::random_cases(seed, 12)) {
@@ -47,7 +47,7 @@ Tensor with_fault(Tensor out, std::mt19937_64& random) {
     return out;
 }
 
-TEST(OpParity, a_single_wrong_bit_of_any_loop_is_caught) {
+TEST(OpParity, ASingleWrongBitOfAnyLoopIsCaught) {
     ThreadPool pool(2);
     const std::uint64_t seed = 20260102;
     std::mt19937_64 random(seed);
@@ -66,7 +66,7 @@ TEST(OpParity, a_single_wrong_bit_of_any_loop_is_caught) {
     }
 }
 
-TEST(OpParity, every_instruction_set_has_the_bits_of_the_generic_loops) {
+TEST(OpParity, EveryInstructionSetHasTheBitsOfTheGenericLoops) {
     std::vector<Loops> copies;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) copies.push_back(loops_avx2());
@@ -110,7 +110,7 @@ struct LineWindows {
     std::uint64_t line, kernel, stride, padding;
 };
 
-TEST(OpParity, windows_of_long_lines_and_in_the_padding) {
+TEST(OpParity, WindowsOfLongLinesAndInThePadding) {
     ThreadPool pool(1);
     std::mt19937_64 random(5);
     for (const auto& [line, kernel, stride, padding] :
@@ -127,7 +127,7 @@ TEST(OpParity, windows_of_long_lines_and_in_the_padding) {
     }
 }
 
-TEST(OpParity, a_state_may_be_overwritten_element_by_element) {
+TEST(OpParity, AStateMayBeOverwrittenElementByElement) {
     std::mt19937_64 random(3);
     ThreadPool pool(2);
     OpFacts facts;

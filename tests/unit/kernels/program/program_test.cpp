@@ -29,7 +29,7 @@ std::string refusal(const Program& program, const Limits& limits = {}) {
     return status ? "accepted" : status.error().message;
 }
 
-TEST(ProgramCodec, a_program_has_one_encoding) {
+TEST(ProgramCodec, AProgramHasOneEncoding) {
     const Program program = small_program();
     const Bytes bytes = encode(program);
     const Result<Program> decoded = decode_program(bytes);
@@ -40,14 +40,14 @@ TEST(ProgramCodec, a_program_has_one_encoding) {
     for (const TensorRecord& record : program.tensors) EXPECT_EQ(*decode_tensor_record(encode_record(record)), record);
 }
 
-TEST(ProgramCodec, every_truncation_and_trailing_byte_is_refused) {
+TEST(ProgramCodec, EveryTruncationAndTrailingByteIsRefused) {
     Bytes bytes = encode(small_program());
     for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode_program(View(bytes).first(size)));
     bytes.push_back(0);
     EXPECT_THAT(decode_program(bytes).error().message, HasSubstr("trailing"));
 }
 
-TEST(ProgramCodec, a_flipped_bit_is_refused_or_another_program) {
+TEST(ProgramCodec, AFlippedBitIsRefusedOrAnotherProgram) {
     const Program program = small_program();
     const Bytes bytes = encode(program);
     for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
@@ -61,7 +61,7 @@ TEST(ProgramCodec, a_flipped_bit_is_refused_or_another_program) {
     }
 }
 
-TEST(ProgramCodec, counts_over_the_limits_are_refused_before_anything_is_read) {
+TEST(ProgramCodec, CountsOverTheLimitsAreRefusedBeforeAnythingIsRead) {
     Writer out;
     out.raw(view("RTP1")).u32(1).u32(0xffffffff).u32(0xffffffff).u32(0).u32(5);
     EXPECT_THAT(decode_program(out.data()).error().message, HasSubstr("tensors"));
@@ -74,7 +74,7 @@ TEST(ProgramCodec, counts_over_the_limits_are_refused_before_anything_is_read) {
     EXPECT_THAT(decode_program(view("ELF.")).error().message, HasSubstr("RTP1"));
 }
 
-TEST(ProgramCodec, records_from_outside_are_decoded_strictly) {
+TEST(ProgramCodec, RecordsFromOutsideAreDecodedStrictly) {
     OpRecord op = small_program().ops.front();
     Bytes bytes = encode_record(op);
     bytes.push_back(0);
@@ -89,7 +89,7 @@ TEST(ProgramCodec, records_from_outside_are_decoded_strictly) {
     EXPECT_FALSE(decode_tensor_record(encode_record(tensor)));
 }
 
-TEST(ProgramCheck, what_is_wrong_is_named_with_its_op) {
+TEST(ProgramCheck, WhatIsWrongIsNamedWithItsOp) {
     const Program good = small_program();
     ASSERT_EQ(refusal(good), "accepted");
     ASSERT_EQ(good.ops[0].code, OpCode::matmul);
@@ -113,7 +113,7 @@ TEST(ProgramCheck, what_is_wrong_is_named_with_its_op) {
     EXPECT_THAT(refusal(bad), HasSubstr("op 0 (matmul): takes 2 inputs, not 1"));
 }
 
-TEST(ProgramCheck, what_is_wrong_is_named_with_its_tensor) {
+TEST(ProgramCheck, WhatIsWrongIsNamedWithItsTensor) {
     const Program good = small_program();
     Program bad = good;
     bad.tensors[0].writer = 99;
@@ -138,7 +138,7 @@ TEST(ProgramCheck, what_is_wrong_is_named_with_its_tensor) {
     EXPECT_THAT(refusal(bad), HasSubstr("counts"));
 }
 
-TEST(ProgramCheck, sizes_that_overflow_are_refused) {
+TEST(ProgramCheck, SizesThatOverflowAreRefused) {
     Program bad = small_program();
     bad.tensors[3].dims = {1ull << 63, 2};
     EXPECT_THAT(refusal(bad), HasSubstr("tensor 3 (d): more than 2^36 elements"));
@@ -151,7 +151,7 @@ TEST(ProgramCheck, sizes_that_overflow_are_refused) {
     EXPECT_THAT(refusal(bad), HasSubstr("rank"));
 }
 
-TEST(ProgramCheck, limits_name_what_is_over) {
+TEST(ProgramCheck, LimitsNameWhatIsOver) {
     const Program program = small_program();
     Limits limits;
     limits.ops = 1;
@@ -169,7 +169,7 @@ TEST(ProgramCheck, limits_name_what_is_over) {
     EXPECT_FALSE(decode_program(encode(program), limits));
 }
 
-TEST(ProgramRoot, the_header_opens_and_its_facts_prove) {
+TEST(ProgramRoot, TheHeaderOpensAndItsFactsProve) {
     const CommittedProgram committed(small_program());
     Writer out;
     committed.header().encode_to(out);
@@ -191,7 +191,7 @@ TEST(ProgramRoot, the_header_opens_and_its_facts_prove) {
               merkle::indexed_leaf(merkle::Tag::record_leaf, 0, view(constant)));
 }
 
-TEST(ProgramRoot, a_header_with_counts_that_overflow_is_refused) {
+TEST(ProgramRoot, AHeaderWithCountsThatOverflowIsRefused) {
     ProgramHeader header = CommittedProgram(small_program()).header();
     header.states = 0xffffffff;
     Writer out;

@@ -12,7 +12,7 @@ namespace {
 
 using test::text;
 
-TEST(Bloom, agrees_with_known_answers) {
+TEST(Bloom, AgreesWithKnownAnswers) {
     const auto vectors = test::load_vectors("ethereum/fees_bloom.json");
     for (const auto& v : vectors.at("bloom").as_array()) {
         Bloom bloom{};
@@ -29,7 +29,7 @@ TEST(Bloom, agrees_with_known_answers) {
     EXPECT_FALSE(may_contain(Bloom{}, view(test::number(1))));
 }
 
-TEST(BaseFee, agrees_with_known_answers) {
+TEST(BaseFee, AgreesWithKnownAnswers) {
     const auto vectors = test::load_vectors("ethereum/fees_bloom.json");
     for (const auto& v : vectors.at("base_fee_eip1559").as_array()) {
         const auto get = [&](const char* name) { return *U256::from_decimal(text(v.at(name))); };
@@ -38,7 +38,7 @@ TEST(BaseFee, agrees_with_known_answers) {
     }
 }
 
-TEST(BaseFee, stays_between_one_and_64_bits) {
+TEST(BaseFee, StaysBetweenOneAnd64Bits) {
     U256 fee = 1'000'000'000;
     for (int i = 0; i < 1000; ++i) fee = next_base_fee(fee, 0, 30'000'000, 1);
     EXPECT_GE(fee, U256{1});
@@ -48,7 +48,7 @@ TEST(BaseFee, stays_between_one_and_64_bits) {
     EXPECT_TRUE(fee.fits_u64());
 }
 
-TEST(BaseFee, never_falls_below_that_of_genesis) {
+TEST(BaseFee, NeverFallsBelowThatOfGenesis) {
     const U256 least = 1'000'000'000;
     U256 fee = least + 7;
     for (const std::uint64_t used : {0U, 0U, 14'999'999U}) {
@@ -77,7 +77,7 @@ Header some_header() {
     return header;
 }
 
-TEST(Header, encodes_and_decodes) {
+TEST(Header, EncodesAndDecodes) {
     const Header header = some_header();
     Writer out;
     encode_to(out, header);
@@ -88,7 +88,7 @@ TEST(Header, encodes_and_decodes) {
     EXPECT_EQ(header.time_s(), 1234U);
 }
 
-TEST(Header, every_field_is_in_the_hash) {
+TEST(Header, EveryFieldIsInTheHash) {
     const Hash32 original = block_hash(some_header());
     const auto changed = [&](const auto& change) {
         Header header = some_header();
@@ -121,7 +121,7 @@ Receipt some_receipt() {
     return receipt;
 }
 
-TEST(Receipt, encodes_and_decodes) {
+TEST(Receipt, EncodesAndDecodes) {
     Writer out;
     encode_to(out, some_receipt());
     Reader in(out.data());
@@ -134,7 +134,7 @@ TEST(Receipt, encodes_and_decodes) {
     }
 }
 
-TEST(Receipt, five_topics_are_refused) {
+TEST(Receipt, FiveTopicsAreRefused) {
     Receipt receipt = some_receipt();
     receipt.logs[0].topics.resize(5);
     Writer out;
@@ -144,7 +144,7 @@ TEST(Receipt, five_topics_are_refused) {
     EXPECT_FALSE(in.ok());
 }
 
-TEST(ResultsRoot, covers_results_and_not_words) {
+TEST(ResultsRoot, CoversResultsAndNotWords) {
     const std::vector<Receipt> receipts{some_receipt()};
     const Hash32 root = results_root({}, receipts);
     const auto changed = [&](const auto& change) {
@@ -160,7 +160,7 @@ TEST(ResultsRoot, covers_results_and_not_words) {
     EXPECT_NE(results_root(receipts[0].logs, receipts), root);
 }
 
-TEST(ResultsRoot, a_receipt_is_proved_against_it) {
+TEST(ResultsRoot, AReceiptIsProvedAgainstIt) {
     std::vector<Receipt> receipts(5, some_receipt());
     for (std::uint64_t i = 0; i < 5; ++i) receipts[i].gas_used += i;
     const std::vector<Hash32> leaves = result_leaves({}, receipts);

@@ -16,7 +16,7 @@ using test::World;
 
 const U256 kEther = *U256::from_decimal("1000000000000000000");
 
-TEST(BrokenRules, a_transaction_that_breaks_an_invariant_is_undone_and_pays) {
+TEST(BrokenRules, ATransactionThatBreaksAnInvariantIsUndoneAndPays) {
     MemoryStore store;
     World world(store);
     const auto block = world.block({sign_tx(test::call(0, bytes("bad"), 7), key(0)),
@@ -35,7 +35,7 @@ TEST(BrokenRules, a_transaction_that_breaks_an_invariant_is_undone_and_pays) {
 }
 
 // The contracts' books are their balances, so an income without a record would break them.
-TEST(BrokenRules, the_tips_of_a_proposer_that_is_a_native_contract_are_burned) {
+TEST(BrokenRules, TheTipsOfAProposerThatIsANativeContractAreBurned) {
     MemoryStore store;
     World world(store);
     const TxPtr tx = sign_tx(transfer(0, number(1), 5), key(0));

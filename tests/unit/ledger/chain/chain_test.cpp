@@ -25,7 +25,7 @@ using test::World;
 
 const U256 kEther = *U256::from_decimal("1000000000000000000");
 
-TEST(Chain, genesis_funds_the_allocations) {
+TEST(Chain, GenesisFundsTheAllocations) {
     MemoryStore store;
     const World world(store);
     EXPECT_EQ(world.chain->height(), 0U);
@@ -35,7 +35,7 @@ TEST(Chain, genesis_funds_the_allocations) {
     EXPECT_EQ(view->slot(test::kContract, bytes("config")), bytes("config"));
 }
 
-TEST(Chain, a_plain_transfer_costs_exactly_21000_gas) {
+TEST(Chain, APlainTransferCostsExactly21000Gas) {
     MemoryStore store;
     World world(store);
     const U256 base_fee = world.chain->next_base_fee();
@@ -53,7 +53,7 @@ TEST(Chain, a_plain_transfer_costs_exactly_21000_gas) {
     EXPECT_EQ(burned(*view), base_fee * 21'000);
 }
 
-TEST(Chain, balances_and_burned_sum_to_the_supply) {
+TEST(Chain, BalancesAndBurnedSumToTheSupply) {
     MemoryStore store;
     World world(store);
     for (std::uint64_t i = 0; i < 10; ++i) {
@@ -67,7 +67,7 @@ TEST(Chain, balances_and_burned_sum_to_the_supply) {
     EXPECT_EQ(sum, minted(*view));
 }
 
-TEST(Chain, a_refused_call_takes_the_fee_and_the_nonce_only) {
+TEST(Chain, ARefusedCallTakesTheFeeAndTheNonceOnly) {
     MemoryStore store;
     World world(store);
     const auto block = world.block({sign_tx(call(0, bytes("r"), 50), key(0))});
@@ -81,7 +81,7 @@ TEST(Chain, a_refused_call_takes_the_fee_and_the_nonce_only) {
               (Account{1, U256{1000} * kEther - receipt.effective_gas_price * receipt.gas_used}));
 }
 
-TEST(Chain, what_cannot_pay_is_in_the_block_and_changes_nothing) {
+TEST(Chain, WhatCannotPayIsInTheBlockAndChangesNothing) {
     MemoryStore store;
     World world(store);
     Transaction wrong_chain = transfer(0, number(1), 1);
@@ -118,7 +118,7 @@ TEST(Chain, what_cannot_pay_is_in_the_block_and_changes_nothing) {
     EXPECT_EQ(record->tx.raw, bytes("garbage"));
 }
 
-TEST(Chain, a_block_holds_no_more_gas_than_its_limit) {
+TEST(Chain, ABlockHoldsNoMoreGasThanItsLimit) {
     MemoryStore store;
     Genesis genesis = make_genesis();
     genesis.gas_limit = 50'000;
@@ -133,7 +133,7 @@ TEST(Chain, a_block_holds_no_more_gas_than_its_limit) {
 }
 
 // Executing a block counts the gas that is used, as its proposer did when choosing transactions.
-TEST(Chain, a_block_counts_the_gas_that_is_used_and_not_what_limits_promise) {
+TEST(Chain, ABlockCountsTheGasThatIsUsedAndNotWhatLimitsPromise) {
     MemoryStore store;
     Genesis genesis = make_genesis();
     genesis.gas_limit = 75'000;
@@ -155,7 +155,7 @@ TEST(Chain, a_block_counts_the_gas_that_is_used_and_not_what_limits_promise) {
 }
 
 // SPEC 4.3: flooding an idle chain is not free.
-TEST(Chain, the_base_fee_never_falls_below_that_of_genesis) {
+TEST(Chain, TheBaseFeeNeverFallsBelowThatOfGenesis) {
     MemoryStore store;
     World world(store);
     for (int i = 0; i < 3; ++i) EXPECT_EQ(world.block({})->header.base_fee, make_genesis().base_fee);
@@ -167,7 +167,7 @@ TEST(Chain, the_base_fee_never_falls_below_that_of_genesis) {
     EXPECT_EQ(falling.block({})->header.base_fee, U256{7}) << "the bare rule begins at its end";
 }
 
-TEST(Chain, execution_is_repeatable_and_leaves_nothing) {
+TEST(Chain, ExecutionIsRepeatableAndLeavesNothing) {
     MemoryStore store;
     World world(store);
     const std::vector<TxPtr> txs{sign_tx(transfer(0, number(1), 5), key(0)),
@@ -183,7 +183,7 @@ TEST(Chain, execution_is_repeatable_and_leaves_nothing) {
     EXPECT_EQ(world.chain->view()->slot(test::kContract, bytes("k")), bytes("1"));
 }
 
-TEST(Chain, result_does_not_depend_on_threads_or_caches) {
+TEST(Chain, ResultDoesNotDependOnThreadsOrCaches) {
     std::vector<TxPtr> txs;
     for (std::uint64_t i = 0; i < 150; ++i) txs.push_back(sign_tx(transfer(i / 3, number(i), 1), key(i % 3)));
     std::optional<Hash32> hash;
@@ -223,7 +223,7 @@ Hash32 rebuilt_root(const Store& store) {
     return merkle::SparseTree(nodes, Hash32{}).apply({leaves.begin(), leaves.end()}).value().root;
 }
 
-TEST(Chain, state_root_does_not_depend_on_history) {
+TEST(Chain, StateRootDoesNotDependOnHistory) {
     MemoryStore store;
     World world(store);
     EXPECT_EQ(world.chain->tip()->header.state_root, rebuilt_root(store));
@@ -237,7 +237,7 @@ TEST(Chain, state_root_does_not_depend_on_history) {
     }
 }
 
-TEST(Chain, state_at_past_heights_is_what_it_was) {
+TEST(Chain, StateAtPastHeightsIsWhatItWas) {
     MemoryStore store;
     World world(store, {.state_window = 5});
     const Address to = number(0x77);
@@ -261,7 +261,7 @@ TEST(Chain, state_at_past_heights_is_what_it_was) {
     EXPECT_EQ(undo_records, 5 * 7U) << "five heights of seven changes: old ones are gone";
 }
 
-TEST(Chain, views_hold_still_while_blocks_are_committed) {
+TEST(Chain, ViewsHoldStillWhileBlocksAreCommitted) {
     MemoryStore store;
     World world(store);
     const Address to = number(0x77);
@@ -282,7 +282,7 @@ TEST(Chain, views_hold_still_while_blocks_are_committed) {
     EXPECT_GT(reads, 0);
 }
 
-TEST(Chain, refuses_blocks_that_do_not_follow) {
+TEST(Chain, RefusesBlocksThatDoNotFollow) {
     MemoryStore store;
     World world(store);
     world.block({});
@@ -298,7 +298,7 @@ TEST(Chain, refuses_blocks_that_do_not_follow) {
     EXPECT_EQ(error_of(2, tip->header.time_ns), ChainError::bad_block);
 }
 
-TEST(Chain, refuses_data_of_another_chain_or_version) {
+TEST(Chain, RefusesDataOfAnotherChainOrVersion) {
     MemoryStore store;
     { World world(store); }
     test::FakeExecutor executor;
@@ -326,7 +326,7 @@ TEST(Chain, refuses_data_of_another_chain_or_version) {
     EXPECT_EQ(Chain::open(fresh, bad, executor).error().code, ChainError::bad_genesis);
 }
 
-TEST(Chain, restart_continues_where_it_stopped) {
+TEST(Chain, RestartContinuesWhereItStopped) {
     const test::TempDir dir;
     Hash32 hash;
     {
@@ -345,7 +345,7 @@ TEST(Chain, restart_continues_where_it_stopped) {
     EXPECT_TRUE(verify_db(**store, make_genesis(), world.executor));
 }
 
-TEST(VerifyDb, finds_a_single_changed_byte) {
+TEST(VerifyDb, FindsASingleChangedByte) {
     MemoryStore store;
     World world(store);
     for (std::uint64_t i = 0; i < 5; ++i) {
@@ -375,7 +375,7 @@ TEST(VerifyDb, finds_a_single_changed_byte) {
     EXPECT_TRUE(verify_db(store, make_genesis(), world.executor));
 }
 
-TEST(Genesis, encodes_and_decodes) {
+TEST(Genesis, EncodesAndDecodes) {
     const Genesis genesis = make_genesis();
     const auto decoded = decode_genesis(encode(genesis));
     ASSERT_TRUE(decoded);

@@ -88,7 +88,7 @@ void recover(MemoryStore& disk, std::optional<std::uint64_t> acknowledged,
     ASSERT_TRUE(verified) << verified.error().message;
 }
 
-TEST(Crash, nothing_acknowledged_is_lost_at_any_write) {
+TEST(Crash, NothingAcknowledgedIsLostAtAnyWrite) {
     const auto expected = undisturbed();
     for (const Fault fault : {Fault::fail, Fault::fail_written}) {
         for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
@@ -104,7 +104,7 @@ TEST(Crash, nothing_acknowledged_is_lost_at_any_write) {
     }
 }
 
-TEST(Crash, a_torn_batch_is_taken_back_wherever_it_tore) {
+TEST(Crash, ATornBatchIsTakenBackWhereverItTore) {
     // A store may guarantee whole batches, but the chain survives one that breaks the guarantee.
     const auto expected = undisturbed();
     for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
@@ -120,7 +120,7 @@ TEST(Crash, a_torn_batch_is_taken_back_wherever_it_tore) {
     }
 }
 
-TEST(Crash, a_disk_that_lies_is_found_out) {
+TEST(Crash, ADiskThatLiesIsFoundOut) {
     // An acknowledged write is missing: only its own last block may disappear unnoticed.
     const auto expected = undisturbed();
     for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
@@ -141,7 +141,7 @@ TEST(Crash, a_disk_that_lies_is_found_out) {
     }
 }
 
-TEST(Crash, a_chain_whose_write_failed_takes_no_more_blocks) {
+TEST(Crash, AChainWhoseWriteFailedTakesNoMoreBlocks) {
     MemoryStore disk;
     FaultStore store(disk, Fault::fail, 2);
     World world(store, kOptions);

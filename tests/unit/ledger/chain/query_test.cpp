@@ -14,7 +14,7 @@ using test::key;
 using test::number;
 using test::World;
 
-TEST(Queries, finds_blocks_transactions_and_receipts) {
+TEST(Queries, FindsBlocksTransactionsAndReceipts) {
     MemoryStore store;
     World world(store);
     const TxPtr first = sign_tx(call(0, bytes("sk1")), key(0));
@@ -46,7 +46,7 @@ TEST(Queries, finds_blocks_transactions_and_receipts) {
     EXPECT_FALSE(world.chain->header(100));
 }
 
-TEST(Queries, logs_are_found_by_address_and_topic) {
+TEST(Queries, LogsAreFoundByAddressAndTopic) {
     MemoryStore store;
     World world(store);
     const Hash32 topic = merkle::sha256(bytes("topic"));
@@ -86,7 +86,7 @@ private:
     MemoryStore store_;
 };
 
-TEST(Queries, a_search_loads_no_block_without_logs) {
+TEST(Queries, ASearchLoadsNoBlockWithoutLogs) {
     CountingStore store;
     World world(store);
     for (int i = 0; i < 50; ++i) world.block({});  // every third begins with a system log
@@ -102,7 +102,7 @@ TEST(Queries, a_search_loads_no_block_without_logs) {
     EXPECT_EQ(store.scans, 0) << "a block without transactions is its record alone";
 }
 
-TEST(Queries, a_search_ends_where_it_is_told_and_goes_on_from_there) {
+TEST(Queries, ASearchEndsWhereItIsToldAndGoesOnFromThere) {
     MemoryStore store;
     World world(store);
     for (std::uint64_t i = 0; i < 9; ++i) world.block({sign_tx(call(i, bytes("l" + std::string(32, 't'))), key(0))});
@@ -126,7 +126,7 @@ TEST(Queries, a_search_ends_where_it_is_told_and_goes_on_from_there) {
     EXPECT_EQ(stopped.logs.size(), search_logs(*world.chain, 0, stopped.next - 1, {}, 100).logs.size());
 }
 
-TEST(Simulate, calls_leave_nothing_behind) {
+TEST(Simulate, CallsLeaveNothingBehind) {
     MemoryStore store;
     World world(store);
     const auto view = world.chain->view();
@@ -151,7 +151,7 @@ TEST(Simulate, calls_leave_nothing_behind) {
               TxError::intrinsic_gas_too_low);
 }
 
-TEST(Simulate, an_estimate_is_enough_and_exact) {
+TEST(Simulate, AnEstimateIsEnoughAndExact) {
     MemoryStore store;
     World world(store);
     const Address from = key(0).address();

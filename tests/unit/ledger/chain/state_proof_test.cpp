@@ -26,7 +26,7 @@ struct Proofs : testing::Test {
     World world;
 };
 
-TEST_F(Proofs, show_accounts_and_slots_at_every_kept_height) {
+TEST_F(Proofs, ShowAccountsAndSlotsAtEveryKeptHeight) {
     for (std::uint64_t height = 4; height <= 10; ++height) {
         SCOPED_TRACE(height);
         const Hash32 root = world.chain->header(height)->state_root;
@@ -50,7 +50,7 @@ TEST_F(Proofs, show_accounts_and_slots_at_every_kept_height) {
 }
 
 // Forty accounts more than one page of the tree holds: proofs of earlier heights use the pages as they were then.
-TEST(ManyAccounts, are_proved_at_heights_before_and_after_a_page_was_split) {
+TEST(ManyAccounts, AreProvedAtHeightsBeforeAndAfterAPageWasSplit) {
     MemoryStore store;
     World world(store);
     constexpr std::uint64_t kHeights = 9, kEach = 8;
@@ -74,7 +74,7 @@ TEST(ManyAccounts, are_proved_at_heights_before_and_after_a_page_was_split) {
     }
 }
 
-TEST_F(Proofs, are_paid_for_by_what_they_go_through_and_end_when_told_so) {
+TEST_F(Proofs, ArePaidForByWhatTheyGoThroughAndEndWhenToldSo) {
     std::size_t asked = 0, paid = 0;
     const GoOn count = [&](std::size_t work) {
         ++asked;
@@ -96,7 +96,7 @@ TEST_F(Proofs, are_paid_for_by_what_they_go_through_and_end_when_told_so) {
     }
 }
 
-TEST_F(Proofs, lies_are_refused) {
+TEST_F(Proofs, LiesAreRefused) {
     const StateProof good = world.chain->prove_slot(10, test::kContract, bytes("k")).value();
     StateProof lie = good;
     lie.value = Bytes{99};
@@ -116,7 +116,7 @@ TEST_F(Proofs, lies_are_refused) {
     EXPECT_FALSE(verify(lie)) << "a value that is absent, shown as there";
 }
 
-TEST_F(Proofs, encode_and_decode) {
+TEST_F(Proofs, EncodeAndDecode) {
     const StateProof proof = world.chain->prove_account(10, key(1).address()).value();
     Writer out;
     encode_to(out, proof);
@@ -132,7 +132,7 @@ TEST_F(Proofs, encode_and_decode) {
     }
 }
 
-TEST(Account, the_zero_account_has_no_encoding) {
+TEST(Account, TheZeroAccountHasNoEncoding) {
     EXPECT_TRUE(encode(Account{}).empty());
     EXPECT_EQ(decode_account({}), Account{});
     EXPECT_FALSE(decode_account(Bytes(40))) << "the zero account spelled out";

@@ -70,7 +70,7 @@ std::uint64_t random_of(const Bytes& seed) {
     return std::mt19937_64(seed.back())();
 }
 
-TEST(PagedTree, agrees_with_one_key_a_node) {
+TEST(PagedTree, AgreesWithOneKeyANode) {
     std::mt19937_64 random(9);
     MemoryStore store;
     merkle::MemoryNodeStore plain;
@@ -99,7 +99,7 @@ TEST(PagedTree, agrees_with_one_key_a_node) {
 }
 
 // Enough updates at once that subtrees are processed in parallel; removals empty whole subtrees again.
-TEST(PagedTree, side_by_side_it_is_the_same_tree) {
+TEST(PagedTree, SideBySideItIsTheSameTree) {
     std::mt19937_64 random(10);
     MemoryStore store;
     merkle::MemoryNodeStore plain;
@@ -134,7 +134,7 @@ TEST(PagedTree, side_by_side_it_is_the_same_tree) {
     }
 }
 
-TEST(PagedTree, a_missing_or_changed_page_is_named) {
+TEST(PagedTree, AMissingOrChangedPageIsNamed) {
     MemoryStore store;
     std::vector<merkle::SparseUpdate> updates;
     for (std::uint64_t i = 0; i < 600; ++i) updates.emplace_back(key(i, false), key(i + 1000, false));
@@ -164,7 +164,7 @@ TEST(PagedTree, a_missing_or_changed_page_is_named) {
     EXPECT_GE(branches, 2U);
 }
 
-TEST(PagedNodes, what_is_no_page_has_no_nodes) {
+TEST(PagedNodes, WhatIsNoPageHasNoNodes) {
     MemoryStore store;
     const Bytes branch_of_nothing = [] {
         Bytes out(1 + kPlaces);
@@ -184,7 +184,7 @@ TEST(PagedNodes, what_is_no_page_has_no_nodes) {
 }
 
 // The limits at which the layout changes: a page takes 32 leaves, one more makes it a branch, one less a page again.
-TEST(PagedTree, a_page_is_split_and_joined_at_its_limit) {
+TEST(PagedTree, APageIsSplitAndJoinedAtItsLimit) {
     MemoryStore store;
     merkle::MemoryNodeStore plain;
     Hash32 root;
@@ -210,7 +210,7 @@ TEST(PagedTree, a_page_is_split_and_joined_at_its_limit) {
     EXPECT_TRUE(root.is_zero());
 }
 
-TEST(TreePage, a_patch_of_another_page_is_refused) {
+TEST(TreePage, APatchOfAnotherPageIsRefused) {
     const Bucket bucket{{key(1, false), key(2, false)}};
     Branch branch{};
     for (Subtree& below : branch) below = {3, key(9, false)};

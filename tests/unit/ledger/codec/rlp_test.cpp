@@ -34,7 +34,7 @@ void copy(Encoder& out, const Item& item) {
     out.list(inner);
 }
 
-TEST(Rlp, agrees_with_known_answers) {
+TEST(Rlp, AgreesWithKnownAnswers) {
     const auto vectors = test::load_vectors("ethereum/rlp.json");
     for (const auto& v : vectors.at("valid").as_array()) {
         SCOPED_TRACE(text(v.at("rlp")));
@@ -49,7 +49,7 @@ TEST(Rlp, agrees_with_known_answers) {
     }
 }
 
-TEST(Rlp, refuses_every_bad_encoding) {
+TEST(Rlp, RefusesEveryBadEncoding) {
     const auto vectors = test::load_vectors("ethereum/rlp.json");
     for (const auto& v : vectors.at("invalid").as_array())
         EXPECT_FALSE(decode(hex(v.at("rlp")))) << text(v.at("why"));
@@ -65,7 +65,7 @@ TEST(Rlp, refuses_every_bad_encoding) {
     }
 }
 
-TEST(Rlp, nesting_is_bounded) {
+TEST(Rlp, NestingIsBounded) {
     Bytes value{0xc0};
     for (int depth = 1; depth < kDepthMax; ++depth) {
         Encoder out;
@@ -78,7 +78,7 @@ TEST(Rlp, nesting_is_bounded) {
     EXPECT_EQ(decode(out.to_list()).error(), Error::too_deep);
 }
 
-TEST(Rlp, list_reader_names_what_is_wrong) {
+TEST(Rlp, ListReaderNamesWhatIsWrong) {
     const auto error_of = [](const Encoder& fields, const auto& read) {
         const Bytes encoded = fields.to_list();
         ListReader in(decode(encoded).value());
@@ -101,7 +101,7 @@ TEST(Rlp, list_reader_names_what_is_wrong) {
               Error::too_large);
 }
 
-TEST(Rlp, decoder_never_leaves_its_input) {
+TEST(Rlp, DecoderNeverLeavesItsInput) {
     // Random and damaged bytes: accepted inputs are canonical, and the sanitizers check the rest.
     std::mt19937_64 random(11);
     for (int i = 0; i < 50'000; ++i) {

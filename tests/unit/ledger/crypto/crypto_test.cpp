@@ -18,7 +18,7 @@ using test::bytes;
 using test::hex;
 using test::text;
 
-TEST(Keccak, agrees_with_known_answers) {
+TEST(Keccak, AgreesWithKnownAnswers) {
     const auto vectors = test::load_vectors("ethereum/keccak256.json");
     for (const auto& v : vectors.as_array()) {
         const Bytes input = hex(v.at("hex"));
@@ -28,7 +28,7 @@ TEST(Keccak, agrees_with_known_answers) {
     }
 }
 
-TEST(Address, agrees_with_known_answers) {
+TEST(Address, AgreesWithKnownAnswers) {
     const auto vectors = test::load_vectors("ethereum/address.json");
     for (const auto& v : vectors.at("keys").as_array()) {
         const auto key = SecretKey::from_bytes(hex(v.at("privateKey")));
@@ -48,7 +48,7 @@ TEST(Address, agrees_with_known_answers) {
     for (const auto& v : vectors.at("eip55_bad").as_array()) EXPECT_FALSE(checksum_holds(text(v))) << text(v);
 }
 
-TEST(Address, text_of_another_form_is_refused) {
+TEST(Address, TextOfAnotherFormIsRefused) {
     EXPECT_FALSE(parse_address(""));
     EXPECT_FALSE(parse_address("0x"));
     EXPECT_FALSE(parse_address(std::string(40, '1')));
@@ -59,7 +59,7 @@ TEST(Address, text_of_another_form_is_refused) {
     EXPECT_FALSE(checksum_holds("0xabc"));
 }
 
-TEST(Secp256k1, signatures_recover_to_the_signer) {
+TEST(Secp256k1, SignaturesRecoverToTheSigner) {
     const auto vectors = test::load_vectors("ethereum/eip191.json");
     for (const auto& v : vectors.as_array()) {
         const auto key = SecretKey::from_bytes(hex(v.at("privateKey")));
@@ -74,7 +74,7 @@ TEST(Secp256k1, signatures_recover_to_the_signer) {
     }
 }
 
-TEST(Secp256k1, signatures_out_of_range_recover_to_nothing) {
+TEST(Secp256k1, SignaturesOutOfRangeRecoverToNothing) {
     const SecretKey key = SecretKey::random();
     const Hash32 digest = merkle::sha256(bytes("digest"));
     const Signature good = key.sign(digest);
@@ -110,7 +110,7 @@ TEST(Secp256k1, signatures_out_of_range_recover_to_nothing) {
     EXPECT_NE(recover(digest, bad), key.public_key());
 }
 
-TEST(Secp256k1, tweak_adds_to_the_key) {
+TEST(Secp256k1, TweakAddsToTheKey) {
     Bytes one(32), two(32), three(32), order_less_one;
     one[31] = 1;
     two[31] = 2;
@@ -122,7 +122,7 @@ TEST(Secp256k1, tweak_adds_to_the_key) {
     EXPECT_FALSE(key->add_tweak(Bytes(31)));
 }
 
-TEST(Secp256k1, moved_from_keys_are_wiped) {
+TEST(Secp256k1, MovedFromKeysAreWiped) {
     SecretKey key = SecretKey::random();
     const SecretKey moved = std::move(key);
     EXPECT_EQ(to_hex(key.bytes()), std::string(64, '0'));  // NOLINT: reading after the move is the point
@@ -140,7 +140,7 @@ Bytes derive(const test::json::object& crypto, View password) {
     return key.value();
 }
 
-TEST(Keystore, primitives_agree_with_known_answers) {
+TEST(Keystore, PrimitivesAgreeWithKnownAnswers) {
     const auto vectors = test::load_vectors("ethereum/keystore_v3.json");
     for (const auto& v : vectors.at("decrypt").as_array()) {
         SCOPED_TRACE(text(v.at("note")));
@@ -155,7 +155,7 @@ TEST(Keystore, primitives_agree_with_known_answers) {
     }
 }
 
-TEST(Keystore, wild_parameters_are_refused_by_name) {
+TEST(Keystore, WildParametersAreRefusedByName) {
     const Bytes p = bytes("password");
     EXPECT_FALSE(scrypt(p, p, {0, 8, 1}, 32));
     EXPECT_FALSE(scrypt(p, p, {1000, 8, 1}, 32)) << "n is no power of two";
@@ -170,7 +170,7 @@ TEST(Keystore, wild_parameters_are_refused_by_name) {
     EXPECT_NE(scrypt(p, p, {1024, 8, 0}, 32).error().message.find("p is out of range"), std::string::npos);
 }
 
-TEST(Hmac, agrees_with_rfc_4231) {
+TEST(Hmac, AgreesWithRfc4231) {
     const Bytes key = bytes("Jefe");
     const Bytes message = bytes("what do ya want for nothing?");
     EXPECT_EQ(to_hex(hmac_sha256(key, message)),
@@ -180,7 +180,7 @@ TEST(Hmac, agrees_with_rfc_4231) {
               "9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737");
 }
 
-TEST(Mnemonic, seed_agrees_with_known_answers) {
+TEST(Mnemonic, SeedAgreesWithKnownAnswers) {
     const auto vectors = test::load_vectors("ethereum/bip39_44.json");
     for (const auto& v : vectors.at("mnemonics").as_array()) {
         const std::string words = text(v.at("mnemonic"));
@@ -192,7 +192,7 @@ TEST(Mnemonic, seed_agrees_with_known_answers) {
     }
 }
 
-TEST(Secrets, wipe_leaves_zeros) {
+TEST(Secrets, WipeLeavesZeros) {
     Bytes secret(100, 7);
     wipe(secret);
     EXPECT_EQ(secret, Bytes(100, 0));
@@ -202,7 +202,7 @@ TEST(Secrets, wipe_leaves_zeros) {
     EXPECT_NE(a, b);
 }
 
-TEST(SecretText, holds_what_fits_and_does_not_move) {
+TEST(SecretText, HoldsWhatFitsAndDoesNotMove) {
     SecretText text(3);
     for (const char c : {'a', 'b', 'c'}) EXPECT_TRUE(text.push_back(c));
     EXPECT_FALSE(text.push_back('d'));

@@ -42,7 +42,7 @@ Transaction parse(const object& v) {
 
 class SignedVectors : public testing::TestWithParam<const char*> {};
 
-TEST_P(SignedVectors, agree_both_ways) {
+TEST_P(SignedVectors, AgreeBothWays) {
     const auto vectors = test::load_vectors(std::string("ethereum/") + GetParam());
     for (const auto& v : vectors.as_array()) {
         SCOPED_TRACE(text(v.at("note")));
@@ -65,7 +65,7 @@ TEST_P(SignedVectors, agree_both_ways) {
 INSTANTIATE_TEST_SUITE_P(Tx, SignedVectors,
                          testing::Values("tx_legacy_eip155.json", "tx_eip2930.json", "tx_eip1559.json"));
 
-TEST(Tx, refuses_every_bad_one) {
+TEST(Tx, RefusesEveryBadOne) {
     const auto vectors = test::load_vectors("ethereum/tx_invalid.json");
     const auto chain_id = vectors.at("chainId").to_number<std::uint64_t>();
     for (const char* good : {"eip1559", "legacy"}) {
@@ -85,7 +85,7 @@ std::string refusal_of(View raw, std::uint64_t chain_id) {
     return refusal ? refusal->message : "";
 }
 
-TEST(Tx, refusals_have_ethereums_words) {
+TEST(Tx, RefusalsHaveEthereumsWords) {
     const auto vectors = test::load_vectors("ethereum/tx_invalid.json");
     const auto text_for = [&](std::string_view why) {
         for (const auto& v : vectors.at("reject").as_array()) {
@@ -109,7 +109,7 @@ TEST(Tx, refusals_have_ethereums_words) {
     EXPECT_EQ(text_for("31-byte storage key"), "invalid transaction encoding: rlp: wrong_size");
 }
 
-TEST(Tx, check_refuses_what_no_state_can_mend) {
+TEST(Tx, CheckRefusesWhatNoStateCanMend) {
     const Transaction good = test::transfer(0, test::number(1), 1);
     EXPECT_FALSE(check(good));
     Transaction tx = good;
@@ -126,12 +126,12 @@ TEST(Tx, check_refuses_what_no_state_can_mend) {
     EXPECT_EQ(check(tx)->code, TxError::cost_overflow);
 }
 
-TEST(Tx, oversized_is_refused_before_it_is_decoded) {
+TEST(Tx, OversizedIsRefusedBeforeItIsDecoded) {
     const auto read = read_tx(Bytes(kTxBytesMax + 1, 0xff), 1);
     EXPECT_EQ(read.error().code, TxError::oversized);
 }
 
-TEST(Tx, gas_and_prices_follow_the_schedule) {
+TEST(Tx, GasAndPricesFollowTheSchedule) {
     Transaction tx = test::transfer(0, test::number(1), 1);
     EXPECT_EQ(intrinsic_gas(tx), 21'000U);
     tx.data = {0, 0, 1};
@@ -146,7 +146,7 @@ TEST(Tx, gas_and_prices_follow_the_schedule) {
     EXPECT_EQ(effective_tip(tx, U256::max()), U256{});
 }
 
-TEST(Tx, damaged_bytes_never_pass_as_another_transaction) {
+TEST(Tx, DamagedBytesNeverPassAsAnotherTransaction) {
     // Every accepted mutation is canonical and has another signer than the original.
     std::mt19937_64 random(3);
     Transaction tx = test::call(1, test::bytes("some data"));
@@ -163,7 +163,7 @@ TEST(Tx, damaged_bytes_never_pass_as_another_transaction) {
     }
 }
 
-TEST(Admit, asks_in_ethereums_order) {
+TEST(Admit, AsksInEthereumsOrder) {
     const test::EmptyView empty;
     State state(empty);
     const SecretKey key = test::key(0);

@@ -25,7 +25,7 @@ std::vector<Bytes> recovered(const std::string& path) {
     return MempoolJournal::open(path).value()->take_recovered();
 }
 
-TEST(Journal, finds_again_what_was_appended) {
+TEST(Journal, FindsAgainWhatWasAppended) {
     const TempDir dir;
     const std::string path = dir.path() + "/pool";
     {
@@ -40,7 +40,7 @@ TEST(Journal, finds_again_what_was_appended) {
     EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
-TEST(Journal, a_torn_or_damaged_tail_is_cut_off_at_every_byte) {
+TEST(Journal, ATornOrDamagedTailIsCutOffAtEveryByte) {
     const TempDir dir;
     const std::string path = dir.path() + "/pool";
     {
@@ -63,7 +63,7 @@ TEST(Journal, a_torn_or_damaged_tail_is_cut_off_at_every_byte) {
     EXPECT_EQ(recovered(path).size(), 1U);
 }
 
-TEST(Journal, rewrite_keeps_what_waits) {
+TEST(Journal, RewriteKeepsWhatWaits) {
     const TempDir dir;
     const std::string path = dir.path() + "/pool";
     {
@@ -79,7 +79,7 @@ TEST(Journal, rewrite_keeps_what_waits) {
     EXPECT_EQ(found[1], make(5)->raw);
 }
 
-TEST(Journal, what_is_appended_during_a_rewrite_is_kept) {
+TEST(Journal, WhatIsAppendedDuringARewriteIsKept) {
     const TempDir dir;
     const std::string path = dir.path() + "/pool";
     {
@@ -96,7 +96,7 @@ TEST(Journal, what_is_appended_during_a_rewrite_is_kept) {
     EXPECT_EQ(recovered(path).size(), 3U) << "once each: the next rewrite begins anew";
 }
 
-TEST(Journal, what_was_given_up_does_not_come_back) {
+TEST(Journal, WhatWasGivenUpDoesNotComeBack) {
     const TempDir dir;
     const std::string path = dir.path() + "/pool";
     {
@@ -110,7 +110,7 @@ TEST(Journal, what_was_given_up_does_not_come_back) {
               (std::vector<Bytes>{make(0)->raw, make(3)->raw, make(2)->raw, make(4)->raw}));
 }
 
-TEST(Journal, what_is_given_up_during_a_rewrite_does_not_come_back) {
+TEST(Journal, WhatIsGivenUpDuringARewriteDoesNotComeBack) {
     const TempDir dir;
     const std::string path = dir.path() + "/pool";
     {
@@ -125,7 +125,7 @@ TEST(Journal, what_is_given_up_during_a_rewrite_does_not_come_back) {
     EXPECT_EQ(recovered(path), std::vector<Bytes>{make(1)->raw});
 }
 
-TEST(Journal, a_torn_record_of_what_was_given_up_is_cut_off) {
+TEST(Journal, ATornRecordOfWhatWasGivenUpIsCutOff) {
     const TempDir dir;
     const std::string path = dir.path() + "/pool";
     {
@@ -144,7 +144,7 @@ TEST(Journal, a_torn_record_of_what_was_given_up_is_cut_off) {
     EXPECT_TRUE(recovered(path).empty());
 }
 
-TEST(Journal, asks_to_be_rewritten_when_it_has_grown_though_no_block_comes) {
+TEST(Journal, AsksToBeRewrittenWhenItHasGrownThoughNoBlockComes) {
     const TempDir dir;
     const std::string path = dir.path() + "/pool";
     const auto journal = MempoolJournal::open(path).value();
@@ -182,7 +182,7 @@ private:
     void (*signal_)(int) = ::signal(SIGXFSZ, SIG_IGN);
 };
 
-TEST(Journal, an_append_that_fails_half_way_leaves_nothing_that_hides_the_next) {
+TEST(Journal, AnAppendThatFailsHalfWayLeavesNothingThatHidesTheNext) {
     const TempDir dir;
     const std::string path = dir.path() + "/pool";
     {
@@ -198,7 +198,7 @@ TEST(Journal, an_append_that_fails_half_way_leaves_nothing_that_hides_the_next) 
     EXPECT_EQ(recovered(path), (std::vector<Bytes>{make(0)->raw, make(2)->raw}));
 }
 
-TEST(Journal, a_rewrite_that_fails_changes_nothing_and_is_tried_again_ever_later) {
+TEST(Journal, ARewriteThatFailsChangesNothingAndIsTriedAgainEverLater) {
     const TempDir dir;
     const std::string path = dir.path() + "/pool";
     const auto all = [] { return std::vector{make(0), make(1)}; };
@@ -223,7 +223,7 @@ TEST(Journal, a_rewrite_that_fails_changes_nothing_and_is_tried_again_ever_later
     EXPECT_EQ(recovered(path).size(), 2U);
 }
 
-TEST(Journal, a_rewrite_that_throws_changes_nothing_and_is_tried_again_later) {
+TEST(Journal, ARewriteThatThrowsChangesNothingAndIsTriedAgainLater) {
     const TempDir dir;
     const std::string path = dir.path() + "/pool";
     {
@@ -245,7 +245,7 @@ TEST(Journal, a_rewrite_that_throws_changes_nothing_and_is_tried_again_later) {
     EXPECT_EQ(std::filesystem::file_size(path), 8 + make(2)->raw.size());
 }
 
-TEST(Journal, a_path_that_cannot_be_opened_is_named) {
+TEST(Journal, APathThatCannotBeOpenedIsNamed) {
     const auto journal = MempoolJournal::open("/proc/nothing/pool");
     ASSERT_FALSE(journal);
     EXPECT_NE(journal.error().message.find("/proc/nothing/pool"), std::string::npos);

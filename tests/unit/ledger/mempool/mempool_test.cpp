@@ -18,14 +18,14 @@ using test::number;
 using test::Pool;
 using test::transfer;
 
-TEST_F(Pool, pending_nonce_counts_at_once) {
+TEST_F(Pool, PendingNonceCountsAtOnce) {
     EXPECT_EQ(pending(0), 0U);
     for (std::uint64_t nonce = 0; nonce < 5; ++nonce) ASSERT_TRUE(add(make(0, nonce)));
     EXPECT_EQ(pending(0), 5U);
     EXPECT_EQ(pending(1), 0U);
 }
 
-TEST_F(Pool, nonces_out_of_order_wait_and_are_promoted) {
+TEST_F(Pool, NoncesOutOfOrderWaitAndArePromoted) {
     ASSERT_TRUE(add(make(0, 2)));
     ASSERT_TRUE(add(make(0, 1)));
     EXPECT_TRUE(ready().empty());
@@ -39,13 +39,13 @@ TEST_F(Pool, nonces_out_of_order_wait_and_are_promoted) {
     EXPECT_EQ(pool.stats().pending, 3U);
 }
 
-TEST_F(Pool, gaps_are_bounded) {
+TEST_F(Pool, GapsAreBounded) {
     EXPECT_TRUE(add(make(0, 64)));
     EXPECT_EQ(refusal(make(0, 65)), "nonce too high: next nonce 0, tx nonce 65");
     EXPECT_EQ(refusal(make(0, 1ULL << 60)), "nonce too high: next nonce 0, tx nonce 1152921504606846976");
 }
 
-TEST_F(Pool, refusals_have_ethereums_words) {
+TEST_F(Pool, RefusalsHaveEthereumsWords) {
     const TxPtr tx = make(0, 0);
     ASSERT_TRUE(add(tx));
     EXPECT_EQ(refusal(tx), "already known");
@@ -74,7 +74,7 @@ TEST_F(Pool, refusals_have_ethereums_words) {
         refusal(sign_tx(greedy, key(1))).starts_with("max priority fee per gas higher than max fee per gas"));
 }
 
-TEST_F(Pool, minimum_tip_is_asked_for) {
+TEST_F(Pool, MinimumTipIsAskedFor) {
     Mempool strict(world.executor, {.min_tip = 5});
     Transaction tx = transfer(0, number(9), 1);
     tx.tip_cap = 4;
@@ -82,7 +82,7 @@ TEST_F(Pool, minimum_tip_is_asked_for) {
     EXPECT_EQ(added.error().message, "transaction underpriced: tip needed 5, tip permitted 4");
 }
 
-TEST_F(Pool, replacement_needs_ten_percent_on_both_caps) {
+TEST_F(Pool, ReplacementNeedsTenPercentOnBothCaps) {
     const auto priced = [](std::uint64_t tip, std::uint64_t cap) {
         Transaction tx = transfer(0, number(9), 1);
         tx.tip_cap = tip;
@@ -103,7 +103,7 @@ TEST_F(Pool, replacement_needs_ten_percent_on_both_caps) {
     EXPECT_EQ(pool.stats().bytes, second->raw.size());
 }
 
-TEST_F(Pool, an_account_cannot_promise_more_than_it_has) {
+TEST_F(Pool, AnAccountCannotPromiseMoreThanItHas) {
     const U256 most = *U256::from_decimal("600000000000000000000");
     ASSERT_TRUE(add(sign_tx(transfer(0, number(9), most), key(0))));
     const std::string text = refusal(sign_tx(transfer(1, number(9), most), key(0)));
@@ -112,7 +112,7 @@ TEST_F(Pool, an_account_cannot_promise_more_than_it_has) {
 }
 
 // The block is committed, but the pool has not been notified yet.
-TEST_F(Pool, what_a_block_has_paid_for_is_not_asked_for_again) {
+TEST_F(Pool, WhatABlockHasPaidForIsNotAskedForAgain) {
     const U256 most = *U256::from_decimal("600000000000000000000");
     const TxPtr first = sign_tx(transfer(0, number(9), most), key(0));
     ASSERT_TRUE(add(first));
@@ -138,7 +138,7 @@ private:
     const StateView& below_;
 };
 
-TEST_F(Pool, who_waits_behind_a_hole_costs_a_block_no_read) {
+TEST_F(Pool, WhoWaitsBehindAHoleCostsABlockNoRead) {
     for (std::uint64_t who = 0; who < 4; ++who) ASSERT_TRUE(add(make(who, who == 2 ? 0 : 1)));
     const auto view = world.chain->view();
     const CountingView counting(*view);
@@ -146,7 +146,7 @@ TEST_F(Pool, who_waits_behind_a_hole_costs_a_block_no_read) {
     EXPECT_EQ(counting.reads, 1);
 }
 
-TEST_F(Pool, blocks_are_filled_by_fee_and_nonce) {
+TEST_F(Pool, BlocksAreFilledByFeeAndNonce) {
     ASSERT_TRUE(add(make(0, 0, 10)));
     ASSERT_TRUE(add(make(0, 1, 1'000)));
     ASSERT_TRUE(add(make(1, 0, 100)));
@@ -164,7 +164,7 @@ TEST_F(Pool, blocks_are_filled_by_fee_and_nonce) {
 
 // A gas limit costs nothing: one sender that named the whole block's gas twenty times could once exclude all others
 // from twenty blocks.
-TEST_F(Pool, limits_take_no_room_from_others) {
+TEST_F(Pool, LimitsTakeNoRoomFromOthers) {
     constexpr std::uint64_t kPromises = 20;
     for (std::uint64_t nonce = 0; nonce < kPromises; ++nonce) {
         Transaction tx = transfer(nonce, number(9), 1);
@@ -187,7 +187,7 @@ TEST_F(Pool, limits_take_no_room_from_others) {
     EXPECT_EQ(block->header.gas_used, used);
 }
 
-TEST_F(Pool, everything_ready_executes) {
+TEST_F(Pool, EverythingReadyExecutes) {
     for (std::uint64_t nonce = 0; nonce < 20; ++nonce) {
         for (std::uint64_t who = 0; who < 4; ++who)
             ASSERT_TRUE(add(make(who, nonce, 1 + (nonce * 7 + who) % 5)));
@@ -201,7 +201,7 @@ TEST_F(Pool, everything_ready_executes) {
     EXPECT_EQ(pending(0), 20U);
 }
 
-TEST_F(Pool, a_block_by_others_promotes_what_waited) {
+TEST_F(Pool, ABlockByOthersPromotesWhatWaited) {
     ASSERT_TRUE(add(make(0, 1)));
     const auto block = world.block({make(0, 0)});
     const auto promoted = on_block(*block).promoted;
@@ -210,7 +210,7 @@ TEST_F(Pool, a_block_by_others_promotes_what_waited) {
     EXPECT_EQ(pending(0), 2U);
 }
 
-TEST_F(Pool, a_spent_balance_drops_what_it_covered) {
+TEST_F(Pool, ASpentBalanceDropsWhatItCovered) {
     const U256 most = *U256::from_decimal("900000000000000000000");
     const TxPtr big = sign_tx(transfer(1, number(9), most), key(0));
     ASSERT_TRUE(add(big));
@@ -219,7 +219,7 @@ TEST_F(Pool, a_spent_balance_drops_what_it_covered) {
     EXPECT_EQ(pool.find(big->hash), nullptr);
 }
 
-TEST_F(Pool, a_view_one_block_old_does_not_bring_back_what_is_done) {
+TEST_F(Pool, AViewOneBlockOldDoesNotBringBackWhatIsDone) {
     const TxPtr tx = make(0, 0);
     const auto old_view = world.chain->view();
     ASSERT_TRUE(add(tx));
@@ -230,7 +230,7 @@ TEST_F(Pool, a_view_one_block_old_does_not_bring_back_what_is_done) {
     EXPECT_EQ(again.error().code, TxError::nonce_too_low);
 }
 
-TEST_F(Pool, a_full_pool_gives_up_the_cheapest) {
+TEST_F(Pool, AFullPoolGivesUpTheCheapest) {
     Mempool small(world.executor, {.count = 4});
     const auto view = world.chain->view();
     const auto put = [&](const TxPtr& tx) { return small.add(tx, *view, kBaseFee, kGasLimit); };
@@ -253,7 +253,7 @@ TEST_F(Pool, a_full_pool_gives_up_the_cheapest) {
 }
 
 // A sender with high tips after a nonce gap never has to fill the gap, so such transactions cost nothing.
-TEST_F(Pool, a_full_pool_gives_up_what_waits_behind_holes_first) {
+TEST_F(Pool, AFullPoolGivesUpWhatWaitsBehindHolesFirst) {
     Mempool small(world.executor, {.count = 6});
     const auto view = world.chain->view();
     const auto put = [&](const TxPtr& tx) { return small.add(tx, *view, kBaseFee, kGasLimit); };
@@ -280,7 +280,7 @@ TEST_F(Pool, a_full_pool_gives_up_what_waits_behind_holes_first) {
     EXPECT_EQ(small.find(honest->hash), nullptr) << "now the cheapest";
 }
 
-TEST_F(Pool, who_is_refused_pushes_nobody_out) {
+TEST_F(Pool, WhoIsRefusedPushesNobodyOut) {
     Transaction large = transfer(0, number(9), 1);
     large.data = Bytes(1000);
     large.gas_limit = 100'000;
@@ -300,7 +300,7 @@ TEST_F(Pool, who_is_refused_pushes_nobody_out) {
     for (const TxPtr& tx : there) EXPECT_NE(small.find(tx->hash), nullptr);
 }
 
-TEST_F(Pool, bytes_are_bounded) {
+TEST_F(Pool, BytesAreBounded) {
     const std::size_t size = make(0, 0)->raw.size();
     Mempool small(world.executor, {.bytes = 2 * size + 10});
     const auto view = world.chain->view();
@@ -311,7 +311,7 @@ TEST_F(Pool, bytes_are_bounded) {
     EXPECT_EQ(small.stats().pending, 2U);
 }
 
-TEST_F(Pool, accounts_are_bounded) {
+TEST_F(Pool, AccountsAreBounded) {
     Mempool small(world.executor, {.pending_per_account = 2});
     const auto view = world.chain->view();
     ASSERT_TRUE(small.add(make(0, 0), *view, kBaseFee, kGasLimit));
@@ -319,7 +319,7 @@ TEST_F(Pool, accounts_are_bounded) {
     EXPECT_EQ(small.add(make(0, 2), *view, kBaseFee, kGasLimit).error().code, TxError::account_queue_full);
 }
 
-TEST_F(Pool, contents_refill_a_pool) {
+TEST_F(Pool, ContentsRefillAPool) {
     for (const std::uint64_t nonce : {0, 1, 3}) ASSERT_TRUE(add(make(0, nonce)));
     ASSERT_TRUE(add(make(1, 0)));
     Mempool next(world.executor);
@@ -330,7 +330,7 @@ TEST_F(Pool, contents_refill_a_pool) {
     EXPECT_EQ(next.stats().queued, 1U);
 }
 
-TEST_F(Pool, many_threads_add_while_blocks_are_made) {
+TEST_F(Pool, ManyThreadsAddWhileBlocksAreMade) {
     constexpr std::uint64_t kEach = 100;
     std::vector<std::thread> threads;
     std::atomic<int> refused{0};

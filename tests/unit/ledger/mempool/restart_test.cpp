@@ -23,7 +23,7 @@ struct Restarted : Pool {
     Mempool next;
 };
 
-TEST_F(Restarted, a_base_fee_that_rose_is_no_reason_to_forget) {
+TEST_F(Restarted, ABaseFeeThatRoseIsNoReasonToForget) {
     Transaction low = transfer(0, number(9), 1);
     low.tip_cap = 0;
     low.fee_cap = kBaseFee;
@@ -36,7 +36,7 @@ TEST_F(Restarted, a_base_fee_that_rose_is_no_reason_to_forget) {
     EXPECT_EQ(next.ready(*view, kBaseFee, 1 << 20, kGasLimit).size(), 2U) << "and runs when the fee has fallen";
 }
 
-TEST_F(Restarted, neither_a_wide_hole_nor_a_balance_that_is_spent_in_part_is_one) {
+TEST_F(Restarted, NeitherAWideHoleNorABalanceThatIsSpentInPartIsOne) {
     for (const std::uint64_t nonce : {500, 70, 0}) EXPECT_EQ(restore(make(0, nonce)), "") << nonce;
     const U256 most = *U256::from_decimal("600000000000000000000");
     EXPECT_EQ(restore(sign_tx(transfer(0, number(9), most), key(1))), "");
@@ -45,7 +45,7 @@ TEST_F(Restarted, neither_a_wide_hole_nor_a_balance_that_is_spent_in_part_is_one
     EXPECT_EQ(txs.size(), 2U);
 }
 
-TEST_F(Restarted, what_can_never_run_does_not_come_back) {
+TEST_F(Restarted, WhatCanNeverRunDoesNotComeBack) {
     const TxPtr done = make(0, 0);
     world.block({done});
     EXPECT_EQ(restore(done), "nonce too low: next nonce 1, tx nonce 0");
@@ -62,7 +62,7 @@ TEST_F(Restarted, what_can_never_run_does_not_come_back) {
     EXPECT_FALSE(tiny.restore(make(3, 0, 1'000'000'000'000), *world.chain->view(), kBaseFee, kGasLimit));
 }
 
-TEST_F(Pool, whoever_writes_a_journal_is_told_what_went) {
+TEST_F(Pool, WhoeverWritesAJournalIsToldWhatWent) {
     Mempool small(world.executor, {.count = 2});
     const auto view = world.chain->view();
     const TxPtr cheap = make(0, 0, 10);

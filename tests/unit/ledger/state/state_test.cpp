@@ -16,7 +16,7 @@ using test::bytes;
 using test::EmptyView;
 using test::number;
 
-TEST(State, reads_through_to_its_base) {
+TEST(State, ReadsThroughToItsBase) {
     const EmptyView empty;
     State base(empty);
     base.credit(number(1), 100);
@@ -28,7 +28,7 @@ TEST(State, reads_through_to_its_base) {
     EXPECT_TRUE(top.diff().empty());
 }
 
-TEST(State, transfer_over_the_balance_changes_nothing) {
+TEST(State, TransferOverTheBalanceChangesNothing) {
     const EmptyView empty;
     State state(empty);
     state.credit(number(1), 5);
@@ -39,7 +39,7 @@ TEST(State, transfer_over_the_balance_changes_nothing) {
     EXPECT_EQ(state.account(number(2)).balance, U256{5});
 }
 
-TEST(State, transfer_to_oneself_keeps_the_balance) {
+TEST(State, TransferToOneselfKeepsTheBalance) {
     const EmptyView empty;
     State state(empty);
     state.credit(number(1), 5);
@@ -47,7 +47,7 @@ TEST(State, transfer_to_oneself_keeps_the_balance) {
     EXPECT_EQ(state.account(number(1)).balance, U256{5});
 }
 
-TEST(State, revert_restores_every_mark) {
+TEST(State, RevertRestoresEveryMark) {
     // Compares with a model that copies the whole state at each mark.
     using Model = std::pair<std::map<Address, Account>, SlotMap>;
     std::mt19937_64 random(7);
@@ -78,7 +78,7 @@ TEST(State, revert_restores_every_mark) {
     }
 }
 
-TEST(State, diff_leaves_out_what_ended_where_it_began) {
+TEST(State, DiffLeavesOutWhatEndedWhereItBegan) {
     const EmptyView empty;
     State base(empty);
     base.credit(number(1), 10);
@@ -90,7 +90,7 @@ TEST(State, diff_leaves_out_what_ended_where_it_began) {
     EXPECT_TRUE(state.diff().empty());
 }
 
-TEST(State, apply_takes_over_an_overlay) {
+TEST(State, ApplyTakesOverAnOverlay) {
     const EmptyView empty;
     State base(empty);
     base.credit(number(1), 10);
@@ -101,7 +101,7 @@ TEST(State, apply_takes_over_an_overlay) {
     EXPECT_EQ(base.account(number(2)).balance, U256{4});
 }
 
-TEST(CachedView, reads_each_thing_once) {
+TEST(CachedView, ReadsEachThingOnce) {
     struct Counting final : StateView {
         mutable int reads = 0;
         Account account(const Address&) const override { return ++reads, Account{1, 2}; }
@@ -116,7 +116,7 @@ TEST(CachedView, reads_each_thing_once) {
     EXPECT_EQ(base.reads, 2);
 }
 
-TEST(Supply, mint_and_burn_are_booked) {
+TEST(Supply, MintAndBurnAreBooked) {
     const EmptyView empty;
     State state(empty);
     ASSERT_TRUE(mint(state, number(1), 100));
@@ -128,7 +128,7 @@ TEST(Supply, mint_and_burn_are_booked) {
     EXPECT_FALSE(mint(state, number(2), U256::max()));
 }
 
-TEST(Supply, money_from_nowhere_is_seen) {
+TEST(Supply, MoneyFromNowhereIsSeen) {
     const EmptyView empty;
     State base(empty);
     ASSERT_TRUE(mint(base, number(1), 100));

@@ -127,7 +127,7 @@ Played play(const std::vector<Bytes>& raw, std::size_t spoilt, unsigned threads)
 
 class ParallelSignatures : public testing::TestWithParam<std::tuple<Spoil, std::size_t>> {};
 
-TEST_P(ParallelSignatures, one_bad_signature_is_refused_alike_on_any_number_of_threads) {
+TEST_P(ParallelSignatures, OneBadSignatureIsRefusedAlikeOnAnyNumberOfThreads) {
     const auto [spoil, spoilt] = GetParam();
     std::vector<Bytes> raw = calls_of_all_senders();
     DecodedTx bad = *decode_tx(raw[spoilt]);
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Places, ParallelSignatures,
                                           testing::Values(0, 31, 32, 117, kTxs - 1)),
                          name_of);
 
-TEST(SignaturesOfABlock, nothing_is_spoilt_and_everything_is_done) {
+TEST(SignaturesOfABlock, NothingIsSpoiltAndEverythingIsDone) {
     const std::vector<Bytes> raw = calls_of_all_senders();
     std::optional<Played> first;
     for (const unsigned threads : {1U, 2U, 4U}) {

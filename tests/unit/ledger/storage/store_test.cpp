@@ -28,7 +28,7 @@ Pairs scan(const Store& store, View prefix, View from, std::size_t limit) {
     return out;
 }
 
-TEST(Store, many_keys_at_once_are_what_one_at_a_time_are) {
+TEST(Store, ManyKeysAtOnceAreWhatOneAtATimeAre) {
     const TempDir dir;
     auto rocks = open_rocks_store(dir.path());
     ASSERT_TRUE(rocks) << rocks.error().message;
@@ -59,7 +59,7 @@ TEST(Store, many_keys_at_once_are_what_one_at_a_time_are) {
     (*rocks)->get_many({}, [](std::size_t, View) { FAIL() << "nothing was asked for"; });
 }
 
-TEST(Store, rocks_and_memory_agree) {
+TEST(Store, RocksAndMemoryAgree) {
     const TempDir dir;
     auto rocks = open_rocks_store(dir.path());
     ASSERT_TRUE(rocks) << rocks.error().message;
@@ -90,7 +90,7 @@ TEST(Store, rocks_and_memory_agree) {
     }
 }
 
-TEST(Store, scan_stops_when_told) {
+TEST(Store, ScanStopsWhenTold) {
     MemoryStore store;
     Batch batch;
     for (std::uint8_t i = 0; i < 5; ++i) batch.put({'p', i}, {i});
@@ -103,7 +103,7 @@ TEST(Store, scan_stops_when_told) {
     EXPECT_EQ(scan(store, bytes("p"), bytes("p"), 100).size(), 5U);
 }
 
-TEST(RocksStore, survives_a_reopen) {
+TEST(RocksStore, SurvivesAReopen) {
     const TempDir dir;
     {
         auto store = open_rocks_store(dir.path());
@@ -115,7 +115,7 @@ TEST(RocksStore, survives_a_reopen) {
     EXPECT_EQ((*store)->get(bytes("key")), bytes("value"));
 }
 
-TEST(RocksStore, a_directory_in_use_is_refused_by_name) {
+TEST(RocksStore, ADirectoryInUseIsRefusedByName) {
     const TempDir dir;
     auto first = open_rocks_store(dir.path());
     ASSERT_TRUE(first);
@@ -125,13 +125,13 @@ TEST(RocksStore, a_directory_in_use_is_refused_by_name) {
     EXPECT_NE(second.error().message.find(dir.path()), std::string::npos);
 }
 
-TEST(RocksStore, a_directory_that_cannot_be_made_is_refused_by_name) {
+TEST(RocksStore, ADirectoryThatCannotBeMadeIsRefusedByName) {
     const auto store = open_rocks_store("/proc/nothing/here");
     ASSERT_FALSE(store);
     EXPECT_EQ(store.error().code, StoreError::no_access);
 }
 
-TEST(RocksStore, damaged_files_are_refused_by_name) {
+TEST(RocksStore, DamagedFilesAreRefusedByName) {
     const TempDir dir;
     open_rocks_store(dir.path()).value().reset();
     for (const auto& file : std::filesystem::directory_iterator(dir.path())) {
@@ -143,7 +143,7 @@ TEST(RocksStore, damaged_files_are_refused_by_name) {
     EXPECT_EQ(store.error().code, StoreError::corrupt) << store.error().message;
 }
 
-TEST(FaultStore, each_fault_leaves_what_it_says) {
+TEST(FaultStore, EachFaultLeavesWhatItSays) {
     using Fault = FaultStore::Fault;
     const auto left = [](Fault fault, std::size_t torn_ops) {
         MemoryStore disk;

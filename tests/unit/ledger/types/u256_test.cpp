@@ -34,7 +34,7 @@ U256 random_u256(std::mt19937_64& random) {
     return U256::from_be(View(be).subspan(32 - size));
 }
 
-TEST(U256, agrees_with_its_twin) {
+TEST(U256, AgreesWithItsTwin) {
     std::mt19937_64 random(20260801);
     for (int i = 0; i < 20'000; ++i) {
         SCOPED_TRACE("case " + std::to_string(i));
@@ -74,7 +74,7 @@ TEST(U256, agrees_with_its_twin) {
     }
 }
 
-TEST(U256, decimal_refuses_what_is_no_number) {
+TEST(U256, DecimalRefusesWhatIsNoNumber) {
     EXPECT_FALSE(U256::from_decimal(""));
     EXPECT_FALSE(U256::from_decimal("-1"));
     EXPECT_FALSE(U256::from_decimal("+1"));
@@ -85,20 +85,20 @@ TEST(U256, decimal_refuses_what_is_no_number) {
     EXPECT_EQ(U256::from_decimal("000"), U256{});
 }
 
-TEST(U256, quantity_has_no_leading_zeros) {
+TEST(U256, QuantityHasNoLeadingZeros) {
     EXPECT_EQ(U256{}.to_quantity(), "0x0");
     EXPECT_EQ(U256{255}.to_quantity(), "0xff");
     EXPECT_EQ(U256{0x1000}.to_quantity(), "0x1000");
     EXPECT_EQ(U256::max().to_quantity(), "0x" + std::string(64, 'f'));
 }
 
-TEST(U256, decimal_keeps_zeros_between_chunks) {
+TEST(U256, DecimalKeepsZerosBetweenChunks) {
     const U256 power = *U256::from_decimal("100000000000000000000000000000000000000000001");
     EXPECT_EQ(power.to_decimal(), "100000000000000000000000000000000000000000001");
     EXPECT_EQ(U256{}.to_decimal(), "0");
 }
 
-TEST(U256DeathTest, broken_bounds_abort) {
+TEST(U256DeathTest, BrokenBoundsAbort) {
     EXPECT_DEATH((void)(U256::max() + 1), "overflow");
     EXPECT_DEATH((void)(U256{} - 1), "below zero");
     EXPECT_DEATH((void)(U256::max() * 2), "overflow");

@@ -65,7 +65,7 @@ std::set<std::string_view> names_of(const std::vector<CheatName>& cheats) {
     return out;
 }
 
-TEST(Cheats, of_solvers_by_name) {
+TEST(Cheats, OfSolversByName) {
     std::set<std::string_view> names;
     for (const SolverCase& wanted : kSolvers) {
         names.insert(wanted.name);
@@ -79,7 +79,7 @@ TEST(Cheats, of_solvers_by_name) {
     EXPECT_EQ(names_of(solver_cheats()), names) << "--help lists what there is";
 }
 
-TEST(Cheats, of_verifiers_by_name) {
+TEST(Cheats, OfVerifiersByName) {
     std::set<std::string_view> names;
     for (const auto& [name, fraud] : kVerifiers) {
         names.insert(name);
@@ -90,7 +90,7 @@ TEST(Cheats, of_verifiers_by_name) {
     EXPECT_EQ(names_of(verifier_cheats()), names) << "--help lists what there is";
 }
 
-TEST(Cheats, unknown_names_are_refused_with_those_there_are) {
+TEST(Cheats, UnknownNamesAreRefusedWithThoseThereAre) {
     for (const char* name : {"", "arson", "ULP", "ulp ", "false_accuser", "none"}) {
         const auto cheat = parse_solver_cheat(name);
         ASSERT_FALSE(cheat.has_value()) << name;
@@ -105,7 +105,7 @@ TEST(Cheats, unknown_names_are_refused_with_those_there_are) {
     }
 }
 
-TEST(Cheats, tamper_with_what_is_served) {
+TEST(Cheats, TamperWithWhatIsServed) {
     const test::TemporaryFolder folder;
     const auto store = test::open_store(folder.path() / "store");
     const auto root = *store->put_tensor(test::random_tensor(kernels::DType::u8, {64, 64}, 1));

@@ -21,7 +21,7 @@ Hash32 secret(std::uint8_t number) {
     return out;
 }
 
-TEST(Seal, opens_what_it_closed_at_every_length) {
+TEST(Seal, OpensWhatItClosedAtEveryLength) {
     const AesGcmSeal seal(secret(1));
     for (const std::size_t size : {0u, 1u, 15u, 4096u, (1u << 20) - 1, 1u << 20, (1u << 20) + 1, 3u << 20}) {
         Bytes plain(size);
@@ -35,7 +35,7 @@ TEST(Seal, opens_what_it_closed_at_every_length) {
     }
 }
 
-TEST(Seal, refuses_whatever_was_changed_or_cut) {
+TEST(Seal, RefusesWhateverWasChangedOrCut) {
     const AesGcmSeal seal(secret(1));
     const Bytes plain((2u << 20) + 100, 0x5a);
     const Bytes sealed = *seal.close(plain, "a");
@@ -85,7 +85,7 @@ protected:
     }
 };
 
-TEST_F(SealedStore, shows_nothing_on_disk_and_loads_after_a_restart) {
+TEST_F(SealedStore, ShowsNothingOnDiskAndLoadsAfterARestart) {
     for (const std::uint64_t index : {0u, 1u}) save(**open(1), index);
     for (const std::uint64_t index : {0u, 1u})
         EXPECT_EQ(*(*open(1))->load({1, 0, index}, pool), state(index));
@@ -97,7 +97,7 @@ TEST_F(SealedStore, shows_nothing_on_disk_and_loads_after_a_restart) {
     }
 }
 
-TEST_F(SealedStore, another_key_or_none_is_refused_by_name_and_destroys_nothing) {
+TEST_F(SealedStore, AnotherKeyOrNoneIsRefusedByNameAndDestroysNothing) {
     save(**open(1), 0);
     const auto other = open(2);
     ASSERT_FALSE(other.has_value());
@@ -108,7 +108,7 @@ TEST_F(SealedStore, another_key_or_none_is_refused_by_name_and_destroys_nothing)
     EXPECT_EQ(*(*open(1))->load({1, 0, 0}, pool), state(0));
 }
 
-TEST_F(SealedStore, a_plain_store_is_refused_by_name_and_stays) {
+TEST_F(SealedStore, APlainStoreIsRefusedByNameAndStays) {
     save(**open(0), 0);
     const auto store = open(1);
     ASSERT_FALSE(store.has_value());
@@ -116,7 +116,7 @@ TEST_F(SealedStore, a_plain_store_is_refused_by_name_and_stays) {
     EXPECT_EQ(*(*open(0))->load({1, 0, 0}, pool), state(0));
 }
 
-TEST_F(SealedStore, a_checkpoint_that_somebody_else_wrote_is_no_checkpoint) {
+TEST_F(SealedStore, ACheckpointThatSomebodyElseWroteIsNoCheckpoint) {
     save(**open(1), 0);
     // Forged without the key: a state that hashes to its name, and a manifest that claims it as the next checkpoint.
     TemporaryDirectory elsewhere;
@@ -137,7 +137,7 @@ TEST_F(SealedStore, a_checkpoint_that_somebody_else_wrote_is_no_checkpoint) {
     EXPECT_FALSE(open(1).has_value()) << "nor does removing the mark of the key help";
 }
 
-TEST_F(SealedStore, a_flipped_bit_is_damage) {
+TEST_F(SealedStore, AFlippedBitIsDamage) {
     save(**open(1), 0);
     for (const std::filesystem::path& path : files()) {
         if (path.extension() != ".tensor") continue;

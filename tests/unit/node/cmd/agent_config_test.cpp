@@ -41,7 +41,7 @@ protected:
     test::TemporaryFolder folder;
 };
 
-TEST_F(AgentConfig, takes_flags_from_a_file) {
+TEST_F(AgentConfig, TakesFlagsFromAFile) {
     const Said said = run({"solver", "--config", file("data_dir = \"/nowhere\"\nkey = \"/missing/from-file\"\n"
                                                       "price = 0.5\nonly = [3, 4]\npay_for_retention = true\n"
                                                       "poll_ms = 100\ncheat_segment = 2\n")});
@@ -49,7 +49,7 @@ TEST_F(AgentConfig, takes_flags_from_a_file) {
     EXPECT_THAT(said.text, HasSubstr("--cheat-segment says where a fraud is"));
 }
 
-TEST_F(AgentConfig, typed_flags_win_over_the_file) {
+TEST_F(AgentConfig, TypedFlagsWinOverTheFile) {
     const std::string path = file("data_dir = \"/nowhere\"\nkey = \"/missing/from-file\"\nprice = \"cheap\"\n");
     EXPECT_THAT(run({"solver", "--config", path}).text, HasSubstr("--price must be coins"));
     const Said said = run({"solver", "--price=0.5", "--config=" + path, "--key", "/missing/typed"});
@@ -59,7 +59,7 @@ TEST_F(AgentConfig, typed_flags_win_over_the_file) {
                 HasSubstr("/missing/from-file"));
 }
 
-TEST_F(AgentConfig, refuses_what_is_wrong_by_file_and_key) {
+TEST_F(AgentConfig, RefusesWhatIsWrongByFileAndKey) {
     const auto text = [&](const std::string& lines) {
         const Said said = run({"solver", "--config", file(lines)});
         EXPECT_EQ(said.code, 2) << lines;
@@ -78,7 +78,7 @@ TEST_F(AgentConfig, refuses_what_is_wrong_by_file_and_key) {
     EXPECT_THAT(run({"solver", "--config", "/no/such/file"}).text, HasSubstr("/no/such/file"));
 }
 
-TEST(FlagFile, reads_texts_numbers_switches_and_lists) {
+TEST(FlagFile, ReadsTextsNumbersSwitchesAndLists) {
     const auto flags = parse_flags("a_b = \"x y\"\nc = -0.25\nd = [1, \"two\"]\ne = false\n", "f");
     ASSERT_TRUE(flags) << flags.error().message;
     ASSERT_EQ(flags->size(), 4u);

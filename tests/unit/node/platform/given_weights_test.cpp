@@ -66,7 +66,7 @@ protected:
     std::vector<solver::NamedTensor> tensors_;
 };
 
-TEST_F(GivenWeights, subnormals_become_the_zero_of_their_sign_in_the_task) {
+TEST_F(GivenWeights, SubnormalsBecomeTheZeroOfTheirSignInTheTask) {
     const auto task = compile("task", weights(odd_));
     ASSERT_TRUE(task) << task.error().message;
     const auto file = read_file(*task->initial_state, 1 << 20);
@@ -76,7 +76,7 @@ TEST_F(GivenWeights, subnormals_become_the_zero_of_their_sign_in_the_task) {
     EXPECT_EQ(first_bits(written->tensors.at(0).tensor), flushed_);
 }
 
-TEST_F(GivenWeights, subnormals_become_the_zero_of_their_sign_in_a_state_that_is_read) {
+TEST_F(GivenWeights, SubnormalsBecomeTheZeroOfTheirSignInAStateThatIsRead) {
     const auto state = read_initial_state(weights(odd_), program_);
     ASSERT_TRUE(state) << state.error().message;
     for (std::uint32_t i = 0; i < program_.states; ++i) {
@@ -86,7 +86,7 @@ TEST_F(GivenWeights, subnormals_become_the_zero_of_their_sign_in_a_state_that_is
     }
 }
 
-TEST_F(GivenWeights, nan_and_infinities_are_refused_with_their_place) {
+TEST_F(GivenWeights, NanAndInfinitiesAreRefusedWithTheirPlace) {
     for (const std::uint32_t bits : {0x7fc00000u, 0xffc12345u, 0x7f800001u, 0x7f800000u, 0xff800000u}) {
         const auto path = weights({0, 0x3f800000, bits});
         const std::string wanted =

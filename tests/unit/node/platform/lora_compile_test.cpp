@@ -44,7 +44,7 @@ CompileRequest request(std::uint64_t rank, const std::filesystem::path& out) {
     return request;
 }
 
-TEST(LowRankTask, begins_with_the_given_weights_and_corrections_that_do_nothing_yet) {
+TEST(LowRankTask, BeginsWithTheGivenWeightsAndCorrectionsThatDoNothingYet) {
     test::TemporaryFolder folder;
     const DataSet data = tokens();
     kernels::ThreadPool pool(1);

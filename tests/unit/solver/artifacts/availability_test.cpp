@@ -10,7 +10,7 @@ namespace {
 
 using namespace solver;
 
-TEST(Availability, every_tile_of_a_state_can_be_shown_and_nothing_else) {
+TEST(Availability, EveryTileOfAStateCanBeShownAndNothingElse) {
     TinyTask task;
     const kernels::State state = task.initial();
     const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);
@@ -36,7 +36,7 @@ TEST(Availability, every_tile_of_a_state_can_be_shown_and_nothing_else) {
     }
 }
 
-TEST(Availability, what_does_not_exist_is_answered_with_the_extents) {
+TEST(Availability, WhatDoesNotExistIsAnsweredWithTheExtents) {
     TinyTask task;
     const kernels::State state = task.initial();
     const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);
@@ -47,7 +47,7 @@ TEST(Availability, what_does_not_exist_is_answered_with_the_extents) {
     EXPECT_TRUE(verify_state_tile(tile, task.train.root(), commitment.root, 0, 99999).has_value());
 }
 
-TEST(Availability, a_state_without_tensors_is_answered_with_its_headers) {
+TEST(Availability, AStateWithoutTensorsIsAnsweredWithItsHeaders) {
     TinyTask task;
     const kernels::CommittedProgram program{kernels::Program{}};
     const kernels::State state;
@@ -63,7 +63,7 @@ TEST(Availability, a_state_without_tensors_is_answered_with_its_headers) {
     EXPECT_FALSE(verify_state_tile(more, program.root(), commitment.root, 0, 0).has_value());
 }
 
-TEST(Availability, data_and_programs) {
+TEST(Availability, DataAndPrograms) {
     TinyTask task;
     const auto answer = answer_tensor_tile(task.data[0], 3, task.pool);
     EXPECT_TRUE(verify_tensor_tile(answer, task.terms.data_roots[0], 3).has_value());
@@ -80,7 +80,7 @@ TEST(Availability, data_and_programs) {
 
 /// The verifier's rule of 5.1 (bad_tile): a root over such bytes can be committed, but no computation can continue from
 /// it, so showing them answers no report.
-TEST(Availability, a_tile_that_no_tensor_has_is_no_answer) {
+TEST(Availability, ATileThatNoTensorHasIsNoAnswer) {
     const auto answers = [](kernels::DType dtype, const Bytes& tile) {
         TileAnswer answer;
         answer.header = {dtype, {3}, merkle::tile_leaf(tile)};
@@ -101,7 +101,7 @@ TEST(Availability, a_tile_that_no_tensor_has_is_no_answer) {
     EXPECT_FALSE(answers(kernels::DType::boolean, with(1024, 2, 2))) << "a bool of 2";
 }
 
-TEST(Availability, flipped_bytes_never_verify) {
+TEST(Availability, FlippedBytesNeverVerify) {
     TinyTask task;
     const kernels::State state = task.initial();
     const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);

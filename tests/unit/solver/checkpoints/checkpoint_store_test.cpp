@@ -50,7 +50,7 @@ protected:
     }
 };
 
-TEST_F(Store, loads_what_was_saved_after_a_restart) {
+TEST_F(Store, LoadsWhatWasSavedAfterARestart) {
     save(*open(), 3);
     const auto store = open();
     const auto loaded = store->load({1, 0, 3}, pool);
@@ -62,14 +62,14 @@ TEST_F(Store, loads_what_was_saved_after_a_restart) {
     EXPECT_FALSE(store->load({2, 0, 3}, pool).has_value());
 }
 
-TEST_F(Store, writes_a_tensor_that_did_not_change_once) {
+TEST_F(Store, WritesATensorThatDidNotChangeOnce) {
     const auto store = open();
     save(*store, 1);
     save(*store, 2);
     EXPECT_EQ(tensor_files(), 3u);
 }
 
-TEST_F(Store, refuses_a_second_root_for_the_same_checkpoint) {
+TEST_F(Store, RefusesASecondRootForTheSameCheckpoint) {
     const auto store = open();
     save(*store, 1);
     save(*store, 1);
@@ -77,7 +77,7 @@ TEST_F(Store, refuses_a_second_root_for_the_same_checkpoint) {
     EXPECT_FALSE(store->save({1, 0, 1}, commit(other), other).has_value());
 }
 
-TEST_F(Store, prunes_all_but_the_newest_and_the_retained) {
+TEST_F(Store, PrunesAllButTheNewestAndTheRetained) {
     const auto store = open();
     for (std::uint64_t i = 0; i < 6; ++i) save(*store, i);
     ASSERT_TRUE(store->retain({1, 0, 1}, true).has_value());
@@ -96,7 +96,7 @@ TEST_F(Store, prunes_all_but_the_newest_and_the_retained) {
     EXPECT_EQ(tensor_files(), 0u);
 }
 
-TEST_F(Store, a_damaged_tensor_is_refused_and_may_be_written_anew) {
+TEST_F(Store, ADamagedTensorIsRefusedAndMayBeWrittenAnew) {
     const auto store = open();
     save(*store, 1);
     for (const auto& entry : std::filesystem::directory_iterator(directory.path / "tensors")) {
@@ -110,7 +110,7 @@ TEST_F(Store, a_damaged_tensor_is_refused_and_may_be_written_anew) {
     EXPECT_TRUE(store->load({1, 0, 1}, pool).has_value());
 }
 
-TEST_F(Store, a_damaged_manifest_is_set_aside) {
+TEST_F(Store, ADamagedManifestIsSetAside) {
     save(*open(), 1);
     const auto path = directory.path / "states" / "1-0-1.state";
     {
@@ -122,7 +122,7 @@ TEST_F(Store, a_damaged_manifest_is_set_aside) {
     EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(Store, what_a_crash_left_unfinished_is_removed) {
+TEST_F(Store, WhatACrashLeftUnfinishedIsRemoved) {
     save(*open(), 1);
     const auto torn = directory.path / "states" / "1-0-2.state.unfinished";
     std::ofstream(torn) << "half";
@@ -158,7 +158,7 @@ protected:
     }
 };
 
-TEST_F(Changes, only_changed_tiles_are_written) {
+TEST_F(Changes, OnlyChangedTilesAreWritten) {
     const auto store = open();
     save_large(*store, 0);
     const std::uint64_t whole = store->tensor_bytes_written();
@@ -172,7 +172,7 @@ TEST_F(Changes, only_changed_tiles_are_written) {
             EXPECT_EQ(*opened->load({1, 0, index}, pool), large(index));
 }
 
-TEST_F(Changes, only_changed_tiles_are_written_after_a_restart_too) {
+TEST_F(Changes, OnlyChangedTilesAreWrittenAfterARestartToo) {
     save_large(*open(), 0);
     const auto store = open();
     save_large(*store, 1);
@@ -181,7 +181,7 @@ TEST_F(Changes, only_changed_tiles_are_written_after_a_restart_too) {
     EXPECT_EQ(*open()->load({1, 0, 1}, pool), large(1));
 }
 
-TEST_F(Changes, what_was_damaged_while_nothing_ran_is_no_base_for_changes) {
+TEST_F(Changes, WhatWasDamagedWhileNothingRanIsNoBaseForChanges) {
     save_large(*open(), 0);
     for (const auto& entry : std::filesystem::directory_iterator(directory.path / "tensors"))
         flip_a_bit(entry.path(), 100);
@@ -192,7 +192,7 @@ TEST_F(Changes, what_was_damaged_while_nothing_ran_is_no_base_for_changes) {
     EXPECT_EQ(*open()->load({1, 0, 1}, pool), large(1));
 }
 
-TEST_F(Changes, versions_rest_on_a_few_others_only) {
+TEST_F(Changes, VersionsRestOnAFewOthersOnly) {
     const auto store = open();
     for (std::uint64_t i = 0; i < 30; ++i) save_large(*store, i);
     EXPECT_EQ(deltas().size(), 30u - 4) << "a whole file for every nine";
@@ -204,7 +204,7 @@ TEST_F(Changes, versions_rest_on_a_few_others_only) {
     EXPECT_LE(tensor_files(), 10u);
 }
 
-TEST_F(Changes, a_flipped_bit_in_any_version_is_found_and_mended) {
+TEST_F(Changes, AFlippedBitInAnyVersionIsFoundAndMended) {
     for (const bool in_base : {false, true}) {
         const auto store = open();
         save_large(*store, 0);
@@ -227,7 +227,7 @@ TEST_F(Changes, a_flipped_bit_in_any_version_is_found_and_mended) {
     }
 }
 
-TEST_F(Changes, what_is_written_again_does_not_rest_on_what_rests_on_it) {
+TEST_F(Changes, WhatIsWrittenAgainDoesNotRestOnWhatRestsOnIt) {
     const auto store = open();
     for (std::uint64_t i = 0; i < 5; ++i) {
         save_large(*store, i);
@@ -261,7 +261,7 @@ struct SealWithoutMemory : solver::Seal {
     bool& fails_;
 };
 
-TEST_F(Changes, what_was_not_written_for_want_of_memory_is_not_there) {
+TEST_F(Changes, WhatWasNotWrittenForWantOfMemoryIsNotThere) {
     bool fails = false;
     const auto store =
         CheckpointStore::open(directory.path, std::make_unique<SealWithoutMemory>(fails)).value();
@@ -273,7 +273,7 @@ TEST_F(Changes, what_was_not_written_for_want_of_memory_is_not_there) {
     EXPECT_EQ(*store->load({1, 0, 1}, pool), large(1));
 }
 
-TEST_F(Changes, a_torn_write_at_any_length_loses_that_version_only) {
+TEST_F(Changes, ATornWriteAtAnyLengthLosesThatVersionOnly) {
     for (const std::uint64_t length : {0u, 1u, 17u, 60u, 4000u, 4129u}) {
         const auto store = open();
         save_large(*store, 0);
@@ -288,7 +288,7 @@ TEST_F(Changes, a_torn_write_at_any_length_loses_that_version_only) {
     }
 }
 
-TEST_F(Changes, a_tensor_that_is_gone_is_named_missing) {
+TEST_F(Changes, ATensorThatIsGoneIsNamedMissing) {
     const auto store = open();
     save_large(*store, 0);
     for (const auto& entry : std::filesystem::directory_iterator(directory.path / "tensors"))
@@ -300,7 +300,7 @@ TEST_F(Changes, a_tensor_that_is_gone_is_named_missing) {
     EXPECT_TRUE(store->load({1, 0, 0}, pool).has_value());
 }
 
-TEST_F(Changes, files_that_rest_on_each_other_are_refused) {
+TEST_F(Changes, FilesThatRestOnEachOtherAreRefused) {
     const auto store = open();
     save_large(*store, 0);
     save_large(*store, 1);
@@ -313,7 +313,7 @@ TEST_F(Changes, files_that_rest_on_each_other_are_refused) {
     EXPECT_FALSE(open()->load({1, 0, 1}, pool).has_value());
 }
 
-TEST_F(Changes, rolls_back_to_an_earlier_checkpoint) {
+TEST_F(Changes, RollsBackToAnEarlierCheckpoint) {
     const auto store = open();
     for (std::uint64_t i = 0; i < 5; ++i) save_large(*store, i);
     ASSERT_TRUE(store->retain({1, 0, 3}, true).has_value());
@@ -330,7 +330,7 @@ TEST_F(Changes, rolls_back_to_an_earlier_checkpoint) {
     EXPECT_EQ(*again->load({1, 0, 2}, pool), large(2));
 }
 
-TEST_F(Store, says_why_a_directory_cannot_be_used) {
+TEST_F(Store, SaysWhyADirectoryCannotBeUsed) {
     std::ofstream(directory.path / "file") << "x";
     const auto store = CheckpointStore::open(directory.path / "file");
     ASSERT_FALSE(store.has_value());

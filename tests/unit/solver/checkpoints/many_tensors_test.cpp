@@ -36,7 +36,7 @@ struct ManyTensors : ::testing::Test {
     }
 };
 
-TEST_F(ManyTensors, waits_for_the_disk_as_often_for_a_thousand_tensors_as_for_two) {
+TEST_F(ManyTensors, WaitsForTheDiskAsOftenForAThousandTensorsAsForTwo) {
     const auto store = open();
     const kernels::State many = crumbs(1, 900);
     ASSERT_TRUE(store->save({1, 0, 1}, commit(many), many).has_value());
@@ -50,7 +50,7 @@ TEST_F(ManyTensors, waits_for_the_disk_as_often_for_a_thousand_tensors_as_for_tw
     EXPECT_EQ(store->tensor_syncs(), 2u + 3u) << "they are there";
 }
 
-TEST_F(ManyTensors, equal_tensors_of_one_state_are_one_file) {
+TEST_F(ManyTensors, EqualTensorsOfOneStateAreOneFile) {
     const auto store = open();
     kernels::State s = crumbs(1, 40);
     for (kernels::Tensor& tensor : s.tensors) tensor.data = s.tensors[0].data;
@@ -59,7 +59,7 @@ TEST_F(ManyTensors, equal_tensors_of_one_state_are_one_file) {
     EXPECT_EQ(*open()->load({1, 0, 1}, pool), s);
 }
 
-TEST_F(ManyTensors, of_what_is_dropped_the_state_s_root_is_known_and_no_tensor_s) {
+TEST_F(ManyTensors, OfWhatIsDroppedTheStateSRootIsKnownAndNoTensorS) {
     const auto store = open();
     const kernels::State s = crumbs(1, 900);
     ASSERT_TRUE(store->save({1, 0, 1}, commit(s), s).has_value());
@@ -74,7 +74,7 @@ TEST_F(ManyTensors, of_what_is_dropped_the_state_s_root_is_known_and_no_tensor_s
     EXPECT_EQ(*store->load({1, 0, 1}, pool), s);
 }
 
-TEST_F(ManyTensors, a_batch_that_fails_leaves_nothing_behind) {
+TEST_F(ManyTensors, ABatchThatFailsLeavesNothingBehind) {
     const auto store = open();
     const kernels::State s = crumbs(1, 40);
     const auto commitment = commit(s);

@@ -77,7 +77,7 @@ std::string environment(const char* name) {
 }
 
 /// Body of the other processes of the tests below; does nothing when run by itself.
-TEST(Recovery, what_another_machine_does) {
+TEST(Recovery, WhatAnotherMachineDoes) {
     const fs::path folder = environment("RETRACE_RECOVERY_FOLDER");
     if (folder.empty()) return;
     TinyTask task(kSteps, kInterval);
@@ -154,7 +154,7 @@ protected:
     Hash32 undisturbed;
 };
 
-TEST_F(Killed, a_successor_on_any_settings_ends_where_an_undisturbed_run_ends) {
+TEST_F(Killed, ASuccessorOnAnySettingsEndsWhereAnUndisturbedRunEnds) {
     for (const kernels::CpuLevel level : kernels::cpu_levels())
         for (const unsigned threads : {1u, 3u})
             EXPECT_EQ(end_of("successor", name_of(level), threads), to_hex(view(undisturbed)))
@@ -162,7 +162,7 @@ TEST_F(Killed, a_successor_on_any_settings_ends_where_an_undisturbed_run_ends) {
     EXPECT_EQ(end_of("reference", "scalar", 2), to_hex(view(undisturbed))) << "by the element rules alone";
 }
 
-TEST_F(Killed, a_successor_refuses_a_state_that_was_damaged_where_it_was_kept) {
+TEST_F(Killed, ASuccessorRefusesAStateThatWasDamagedWhereItWasKept) {
     for (const auto& entry : fs::directory_iterator(directory.path / "keeper" / "tensors")) {
         std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
         file.seekg(-1, std::ios::end);

@@ -22,14 +22,14 @@ Bytes file_of(const std::string& header, const Bytes& data) {
     return std::move(out).take();
 }
 
-TEST(Safetensors, writes_the_format_byte_by_byte) {
+TEST(Safetensors, WritesTheFormatByteByByte) {
     const TensorFile file{{{"a", counted(kernels::DType::f32, {1, 2})}}, {}};
     const std::string header = R"({"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}        )";
     EXPECT_EQ(encode_safetensors(file),
               file_of(header.substr(0, (header.find_last_of('}') + 8) / 8 * 8), {0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
-TEST(Safetensors, reads_what_it_writes) {
+TEST(Safetensors, ReadsWhatItWrites) {
     const TensorFile file{{{"fc1.weight", counted(kernels::DType::f32, {3, 4})},
                            {"tokens", counted(kernels::DType::i32, {5})},
                            {"mask \"x\"\n\\", counted(kernels::DType::boolean, {})},
@@ -42,7 +42,7 @@ TEST(Safetensors, reads_what_it_writes) {
     EXPECT_TRUE(decode_safetensors(encode_safetensors({})).has_value());
 }
 
-TEST(Safetensors, reads_other_writers_spacing_and_order) {
+TEST(Safetensors, ReadsOtherWritersSpacingAndOrder) {
     const auto read = decode_safetensors(
         file_of(" {\n\"b\" : { \"shape\":[ 1 ], \"data_offsets\" : [4, 8],\"dtype\":\"F32\"} ,\t\"\\u0061\":"
                 "{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]} }  ",
@@ -52,7 +52,7 @@ TEST(Safetensors, reads_other_writers_spacing_and_order) {
     EXPECT_EQ(read->tensors[1].name, "b");
 }
 
-TEST(Safetensors, refuses_bad_files_by_name) {
+TEST(Safetensors, RefusesBadFilesByName) {
     const std::string one = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
     const std::vector<std::pair<Bytes, std::string>> cases = {
         {{1, 2, 3}, "truncated before"},
@@ -92,7 +92,7 @@ TEST(Safetensors, refuses_bad_files_by_name) {
     }
 }
 
-TEST(Safetensors, a_header_of_very_many_tensors_is_refused_at_once) {
+TEST(Safetensors, AHeaderOfVeryManyTensorsIsRefusedAtOnce) {
     const auto header = [](std::size_t entries) {
         std::string text = "{";
         for (std::size_t i = 0; i < entries; ++i) text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":{}";
@@ -107,7 +107,7 @@ TEST(Safetensors, a_header_of_very_many_tensors_is_refused_at_once) {
     EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 10);
 }
 
-TEST(Safetensors, survives_flipped_bytes) {
+TEST(Safetensors, SurvivesFlippedBytes) {
     const Bytes good = encode_safetensors({{{"a", counted(kernels::DType::f32, {3, 4})}}, {{"k", "v"}}});
     for (std::size_t at = 0; at < good.size(); ++at) {
         for (const std::uint8_t flip : {1, 0x10, 0x80}) {
@@ -118,7 +118,7 @@ TEST(Safetensors, survives_flipped_bytes) {
     }
 }
 
-TEST(Safetensors, tells_parameters_from_moments) {
+TEST(Safetensors, TellsParametersFromMoments) {
     EXPECT_TRUE(is_parameter("fc1.weight"));
     EXPECT_FALSE(is_parameter("fc1.weight.m"));
     EXPECT_FALSE(is_parameter("fc1.weight.v"));

@@ -41,12 +41,12 @@ Recording beside(const std::string& line) {
     return retrace::testing::recording_of({"tanh 2x3 -> 2x3", line});
 }
 
-TEST(ForgedRecording, calls_in_form_become_programs) {
+TEST(ForgedRecording, CallsInFormBecomePrograms) {
     for (const std::string& line : retrace::testing::recorded_calls())
         EXPECT_EQ(compiled(beside(line)), "compiled") << line;
 }
 
-TEST(ForgedRecording, calls_without_one_of_their_arguments_or_results_end_nothing) {
+TEST(ForgedRecording, CallsWithoutOneOfTheirArgumentsOrResultsEndNothing) {
     for (const std::string& line : retrace::testing::recorded_calls()) {
         const Recording whole = beside(line);
         for (std::size_t at = 0; at < whole.ops.size(); ++at) {
@@ -67,7 +67,7 @@ TEST(ForgedRecording, calls_without_one_of_their_arguments_or_results_end_nothin
 /// The call and its error message.
 using Forgery = std::pair<const char*, const char*>;
 
-TEST(ForgedRecording, calls_that_do_not_fit_are_refused_by_name) {
+TEST(ForgedRecording, CallsThatDoNotFitAreRefusedByName) {
     for (const auto& [line, why] : std::vector<Forgery>{
              {"linear 2x5x3 4x2 4 -> 2x5x4", "aten::linear in op: not as PyTorch calls it: extents"},
              {"linear f 4x3 4 -> 4", "aten::linear"},
@@ -118,7 +118,7 @@ TEST(ForgedRecording, calls_that_do_not_fit_are_refused_by_name) {
     }
 }
 
-TEST(ForgedRecording, what_would_fill_the_memory_is_refused) {
+TEST(ForgedRecording, WhatWouldFillTheMemoryIsRefused) {
     for (const auto& [line, why] : std::vector<Forgery>{
              {"ones_like 1 -> i:1048576x1024", "more constants"},
              {"new_full 1 (1) =1 -> b:2147483647", "more constants"},
@@ -149,7 +149,7 @@ struct Breach {
     const char* why;
 };
 
-TEST(ForgedRecording, each_rule_of_a_recording_is_asked) {
+TEST(ForgedRecording, EachRuleOfARecordingIsAsked) {
     const std::vector<Breach> breaches{
         {"cycle", [](Recording& r) { r.ops[0].arguments[0].values = {2}; }, "reads a value that there is not"},
         {"later", [](Recording& r) { std::swap(r.ops[0], r.ops[1]); }, "reads a value that there is not"},
@@ -181,7 +181,7 @@ TEST(ForgedRecording, each_rule_of_a_recording_is_asked) {
     }
 }
 
-TEST(ForgedRecording, both_modes_have_the_same_parameters_and_only_training_changes_buffers) {
+TEST(ForgedRecording, BothModesHaveTheSameParametersAndOnlyTrainingChangesBuffers) {
     const Recording train = one("tanh 2x3 -> 2x3");
     Recording eval = train;
     eval.values[1].dims = {3, 2};
@@ -198,14 +198,14 @@ TEST(ForgedRecording, both_modes_have_the_same_parameters_and_only_training_chan
     EXPECT_THAT(compiled({buffer, buffer}), HasSubstr("when it is evaluated"));
 }
 
-TEST(ForgedRecording, an_input_that_is_no_batch_of_samples_is_refused) {
+TEST(ForgedRecording, AnInputThatIsNoBatchOfSamplesIsRefused) {
     Recording recording = one("tanh 2x3 -> 2x3");
     for (RecordedValue& value : recording.values)
         if (value.dims == Dims{4, 3}) value.dims = {5, 3};
     EXPECT_THAT(compiled(recording), HasSubstr("batch of samples"));
 }
 
-TEST(ForgedRecording, no_parameter_is_named_like_a_moment_of_another) {
+TEST(ForgedRecording, NoParameterIsNamedLikeAMomentOfAnother) {
     Recording recording = retrace::testing::recording_of({"tanh 2x3 -> 2x3", "tanh 2x3 -> 2x3"});
     for (RecordedValue& value : recording.values)
         if (value.kind == ValueKind::parameter) value.name = value.name == recording.values[1].name ? "w" : "w.m";

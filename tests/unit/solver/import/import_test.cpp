@@ -62,7 +62,7 @@ kernels::TrainingSpec training() {
     return out;
 }
 
-TEST(Import, frozen_and_unused_parameters_are_state_without_moments) {
+TEST(Import, FrozenAndUnusedParametersAreStateWithoutMoments) {
     const auto mapped = map_model({two_layers("aten::tanh"), two_layers("aten::tanh")}, options());
     ASSERT_TRUE(mapped);
     EXPECT_EQ(mapped->parameters, 15u);
@@ -78,7 +78,7 @@ TEST(Import, frozen_and_unused_parameters_are_state_without_moments) {
     EXPECT_TRUE(programs->init.ops.empty());
 }
 
-TEST(Import, an_op_without_a_rule_is_refused_with_its_place) {
+TEST(Import, AnOpWithoutARuleIsRefusedWithItsPlace) {
     const auto mapped = map_model({two_layers("aten::cumsum"), two_layers("aten::cumsum")}, options());
     ASSERT_TRUE(mapped);
     const auto programs = build_training(mapped->source, training(), 4, 4);
@@ -86,7 +86,7 @@ TEST(Import, an_op_without_a_rule_is_refused_with_its_place) {
     EXPECT_THAT(programs.error().message, AllOf(HasSubstr("aten::cumsum in head"), HasSubstr("triangular")));
 }
 
-TEST(Import, a_rule_that_gives_another_shape_than_PyTorch_did_is_refused) {
+TEST(Import, ARuleThatGivesAnotherShapeThanPyTorchDidIsRefused) {
     Recording wrong = two_layers("aten::tanh");
     wrong.values[6].dims = {3, 4};
     const auto programs = build_training(map_model({wrong, wrong}, options())->source, training(), 4, 4);
@@ -94,20 +94,20 @@ TEST(Import, a_rule_that_gives_another_shape_than_PyTorch_did_is_refused) {
     EXPECT_THAT(programs.error().message, HasSubstr("another shape"));
 }
 
-TEST(Import, a_model_that_is_frozen_has_nothing_to_train) {
+TEST(Import, AModelThatIsFrozenHasNothingToTrain) {
     Recording frozen = two_layers("aten::tanh");
     frozen.values[1].kind = ValueKind::frozen;
     EXPECT_FALSE(map_model({frozen, frozen}, options()));
 }
 
-TEST(Import, what_is_under_no_grad_is_not_trained) {
+TEST(Import, WhatIsUnderNoGradIsNotTrained) {
     Recording detached = two_layers("aten::tanh");
     detached.ops[1].detached = true;
     EXPECT_FALSE(map_model({detached, detached}, options()));
 }
 
 /// Autograd does not see in-place writes under no_grad: the gradient is that of the previous value.
-TEST(Import, what_is_overwritten_under_no_grad_keeps_its_gradient) {
+TEST(Import, WhatIsOverwrittenUnderNoGradKeepsItsGradient) {
     Recording written = two_layers("aten::tanh");
     written.ops[2].detached = true;
     EXPECT_FALSE(map_model({written, written}, options()));
@@ -120,7 +120,7 @@ TEST(Import, what_is_overwritten_under_no_grad_keeps_its_gradient) {
     EXPECT_NE(programs->train.tensors[1].writer, kernels::kNoWriter);
 }
 
-TEST(Import, the_logits_of_a_sigmoid_are_found_behind_views_only) {
+TEST(Import, TheLogitsOfASigmoidAreFoundBehindViewsOnly) {
     const auto bce = [](const Recording& recording) { return logits_of(recording, kernels::LossKind::bce); };
     Recording last = two_layers("aten::sigmoid");
     EXPECT_EQ(*bce(last), 5u);
@@ -155,7 +155,7 @@ Recording continued(const std::vector<std::pair<std::string, std::vector<std::ui
     return out;
 }
 
-TEST(Import, sigmoids_written_by_hand_are_refused_under_bce) {
+TEST(Import, SigmoidsWrittenByHandAreRefusedUnderBce) {
     const auto bce = [](const Recording& recording) { return logits_of(recording, kernels::LossKind::bce); };
     const auto expect_refused = [&](const Recording& recording, const std::string& name) {
         const auto refused = bce(recording);
@@ -178,7 +178,7 @@ TEST(Import, sigmoids_written_by_hand_are_refused_under_bce) {
     expect_refused(continued({{"aten::log_sigmoid", {6}}, {"aten::exp", {7}}}), "aten::log_sigmoid");
 }
 
-TEST(Import, logits_that_no_sigmoid_made_are_kept_under_bce) {
+TEST(Import, LogitsThatNoSigmoidMadeAreKeptUnderBce) {
     const auto bce = [](const Recording& recording) { return logits_of(recording, kernels::LossKind::bce); };
     // A learned scale: the divisor is exp of a parameter, and is not derived from the logits.
     const Recording scaled = continued({{"aten::exp", {1}}, {"aten::div", {6, 7}}});
@@ -190,7 +190,7 @@ TEST(Import, logits_that_no_sigmoid_made_are_kept_under_bce) {
     EXPECT_EQ(*bce(continued({{"aten::exp", {6}}, {"aten::reciprocal", {7}}, {"aten::linear", {8, 1}}})), 9u);
 }
 
-TEST(Recording, names_that_steer_a_terminal_are_refused) {
+TEST(Recording, NamesThatSteerATerminalAreRefused) {
     const auto refused = [](const RecordedModel& model) {
         const auto read = decode_recording(encode(model));
         return read ? std::string("read") : read.error().message;
@@ -214,7 +214,7 @@ TEST(Recording, names_that_steer_a_terminal_are_refused) {
     EXPECT_EQ(refused(model), "read");
 }
 
-TEST(Recording, reads_back_and_every_cut_is_refused) {
+TEST(Recording, ReadsBackAndEveryCutIsRefused) {
     const RecordedModel model{two_layers("aten::tanh"), two_layers("aten::relu")};
     const Bytes bytes = encode(model);
     ASSERT_TRUE(decode_recording(bytes));
@@ -230,7 +230,7 @@ TEST(Recording, reads_back_and_every_cut_is_refused) {
     for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_FALSE(decode_recording({bytes.data(), i})) << i;
 }
 
-TEST(Recording, numbers_of_values_that_are_not_there_are_refused) {
+TEST(Recording, NumbersOfValuesThatAreNotThereAreRefused) {
     RecordedModel model{two_layers("aten::tanh"), two_layers("aten::tanh")};
     model.train.ops[0].arguments[0].values[0] = 7;
     EXPECT_FALSE(decode_recording(encode(model)));

@@ -7,7 +7,7 @@
 namespace retrace::solver {
 namespace {
 
-TEST(DeviceRunner, the_host_goes_on_with_the_same_bits) {
+TEST(DeviceRunner, TheHostGoesOnWithTheSameBits) {
     test::TinyTask task;
     ProgramRunner host(task.train.program(), task.inputs(), task.pool);
     ProgramRunner runner(task.train.program(), task.inputs(), task.pool,
@@ -21,7 +21,7 @@ TEST(DeviceRunner, the_host_goes_on_with_the_same_bits) {
     EXPECT_EQ(state.tensors, expected.tensors);
 }
 
-TEST(DeviceRunner, the_hosts_step_is_counted_from_the_beginning) {
+TEST(DeviceRunner, TheHostsStepIsCountedFromTheBeginning) {
     test::TinyTask task;
     const ProgramRunner host(task.train.program(), task.inputs(), task.pool);
     ProgramRunner runner(task.train.program(), task.inputs(), task.pool,

@@ -6,14 +6,14 @@
 namespace retrace::solver {
 namespace {
 
-TEST(DeviceChoice, has_three_names) {
+TEST(DeviceChoice, HasThreeNames) {
     EXPECT_EQ(parse_device("cpu"), DeviceChoice::cpu);
     EXPECT_EQ(parse_device("cuda"), DeviceChoice::cuda);
     EXPECT_EQ(parse_device("auto"), DeviceChoice::automatic);
     for (const char* name : {"", "CPU", "gpu", "cuda ", "automatic"}) EXPECT_FALSE(parse_device(name)) << name;
 }
 
-TEST(DeviceChoice, the_cpu_is_always_there_and_cuda_is_refused_by_name) {
+TEST(DeviceChoice, TheCpuIsAlwaysThereAndCudaIsRefusedByName) {
     EXPECT_TRUE(check_device(DeviceChoice::cpu));
     EXPECT_TRUE(check_device(DeviceChoice::automatic));
     const auto cuda = check_device(DeviceChoice::cuda);

@@ -26,7 +26,7 @@ std::map<std::uint64_t, Hash32> train(TinyTask& task, StepRunner& runner, kernel
     return roots;
 }
 
-TEST(Schedule, the_last_segment_may_be_short) {
+TEST(Schedule, TheLastSegmentMayBeShort) {
     const Schedule schedule{10, 4};
     EXPECT_EQ(schedule.segments(), 3u);
     EXPECT_EQ(schedule.step_of(0), 0u);
@@ -36,7 +36,7 @@ TEST(Schedule, the_last_segment_may_be_short) {
     EXPECT_EQ((Schedule{8, 4}.step_of(2)), 8u);
 }
 
-TEST(Trainer, reaches_the_same_roots_from_wherever_it_resumes) {
+TEST(Trainer, ReachesTheSameRootsFromWhereverItResumes) {
     TinyTask task;
     ProgramRunner runner(task.train.program(), task.inputs(), task.pool);
     kernels::State whole = task.initial();
@@ -50,7 +50,7 @@ TEST(Trainer, reaches_the_same_roots_from_wherever_it_resumes) {
     }
 }
 
-TEST(Trainer, stops_when_it_is_told_to) {
+TEST(Trainer, StopsWhenItIsToldTo) {
     TinyTask task;
     ProgramRunner runner(task.train.program(), task.inputs(), task.pool);
     kernels::State state = task.initial();
@@ -64,7 +64,7 @@ TEST(Trainer, stops_when_it_is_told_to) {
     EXPECT_EQ(state.step, 5u);
 }
 
-TEST(Frauds, change_the_last_segment_and_nothing_before) {
+TEST(Frauds, ChangeTheLastSegmentAndNothingBefore) {
     TinyTask task;
     ProgramRunner honest(task.train.program(), task.inputs(), task.pool);
     kernels::State state = task.initial();
@@ -82,7 +82,7 @@ TEST(Frauds, change_the_last_segment_and_nothing_before) {
     }
 }
 
-TEST(Frauds, have_names) {
+TEST(Frauds, HaveNames) {
     for (const Fraud fraud :
          {Fraud::ulp, Fraud::skip_steps, Fraud::wrong_data, Fraud::stale_checkpoint, Fraud::silent}) {
         EXPECT_EQ(parse_fraud(slug(fraud)), fraud);

@@ -33,7 +33,7 @@ std::vector<WorkerReply> every_reply() {
             Roots{4, {Hash32{}, Hash32{}}}, Computed{}, Failed{true, "why"}};
 }
 
-TEST(WorkerMessages, have_one_encoding_and_nothing_shorter_or_longer_is_one) {
+TEST(WorkerMessages, HaveOneEncodingAndNothingShorterOrLongerIsOne) {
     const auto check = [](const auto& messages, auto decode) {
         EXPECT_EQ(messages.size(), std::variant_size_v<std::decay_t<decltype(messages.front())>>) << "one of each";
         for (const auto& message : messages) {
@@ -52,7 +52,7 @@ TEST(WorkerMessages, have_one_encoding_and_nothing_shorter_or_longer_is_one) {
     check(every_reply(), [](View bytes) { return decode_worker_reply(bytes); });
 }
 
-TEST(WorkerMessages, with_more_planned_bytes_or_metrics_than_there_can_be_are_refused_by_name) {
+TEST(WorkerMessages, WithMorePlannedBytesOrMetricsThanThereCanBeAreRefusedByName) {
     EXPECT_TRUE(decode_worker_reply(encode(WorkerReply(Ready{kPlannedMax, true}))).has_value());
     for (const std::uint64_t bytes : {kPlannedMax + 1, UINT64_MAX}) {
         const auto refused = decode_worker_reply(encode(WorkerReply(Ready{bytes, true})));
@@ -71,7 +71,7 @@ TEST(WorkerMessages, with_more_planned_bytes_or_metrics_than_there_can_be_are_re
               CodecError::too_long);
 }
 
-TEST(WorkerMessages, are_as_long_as_the_answers_of_a_program_can_be) {
+TEST(WorkerMessages, AreAsLongAsTheAnswersOfAProgramCanBe) {
     TinyTask task;
     const kernels::Program& program = task.train.program();
     const ReplyLimits limits = limits_of(program);
@@ -88,7 +88,7 @@ TEST(WorkerMessages, are_as_long_as_the_answers_of_a_program_can_be) {
     EXPECT_LT(longest_reply(limits), kMessageMax / 100);
 }
 
-TEST(WorkerMessages, of_unknown_kinds_or_with_lengths_that_nothing_follows_are_refused) {
+TEST(WorkerMessages, OfUnknownKindsOrWithLengthsThatNothingFollowsAreRefused) {
     EXPECT_FALSE(decode_worker_request(Bytes{0}).has_value());
     EXPECT_FALSE(decode_worker_request(Bytes{13}).has_value());
     EXPECT_FALSE(decode_worker_reply(Bytes{9}).has_value());
@@ -155,7 +155,7 @@ private:
     std::thread worker_;
 };
 
-TEST(Worker, gives_what_a_runner_in_this_process_gives) {
+TEST(Worker, GivesWhatARunnerInThisProcessGives) {
     TinyTask task;
     ProgramRunner runner(task.train.program(), task.inputs(), task.pool);
     kernels::State state = task.initial();
@@ -180,7 +180,7 @@ TEST(Worker, gives_what_a_runner_in_this_process_gives) {
     EXPECT_EQ(came, state.tensors);
 }
 
-TEST(Worker, ends_with_a_reason_when_it_is_asked_what_nobody_asks) {
+TEST(Worker, EndsWithAReasonWhenItIsAskedWhatNobodyAsks) {
     TinyTask task;
     const Bytes program = kernels::encode(task.train.program());
     const auto after = [&](const WorkerRequest& request, bool set_up) {
@@ -204,7 +204,7 @@ TEST(Worker, ends_with_a_reason_when_it_is_asked_what_nobody_asks) {
     EXPECT_THAT(worker.failure(), HasSubstr("no such ops"));
 }
 
-TEST(Worker, ends_in_order_on_frames_that_are_none) {
+TEST(Worker, EndsInOrderOnFramesThatAreNone) {
     const auto after = [](const Bytes& bytes) {
         Served worker;
         worker.channel().send_raw(bytes);
@@ -231,7 +231,7 @@ TEST(Worker, ends_in_order_on_frames_that_are_none) {
     worker.channel().flush();
 }
 
-TEST(Worker, leaves_a_step_that_is_not_to_go_on_and_only_that_one) {
+TEST(Worker, LeavesAStepThatIsNotToGoOnAndOnlyThatOne) {
     TinyTask task;
     /// In the first step, waits between ops until it is told to stop.
     class Slow final : public ProgramRunner {
@@ -262,7 +262,7 @@ TEST(Worker, leaves_a_step_that_is_not_to_go_on_and_only_that_one) {
     EXPECT_TRUE(std::holds_alternative<Stepped>(worker.ask(Advance{8}))) << "one that comes too late is for nothing";
 }
 
-TEST(Worker, says_what_a_program_threw_and_what_memory_was_missing) {
+TEST(Worker, SaysWhatAProgramThrewAndWhatMemoryWasMissing) {
     TinyTask task;
     const auto after = [&](std::function<void()> what) {
         Served worker([what](DeviceChoice, const kernels::Program&, kernels::Inputs,
@@ -309,7 +309,7 @@ struct Exchange : ::testing::Test {
     }
 };
 
-TEST_F(Exchange, is_over_at_its_time_whether_nothing_comes_or_half_a_message_or_nobody_reads) {
+TEST_F(Exchange, IsOverAtItsTimeWhetherNothingComesOrHalfAMessageOrNobodyReads) {
     begin(50);
     EXPECT_EQ(over([&] { here->receive(kMessageMax); }), ExchangeOver::Why::late);
     begin(50);
@@ -319,7 +319,7 @@ TEST_F(Exchange, is_over_at_its_time_whether_nothing_comes_or_half_a_message_or_
     EXPECT_EQ(over([&] { here->send_raw(Bytes(4 << 20)); }), ExchangeOver::Why::late);
 }
 
-TEST_F(Exchange, is_over_at_its_time_though_a_byte_comes_now_and_then) {
+TEST_F(Exchange, IsOverAtItsTimeThoughAByteComesNowAndThen) {
     std::jthread drips([&](const std::stop_token& stop) {
         const std::uint8_t one = 1;
         while (!stop.stop_requested() && ::write(from.write, &one, 1) == 1)
@@ -332,7 +332,7 @@ TEST_F(Exchange, is_over_at_its_time_though_a_byte_comes_now_and_then) {
     EXPECT_LT(Channel::Clock::now() - began, std::chrono::seconds(20));
 }
 
-TEST_F(Exchange, is_left_when_it_is_not_to_go_on) {
+TEST_F(Exchange, IsLeftWhenItIsNotToGoOn) {
     int looks = 0;
     begin(600'000, [&] { return ++looks < 5; });
     EXPECT_EQ(over([&] { here->receive(kMessageMax); }), ExchangeOver::Why::left);
@@ -344,7 +344,7 @@ TEST_F(Exchange, is_left_when_it_is_not_to_go_on) {
     EXPECT_THROW(here->receive(1), ChannelBroken) << "longer than it may be";
 }
 
-TEST(ExchangeTime, is_more_than_any_honest_step_takes_and_ends) {
+TEST(ExchangeTime, IsMoreThanAnyHonestStepTakesAndEnds) {
     using std::chrono::seconds;
     TinyTask task;
     const kernels::Program& tiny = task.train.program();
@@ -361,7 +361,7 @@ TEST(ExchangeTime, is_more_than_any_honest_step_takes_and_ends) {
     EXPECT_LE(exchange_time(large, std::chrono::milliseconds::max()), std::chrono::hours(24 * 365));
 }
 
-TEST(WorkerLimitsTest, are_words_of_a_command_line) {
+TEST(WorkerLimitsTest, AreWordsOfACommandLine) {
     const auto again = parse_worker_limits(words_of({12345, 3, false}));
     ASSERT_TRUE(again.has_value());
     EXPECT_EQ(again->memory, 12345u);
@@ -373,7 +373,7 @@ TEST(WorkerLimitsTest, are_words_of_a_command_line) {
     EXPECT_FALSE(parse_worker_limits({"1", "1", ""}).has_value());
 }
 
-TEST(WorkerRecordTest, puts_a_task_off_that_ends_its_worker_and_no_other) {
+TEST(WorkerRecordTest, PutsATaskOffThatEndsItsWorkerAndNoOther) {
     std::vector<std::string> told;
     WorkerRecord record([&](const std::string& what) { told.push_back(what); });
     for (int step = 0; step < 5; ++step) record.died(3, "ended by signal 9", "step " + std::to_string(step));
