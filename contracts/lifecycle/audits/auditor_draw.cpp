@@ -174,6 +174,16 @@ void draw_auditors_of(Effects& fx, std::uint64_t id) {
     if (!go_on(fx, audit, fill_seats(fx, audit))) go_on_without_silent(fx, audit, Search::busy);
 }
 
+bool waits_for_moving_audit(const Effects& fx, const market::Audit& audit) {
+    for (const market::Audit& other : audits_beside(fx, audit)) {
+        const bool reveals = other.phase == AuditPhase::revealing && other.deadline == 0;
+        if (!reveals && other.phase != AuditPhase::waiting && other.phase != AuditPhase::no_auditors &&
+            other.phase != AuditPhase::closed)
+            return true;
+    }
+    return false;
+}
+
 void hurry_audits_beside(Effects& fx, const market::Audit& audit) {
     for (const market::Audit& other : audits_beside(fx, audit))
         if (other.phase == AuditPhase::drawing && !has_commitments(other))

@@ -28,8 +28,12 @@ void close_about(Effects& fx, const market::Report& report, const std::optional<
     const bool all = about.open <= 1 || report.kind != market::ReportKind::kept;
     std::vector<Address> busy;
     for (const Address& party : about.busy) {
-        if (all || party == answered_by) end_work(fx, party, market::answer_work(spec));
-        else busy.push_back(party);
+        if (!all && party != answered_by) {
+            busy.push_back(party);
+            continue;
+        }
+        end_work(fx, party, market::answer_work(spec));
+        about.ready.push_back(party);
     }
     about.busy = std::move(busy);
     if (about.open <= 1) return remove(fx.state, reports_about(report));

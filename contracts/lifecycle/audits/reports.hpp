@@ -11,8 +11,9 @@ namespace retrace::contracts {
 /// The open reports of one kind about the same state, program or data set of a run. 16.1.19
 struct ReportsAbout {
     std::uint64_t open = 0;
-    std::vector<Address> busy;   ///< Parties with the work of an answer: solver or keepers; empty once answered.
-    static auto tie(auto& r) { return std::tie(r.open, r.busy); }
+    std::vector<Address> busy;   ///< Parties with the work of an answer, solver or keepers, that have not answered yet,
+    std::vector<Address> ready;  ///< and parties that have done that work.
+    static auto tie(auto& r) { return std::tie(r.open, r.busy, r.ready); }
 };
 keys::Key reports_about(const market::Report& report);
 

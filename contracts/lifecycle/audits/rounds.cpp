@@ -5,6 +5,7 @@
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
@@ -127,7 +128,8 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
         // Audits of two replicas may wait for each other forever, so after kRedrawsMax draws only audits that end by
         // themselves are waited for.
         const bool may_convict = run.open_disputes != 0 || disputes_replica(fx.state, run) || others_due ||
-                                 (others_seated && audit.redraws < kRedrawsMax);
+                                 (others_seated && audit.redraws < kRedrawsMax) ||
+                                 (audit.redraws < kRedrawsMax && holds_windows(fx.state, fx.params, run, fx.height));
         if (!unserved && may_convict) return draw_again(fx, audit);
         store(fx.state, keys::audit(audit.id), audit);
         unserved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);

@@ -26,6 +26,9 @@ bool is_audited_beside(const Effects& fx, const market::Audit& audit);
 /// Whether the same segment of another run was audited, or was not drawn there at all. It matters only for an audit
 /// whose auditors were drawn and stayed silent.
 bool is_decided_beside(const Effects& fx, const market::Audit& audit);
+/// Whether an audit of the same segment in another run moves on by itself, so that a reveal that waits for it will
+/// come.
+bool waits_for_moving_audit(const Effects& fx, const market::Audit& audit);
 /// Schedules a draw, past the queue, for audits of the same segment in other runs: this audit's solver may not reveal
 /// its end before they have auditors.
 void hurry_audits_beside(Effects& fx, const market::Audit& audit);

@@ -3,6 +3,7 @@
 
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
@@ -45,13 +46,24 @@ void look_again(Effects& fx, const market::Run& run) {
     remind(fx, silence > fx.height ? std::min(silence, beacon) : beacon, ScheduledKind::unaudited, run.task, run.index);
 }
 
+/// Whether an audit of the run reveals only after an audit of a replica that ends by itself.
+bool reveal_will_come(const Effects& fx, const market::Run& run) {
+    for (const std::uint64_t id : list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index))) {
+        const auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+        const bool waits = audit.phase == AuditPhase::revealing && audit.deadline == 0;
+        if (waits && waits_for_moving_audit(fx, audit)) return true;
+    }
+    return false;
+}
+
 bool may_end(const Effects& fx, const market::Run& run) {
     // Audits of two replicas may wait for each other; after `unbond_blocks` they are ignored. Audits that end by
     // themselves are waited for.
-    const bool late = fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks + fx.params.unbond_blocks;
-    return run.open_disputes == 0 && !disputes_replica(fx.state, run) &&
-           views::due_audits(fx.state, run.task, run.index) == 0 &&
-           (late || views::seated_audits(fx.state, run.task, run.index) == 0);
+    const bool late = waited_too_long(fx.params, run, fx.height);
+    if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return false;
+    if (views::due_audits(fx.state, run.task, run.index) != 0) return false;
+    if (!late && holds_windows(fx.state, fx.params, run, fx.height)) return false;
+    return views::seated_audits(fx.state, run.task, run.index) == 0 || (late && !reveal_will_come(fx, run));
 }
 
 /// 14.12.4: processes up to kAtOnceMax waiting audits per block.
@@ -71,6 +83,10 @@ void work_off(Effects& fx, market::Run run) {
 }
 
 }  // namespace
+
+bool waited_too_long(const market::Params& params, const market::Run& run, std::uint64_t height) {
+    return height > run.unaudited_since + 2 * params.unaudited_blocks + params.unbond_blocks;
+}
 
 void wait_for_auditors(Effects& fx, market::Audit& audit) {
     settle_silence(fx, audit);

@@ -10,6 +10,9 @@ namespace retrace::contracts {
 /// wait with it.
 void wait_for_auditors(Effects& fx, market::Audit& audit);
 /// Ends the wait: the audit has verdicts or is closed, and no longer holds up its run.
+/// Whether the run has waited so long that it ends beside windows that are held open and audits that may never end
+/// (14.12.5).
+bool waited_too_long(const market::Params& params, const market::Run& run, std::uint64_t height);
 void end_wait_for_auditors(Effects& fx, const market::Audit& audit);
 /// Called at each later beacon: draws auditors for the waiting audits when there are enough members, or decides on
 /// them.

@@ -277,6 +277,14 @@ std::optional<std::uint64_t> window_end(const StateView& view, const market::Par
     return std::max({segment.window_end, run.heard_until, heard});
 }
 
+bool holds_windows(const StateView& view, const market::Params& params, const market::Run& run, std::uint64_t height) {
+    const Backlog solver = backlog(view, run.solver);
+    if (is_full(run) || solver.challenge_work > challenges_ahead_max(params)) return true;
+    const auto spec = must_load<market::TaskSpec>(view, keys::spec(run.task));
+    const std::uint64_t heard = solver.heard_since == 0 ? 0 : solver.heard_since + challenge_window(params, spec);
+    return height < std::max(run.heard_until, heard);
+}
+
 std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {
     market::Dispute dispute;
     dispute.id = next_id(fx.state, keys::dispute_count());

@@ -67,11 +67,12 @@ bool is_clear(const Effects& fx, const market::Segment& segment, const std::opti
     return decided && window && fx.height >= *window && segment.open_disputes == 0;
 }
 
-/// Advances run.finalised. A finalised segment stays so, because its window is over.
-void advance_clear(Effects& fx, market::Run& run) {
+/// Advances run.finalised by at most `most` segments, fewer for a run that joined, whose segments are compared with
+/// those of other runs. A finalised segment stays so, because its window is over.
+void advance_clear(Effects& fx, market::Run& run, std::uint64_t most) {
     const auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
-    const std::uint64_t steps = run.joined ? std::max<std::uint64_t>(1, kStepsMax / task.runs) : kStepsMax;
+    const std::uint64_t steps = run.joined ? std::max<std::uint64_t>(1, most / task.runs) : most;
     for (std::uint64_t i = 0; i < steps; ++i, ++run.finalised) {
         auto segment = views::segment(fx.state, run.task, run.index, run.finalised);
         const auto window = segment ? window_end(fx.state, fx.params, spec, run, *segment) : std::nullopt;
@@ -134,7 +135,7 @@ void begin_delivery(Effects& fx, std::uint64_t id) {
 
 void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
-    advance_clear(fx, run);
+    advance_clear(fx, run, kUnfinalisedMax);  // The run ends in this block, so nothing is left for the next.
     if (run.finalised > run.paid) pay_until(fx, run, run.finalised);
     store(fx.state, keys::run(id, index), run);
 }
@@ -144,7 +145,7 @@ void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
     if (run.state == market::RunState::delivering) return begin_delivery(fx, id);  // it may have waited for other runs
     // 15.8.1: replicas are not paid while they dispute, because their other differences have no dispute of their own.
     if (run.state != market::RunState::running || disputes_replica(fx.state, run)) return;
-    advance_clear(fx, run);
+    advance_clear(fx, run, kStepsMax);
     end_wait(fx, run);
     const std::uint64_t segments = must_load<market::TaskSpec>(fx.state, keys::spec(id)).segments();
     // The final state needs no keeper: no run resumes from it, and the solver delivers it.

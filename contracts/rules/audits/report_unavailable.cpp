@@ -44,13 +44,19 @@ std::vector<market::Audit> owed_audits(const StateView& view, const ReportUnavai
     return out;
 }
 
-/// Returns the open dispute about this run in which the party is the challenger.
-std::optional<market::Dispute> own_dispute(const StateView& view, const ReportUnavailable& call, const Address& party) {
+/// The open disputes about this run in which the party is the challenger and needs what is reported.
+std::vector<market::Dispute> own_disputes(const StateView& view, const ReportUnavailable& call, const Address& party) {
+    std::vector<market::Dispute> out;
     for (const std::uint64_t id : list<std::uint64_t>(view, keys::accusations(call.task, call.run, party))) {
-        const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
-        if (concerns(call, dispute.segment)) return dispute;
+        auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
+        if (concerns(call, dispute.segment)) out.push_back(std::move(dispute));
     }
-    return std::nullopt;
+    return out;
+}
+
+/// 16.1.17: it is the challenger's move, and its clock has run out.
+bool is_late(const market::Dispute& dispute, std::uint64_t height) {
+    return dispute.mover == static_cast<std::uint8_t>(verifier::Side::challenger) && height > dispute.deadline;
 }
 
 Verdict admit_model(const ReportUnavailable& call, const TxContext& context, const StateView& view,
@@ -84,18 +90,21 @@ Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, c
     if (run.state != market::RunState::running) return Verdict::wrong_run_state;                    // 16.1.9
     if (kind_of(call) == ReportKind::data && call.index >= spec.data_roots.size())
         return Verdict::nothing_to_report;                                                          // 16.1.10
-    if (auto audits = owed_audits(view, call, context.sender); !audits.empty()) {
-        const bool left = std::any_of(audits.begin(), audits.end(), [&](market::Audit& audit) {
-            return owed_seat(audit, context.sender)->reports < context.params.reports;
-        });
-        return left && open < kReportsMax ? Verdict::ok : Verdict::too_many_open;                   // 16.1.12
+    auto audits = owed_audits(view, call, context.sender);
+    const auto disputes = own_disputes(view, call, context.sender);
+    if (audits.empty() && disputes.empty()) return Verdict::not_auditor;                            // 16.1.11
+    const bool audit_left = std::any_of(audits.begin(), audits.end(), [&](market::Audit& audit) {
+        return owed_seat(audit, context.sender)->reports < context.params.reports;
+    });
+    if (audit_left && open < kReportsMax) return Verdict::ok;
+    if (disputes.empty() || open >= kOtherReportsMax) return Verdict::too_many_open;                // 16.1.12
+    std::size_t late = 0, left = 0;
+    for (const market::Dispute& dispute : disputes) {
+        if (is_late(dispute, context.height)) ++late;
+        else if (dispute.reports < context.params.reports) ++left;
     }
-    const auto dispute = own_dispute(view, call, context.sender);
-    if (!dispute) return Verdict::not_auditor;                                                      // 16.1.11
-    if (open >= kOtherReportsMax) return Verdict::too_many_open;                                    // 16.1.12
-    const bool challengers = dispute->mover == static_cast<std::uint8_t>(verifier::Side::challenger);
-    if (challengers && context.height > dispute->deadline) return Verdict::too_late;                // 16.1.17
-    return dispute->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;        // 16.1.12
+    if (audits.empty() && late == disputes.size()) return Verdict::too_late;                        // 16.1.17
+    return left != 0 ? Verdict::ok : Verdict::too_many_open;                                        // 16.1.12
 }
 
 /// 16.1.13: extends the deadline of a successor that waits for its first state. The deadline's scheduled item checks it
@@ -113,12 +122,12 @@ void wait_for_state(Effects& fx, market::Run own, std::uint64_t until) {
 void wait_for_answer(const ReportUnavailable& call, const Address& reporter, std::uint64_t until, Effects& fx) {
     if (kind_of(call) == ReportKind::kept)
         return wait_for_state(fx, run_of_solver(fx.state, call.task, reporter).value(), until);
-    auto audits = owed_audits(fx.state, call, reporter);
-    if (audits.empty()) return wait_for_tiles(fx, own_dispute(fx.state, call, reporter)->id, until);
-    for (market::Audit& audit : audits) {
+    for (market::Audit& audit : owed_audits(fx.state, call, reporter)) {
         ++owed_seat(audit, reporter)->reports;
         enter_collecting(fx, audit);
     }
+    for (const market::Dispute& dispute : own_disputes(fx.state, call, reporter))
+        if (!is_late(dispute, fx.height) && dispute.reports < fx.params.reports) wait_for_tiles(fx, dispute.id, until);
 }
 
 /// Returns the parties that must answer the report: the run's solver, or the keepers of the state.
@@ -133,14 +142,17 @@ std::vector<Address> asked_by(const StateView& view, const market::Report& repor
 /// are ready.
 std::uint64_t answer_due(Effects& fx, const market::Report& report) {
     auto about = load<ReportsAbout>(fx.state, reports_about(report)).value_or(ReportsAbout{});
-    const bool ready = report.kind == ReportKind::program || report.kind == ReportKind::data || about.open != 0;
+    const bool lies_ready = report.kind == ReportKind::program || report.kind == ReportKind::data;
     const auto spec = must_load<TaskSpec>(fx.state, keys::spec(report.task));
+    const auto is_among = [](const std::vector<Address>& parties, const Address& party) {
+        return std::find(parties.begin(), parties.end(), party) != parties.end();
+    };
     std::uint64_t due = fx.height;
     for (const Address& party : asked_by(fx.state, report)) {
-        const std::uint64_t place = ready ? busy_until(fx.state, party, fx.height)
-                                          : give_work(fx, party, market::answer_work(spec));
-        if (!ready) about.busy.push_back(party);
-        due = std::max(due, place);
+        const bool knows = lies_ready || is_among(about.busy, party) || is_among(about.ready, party);
+        due = std::max(due, knows ? busy_until(fx.state, party, fx.height)
+                                  : give_work(fx, party, market::answer_work(spec)));
+        if (!knows) about.busy.push_back(party);
     }
     ++about.open;
     store(fx.state, reports_about(report), about);
@@ -149,8 +161,19 @@ std::uint64_t answer_due(Effects& fx, const market::Report& report) {
 
 }  // namespace
 
+/// 16.1.13: a successor waits no longer than until the last of its answers is there.
+void end_wait_for_state(Effects& fx, const market::Report& report) {
+    if (load<ReportsAbout>(fx.state, reports_about(report))) return;
+    auto own = run_of_solver(fx.state, report.task, report.reporter);
+    if (!own || own->deadline == 0 || own->waits_until <= fx.height) return;
+    own->deadline -= std::min(own->deadline - fx.height, own->waits_until - fx.height);
+    own->waits_until = fx.height;
+    store(fx.state, keys::run(own->task, own->index), *own);
+}
+
 void resume_audit(Effects& fx, const market::Report& report) {
-    if (report.kind == ReportKind::model || report.kind == ReportKind::kept) return;
+    if (report.kind == ReportKind::kept) return end_wait_for_state(fx, report);
+    if (report.kind == ReportKind::model) return;
     const ReportUnavailable call{static_cast<std::uint8_t>(report.kind), report.task, report.run, report.index,
                                  report.tensor, report.tile};
     // None: it was a challenger's, or the auditor has committed. A seat that was drawn meanwhile waited as well.

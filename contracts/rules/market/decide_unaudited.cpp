@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPEC 14.12. The requester decides on segments for which no auditors can be drawn.
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/rules/market/rules.hpp"
@@ -20,6 +21,9 @@ Verdict admit(const DecideUnaudited& call, const TxContext& context, const State
     if (context.height < run->unaudited_since + context.params.unaudited_blocks)
         return Verdict::too_early;                                                              // 14.12.11
     if (!call.pay && (run->open_disputes != 0 || disputes_replica(view, *run)))
+        return Verdict::dispute_open;                                                           // 14.12.12
+    if (!call.pay && holds_windows(view, context.params, *run, context.height) &&
+        !waited_too_long(context.params, *run, context.height))
         return Verdict::dispute_open;                                                           // 14.12.12
     if (!call.pay && views::seated_audits(view, call.task, call.run) != 0)
         return Verdict::too_early;                                                              // 14.12.15
