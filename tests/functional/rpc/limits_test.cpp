@@ -168,10 +168,8 @@ TEST(RpcLimits, JsonBombsAndBrokenTextAreRefusedByName) {
         const std::string body = R"({"jsonrpc":"2.0","id":1,"method":)" + bad + "}";
         EXPECT_EQ(parsed(client.post(body)).at("error").at("code"), -32700);
     }
-    EXPECT_EQ(parsed(client.post(R"({"jsonrpc":"2.0","id":1e999999,"method":"eth_chainId"})"))
-                  .as_object()
-                  .contains("error"),
-              true);
+    EXPECT_THAT(client.post(R"({"jsonrpc":"2.0","id":1e999999,"method":"eth_chainId"})").body(),
+                HasSubstr(R"("id":1e999999,"result")"));
     EXPECT_EQ(parsed(client.post(kChainId)).at("result"), "0x1c82");
 }
 

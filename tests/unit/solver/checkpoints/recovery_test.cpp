@@ -108,7 +108,7 @@ int start(const fs::path& folder, const std::string& role, std::string_view leve
     const std::string line = "exec env RETRACE_CPU=" + std::string(level) + " RETRACE_RECOVERY_ROLE=" + role +
                              " RETRACE_RECOVERY_THREADS=" + std::to_string(threads) +
                              " RETRACE_RECOVERY_FOLDER='" + folder.string() + "' '" + self +
-                             "' --gtest_filter=Recovery.what_another_machine_does > '" +
+                             "' --gtest_filter=Recovery.WhatAnotherMachineDoes > '" +
                              (folder / "log").string() + "' 2>&1";
     return std::system(line.c_str());
 }
