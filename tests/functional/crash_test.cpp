@@ -211,7 +211,9 @@ protected:
             ASSERT_LT(seconds(), kTimeout) << market::slug(task->state);
             restart_the_fallen();
             const bool wait_for_dispute = disputed && kills >= kKills / 2 && views::dispute_count(state) == 0;
-            if (kills < wanted && !wait_for_dispute && Clock::now() >= next) {
+            // Bids are taken for a second: who is down for it cannot bid, and a task without bids expires.
+            const bool auction = task->state == market::TaskState::bidding;
+            if (kills < wanted && !auction && !wait_for_dispute && Clock::now() >= next) {
                 kill_somebody();
                 if (HasFatalFailure()) return;
                 ++kills;
