@@ -49,11 +49,7 @@ Findings check_named_tests(const Tree& tree) {
     for (const std::string_view line : lines_of(page->second)) {
         ++number;
         std::optional<std::string> file;  // Of the names that follow it in this line.
-        for (std::size_t open = line.find('`'); open != std::string_view::npos;) {
-            const std::size_t close = line.find('`', open + 1);
-            if (close == std::string_view::npos) break;
-            const std::string_view token = line.substr(open + 1, close - open - 1);
-            open = line.find('`', close + 1);
+        for (const std::string_view token : quoted(line)) {
             if (is_test_path(token)) {
                 file = text_of(tree, token);
                 if (!file)

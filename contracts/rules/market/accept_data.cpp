@@ -78,6 +78,7 @@ void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     const bool waits = run.next_state - run.finalised >= kUnfinalisedMax || run.unaudited_since != 0;  // 14.12.3
     const bool complete = run.next_state > must_load<TaskSpec>(fx.state, keys::spec(run.task)).segments();
     run.deadline = waits || complete ? 0 : checkpoint_deadline(fx, run);
+    run.waits_until = 0;  // 16.1.13: this deadline has not moved for any answer, so none takes anything back from it.
     if (run.deadline != 0) note_deadline_work(fx, run, backlog(fx.state, run.solver).total);
     store(fx.state, keys::run(run.task, run.index), run);
     if (run.deadline != 0) remind(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);

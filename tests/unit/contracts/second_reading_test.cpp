@@ -257,6 +257,33 @@ TEST_F(SecondReading, AReportThatIsAnsweredAtOnceHoldsNoTask) {
     EXPECT_LE(height, from + 2 * params.accept_blocks + params.unbond_blocks / 4 + 1);
 }
 
+/// An answer takes back only what the deadline that runs had moved by for it.
+TEST_F(SecondReading, AnAnswerTakesNothingOffADeadlineThatDidNotWaitForIt) {
+    auto slow = small_params();
+    slow.checkpoint_blocks = 300;
+    begin(slow);
+    TaskSpec spec = small_spec();
+    spec.replay_blocks = 30;
+    start_run(spec);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice");
+        if (segment(0).state != market::SegmentState::verified) check_audits();
+        return segment(0).state == market::SegmentState::verified && run().finalised == 1;
+    }));
+    const std::string keeper = name_of(audit(1).seats.at(0).auditor);
+    ASSERT_EQ(send(keeper, AttestRetention{1, 0, 1}), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] { return run().state == RunState::forfeited; }, 600));
+    auction({{"bob", 500}});
+    ASSERT_EQ(say("bob", 5, 1, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    const std::uint64_t deadline = run(1).deadline;
+    ASSERT_GT(report(1).deadline, height + 1);
+    next_block();
+    answer(1, keeper);
+    EXPECT_EQ(run(1).deadline, deadline);
+}
+
 /// (c) A challenger that also has a seat about the run: its report moves the seat alone, and the dispute's clock runs
 /// out before the answer is due (16.4).
 TEST_F(SecondReading, AChallengersClockWaitsThoughItHasASeatAsWell) {
