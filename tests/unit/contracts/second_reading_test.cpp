@@ -5,7 +5,7 @@
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
-#include "tests/unit/contracts/limits_fixture.hpp"
+#include "tests/unit/contracts/hostile_reports_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -14,32 +14,8 @@ using market::AuditPhase;
 using market::RunState;
 using market::SeatState;
 
-class SecondReading : public Limits {
+class SecondReading : public HostileReports {
 protected:
-    void answer(std::uint64_t id, const std::string& by) {
-        ASSERT_EQ(report(id).state, market::ReportState::open) << id;
-        ledger::State next{static_cast<const ledger::StateView&>(state)};
-        Effects fx{next, params, height, {}};
-        close_report(fx, id, party(by));
-        resume_audit(fx, views::report(next, id).value());
-        state.apply(next.diff());
-        check_deep();
-    }
-    Verdict say(const std::string& who, std::uint8_t kind, std::uint64_t index, std::uint64_t tile,
-                std::uint64_t id = 1, std::uint32_t run = 0) {
-        return send(who, ReportUnavailable{kind, id, run, index, 0, tile}, params.report_fee);
-    }
-    market::Report report(std::uint64_t id) const { return views::report(state, id).value(); }
-    market::Audit audit(std::uint64_t id) const { return views::audit(state, id).value(); }
-    Verdict commit_verdict(const std::string& who, std::uint64_t a) {
-        return send(who, CommitVerdict{a, solver::verdict_commitment(root(audit(a).segment + 1), word("verdict " + who),
-                                                                     party(who).bytes, a)});
-    }
-    std::uint64_t seated(std::uint64_t segment_index, std::uint64_t id = 1, std::uint32_t r = 0) const {
-        const auto s = views::segment(state, id, r, segment_index);
-        if (!s || s->audit == 0 || audit(s->audit).seats.empty()) return 0;
-        return s->audit;
-    }
     /// Segment 0 of a task of `count` segments is verified, three of four members retire, the last segment waits.
     void last_waits(std::uint64_t id, std::uint64_t count) {
         for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
