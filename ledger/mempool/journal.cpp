@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "ledger/crypto/keccak.hpp"
+#include "merkle/base/durable_file.hpp"
 
 namespace retrace::ledger {
 namespace {
@@ -42,16 +43,6 @@ void append_gone(Bytes& out, const Hash32& hash) {
     store_u32(out.data() + at, kGone);
     std::memcpy(out.data() + at + 4, keccak256(view(hash)).data(), 4);
     out.insert(out.end(), hash.bytes.begin(), hash.bytes.end());
-}
-
-bool write_all(int file, View bytes) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::write(file, bytes.data(), bytes.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-    return true;
 }
 
 Bytes read_up_to(int file, std::size_t limit) {

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "ledger/chain/block_store.hpp"
 #include "ledger/snapshot/snapshot_file.hpp"
+#include "merkle/base/durable_file.hpp"
 
 namespace retrace::ledger {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Makes the names of new files durable.
-bool sync_folder(const fs::path& folder) {
-    const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file < 0) return false;
-    const bool synced = ::fsync(file) == 0;
-    return ::close(file) == 0 && synced;
-}
 
 Status<ChainFailure> write_chunks(const Store& store, std::uint64_t height, const fs::path& folder,
                                   const ExportOptions& options, SnapshotManifest& manifest) {
@@ -61,10 +51,10 @@ Result<SnapshotManifest, ChainFailure> export_snapshot(const Store& store, const
     manifest.block = block_file;
     RETRACE_CHECK(write_chunks(store, height, partial, options, manifest));
     RETRACE_CHECK(write_snapshot_file(partial / kManifestFile, encode(manifest)));
-    sync_folder(partial);
     fs::rename(partial, folder, failed);
     if (failed) return bad_snapshot(folder.string() + ": " + failed.message());
-    sync_folder(fs::absolute(folder).parent_path());
+    if (const auto synced = sync_folder(fs::absolute(folder).parent_path()); !synced)
+        return bad_snapshot(synced.error().message);
     return manifest;
 }
 

@@ -10,6 +10,7 @@
 
 #include "ledger/chain/build_block.hpp"
 #include "ledger/chain/records.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::ledger {
@@ -157,18 +158,8 @@ Result<std::vector<Entry>, ChainFailure> decode_entries(View bytes) {
 }
 
 Result<SnapshotFile, ChainFailure> write_snapshot_file(const std::filesystem::path& path, View bytes) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (file < 0) return failed(path, "cannot be written");
-    View rest = bytes;
-    while (!rest.empty()) {
-        const ssize_t written = ::write(file, rest.data(), rest.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) break;
-        rest = rest.subspan(static_cast<std::size_t>(written));
-    }
-    const bool synced = rest.empty() && ::fsync(file) == 0;
-    const bool closed = ::close(file) == 0;
-    if (!synced || !closed) return failed(path, "cannot be written");
+    if (const auto written = write_durably(path, {bytes}); !written)
+        return Unexpected{ChainFailure{ChainError::store_failed, written.error().message}};
     return SnapshotFile{merkle::sha256(bytes), bytes.size()};
 }
 

@@ -6,6 +6,7 @@
 #include <prometheus/text_serializer.h>
 #include <spdlog/spdlog.h>
 
+#include "merkle/base/durable_file.hpp"
 #include "node/platform/data_dir.hpp"
 
 namespace retrace::node {
@@ -46,7 +47,7 @@ void MetricsFile::write(const AgentFigures& figures) {
     written_height_ = figures.height;
     waiting_ = figures.waiting.size();
     const std::string text = metrics_text(figures);
-    if (const auto written = write_file(path_.string(), view(std::string_view(text)), 0600); !written)
+    if (const auto written = write_durably(path_, {view(std::string_view(text))}, 0600); !written)
         spdlog::debug("no metrics: {}", written.error().message);
 }
 

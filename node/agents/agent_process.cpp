@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "ledger/crypto/eip55.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "merkle/hash/sha256.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/artifacts/aes_gcm_seal.hpp"
@@ -41,8 +42,11 @@ Status<> keep_to_chain(const fs::path& folder, std::uint64_t chain_id) {
     const fs::path path = folder / "chain-id";
     const std::string text = std::to_string(chain_id);
     std::error_code ignored;
-    if (!fs::exists(path, ignored)) return write_file(path.string(), view(std::string_view(text)), 0600);
-    const auto kept = read_file(path.string(), 20);
+    if (!fs::exists(path, ignored)) {
+        RETRACE_CHECK(write_durably(path, {view(std::string_view(text))}, 0600));
+        return Unit{};
+    }
+    const auto kept = read_file(path, 20);
     if (kept && *kept == to_bytes(view(std::string_view(text)))) return Unit{};
     return error(folder.string() + " belongs to chain " + (kept ? std::string(kept->begin(), kept->end()) : "?") +
                  " and the node is of chain " + text + "; use a --node of that chain, or another --data-dir");

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "merkle/base/durable_file.hpp"
 #include "node/platform/data_dir.hpp"
 
 namespace retrace::node {
@@ -20,9 +21,10 @@ Status<> SealedBids::remember(std::uint64_t task, std::uint32_t round, const Sea
     std::error_code failed;
     fs::permissions(folder_, fs::perms::owner_all, failed);  // earlier versions left it open
     if (failed) return error(folder_.string() + ": cannot close it to others: " + failed.message());
-    if (!sync_directory_of(folder_.string())) return error(folder_.string() + ": cannot sync its directory");
+    RETRACE_CHECK(sync_folder(folder_.parent_path()));
     const std::string text = bid.price.to_decimal() + " " + std::to_string(bid.finish) + "\n";
-    return write_file(file(task, round).string(), view(std::string_view(text)), 0600);
+    RETRACE_CHECK(write_durably(file(task, round), {view(std::string_view(text))}, 0600));
+    return Unit{};
 }
 
 std::optional<SealedBid> SealedBids::recall(std::uint64_t task, std::uint32_t round) const {

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "merkle/base/bytes.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "merkle/base/ensure.hpp"
 #include "node/platform/files.hpp"
 
@@ -40,8 +41,7 @@ std::string to_csv(const MetricTable& table) {
 }
 
 Status<> store_csv(const MetricTable& table, const std::filesystem::path& path) {
-    const auto written = write_atomically(path, {view(to_csv(table))});
-    if (!written) return error(written.error().message);
+    RETRACE_CHECK(write_durably(path, {view(to_csv(table))}));
     return Unit{};
 }
 

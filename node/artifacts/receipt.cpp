@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "merkle/base/durable_file.hpp"
 #include "node/platform/files.hpp"
 #include "node/platform/strict_json.hpp"
 
@@ -157,8 +158,7 @@ Result<Receipt> receipt_from_json(View text) {
 }
 
 Status<> store_receipt(const Receipt& receipt, const std::filesystem::path& path) {
-    const auto written = write_atomically(path, {view(to_json(receipt))});
-    if (!written) return error(written.error().message);
+    RETRACE_CHECK(write_durably(path, {view(to_json(receipt))}));
     return Unit{};
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "merkle/base/durable_file.hpp"
 #include "node/artifacts/tensor_layout.hpp"
 
 namespace retrace::node {
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 void remove_leftovers(const fs::path& folder) {
     std::error_code code;
     for (const auto& entry : fs::directory_iterator(folder, code)) {
-        if (entry.path().extension() == ".tmp") fs::remove(entry.path(), code);
+        if (entry.path().extension() == kUnfinished) fs::remove(entry.path(), code);
     }
 }
 
@@ -34,7 +35,7 @@ Result<std::unique_ptr<Store>, Failure> Store::open(const fs::path& folder, cons
     return std::unique_ptr<Store>(new Store(folder, options, std::move(lock)));
 }
 
-Store::Store(fs::path folder, const Options& options, File lock)
+Store::Store(fs::path folder, const Options& options, FileDescriptor lock)
     : folder_(std::move(folder)),
       options_(options),
       lock_(std::move(lock)),
@@ -59,7 +60,7 @@ Result<Hash32, Failure> Store::put_program(View file) {
     RETRACE_TRY(program, decode(file, options_.programs));
     const Hash32 root = kernels::CommittedProgram(std::move(program)).root();
     const std::lock_guard lock(mutex_);
-    RETRACE_CHECK(write_atomically(program_path(root), {file}));
+    RETRACE_CHECK(write_durably(program_path(root), {file}));
     return root;
 }
 
@@ -71,7 +72,8 @@ Status<Failure> Store::add_program(const Hash32& root, View file) {
         return failure(Fault::wrong_root, "the program does not hash to " + to_hex(view(root)));
     }
     const std::lock_guard lock(mutex_);
-    return write_atomically(program_path(root), {file});
+    RETRACE_CHECK(write_durably(program_path(root), {file}));
+    return Unit{};
 }
 
 Status<Failure> Store::add_program_piece(const Hash32& root, const ProgramParts::Place& place, View piece) {
@@ -88,10 +90,10 @@ Status<Failure> Store::add_program_piece(const Hash32& root, const ProgramParts:
 Result<Bytes, Failure> Store::program_file(const Hash32& root) const {
     const std::lock_guard lock(mutex_);
     auto file = read_file(program_path(root), options_.program_bytes);
-    if (!file && file.error().fault == Fault::not_found) {
-        return failure(Fault::not_found, "program " + to_hex(view(root)) + " is not here");
-    }
-    return file;
+    if (file) return std::move(file).value();
+    const Failure why(file.error());
+    if (why.fault != Fault::not_found) return Unexpected{why};
+    return failure(Fault::not_found, "program " + to_hex(view(root)) + " is not here");
 }
 
 Result<kernels::Program, Failure> Store::program(const Hash32& root) const {
@@ -179,7 +181,8 @@ Result<wire::Info, Failure> Store::info(const Hash32& root) {
 Result<wire::StateManifest, Failure> Store::read_manifest(const Hash32& root) const {
     auto file = read_file(state_path(root), wire::kMessageBytesMax);
     if (!file) {
-        if (file.error().fault != Fault::not_found) return Unexpected{std::move(file).error()};
+        const Failure why(file.error());
+        if (why.fault != Fault::not_found) return Unexpected{why};
         return failure(Fault::not_found, "state " + to_hex(view(root)) + " is not here");
     }
     auto manifest = wire::decode_state_manifest(*file);
@@ -194,7 +197,8 @@ Status<Failure> Store::write_manifest(const Hash32& root, const wire::StateManif
         return failure(Fault::too_large,
                        "a state of more than " + std::to_string(wire::kStateTensorsMax) + " tensors");
     }
-    return write_atomically(state_path(root), {wire::encode(manifest)});
+    RETRACE_CHECK(write_durably(state_path(root), {wire::encode(manifest)}));
+    return Unit{};
 }
 
 Status<Failure> Store::add_manifest(const Hash32& root, const wire::StateManifest& manifest) {

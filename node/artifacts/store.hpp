@@ -83,7 +83,7 @@ public:
     const std::filesystem::path& folder() const noexcept { return folder_; }
 
 private:
-    Store(std::filesystem::path folder, const Options& options, File lock);
+    Store(std::filesystem::path folder, const Options& options, FileDescriptor lock);
 
     std::filesystem::path program_path(const Hash32& root) const;
     std::filesystem::path state_path(const Hash32& root) const;
@@ -93,7 +93,7 @@ private:
 
     std::filesystem::path folder_;
     Options options_;
-    File lock_;
+    FileDescriptor lock_;
     mutable solver::TurnLock mutex_;  ///< Fair lock: strangers read while the party fetches.
     kernels::ThreadPool pool_;
     TensorFiles tensors_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "merkle/base/durable_file.hpp"
 #include "node/artifacts/tensor_layout.hpp"
 
 namespace retrace::node {
@@ -78,7 +79,7 @@ Result<Hash32, Failure> TensorFiles::put(const kernels::Tensor& tensor) {
     const Hash32 root = header.root();
     if (complete(root)) return root;
     RETRACE_CHECK(check_room(header));
-    RETRACE_CHECK(write_atomically(path(root, ".tensor"), {tensor_file_head(header), tensor.data}));
+    RETRACE_CHECK(write_durably(path(root, ".tensor"), {tensor_file_head(header), tensor.data}));
     return root;
 }
 
@@ -163,7 +164,10 @@ Status<Failure> TensorFiles::begin(const Hash32& root, const TensorHeader& heade
     if (known(root)) return Unit{};
     RETRACE_CHECK(check_room(header));
     const std::uint64_t tiles = kernels::geometry(header.dims).tiles();
-    if (tiles == 0) return write_atomically(path(root, ".tensor"), {tensor_file_head(header)});
+    if (tiles == 0) {
+        RETRACE_CHECK(write_durably(path(root, ".tensor"), {tensor_file_head(header)}));
+        return Unit{};
+    }
     // The part file is written last, because it makes the tensor known.
     RETRACE_CHECK(create_sparse(path(root, ".have"), {}, tiles));
     RETRACE_CHECK(reserve(path(root, ".have"), 0, tiles));
@@ -271,7 +275,7 @@ Status<Failure> TensorFiles::finish(const Hash32& root, Part& part) {
     fs::rename(path(root, ".part"), path(root, ".tensor"), code);
     if (code) return failure(Fault::io, name_of(root) + ": cannot rename: " + code.message());
     fs::remove(path(root, ".have"), code);
-    RETRACE_CHECK(sync_directory(folder_));
+    RETRACE_CHECK(sync_folder(folder_));
     whole_.emplace(root, std::move(whole));
     trim(whole_, limits_.open_tensors);
     return Unit{};

@@ -14,6 +14,7 @@
 #include <functional>
 
 #include "merkle/base/bytes.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "node/platform/data_dir.hpp"
 
 namespace retrace::node::tls {
@@ -88,7 +89,8 @@ Status<> write_pem(const std::string& path, unsigned mode, const std::function<i
     char* text = nullptr;
     if (!memory || write(memory.get()) != 1) return failed(path + " cannot be written");
     const long size = BIO_get_mem_data(memory.get(), &text);
-    return write_file(path, view(std::string_view(text, static_cast<std::size_t>(size))), mode);
+    RETRACE_CHECK(write_durably(path, {view(std::string_view(text, static_cast<std::size_t>(size)))}, mode));
+    return Unit{};
 }
 
 }  // namespace
@@ -117,7 +119,7 @@ Result<Files> self_signed(const std::string& folder, const std::string& host) {
 
 Result<Fingerprint> fingerprint_of(const std::string& certificate_file) {
     const auto pem = read_file(certificate_file, kPemMax);
-    if (!pem) return error("cannot read the certificate " + certificate_file);
+    if (!pem) return error("cannot read the certificate: " + pem.error().message);
     const Memory memory(BIO_new_mem_buf(pem->data(), static_cast<int>(pem->size())), BIO_free);
     const Certificate certificate(PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr), X509_free);
     if (!certificate) return failed(certificate_file + " holds no certificate");

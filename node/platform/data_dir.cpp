@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "merkle/base/durable_file.hpp"
+
 namespace retrace::node {
 namespace {
 
@@ -28,16 +30,6 @@ Status<> make_folder(const std::string& path) {
     if (failed) return error(path + ": cannot make the data directory: " + failed.message());
     if (is_new && ::chmod(path.c_str(), 0700) != 0) return io_error(path, "cannot close it to others");
     return Unit{};
-}
-
-bool write_and_sync(int fd, View bytes) {
-    while (!bytes.empty()) {
-        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        bytes = bytes.subspan(static_cast<std::size_t>(n));
-    }
-    return ::fsync(fd) == 0;
 }
 
 }  // namespace
@@ -61,53 +53,15 @@ DataDir::~DataDir() {
 
 Result<std::optional<ledger::Genesis>> DataDir::genesis() const {
     if (!std::filesystem::exists(file("genesis"))) return std::optional<ledger::Genesis>();
-    const auto bytes = read_file(file("genesis"), kGenesisMax);
-    if (!bytes) return io_error(file("genesis"), "cannot read");
-    auto genesis = ledger::decode_genesis(*bytes);
+    RETRACE_TRY(bytes, read_file(file("genesis"), kGenesisMax));
+    auto genesis = ledger::decode_genesis(bytes);
     if (!genesis) return error(file("genesis") + ": " + genesis.error().message);
     return std::optional<ledger::Genesis>(std::move(genesis).value());
 }
 
 Status<> DataDir::keep_genesis(const ledger::Genesis& genesis) const {
-    return write_file(file("genesis"), ledger::encode(genesis), 0600);
-}
-
-std::optional<Bytes> read_file(const std::string& path, std::size_t limit) {
-    std::ifstream in(path, std::ios::binary | std::ios::ate);
-    if (!in) return std::nullopt;
-    const auto size = static_cast<std::streamoff>(in.tellg());
-    if (size < 0 || static_cast<std::uint64_t>(size) > limit) return std::nullopt;
-    Bytes bytes(static_cast<std::size_t>(size));
-    in.seekg(0);
-    if (!in.read(reinterpret_cast<char*>(bytes.data()), size)) return std::nullopt;
-    return bytes;
-}
-
-Status<> write_file(const std::string& path, View bytes, unsigned mode) {
-    const std::string beside = path + ".new." + std::to_string(::getpid());
-    // An existing file or link there is removed, so that nobody else's file is written to.
-    ::unlink(beside.c_str());
-    const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-    if (fd < 0) return io_error(beside, "cannot create");
-    const bool written = ::fchmod(fd, mode) == 0 && write_and_sync(fd, bytes);
-    ::close(fd);
-    if (!written || ::rename(beside.c_str(), path.c_str()) != 0) {
-        const auto failure = io_error(path, "cannot write");
-        ::unlink(beside.c_str());
-        return failure;
-    }
-    if (!sync_directory_of(path)) return io_error(path, "cannot sync the directory");
+    RETRACE_CHECK(write_durably(file("genesis"), {ledger::encode(genesis)}, 0600));
     return Unit{};
-}
-
-bool sync_directory_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return false;
-    const bool ok = ::fsync(fd) == 0;
-    ::close(fd);
-    return ok;
 }
 
 Status<> make_private_folder(const std::string& path) {

@@ -30,13 +30,6 @@ private:
     int lock_;
 };
 
-/// Reads a whole file; nullopt if it cannot be read or has more than `limit` bytes.
-std::optional<Bytes> read_file(const std::string& path, std::size_t limit);
-/// Writes a temporary file and renames it, so that readers see either the old or the new file; once it has returned,
-/// the new file survives a crash. `mode` as in chmod.
-Status<> write_file(const std::string& path, View bytes, unsigned mode);
-/// Syncs the directory of `path`, which makes the file's name durable. Returns false and sets errno on failure.
-bool sync_directory_of(const std::string& path);
 /// Creates the folder (mode 0700) and missing parents. Removes the access of others to an existing folder, because
 /// earlier versions left it open.
 Status<> make_private_folder(const std::string& path);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "node/platform/fault.hpp"
 
+#include <cerrno>
+#include <utility>
+
 namespace retrace::node {
 
 std::string_view slug(Fault fault) noexcept {
@@ -43,6 +46,13 @@ std::string_view slug(Fault fault) noexcept {
             return "over_quota";
     }
     return "unknown";
+}
+
+Failure::Failure(FileError error) : fault(Fault::io), message(std::move(error.message)) {
+    if (error.too_long) fault = Fault::too_large;
+    else if (error.code == ENOSPC || error.code == EDQUOT) fault = Fault::no_space;
+    else if (error.code == ENOENT) fault = Fault::not_found;
+    else if (error.code == 0) fault = Fault::malformed;  // Not a regular file.
 }
 
 }  // namespace retrace::node

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "merkle/base/result.hpp"
+#include "merkle/base/durable_file.hpp"
 
 namespace retrace::node {
 
@@ -35,6 +35,10 @@ std::string_view slug(Fault fault) noexcept;
 struct Failure {
     Fault fault{};
     std::string message;  ///< A sentence for users; begins with the object concerned, not with the slug.
+
+    Failure() = default;
+    Failure(Fault which, std::string text) : fault(which), message(std::move(text)) {}
+    Failure(FileError error);
 };
 
 inline Unexpected<Failure> failure(Fault fault, std::string message) {

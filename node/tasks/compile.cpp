@@ -7,6 +7,7 @@
 
 #include "kernels/builder/models.hpp"
 #include "kernels/program/codec.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "node/platform/files.hpp"
 #include "node/tasks/data/import.hpp"
 #include "node/tasks/initial_state.hpp"
@@ -26,14 +27,6 @@ struct Compiled {
     kernels::TrainingPrograms programs;
     std::vector<solver::NamedTensor> initial;
 };
-
-Status<> write_file(const fs::path& path, View bytes) {
-    std::ofstream out(path, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    out.flush();
-    if (!out) return error(path.string() + ": cannot be written");
-    return Unit{};
-}
 
 kernels::Dims without_first(const kernels::Dims& dims) {
     return {dims.begin() + 1, dims.end()};
@@ -141,9 +134,9 @@ Result<std::vector<solver::NamedTensor>> read_weights(const fs::path& path, cons
 
 Status<> write_task(const TaskFile& task, const Compiled& compiled, const DataSet& train, const DataSet* test,
                     const fs::path& module, const fs::path& folder) {
-    RETRACE_CHECK(write_file(task.program, kernels::encode(compiled.programs.train)));
+    RETRACE_CHECK(write_durably(task.program, {kernels::encode(compiled.programs.train)}));
     if (task.initialiser) {
-        RETRACE_CHECK(write_file(*task.initialiser, kernels::encode(compiled.programs.init)));
+        RETRACE_CHECK(write_durably(*task.initialiser, {kernels::encode(compiled.programs.init)}));
     } else {
         RETRACE_CHECK(write_initial_state(compiled.initial, *task.initial_state));
     }
@@ -154,7 +147,7 @@ Status<> write_task(const TaskFile& task, const Compiled& compiled, const DataSe
     }
     RETRACE_CHECK(save_dataset(train, task.data));
     if (test != nullptr) {
-        RETRACE_CHECK(write_file(*task.evaluation, kernels::encode(compiled.programs.eval)));
+        RETRACE_CHECK(write_durably(*task.evaluation, {kernels::encode(compiled.programs.eval)}));
         RETRACE_CHECK(save_dataset(*test, *task.test_data));
     }
     return store_task_file(task, folder);

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "merkle/base/durable_file.hpp"
 #include "node/platform/files.hpp"
 #include "node/tasks/data/dataset.hpp"
 #include "node/tasks/data/import.hpp"
@@ -43,8 +44,7 @@ Result<kernels::State> read_initial_state(const std::filesystem::path& path,
 
 Status<> write_initial_state(const std::vector<solver::NamedTensor>& tensors,
                              const std::filesystem::path& path) {
-    const auto written = write_atomically(path, {solver::encode_safetensors({tensors, {{"format", "pt"}}})});
-    if (!written) return error(written.error().message);
+    RETRACE_CHECK(write_durably(path, {solver::encode_safetensors({tensors, {{"format", "pt"}}})}));
     return Unit{};
 }
 

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "merkle/base/durable_file.hpp"
 #include "node/platform/files.hpp"
 #include "node/tasks/data/dataset.hpp"
 #include "node/tasks/torch_tool.hpp"
@@ -43,7 +44,7 @@ Result<std::vector<std::string>> write_model(const kernels::Program& program, co
         names.push_back("model.pt");
     }
     const auto written =
-        write_atomically(folder / "model.safetensors", {solver::encode_safetensors({tensors, metadata})});
+        write_durably(folder / "model.safetensors", {solver::encode_safetensors({tensors, metadata})});
     if (!written) return give_up(written.error().message);
     if (names.size() > 1) fs::rename(draft, folder / "model.pt", code);
     if (code) return give_up((folder / "model.pt").string() + ": " + code.message());

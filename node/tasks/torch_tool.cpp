@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "merkle/base/durable_file.hpp"
 #include "node/platform/files.hpp"
 #include "node/tasks/data/dataset.hpp"
 #include "node/tasks/initial_state.hpp"
@@ -118,9 +119,8 @@ Result<solver::RecordedModel> record_model(const fs::path& model, const ModelInp
                                    batch_text(input, input.eval_batch)};
     if (require_sandbox) words.insert(words.begin(), "--require-sandbox");
     RETRACE_CHECK(run(std::move(words)));
-    auto bytes = read_file(out, kDataBytesMax);
-    if (!bytes) return error(bytes.error().message);
-    auto recorded = solver::decode_recording(*bytes);
+    RETRACE_TRY(bytes, read_file(out, kDataBytesMax));
+    auto recorded = solver::decode_recording(bytes);
     if (recorded) {
         for (const std::string& sentence : solver::fixed_modes(*recorded))
             std::cerr << "warning: " << sentence << '\n';

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "merkle/base/durable_file.hpp"
 #include "node/platform/data_dir.hpp"
 
 namespace retrace::node::wallet {
@@ -51,7 +52,7 @@ Result<std::string> KeyFolder::add(const ledger::SecretKey& key, std::string_vie
     if (failed) return error(path_ + ": cannot make the folder of keys: " + failed.message());
     const std::string path = path_ + "/" + ledger::to_0x(address) + ".json";
     const std::string text = encrypt_keystore(key, passphrase, params);
-    RETRACE_CHECK(write_file(path, view(text), 0600));
+    RETRACE_CHECK(write_durably(path, {view(text)}, 0600));
     return path;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/program/limits.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::solver {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "solver/checkpoints/durable_file.hpp"
+#include "solver/checkpoints/file_batch.hpp"
 #include "solver/checkpoints/seal.hpp"
 
 namespace retrace::solver {

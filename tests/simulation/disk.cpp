@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "solver/checkpoints/durable_file.hpp"
+#include "solver/checkpoints/file_batch.hpp"
 
 namespace retrace::sim {
 namespace {
@@ -63,7 +63,7 @@ void tear(const fs::path& folder, const DiskImage& before, Random& random) {
             fs::remove(change.path);
         if (i != done || !change.now) continue;
         fs::path aside = change.path;
-        aside += solver::kUnfinished;
+        aside += kUnfinished;
         write(aside, View(*change.now).first(random.below(change.now->size() + 1)));
     }
 }

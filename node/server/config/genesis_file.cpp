@@ -5,6 +5,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "contracts/calls/addresses.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "node/platform/data_dir.hpp"
 
 namespace retrace::node {
@@ -101,7 +102,7 @@ Result<ledger::Genesis> parse_genesis(std::string_view text, const EncodeContrac
 
 Result<ledger::Genesis> load_genesis(const std::string& path, const EncodeContracts& encode_contracts) {
     const auto bytes = read_file(path, std::size_t{64} << 20);
-    if (!bytes) return error("cannot read the genesis file " + path);
+    if (!bytes) return error("cannot read the genesis file: " + bytes.error().message);
     auto genesis =
         parse_genesis({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, encode_contracts);
     if (!genesis) return error(path + ": " + genesis.error().message);

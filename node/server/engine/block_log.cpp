@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "merkle/base/codec.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "node/platform/data_dir.hpp"
 
 namespace retrace::node::engine {
@@ -31,17 +32,6 @@ std::uint32_t crc32(View bytes) {
     return crc.checksum();
 }
 
-bool write_all(int fd, View bytes, std::uint64_t offset) {
-    while (!bytes.empty()) {
-        const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        bytes = bytes.subspan(static_cast<std::size_t>(n));
-        offset += static_cast<std::uint64_t>(n);
-    }
-    return true;
-}
-
 /// Reads exactly `out.size()` bytes; returns false also if the file ends early.
 bool read_all(int fd, std::span<std::uint8_t> out, std::uint64_t offset) {
     while (!out.empty()) {
@@ -60,7 +50,7 @@ bool copy(int source, std::uint64_t from, std::uint64_t to, int target, std::uin
     while (from < to) {
         const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), to - from));
         const std::span<std::uint8_t> part(buffer.data(), size);
-        if (!read_all(source, part, from) || !write_all(target, part, at)) return false;
+        if (!read_all(source, part, from) || !write_all_at(target, part, at)) return false;
         from += size;
         at += size;
     }
@@ -105,7 +95,7 @@ Result<std::unique_ptr<BlockLog>> BlockLog::open(const std::string& path, const 
     if (log->end_ < kHeadSize) {
         // A file shorter than its head was interrupted during creation, so it never held a block.
         RETRACE_CHECK(log->write_head(genesis_hash, committed));
-        if (!sync_directory_of(path)) return io_error(path, "cannot sync the directory");
+        RETRACE_CHECK(sync_folder(std::filesystem::path(path).parent_path()));
         return log;
     }
     RETRACE_CHECK(log->check_head(genesis_hash));
@@ -124,7 +114,7 @@ Bytes BlockLog::head(const Hash32& genesis_hash, Height base) {
 }
 
 Status<> BlockLog::write_head(const Hash32& genesis_hash, Height base) {
-    if (::ftruncate(fd_, 0) != 0 || !write_all(fd_, head(genesis_hash, base), 0) || ::fsync(fd_) != 0) {
+    if (::ftruncate(fd_, 0) != 0 || !write_all_at(fd_, head(genesis_hash, base), 0) || ::fsync(fd_) != 0) {
         return io_error(path_, "cannot write the block log");
     }
     base_ = base;
@@ -208,7 +198,7 @@ Status<> BlockLog::append(const StoredBlock& block) {
     if (payload.size() > kRecordMax) return error(path_ + ": the block is over the log's limit");
     Writer record;
     record.u32(static_cast<std::uint32_t>(payload.size())).u32(crc32(payload)).raw(payload);
-    if (!write_all(fd_, record.data(), end_) || ::fdatasync(fd_) != 0) {
+    if (!write_all_at(fd_, record.data(), end_) || ::fdatasync(fd_) != 0) {
         failed_ = true;  // the content on disk is unknown now
         return io_error(path_, "cannot append to the block log");
     }
@@ -236,7 +226,7 @@ Status<> BlockLog::forget_below(Height first) {
     const std::string beside = path_ + ".new";
     const int fd = ::open(beside.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) return io_error(beside, "cannot write the block log");
-    if (!write_all(fd, head(genesis_hash_, first - 1), 0) || !copy(fd_, start, end_, fd, kHeadSize) ||
+    if (!write_all_at(fd, head(genesis_hash_, first - 1), 0) || !copy(fd_, start, end_, fd, kHeadSize) ||
         ::fsync(fd) != 0 || ::rename(beside.c_str(), path_.c_str()) != 0) {
         const auto failed = io_error(path_, "cannot shorten the block log");
         ::close(fd);
@@ -249,9 +239,9 @@ Status<> BlockLog::forget_below(Height first) {
     for (std::uint64_t& offset : offsets_) offset -= start - kHeadSize;
     end_ -= start - kHeadSize;
     base_ = first - 1;
-    if (!sync_directory_of(path_)) {
-        failed_ = true;  // after a crash the old file may reappear, without later appends
-        return io_error(path_, "cannot sync the directory");
+    if (const auto synced = sync_folder(std::filesystem::path(path_).parent_path()); !synced) {
+        failed_ = true;  // After a crash the old file may reappear, without later appends.
+        return Unexpected{synced.error()};
     }
     return Unit{};
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "ledger/crypto/secret.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "merkle/hash/sha256.hpp"
 #include "node/platform/data_dir.hpp"
 
@@ -36,7 +37,7 @@ Result<std::string> load_admin_token(const std::string& path) {
     std::array<std::uint8_t, kDigits / 2> bytes{};
     ledger::random_bytes(bytes);
     const std::string text = to_hex(bytes);
-    RETRACE_CHECK(write_file(path, view(std::string_view(text + "\n")), 0600));
+    RETRACE_CHECK(write_durably(path, {view(std::string_view(text + "\n"))}, 0600));
     return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/commit/commitment.hpp"
 #include "kernels/program/limits.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "merkle/base/ensure.hpp"
 #include "node/platform/files.hpp"
 #include "node/platform/strict_json.hpp"
@@ -90,9 +91,10 @@ Status<> read_elements(DataSet::Part& part, const fs::path& folder) {
 
 Status<> write_files(const DataSet& data, const fs::path& folder) {
     for (const DataSet::Part& part : data.parts) {
-        RETRACE_CHECK(in_words(write_atomically(folder / (part.name + ".bin"), {part.tensor.data})));
+        RETRACE_CHECK(write_durably(folder / (part.name + ".bin"), {part.tensor.data}));
     }
-    return in_words(write_atomically(folder / "manifest.json", {view(manifest_json(data))}));
+    RETRACE_CHECK(write_durably(folder / "manifest.json", {view(manifest_json(data))}));
+    return Unit{};
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "node/agents/sealed_bids.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "node/net/certificate.hpp"
 #include "node/platform/data_dir.hpp"
 #include "node/wallet/key_folder.hpp"
@@ -58,18 +59,18 @@ protected:
 };
 
 TEST_F(Durable, AFileIsOnDiskWithItsName) {
-    ASSERT_TRUE(write_file(folder_ / "note", view(std::string_view("text")), 0640).has_value());
+    ASSERT_TRUE(write_durably(folder_ / "note", {view(std::string_view("text"))}, 0640).has_value());
     EXPECT_EQ(mode(folder_ / "note"), 0640U);
     ASSERT_EQ(synced().size(), 2U) << "its bytes before the rename, its name after it";
     EXPECT_NE(synced()[0], folder_.string());
     EXPECT_EQ(synced()[1], folder_.string());
-    EXPECT_FALSE(write_file(folder_ / "missing" / "note", view(std::string_view("text")), 0640).has_value());
+    EXPECT_FALSE(write_durably(folder_ / "missing" / "note", {view(std::string_view("text"))}, 0640).has_value());
 }
 
 TEST_F(Durable, ANewFolderIsItsOwnersAlone) {
     ASSERT_TRUE(make_private_folder(folder_ / "a" / "b").has_value());
     EXPECT_EQ(mode(folder_ / "a" / "b"), 0700U);
-    ASSERT_TRUE(write_file(folder_ / "file", view(std::string_view("x")), 0600).has_value());
+    ASSERT_TRUE(write_durably(folder_ / "file", {view(std::string_view("x"))}, 0600).has_value());
     EXPECT_FALSE(make_private_folder(folder_ / "file" / "c").has_value());
 }
 
@@ -103,7 +104,7 @@ TEST_F(Durable, WhatEarlierVersionsLeftOpenIsClosed) {
 TEST_F(Durable, AKeystoreThatEverybodyMayReadIsNamedAndKeepsItsMode) {
     const auto keystore = folder_ / "keys" / "alice.json";
     fs::create_directory(folder_ / "keys");
-    ASSERT_TRUE(write_file(keystore, view(std::string_view("{}")), 0644).has_value());
+    ASSERT_TRUE(write_durably(keystore, {view(std::string_view("{}"))}, 0644).has_value());
     EXPECT_FALSE(wallet::unlock(keystore, "").has_value());
     EXPECT_EQ(mode(keystore), 0644U) << "what is only read stays as its owner has it";
     EXPECT_THAT(warning_if_open(keystore).value_or(""), HasSubstr(keystore.string() + "; chmod o-rwx it"));
@@ -119,11 +120,11 @@ TEST_F(Durable, AKeystoreThatEverybodyMayReadIsNamedAndKeepsItsMode) {
 
 TEST_F(Durable, AFileThatLiesInTheWayIsNotWrittenThrough) {
     const fs::path key = folder_ / "key", stranger = folder_ / "stranger";
-    ASSERT_TRUE(write_file(stranger, view(std::string_view("mine")), 0666).has_value());
-    fs::create_symlink(stranger, key.string() + ".new." + std::to_string(::getpid()));
-    ASSERT_TRUE(write_file(key, view(std::string_view("secret")), 0600).has_value());
-    EXPECT_EQ(read_file(stranger, 100), to_bytes(view(std::string_view("mine"))));
-    EXPECT_EQ(read_file(key, 100), to_bytes(view(std::string_view("secret"))));
+    ASSERT_TRUE(write_durably(stranger, {view(std::string_view("mine"))}, 0666).has_value());
+    fs::create_symlink(stranger, unfinished_path(key));
+    ASSERT_TRUE(write_durably(key, {view(std::string_view("secret"))}, 0600).has_value());
+    EXPECT_EQ(read_file(stranger, 100).value(), to_bytes(view(std::string_view("mine"))));
+    EXPECT_EQ(read_file(key, 100).value(), to_bytes(view(std::string_view("secret"))));
     EXPECT_FALSE(fs::is_symlink(key));
     EXPECT_EQ(mode(key), 0600U);
 }
@@ -144,7 +145,7 @@ TEST_F(Durable, ASealedBidSurvivesACrashAndIsNobodyElses) {
 }
 
 TEST_F(Durable, ABidThatCannotBeKeptIsNotMade) {
-    ASSERT_TRUE(write_file(folder_ / "bids", view(std::string_view("a file in the way")), 0600).has_value());
+    ASSERT_TRUE(write_durably(folder_ / "bids", {view(std::string_view("a file in the way"))}, 0600).has_value());
     EXPECT_FALSE(SealedBids(folder_ / "bids").remember(3, 1, {ledger::U256{1}, 2}).has_value());
 }
 

@@ -154,7 +154,7 @@ TEST_F(StoreTest, OneProcessAtATime) {
 
 TEST_F(StoreTest, LeftoversOfAKilledProcessGoAway) {
     store.reset();
-    const fs::path leftover = folder.path() / "a" / "tensors" / "half.tensor.tmp";
+    const fs::path leftover = folder.path() / "a" / "tensors" / "half.tensor.1234.unfinished";
     std::ofstream(leftover) << "x";
     store = open_store(folder.path() / "a");
     EXPECT_FALSE(fs::exists(leftover));
@@ -268,8 +268,8 @@ TEST_F(StoreTest, WhatIsReservedIsNotAskedForAgain) {
 TEST_F(StoreTest, ALinkThatLiesInTheWayIsNotWrittenThrough) {
     const fs::path precious = folder.path() / "precious", out = folder.path() / "receipt.json";
     std::ofstream(precious) << "mine";
-    fs::create_symlink(precious, out.string() + ".tmp");
-    ASSERT_TRUE(write_atomically(out, {view(std::string_view("theirs"))}));
+    fs::create_symlink(precious, unfinished_path(out));
+    ASSERT_TRUE(write_durably(out, {view(std::string_view("theirs"))}));
     EXPECT_EQ(fs::file_size(precious), 4u);
     EXPECT_FALSE(fs::is_symlink(out));
     EXPECT_EQ(fs::file_size(out), 6u);

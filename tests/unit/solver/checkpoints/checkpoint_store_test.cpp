@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "solver/checkpoints/durable_file.hpp"
+#include "solver/checkpoints/file_batch.hpp"
 #include "tests/unit/solver/tiny_task.hpp"
 
 namespace retrace::test {

@@ -79,8 +79,8 @@ TEST_F(ManyTensors, ABatchThatFailsLeavesNothingBehind) {
     const kernels::State s = crumbs(1, 40);
     const auto commitment = commit(s);
     // Blocks the path of the last file to be written.
-    const auto blocked = directory.path / "tensors" /
-                         (to_hex(view(commitment.tensor_roots.back())) + ".tensor.unfinished");
+    const auto blocked = unfinished_path(directory.path / "tensors" /
+                                         (to_hex(view(commitment.tensor_roots.back())) + ".tensor"));
     std::filesystem::create_directory(blocked);
     EXPECT_FALSE(store->save({1, 0, 1}, commitment, s).has_value());
     EXPECT_EQ(tensor_files(), 0u);

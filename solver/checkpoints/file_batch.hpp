@@ -6,13 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "merkle/base/bytes.hpp"
-#include "merkle/base/result.hpp"
+#include "merkle/base/durable_file.hpp"
 
 namespace retrace::solver {
-
-/// Suffix of files that are being written; leftovers of a crash may be removed.
-inline constexpr std::string_view kUnfinished = ".unfinished";
 
 /// Files of one folder that become durable together: they are written under temporary names, synced and renamed, and
 /// the folder is synced. After a crash each file is complete or absent. Errors carry the system's reason.
@@ -43,10 +39,5 @@ private:
     std::vector<std::filesystem::path> waiting_;  // Written under temporary names, not yet renamed.
     std::size_t syncs_ = 0;
 };
-
-/// Writes one file durably.
-Status<> write_durably(const std::filesystem::path& path, std::initializer_list<View> parts);
-/// Reads the whole file; a file longer than `limit` is an error.
-Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t limit);
 
 }  // namespace retrace::solver
