@@ -33,41 +33,37 @@ std::set<CheckpointKey> needed_states(const VerifierView& view) {
 
 VerifierAgent::VerifierAgent(VerifierConfig config, solver::TaskCache& task_cache,
                              solver::CheckpointStore& store)
-    : config_(std::move(config)),
-      task_cache_(task_cache),
-      store_(store),
-      outbox_(config_.resend_blocks),
+    : context_(std::move(config), task_cache, store),
       dispute_replays_(task_cache,
             [this](const DisputeView& view) -> Result<kernels::State> {
-                const auto material = task_cache_.material(view.terms);
+                const auto material = context_.task_cache.material(view.terms);
                 if (!material) return error(material.error().message);
                 auto state = start_state(**material, view.run, view.segment, view.game.claim.start_root);
                 if (state) return std::move(state).value();
                 // Read only between two work orders (report_for_disputes).
-                if (!gives_way()) dispute_missing_[view.id] = state.error();
+                if (!context_.gives_way()) dispute_missing_[view.id] = state.error();
                 return error(state.error().message);
             },
-            config_.dispute_memory),
-      slot_(config_.step_timeout),
-      disputes_(config_.resend_blocks, dispute_replays_, &slot_) {}
+            context_.config.dispute_memory),
+      disputes_(context_.config.resend_blocks, dispute_replays_, &context_.slot) {}
 
 VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
-    height_ = view.height;
-    outbox_.sweep(view.height);
+    context_.height = view.height;
+    context_.outbox.sweep(view.height);
     Output out;
     reveal_beacon(view, out);
     std::set<RunKey> runs;
     for (const AuditView& seat : view.audits) {
         const bool first = seat.may_commit && runs.insert({seat.terms.id, seat.run}).second;
-        if (!own_root(seat)) report_missing(seat, first, view.height, out);
-        audit(seat, view.height, out);
+        if (!own_root(seat)) report_missing(seat, first, out);
+        audit(seat, out);
     }
     keep(view, out);
     challenge(view, out);
     answer_reports(view, out);
     report_for_disputes(view, out);
     // Done before any new work, including that of disputes: a busy party would otherwise never delete a state.
-    if (slot_.is_free()) clean_up(view);
+    if (context_.slot.is_free()) clean_up(view);
     const std::optional<Duty> duty = first_duty(view);
     DisputeAgent::Output played =
         disputes_.on_view(view.height, view.disputes, duty ? duty->place : solver::kUnasked);
@@ -75,18 +71,18 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     if (played.work) {
         auto run = std::move(played.work->run);
         out.work = VerifierWork{played.work->what, [run = std::move(run)] { return VerifierResult(run()); },
-                                height_ + config_.side_fetch_blocks, std::move(played.work->gives_way)};
-    } else if (slot_.is_free()) {
+                                context_.side_fetch_by(), std::move(played.work->gives_way)};
+    } else if (context_.slot.is_free()) {
         if (duty) out.work = order_for(view, *duty);
         else out.work = watch_work(view);
         if (out.work) {
-            slot_.take(duty ? duty->place : solver::kUnasked);
-            slot_.equip(*out.work);
+            context_.slot.take(duty ? duty->place : solver::kUnasked);
+            context_.slot.equip(*out.work);
         }
     } else {
-        if (duty) slot_.wait(duty->place);
+        if (duty) context_.slot.wait(duty->place);
         // A result that comes too late is useless, so the order must not hold the worker.
-        if (wanted_ && !wanted_(view)) slot_.preemption().request();
+        if (wanted_ && !wanted_(view)) context_.slot.preemption().request();
     }
     return out;
 }
@@ -116,7 +112,7 @@ VerifierWork VerifierAgent::order_for(const VerifierView& view, const Duty& duty
 void VerifierAgent::on_done(const VerifierResult& result) {
     replaying_ = 0;
     wanted_ = nullptr;
-    slot_.release();
+    context_.slot.release();
     if (const auto* answer = std::get_if<Answer>(&result)) return disputes_.on_done(*answer);
     if (const auto* replayed = std::get_if<Replayed>(&result)) return on_replayed(*replayed);
     on_background_work(result);
@@ -126,30 +122,30 @@ void VerifierAgent::on_replayed(const Replayed& replayed) {
     if (replayed.put_off) return;
     missing_.erase(replayed.audit);
     const std::string name = "audit " + std::to_string(replayed.audit) + ": ";
-    if (!replayed.problem.empty()) problems_.push_back(name + replayed.problem);
+    if (!replayed.problem.empty()) context_.problems.push_back(name + replayed.problem);
     if (replayed.root) return;
-    retry_height_[replayed.audit] = height_ + config_.resend_blocks;
+    retry_height_[replayed.audit] = context_.height + context_.config.resend_blocks;
     if (replayed.missing && replayed.missing->kind) missing_[replayed.audit] = *replayed.missing;
 }
 
 std::vector<std::string> VerifierAgent::take_problems() {
-    std::vector<std::string> problems = std::exchange(problems_, {});
+    std::vector<std::string> problems = std::exchange(context_.problems, {});
     for (std::string& problem : disputes_.take_problems()) problems.push_back(std::move(problem));
     return problems;
 }
 
 std::optional<Hash32> VerifierAgent::own_root(const AuditView& view) const {
-    const auto commitment = store_.commitment({view.terms.id, view.run, view.segment + 1});
+    const auto commitment = context_.store.commitment({view.terms.id, view.run, view.segment + 1});
     if (!commitment) return std::nullopt;
     return commitment->root;
 }
 
-void VerifierAgent::report_missing(const AuditView& view, bool first, std::uint64_t height, Output& out) {
+void VerifierAgent::report_missing(const AuditView& view, bool first, Output& out) {
     const auto missing = missing_.find(view.id);
     if (missing == missing_.end() || !view.may_report) return;
     // A retry is running and still has time: an honest solver on a slow connection gets this time.
-    if (replaying_ == view.id && height < view.fetch_by) return;
-    if (!due("report " + std::to_string(view.id), height)) return;
+    if (replaying_ == view.id && context_.height < view.fetch_by) return;
+    if (!context_.due("report " + std::to_string(view.id))) return;
     const solver::Unavailable& what = missing->second;
     ReportUnavailable report{*what.kind, view.terms.id, view.run, what.index, what.tensor, what.tile};
     // The ledger counts a report about a program or a data set for the first of a party's audits of a run, and pauses
@@ -161,34 +157,34 @@ void VerifierAgent::report_missing(const AuditView& view, bool first, std::uint6
     out.moves.emplace_back(report);
 }
 
-void VerifierAgent::audit(const AuditView& view, std::uint64_t height, Output& out) {
+void VerifierAgent::audit(const AuditView& view, Output& out) {
     const std::string id = std::to_string(view.id);
     const std::optional<Hash32> root = own_root(view);
     if (!root) return;
-    if (view.may_commit && due("commit " + id, height)) {
-        const Hash32 salt = solver::verdict_salt(config_.secret, view.id);
+    if (view.may_commit && context_.due("commit " + id)) {
+        const Hash32 salt = solver::verdict_salt(context_.config.secret, view.id);
         out.moves.emplace_back(
-            CommitVerdict{view.id, solver::verdict_commitment(*root, salt, config_.address, view.id)});
+            CommitVerdict{view.id, solver::verdict_commitment(*root, salt, context_.config.address, view.id)});
     }
-    if (view.may_reveal) reveal(view, *root, height, out);
+    if (view.may_reveal) reveal(view, *root, out);
 }
 
-void VerifierAgent::reveal(const AuditView& view, const Hash32& root, std::uint64_t height, Output& out) {
-    const Hash32 salt = solver::verdict_salt(config_.secret, view.id);
-    if (solver::verdict_commitment(root, salt, config_.address, view.id) != view.commitment) return;
+void VerifierAgent::reveal(const AuditView& view, const Hash32& root, Output& out) {
+    const Hash32 salt = solver::verdict_salt(context_.config.secret, view.id);
+    if (solver::verdict_commitment(root, salt, context_.config.address, view.id) != view.commitment) return;
     // An accusing verdict is revealed as well: there is no time for another replay. The second replay is made in the
     // dispute (8.2).
-    if (due("reveal " + std::to_string(view.id), height))
+    if (context_.due("reveal " + std::to_string(view.id)))
         out.moves.emplace_back(RevealVerdict{view.id, root, salt});
 }
 
 void VerifierAgent::keep(const VerifierView& view, Output& out) {
     // Attests only states that this party can really serve.
     const auto attest = [&](const CheckpointKey& stored, std::uint32_t run) {
-        if (store_.newest(stored.task, stored.run, stored.index) != stored) return;
+        if (context_.store.newest(stored.task, stored.run, stored.index) != stored) return;
         const std::string name = "attest " + std::to_string(stored.task) + " " + std::to_string(run) + " " +
                                  std::to_string(stored.index);
-        if (due(name, view.height)) out.moves.emplace_back(AttestRetention{stored.task, run, stored.index});
+        if (context_.due(name)) out.moves.emplace_back(AttestRetention{stored.task, run, stored.index});
     };
     for (const KeepView& kept : view.keep)
         if (kept.may_attest) attest({kept.task, kept.run, kept.index}, kept.run);
@@ -198,17 +194,17 @@ void VerifierAgent::keep(const VerifierView& view, Output& out) {
 
 bool VerifierAgent::waits_for_material(const AuditView& seat) const {
     const auto retry = retry_height_.find(seat.id);
-    if (retry != retry_height_.end() && height_ < retry->second) return false;
+    if (retry != retry_height_.end() && context_.height < retry->second) return false;
     return !own_root(seat) && !seat.start_root.is_zero() && (seat.may_commit || seat.may_reveal);
 }
 
 /// Waiting seats share the remaining time, so that a seat whose peers deliver nothing takes no time from another.
 std::uint64_t VerifierAgent::fetch_by(const VerifierView& view, const AuditView& seat) const {
-    if (seat.fetch_by <= height_) return seat.fetch_by;
+    if (seat.fetch_by <= context_.height) return seat.fetch_by;
     const auto waiting = std::count_if(view.audits.begin(), view.audits.end(),
                                        [&](const AuditView& other) { return waits_for_material(other); });
-    const std::uint64_t share = (seat.fetch_by - height_) / std::max<std::uint64_t>(waiting, 1);
-    return height_ + std::max<std::uint64_t>(share, 1);
+    const std::uint64_t share = (seat.fetch_by - context_.height) / std::max<std::uint64_t>(waiting, 1);
+    return context_.height + std::max<std::uint64_t>(share, 1);
 }
 
 VerifierWork VerifierAgent::audit_work(const VerifierView& view, const AuditView& seat) {
@@ -242,16 +238,16 @@ void VerifierAgent::clean_up(const VerifierView& view) {
         return std::none_of(view.audits.begin(), view.audits.end(), same) &&
                std::none_of(view.watch.begin(), view.watch.end(), same);
     });
-    for (const CheckpointKey& key : store_.retained()) {
+    for (const CheckpointKey& key : context_.store.retained()) {
         if (needed.count(key) != 0) continue;
         // On failure a file stays behind; the next view retries.
-        if (store_.retain(key, false)) (void)store_.prune(key.task, key.run, 0);
+        if (context_.store.retain(key, false)) (void)context_.store.prune(key.task, key.run, 0);
     }
-    if (view.reports.empty()) task_cache_.answers().clear();
+    if (view.reports.empty()) context_.task_cache.answers().clear();
     std::set<RunKey> runs;
     for (const CheckpointKey& key : needed) runs.insert({key.task, key.run});
-    for (const RunKey& run : store_.runs())
-        if (runs.count(run) == 0) (void)store_.forget(run.first, run.second);
+    for (const RunKey& run : context_.store.runs())
+        if (runs.count(run) == 0) (void)context_.store.forget(run.first, run.second);
 }
 
 Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::TaskMaterial& material,
@@ -260,16 +256,17 @@ Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::T
     // The end of a segment that was audited before is the start of the next.
     const CheckpointKey claimed = claimed_key(material.terms.id, run, index);
     for (const CheckpointKey& key : {claimed, CheckpointKey{material.terms.id, run, index}}) {
-        const auto known = store_.commitment(key);
+        const auto known = context_.store.commitment(key);
         if (!known || known->root != root) continue;
-        auto loaded = store_.load(key, task_cache_.pool());
+        auto loaded = context_.store.load(key, context_.task_cache.pool());
         if (loaded) return std::move(loaded).value();
     }
-    RETRACE_TRY(state, task_cache_.fetch(material, root, index));
+    RETRACE_TRY(state, context_.task_cache.fetch(material, root, index));
     // The state is kept for the dispute: a solver that lied has no reason to serve it a second time.
-    auto saved =
-        store_.save(claimed, kernels::commit_state(material.program->root(), state, task_cache_.pool()), state);
-    if (saved) saved = store_.retain(claimed, true);
+    const kernels::StateCommitment commitment =
+        kernels::commit_state(material.program->root(), state, context_.task_cache.pool());
+    auto saved = context_.store.save(claimed, commitment, state);
+    if (saved) saved = context_.store.retain(claimed, true);
     if (!saved) return Unexpected{solver::Unavailable{saved.error().message, std::nullopt, 0, 0}};
     return state;
 }
@@ -287,9 +284,9 @@ Result<VerifierAgent::Begun, solver::Unavailable> VerifierAgent::begin(solver::T
 /// Returns false if the replay was preempted. It is then kept for later, unless a step was left half done and the state
 /// before that step is gone. One suspended replay is kept for each task: no more memory is counted.
 bool VerifierAgent::run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step) {
-    solver::Preemption& preemption = slot_.preemption();
+    solver::Preemption& preemption = context_.slot.preemption();
     {
-        const auto training = material.runner->train(*material.program, begun.state, task_cache_.pool());
+        const auto training = material.runner->train(*material.program, begun.state, context_.task_cache.pool());
         bool whole = true;
         training->run_ahead(last_step);
         while (whole && training->step() < last_step && !preemption.requested()) {
@@ -309,12 +306,12 @@ Replayed VerifierAgent::replay(const AuditView& view) {
     done.audit = view.id;
     // A fetch that was cut short by preemption is no reason to report its peers.
     const auto fail = [&](const solver::Unavailable& missing) {
-        done.put_off = gives_way();
+        done.put_off = context_.gives_way();
         done.problem = missing.message;
         done.missing = missing;
         return done;
     };
-    const auto material = task_cache_.material(view.terms);
+    const auto material = context_.task_cache.material(view.terms);
     if (!material) return fail(material.error());
     solver::TaskMaterial& task = **material;
     auto begun = begin(task, {view.terms.id, view.run, view.segment}, view.start_root);
@@ -324,10 +321,10 @@ Replayed VerifierAgent::replay(const AuditView& view) {
         return done;
     }
     const kernels::StateCommitment end =
-        kernels::commit_state(task.program->root(), begun->state, task_cache_.pool());
+        kernels::commit_state(task.program->root(), begun->state, context_.task_cache.pool());
     const CheckpointKey key{view.terms.id, view.run, view.segment + 1};
-    auto saved = store_.save(key, end, begun->state);
-    if (saved) saved = store_.retain(key, true);
+    auto saved = context_.store.save(key, end, begun->state);
+    if (saved) saved = context_.store.retain(key, true);
     if (saved)
         done.root = end.root;
     else

@@ -12,10 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "solver/agent/task_cache.hpp"
-#include "solver/agent/work.hpp"
-#include "solver/checkpoints/checkpoint_store.hpp"
 #include "solver/commitments.hpp"
+#include "verifier/agent/agent_context.hpp"
 #include "verifier/agent/dispute_agent.hpp"
 #include "verifier/chain_view.hpp"
 
@@ -65,27 +63,6 @@ struct KeptAnswer {
 using VerifierResult = std::variant<Replayed, Answer, InitialChecked, Watched, Held, KeptAnswer>;
 using VerifierWork = solver::WorkOrder<VerifierResult>;
 
-struct VerifierConfig {
-    Hash32 secret;
-    solver::PartyId address{};
-    std::uint64_t resend_blocks = 10;
-    std::uint64_t beacon_length = 1 << 16;  ///< Links of one hash chain.
-    std::uint64_t beacon_chains = 256;      ///< Chains that may be registered, one after another.
-    /// Share of all opened segments that the agent replays unasked, in basis points. Its secret decides which ones, so
-    /// that a solver cannot predict which segments nobody checks.
-    std::uint64_t watch_bp = 0;
-    bool keep_offers = true;                ///< Keeps states that solvers pay for.
-    /// Longest wait for peers, in blocks, by work without an audit deadline. The work resumes later where it stopped,
-    /// so that an audit that is drawn meanwhile does not miss its deadline.
-    std::uint64_t side_fetch_blocks = 15;
-    /// Time that a replay has to finish its current step when more urgent work waits. After this timeout the step is
-    /// abandoned, and the replay of the segment restarts later.
-    std::chrono::milliseconds step_timeout{10'000};
-    /// Bytes that dispute replays may take in addition to those counted with the tasks; never more than the task cache
-    /// has to spare.
-    std::uint64_t dispute_memory = UINT64_MAX;
-};
-
 /// The interface that node/agents drives. Adversaries wrap an honest implementation.
 class Verifier {
 public:
@@ -123,8 +100,8 @@ public:
     std::optional<Hash32> before(const Hash32& head);
 
 private:
-    void audit(const AuditView& view, std::uint64_t height, Output& out);
-    void reveal(const AuditView& view, const Hash32& root, std::uint64_t height, Output& out);
+    void audit(const AuditView& view, Output& out);
+    void reveal(const AuditView& view, const Hash32& root, Output& out);
     void keep(const VerifierView& view, Output& out);
     void challenge(const VerifierView& view, Output& out);
     void answer_reports(const VerifierView& view, Output& out);
@@ -150,7 +127,7 @@ private:
     VerifierWork initial_work(const InitialView& initial);
     bool waits_for_material(const AuditView& view) const;
     std::uint64_t fetch_by(const VerifierView& view, const AuditView& seat) const;
-    void report_missing(const AuditView& view, bool first, std::uint64_t height, Output& out);
+    void report_missing(const AuditView& view, bool first, Output& out);
     std::optional<VerifierWork> watch_work(const VerifierView& view);
     void clean_up(const VerifierView& view);
     void on_replayed(const Replayed& replayed);
@@ -161,7 +138,6 @@ private:
     /// replayed and in which order.
     std::uint64_t draw_of(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const;
     std::optional<Hash32> own_root(const AuditView& view) const;
-    bool due(const std::string& key, std::uint64_t height) { return outbox_.due(key, height); }
 
     /// A replay in progress.
     struct Begun {
@@ -179,22 +155,16 @@ private:
     InitialChecked check_initial(const InitialView& view);
     Watched watch(const WatchView& view);
     Held hold(const OfferView& view);
-    bool gives_way() { return slot_.preemption().requested(); }
     KeptAnswer answer_kept(const KeptReportView& view);
     Result<kernels::State, solver::Unavailable> start_state(solver::TaskMaterial& material, std::uint32_t run,
                                                             std::uint64_t index, const Hash32& root);
 
-    VerifierConfig config_;
-    solver::TaskCache& task_cache_;
-    solver::CheckpointStore& store_;
-    solver::Outbox outbox_;
+    AgentContext context_;
     DisputeReplays dispute_replays_;
-    solver::WorkerSlot slot_;
     DisputeAgent disputes_;
     std::uint64_t replaying_ = 0;  // Audit of the running work order; 0: none.
     std::function<bool(const VerifierView&)> wanted_;  // Whether a view still needs the running order.
     std::map<std::uint64_t, Begun> begun_;  // Task → suspended replay. The worker's while an order runs.
-    std::uint64_t height_ = 0;
     std::map<std::uint64_t, std::uint64_t> retry_height_;   // Audit → height of the retry after a failed fetch.
     std::map<std::uint64_t, solver::Unavailable> missing_;  // Audit → data that was not served.
     using RunKey = std::pair<std::uint64_t, std::uint32_t>;
@@ -207,7 +177,6 @@ private:
     std::vector<Hash32> beacon_;      // The values of chain number `chain_`; filled at first use.
     std::uint64_t chain_ = 0;
     std::optional<Hash32> foreign_;   // A head that is in none of the chains.
-    std::vector<std::string> problems_;
 };
 
 }  // namespace retrace::verifier

@@ -26,7 +26,7 @@ std::string initial_name(std::uint64_t task) { return "initial state of task " +
 std::uint64_t VerifierAgent::draw_of(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const {
     const Hash32 draw = merkle::Sha256()
                             .update(retrace::view(std::string_view("retrace/watch/1")))
-                            .update(retrace::view(config_.secret))
+                            .update(retrace::view(context_.config.secret))
                             .update_u64(task)
                             .update_u32(run)
                             .update_u64(segment)
@@ -39,20 +39,20 @@ std::uint64_t VerifierAgent::draw_of(std::uint64_t task, std::uint32_t run, std:
 bool VerifierAgent::watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const {
     if (right_.count({task, run, segment}) != 0) return false;  // An unchecked segment takes its turn.
     constexpr std::uint64_t kWhole = 10'000;
-    return draw_of(task, run, segment) % kWhole < config_.watch_bp;
+    return draw_of(task, run, segment) % kWhole < context_.config.watch_bp;
 }
 
 void VerifierAgent::challenge(const VerifierView& view, Output& out) {
     for (const InitialView& initial : view.initials) {
         const auto checked = initials_.find({initial.terms.id, initial.run});
         if (checked == initials_.end() || !checked->second || *checked->second == initial.root) continue;
-        if (due("initial " + place(initial.terms.id, initial.run, 0), view.height))
+        if (context_.due("initial " + place(initial.terms.id, initial.run, 0)))
             out.moves.emplace_back(ChallengeInitial{initial.terms.id, initial.run, *checked->second});
     }
     for (const WatchView& seen : view.watch) {
         const auto watched = watched_.find({seen.terms.id, seen.run, seen.segment});
         if (watched == watched_.end() || !watched->second) continue;
-        if (due("challenge " + place(seen.terms.id, seen.run, seen.segment), view.height))
+        if (context_.due("challenge " + place(seen.terms.id, seen.run, seen.segment)))
             out.moves.emplace_back(ChallengeSegment{seen.terms.id, seen.run, seen.segment, *watched->second});
     }
     // A segment that can no longer be challenged is forgotten, so that the maps stay small.
@@ -76,7 +76,7 @@ void VerifierAgent::answer_reports(const VerifierView& view, Output& out) {
     for (const KeptReportView& report : view.reports) {
         const auto made = kept_answers_.find(report.id);
         if (made == kept_answers_.end()) continue;
-        if (due("answer " + std::to_string(report.id), view.height))
+        if (context_.due("answer " + std::to_string(report.id)))
             out.moves.emplace_back(AnswerReport{report.id, made->second});
     }
     std::erase_if(kept_answers_, [&](const auto& item) {
@@ -86,13 +86,13 @@ void VerifierAgent::answer_reports(const VerifierView& view, Output& out) {
 }
 
 void VerifierAgent::report_for_disputes(const VerifierView& view, Output& out) {
-    if (!slot_.is_free()) return;  // The running order may be about to write dispute_missing_.
+    if (!context_.slot.is_free()) return;  // The running order may be about to write dispute_missing_.
     for (const DisputeView& play : view.disputes) {
         const auto missing = dispute_missing_.find(play.id);
         if (missing == dispute_missing_.end() || !missing->second.kind || !play.may_report) continue;
         const solver::Unavailable& what = missing->second;
         const std::uint64_t index = what.kind == solver::ReportKind::state ? play.segment : what.index;
-        if (due("report in dispute " + std::to_string(play.id), view.height))
+        if (context_.due("report in dispute " + std::to_string(play.id)))
             out.moves.emplace_back(
                 ReportUnavailable{*what.kind, play.terms.id, play.run, index, what.tensor, what.tile});
     }
@@ -126,12 +126,12 @@ VerifierWork VerifierAgent::answer_work(const VerifierView& view, const KeptRepo
     const auto work = [this, report, others] {
         KeptAnswer made = answer_kept(report);
         for (const KeptReportView& other : others) made.others.push_back(answer_kept(other));
-        task_cache_.bound_answers();
+        context_.task_cache.bound_answers();
         return VerifierResult(std::move(made));
     };
     const std::string more = others.empty() ? "" : " and " + std::to_string(others.size()) + " more";
     return solver::make_order<VerifierResult>(answer_name(report.id) + more, KeptAnswer{report.id, {}, ""}, work,
-                                              height_ + config_.side_fetch_blocks);
+                                              context_.side_fetch_by());
 }
 
 VerifierWork VerifierAgent::initial_work(const InitialView& initial) {
@@ -142,12 +142,12 @@ VerifierWork VerifierAgent::initial_work(const InitialView& initial) {
     };
     return solver::make_order<VerifierResult>(
         "check " + initial_name(initial.terms.id), InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
-        [this, initial] { return VerifierResult(check_initial(initial)); }, height_ + config_.side_fetch_blocks);
+        [this, initial] { return VerifierResult(check_initial(initial)); }, context_.side_fetch_by());
 }
 
 /// Chooses work that the ledger did not ask for.
 std::optional<VerifierWork> VerifierAgent::watch_work(const VerifierView& view) {
-    const std::uint64_t until = view.height + config_.side_fetch_blocks;
+    const std::uint64_t until = context_.side_fetch_by();
     for (const InitialView& initial : view.initials)
         if (waits_for_check(initial)) return initial_work(initial);
     // The order is secret: a solver cannot hide an expensive segment behind many cheap ones.
@@ -176,8 +176,8 @@ std::optional<VerifierWork> VerifierAgent::watch_work(const VerifierView& view) 
     for (const OfferView& offer : view.offers) {
         const CheckpointKey key = kept_key(offer.terms.id, offer.run, offer.index);
         const std::string name = "keep " + place(key.task, offer.run, key.index);
-        const bool here = store_.newest(key.task, key.run, key.index) == key;
-        if (!config_.keep_offers || here || pause_.count(name) != 0) continue;
+        const bool here = context_.store.newest(key.task, key.run, key.index) == key;
+        if (!context_.config.keep_offers || here || pause_.count(name) != 0) continue;
         return solver::make_order<VerifierResult>(
             name, Held{offer.terms.id, offer.run, offer.index, ""},
             [this, offer] { return VerifierResult(hold(offer)); }, until);
@@ -187,8 +187,8 @@ std::optional<VerifierWork> VerifierAgent::watch_work(const VerifierView& view) 
 
 /// Records failed side work, which is retried after `resend_blocks`.
 void VerifierAgent::put_aside(const std::string& name, const std::string& problem) {
-    problems_.push_back(name + ": " + problem);
-    pause_[name] = height_ + config_.resend_blocks;
+    context_.problems.push_back(name + ": " + problem);
+    pause_[name] = context_.height + context_.config.resend_blocks;
 }
 
 void VerifierAgent::on_background_work(const VerifierResult& result) {
@@ -206,7 +206,7 @@ void VerifierAgent::on_background_work(const VerifierResult& result) {
         if (seen->other)
             watched_[key] = seen->other;
         else
-            right_[key] = height_;
+            right_[key] = context_.height;
     } else if (const auto* held = std::get_if<Held>(&result)) {
         if (!held->problem.empty() && !held->put_off)
             failed("keep " + place(held->task, held->run, held->index), held->problem);
@@ -226,31 +226,31 @@ void VerifierAgent::on_kept_answer(const KeptAnswer& made) {
 
 InitialChecked VerifierAgent::check_initial(const InitialView& view) {
     InitialChecked done{view.terms.id, view.run, std::nullopt, ""};
-    const auto material = task_cache_.material(view.terms);
+    const auto material = context_.task_cache.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
-        done.put_off = gives_way();
+        done.put_off = context_.gives_way();
         return done;
     }
-    solver::Preemption& preemption = slot_.preemption();
+    solver::Preemption& preemption = context_.slot.preemption();
     preemption.begin_step();
-    const auto state = task_cache_.initial_state(**material, [&] { return preemption.may_finish_step(); });
+    const auto state = context_.task_cache.initial_state(**material, [&] { return preemption.may_finish_step(); });
     if (!state) {
         done.problem = state.error().message;
-        done.put_off = gives_way();
+        done.put_off = context_.gives_way();
         return done;
     }
-    const Hash32 own = kernels::commit_state((*material)->program->root(), *state, task_cache_.pool()).root;
+    const Hash32 own = kernels::commit_state((*material)->program->root(), *state, context_.task_cache.pool()).root;
     if (own != view.root) done.other = own;
     return done;
 }
 
 Watched VerifierAgent::watch(const WatchView& view) {
     Watched done{view.terms.id, view.run, view.segment, std::nullopt, ""};
-    const auto material = task_cache_.material(view.terms);
+    const auto material = context_.task_cache.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
-        done.put_off = gives_way();
+        done.put_off = context_.gives_way();
         return done;
     }
     solver::TaskMaterial& task = **material;
@@ -258,36 +258,36 @@ Watched VerifierAgent::watch(const WatchView& view) {
     auto begun = begin(task, segment, view.start_root);
     if (!begun) {
         done.problem = begun.error().message;
-        done.put_off = gives_way();
+        done.put_off = context_.gives_way();
         return done;
     }
     if (!run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
         done.put_off = true;
         return done;
     }
-    const Hash32 own = kernels::commit_state(task.program->root(), begun->state, task_cache_.pool()).root;
+    const Hash32 own = kernels::commit_state(task.program->root(), begun->state, context_.task_cache.pool()).root;
     if (own != view.end_root) done.other = own;
     return done;
 }
 
 Held VerifierAgent::hold(const OfferView& view) {
     Held done{view.terms.id, view.run, view.index, ""};
-    const auto material = task_cache_.material(view.terms);
+    const auto material = context_.task_cache.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
-        done.put_off = gives_way();
+        done.put_off = context_.gives_way();
         return done;
     }
-    const auto state = task_cache_.fetch(**material, view.root, view.index);
+    const auto state = context_.task_cache.fetch(**material, view.root, view.index);
     if (!state) {
         done.problem = state.error().message;
-        done.put_off = gives_way();
+        done.put_off = context_.gives_way();
         return done;
     }
     const CheckpointKey key = kept_key(view.terms.id, view.run, view.index);
-    const auto commitment = kernels::commit_state((*material)->program->root(), *state, task_cache_.pool());
-    auto saved = store_.save(key, commitment, *state);
-    if (saved) saved = store_.retain(key, true);
+    const auto commitment = kernels::commit_state((*material)->program->root(), *state, context_.task_cache.pool());
+    auto saved = context_.store.save(key, commitment, *state);
+    if (saved) saved = context_.store.retain(key, true);
     if (!saved) done.problem = saved.error().message;
     return done;
 }
@@ -296,17 +296,17 @@ KeptAnswer VerifierAgent::answer_kept(const KeptReportView& view) {
     KeptAnswer made{view.id, {}, ""};
     // The data sets are not needed: a state proves itself, and the reporter may be the one that no longer serves the
     // data.
-    const auto program = task_cache_.header(view.terms);
+    const auto program = context_.task_cache.header(view.terms);
     if (!program) {
         made.problem = program.error().message;
-        made.put_off = gives_way();
+        made.put_off = context_.gives_way();
         return made;
     }
     made.problem = "the state is not here any more";
     const CheckpointKey own{view.terms.id, view.run, view.index};
     for (const CheckpointKey& key : {own, kept_key(own.task, own.run, own.index)}) {
-        const auto tile =
-            task_cache_.answers().state_tile(store_, key, *program, view.tensor, view.tile, task_cache_.pool());
+        const auto tile = context_.task_cache.answers().state_tile(context_.store, key, *program, view.tensor,
+                                                                   view.tile, context_.task_cache.pool());
         if (!tile) continue;
         made.answer = encode(*tile);
         made.problem.clear();

@@ -7,13 +7,14 @@
 namespace retrace::verifier {
 
 Hash32 VerifierAgent::beacon_head(std::uint64_t chain) const {
-    return solver::beacon_value(config_.secret, chain, config_.beacon_length);
+    return solver::beacon_value(context_.config.secret, chain, context_.config.beacon_length);
 }
 
 /// The chain's values in the order of computation: each one is the link of the one before it.
 std::vector<Hash32> VerifierAgent::beacon_chain(std::uint64_t chain) const {
-    std::vector<Hash32> values{solver::beacon_value(config_.secret, chain, 0)};
-    for (std::uint64_t i = 0; i < config_.beacon_length; ++i) values.push_back(solver::beacon_link(values.back()));
+    std::vector<Hash32> values{solver::beacon_value(context_.config.secret, chain, 0)};
+    for (std::uint64_t i = 0; i < context_.config.beacon_length; ++i)
+        values.push_back(solver::beacon_link(values.back()));
     return values;
 }
 
@@ -30,9 +31,9 @@ std::optional<VerifierAgent::Place> VerifierAgent::place_of(const Hash32& head) 
     // restart it may be any chain.
     std::vector<std::uint64_t> order;
     if (!beacon_.empty()) order = {chain_ + 1, chain_ - 1};
-    for (std::uint64_t chain = 0; chain < config_.beacon_chains; ++chain) order.push_back(chain);
+    for (std::uint64_t chain = 0; chain < context_.config.beacon_chains; ++chain) order.push_back(chain);
     for (const std::uint64_t chain : order) {
-        if (chain >= config_.beacon_chains) continue;
+        if (chain >= context_.config.beacon_chains) continue;
         chain_ = chain;
         beacon_ = beacon_chain(chain);
         if (const auto here = find()) return here;
@@ -50,9 +51,9 @@ std::optional<Hash32> VerifierAgent::before(const Hash32& head) {
 
 std::optional<Hash32> VerifierAgent::next_head(const Hash32& last) {
     const auto place = place_of(last);
-    const std::uint64_t low = std::clamp<std::uint64_t>(config_.beacon_length / 4, 1, kLinksLow);
+    const std::uint64_t low = std::clamp<std::uint64_t>(context_.config.beacon_length / 4, 1, kLinksLow);
     if (!place || place->left >= low) return std::nullopt;
-    if (place->chain + 1 >= config_.beacon_chains) return std::nullopt;
+    if (place->chain + 1 >= context_.config.beacon_chains) return std::nullopt;
     return beacon_head(place->chain + 1);
 }
 
@@ -68,12 +69,12 @@ void VerifierAgent::reveal_beacon(const VerifierView& view, Output& out) {
     if (!view.beacon.may_reveal) return;
     const std::optional<Hash32> preimage = before(view.beacon.head);
     if (!preimage) {
-        if (due("beacon problem", view.height))
-            problems_.push_back("the registered beacon chain is used up, or not this key's");
+        if (context_.due("beacon problem"))
+            context_.problems.push_back("the registered beacon chain is used up, or not this key's");
         return;
     }
     const std::string name = "beacon " + to_hex(retrace::view(view.beacon.head));
-    if (due(name, view.height)) out.moves.push_back(RevealBeacon{*preimage});
+    if (context_.due(name)) out.moves.push_back(RevealBeacon{*preimage});
 }
 
 }  // namespace retrace::verifier

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// What the agents of one verifier share.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "solver/agent/task_cache.hpp"
+#include "solver/agent/work.hpp"
+#include "solver/agent/worker_slot.hpp"
+#include "solver/checkpoints/checkpoint_store.hpp"
+#include "verifier/agent/verifier_config.hpp"
+
+namespace retrace::verifier {
+
+/// Work orders use `config`, `task_cache`, `store` and the slot's preemption; the other members belong to the agents'
+/// thread. `task_cache` and `store` outlive the context.
+struct AgentContext {
+    AgentContext(VerifierConfig settings, solver::TaskCache& cache, solver::CheckpointStore& checkpoints)
+        : config(std::move(settings)),
+          task_cache(cache),
+          store(checkpoints),
+          slot(config.step_timeout),
+          outbox(config.resend_blocks) {}
+
+    const VerifierConfig config;
+    solver::TaskCache& task_cache;
+    solver::CheckpointStore& store;
+    solver::WorkerSlot slot;
+    solver::Outbox outbox;
+    std::uint64_t height = 0;           ///< Of the newest view.
+    std::vector<std::string> problems;  ///< For the operator.
+
+    /// Whether to send the move with this name now.
+    bool due(const std::string& move) { return outbox.due(move, height); }
+    /// Height until which work without an audit deadline waits for peers.
+    std::uint64_t side_fetch_by() const { return height + config.side_fetch_blocks; }
+    /// Whether the running order has to stop.
+    bool gives_way() { return slot.preemption().requested(); }
+};
+
+}  // namespace retrace::verifier
