@@ -134,7 +134,7 @@ Status<> VerifierService::enroll() {
     if (!params) return error("the chain's parameters cannot be read");
     RETRACE_CHECK(party_->bond(params->min_verifier_stake));
     if (!info || !info->member) {
-        const auto head = agent_->head_to_register(head_on_ledger(info));
+        const auto head = agent_->beacon().head_to_register(head_on_ledger(info));
         if (!head) return error(kUsedUp);
         RETRACE_CHECK(party_->submitter().execute("register verifier",
                                                   contracts::RegisterVerifier{party_->endpoint(), *head}));
@@ -147,7 +147,7 @@ void VerifierService::update_registration(const market::VerifierInfo& info, cons
                                           std::uint64_t height) {
     if (!info.member || height < moved_height_ + kResendBlocks) return;
     const Hash32 last = *head_on_ledger(info);
-    const auto next = agent_->next_head(last);
+    const auto next = agent_->beacon().next_head(last);
     if (!next && info.endpoint == party_->endpoint()) return;
     const std::uint64_t epoch = contracts::views::epoch_of(params, height + 1);
     if (info.joined_epoch < epoch && info.revealed_epoch != epoch) return;

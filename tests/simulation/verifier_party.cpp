@@ -74,7 +74,7 @@ void VerifierParty::enroll(const ledger::StateView& view, std::uint64_t height,
     if (views::stake(view, address()).bonded < world().params.min_verifier_stake)
         return call("deposits", contracts::Deposit{}, role_.stake);
     // A verifier that was dropped continues the beacon chain that it registered.
-    const Hash32 head = info ? info->head : memory_->agent->beacon_head(0);
+    const Hash32 head = info ? info->head : memory_->agent->beacon().beacon_head(0);
     call("registers as verifier", contracts::RegisterVerifier{"sim://" + name(), head});
 }
 

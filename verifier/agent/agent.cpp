@@ -51,7 +51,7 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     context_.height = view.height;
     context_.outbox.sweep(view.height);
     Output out;
-    reveal_beacon(view, out);
+    beacon_.on_view(view.beacon, out.moves);
     std::set<RunKey> runs;
     for (const AuditView& seat : view.audits) {
         const bool first = seat.may_commit && runs.insert({seat.terms.id, seat.run}).second;

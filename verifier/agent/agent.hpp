@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "solver/commitments.hpp"
 #include "verifier/agent/agent_context.hpp"
+#include "verifier/agent/beacon_agent.hpp"
 #include "verifier/agent/dispute_agent.hpp"
 #include "verifier/chain_view.hpp"
 
@@ -88,16 +88,7 @@ public:
     /// Whether the agent would replay the segment unasked. False for a segment that it replayed and found right.
     bool watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const;
 
-    /// Head of chain number `chain`. Chain 0 is used first, then the next one each time a chain is used up.
-    Hash32 beacon_head(std::uint64_t chain) const;
-    /// Returns the head of the next chain once few links are left before `last`, the newest head on the ledger.
-    std::optional<Hash32> next_head(const Hash32& last);
-    /// Returns the head to register in order to join: that of chain 0 if `last` is in no chain, else next_head or
-    /// `last` itself; nullopt when all chains are used up. No chain is revealed twice.
-    std::optional<Hash32> head_to_register(const std::optional<Hash32>& last);
-    /// Returns the value before `head` in one of this verifier's chains; nullopt if `head` is in none of them or has no
-    /// value before it.
-    std::optional<Hash32> before(const Hash32& head);
+    BeaconAgent& beacon() noexcept { return beacon_; }
 
 private:
     void audit(const AuditView& view, Output& out);
@@ -106,13 +97,6 @@ private:
     void challenge(const VerifierView& view, Output& out);
     void answer_reports(const VerifierView& view, Output& out);
     void report_for_disputes(const VerifierView& view, Output& out);
-    void reveal_beacon(const VerifierView& view, Output& out);
-    /// Position of a value in this verifier's chains, and the number of values left before it.
-    struct Place {
-        std::uint64_t chain = 0, left = 0;
-    };
-    std::optional<Place> place_of(const Hash32& head);
-    std::vector<Hash32> beacon_chain(std::uint64_t chain) const;
     bool waits_for_answer(const KeptReportView& report) const;
     bool waits_for_check(const InitialView& initial) const;
     /// Work that the ledger requires and that waits for the worker, except moves in disputes.
@@ -144,9 +128,6 @@ private:
         solver::CheckpointKey segment;
         kernels::State state;
     };
-    /// The next chain is registered when fewer links are left. One link is revealed per epoch, so there is enough time.
-    static constexpr std::uint64_t kLinksLow = 64;
-
     // The following run on the worker thread.
     Result<Begun, solver::Unavailable> begin(solver::TaskMaterial& material, const solver::CheckpointKey& segment,
                                              const Hash32& root);
@@ -160,6 +141,7 @@ private:
                                                             std::uint64_t index, const Hash32& root);
 
     AgentContext context_;
+    BeaconAgent beacon_{context_};
     DisputeReplays dispute_replays_;
     DisputeAgent disputes_;
     std::uint64_t replaying_ = 0;  // Audit of the running work order; 0: none.
@@ -174,9 +156,6 @@ private:
     std::map<std::uint64_t, Bytes> kept_answers_;           // Keyed by report.
     std::map<std::uint64_t, solver::Unavailable> dispute_missing_;    // Dispute → data that was not served.
     std::map<std::string, std::uint64_t> pause_;            // Failed side work → height of the retry.
-    std::vector<Hash32> beacon_;      // The values of chain number `chain_`; filled at first use.
-    std::uint64_t chain_ = 0;
-    std::optional<Hash32> foreign_;   // A head that is in none of the chains.
 };
 
 }  // namespace retrace::verifier

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "solver/chain_view.hpp"
+#include "solver/commitments.hpp"
 
 namespace retrace::verifier {
 

@@ -187,19 +187,19 @@ TEST(Beacon, LinksAreFoundFromAnyHeadOfTheChain) {
     for (const std::uint64_t chain : {0u, 2u}) {
         VerifierParty fresh(task, task.source, 9, std::nullopt);
         auto& other = dynamic_cast<VerifierAgent&>(*fresh.agent);
-        Hash32 head = other.beacon_head(chain);
+        Hash32 head = other.beacon().beacon_head(chain);
         for (int i = 0; i < 100; ++i) {
-            const auto before = other.before(head);
+            const auto before = other.beacon().before(head);
             ASSERT_TRUE(before.has_value()) << i;
             EXPECT_EQ(solver::beacon_link(*before), head);
             head = *before;
         }
-        EXPECT_FALSE(other.before(head).has_value());
+        EXPECT_FALSE(other.beacon().before(head).has_value());
     }
-    EXPECT_FALSE(agent.before({}).has_value());
+    EXPECT_FALSE(agent.beacon().before({}).has_value());
     VerifierView view;
     view.height = 1;
-    view.beacon = {true, agent.beacon_head(0)};
+    view.beacon = {true, agent.beacon().beacon_head(0)};
     const auto out = agent.on_view(view);
     ASSERT_EQ(out.moves.size(), 1u);
     EXPECT_EQ(solver::beacon_link(std::get<RevealBeacon>(out.moves[0]).preimage), view.beacon.head);

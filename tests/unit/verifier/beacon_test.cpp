@@ -24,23 +24,23 @@ TEST(BeaconChains, OneThatComesToItsEndIsFollowedByTheNext) {
     config.beacon_chains = 3;
     VerifierAgent agent(config, task_cache, *store);
     std::set<Hash32> revealed;
-    std::optional<Hash32> head = agent.head_to_register(std::nullopt);
-    ASSERT_EQ(head, agent.beacon_head(0));
+    std::optional<Hash32> head = agent.beacon().head_to_register(std::nullopt);
+    ASSERT_EQ(head, agent.beacon().beacon_head(0));
     for (int epoch = 0; epoch < 7 + 7 + 8; ++epoch) {
         VerifierAgent restarted(config, task_cache, *store);
-        const auto preimage = (epoch % 2 == 0 ? agent : restarted).before(*head);
+        const auto preimage = (epoch % 2 == 0 ? agent : restarted).beacon().before(*head);
         ASSERT_TRUE(preimage.has_value()) << epoch;
         EXPECT_EQ(solver::beacon_link(*preimage), *head);
         EXPECT_TRUE(revealed.insert(*preimage).second) << epoch;
         head = preimage;
-        const auto next = agent.next_head(*head);
-        EXPECT_EQ(next, restarted.next_head(*head)) << "whatever it remembers";
+        const auto next = agent.beacon().next_head(*head);
+        EXPECT_EQ(next, restarted.beacon().next_head(*head)) << "whatever it remembers";
         EXPECT_EQ(next.has_value(), epoch == 6 || epoch == 13) << epoch;
         if (next) head = next;
     }
     EXPECT_EQ(revealed.size(), 7U + 7 + 8) << "the last one to its end";
-    EXPECT_FALSE(agent.head_to_register(head).has_value()) << "all are used up";
-    EXPECT_FALSE(agent.next_head({}).has_value()) << "another's head is not replaced";
+    EXPECT_FALSE(agent.beacon().head_to_register(head).has_value()) << "all are used up";
+    EXPECT_FALSE(agent.beacon().next_head({}).has_value()) << "another's head is not replaced";
 }
 
 }  // namespace
