@@ -35,15 +35,7 @@ VerifierAgent::VerifierAgent(VerifierConfig config, solver::TaskCache& task_cach
                              solver::CheckpointStore& store)
     : context_(std::move(config), task_cache, store),
       dispute_replays_(task_cache,
-            [this](const DisputeView& view) -> Result<kernels::State> {
-                const auto material = context_.task_cache.material(view.terms);
-                if (!material) return error(material.error().message);
-                auto state = start_state(**material, view.run, view.segment, view.game.claim.start_root);
-                if (state) return std::move(state).value();
-                // Read only between two work orders (report_for_disputes).
-                if (!context_.gives_way()) dispute_missing_[view.id] = state.error();
-                return error(state.error().message);
-            },
+            [this](const DisputeView& view) { return dispute_starts_.state_of(view); },
             context_.config.dispute_memory),
       disputes_(context_.config.resend_blocks, dispute_replays_, &context_.slot) {}
 
@@ -61,7 +53,7 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     keep(view, out);
     challenge(view, out);
     answer_reports(view, out);
-    report_for_disputes(view, out);
+    dispute_starts_.report_missing(view.disputes, out.moves);
     // Done before any new work, including that of disputes: a busy party would otherwise never delete a state.
     if (context_.slot.is_free()) clean_up(view);
     const std::optional<Duty> duty = first_duty(view);
@@ -230,14 +222,7 @@ void VerifierAgent::clean_up(const VerifierView& view) {
     std::erase_if(retry_height_, [&](const auto& item) { return !is_seat(item.first); });
     std::erase_if(missing_, [&](const auto& item) { return !is_seat(item.first); });
     // A suspended replay holds a whole state; it is dropped with its audit or watched segment.
-    std::erase_if(begun_, [&](const auto& item) {
-        const CheckpointKey& of = item.second.segment;
-        const auto same = [&](const auto& other) {
-            return CheckpointKey{other.terms.id, other.run, other.segment} == of;
-        };
-        return std::none_of(view.audits.begin(), view.audits.end(), same) &&
-               std::none_of(view.watch.begin(), view.watch.end(), same);
-    });
+    replays_.forget_closed(view);
     for (const CheckpointKey& key : context_.store.retained()) {
         if (needed.count(key) != 0) continue;
         // On failure a file stays behind; the next view retries.
@@ -248,57 +233,6 @@ void VerifierAgent::clean_up(const VerifierView& view) {
     for (const CheckpointKey& key : needed) runs.insert({key.task, key.run});
     for (const RunKey& run : context_.store.runs())
         if (runs.count(run) == 0) (void)context_.store.forget(run.first, run.second);
-}
-
-Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::TaskMaterial& material,
-                                                                       std::uint32_t run, std::uint64_t index,
-                                                                       const Hash32& root) {
-    // The end of a segment that was audited before is the start of the next.
-    const CheckpointKey claimed = claimed_key(material.terms.id, run, index);
-    for (const CheckpointKey& key : {claimed, CheckpointKey{material.terms.id, run, index}}) {
-        const auto known = context_.store.commitment(key);
-        if (!known || known->root != root) continue;
-        auto loaded = context_.store.load(key, context_.task_cache.pool());
-        if (loaded) return std::move(loaded).value();
-    }
-    RETRACE_TRY(state, context_.task_cache.fetch(material, root, index));
-    // The state is kept for the dispute: a solver that lied has no reason to serve it a second time.
-    const kernels::StateCommitment commitment =
-        kernels::commit_state(material.program->root(), state, context_.task_cache.pool());
-    auto saved = context_.store.save(claimed, commitment, state);
-    if (saved) saved = context_.store.retain(claimed, true);
-    if (!saved) return Unexpected{solver::Unavailable{saved.error().message, std::nullopt, 0, 0}};
-    return state;
-}
-
-/// Returns the suspended replay of this segment, or a new one from its start.
-Result<VerifierAgent::Begun, solver::Unavailable> VerifierAgent::begin(solver::TaskMaterial& material,
-                                                                       const CheckpointKey& segment,
-                                                                       const Hash32& root) {
-    const auto left = begun_.extract(segment.task);
-    if (left && left.mapped().segment == segment) return std::move(left.mapped());
-    RETRACE_TRY(state, start_state(material, segment.run, segment.index, root));
-    return Begun{segment, std::move(state)};
-}
-
-/// Returns false if the replay was preempted. It is then kept for later, unless a step was left half done and the state
-/// before that step is gone. One suspended replay is kept for each task: no more memory is counted.
-bool VerifierAgent::run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step) {
-    solver::Preemption& preemption = context_.slot.preemption();
-    {
-        const auto training = material.runner->train(*material.program, begun.state, context_.task_cache.pool());
-        bool whole = true;
-        training->run_ahead(last_step);
-        while (whole && training->step() < last_step && !preemption.requested()) {
-            preemption.begin_step();
-            whole = training->attempt([&] { return preemption.may_finish_step(); }).has_value();
-        }
-        if (whole) training->state();
-    }
-    if (begun.state.tensors.empty()) return false;
-    if (begun.state.step == last_step) return true;
-    begun_.insert_or_assign(begun.segment.task, std::move(begun));
-    return false;
 }
 
 Replayed VerifierAgent::replay(const AuditView& view) {
@@ -314,9 +248,9 @@ Replayed VerifierAgent::replay(const AuditView& view) {
     const auto material = context_.task_cache.material(view.terms);
     if (!material) return fail(material.error());
     solver::TaskMaterial& task = **material;
-    auto begun = begin(task, {view.terms.id, view.run, view.segment}, view.start_root);
+    auto begun = replays_.begin(task, {view.terms.id, view.run, view.segment}, view.start_root);
     if (!begun) return fail(begun.error());
-    if (!run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
+    if (!replays_.run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
         done.put_off = true;
         return done;
     }

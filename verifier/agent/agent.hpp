@@ -15,6 +15,8 @@
 #include "verifier/agent/agent_context.hpp"
 #include "verifier/agent/beacon_agent.hpp"
 #include "verifier/agent/dispute_agent.hpp"
+#include "verifier/agent/dispute_starts.hpp"
+#include "verifier/agent/segment_replays.hpp"
 #include "verifier/chain_view.hpp"
 
 namespace retrace::verifier {
@@ -96,7 +98,6 @@ private:
     void keep(const VerifierView& view, Output& out);
     void challenge(const VerifierView& view, Output& out);
     void answer_reports(const VerifierView& view, Output& out);
-    void report_for_disputes(const VerifierView& view, Output& out);
     bool waits_for_answer(const KeptReportView& report) const;
     bool waits_for_check(const InitialView& initial) const;
     /// Work that the ledger requires and that waits for the worker, except moves in disputes.
@@ -123,30 +124,21 @@ private:
     std::uint64_t draw_of(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const;
     std::optional<Hash32> own_root(const AuditView& view) const;
 
-    /// A replay in progress.
-    struct Begun {
-        solver::CheckpointKey segment;
-        kernels::State state;
-    };
     // The following run on the worker thread.
-    Result<Begun, solver::Unavailable> begin(solver::TaskMaterial& material, const solver::CheckpointKey& segment,
-                                             const Hash32& root);
-    bool run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step);
     Replayed replay(const AuditView& view);
     InitialChecked check_initial(const InitialView& view);
     Watched watch(const WatchView& view);
     Held hold(const OfferView& view);
     KeptAnswer answer_kept(const KeptReportView& view);
-    Result<kernels::State, solver::Unavailable> start_state(solver::TaskMaterial& material, std::uint32_t run,
-                                                            std::uint64_t index, const Hash32& root);
 
     AgentContext context_;
     BeaconAgent beacon_{context_};
+    SegmentReplays replays_{context_};
+    DisputeStarts dispute_starts_{context_, replays_};
     DisputeReplays dispute_replays_;
     DisputeAgent disputes_;
     std::uint64_t replaying_ = 0;  // Audit of the running work order; 0: none.
     std::function<bool(const VerifierView&)> wanted_;  // Whether a view still needs the running order.
-    std::map<std::uint64_t, Begun> begun_;  // Task → suspended replay. The worker's while an order runs.
     std::map<std::uint64_t, std::uint64_t> retry_height_;   // Audit → height of the retry after a failed fetch.
     std::map<std::uint64_t, solver::Unavailable> missing_;  // Audit → data that was not served.
     using RunKey = std::pair<std::uint64_t, std::uint32_t>;
@@ -154,7 +146,6 @@ private:
     std::map<solver::CheckpointKey, std::optional<Hash32>> watched_;  // Segment → own root where it differs.
     std::map<solver::CheckpointKey, std::uint64_t> right_;  // Watched segment that was right → height of the replay.
     std::map<std::uint64_t, Bytes> kept_answers_;           // Keyed by report.
-    std::map<std::uint64_t, solver::Unavailable> dispute_missing_;    // Dispute → data that was not served.
     std::map<std::string, std::uint64_t> pause_;            // Failed side work → height of the retry.
 };
 

@@ -85,23 +85,6 @@ void VerifierAgent::answer_reports(const VerifierView& view, Output& out) {
     });
 }
 
-void VerifierAgent::report_for_disputes(const VerifierView& view, Output& out) {
-    if (!context_.slot.is_free()) return;  // The running order may be about to write dispute_missing_.
-    for (const DisputeView& play : view.disputes) {
-        const auto missing = dispute_missing_.find(play.id);
-        if (missing == dispute_missing_.end() || !missing->second.kind || !play.may_report) continue;
-        const solver::Unavailable& what = missing->second;
-        const std::uint64_t index = what.kind == solver::ReportKind::state ? play.segment : what.index;
-        if (context_.due("report in dispute " + std::to_string(play.id)))
-            out.moves.emplace_back(
-                ReportUnavailable{*what.kind, play.terms.id, play.run, index, what.tensor, what.tile});
-    }
-    std::erase_if(dispute_missing_, [&](const auto& item) {
-        return std::none_of(view.disputes.begin(), view.disputes.end(),
-                            [&](const DisputeView& play) { return play.id == item.first; });
-    });
-}
-
 bool VerifierAgent::waits_for_answer(const KeptReportView& report) const {
     return kept_answers_.count(report.id) == 0 && pause_.count(answer_name(report.id)) == 0;
 }
@@ -255,13 +238,13 @@ Watched VerifierAgent::watch(const WatchView& view) {
     }
     solver::TaskMaterial& task = **material;
     const CheckpointKey segment{view.terms.id, view.run, view.segment};
-    auto begun = begin(task, segment, view.start_root);
+    auto begun = replays_.begin(task, segment, view.start_root);
     if (!begun) {
         done.problem = begun.error().message;
         done.put_off = context_.gives_way();
         return done;
     }
-    if (!run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
+    if (!replays_.run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
         done.put_off = true;
         return done;
     }

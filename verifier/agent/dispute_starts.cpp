@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/agent/dispute_starts.hpp"
+
+#include <algorithm>
+
+namespace retrace::verifier {
+
+Result<kernels::State> DisputeStarts::state_of(const DisputeView& view) {
+    const auto material = context_.task_cache.material(view.terms);
+    if (!material) return error(material.error().message);
+    auto state = replays_.start_state(**material, view.run, view.segment, view.game.claim.start_root);
+    if (state) return std::move(state).value();
+    if (!context_.gives_way()) missing_[view.id] = state.error();
+    return error(state.error().message);
+}
+
+void DisputeStarts::report_missing(const std::vector<DisputeView>& disputes, std::vector<VerifierMove>& moves) {
+    if (!context_.slot.is_free()) return;  // The running order may be about to write missing_.
+    for (const DisputeView& play : disputes) {
+        const auto missing = missing_.find(play.id);
+        if (missing == missing_.end() || !missing->second.kind || !play.may_report) continue;
+        const solver::Unavailable& what = missing->second;
+        const std::uint64_t index = what.kind == solver::ReportKind::state ? play.segment : what.index;
+        if (context_.due("report in dispute " + std::to_string(play.id)))
+            moves.emplace_back(
+                ReportUnavailable{*what.kind, play.terms.id, play.run, index, what.tensor, what.tile});
+    }
+    std::erase_if(missing_, [&](const auto& item) {
+        return std::none_of(disputes.begin(), disputes.end(),
+                            [&](const DisputeView& play) { return play.id == item.first; });
+    });
+}
+
+}  // namespace retrace::verifier

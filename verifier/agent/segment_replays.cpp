@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/agent/segment_replays.hpp"
+
+#include <algorithm>
+
+#include "verifier/agent/keys.hpp"
+
+namespace retrace::verifier {
+
+using solver::CheckpointKey;
+
+Result<kernels::State, solver::Unavailable> SegmentReplays::start_state(solver::TaskMaterial& material,
+                                                                        std::uint32_t run, std::uint64_t index,
+                                                                        const Hash32& root) {
+    solver::CheckpointStore& store = context_.store;
+    kernels::ThreadPool& pool = context_.task_cache.pool();
+    // The end of a segment that was audited before is the start of the next.
+    const CheckpointKey claimed = claimed_key(material.terms.id, run, index);
+    for (const CheckpointKey& key : {claimed, CheckpointKey{material.terms.id, run, index}}) {
+        const auto known = store.commitment(key);
+        if (!known || known->root != root) continue;
+        auto loaded = store.load(key, pool);
+        if (loaded) return std::move(loaded).value();
+    }
+    RETRACE_TRY(state, context_.task_cache.fetch(material, root, index));
+    // The state is kept for the dispute: a solver that lied has no reason to serve it a second time.
+    auto saved = store.save(claimed, kernels::commit_state(material.program->root(), state, pool), state);
+    if (saved) saved = store.retain(claimed, true);
+    if (!saved) return Unexpected{solver::Unavailable{saved.error().message, std::nullopt, 0, 0}};
+    return state;
+}
+
+Result<SegmentReplays::Begun, solver::Unavailable> SegmentReplays::begin(solver::TaskMaterial& material,
+                                                                         const CheckpointKey& segment,
+                                                                         const Hash32& root) {
+    const auto left = suspended_.extract(segment.task);
+    if (left && left.mapped().segment == segment) return std::move(left.mapped());
+    RETRACE_TRY(state, start_state(material, segment.run, segment.index, root));
+    return Begun{segment, std::move(state)};
+}
+
+bool SegmentReplays::run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step) {
+    solver::Preemption& preemption = context_.slot.preemption();
+    {
+        const auto training = material.runner->train(*material.program, begun.state, context_.task_cache.pool());
+        bool whole = true;
+        training->run_ahead(last_step);
+        while (whole && training->step() < last_step && !preemption.requested()) {
+            preemption.begin_step();
+            whole = training->attempt([&] { return preemption.may_finish_step(); }).has_value();
+        }
+        if (whole) training->state();
+    }
+    if (begun.state.tensors.empty()) return false;
+    if (begun.state.step == last_step) return true;
+    suspended_.insert_or_assign(begun.segment.task, std::move(begun));
+    return false;
+}
+
+void SegmentReplays::forget_closed(const VerifierView& view) {
+    std::erase_if(suspended_, [&](const auto& item) {
+        const CheckpointKey& of = item.second.segment;
+        const auto same = [&](const auto& other) {
+            return CheckpointKey{other.terms.id, other.run, other.segment} == of;
+        };
+        return std::none_of(view.audits.begin(), view.audits.end(), same) &&
+               std::none_of(view.watch.begin(), view.watch.end(), same);
+    });
+}
+
+}  // namespace retrace::verifier

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// A verifier's own replays of whole segments, both of those that it audits and of those that it watches.
+#pragma once
+
+#include <map>
+
+#include "verifier/agent/agent_context.hpp"
+#include "verifier/chain_view.hpp"
+
+namespace retrace::verifier {
+
+/// Only work orders use it, except for `forget_closed`.
+class SegmentReplays {
+public:
+    /// `context` outlives the replays.
+    explicit SegmentReplays(AgentContext& context) : context_(context) {}
+    SegmentReplays(const SegmentReplays&) = delete;
+    SegmentReplays& operator=(const SegmentReplays&) = delete;
+
+    /// A replay in progress.
+    struct Begun {
+        solver::CheckpointKey segment;
+        kernels::State state;
+    };
+
+    /// Returns the state with this root at the start of a segment: from the store, or fetched and then stored.
+    Result<kernels::State, solver::Unavailable> start_state(solver::TaskMaterial& material, std::uint32_t run,
+                                                            std::uint64_t index, const Hash32& root);
+    /// Returns the suspended replay of this segment, or a new one from its start.
+    Result<Begun, solver::Unavailable> begin(solver::TaskMaterial& material, const solver::CheckpointKey& segment,
+                                             const Hash32& root);
+    /// Returns false if the replay was preempted. It is then kept for later, unless a step was left half done and the
+    /// state before that step is gone.
+    bool run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step);
+
+    /// Drops suspended replays of segments that `view` neither audits nor watches. Called while no order runs.
+    void forget_closed(const VerifierView& view);
+
+private:
+    AgentContext& context_;
+    std::map<std::uint64_t, Begun> suspended_;  // By task. One is kept for each task: no more memory is counted.
+};
+
+}  // namespace retrace::verifier
