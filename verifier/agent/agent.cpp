@@ -29,6 +29,12 @@ std::set<CheckpointKey> needed_states(const VerifierView& view) {
     return needed;
 }
 
+template <class Done>
+VerifierWork as_verifier_work(solver::WorkOrder<Done> order) {
+    return {std::move(order.what), [run = std::move(order.run)] { return VerifierResult(run()); }, order.fetch_by,
+            std::move(order.gives_way)};
+}
+
 }  // namespace
 
 VerifierAgent::VerifierAgent(VerifierConfig config, solver::TaskCache& task_cache,
@@ -50,23 +56,22 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
         if (!own_root(seat)) report_missing(seat, first, out);
         audit(seat, out);
     }
-    keep(view, out);
+    retention_.attest(view, out.moves);
     challenge(view, out);
-    answer_reports(view, out);
+    retention_.answer_reports(view.reports, out.moves);
     dispute_starts_.report_missing(view.disputes, out.moves);
     // Done before any new work, including that of disputes: a busy party would otherwise never delete a state.
     if (context_.slot.is_free()) clean_up(view);
-    const std::optional<Duty> duty = first_duty(view);
+    const std::optional<AnyDuty> duty = first_duty(view);
     DisputeAgent::Output played =
         disputes_.on_view(view.height, view.disputes, duty ? duty->place : solver::kUnasked);
     for (PlayMove& move : played.moves) out.moves.push_back(std::move(move));
     if (played.work) {
-        auto run = std::move(played.work->run);
-        out.work = VerifierWork{played.work->what, [run = std::move(run)] { return VerifierResult(run()); },
-                                context_.side_fetch_by(), std::move(played.work->gives_way)};
+        played.work->fetch_by = context_.side_fetch_by();
+        out.work = as_verifier_work(std::move(*played.work));
     } else if (context_.slot.is_free()) {
         if (duty) out.work = order_for(view, *duty);
-        else out.work = watch_work(view);
+        else out.work = unasked_work(view);
         if (out.work) {
             context_.slot.take(duty ? duty->place : solver::kUnasked);
             context_.slot.equip(*out.work);
@@ -79,26 +84,33 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     return out;
 }
 
-std::optional<VerifierAgent::Duty> VerifierAgent::first_duty(const VerifierView& view) const {
-    std::optional<Duty> first;
-    const auto add = [&](const auto& item) {
-        const std::uint64_t place = solver::place_of(item.due, item.deadline);
-        if (!first || place < first->place) first = Duty{place, &item};
+std::optional<VerifierAgent::AnyDuty> VerifierAgent::first_duty(const VerifierView& view) const {
+    std::optional<AnyDuty> first;
+    const auto add = [&](const auto& duty) {
+        if (duty && (!first || duty->place < first->place)) first = AnyDuty{duty->place, duty->item};
     };
-    // The first of two items with the same place wins, so the kinds are in ascending order of duration.
-    for (const KeptReportView& report : view.reports)
-        if (waits_for_answer(report)) add(report);
-    for (const AuditView& seat : view.audits)
-        if (seat.id != replaying_ && waits_for_material(seat)) add(seat);
-    for (const InitialView& initial : view.initials)
-        if (initial.asked && waits_for_check(initial)) add(initial);
+    // The first of two duties with the same place wins, so the kinds are in ascending order of duration.
+    add(retention_.first_duty(view));
+    add(earliest_duty(view.audits, [&](const AuditView& seat) {
+        return seat.id != replaying_ && waits_for_material(seat);
+    }));
+    add(earliest_duty(view.initials,
+                      [&](const InitialView& initial) { return initial.asked && waits_for_check(initial); }));
     return first;
 }
 
-VerifierWork VerifierAgent::order_for(const VerifierView& view, const Duty& duty) {
-    if (const auto* report = std::get_if<const KeptReportView*>(&duty.what)) return answer_work(view, **report);
-    if (const auto* initial = std::get_if<const InitialView*>(&duty.what)) return initial_work(**initial);
-    return audit_work(view, *std::get<const AuditView*>(duty.what));
+/// Remembers when the order's result is no longer needed.
+template <class Done>
+VerifierWork VerifierAgent::hand_out(AgentOrder<Done> order) {
+    wanted_ = std::move(order.is_wanted);
+    return as_verifier_work(std::move(order.work));
+}
+
+VerifierWork VerifierAgent::order_for(const VerifierView& view, const AnyDuty& duty) {
+    if (const auto* report = std::get_if<const KeptReportView*>(&duty.item))
+        return hand_out(retention_.answer_order(view, **report));
+    if (const auto* initial = std::get_if<const InitialView*>(&duty.item)) return initial_work(**initial);
+    return audit_work(view, *std::get<const AuditView*>(duty.item));
 }
 
 void VerifierAgent::on_done(const VerifierResult& result) {
@@ -107,7 +119,16 @@ void VerifierAgent::on_done(const VerifierResult& result) {
     context_.slot.release();
     if (const auto* answer = std::get_if<Answer>(&result)) return disputes_.on_done(*answer);
     if (const auto* replayed = std::get_if<Replayed>(&result)) return on_replayed(*replayed);
+    if (const auto* made = std::get_if<KeptAnswer>(&result)) return retention_.on_done(*made);
+    if (const auto* held = std::get_if<Held>(&result)) return retention_.on_done(*held);
     on_background_work(result);
+}
+
+/// Chooses work that the ledger did not ask for.
+std::optional<VerifierWork> VerifierAgent::unasked_work(const VerifierView& view) {
+    if (auto watched = watch_work(view)) return watched;
+    if (auto kept = retention_.keep_order(view)) return hand_out(std::move(*kept));
+    return std::nullopt;
 }
 
 void VerifierAgent::on_replayed(const Replayed& replayed) {
@@ -168,20 +189,6 @@ void VerifierAgent::reveal(const AuditView& view, const Hash32& root, Output& ou
     // dispute (8.2).
     if (context_.due("reveal " + std::to_string(view.id)))
         out.moves.emplace_back(RevealVerdict{view.id, root, salt});
-}
-
-void VerifierAgent::keep(const VerifierView& view, Output& out) {
-    // Attests only states that this party can really serve.
-    const auto attest = [&](const CheckpointKey& stored, std::uint32_t run) {
-        if (context_.store.newest(stored.task, stored.run, stored.index) != stored) return;
-        const std::string name = "attest " + std::to_string(stored.task) + " " + std::to_string(run) + " " +
-                                 std::to_string(stored.index);
-        if (context_.due(name)) out.moves.emplace_back(AttestRetention{stored.task, run, stored.index});
-    };
-    for (const KeepView& kept : view.keep)
-        if (kept.may_attest) attest({kept.task, kept.run, kept.index}, kept.run);
-    for (const OfferView& offer : view.offers)
-        attest(kept_key(offer.terms.id, offer.run, offer.index), offer.run);
 }
 
 bool VerifierAgent::waits_for_material(const AuditView& seat) const {

@@ -16,6 +16,8 @@
 #include "verifier/agent/beacon_agent.hpp"
 #include "verifier/agent/dispute_agent.hpp"
 #include "verifier/agent/dispute_starts.hpp"
+#include "verifier/agent/failed_work.hpp"
+#include "verifier/agent/retention_agent.hpp"
 #include "verifier/agent/segment_replays.hpp"
 #include "verifier/chain_view.hpp"
 
@@ -45,22 +47,6 @@ struct Watched {
     std::optional<Hash32> other;  ///< Own root of the end, if it differs.
     std::string problem;
     bool put_off = false;         ///< Preempted by more urgent work: it is resumed later.
-};
-/// Result of fetching an offered state into the store; `problem` is empty on success.
-struct Held {
-    std::uint64_t task = 0;
-    std::uint32_t run = 0;
-    std::uint64_t index = 0;
-    std::string problem;
-    bool put_off = false;  ///< As in InitialChecked.
-};
-/// Answer to a report on the ledger: the requested tile of a kept state.
-struct KeptAnswer {
-    std::uint64_t report = 0;
-    Bytes answer;  ///< Empty if it could not be made.
-    std::string problem;
-    bool put_off = false;                 ///< As in InitialChecked.
-    std::vector<KeptAnswer> others = {};  ///< Answers about the same state, made in the same work order.
 };
 using VerifierResult = std::variant<Replayed, Answer, InitialChecked, Watched, Held, KeptAnswer>;
 using VerifierWork = solver::WorkOrder<VerifierResult>;
@@ -95,30 +81,27 @@ public:
 private:
     void audit(const AuditView& view, Output& out);
     void reveal(const AuditView& view, const Hash32& root, Output& out);
-    void keep(const VerifierView& view, Output& out);
     void challenge(const VerifierView& view, Output& out);
-    void answer_reports(const VerifierView& view, Output& out);
-    bool waits_for_answer(const KeptReportView& report) const;
     bool waits_for_check(const InitialView& initial) const;
     /// Work that the ledger requires and that waits for the worker, except moves in disputes.
-    struct Duty {
+    struct AnyDuty {
         std::uint64_t place = 0;
-        std::variant<const KeptReportView*, const AuditView*, const InitialView*> what;
+        std::variant<const KeptReportView*, const AuditView*, const InitialView*> item;
     };
-    std::optional<Duty> first_duty(const VerifierView& view) const;
-    VerifierWork order_for(const VerifierView& view, const Duty& duty);
+    std::optional<AnyDuty> first_duty(const VerifierView& view) const;
+    VerifierWork order_for(const VerifierView& view, const AnyDuty& duty);
     VerifierWork audit_work(const VerifierView& view, const AuditView& seat);
-    VerifierWork answer_work(const VerifierView& view, const KeptReportView& report);
     VerifierWork initial_work(const InitialView& initial);
     bool waits_for_material(const AuditView& view) const;
     std::uint64_t fetch_by(const VerifierView& view, const AuditView& seat) const;
     void report_missing(const AuditView& view, bool first, Output& out);
+    std::optional<VerifierWork> unasked_work(const VerifierView& view);
     std::optional<VerifierWork> watch_work(const VerifierView& view);
     void clean_up(const VerifierView& view);
     void on_replayed(const Replayed& replayed);
     void on_background_work(const VerifierResult& result);
-    void on_kept_answer(const KeptAnswer& made);
-    void put_aside(const std::string& name, const std::string& problem);
+    template <class Done>
+    VerifierWork hand_out(AgentOrder<Done> order);
     /// Pseudo-random number for a segment, derived from the secret, so that nobody else knows which segments are
     /// replayed and in which order.
     std::uint64_t draw_of(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const;
@@ -128,11 +111,10 @@ private:
     Replayed replay(const AuditView& view);
     InitialChecked check_initial(const InitialView& view);
     Watched watch(const WatchView& view);
-    Held hold(const OfferView& view);
-    KeptAnswer answer_kept(const KeptReportView& view);
 
     AgentContext context_;
     BeaconAgent beacon_{context_};
+    RetentionAgent retention_{context_};
     SegmentReplays replays_{context_};
     DisputeStarts dispute_starts_{context_, replays_};
     DisputeReplays dispute_replays_;
@@ -145,8 +127,7 @@ private:
     std::map<RunKey, std::optional<Hash32>> initials_;      // Run → own root of state 0 where it differs.
     std::map<solver::CheckpointKey, std::optional<Hash32>> watched_;  // Segment → own root where it differs.
     std::map<solver::CheckpointKey, std::uint64_t> right_;  // Watched segment that was right → height of the replay.
-    std::map<std::uint64_t, Bytes> kept_answers_;           // Keyed by report.
-    std::map<std::string, std::uint64_t> pause_;            // Failed side work → height of the retry.
+    FailedWork failed_{context_};
 };
 
 }  // namespace retrace::verifier

@@ -40,4 +40,9 @@ struct AgentContext {
     bool gives_way() { return slot.preemption().requested(); }
 };
 
+/// A state or a segment in the names of moves and work orders.
+inline std::string place_text(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    return std::to_string(task) + " " + std::to_string(run) + " " + std::to_string(index);
+}
+
 }  // namespace retrace::verifier
