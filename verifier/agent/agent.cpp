@@ -57,7 +57,7 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
         audit(seat, out);
     }
     retention_.attest(view, out.moves);
-    challenge(view, out);
+    watch_.on_view(view, out.moves);
     retention_.answer_reports(view.reports, out.moves);
     dispute_starts_.report_missing(view.disputes, out.moves);
     // Done before any new work, including that of disputes: a busy party would otherwise never delete a state.
@@ -94,8 +94,7 @@ std::optional<VerifierAgent::AnyDuty> VerifierAgent::first_duty(const VerifierVi
     add(earliest_duty(view.audits, [&](const AuditView& seat) {
         return seat.id != replaying_ && waits_for_material(seat);
     }));
-    add(earliest_duty(view.initials,
-                      [&](const InitialView& initial) { return initial.asked && waits_for_check(initial); }));
+    add(watch_.first_duty(view));
     return first;
 }
 
@@ -109,7 +108,8 @@ VerifierWork VerifierAgent::hand_out(AgentOrder<Done> order) {
 VerifierWork VerifierAgent::order_for(const VerifierView& view, const AnyDuty& duty) {
     if (const auto* report = std::get_if<const KeptReportView*>(&duty.item))
         return hand_out(retention_.answer_order(view, **report));
-    if (const auto* initial = std::get_if<const InitialView*>(&duty.item)) return initial_work(**initial);
+    if (const auto* initial = std::get_if<const InitialView*>(&duty.item))
+        return hand_out(watch_.check_order(**initial));
     return audit_work(view, *std::get<const AuditView*>(duty.item));
 }
 
@@ -121,12 +121,14 @@ void VerifierAgent::on_done(const VerifierResult& result) {
     if (const auto* replayed = std::get_if<Replayed>(&result)) return on_replayed(*replayed);
     if (const auto* made = std::get_if<KeptAnswer>(&result)) return retention_.on_done(*made);
     if (const auto* held = std::get_if<Held>(&result)) return retention_.on_done(*held);
-    on_background_work(result);
+    if (const auto* checked = std::get_if<InitialChecked>(&result)) return watch_.on_done(*checked);
+    if (const auto* seen = std::get_if<Watched>(&result)) return watch_.on_done(*seen);
 }
 
 /// Chooses work that the ledger did not ask for.
 std::optional<VerifierWork> VerifierAgent::unasked_work(const VerifierView& view) {
-    if (auto watched = watch_work(view)) return watched;
+    if (auto check = watch_.unasked_check_order(view)) return hand_out(std::move(*check));
+    if (auto replay = watch_.watch_order(view)) return hand_out(std::move(*replay));
     if (auto kept = retention_.keep_order(view)) return hand_out(std::move(*kept));
     return std::nullopt;
 }

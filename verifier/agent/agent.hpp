@@ -16,9 +16,9 @@
 #include "verifier/agent/beacon_agent.hpp"
 #include "verifier/agent/dispute_agent.hpp"
 #include "verifier/agent/dispute_starts.hpp"
-#include "verifier/agent/failed_work.hpp"
 #include "verifier/agent/retention_agent.hpp"
 #include "verifier/agent/segment_replays.hpp"
+#include "verifier/agent/watch_agent.hpp"
 #include "verifier/chain_view.hpp"
 
 namespace retrace::verifier {
@@ -30,23 +30,6 @@ struct Replayed {
     std::string problem;                         ///< Set when there is no root.
     std::optional<solver::Unavailable> missing;  ///< Data that was not served, if that is why.
     bool put_off = false;                        ///< Preempted by more urgent work: neither a root nor a problem yet.
-};
-/// Result of comparing the seeded initialiser's output with a run's state 0.
-struct InitialChecked {
-    std::uint64_t task = 0;
-    std::uint32_t run = 0;
-    std::optional<Hash32> other;  ///< Own root, if it differs.
-    std::string problem;
-    bool put_off = false;         ///< Preempted by more urgent work: it is retried later.
-};
-/// Result of replaying a segment that this party was not drawn for.
-struct Watched {
-    std::uint64_t task = 0;
-    std::uint32_t run = 0;
-    std::uint64_t segment = 0;
-    std::optional<Hash32> other;  ///< Own root of the end, if it differs.
-    std::string problem;
-    bool put_off = false;         ///< Preempted by more urgent work: it is resumed later.
 };
 using VerifierResult = std::variant<Replayed, Answer, InitialChecked, Watched, Held, KeptAnswer>;
 using VerifierWork = solver::WorkOrder<VerifierResult>;
@@ -74,15 +57,15 @@ public:
     std::vector<std::string> take_problems() override;
 
     /// Whether the agent would replay the segment unasked. False for a segment that it replayed and found right.
-    bool watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const;
+    bool watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const {
+        return watch_.watches(task, run, segment);
+    }
 
     BeaconAgent& beacon() noexcept { return beacon_; }
 
 private:
     void audit(const AuditView& view, Output& out);
     void reveal(const AuditView& view, const Hash32& root, Output& out);
-    void challenge(const VerifierView& view, Output& out);
-    bool waits_for_check(const InitialView& initial) const;
     /// Work that the ledger requires and that waits for the worker, except moves in disputes.
     struct AnyDuty {
         std::uint64_t place = 0;
@@ -91,31 +74,24 @@ private:
     std::optional<AnyDuty> first_duty(const VerifierView& view) const;
     VerifierWork order_for(const VerifierView& view, const AnyDuty& duty);
     VerifierWork audit_work(const VerifierView& view, const AuditView& seat);
-    VerifierWork initial_work(const InitialView& initial);
     bool waits_for_material(const AuditView& view) const;
     std::uint64_t fetch_by(const VerifierView& view, const AuditView& seat) const;
     void report_missing(const AuditView& view, bool first, Output& out);
     std::optional<VerifierWork> unasked_work(const VerifierView& view);
-    std::optional<VerifierWork> watch_work(const VerifierView& view);
     void clean_up(const VerifierView& view);
     void on_replayed(const Replayed& replayed);
-    void on_background_work(const VerifierResult& result);
     template <class Done>
     VerifierWork hand_out(AgentOrder<Done> order);
-    /// Pseudo-random number for a segment, derived from the secret, so that nobody else knows which segments are
-    /// replayed and in which order.
-    std::uint64_t draw_of(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const;
     std::optional<Hash32> own_root(const AuditView& view) const;
 
     // The following run on the worker thread.
     Replayed replay(const AuditView& view);
-    InitialChecked check_initial(const InitialView& view);
-    Watched watch(const WatchView& view);
 
     AgentContext context_;
     BeaconAgent beacon_{context_};
     RetentionAgent retention_{context_};
     SegmentReplays replays_{context_};
+    WatchAgent watch_{context_, replays_};
     DisputeStarts dispute_starts_{context_, replays_};
     DisputeReplays dispute_replays_;
     DisputeAgent disputes_;
@@ -124,10 +100,6 @@ private:
     std::map<std::uint64_t, std::uint64_t> retry_height_;   // Audit → height of the retry after a failed fetch.
     std::map<std::uint64_t, solver::Unavailable> missing_;  // Audit → data that was not served.
     using RunKey = std::pair<std::uint64_t, std::uint32_t>;
-    std::map<RunKey, std::optional<Hash32>> initials_;      // Run → own root of state 0 where it differs.
-    std::map<solver::CheckpointKey, std::optional<Hash32>> watched_;  // Segment → own root where it differs.
-    std::map<solver::CheckpointKey, std::uint64_t> right_;  // Watched segment that was right → height of the replay.
-    FailedWork failed_{context_};
 };
 
 }  // namespace retrace::verifier
