@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The verifier agent: audits the segments it is drawn for, plays the resulting disputes, keeps verified states and
-// reveals its beacon links. It is a state machine like solver::SolverAgent; its persistent data is on the chain, in its
-// secret and in its store.
+// The verifier agent: composes the agents that audit, watch, keep states, reveal beacon values and play disputes. It is
+// a state machine like solver::SolverAgent; its persistent data is on the chain, in its secret and in its store.
 #pragma once
 
-#include <atomic>
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "verifier/agent/agent_context.hpp"
+#include "verifier/agent/agent_order.hpp"
+#include "verifier/agent/audit_agent.hpp"
 #include "verifier/agent/beacon_agent.hpp"
 #include "verifier/agent/dispute_agent.hpp"
 #include "verifier/agent/dispute_starts.hpp"
@@ -23,14 +22,6 @@
 
 namespace retrace::verifier {
 
-/// Result of an audit's replay; the end state is in the store under (task, run, segment + 1).
-struct Replayed {
-    std::uint64_t audit = 0;
-    std::optional<Hash32> root;
-    std::string problem;                         ///< Set when there is no root.
-    std::optional<solver::Unavailable> missing;  ///< Data that was not served, if that is why.
-    bool put_off = false;                        ///< Preempted by more urgent work: neither a root nor a problem yet.
-};
 using VerifierResult = std::variant<Replayed, Answer, InitialChecked, Watched, Held, KeptAnswer>;
 using VerifierWork = solver::WorkOrder<VerifierResult>;
 
@@ -60,12 +51,9 @@ public:
     bool watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const {
         return watch_.watches(task, run, segment);
     }
-
     BeaconAgent& beacon() noexcept { return beacon_; }
 
 private:
-    void audit(const AuditView& view, Output& out);
-    void reveal(const AuditView& view, const Hash32& root, Output& out);
     /// Work that the ledger requires and that waits for the worker, except moves in disputes.
     struct AnyDuty {
         std::uint64_t place = 0;
@@ -73,33 +61,24 @@ private:
     };
     std::optional<AnyDuty> first_duty(const VerifierView& view) const;
     VerifierWork order_for(const VerifierView& view, const AnyDuty& duty);
-    VerifierWork audit_work(const VerifierView& view, const AuditView& seat);
-    bool waits_for_material(const AuditView& view) const;
-    std::uint64_t fetch_by(const VerifierView& view, const AuditView& seat) const;
-    void report_missing(const AuditView& view, bool first, Output& out);
+    /// Chooses work that the ledger did not ask for.
     std::optional<VerifierWork> unasked_work(const VerifierView& view);
-    void clean_up(const VerifierView& view);
-    void on_replayed(const Replayed& replayed);
+    /// Remembers when the order's result is no longer needed.
     template <class Done>
     VerifierWork hand_out(AgentOrder<Done> order);
-    std::optional<Hash32> own_root(const AuditView& view) const;
-
-    // The following run on the worker thread.
-    Replayed replay(const AuditView& view);
+    /// Deletes what no agent needs any more. Called while no order runs.
+    void clean_up(const VerifierView& view);
 
     AgentContext context_;
-    BeaconAgent beacon_{context_};
-    RetentionAgent retention_{context_};
     SegmentReplays replays_{context_};
+    AuditAgent audits_{context_, replays_};
     WatchAgent watch_{context_, replays_};
+    RetentionAgent retention_{context_};
+    BeaconAgent beacon_{context_};
     DisputeStarts dispute_starts_{context_, replays_};
     DisputeReplays dispute_replays_;
     DisputeAgent disputes_;
-    std::uint64_t replaying_ = 0;  // Audit of the running work order; 0: none.
-    std::function<bool(const VerifierView&)> wanted_;  // Whether a view still needs the running order.
-    std::map<std::uint64_t, std::uint64_t> retry_height_;   // Audit → height of the retry after a failed fetch.
-    std::map<std::uint64_t, solver::Unavailable> missing_;  // Audit → data that was not served.
-    using RunKey = std::pair<std::uint64_t, std::uint32_t>;
+    std::function<bool(const VerifierView&)> wanted_;  // Whether a view still needs the running order; empty: it does.
 };
 
 }  // namespace retrace::verifier

@@ -2,6 +2,7 @@
 // What the agents of one verifier share.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,8 +15,8 @@
 
 namespace retrace::verifier {
 
-/// Work orders use `config`, `task_cache`, `store` and the slot's preemption; the other members belong to the agents'
-/// thread. `task_cache` and `store` outlive the context.
+/// Work orders use only `config`, `task_cache`, `store` and the slot's preemption. The agents' thread uses `task_cache`
+/// only while no order runs. `task_cache` and `store` outlive the context.
 struct AgentContext {
     AgentContext(VerifierConfig settings, solver::TaskCache& cache, solver::CheckpointStore& checkpoints)
         : config(std::move(settings)),
@@ -40,8 +41,8 @@ struct AgentContext {
     bool gives_way() { return slot.preemption().requested(); }
 };
 
-/// A state or a segment in the names of moves and work orders.
-inline std::string place_text(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+/// Names a state or a segment, in the names of moves and work orders.
+inline std::string key_text(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
     return std::to_string(task) + " " + std::to_string(run) + " " + std::to_string(index);
 }
 

@@ -15,7 +15,7 @@ using solver::CheckpointKey;
 std::string answer_name(std::uint64_t report) { return "answer report " + std::to_string(report); }
 
 std::string keep_name(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
-    return "keep " + place_text(task, run, index);
+    return "keep " + key_text(task, run, index);
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ std::string keep_name(std::uint64_t task, std::uint32_t run, std::uint64_t index
 void RetentionAgent::attest(const VerifierView& view, std::vector<VerifierMove>& moves) {
     const auto attest = [&](const CheckpointKey& stored, std::uint32_t run) {
         if (context_.store.newest(stored.task, stored.run, stored.index) != stored) return;
-        if (context_.due("attest " + place_text(stored.task, run, stored.index)))
+        if (context_.due("attest " + key_text(stored.task, run, stored.index)))
             moves.emplace_back(AttestRetention{stored.task, run, stored.index});
     };
     for (const KeepView& kept : view.keep)

@@ -13,7 +13,7 @@ using solver::CheckpointKey;
 std::string initial_name(std::uint64_t task) { return "initial state of task " + std::to_string(task); }
 
 std::string watch_name(const CheckpointKey& segment) {
-    return "watch " + place_text(segment.task, segment.run, segment.index);
+    return "watch " + key_text(segment.task, segment.run, segment.index);
 }
 
 CheckpointKey segment_of(const WatchView& seen) { return {seen.terms.id, seen.run, seen.segment}; }
@@ -43,13 +43,13 @@ void WatchAgent::on_view(const VerifierView& view, std::vector<VerifierMove>& mo
     for (const InitialView& initial : view.initials) {
         const auto checked = initials_.find({initial.terms.id, initial.run});
         if (checked == initials_.end() || !checked->second || *checked->second == initial.root) continue;
-        if (context_.due("initial " + place_text(initial.terms.id, initial.run, 0)))
+        if (context_.due("initial " + key_text(initial.terms.id, initial.run, 0)))
             moves.emplace_back(ChallengeInitial{initial.terms.id, initial.run, *checked->second});
     }
     for (const WatchView& seen : view.watch) {
         const auto watched = watched_.find(segment_of(seen));
         if (watched == watched_.end() || !watched->second) continue;
-        if (context_.due("challenge " + place_text(seen.terms.id, seen.run, seen.segment)))
+        if (context_.due("challenge " + key_text(seen.terms.id, seen.run, seen.segment)))
             moves.emplace_back(ChallengeSegment{seen.terms.id, seen.run, seen.segment, *watched->second});
     }
     forget_closed(view);
