@@ -27,6 +27,12 @@ void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
     count_work(fx, run);
     if (fx.height <= run.deadline)  // A commitment or a wait has moved the deadline.
         return remind(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, task, index);
+    // 13.5.1: the reveals that decide a draw are public before the draw. A deadline between them must not let a solver
+    // that sees itself drawn leave for less than its lock.
+    if (views::pending_draws(fx.state, task, index) != 0) {
+        const std::uint64_t next = (views::epoch_of(fx.params, fx.height) + 1) * fx.params.epoch_blocks;
+        return remind(fx, next + 1, ScheduledKind::checkpoint_deadline, task, index);
+    }
     lose_silent_run(fx, task, index, SlashReason::not_checkpointed);
 }
 

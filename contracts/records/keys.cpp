@@ -82,6 +82,14 @@ Key seated_audits(std::uint64_t task, std::uint32_t run) {
     return std::move(audits('s').number(task).number(run));
 }
 Key due_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('t').number(task).number(run)); }
+Key pending_draws(std::uint64_t task, std::uint32_t run) {
+    return std::move(audits('P').number(task).number(run));
+}
+Key windows_until(std::uint64_t task, std::uint32_t run) {
+    return std::move(audits('U').number(task).number(run));
+}
+Key paid_wrong(std::uint64_t task) { return std::move(audits('X').number(task)); }
+Key paid_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('F').number(task).number(run)); }
 Key report_count() { return audits('u'); }
 Key report(std::uint64_t report) { return std::move(audits('w').number(report)); }
 Key open_reports(std::uint64_t task) { return std::move(audits('q').number(task)); }

@@ -55,6 +55,10 @@ Key run_audits(std::uint64_t task, std::uint32_t run);     ///< Audits of a run 
 Key waiting_audits(std::uint64_t task, std::uint32_t run); ///< Segments of a run whose audits wait for auditors.
 Key seated_audits(std::uint64_t task, std::uint32_t run);  ///< Number of a run's audits that await reveals (14.12.5),
 Key due_audits(std::uint64_t task, std::uint32_t run);     ///< and of those among them that end by themselves.
+Key pending_draws(std::uint64_t task, std::uint32_t run);  ///< Number of a run's segments that wait for their draw.
+Key windows_until(std::uint64_t task, std::uint32_t run);  ///< End of the last challenge window that began for a run.
+Key paid_wrong(std::uint64_t task);  ///< State up to which a run of the task was paid that was convicted before it.
+Key paid_audits(std::uint64_t task, std::uint32_t run);    ///< Waiting segments that the requester pays for (14.12.4).
 Key report_count();
 Key report(std::uint64_t report);
 Key open_reports(std::uint64_t task);

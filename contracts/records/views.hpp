@@ -92,6 +92,8 @@ std::vector<RunId> open_runs(const StateView& view, const Address& party);      
 std::uint64_t seated_audits(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Those of them that end at a deadline of their own.
 std::uint64_t due_audits(const StateView& view, std::uint64_t task, std::uint32_t run);
+/// Number of the run's segments whose draw is still to come.
+std::uint64_t pending_draws(const StateView& view, std::uint64_t task, std::uint32_t run);
 std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);      ///< Of one task.
 
 std::vector<std::uint64_t> open_retentions(const StateView& view, std::uint64_t task);

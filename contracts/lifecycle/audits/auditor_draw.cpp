@@ -90,7 +90,11 @@ void nobody_to_draw(Effects& fx, market::Audit& audit) {
     if (!audit.seats.empty()) return go_on_without_silent(fx, audit, Search::nobody);
     const keys::Key key = keys::segment(audit.task, audit.run, audit.segment);
     auto segment = must_load<market::Segment>(fx.state, key);
-    if (segment.postponed >= fx.params.redraws) return close_without_verdict(fx, audit);
+    if (segment.postponed >= fx.params.redraws) {
+        const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+        if (!spec.allow_unaudited && !is_decided_beside(fx, audit)) return wait_for_auditors(fx, audit);
+        return close_without_verdict(fx, audit);
+    }
     ++segment.postponed;
     store(fx.state, key, segment);
     draw_at(fx, next_draw_height(fx.params, fx.height), audit);

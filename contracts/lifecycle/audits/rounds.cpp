@@ -129,7 +129,8 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
         // themselves are waited for.
         const bool may_convict = run.open_disputes != 0 || disputes_replica(fx.state, run) || others_due ||
                                  (others_seated && audit.redraws < kRedrawsMax) ||
-                                 (audit.redraws < kRedrawsMax && holds_windows(fx.state, fx.params, run, fx.height));
+                                 (audit.redraws < kRedrawsMax && (holds_windows(fx.state, fx.params, run, fx.height) ||
+                                                                  views::pending_draws(fx.state, run.task, run.index)));
         if (!unserved && may_convict) return draw_again(fx, audit);
         store(fx.state, keys::audit(audit.id), audit);
         unserved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);
@@ -235,10 +236,9 @@ void settle_unmatched(Effects& fx, std::uint64_t task, std::uint32_t run, std::u
     if (segment.state != SegmentState::auditing || segment.open_disputes != 0) return;
     if (must_load<market::Audit>(fx.state, keys::audit(segment.audit)).phase != AuditPhase::closed) return;
     if (segment.audits <= fx.params.redraws) {
-        segment.state = SegmentState::waiting_draw;
-        segment.draw_epoch = views::epoch_of(fx.params, fx.height) + 1;
-        schedule(fx, next_draw_height(fx.params, fx.height), {ScheduledKind::draw, task, run, index});
-    } else if (must_load<market::TaskSpec>(fx.state, keys::spec(task)).allow_unaudited) {
+        return await_draw(fx, task, run, index, segment);
+    }
+    if (must_load<market::TaskSpec>(fx.state, keys::spec(task)).allow_unaudited) {
         segment.state = SegmentState::unaudited;
     } else {  // 14.12.14: guessing auditors may have bonds for any number of rounds
         auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));

@@ -9,6 +9,8 @@ namespace retrace::contracts {
 /// 14.10: the most redraws of an audit while disputes are open. After them the audit only waits for the disputes to
 /// end.
 inline constexpr std::uint64_t kRedrawsMax = 256;
+/// Puts the segment before the draw of the next epoch's beacon, and counts it among the run's pending draws.
+void await_draw(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index, market::Segment& segment);
 /// Decides with the newest beacon whether a segment is audited.
 void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
 /// Draws the auditors of the audit, or replacements for silent ones, with the newest beacon.

@@ -3,6 +3,7 @@
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/staking/beacon.hpp"
 #include "market/draw.hpp"
 
 namespace retrace::contracts {
@@ -40,11 +41,22 @@ void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, 
 
 }  // namespace
 
+void await_draw(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index, market::Segment& segment) {
+    segment.state = SegmentState::waiting_draw;
+    segment.draw_epoch = views::epoch_of(fx.params, fx.height) + 1;
+    store(fx.state, keys::segment(task, run, index), segment);
+    const keys::Key pending = keys::pending_draws(task, run);
+    store(fx.state, pending, Counter{counter(fx.state, pending) + 1});
+    schedule(fx, next_draw_height(fx.params, fx.height), {ScheduledKind::draw, task, run, index});
+}
+
 void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run_index, std::uint64_t index) {
     const auto run = must_load<market::Run>(fx.state, keys::run(task, run_index));
     if (run.state != market::RunState::running) return;
     auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run_index, index));
     if (segment.state != SegmentState::waiting_draw) return;
+    const std::uint64_t pending = views::pending_draws(fx.state, task, run_index);
+    store(fx.state, keys::pending_draws(task, run_index), Counter{pending - std::min<std::uint64_t>(pending, 1)});
     const bool audited = is_audited(fx, run, segment, index);
     fx.emit(SegmentDrawn{task, run_index, index, audited});
     if (audited) return begin_audit(fx, run, segment, index);

@@ -19,6 +19,16 @@ std::vector<std::uint64_t> waiting(const Effects& fx, std::uint64_t task, std::u
     return list<std::uint64_t>(fx.state, keys::waiting_audits(task, run));
 }
 
+/// 14.12.4: the waiting segments that the requester has decided to pay for.
+std::vector<std::uint64_t> paid_for(const Effects& fx, std::uint64_t task, std::uint32_t run) {
+    return list<std::uint64_t>(fx.state, keys::paid_audits(task, run));
+}
+
+bool is_paid_for(const Effects& fx, const market::Audit& audit) {
+    const auto paid = paid_for(fx, audit.task, audit.run);
+    return std::binary_search(paid.begin(), paid.end(), audit.segment);
+}
+
 /// 14.12.14: whether the audit is drawn no more, because its auditors had verdicts in the last round.
 bool had_all_rounds(const Effects& fx, const market::Audit& audit) {
     const auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
@@ -27,11 +37,11 @@ bool had_all_rounds(const Effects& fx, const market::Audit& audit) {
                        [](const market::Seat& seat) { return !seat.commitment.is_zero(); });
 }
 
-/// Returns the waiting audits without auditors, at most `most`.
+/// Returns the audits of `segments` that have no auditors, at most `most`.
 std::vector<market::Audit> without_auditors(const Effects& fx, std::uint64_t task, std::uint32_t run,
-                                            std::size_t most) {
+                                            const std::vector<std::uint64_t>& segments, std::size_t most) {
     std::vector<market::Audit> out;
-    for (const std::uint64_t index : waiting(fx, task, run)) {
+    for (const std::uint64_t index : segments) {
         const auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
         auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
         if (audit.phase == AuditPhase::no_auditors) out.push_back(std::move(audit));
@@ -61,25 +71,24 @@ bool may_end(const Effects& fx, const market::Run& run) {
     // themselves are waited for.
     const bool late = waited_too_long(fx.params, run, fx.height);
     if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return false;
+    if (payments_lag(fx.state, fx.params, run, fx.height)) return false;
+    if (!late && views::pending_draws(fx.state, run.task, run.index) != 0) return false;
     if (views::due_audits(fx.state, run.task, run.index) != 0) return false;
     if (!late && holds_windows(fx.state, fx.params, run, fx.height)) return false;
     return views::seated_audits(fx.state, run.task, run.index) == 0 || (late && !reveal_will_come(fx, run));
 }
 
-/// 14.12.4: processes up to kAtOnceMax waiting audits per block.
-void work_off(Effects& fx, market::Run run) {
-    const auto audits = without_auditors(fx, run.task, run.index, kAtOnceMax);
+/// 14.12.4: closes up to kAtOnceMax audits that the requester pays for. Returns whether the next block continues. Those
+/// that have auditors for now are closed when they would wait again.
+bool close_paid(Effects& fx, std::uint64_t task, std::uint32_t run) {
+    const auto audits = without_auditors(fx, task, run, paid_for(fx, task, run), kAtOnceMax);
     for (const market::Audit& waits : audits) {
         // Reloaded: openings caused by the previous audit may have ended the run.
         auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
         if (audit.phase == AuditPhase::no_auditors) close_without_verdict(fx, audit);
     }
-    run = must_load<market::Run>(fx.state, keys::run(run.task, run.index));
-    if (run.state != market::RunState::running) return;
-    if (audits.size() == kAtOnceMax) return remind(fx, fx.height + 1, ScheduledKind::unaudited, run.task, run.index);
-    run.pays_unaudited = false;
-    store(fx.state, keys::run(run.task, run.index), run);
-    if (run.unaudited_since != 0) look_again(fx, run);
+    if (!audits.empty()) remind(fx, fx.height + 1, ScheduledKind::unaudited, task, run);
+    return !audits.empty();
 }
 
 }  // namespace
@@ -100,7 +109,8 @@ void wait_for_auditors(Effects& fx, market::Audit& audit) {
     run.unaudited_from = waiting(fx, audit.task, audit.run).front();
     run.deadline = 0;  // 14.12.3
     store(fx.state, keys::run(audit.task, audit.run), run);
-    look_again(fx, run);
+    if (is_paid_for(fx, audit)) remind(fx, fx.height + 1, ScheduledKind::unaudited, audit.task, audit.run);
+    else look_again(fx, run);
 }
 
 void end_wait_for_auditors(Effects& fx, const market::Audit& audit) {
@@ -109,6 +119,10 @@ void end_wait_for_auditors(Effects& fx, const market::Audit& audit) {
     const auto before = waiting(fx, audit.task, audit.run);
     if (!std::binary_search(before.begin(), before.end(), audit.segment)) return;
     remove_from_list(fx.state, keys::waiting_audits(audit.task, audit.run), audit.segment);
+    if (is_paid_for(fx, audit)) {
+        remove_from_list(fx.state, keys::paid_audits(audit.task, audit.run), audit.segment);
+        run.pays_unaudited = !paid_for(fx, audit.task, audit.run).empty();
+    }
     const auto after = waiting(fx, audit.task, audit.run);
     run.finish_height += fx.height - run.unaudited_since;
     run.unaudited_since = after.empty() ? 0 : fx.height;
@@ -124,10 +138,11 @@ void end_wait_for_auditors(Effects& fx, const market::Audit& audit) {
 void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
     const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
     if (run.state != market::RunState::running || run.unaudited_since == 0) return;
-    if (run.pays_unaudited) return work_off(fx, run);
-    const bool nobody_decided = fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks;
+    if (close_paid(fx, task, index)) return;
+    const bool nobody_decided =
+        !run.pays_unaudited && fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks;
     if (nobody_decided && may_end(fx, run)) return end_unpaid(fx, task, index);
-    const auto audits = without_auditors(fx, task, index, kAtOnceMax);
+    const auto audits = without_auditors(fx, task, index, waiting(fx, task, index), kAtOnceMax);
     // 14.12.13: closes an audit whose segment was audited in a replica meanwhile.
     for (const market::Audit& waits : audits) {
         if (!is_audited_beside(fx, waits)) continue;
@@ -153,11 +168,17 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
     look_again(fx, run);
 }
 
+bool all_paid_for(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    return list<std::uint64_t>(view, keys::paid_audits(task, run)) ==
+           list<std::uint64_t>(view, keys::waiting_audits(task, run));
+}
+
 void pay_for_unaudited(Effects& fx, std::uint64_t task, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(task, index));
     fx.emit(UnauditedDecided{task, index, run.unaudited_from, true});
     run.pays_unaudited = true;
     store(fx.state, keys::run(task, index), run);
+    store_list(fx.state, keys::paid_audits(task, index), waiting(fx, task, index));  // Later ones are not decided on.
     // The consequences are left to the scheduler; the call does not compute them.
     remind(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
 }

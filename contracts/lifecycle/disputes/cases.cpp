@@ -129,7 +129,7 @@ void count_closed(Effects& fx, const market::Dispute& dispute) {
     const std::uint64_t heard = fx.height + challenge_window(fx.params, spec);
     if (is_full(run)) run.heard_until = heard;
     if (segment.challenges >= kSegmentChallengesMax && segment.window_end != 0)
-        segment.window_end = std::max(segment.window_end, heard);
+        note_window(fx, dispute.task, dispute.run, segment.window_end = std::max(segment.window_end, heard));
     --run.open_disputes;
     --segment.open_disputes;
     if (is_strangers(dispute.kind, dispute.audit)) {
@@ -204,7 +204,7 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
     const market::Conviction parts = conviction_of(fx, run);
     const std::vector<Share> shares{{dispute.challenger, parts.costs}, {beneficiary(fx, dispute), parts.share}};
-    lose_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result);
+    lose_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
 }
 
 /// 15.8: convicts a replica that accused another and lost: its own root is wrong, and its run was at stake.
@@ -214,7 +214,7 @@ void convict_replica(Effects& fx, const market::Dispute& dispute) {
         const auto run = must_load<market::Run>(fx.state, keys::run(id.task, id.run));
         const market::Conviction parts = conviction_of(fx, run);
         const std::vector<Share> shares{{dispute.solver, parts.share + parts.costs}};
-        return lose_run(fx, id.task, id.run, run.locked, shares, SlashReason::wrong_result);
+        return lose_run(fx, id.task, id.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
     }
 }
 
@@ -282,7 +282,12 @@ bool holds_windows(const StateView& view, const market::Params& params, const ma
     if (is_full(run) || solver.challenge_work > challenges_ahead_max(params)) return true;
     const auto spec = must_load<market::TaskSpec>(view, keys::spec(run.task));
     const std::uint64_t heard = solver.heard_since == 0 ? 0 : solver.heard_since + challenge_window(params, spec);
-    return height < std::max(run.heard_until, heard);
+    return height < std::max({run.heard_until, heard, counter(view, keys::windows_until(run.task, run.index))});
+}
+
+void note_window(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t end) {
+    const keys::Key key = keys::windows_until(task, run);
+    if (end > counter(fx.state, key)) store(fx.state, key, Counter{end});
 }
 
 std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {

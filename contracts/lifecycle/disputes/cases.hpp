@@ -31,8 +31,11 @@ std::uint64_t challenge_window(const market::Params& params, const market::TaskS
 std::optional<std::uint64_t> window_end(const StateView& view, const market::Params& params,
                                         const market::TaskSpec& spec, const market::Run& run,
                                         const market::Segment& segment);
-/// Whether 15.2.6 keeps windows of the run open at this height: strangers are refused, or were until less than a window
-/// ago. The run does not end meanwhile as one that waits for auditors (14.12.5).
+/// Records that a challenge window of the run lasts until `end`.
+void note_window(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t end);
+/// Whether a challenge window of the run is open at this height: its last one has not passed, or 15.2.6 keeps windows
+/// open because strangers are refused, or were until less than a window ago. The run does not end meanwhile as one that
+/// waits for auditors (14.12.5).
 bool holds_windows(const StateView& view, const market::Params& params, const market::Run& run, std::uint64_t height);
 /// Opens a dispute about a segment with both ends open. Returns the dispute's id.
 std::uint64_t open_dispute(Effects& fx, const Accusation& accusation);

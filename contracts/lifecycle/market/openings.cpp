@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The conditions for opening a state, and the consequences of an opening. SPEC 13.1 to 13.3.
 #include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "market/work.hpp"
@@ -38,6 +39,7 @@ void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
     segment->window_end = fx.height + fx.params.challenge_blocks + market::audit_work(spec, index);
     store(fx.state, keys::segment(run.task, run.index, index), *segment);
+    note_window(fx, run.task, run.index, segment->window_end);
     remind(fx, segment->window_end, ScheduledKind::payment, run.task, run.index);
 }
 
@@ -105,7 +107,7 @@ constexpr std::uint64_t kLooksMax = 64;  // states of one replica per reminder
 /// 13.1.1: `other` is no longer waited for at states that `run` committed an interval ago. Adds the states that may be
 /// opened to `now`, and returns the height at which the next state is due; 0: none.
 std::uint64_t pass_by(Effects& fx, const market::Run& run, market::Run& other, std::vector<std::uint64_t>& now) {
-    const std::uint64_t interval = longest_interval(fx, run.task);
+    const std::uint64_t interval = longest_interval(fx.state, fx.params, run.task);
     const std::uint64_t first = std::max({other.next_state, other.not_awaited_below + 1, run.first_state});
     for (std::uint64_t index = first; index < run.next_state; ++index) {
         const auto own = must_load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, index));
@@ -123,9 +125,9 @@ bool is_awaited(const market::Run& run, std::uint64_t index) {
     return !run.joined || run.not_awaited_below <= run.first_state || index > run.not_awaited_below;
 }
 
-std::uint64_t longest_interval(const Effects& fx, std::uint64_t task) {
-    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(task));
-    return std::max(fx.params.checkpoint_blocks, spec.checkpoint_blocks);
+std::uint64_t longest_interval(const StateView& view, const market::Params& params, std::uint64_t task) {
+    const auto spec = must_load<market::TaskSpec>(view, keys::spec(task));
+    return std::max(params.checkpoint_blocks, spec.checkpoint_blocks);
 }
 
 void pass_late_replicas(Effects& fx, std::uint64_t id, std::uint32_t index) {

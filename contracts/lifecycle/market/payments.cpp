@@ -19,18 +19,19 @@ constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
 /// 15.8: returns 0 when every replica that runs the segment has opened its end, so that a difference is known; else the
 /// height up to which the others are waited for. A replica that joined later is waited for during one interval of the
 /// task (13.1.1).
-std::uint64_t compared_by(const Effects& fx, const market::Run& run, const market::Task& task) {
+std::uint64_t compared_by(const StateView& view, const market::Params& params, const market::Run& run,
+                          const market::Task& task, std::uint64_t height) {
     std::uint64_t by = 0;
     for (const std::uint32_t active : task.active) {
-        const auto other = must_load<market::Run>(fx.state, keys::run(task.id, active));
+        const auto other = must_load<market::Run>(view, keys::run(task.id, active));
         if (active == run.index || run.finalised < other.first_state) continue;
-        const auto end = views::checkpoint(fx.state, task.id, active, run.finalised + 1);
+        const auto end = views::checkpoint(view, task.id, active, run.finalised + 1);
         if (end && end->opened) continue;
         if (!other.joined) return kForever;
         const keys::Key own_key = keys::checkpoint(task.id, run.index, run.finalised + 1);
-        const auto own = must_load<market::Checkpoint>(fx.state, own_key);
-        const std::uint64_t until = own.height + longest_interval(fx, task.id);
-        if (fx.height <= until) by = std::max(by, until);
+        const auto own = must_load<market::Checkpoint>(view, own_key);
+        const std::uint64_t until = own.height + longest_interval(view, params, task.id);
+        if (height <= until) by = std::max(by, until);
     }
     return by;
 }
@@ -62,9 +63,9 @@ void count_copy(Effects& fx, const market::Run& run, market::Segment& segment, c
     store(fx.state, keys::segment(run.task, run.index, run.finalised), segment);
 }
 
-bool is_clear(const Effects& fx, const market::Segment& segment, const std::optional<std::uint64_t>& window) {
+bool is_clear(const market::Segment& segment, const std::optional<std::uint64_t>& window, std::uint64_t height) {
     const bool decided = segment.state == SegmentState::verified || segment.state == SegmentState::unaudited;
-    return decided && window && fx.height >= *window && segment.open_disputes == 0;
+    return decided && window && height >= *window && segment.open_disputes == 0;
 }
 
 /// Advances run.finalised by at most `most` segments, fewer for a run that joined, whose segments are compared with
@@ -76,8 +77,8 @@ void advance_clear(Effects& fx, market::Run& run, std::uint64_t most) {
     for (std::uint64_t i = 0; i < steps; ++i, ++run.finalised) {
         auto segment = views::segment(fx.state, run.task, run.index, run.finalised);
         const auto window = segment ? window_end(fx.state, fx.params, spec, run, *segment) : std::nullopt;
-        const bool decided = segment && is_clear(fx, *segment, window);
-        const std::uint64_t wait = decided ? compared_by(fx, run, task) : kForever;
+        const bool decided = segment && is_clear(*segment, window, fx.height);
+        const std::uint64_t wait = decided ? compared_by(fx.state, fx.params, run, task, fx.height) : kForever;
         if (wait == 0) {
             count_copy(fx, run, *segment, task);
             continue;
@@ -132,6 +133,15 @@ void begin_delivery(Effects& fx, std::uint64_t id) {
 }
 
 }  // namespace
+
+bool payments_lag(const StateView& view, const market::Params& params, const market::Run& run, std::uint64_t height) {
+    if (!run.joined) return false;  // All of its segments are finalised at once (pay_what_is_finalised).
+    const auto segment = views::segment(view, run.task, run.index, run.finalised);
+    if (!segment) return false;
+    const auto spec = must_load<market::TaskSpec>(view, keys::spec(run.task));
+    if (!is_clear(*segment, window_end(view, params, spec, run, *segment), height)) return false;
+    return compared_by(view, params, run, must_load<market::Task>(view, keys::task(run.task)), height) == 0;
+}
 
 void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));

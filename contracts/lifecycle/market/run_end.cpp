@@ -34,7 +34,9 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     run.deadline = 0;
     run.state = to;
     store(fx.state, keys::run(id, index), run);
-    remove(fx.state, keys::deadline_work(id, index));
+    for (const keys::Key& key : {keys::deadline_work(id, index), keys::pending_draws(id, index),
+                                 keys::windows_until(id, index)})
+        remove(fx.state, key);
     remove_from_list(fx.state, keys::open_runs(run.solver), views::RunId{id, index});
     for (const std::uint64_t audit : list<std::uint64_t>(fx.state, keys::run_audits(id, index)))
         release_audit(fx, audit);
@@ -60,13 +62,25 @@ void await_replicas(Effects& fx, const market::Task& task) {
     }
 }
 
+/// Ends a task for which a successor would find no auditors, or could not be paid.
+void expire_task(Effects& fx, market::Task& task) {
+    stop_raising(fx, task);
+    move_task(fx, task, TaskEvent::forfeit);
+    move_task(fx, task, TaskEvent::no_bid);
+    end_task(fx, task);
+}
+
 /// Called when a run was lost or left: the solver may not bid again, and without other runs the task is auctioned
-/// again.
-void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
+/// again. `right_until`: the states of a convicted run beyond this one are proved wrong; nobody starts at one of them
+/// (13.7.1).
+void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint64_t right_until = kAllRight) {
     auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     task.excluded.push_back(run.solver);
-    // A replica that joined late and was paid for no segment has no state to resume from.
-    if (run.paid > run.first_state && run.paid > task.first_state) {
+    if (run.paid > right_until) {
+        const std::uint64_t known = counter(fx.state, keys::paid_wrong(run.task));
+        store(fx.state, keys::paid_wrong(run.task), Counter{std::max(known, run.paid)});
+    } else if (run.paid > run.first_state && run.paid > task.first_state) {
+        // A replica that joined late and was paid for no segment has no state to resume from.
         task.first_state = run.paid;
         const keys::Key key = keys::checkpoint(run.task, run.index, run.paid);
         task.resume_root = must_load<market::Checkpoint>(fx.state, key).root;
@@ -81,6 +95,8 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
             remind(fx, fx.height + 1, ScheduledKind::payment, run.task, active);
         return;
     }
+    // 13.7.1: the escrow does not pay twice for what a convicted run was paid.
+    if (counter(fx.state, keys::paid_wrong(task.id)) > task.first_state) return expire_task(fx, task);
     stop_raising(fx, task);
     move_task(fx, task, task.state == market::TaskState::assigned ? TaskEvent::leave : event);
     if (task.state == market::TaskState::forfeited) open_auction(fx, task);
@@ -95,7 +111,7 @@ bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
 }  // namespace
 
 void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& amount,
-              const std::vector<Share>& shares, SlashReason reason) {
+              const std::vector<Share>& shares, SlashReason reason, std::uint64_t right_until) {
     market::Run run = run_of(fx, id, index);
     ensure(!market::is_over(run.state), "a run ends once");
     slash_locked(fx, run.solver, id, amount, shares, reason);
@@ -106,7 +122,7 @@ void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& am
     ++(fault ? solver.reputation.faults : solver.reputation.silences);
     store(fx.state, keys::solver(run.solver), solver);
     end_run(fx, id, index, RunState::forfeited, slug(reason));
-    succeed_run(fx, run, TaskEvent::forfeit);
+    succeed_run(fx, run, TaskEvent::forfeit, right_until);
 }
 
 void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashReason reason) {
@@ -133,11 +149,7 @@ void end_waiting_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
     end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));
     auto task = must_load<market::Task>(fx.state, keys::task(id));
     if (!task.active.empty()) return succeed_run(fx, run, TaskEvent::forfeit);
-    // A successor would find no auditors either, so the task expires.
-    stop_raising(fx, task);
-    move_task(fx, task, TaskEvent::forfeit);
-    move_task(fx, task, TaskEvent::no_bid);
-    end_task(fx, task);
+    expire_task(fx, task);  // A successor would find no auditors either.
 }
 
 void wake_after(Effects& fx, std::uint64_t id, std::uint64_t index) {

@@ -14,7 +14,7 @@ inline constexpr std::uint64_t kUnfinalisedMax = 1024;
 /// Whether other runs wait for state `index` of the run before they open their own (12.7.9, 13.1.1).
 bool is_awaited(const market::Run& run, std::uint64_t index);
 /// Returns the longest time between checkpoints of the task, in blocks.
-std::uint64_t longest_interval(const Effects& fx, std::uint64_t task);
+std::uint64_t longest_interval(const StateView& view, const market::Params& params, std::uint64_t task);
 /// 13.1.1: ends the run's wait for replicas that joined, for states that it committed at least one interval ago.
 void pass_late_replicas(Effects& fx, std::uint64_t task, std::uint32_t run);
 
@@ -47,12 +47,17 @@ void start_checkpoint_deadline(Effects& fx, market::Run& run);
 /// Pays every segment that is due, in order; the last one starts the delivery.
 void advance_payments(Effects& fx, std::uint64_t task, std::uint32_t run);
 
+/// Whether the next segment of a run that joined could be finalised at this height. A block finalises few of them,
+/// because each is compared with those of all other runs, so the run must not end before the next blocks.
+bool payments_lag(const StateView& view, const market::Params& params, const market::Run& run, std::uint64_t height);
 /// Pays all finalised segments, even if no keeper has a state of them.
 void pay_what_is_finalised(Effects& fx, std::uint64_t task, std::uint32_t run);
 
+inline constexpr std::uint64_t kAllRight = UINT64_MAX;
 /// Slashes `amount` of the run's lock and forfeits the run; the task goes back to bidding when no other run is left.
+/// `right_until`: the newest state of the run that is not proved wrong (13.7.1).
 void lose_run(Effects& fx, std::uint64_t task, std::uint32_t run, const U256& amount,
-              const std::vector<Share>& shares, SlashReason reason);
+              const std::vector<Share>& shares, SlashReason reason, std::uint64_t right_until = kAllRight);
 /// As lose_run, with a silent solver's penalty: the whole lock when an audit waits for the solver, else a share (13.5).
 void lose_silent_run(Effects& fx, std::uint64_t task, std::uint32_t run, SlashReason reason);
 /// 14.10: ends a run of which no drawn auditor of a segment was served. The whole lock is burned; no party gets a

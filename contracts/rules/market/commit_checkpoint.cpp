@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPEC 13.8. The solver commits to a state without revealing it, and the segment that ends there waits for its draw.
+#include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
-#include "contracts/lifecycle/staking/beacon.hpp"
 #include "contracts/rules/market/rules.hpp"
 
 namespace retrace::contracts {
@@ -28,7 +28,10 @@ Verdict admit(const CommitCheckpoint& call, const TxContext& context, const Stat
     if (call.index != run.next_state) return Verdict::wrong_index;                              // 13.8.3
     if (call.index > must_load<TaskSpec>(view, keys::spec(call.task)).segments())
         return Verdict::wrong_index;                                                            // 13.8.4
-    if (run.next_state - run.finalised >= kUnfinalisedMax) return Verdict::too_many_open;               // 13.8.5
+    if (run.next_state - run.finalised >= kUnfinalisedMax) return Verdict::too_many_open;       // 13.8.5
+    // A run whose deadline has passed may still wait for its draws (13.5.1).
+    if (run.deadline != 0 && context.height > moved_deadline(view, context.params, run))
+        return Verdict::too_late;                                                               // 13.8.11
     return Verdict::ok;
 }
 
@@ -43,13 +46,9 @@ void apply(const CommitCheckpoint& call, const TxContext&, Effects& fx) {
     fx.emit(CheckpointCommitted{call.task, call.run, call.index, call.commitment});
     if (call.index > run.first_state) {
         market::Segment segment;
-        segment.state = market::SegmentState::waiting_draw;
         segment.commit_height = fx.height;
-        segment.draw_epoch = views::epoch_of(fx.params, fx.height) + 1;
         segment.not_awaited = run.joined && !is_awaited(run, call.index);  // 12.7.9
-        store(fx.state, keys::segment(call.task, call.run, call.index - 1), segment);
-        schedule(fx, next_draw_height(fx.params, fx.height),
-                 {ScheduledKind::draw, call.task, call.run, call.index - 1});
+        await_draw(fx, call.task, call.run, call.index - 1, segment);
     }
     wake_openings(fx, call.task, call.index);  // a replica may have waited for this commitment
     pass_late_replicas(fx, call.task, call.run);
