@@ -65,7 +65,7 @@ private:
     std::optional<solver::Silence> silence_;
     std::optional<solver::TrickyMoves> tricks_;
     Worker<AnyResult> worker_;
-    Worker<solver::SolverResult> bench_worker_;
+    Worker<solver::CapabilityResult> bench_worker_;
     MetricsFile metrics_;
     std::uint64_t problems_ = 0;  // Reported so far.
 };

@@ -2,6 +2,7 @@
 #include "solver/agent/agent.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "solver/commitments.hpp"
 
@@ -14,7 +15,8 @@ constexpr unsigned kAttempts = 3;
 }  // namespace
 
 SolverAgent::SolverAgent(SolverConfig config, TaskCache& task_cache, CheckpointStore& store)
-    : config_(std::move(config)), task_cache_(task_cache), store_(store), outbox_(config_.resend_blocks),
+    : config_(std::move(config)), task_cache_(task_cache), store_(store),
+      capability_(config_.bench, config_.bench_rounds_max, config_.resend_blocks), outbox_(config_.resend_blocks),
       slot_(config_.step_timeout) {}
 
 SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
@@ -24,7 +26,9 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     // Moves that protect a stake are sent before bids, however many auctions there are.
     for (const RunView& run : view.runs) play(run, view.height, out);
     for (const AuctionView& auction : view.auctions) bid(auction, view.height, out);
-    measure(view, out);
+    CapabilityAgent::Output capability = capability_.on_view(view.height, view.challenge);
+    std::move(capability.moves.begin(), capability.moves.end(), std::back_inserter(out.moves));
+    out.benchmark = std::move(capability.work);
     deadlines_.clear();
     for (const RunView& run : view.runs) deadlines_[{run.terms.id, run.run}] = run.deadline;
     if (!busy_) clean_up(view);
@@ -41,16 +45,6 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
 }
 
 void SolverAgent::on_done(const SolverResult& result) {
-    if (const auto* measured = std::get_if<Measured>(&result)) {
-        benching_ = false;
-        claim_ = *measured;
-        return;
-    }
-    if (const auto* proved = std::get_if<Proved>(&result)) {
-        benching_ = false;
-        proof_ = *proved;
-        return;
-    }
     busy_ = false;
     running_deadline_ = 0;
     slot_.release();

@@ -4,20 +4,17 @@
 // in its checkpoint store, so a new agent continues after kill -9 where the old one stopped.
 #pragma once
 
-#include <atomic>
-#include <deque>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <variant>
 #include <vector>
 
+#include "solver/agent/capability_agent.hpp"
 #include "solver/agent/retry.hpp"
 #include "solver/agent/task_cache.hpp"
 #include "solver/agent/work.hpp"
 #include "solver/agent/worker_slot.hpp"
-#include "solver/capability/bench.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 #include "solver/train/trainer.hpp"
@@ -49,16 +46,7 @@ struct Answered {
     bool put_off = false;               ///< As in Prepared.
     std::vector<Answered> others = {};  ///< Answers to reports about the same object, made by the same work order.
 };
-/// A benchmark run ended.
-struct Measured {
-    std::uint64_t challenge = 0;
-    CapabilityClaim claim;
-};
-struct Proved {
-    std::uint64_t challenge = 0;
-    Bytes proof;
-};
-using SolverResult = std::variant<Prepared, Reached, Answered, Measured, Proved>;
+using SolverResult = std::variant<Prepared, Reached, Answered>;
 using SolverWork = WorkOrder<SolverResult>;
 
 struct SolverConfig {
@@ -97,7 +85,7 @@ public:
         std::vector<SolverMove> moves;
         std::optional<SolverWork> work;  ///< Always none while an order is running.
         /// A benchmark order. It uses neither task cache nor store and must start at once, concurrently with `work`.
-        std::optional<SolverWork> benchmark;
+        std::optional<CapabilityWork> benchmark;
     };
     Output on_view(const SolverView& view);
     /// The party's worker slot, shared with the agent that plays its disputes. One order of both runs at a time; duties
@@ -109,6 +97,7 @@ public:
     }
     /// Takes the result of a work order. The moves that follow from it are returned by the next on_view.
     void on_done(const SolverResult& result);
+    void on_done(const CapabilityResult& result) { capability_.on_done(result); }
 
     /// Returns a state of a run for a dispute; recomputes it if its tensors are gone. Worker thread.
     Result<kernels::State> state_of(const TaskTerms& terms, std::uint32_t run, std::uint64_t first_state,
@@ -131,9 +120,6 @@ private:
     void play(const RunView& run, std::uint64_t height, Output& out);
     void open(const RunView& run, std::uint64_t height, Output& out);
     void answer(const RunView& run, std::uint64_t height, Output& out);
-    void measure(const SolverView& view, Output& out);
-    void answer_challenge(const ChallengeView& challenge, Output& out);
-    void prove_challenge(const ChallengeView& challenge, Output& out);
     bool waits(const ReportView& report) const;
     /// Height by which the run's next state is needed; UINT64_MAX if the state is already there.
     std::uint64_t deadline_of(const RunView& run) const;
@@ -173,6 +159,7 @@ private:
     SolverConfig config_;
     TaskCache& task_cache_;
     CheckpointStore& store_;
+    CapabilityAgent capability_;
     Outbox outbox_;
     WorkerSlot slot_;
     bool busy_ = false;  // An order of this agent is running.
@@ -189,11 +176,6 @@ private:
     std::vector<Waiting> waiting_;
     std::vector<std::string> problems_;
     std::uint64_t height_ = 0;
-    bool benching_ = false;
-    std::uint64_t benched_ = 0;                       // Challenge of the newest benchmark order.
-    std::shared_ptr<std::atomic<bool>> stop_;         // Stops the benchmark run.
-    std::optional<Measured> claim_;
-    std::optional<Proved> proof_;
 };
 
 }  // namespace retrace::solver

@@ -162,9 +162,9 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
         });
     }
     if (out.benchmark) {
-        work_beside<solver::SolverResult>(
+        work_beside<solver::CapabilityResult>(
             std::move(*out.benchmark),
-            [this](const solver::SolverResult& result) { memory_->agent->on_done(result); });
+            [this](const solver::CapabilityResult& result) { memory_->agent->on_done(result); });
     }
     play(view, height);
 }
