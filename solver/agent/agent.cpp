@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "solver/commitments.hpp"
 
@@ -22,6 +23,8 @@ SolverAgent::SolverAgent(SolverConfig config, TaskCache& task_cache, CheckpointS
 SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     height_ = view.height;
     outbox_.sweep(view.height);
+    for (auto& [key, record] : runs_) record.deadline = 0;
+    for (const RunView& run : view.runs) record_of(run).deadline = run.deadline;
     Output out;
     // Moves that protect a stake are sent before bids, however many auctions there are.
     for (const RunView& run : view.runs) play(run, view.height, out);
@@ -29,8 +32,6 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     CapabilityAgent::Output capability = capability_.on_view(view.height, view.challenge);
     std::move(capability.moves.begin(), capability.moves.end(), std::back_inserter(out.moves));
     out.benchmark = std::move(capability.work);
-    deadlines_.clear();
-    for (const RunView& run : view.runs) deadlines_[{run.terms.id, run.run}] = run.deadline;
     if (!busy_) clean_up(view);
     if (slot_.is_free()) {
         out.work = next_work(view);
@@ -46,21 +47,19 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
 
 void SolverAgent::on_done(const SolverResult& result) {
     busy_ = false;
-    running_deadline_ = 0;
+    running_.reset();
     slot_.release();
     if (const auto* prepared = std::get_if<Prepared>(&result)) {
         if (prepared->put_off) return;
-        const RunKey key{prepared->task, prepared->run};
-        prepared_[key] = *prepared;
-        if (!prepared->problem) return (void)retries_.erase(key);
-        retries_[key].fail(height_, *prepared->problem);
-        report_retry(key.first, retries_[key], deadlines_[key]);
+        RunRecord& record = runs_[{prepared->task, prepared->run}];
+        record.prepared = *prepared;
+        if (!prepared->problem) return record.retry.reset();
+        retry_later(prepared->task, record, *prepared->problem);
     } else if (const auto* reached = std::get_if<Reached>(&result)) {
-        const RunKey key{reached->task, reached->run};
-        if (!reached->problem) return (void)retries_.erase(key);  // Reached or put off.
-        known_.erase(key);
-        retries_[key].fail(height_, *reached->problem);
-        report_retry(key.first, retries_[key], deadlines_[key]);
+        RunRecord& record = runs_[{reached->task, reached->run}];
+        if (!reached->problem) return record.retry.reset();  // Reached or put off.
+        record.known = 0;
+        retry_later(reached->task, record, *reached->problem);
     } else {
         const auto& answered = std::get<Answered>(result);
         on_answered(answered);
@@ -80,11 +79,13 @@ void SolverAgent::on_answered(const Answered& answered) {
     problems_.push_back("report " + std::to_string(answered.report) + ": " + answered.problem);
 }
 
-void SolverAgent::report_retry(std::uint64_t task, const Retry& retry, std::uint64_t deadline) {
-    std::string text = "task " + std::to_string(task) + ": " + retry.why;
-    if (retry.attempts > 1) text += "; attempt " + std::to_string(retry.attempts);
-    text += "; again at height " + std::to_string(retry.next(config_.resend_blocks, deadline));
-    if (deadline != 0) text += ", due by " + std::to_string(deadline);
+void SolverAgent::retry_later(std::uint64_t task, RunRecord& record, const std::string& why) {
+    if (!record.retry) record.retry.emplace();
+    record.retry->fail(height_, why);
+    std::string text = "task " + std::to_string(task) + ": " + why;
+    if (record.retry->attempts > 1) text += "; attempt " + std::to_string(record.retry->attempts);
+    text += "; again at height " + std::to_string(record.retry->next(config_.resend_blocks, record.deadline));
+    if (record.deadline != 0) text += ", due by " + std::to_string(record.deadline);
     problems_.push_back(std::move(text));
 }
 
@@ -114,22 +115,23 @@ std::optional<Opening> SolverAgent::opening_of(const RunView& run, std::uint64_t
     const auto commitment = store_.commitment({run.terms.id, run.run, index});
     if (!commitment) {
         // A state that was known is lost: mark it for recomputation.
-        if (const auto known = known_.find({run.terms.id, run.run}); known != known_.end())
-            known->second = std::min(known->second, index);
+        std::uint64_t& known = record_of(run).known;
+        known = std::min(known, index);
         return std::nullopt;
     }
     return Opening{index, checkpoint_salt(config_.secret, run.terms.id, run.run, index), commitment->root};
 }
 
-bool SolverAgent::hopes(const RunView& run, const Prepared& prepared) const {
+bool SolverAgent::hopes(const RunView& run, const RunRecord& record) const {
+    const Prepared& prepared = *record.prepared;
     if (!prepared.may_pass) return false;
     if (prepared.missing && run.may_report_kept) return true;
     if (run.accept_by != 0) return height_ + 2 * config_.resend_blocks < run.accept_by;
-    const auto retry = retries_.find({run.terms.id, run.run});
-    return prepared.missing && retry != retries_.end() && retry->second.attempts < kAttempts;
+    return prepared.missing && record.retry && record.retry->attempts < kAttempts;
 }
 
-void SolverAgent::accept(const RunView& run, const Prepared& prepared, std::uint64_t height, Output& out) {
+void SolverAgent::accept(const RunView& run, const RunRecord& record, std::uint64_t height, Output& out) {
+    const Prepared& prepared = *record.prepared;
     const std::uint64_t task = run.terms.id;
     if (prepared.missing && run.may_report_kept) {
         // The report moves the deadline of acceptData; work_for tries again meanwhile.
@@ -138,7 +140,7 @@ void SolverAgent::accept(const RunView& run, const Prepared& prepared, std::uint
                 ReportKept{task, *run.may_report_kept, run.first_state, *prepared.missing, 0});
         return;
     }
-    if (hopes(run, prepared)) return;
+    if (hopes(run, record)) return;
     if (!due("accept", task, run.run, 0, height)) return;
     if (prepared.problem)
         out.moves.emplace_back(Decline{task, run.run, *prepared.problem});
@@ -148,8 +150,8 @@ void SolverAgent::accept(const RunView& run, const Prepared& prepared, std::uint
 
 void SolverAgent::play(const RunView& run, std::uint64_t height, Output& out) {
     const std::uint64_t task = run.terms.id;
-    const auto prepared = prepared_.find({task, run.run});
-    if (run.may_accept && prepared != prepared_.end()) return accept(run, prepared->second, height, out);
+    const RunRecord& record = record_of(run);
+    if (run.may_accept && record.prepared) return accept(run, record, height, out);
     if (run.may_commit) {
         const auto opening = opening_of(run, run.next_state);
         if (opening && due("commit", task, run.run, run.next_state, height)) {
@@ -208,17 +210,14 @@ std::uint64_t SolverAgent::deadline_of(const RunView& run) const {
 /// Whether the running training has to give way: nobody asks for it any more, or another run's work is due earlier. So
 /// a very long run, or one far ahead of its deadline, costs no other run its checkpoint.
 bool SolverAgent::is_more_urgent(const SolverView& view) {
-    const auto is_running = [&](const RunView& run) {
-        return running_deadline_ != 0 && RunKey{run.terms.id, run.run} == running_;
-    };
-    if (running_deadline_ != 0 && std::none_of(view.runs.begin(), view.runs.end(), is_running))
-        return true;  // Nobody asks for it any more.
+    if (!running_) return false;
+    const auto is_running = [&](const RunView& run) { return RunKey{run.terms.id, run.run} == running_->run; };
+    if (std::none_of(view.runs.begin(), view.runs.end(), is_running)) return true;  // Nobody asks for it any more.
     // The deadline may have changed since the training started.
     for (const RunView& run : view.runs)
-        if (is_running(run)) running_deadline_ = deadline_of(run);
+        if (is_running(run)) running_->deadline = deadline_of(run);
     for (const RunView& run : view.runs)
-        if (!is_running(run) && running_deadline_ != 0 && deadline_of(run) < running_deadline_ && work_for(run))
-            return true;
+        if (!is_running(run) && deadline_of(run) < running_->deadline && work_for(run)) return true;
     return false;
 }
 
@@ -263,8 +262,7 @@ std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
     for (const auto& [deadline, run] : runs) {
         auto work = work_for(*run);
         if (!work) continue;
-        running_deadline_ = deadline;
-        running_ = {run->terms.id, run->run};
+        running_ = RunningOrder{{run->terms.id, run->run}, deadline};
         slot_.take(kUnasked);
         return work;
     }
@@ -273,10 +271,8 @@ std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
 
 std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
     const RunKey key{run.terms.id, run.run};
-    const auto retry = retries_.find(key);
-    if (retry != retries_.end() && height_ < retry->second.next(config_.resend_blocks, run.deadline))
-        return std::nullopt;
-    const auto prepared = prepared_.find(key);
+    RunRecord& record = record_of(run);
+    if (record.retry && height_ < record.retry->next(config_.resend_blocks, run.deadline)) return std::nullopt;
     // Leaves time to decline the run if the data do not arrive.
     const std::uint64_t margin = 2 * config_.resend_blocks;
     const std::uint64_t fetch_by = run.accept_by > margin ? run.accept_by - margin : run.accept_by;
@@ -287,21 +283,21 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
         return make_order<SolverResult>("prepare task " + std::to_string(key.first) + again, blank,
                                         [this, run] { return SolverResult(prepare(run)); }, fetch_by);
     };
-    if (prepared == prepared_.end()) return preparing("");
+    if (!record.prepared) return preparing("");
     // Declining is free before the run is accepted and impossible afterwards; then missing data are waited for.
-    const bool goes_on = !run.may_accept || hopes(run, prepared->second);
-    if (prepared->second.problem) return goes_on ? std::optional(preparing(" again")) : std::nullopt;
+    const bool goes_on = !run.may_accept || hopes(run, record);
+    if (record.prepared->problem) return goes_on ? std::optional(preparing(" again")) : std::nullopt;
     if (run.may_accept) return std::nullopt;
     // Train to the first state whose root is not known: the next one, or one that was lost. States before the run's
     // start belong to a predecessor.
-    std::uint64_t& known = known_[key];
+    std::uint64_t& known = record.known;
     for (known = std::max(known, run.first_state); known <= run.terms.schedule.segments(); ++known) {
         const std::uint64_t index = known;
         if (store_.commitment({key.first, key.second, index})) continue;
         return make_order<SolverResult>(
             "train task " + std::to_string(key.first) + " to checkpoint " + std::to_string(index),
             Reached{key.first, key.second, index, std::nullopt},
-            [this, run, index] { return SolverResult(reach(run, index)); });
+            [this, run, index, &suspended = record.suspended] { return SolverResult(reach(run, index, suspended)); });
     }
     return std::nullopt;
 }
@@ -313,12 +309,9 @@ void SolverAgent::list_waiting(const SolverView& view) {
                             retry.next(config_.resend_blocks, deadline), deadline});
     };
     for (const RunView& run : view.runs) {
-        const RunKey key{run.terms.id, run.run};
-        if (const auto retry = retries_.find(key); retry != retries_.end()) {
-            const auto prepared = prepared_.find(key);
-            const bool ready = prepared != prepared_.end() && !prepared->second.problem;
-            add(run, ready ? "train" : "prepare", retry->second, run.deadline);
-        }
+        const RunRecord& record = record_of(run);
+        const bool ready = record.prepared && !record.prepared->problem;
+        if (record.retry) add(run, ready ? "train" : "prepare", *record.retry, run.deadline);
         for (const ReportView& report : run.reports)
             if (const auto retry = unanswered_.find(report.id); retry != unanswered_.end())
                 add(run, "answer report " + std::to_string(report.id), retry->second, report.deadline);
@@ -329,31 +322,30 @@ void SolverAgent::clean_up(const SolverView& view) {
     std::set<RunKey> open;
     for (const RunView& run : view.runs) open.insert({run.terms.id, run.run});
     for (const RunKey& key : store_.runs()) {
+        std::optional<std::uint64_t>& over_since = runs_[key].over_since;
         if (open.count(key) != 0) {
-            over_.erase(key);
-            continue;
-        }
-        const auto [at, first] = over_.try_emplace(key, view.height);
-        if (first) {
+            over_since.reset();
+        } else if (!over_since) {
+            over_since = view.height;
             // From now on only the model, the newest state, is asked for.
             for (const CheckpointKey& kept : store_.retained())
                 if (RunKey{kept.task, kept.run} == key) (void)store_.retain(kept, false);
             (void)store_.prune(key.first, key.second, 1);
-        } else if (view.height >= at->second + config_.retention_blocks) {
+        } else if (view.height >= *over_since + config_.retention_blocks) {
             // A failed deletion is retried at the next view.
-            if (store_.forget(key.first, key.second)) over_.erase(at);
+            if (store_.forget(key.first, key.second)) over_since.reset();
         }
     }
+    // Of a run that is over, the record holds only since when.
+    for (auto& [key, record] : runs_)
+        if (open.count(key) == 0) record = RunRecord{.over_since = record.over_since};
+    std::erase_if(runs_, [&](const auto& item) { return open.count(item.first) == 0 && !item.second.over_since; });
     std::set<std::uint64_t> reports;
     for (const RunView& run : view.runs)
         for (const ReportView& report : run.reports) reports.insert(report.id);
     if (reports.empty() && slot_.is_free()) task_cache_.answers().clear();
     std::erase_if(answers_, [&](const auto& item) { return reports.count(item.first) == 0; });
     std::erase_if(unanswered_, [&](const auto& item) { return reports.count(item.first) == 0; });
-    std::erase_if(put_off_, [&](const auto& item) { return open.count(item.first) == 0; });
-    std::erase_if(prepared_, [&](const auto& item) { return open.count(item.first) == 0; });
-    std::erase_if(retries_, [&](const auto& item) { return open.count(item.first) == 0; });
-    std::erase_if(known_, [&](const auto& item) { return open.count(item.first) == 0; });
 }
 
 }  // namespace retrace::solver

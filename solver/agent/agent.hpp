@@ -6,48 +6,18 @@
 
 #include <map>
 #include <optional>
-#include <set>
-#include <variant>
 #include <vector>
 
 #include "solver/agent/capability_agent.hpp"
-#include "solver/agent/retry.hpp"
+#include "solver/agent/run_record.hpp"
+#include "solver/agent/solver_work.hpp"
 #include "solver/agent/task_cache.hpp"
-#include "solver/agent/work.hpp"
 #include "solver/agent/worker_slot.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 #include "solver/train/trainer.hpp"
 
 namespace retrace::solver {
-
-/// Result of preparing a run: the task's data, and the run's first state unless it is seeded, were fetched and checked,
-/// or `problem` says why not.
-struct Prepared {
-    std::uint64_t task = 0;
-    std::uint32_t run = 0;
-    std::optional<std::string> problem;
-    std::optional<std::uint32_t> missing;  ///< Tensor of the first state that no peer serves.
-    bool may_pass = false;                 ///< The problem may be transient: a peer restarts, a disk is full.
-    bool put_off = false;                  ///< Preempted by more urgent work while peers were slow; not a problem yet.
-};
-/// Result of training: state `index` is in the store, or `problem` says why not.
-struct Reached {
-    std::uint64_t task = 0;
-    std::uint32_t run = 0;
-    std::uint64_t index = 0;
-    std::optional<std::string> problem;
-    bool put_off = false;  ///< Preempted by more urgent work; training resumes later at the step that it had reached.
-};
-struct Answered {
-    std::uint64_t report = 0;
-    Bytes answer;  ///< Empty if it could not be made.
-    std::string problem;
-    bool put_off = false;               ///< As in Prepared.
-    std::vector<Answered> others = {};  ///< Answers to reports about the same object, made by the same work order.
-};
-using SolverResult = std::variant<Prepared, Reached, Answered>;
-using SolverWork = WorkOrder<SolverResult>;
 
 struct SolverConfig {
     Hash32 secret;                     ///< Salts are derived from it; it belongs to the account's key.
@@ -109,13 +79,11 @@ public:
     const std::vector<Waiting>& waiting() const noexcept { return waiting_; }
 
 private:
-    using RunKey = std::pair<std::uint64_t, std::uint32_t>;
-
     void bid(const AuctionView& auction, std::uint64_t height, Output& out);
-    void accept(const RunView& run, const Prepared& prepared, std::uint64_t height, Output& out);
-    /// Whether missing data may still arrive before the run must be accepted or declined.
-    bool hopes(const RunView& run, const Prepared& prepared) const;
-    /// Deletes states and cached results that no run of the view needs.
+    void accept(const RunView& run, const RunRecord& record, std::uint64_t height, Output& out);
+    /// Whether missing data may still arrive before the run, which was prepared, must be accepted or declined.
+    bool hopes(const RunView& run, const RunRecord& record) const;
+    /// Deletes states and records that no run of the view needs.
     void clean_up(const SolverView& view);
     void play(const RunView& run, std::uint64_t height, Output& out);
     void open(const RunView& run, std::uint64_t height, Output& out);
@@ -124,6 +92,10 @@ private:
     /// Height by which the run's next state is needed; UINT64_MAX if the state is already there.
     std::uint64_t deadline_of(const RunView& run) const;
     bool is_more_urgent(const SolverView& view);
+    struct RunningOrder {
+        RunKey run;
+        std::uint64_t deadline = 0;
+    };
     /// A report that waits for an answer, with its run and its place in the order of work.
     struct Asked {
         std::uint64_t place = 0;
@@ -133,25 +105,29 @@ private:
     /// The waiting report with the earliest place.
     std::optional<Asked> first_report(const SolverView& view) const;
     void list_waiting(const SolverView& view);
-    /// Adds a problem for the operator, with the height of the next attempt.
-    void report_retry(std::uint64_t task, const Retry& retry, std::uint64_t deadline);
+    /// Notes that the last order of a run failed, and adds a problem for the operator with the height of the next
+    /// attempt.
+    void retry_later(std::uint64_t task, RunRecord& record, const std::string& why);
     std::optional<SolverWork> next_work(const SolverView& view);
     SolverWork answer_order(const RunView& run, const ReportView& report);
     void on_answered(const Answered& answered);
     std::optional<SolverWork> work_for(const RunView& run);
     /// The opening of a state, if its root is in the store.
     std::optional<Opening> opening_of(const RunView& run, std::uint64_t index);
+    RunRecord& record_of(const RunView& run) { return runs_[{run.terms.id, run.run}]; }
     bool due(const char* what, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t height);
 
     // Worker thread.
     Prepared prepare(const RunView& run);
-    Reached reach(const RunView& run, std::uint64_t index);
-    /// Trains up to state `index`. Returns false if it was preempted, which happens only with `may_wait`.
+    Reached reach(const RunView& run, std::uint64_t index, std::optional<kernels::State>& suspended);
+    /// Trains up to state `index`. Returns false if it was preempted; then its state is in `suspended`, from which the
+    /// next call goes on. If `suspended` is null, the training cannot be preempted.
     Result<bool> make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state,
-                            const Hash32& first_root, std::uint64_t index, bool may_wait);
-    /// The state to train from towards checkpoint `index`: of a preempted training, or the newest intact checkpoint.
+                            const Hash32& first_root, std::uint64_t index, std::optional<kernels::State>* suspended);
+    /// The state to train from towards checkpoint `index`: `suspended`, if it is there and its step is not after
+    /// `last_step`, or the newest intact checkpoint.
     Result<std::optional<kernels::State>> nearest(const RunKey& key, std::uint64_t index, std::uint64_t last_step,
-                                                  bool may_wait);
+                                                  std::optional<kernels::State>* suspended);
     Answered make_answer(const RunView& run, const ReportView& report);
     Result<TileAnswer> state_tile(TaskMaterial& material, const RunView& run, std::uint64_t index,
                                   const ReportView& report);
@@ -163,16 +139,10 @@ private:
     Outbox outbox_;
     WorkerSlot slot_;
     bool busy_ = false;  // An order of this agent is running.
-    std::map<RunKey, kernels::State> put_off_;               // States of preempted trainings; used by a running order.
-    std::map<RunKey, Prepared> prepared_;
-    std::map<RunKey, Retry> retries_;                        // Runs whose last order failed.
-    std::map<RunKey, std::uint64_t> deadlines_;              // As of the last view.
-    std::map<RunKey, std::uint64_t> known_;                  // The roots of all states below this index are known.
-    RunKey running_;                                         // The run whose preparation or training is running.
-    std::uint64_t running_deadline_ = 0;                     // Deadline of that run; 0: no such order is running.
-    std::map<RunKey, std::uint64_t> over_;                   // Finished run → height at which it was first seen over.
-    std::map<std::uint64_t, Bytes> answers_;                 // By report.
-    std::map<std::uint64_t, Retry> unanswered_;              // Report → why there is no answer yet.
+    std::optional<RunningOrder> running_;  // The preparation or training that is running.
+    std::map<RunKey, RunRecord> runs_;     // Of the view's runs, and of those that are over and still in the store.
+    std::map<std::uint64_t, Bytes> answers_;     // By report.
+    std::map<std::uint64_t, Retry> unanswered_;  // Report → why there is no answer yet.
     std::vector<Waiting> waiting_;
     std::vector<std::string> problems_;
     std::uint64_t height_ = 0;

@@ -46,7 +46,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
     return out;
 }
 
-Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
+Reached SolverAgent::reach(const RunView& run, std::uint64_t index, std::optional<kernels::State>& suspended) {
     Reached reached{run.terms.id, run.run, index, std::nullopt};
     // A failure after a preemption request is not a problem: the fetch was interrupted.
     const auto fail = [&](const std::string& problem) {
@@ -56,7 +56,7 @@ Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
     };
     const auto material = task_cache_.material(run.terms);
     if (!material) return fail(material.error().message);
-    const auto made = make_state(**material, run.run, run.first_state, run.first_root, index, true);
+    const auto made = make_state(**material, run.run, run.first_state, run.first_root, index, &suspended);
     if (!made) return fail(made.error().message);
     reached.put_off = !*made;
     if (reached.put_off) return reached;
@@ -70,14 +70,10 @@ Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
 }
 
 Result<std::optional<kernels::State>> SolverAgent::nearest(const RunKey& key, std::uint64_t index,
-                                                           std::uint64_t last_step, bool may_wait) {
-    // Disputes (not may_wait) must not access put_off_: clean_up may change it concurrently.
-    const auto left = may_wait ? put_off_.find(key) : put_off_.end();
-    if (left != put_off_.end() && left->second.step <= last_step) {
-        std::optional<kernels::State> out = std::move(left->second);
-        put_off_.erase(left);
-        return out;
-    }
+                                                           std::uint64_t last_step,
+                                                           std::optional<kernels::State>* suspended) {
+    if (suspended != nullptr && *suspended && (*suspended)->step <= last_step)
+        return std::exchange(*suspended, std::nullopt);
     while (const auto newest = store_.newest(key.first, key.second, index)) {
         auto loaded = store_.load(*newest, task_cache_.pool());
         if (loaded) return std::optional(std::move(loaded).value());
@@ -88,7 +84,8 @@ Result<std::optional<kernels::State>> SolverAgent::nearest(const RunKey& key, st
 }
 
 Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state,
-                                     const Hash32& first_root, std::uint64_t index, bool may_wait) {
+                                     const Hash32& first_root, std::uint64_t index,
+                                     std::optional<kernels::State>* suspended) {
     const std::uint64_t task = material.terms.id, last = material.terms.schedule.step_of(index);
     kernels::ThreadPool& pool = task_cache_.pool();
     const auto save = [&](std::uint64_t at, const kernels::StateCommitment& commitment,
@@ -96,10 +93,11 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
         RETRACE_CHECK(store_.save({task, run, at}, commitment, state));
         return store_.retain({task, run, at}, true);
     };
+    const bool may_wait = suspended != nullptr;
     Preemption& preemption = slot_.preemption();
     preemption.begin_step();
     const auto go_on = [&] { return !may_wait || preemption.may_finish_step(); };
-    RETRACE_TRY(state, nearest({task, run}, index, last, may_wait));
+    RETRACE_TRY(state, nearest({task, run}, index, last, suspended));
     if (!state) {
         auto first = first_root.is_zero() ? task_cache_.initial_state(material, go_on)
                                           : task_cache_.fetch(material, first_root, first_state);
@@ -117,8 +115,7 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
     };
     RETRACE_TRY(finished, trainer.run(*state, index, progress, save, go_on));
     // An aborted step leaves no state; the next attempt starts from the newest checkpoint.
-    if (!finished && !state->tensors.empty() && state->step < last)
-        put_off_.insert_or_assign({task, run}, std::move(*state));
+    if (may_wait && !finished && !state->tensors.empty() && state->step < last) *suspended = std::move(*state);
     return finished;
 }
 
@@ -133,7 +130,8 @@ Result<kernels::State> SolverAgent::state_of(const TaskTerms& terms, std::uint32
         if (loaded) return loaded;
         RETRACE_CHECK(store_.discard(key));
     }
-    RETRACE_CHECK(make_state(**material, run, first_state, first_root, index, false));
+    // A dispute's order must not use the run's suspended training, because the agent may drop it meanwhile.
+    RETRACE_CHECK(make_state(**material, run, first_state, first_root, index, nullptr));
     return store_.load(key, task_cache_.pool());
 }
 
@@ -147,7 +145,7 @@ Result<TileAnswer> SolverAgent::state_tile(TaskMaterial& material, const RunView
     if (auto made = from_store()) return made;
     // Recompute a missing or damaged state.
     if (store_.newest(key.task, key.run, key.index) == key) RETRACE_CHECK(store_.discard(key));
-    RETRACE_CHECK(make_state(material, run.run, run.first_state, run.first_root, index, false));
+    RETRACE_CHECK(make_state(material, run.run, run.first_state, run.first_root, index, nullptr));
     return from_store();
 }
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// What the solver's agent remembers of a run beside the chain and the checkpoint store.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "kernels/runtime/tensor.hpp"
+#include "solver/agent/retry.hpp"
+#include "solver/agent/solver_work.hpp"
+
+namespace retrace::solver {
+
+/// Task and run.
+using RunKey = std::pair<std::uint64_t, std::uint32_t>;
+
+struct RunRecord {
+    std::optional<Prepared> prepared = {};         ///< Result of the newest preparation that was not put off.
+    std::optional<Retry> retry = {};               ///< Present if the run's last order failed.
+    std::uint64_t deadline = 0;                    ///< RunView::deadline in the last view; 0 if the view lacks the run.
+    std::uint64_t known = 0;                       ///< The roots of all states below this index are known.
+    std::optional<std::uint64_t> over_since = {};  ///< Height at which the run was first seen over.
+    /// State of a preempted training. A running order takes it and leaves another, on the worker thread. Therefore the
+    /// agent accesses it, and erases records, only while no order of its own runs.
+    std::optional<kernels::State> suspended = {};
+};
+
+}  // namespace retrace::solver

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// The work orders of the solver's agent and their results.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "merkle/base/bytes.hpp"
+#include "solver/agent/work.hpp"
+
+namespace retrace::solver {
+
+/// Result of preparing a run: the task's data, and the run's first state unless it is seeded, were fetched and checked,
+/// or `problem` says why not.
+struct Prepared {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::optional<std::string> problem;
+    std::optional<std::uint32_t> missing;  ///< Tensor of the first state that no peer serves.
+    bool may_pass = false;                 ///< The problem may be transient: a peer restarts, a disk is full.
+    bool put_off = false;                  ///< Preempted by more urgent work while peers were slow; not a problem yet.
+};
+/// Result of training: state `index` is in the store, or `problem` says why not.
+struct Reached {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    std::optional<std::string> problem;
+    bool put_off = false;  ///< Preempted by more urgent work; training resumes later at the step that it had reached.
+};
+struct Answered {
+    std::uint64_t report = 0;
+    Bytes answer;  ///< Empty if it could not be made.
+    std::string problem;
+    bool put_off = false;               ///< As in Prepared.
+    std::vector<Answered> others = {};  ///< Answers to reports about the same object, made by the same work order.
+};
+using SolverResult = std::variant<Prepared, Reached, Answered>;
+using SolverWork = WorkOrder<SolverResult>;
+
+}  // namespace retrace::solver
