@@ -69,13 +69,14 @@ void SolverAgent::on_done(const SolverResult& result) {
 
 void SolverAgent::on_answered(const Answered& answered) {
     if (answered.put_off) return;
+    ReportRecord& record = reports_[answered.report];
     if (!answered.answer.empty()) {
-        answers_[answered.report] = answered.answer;
-        unanswered_.erase(answered.report);
-        return;
+        record.answer = answered.answer;
+        return record.retry.reset();
     }
     // A missing answer costs the whole stake, so it is retried until the deadline.
-    unanswered_[answered.report].fail(height_, answered.problem);
+    if (!record.retry) record.retry.emplace();
+    record.retry->fail(height_, answered.problem);
     problems_.push_back("report " + std::to_string(answered.report) + ": " + answered.problem);
 }
 
@@ -190,16 +191,18 @@ void SolverAgent::open(const RunView& run, std::uint64_t height, Output& out) {
 
 void SolverAgent::answer(const RunView& run, std::uint64_t height, Output& out) {
     for (const ReportView& report : run.reports) {
-        const auto made = answers_.find(report.id);
-        if (made == answers_.end() || !due("answer", report.id, 0, 0, height)) continue;
-        out.moves.emplace_back(AnswerReport{report.id, made->second});
+        const auto record = reports_.find(report.id);
+        if (record == reports_.end() || record->second.answer.empty()) continue;
+        if (due("answer", report.id, 0, 0, height))
+            out.moves.emplace_back(AnswerReport{report.id, record->second.answer});
     }
 }
 
 bool SolverAgent::waits(const ReportView& report) const {
-    if (answers_.count(report.id) != 0) return false;
-    const auto failed = unanswered_.find(report.id);
-    return failed == unanswered_.end() || height_ >= failed->second.next(config_.resend_blocks, report.deadline);
+    const auto found = reports_.find(report.id);
+    if (found == reports_.end()) return true;
+    const auto& [answer, retry] = found->second;
+    return answer.empty() && (!retry || height_ >= retry->next(config_.resend_blocks, report.deadline));
 }
 
 std::uint64_t SolverAgent::deadline_of(const RunView& run) const {
@@ -313,8 +316,8 @@ void SolverAgent::list_waiting(const SolverView& view) {
         const bool ready = record.prepared && !record.prepared->problem;
         if (record.retry) add(run, ready ? "train" : "prepare", *record.retry, run.deadline);
         for (const ReportView& report : run.reports)
-            if (const auto retry = unanswered_.find(report.id); retry != unanswered_.end())
-                add(run, "answer report " + std::to_string(report.id), retry->second, report.deadline);
+            if (const auto failed = reports_.find(report.id); failed != reports_.end() && failed->second.retry)
+                add(run, "answer report " + std::to_string(report.id), *failed->second.retry, report.deadline);
     }
 }
 
@@ -344,8 +347,7 @@ void SolverAgent::clean_up(const SolverView& view) {
     for (const RunView& run : view.runs)
         for (const ReportView& report : run.reports) reports.insert(report.id);
     if (reports.empty() && slot_.is_free()) task_cache_.answers().clear();
-    std::erase_if(answers_, [&](const auto& item) { return reports.count(item.first) == 0; });
-    std::erase_if(unanswered_, [&](const auto& item) { return reports.count(item.first) == 0; });
+    std::erase_if(reports_, [&](const auto& item) { return reports.count(item.first) == 0; });
 }
 
 }  // namespace retrace::solver

@@ -141,8 +141,7 @@ private:
     bool busy_ = false;  // An order of this agent is running.
     std::optional<RunningOrder> running_;  // The preparation or training that is running.
     std::map<RunKey, RunRecord> runs_;     // Of the view's runs, and of those that are over and still in the store.
-    std::map<std::uint64_t, Bytes> answers_;     // By report.
-    std::map<std::uint64_t, Retry> unanswered_;  // Report → why there is no answer yet.
+    std::map<std::uint64_t, ReportRecord> reports_;  // By report; a report that was never worked on has none.
     std::vector<Waiting> waiting_;
     std::vector<std::string> problems_;
     std::uint64_t height_ = 0;

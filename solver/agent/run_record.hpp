@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the solver's agent remembers of a run beside the chain and the checkpoint store.
+// What the solver's agent remembers of a run, and of a report about it, beside the chain and the checkpoint store.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,11 @@ struct RunRecord {
     /// State of a preempted training. A running order takes it and leaves another, on the worker thread. Therefore the
     /// agent accesses it, and erases records, only while no order of its own runs.
     std::optional<kernels::State> suspended = {};
+};
+
+struct ReportRecord {
+    Bytes answer = {};                ///< Empty until it is made.
+    std::optional<Retry> retry = {};  ///< Present if the answer could not be made the last time.
 };
 
 }  // namespace retrace::solver
