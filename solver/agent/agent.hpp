@@ -79,19 +79,6 @@ public:
     const std::vector<Waiting>& waiting() const noexcept { return waiting_; }
 
 private:
-    void bid(const AuctionView& auction, std::uint64_t height, Output& out);
-    void accept(const RunView& run, const RunRecord& record, std::uint64_t height, Output& out);
-    /// Whether missing data may still arrive before the run, which was prepared, must be accepted or declined.
-    bool hopes(const RunView& run, const RunRecord& record) const;
-    /// Deletes states and records that no run of the view needs.
-    void clean_up(const SolverView& view);
-    void play(const RunView& run, std::uint64_t height, Output& out);
-    void open(const RunView& run, std::uint64_t height, Output& out);
-    void answer(const RunView& run, std::uint64_t height, Output& out);
-    bool waits(const ReportView& report) const;
-    /// Height by which the run's next state is needed; UINT64_MAX if the state is already there.
-    std::uint64_t deadline_of(const RunView& run) const;
-    bool is_more_urgent(const SolverView& view);
     struct RunningOrder {
         RunKey run;
         std::uint64_t deadline = 0;
@@ -102,26 +89,46 @@ private:
         const RunView* run = nullptr;
         const ReportView* report = nullptr;
     };
-    /// The waiting report with the earliest place.
-    std::optional<Asked> first_report(const SolverView& view) const;
-    void list_waiting(const SolverView& view);
+
+    // Records and results of orders (agent.cpp).
+    RunRecord& record_of(const RunView& run) { return runs_[key_of(run)]; }
+    void on_answered(const Answered& answered);
     /// Notes that the last order of a run failed, and adds a problem for the operator with the height of the next
     /// attempt.
     void retry_later(std::uint64_t task, RunRecord& record, const std::string& why);
-    std::optional<SolverWork> next_work(const SolverView& view);
-    SolverWork answer_order(const RunView& run, const ReportView& report);
-    void on_answered(const Answered& answered);
-    std::optional<SolverWork> work_for(const RunView& run);
+    void list_waiting(const SolverView& view);
+    /// Deletes states and records that no run of the view needs.
+    void clean_up(const SolverView& view);
+
+    // Moves (agent_moves.cpp).
+    bool due(const char* what, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t height);
+    void bid(const AuctionView& auction, std::uint64_t height, Output& out);
+    void play(const RunView& run, std::uint64_t height, Output& out);
+    /// Accepts or declines a run that was prepared, or waits for missing data.
+    void accept(const RunView& run, const RunRecord& record, std::uint64_t height, Output& out);
+    /// Whether data that the preparation of a run missed may still arrive before the run must be accepted or declined.
+    bool hopes(const RunView& run, const RunRecord& record) const;
     /// The opening of a state, if its root is in the store.
     std::optional<Opening> opening_of(const RunView& run, std::uint64_t index);
-    RunRecord& record_of(const RunView& run) { return runs_[{run.terms.id, run.run}]; }
-    bool due(const char* what, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t height);
+    void open(const RunView& run, std::uint64_t height, Output& out);
+    void answer(const RunView& run, std::uint64_t height, Output& out);
 
-    // Worker thread.
+    // Choice of work (agent_scheduling.cpp).
+    std::optional<SolverWork> next_work(const SolverView& view);
+    /// The waiting report with the earliest place.
+    std::optional<Asked> first_report(const SolverView& view) const;
+    bool waits(const ReportView& report) const;
+    SolverWork answer_order(const RunView& run, const ReportView& report);
+    /// Height by which the run's next state is needed; UINT64_MAX if the state is already there.
+    std::uint64_t deadline_of(const RunView& run) const;
+    std::optional<SolverWork> work_for(const RunView& run);
+    bool is_more_urgent(const SolverView& view);
+
+    // Worker thread (agent_work.cpp). No record is accessed there but `suspended` of the running order's run.
     Prepared prepare(const RunView& run);
     Reached reach(const RunView& run, std::uint64_t index, std::optional<kernels::State>& suspended);
-    /// Trains up to state `index`. Returns false if it was preempted; then its state is in `suspended`, from which the
-    /// next call goes on. If `suspended` is null, the training cannot be preempted.
+    /// Trains up to state `index`. Returns false if it was preempted; unless that aborted a step, `suspended` then
+    /// holds the state that it had reached, from which the next call goes on. If it is null, nothing preempts it.
     Result<bool> make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state,
                             const Hash32& first_root, std::uint64_t index, std::optional<kernels::State>* suspended);
     /// The state to train from towards checkpoint `index`: `suspended`, if it is there and its step is not after
@@ -138,9 +145,9 @@ private:
     CapabilityAgent capability_;
     Outbox outbox_;
     WorkerSlot slot_;
-    bool busy_ = false;  // An order of this agent is running.
-    std::optional<RunningOrder> running_;  // The preparation or training that is running.
-    std::map<RunKey, RunRecord> runs_;     // Of the view's runs, and of those that are over and still in the store.
+    bool busy_ = false;                              // An order of this agent is running.
+    std::optional<RunningOrder> running_;            // The preparation or training that is running.
+    std::map<RunKey, RunRecord> runs_;               // Runs of the view, and runs that are over but still in the store.
     std::map<std::uint64_t, ReportRecord> reports_;  // By report; a report that was never worked on has none.
     std::vector<Waiting> waiting_;
     std::vector<std::string> problems_;

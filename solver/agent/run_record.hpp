@@ -9,11 +9,13 @@
 #include "kernels/runtime/tensor.hpp"
 #include "solver/agent/retry.hpp"
 #include "solver/agent/solver_work.hpp"
+#include "solver/chain_view.hpp"
 
 namespace retrace::solver {
 
 /// Task and run.
 using RunKey = std::pair<std::uint64_t, std::uint32_t>;
+inline RunKey key_of(const RunView& run) { return {run.terms.id, run.run}; }
 
 struct RunRecord {
     std::optional<Prepared> prepared = {};         ///< Result of the newest preparation that was not put off.
