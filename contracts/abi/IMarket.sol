@@ -121,10 +121,7 @@ interface IMarket {
         bytes32 firstRoot;
         uint64 notAwaitedBelow;
         uint32 reports;
-        uint32 openReports;
         uint64 waitsUntil;
-        uint64 waited;
-        uint64 finishWaitsUntil;
         uint64 workCounted;
         uint32 challenges;
         uint64 heardUntil;
@@ -142,7 +139,6 @@ interface IMarket {
         bytes32 salt;
         bytes32 root;
         address[] keepers;
-        uint64[] keptSince;
     }
     struct Segment {
         uint8 state;
