@@ -2,6 +2,7 @@
 #include "contracts/lifecycle/isolate.hpp"
 
 #include "contracts/lifecycle/audits/reports.hpp"
+#include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
@@ -45,7 +46,10 @@ void freeze_task(Effects& fx, std::uint64_t id) {
     auto task = must_load<market::Task>(fx.state, keys::task(id));
     if (market::is_final(task.state)) return;
     // 8.5: a failed release is retried after the same delay.
-    if (task.state != market::TaskState::frozen) move_task(fx, task, market::TaskEvent::freeze);
+    if (task.state != market::TaskState::frozen) {
+        move_task(fx, task, market::TaskEvent::freeze);
+        forget_matched(fx, id);  // 13.6: nobody can attest from now on.
+    }
     schedule(fx, fx.height + fx.params.unbond_blocks, {ScheduledKind::release, id, 0, 0});
 }
 
@@ -57,7 +61,10 @@ void release_task(Effects& fx, std::uint64_t id) {
         return schedule(fx, fx.height + 1, {ScheduledKind::release, id, 0, 0});
     }
     return_bids(fx, task, true);
+    store(fx.state, keys::task(id), task);
     close_all_reports(fx, id);
+    pay_matched(fx, id);
+    task = must_load<market::Task>(fx.state, keys::task(id));
     task.wanted = 0;
     move_task(fx, task, market::TaskEvent::release);
     end_task(fx, task);

@@ -13,7 +13,7 @@ std::optional<market::Retention> open_retention(const StateView& view, std::uint
                                                 std::uint64_t index);
 /// Takes the offer off all lists; its record stays.
 void close_retention(Effects& fx, market::Retention& offer, market::RetentionState state);
-/// Refunds the offers that no keeper took, when their run is over.
-void return_retentions(Effects& fx, std::uint64_t task, std::uint32_t run);
+/// Refunds the open offers for states of the run up to `last` that no keeper took: no successor will start there.
+void return_retentions(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t last);
 
 }  // namespace retrace::contracts

@@ -214,6 +214,7 @@ void finish_audit(Effects& fx, market::Audit& audit) {
         segment.state = SegmentState::verified;
         store(fx.state, keys::segment(audit.task, audit.run, audit.segment), segment);
         fx.emit(SegmentVerified{audit.task, audit.run, audit.segment, audit.id});
+        note_matched(fx, audit);
     }
     advance_payments(fx, audit.task, audit.run);
 }

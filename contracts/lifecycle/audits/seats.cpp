@@ -94,6 +94,21 @@ std::size_t empty_seats(const market::TaskSpec& spec, const market::Audit& audit
     return spec.auditors - static_cast<std::size_t>(serving);
 }
 
+/// An audit that ended with a match at `height`.
+struct MatchedAudit {
+    std::uint64_t audit = 0;
+    std::uint64_t height = 0;
+    static auto tie(auto& m) { return std::tie(m.audit, m.height); }
+};
+constexpr std::size_t kMatchedMax = 256;
+
+void pay_matched_seats(Effects& fx, std::uint64_t id) {
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+    for (market::Seat& seat : audit.seats)
+        if (seat.state == market::SeatState::matched && !seat.paid) pay_seat(fx, audit, seat);
+    store(fx.state, keys::audit(id), audit);
+}
+
 void leave_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     seat.state = market::SeatState::missed;
     remove_from_list(fx.state, keys::open_audits(seat.auditor), audit.id);
@@ -178,6 +193,32 @@ void pay_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     ++info.audits;
     store(fx.state, keys::verifier(seat.auditor), info);
     fx.emit(AuditPaid{audit.id, seat.auditor, fee});
+}
+
+void forget_matched(Effects& fx, std::uint64_t task) {
+    auto matched = list<MatchedAudit>(fx.state, keys::matched_audits(task));
+    if (matched.empty()) return;
+    std::erase_if(matched, [&](const MatchedAudit& item) {
+        return item.height + fx.params.reveal_verdict_blocks < fx.height;
+    });
+    store_list(fx.state, keys::matched_audits(task), std::move(matched));
+}
+
+void note_matched(Effects& fx, const market::Audit& audit) {
+    forget_matched(fx, audit.task);
+    auto matched = list<MatchedAudit>(fx.state, keys::matched_audits(audit.task));
+    matched.push_back({audit.id, fx.height});
+    if (matched.size() > kMatchedMax) {  // Nobody loses a fee because many audits end at once.
+        pay_matched_seats(fx, matched.front().audit);
+        matched.erase(matched.begin());
+    }
+    store_list(fx.state, keys::matched_audits(audit.task), std::move(matched));
+}
+
+void pay_matched(Effects& fx, std::uint64_t task) {
+    for (const MatchedAudit& item : list<MatchedAudit>(fx.state, keys::matched_audits(task)))
+        pay_matched_seats(fx, item.audit);
+    remove(fx.state, keys::matched_audits(task));
 }
 
 void hide_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {

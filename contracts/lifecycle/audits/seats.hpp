@@ -38,6 +38,13 @@ void end_seat_work(Effects& fx, const market::Audit& audit, const market::Seat& 
 /// Returns the rest of the bond; the auditor has no more duties in this audit.
 void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
 void pay_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
+/// 13.6: remembers that the audit ended with a match. When the task ends within `reveal_verdict_blocks`, its auditors
+/// that matched are paid without an attestation, for which they had no time.
+void note_matched(Effects& fx, const market::Audit& audit);
+/// Forgets the audits whose auditors had that time.
+void forget_matched(Effects& fx, std::uint64_t task);
+/// Pays the auditors of the audits that are remembered.
+void pay_matched(Effects& fx, std::uint64_t task);
 /// Slashes the whole bond of an auditor that hides its verdict (14.8).
 void hide_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
 /// Removes an auditor without a verdict; the penalty stays locked until the audit ends (14.6).

@@ -185,12 +185,41 @@ void return_bond(Effects& fx, const market::Dispute& dispute) {
     else pay(fx, Contract::disputes, dispute.challenger, dispute.bond);
 }
 
-/// Returns the party that gets the challenger's share: a drawn auditor of the same segment with an open dispute, if
-/// there is one (15.6). Otherwise an observer of the audit could take the share by challenging first.
-Address beneficiary(const Effects& fx, const market::Dispute& won) {
+/// A party with a claim on the challenger's share, and the root that it says is right; none for an initial state.
+struct Claimant {
+    Address party;
+    std::optional<Hash32> root;
+};
+
+/// 15.6: returns the party that gets the challenger's share. It is the first drawn auditor of the same segment whose
+/// root is the winner's; otherwise an observer of the audit could take the share by challenging first. When no auditor
+/// has that root, it is the auditor that plays, because an observer may claim any other root.
+Claimant claimant_of(const Effects& fx, const market::Dispute& won) {
+    if (market::is_initial(won.kind)) return {won.challenger, std::nullopt};  // No auditor disputes the start.
     const auto segment = must_load<market::Segment>(fx.state, keys::segment(won.task, won.run, won.segment));
-    if (segment.audit_dispute == 0) return won.challenger;
-    return must_load<market::Dispute>(fx.state, keys::dispute(segment.audit_dispute)).challenger;
+    if (segment.audit_dispute == 0 || segment.audit_dispute == won.id) return {won.challenger, won.claimed_root};
+    const auto playing = must_load<market::Dispute>(fx.state, keys::dispute(segment.audit_dispute));
+    if (playing.claimed_root != won.claimed_root) {
+        const auto audit = must_load<market::Audit>(fx.state, keys::audit(playing.audit));
+        for (const std::uint32_t index : audit.waiting) {
+            const market::Seat& seat = audit.seats.at(index);
+            if (seat.root == won.claimed_root) return {seat.auditor, seat.root};
+        }
+    }
+    return {playing.challenger, playing.claimed_root};
+}
+
+/// 15.9: pays the fee to each waiting auditor of the segment that says what the claimant says.
+void pay_waiting_seats(Effects& fx, const market::Dispute& dispute, const Claimant& claimant) {
+    const keys::Key key = keys::segment(dispute.task, dispute.run, dispute.segment);
+    const auto segment = must_load<market::Segment>(fx.state, key);
+    if (!claimant.root || segment.audit_dispute == 0) return;
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
+    for (const std::uint32_t index : audit.waiting) {
+        market::Seat& seat = audit.seats.at(index);
+        if (seat.root == *claimant.root && seat.auditor != claimant.party && !seat.paid) pay_seat(fx, audit, seat);
+    }
+    store(fx.state, keys::audit(audit.id), audit);
 }
 
 market::Conviction conviction_of(const Effects& fx, const market::Run& run) {
@@ -199,11 +228,13 @@ market::Conviction conviction_of(const Effects& fx, const market::Run& run) {
 }
 
 void convict_solver(Effects& fx, market::Dispute& dispute) {
+    const Claimant claimant = claimant_of(fx, dispute);  // While all disputes of the segment are open.
+    pay_waiting_seats(fx, dispute, claimant);
     close_dispute(fx, dispute, DisputeState::solver_lost);
     return_bond(fx, dispute);
     const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
     const market::Conviction parts = conviction_of(fx, run);
-    const std::vector<Share> shares{{dispute.challenger, parts.costs}, {beneficiary(fx, dispute), parts.share}};
+    const std::vector<Share> shares{{dispute.challenger, parts.costs}, {claimant.party, parts.share}};
     lose_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
 }
 
@@ -328,6 +359,21 @@ void open_next_dispute(Effects& fx, std::uint64_t task, std::uint32_t run, std::
     remove_from_list(fx.state, keys::open_audits(seat.auditor), audit.id);
     store(fx.state, keys::audit(audit.id), audit);
     open_dispute(fx, accusation);
+}
+
+std::vector<Share> shares_of_accuser(Effects& fx, const market::Run& run, std::uint64_t opened_before) {
+    std::optional<market::Dispute> first;
+    for (const std::uint64_t id : list<std::uint64_t>(fx.state, keys::run_disputes(run.task, run.index))) {
+        const auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+        if (dispute.opened_height >= opened_before) continue;
+        const bool drawn = dispute.kind == DisputeKind::audit;
+        if (!first || (drawn && first->kind != DisputeKind::audit)) first = dispute;
+    }
+    if (!first) return {};
+    if (first->kind == DisputeKind::audit)
+        pay_waiting_seats(fx, *first, {first->challenger, first->claimed_root});
+    const market::Conviction parts = conviction_of(fx, run);
+    return {{first->challenger, parts.share + parts.costs}};
 }
 
 void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {

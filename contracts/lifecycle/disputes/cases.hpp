@@ -2,7 +2,7 @@
 // Disputes from opening to payout; the game itself is the verifier's. SPEC 15.
 #pragma once
 
-#include "contracts/lifecycle/effects.hpp"
+#include "contracts/lifecycle/staking/stakes.hpp"
 
 namespace retrace::contracts {
 
@@ -44,6 +44,10 @@ std::uint64_t open_dispute(Effects& fx, const Accusation& accusation);
 void open_next_dispute(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
 /// Whether the bond of this kind of dispute is locked stake, not coins.
 bool bond_is_stake(market::DisputeKind kind);
+/// 15.10: returns the parts of a silent solver's lock that a party gets that had a dispute about the run open: the
+/// drawn auditor, or else the challenger, whose dispute was opened first. Disputes opened at `opened_before` or later
+/// do not count.
+std::vector<Share> shares_of_accuser(Effects& fx, const market::Run& run, std::uint64_t opened_before);
 /// Charges the mover's clock up to now and gives the turn to the game's mover; settles a decided game.
 void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game);
 /// Decides the dispute if the mover's clock has run out.

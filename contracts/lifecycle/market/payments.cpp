@@ -3,6 +3,7 @@
 // at or after its end is retained, so that paid work is never run and paid again.
 #include <limits>
 
+#include "contracts/lifecycle/audits/retentions.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
@@ -119,6 +120,7 @@ void pay_until(Effects& fx, market::Run& run, std::uint64_t end) {
     run.earned += amount;
     run.paid = end;
     std::erase_if(run.retained, [&](std::uint64_t state) { return state <= end; });
+    return_retentions(fx, run.task, run.index, end);  // 14.11
 }
 
 void begin_delivery(Effects& fx, std::uint64_t id) {

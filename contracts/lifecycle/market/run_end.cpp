@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The end of a run. SPEC 13.5 to 13.7.
+#include <limits>
+
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/retentions.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
@@ -44,7 +46,7 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
         withdraw_dispute(fx, dispute);
     withdraw_accusations(fx, run);
     close_reports(fx, id, index);
-    return_retentions(fx, id, index);
+    return_retentions(fx, id, index, std::numeric_limits<std::uint64_t>::max());
     auto task = must_load<market::Task>(fx.state, keys::task(id));
     std::erase(task.active, index);
     store(fx.state, keys::task(id), task);
@@ -130,7 +132,12 @@ void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashRe
     // 13.5: silence must not be a cheap escape from an audit that was drawn.
     const bool all = reason != SlashReason::not_checkpointed || audit_waits_for_solver(fx, run);
     const U256 amount = all ? run.locked : market::split(run.locked, fx.params.silence_penalty_bp).share;
-    lose_run(fx, id, index, amount, {}, reason);
+    if (!all) return lose_run(fx, id, index, amount, {}, reason);
+    // 15.10: a challenge that is made when it is clear that a checkpoint will be missed costs the solver its lock, and
+    // earns nothing.
+    const std::uint64_t late = reason == SlashReason::not_checkpointed ? fx.params.move_blocks : 0;
+    const auto shares = shares_of_accuser(fx, run, fx.height - std::min(late, fx.height));
+    lose_run(fx, id, index, amount, shares, reason);
 }
 
 void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {

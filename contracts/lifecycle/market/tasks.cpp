@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/market/tasks.hpp"
 
+#include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/records/offers.hpp"
@@ -139,6 +140,10 @@ void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
 
 void end_task(Effects& fx, market::Task& task) {
     ensure(market::is_final(task.state) && task.active.empty(), "a task ends once and without runs");
+    store(fx.state, keys::task(task.id), task);
+    forget_matched(fx, task.id);
+    pay_matched(fx, task.id);  // 13.6
+    task = must_load<market::Task>(fx.state, keys::task(task.id));
     const U256 rest = task.escrow + task.audit_budget;
     task.escrow = task.audit_budget = U256();
     store(fx.state, keys::task(task.id), task);

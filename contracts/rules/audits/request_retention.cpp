@@ -30,9 +30,10 @@ void close_retention(Effects& fx, market::Retention& offer, market::RetentionSta
     remove(fx.state, keys::state_retention(offer.task, offer.run, offer.index));
 }
 
-void return_retentions(Effects& fx, std::uint64_t task, std::uint32_t run) {
+void return_retentions(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t last) {
     for (const std::uint64_t id : offers_of(fx.state, task, run)) {
         auto offer = must_load<market::Retention>(fx.state, keys::retention(id));
+        if (offer.index > last) continue;
         close_retention(fx, offer, market::RetentionState::withdrawn);
         pay(fx, Contract::audits, offer.solver, offer.fee);
         fx.emit(RetentionClosed{id, task, {}});
