@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Third hostile reading: pay of auditors, challengers and keepers when a run or a task ends. SPEC 13.6, 14.11, 15.6.
+#include "contracts/lifecycle/isolate.hpp"
 #include "tests/unit/contracts/hostile_reports_fixture.hpp"
 
 namespace retrace::contracts {
@@ -212,6 +213,27 @@ TEST_F(ThirdReadingPay, WhoHadTheTimeToAttestIsNotPaidAtTheEnd) {
     ASSERT_TRUE(advance_until([&] { return run().state == RunState::forfeited; }, 2'000));
     ASSERT_TRUE(advance_until([&] { return market::is_final(task().state); }));
     for (const std::string& name : names) EXPECT_EQ(balance(name), before[name]) << name;
+}
+
+/// 8.5: nobody can attest while a task is frozen, so its release pays those who had no time before.
+TEST_F(ThirdReadingPay, WhoMatchedIsPaidThoughTheTaskIsFrozenInThatBlock) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 900;
+    start(wanted, {"alice"});
+    const std::uint64_t id = assign("alice", spec_of(4));
+    keeping = false;
+    verify_first(id);
+    std::map<std::string, U256> before;
+    for (const std::string& name : auditors_of(id)) before[name] = balance(name);
+    ledger::State next{static_cast<const ledger::StateView&>(state)};
+    Effects fx{next, params, height, {}};
+    freeze_task(fx, id);
+    state.apply(next.diff());
+    check_deep();
+    ASSERT_EQ(send(auditors_of(id).at(0), AttestRetention{id, 0, 1}), Verdict::task_frozen);
+    ASSERT_TRUE(advance_until([&] { return market::is_final(task().state); }, 2 * params.unbond_blocks));
+    const U256 fee = market::audit_fee(params, views::spec(state, id).value());
+    for (const std::string& name : auditors_of(id)) EXPECT_EQ(balance(name) - before[name], fee) << name;
 }
 
 }  // namespace
