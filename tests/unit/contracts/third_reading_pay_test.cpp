@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Third hostile reading: pay of auditors, challengers and keepers when a run or a task ends. SPEC 13.6, 14.11, 15.6.
 #include "contracts/lifecycle/isolate.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "market/escrow.hpp"
 #include "tests/unit/contracts/hostile_reports_fixture.hpp"
 
 namespace retrace::contracts {
@@ -234,6 +236,35 @@ TEST_F(ThirdReadingPay, WhoMatchedIsPaidThoughTheTaskIsFrozenInThatBlock) {
     ASSERT_TRUE(advance_until([&] { return market::is_final(task().state); }, 2 * params.unbond_blocks));
     const U256 fee = market::audit_fee(params, views::spec(state, id).value());
     for (const std::string& name : auditors_of(id)) EXPECT_EQ(balance(name) - before[name], fee) << name;
+}
+
+/// 15.10: an auditor goes before an accomplice that challenged first, and who waits for it is paid.
+TEST_F(ThirdReadingPay, AnAuditorIsPaidThoughTheForgerFallsSilentBesideAnAccomplice) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 900;
+    start(wanted, {"alice"});
+    const std::uint64_t id = assign("alice", spec_of(4));
+    wrong_from = 1;
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    commit_verdicts("alice", id, {});
+    const std::string friendly = accomplice(0);
+    const market::TaskSpec spec = views::spec(state, id).value();
+    const U256 bond = market::challenge_bond(params, spec), fee = market::audit_fee(params, spec), lock = run().locked;
+    const U256 friends = balance(friendly);
+    ASSERT_EQ(send(friendly, ChallengeSegment{id, 0, 0, word("anything")}, bond), Verdict::ok) << last.revert_reason;
+    const auto names = auditors_of(id);
+    for (const std::string& name : names) ASSERT_EQ(reveal_verdict(name, id, {}), Verdict::ok);
+    const U256 first = balance(names.at(0)), second = balance(names.at(1));
+    next_block();
+    ledger::State next{static_cast<const ledger::StateView&>(state)};
+    Effects fx{next, params, height, {}};
+    lose_silent_run(fx, id, 0, SlashReason::not_opened);
+    state.apply(next.diff());
+    check_deep();
+    const market::Conviction parts = market::conviction(lock, fee, params);
+    EXPECT_EQ(balance(names.at(0)) - first, parts.share + parts.costs);
+    EXPECT_EQ(balance(names.at(1)) - second, fee);
+    EXPECT_EQ(balance(friendly), friends) << "its bond returns";
 }
 
 }  // namespace
