@@ -18,7 +18,7 @@ void accept_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
     if (run.state != market::RunState::assigned) return;
     count_work(fx, run);
     if (fx.height > run.deadline) return leave_run(fx, task, index, true);
-    schedule(fx, run.deadline + 1, {ScheduledKind::accept_deadline, task, index, 0});
+    remind(fx, run.deadline + 1, ScheduledKind::accept_deadline, task, index);
 }
 
 void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
@@ -61,9 +61,10 @@ void task_payments(Effects& fx, std::uint64_t id) {
 
 /// Whether one reminder of this kind is enough (SPEC 9.3).
 bool is_single(ScheduledKind kind) {
-    return kind == ScheduledKind::checkpoint_deadline || kind == ScheduledKind::payment ||
-           kind == ScheduledKind::dispute_clock || kind == ScheduledKind::audit_deadline ||
-           kind == ScheduledKind::late_replica || kind == ScheduledKind::unaudited;
+    return kind == ScheduledKind::accept_deadline || kind == ScheduledKind::checkpoint_deadline ||
+           kind == ScheduledKind::payment || kind == ScheduledKind::dispute_clock ||
+           kind == ScheduledKind::audit_deadline || kind == ScheduledKind::late_replica ||
+           kind == ScheduledKind::unaudited;
 }
 
 void handle(Effects& fx, const ScheduledItem& item) {

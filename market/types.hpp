@@ -137,7 +137,10 @@ struct Run {
     Hash32 first_root;                   ///< Agreed root of state first_state; zero while first_state is 0.
     std::uint64_t not_awaited_below = 0; ///< For a replica that joined: no run waits for its states up to this one.
     std::uint32_t reports = 0;           ///< Reports of tiles of its first state that were not served.
+    std::uint32_t open_reports = 0;      ///< Those of them that are not closed.
     std::uint64_t waits_until = 0;       ///< Height to which `deadline` includes the wait for their answers.
+    std::uint64_t waited = 0;            ///< Blocks by which the deadline of acceptData has waited for them.
+    std::uint64_t finish_waits_until = 0;   ///< Height to which `finish_height` includes the wait for their answers.
     std::uint64_t work_counted = 0;      ///< Part of the machine time ever assigned to its solver by which
                                          ///< `deadline` and `finish_height` have moved (contracts 18.4).
     std::uint32_t challenges = 0;        ///< Number of open disputes that strangers opened.
@@ -150,15 +153,16 @@ struct Run {
     static auto tie(auto& r) {
         return std::tie(r.task, r.index, r.solver, r.state, r.price, r.assigned_height, r.finish_height, r.locked,
                         r.first_state, r.next_state, r.deadline, r.finalised, r.paid, r.retained,
-                        r.open_disputes, r.earned, r.first_root, r.not_awaited_below, r.reports, r.waits_until,
-                        r.work_counted, r.challenges, r.heard_until, r.joined, r.unaudited_since, r.unaudited_from,
-                        r.pays_unaudited);
+                        r.open_disputes, r.earned, r.first_root, r.not_awaited_below, r.reports, r.open_reports,
+                        r.waits_until, r.waited, r.finish_waits_until, r.work_counted, r.challenges, r.heard_until,
+                        r.joined, r.unaudited_since, r.unaudited_from, r.pays_unaudited);
     }
     static Names names() {
         return {"task", "index", "solver", "state", "price", "assignedHeight", "finishHeight", "locked",
                 "firstState", "nextState", "deadline", "clear", "paid", "retained", "openDisputes", "earned",
-                "firstRoot", "notAwaitedBelow", "reports", "waitsUntil", "workCounted", "challenges",
-                "heardUntil", "joined", "unauditedSince", "unauditedFrom", "paysUnaudited"};
+                "firstRoot", "notAwaitedBelow", "reports", "openReports", "waitsUntil", "waited", "finishWaitsUntil",
+                "workCounted", "challenges", "heardUntil", "joined", "unauditedSince", "unauditedFrom",
+                "paysUnaudited"};
     }
 };
 
@@ -171,12 +175,15 @@ struct Checkpoint {
     std::uint64_t open_deadline = 0;     ///< 0 until openRoots is due.
     Hash32 salt, root;
     std::vector<Address> keepers;        ///< Parties that attested to keep it.
+    std::vector<std::uint64_t> kept_since;   ///< For each keeper, the number of reports made before it attested.
     bool operator==(const Checkpoint&) const = default;
     static auto tie(auto& c) {
-        return std::tie(c.commitment, c.height, c.opened, c.open_height, c.open_deadline, c.salt, c.root, c.keepers);
+        return std::tie(c.commitment, c.height, c.opened, c.open_height, c.open_deadline, c.salt, c.root, c.keepers,
+                        c.kept_since);
     }
     static Names names() {
-        return {"commitment", "height", "opened", "openHeight", "openDeadline", "salt", "root", "keepers"};
+        return {"commitment", "height", "opened", "openHeight", "openDeadline", "salt", "root", "keepers",
+                "keptSince"};
     }
 };
 
@@ -238,13 +245,16 @@ struct Seat {
     U256 bond;                           ///< Locked from the auditor's stake; zero once released or lost.
     Hash32 commitment, root;
     bool paid = false;
-    std::uint32_t reports = 0;           ///< Tiles that it reported as not served.
+    std::uint32_t reports = 0;           ///< Tiles that it reported as not served, charged to this seat.
+    std::uint32_t moves = 0;             ///< Moves by reports charged to other cases (contracts 16.1.20).
     std::uint64_t due = 0;               ///< Place in its party's order of work (contracts 18.2).
     bool operator==(const Seat&) const = default;
     static auto tie(auto& s) {
-        return std::tie(s.auditor, s.state, s.bond, s.commitment, s.root, s.paid, s.reports, s.due);
+        return std::tie(s.auditor, s.state, s.bond, s.commitment, s.root, s.paid, s.reports, s.moves, s.due);
     }
-    static Names names() { return {"auditor", "state", "bond", "commitment", "root", "paid", "reports", "due"}; }
+    static Names names() {
+        return {"auditor", "state", "bond", "commitment", "root", "paid", "reports", "moves", "due"};
+    }
 };
 
 struct Audit {
@@ -310,21 +320,22 @@ struct Dispute {
     std::uint8_t ending = 0;             ///< verifier::Ending
     std::uint32_t rounds = 0;
     std::uint64_t evidence_bytes = 0;
-    std::uint32_t reports = 0;           ///< Number of tiles that the challenger reported as not served.
+    std::uint32_t reports = 0;           ///< Tiles that the challenger reported as not served, charged to this dispute.
+    std::uint32_t moves = 0;             ///< Moves by reports charged to other cases (contracts 16.1.20).
     std::uint64_t waits_until = 0;       ///< Height to which its clock includes the wait for their answers.
     std::uint64_t solver_due = 0, challenger_due = 0;   ///< Places in the parties' orders of work (contracts 18.2).
     bool operator==(const Dispute&) const = default;
     static auto tie(auto& d) {
         return std::tie(d.id, d.kind, d.state, d.task, d.run, d.segment, d.solver, d.challenger, d.audit,
                         d.claimed_root, d.bond, d.solver_clock, d.challenger_clock, d.turn_height, d.deadline,
-                        d.mover, d.opened_height, d.ending, d.rounds, d.evidence_bytes, d.reports, d.waits_until,
-                        d.solver_due, d.challenger_due);
+                        d.mover, d.opened_height, d.ending, d.rounds, d.evidence_bytes, d.reports, d.moves,
+                        d.waits_until, d.solver_due, d.challenger_due);
     }
     static Names names() {
         return {"id", "kind", "state", "task", "run", "segment", "solver", "challenger", "audit",
                 "claimedRoot", "bond", "solverClock", "challengerClock", "turnHeight", "deadline", "mover",
-                "openedHeight", "ending", "rounds", "evidenceBytes", "reports", "waitsUntil", "solverDue",
-                "challengerDue"};
+                "openedHeight", "ending", "rounds", "evidenceBytes", "reports", "moves", "waitsUntil",
+                "solverDue", "challengerDue"};
     }
 };
 

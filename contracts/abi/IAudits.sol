@@ -11,6 +11,7 @@ interface IAudits {
         bytes32 root;
         bool paid;
         uint32 reports;
+        uint32 moves;
         uint64 due;
     }
     struct Audit {

@@ -25,6 +25,7 @@ interface IDisputes {
         uint32 rounds;
         uint64 evidenceBytes;
         uint32 reports;
+        uint32 moves;
         uint64 waitsUntil;
         uint64 solverDue;
         uint64 challengerDue;

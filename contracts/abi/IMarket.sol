@@ -121,7 +121,10 @@ interface IMarket {
         bytes32 firstRoot;
         uint64 notAwaitedBelow;
         uint32 reports;
+        uint32 openReports;
         uint64 waitsUntil;
+        uint64 waited;
+        uint64 finishWaitsUntil;
         uint64 workCounted;
         uint32 challenges;
         uint64 heardUntil;
@@ -139,6 +142,7 @@ interface IMarket {
         bytes32 salt;
         bytes32 root;
         address[] keepers;
+        uint64[] keptSince;
     }
     struct Segment {
         uint8 state;

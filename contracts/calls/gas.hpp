@@ -40,8 +40,9 @@ inline std::uint64_t extra_gas(const DeclineTask&) { return 2 * kGasReminder; } 
 inline std::uint64_t extra_gas(const AcceptData&) { return 3 * kGasReminder; }
 inline std::uint64_t extra_gas(const CommitCheckpoint&) { return kCheckpointReminders * kGasReminder; }
 inline std::uint64_t extra_gas(const OpenRoots& call) { return kGasOpening * call.roots.size(); }
-/// The deadline of the report, and that of the audit, dispute or run that waits for the answer.
-inline std::uint64_t extra_gas(const ReportUnavailable&) { return 2 * kGasReminder; }
+/// The deadline of the report, that of the audit, dispute or run that waits for the answer, and the earlier one that
+/// the answer leaves it.
+inline std::uint64_t extra_gas(const ReportUnavailable&) { return 3 * kGasReminder; }
 /// The clock of the dispute, and the payment that waited for it.
 inline std::uint64_t extra_gas(const ChallengeSegment&) { return kGasDispute + 2 * kGasReminder; }
 inline std::uint64_t extra_gas(const ChallengeInitial&) { return kGasDispute + 2 * kGasReminder; }

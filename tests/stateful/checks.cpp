@@ -137,7 +137,7 @@ std::optional<std::string> unscheduled_run(const TaskModel& task, const RunModel
                                            const Pending& pending) {
     const market::Run& run = model.run;
     if (run.state == RunState::assigned)
-        return pending.has(ScheduledKind::accept_deadline, run.task, run.index)
+        return pending.reminds(ScheduledKind::accept_deadline, run.task, run.index)
                    ? std::nullopt
                    : std::optional(
                          at("an assigned run has to be accepted by a deadline", run.task, run.index));

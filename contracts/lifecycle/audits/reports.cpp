@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/audits/reports.hpp"
 
+#include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "market/work.hpp"
@@ -8,14 +9,25 @@
 namespace retrace::contracts {
 namespace {
 
-/// 16.3: penalises the keepers of a state that a successor needs and that none of them has.
+/// 16.3: penalises the keepers of a state that a successor needs and that none of them has. 16.3.3: a keeper that
+/// attested after the report was not asked by it, and stays.
 void penalise_keepers(Effects& fx, const market::Report& report) {
     if (market::is_final(must_load<market::Task>(fx.state, keys::task(report.task)).state)) return;
     const keys::Key key = keys::checkpoint(report.task, report.run, report.index);
     auto kept = must_load<market::Checkpoint>(fx.state, key);
-    for (const Address& keeper : kept.keepers)
-        slash_available(fx, keeper, report.task, fx.params.audit_bond, SlashReason::not_kept);
-    kept.keepers.clear();  // Once per state: reports of its other tiles find no keepers any more.
+    std::vector<Address> later;
+    std::vector<std::uint64_t> later_since;
+    for (std::size_t i = 0; i < kept.keepers.size(); ++i) {
+        if (kept.kept_since[i] < report.id) {
+            slash_available(fx, kept.keepers[i], report.task, fx.params.audit_bond, SlashReason::not_kept);
+        } else {
+            later.push_back(kept.keepers[i]);
+            later_since.push_back(kept.kept_since[i]);
+        }
+    }
+    // Once per state: reports of its other tiles find these keepers no more.
+    kept.keepers = std::move(later);
+    kept.kept_since = std::move(later_since);
     store(fx.state, key, kept);
 }
 
@@ -47,12 +59,21 @@ keys::Key awaited(const market::Report& report) {
                : keys::awaited_state(report.task, report.run, report.index, report.reporter);
 }
 
+/// Counts the open reports of a successor about its first state, the answers for which its deadlines wait (16.1.13).
+void count_closed_kept(Effects& fx, const market::Report& report) {
+    auto own = run_of_solver(fx.state, report.task, report.reporter);
+    if (!own || own->open_reports == 0) return;
+    --own->open_reports;
+    store(fx.state, keys::run(own->task, own->index), *own);
+}
+
 /// Whether audits wait for the answer. Only the reporter waits for answers about a model or a kept state.
 bool holds_audits_up(const market::Report& report) {
     return report.kind != market::ReportKind::model && report.kind != market::ReportKind::kept;
 }
 
 void end_wait(Effects& fx, const market::Report& report) {
+    if (report.kind == market::ReportKind::kept) return count_closed_kept(fx, report);
     if (!holds_audits_up(report)) return;
     auto waits = must_load<Awaited>(fx.state, awaited(report));
     if (--waits.open == 0) return remove(fx.state, awaited(report));
@@ -71,8 +92,13 @@ void await_answer(Effects& fx, const market::Report& report) {
 
 std::optional<std::uint64_t> answers_awaited(const StateView& view, const market::Audit& audit,
                                              const Address& auditor) {
-    const auto any = load<Awaited>(view, keys::awaited(audit.task, audit.run, auditor));
-    const auto start = load<Awaited>(view, keys::awaited_state(audit.task, audit.run, audit.segment, auditor));
+    return answers_awaited(view, audit.task, audit.run, audit.segment, auditor);
+}
+
+std::optional<std::uint64_t> answers_awaited(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                             std::uint64_t segment, const Address& reporter) {
+    const auto any = load<Awaited>(view, keys::awaited(task, run, reporter));
+    const auto start = load<Awaited>(view, keys::awaited_state(task, run, segment, reporter));
     if (!any && !start) return std::nullopt;
     return std::max(any ? any->until : 0, start ? start->until : 0);
 }
@@ -85,7 +111,10 @@ void report_deadline(Effects& fx, std::uint64_t id) {
     const auto report = must_load<market::Report>(fx.state, keys::report(id));
     if (report.state != market::ReportState::open) return;
     close_report(fx, id, std::nullopt);
-    if (report.kind == market::ReportKind::kept) return penalise_keepers(fx, report);
+    if (report.kind == market::ReportKind::kept) {
+        penalise_keepers(fx, report);
+        return resume_audit(fx, report);  // Later answers that were waited for may be there already.
+    }
     lose_silent_run(fx, report.task, report.run, SlashReason::not_served);
 }
 

@@ -27,6 +27,9 @@ struct Awaited {
 void await_answer(Effects& fx, const market::Report& report);
 /// Returns the height by which the answers that the auditor needs in this audit are due; nullopt if it waits for none.
 std::optional<std::uint64_t> answers_awaited(const StateView& view, const market::Audit& audit, const Address& auditor);
+/// The same for any case of the reporter about this segment.
+std::optional<std::uint64_t> answers_awaited(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                             std::uint64_t segment, const Address& reporter);
 
 /// Handles a missed answer: the solver loses its run (keepers lose a bond each), and the reporter gets its fee back.
 void report_deadline(Effects& fx, std::uint64_t report);
@@ -37,7 +40,8 @@ void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// Closes all reports of a released task, those to keepers included, without penalties.
 void close_all_reports(Effects& fx, std::uint64_t task);
 
-/// 16.1.13: continues the audit that waited for this answer; its auditors have the usual time from now on.
+/// 16.1.13, 16.4: continues what waited for this answer. Auditors have the usual time from now on; the clock of a
+/// challenger and the deadlines of a successor have waited until now.
 void resume_audit(Effects& fx, const market::Report& report);
 
 }  // namespace retrace::contracts

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/disputes/cases.hpp"
 
+#include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
@@ -384,14 +385,30 @@ void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& gam
     else give_turn(fx, dispute, game);
 }
 
-void wait_for_tiles(Effects& fx, std::uint64_t id, std::uint64_t until) {
+void wait_for_tiles(Effects& fx, std::uint64_t id, std::uint64_t until, bool charged) {
     auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
-    ++dispute.reports;
+    ++(charged ? dispute.reports : dispute.moves);
     // The waits for several answers overlap; only the extension counts.
     const std::uint64_t blocks = until - std::min(until, std::max(fx.height, dispute.waits_until));
     dispute.waits_until = std::max(dispute.waits_until, until);
     dispute.challenger_clock += blocks;
     if (dispute.mover == static_cast<std::uint8_t>(Side::challenger)) dispute.deadline += blocks;
+    store(fx.state, keys::dispute(id), dispute);
+}
+
+void end_wait_for_tiles(Effects& fx, std::uint64_t id) {
+    auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+    const bool waits = answers_awaited(fx.state, dispute.task, dispute.run, dispute.segment, dispute.challenger)
+                           .has_value();
+    if (waits || dispute.waits_until <= fx.height) return;
+    const std::uint64_t left = dispute.waits_until - fx.height;
+    dispute.waits_until = fx.height;
+    dispute.challenger_clock -= std::min(dispute.challenger_clock, left);
+    const bool to_move = dispute.mover == static_cast<std::uint8_t>(Side::challenger);
+    if (to_move && dispute.deadline > fx.height) {
+        dispute.deadline -= std::min(dispute.deadline - fx.height, left);
+        remind(fx, dispute.deadline + 1, ScheduledKind::dispute_clock, id, 0);
+    }
     store(fx.state, keys::dispute(id), dispute);
 }
 

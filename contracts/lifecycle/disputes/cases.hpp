@@ -52,8 +52,11 @@ std::vector<Share> shares_of_accuser(Effects& fx, const market::Run& run, std::u
 void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game);
 /// Decides the dispute if the mover's clock has run out.
 void dispute_clock(Effects& fx, std::uint64_t dispute);
-/// 16.4: the challenger reported a tile; its clock waits for the answer, which is due `until`.
-void wait_for_tiles(Effects& fx, std::uint64_t dispute, std::uint64_t until);
+/// 16.4: the challenger reported a tile; its clock waits for the answer, which is due `until`. 16.1.20: the report is
+/// charged to this dispute or to another case.
+void wait_for_tiles(Effects& fx, std::uint64_t dispute, std::uint64_t until, bool charged);
+/// 16.4: when the last answer that the challenger needs is there, its clock waits no longer.
+void end_wait_for_tiles(Effects& fx, std::uint64_t dispute);
 /// Withdraws a dispute whose run is over for another reason: the bond is returned.
 void withdraw_dispute(Effects& fx, std::uint64_t dispute);
 

@@ -40,7 +40,7 @@ void assign(Effects& fx, market::Task& task, const views::JoiningState& start, b
     store(fx.state, keys::run(task.id, run.index), run);
     add_to_list(fx.state, keys::open_runs(run.solver), views::RunId{task.id, run.index});
     task.active.push_back(run.index);
-    schedule(fx, run.deadline + 1, {ScheduledKind::accept_deadline, task.id, run.index, 0});
+    remind(fx, run.deadline + 1, ScheduledKind::accept_deadline, task.id, run.index);
     fx.emit(TaskAssigned{task.id, run.solver, run.index, price, run.first_state});
 }
 

@@ -100,6 +100,7 @@ void apply(const AttestRetention& call, const TxContext& context, Effects& fx) {
     pay_offer(call, context.sender, fx);
     auto checkpoint = must_load<market::Checkpoint>(fx.state, keys::checkpoint(call.task, call.run, call.index));
     checkpoint.keepers.push_back(context.sender);
+    checkpoint.kept_since.push_back(views::report_count(fx.state));
     store(fx.state, keys::checkpoint(call.task, call.run, call.index), checkpoint);
     keep_bond(call, context.sender, fx);
     fx.emit(RetentionAttested{call.task, context.sender, call.run, call.index});

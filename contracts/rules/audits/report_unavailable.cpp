@@ -107,14 +107,57 @@ Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, c
     return left != 0 ? Verdict::ok : Verdict::too_many_open;                                        // 16.1.12
 }
 
-/// 16.1.13: extends the deadline of a successor that waits for its first state. The deadline's scheduled item checks it
-/// again.
+/// Blocks by which a wait until `until` extends one that lasts until `before`: several answers are waited for at once.
+std::uint64_t extension(const Effects& fx, std::uint64_t until, std::uint64_t before) {
+    return until - std::min(until, std::max(fx.height, before));
+}
+
+/// 16.1.13: extends the deadlines of a successor that waits for its first state. The scheduled item of the deadline
+/// checks it again.
 void wait_for_state(Effects& fx, market::Run own, std::uint64_t until) {
     count_work(fx, own);
     ++own.reports;
-    own.deadline += until - std::min(until, std::max(fx.height, own.waits_until));  // for several answers at once
+    ++own.open_reports;
+    const std::uint64_t blocks = extension(fx, until, own.waits_until);
+    if (own.deadline != 0) own.deadline += blocks;
+    own.waited += blocks;
     own.waits_until = std::max(own.waits_until, until);
+    own.finish_height += extension(fx, until, own.finish_waits_until);
+    own.finish_waits_until = std::max(own.finish_waits_until, until);
     store(fx.state, keys::run(own.task, own.index), own);
+}
+
+/// 16.1.20: moves each of the reporter's cases that needs what is reported, and charges the report to one: the seat,
+/// else the dispute, whose work comes first and that has reports left.
+void wait_for_checker(const ReportUnavailable& call, const Address& reporter, std::uint64_t until, Effects& fx) {
+    const std::uint64_t most = fx.params.reports;
+    auto audits = owed_audits(fx.state, call, reporter);
+    auto disputes = own_disputes(fx.state, call, reporter);
+    std::erase_if(disputes, [&](const market::Dispute& dispute) { return is_late(dispute, fx.height); });
+    market::Seat* seat_charged = nullptr;
+    for (market::Audit& audit : audits) {
+        market::Seat* seat = owed_seat(audit, reporter);
+        if (seat->reports < most && (seat_charged == nullptr || seat->due < seat_charged->due)) seat_charged = seat;
+    }
+    const market::Dispute* dispute_charged = nullptr;
+    for (const market::Dispute& dispute : disputes)
+        if (seat_charged == nullptr && dispute.reports < most &&
+            (dispute_charged == nullptr || dispute.challenger_due < dispute_charged->challenger_due))
+            dispute_charged = &dispute;
+    for (market::Audit& audit : audits) {
+        market::Seat* seat = owed_seat(audit, reporter);
+        const bool charged = seat == seat_charged, moves = charged || seat->moves < most;
+        if (charged) ++seat->reports;
+        // Beyond `most` answers do not move the seat either, until it reports again itself.
+        seat->moves = static_cast<std::uint32_t>(charged ? std::min<std::uint64_t>(seat->moves, most)
+                                                         : std::min<std::uint64_t>(seat->moves + 1, most + 1));
+        if (moves) enter_collecting(fx, audit);
+        else store(fx.state, keys::audit(audit.id), audit);
+    }
+    for (const market::Dispute& dispute : disputes) {
+        const bool charged = &dispute == dispute_charged;
+        if (charged || dispute.moves < most) wait_for_tiles(fx, dispute.id, until, charged);
+    }
 }
 
 /// 16.1.13 and 16.4: extends the reporter's own deadline, which has not passed (16.1.17), by the wait for the answer,
@@ -122,12 +165,7 @@ void wait_for_state(Effects& fx, market::Run own, std::uint64_t until) {
 void wait_for_answer(const ReportUnavailable& call, const Address& reporter, std::uint64_t until, Effects& fx) {
     if (kind_of(call) == ReportKind::kept)
         return wait_for_state(fx, run_of_solver(fx.state, call.task, reporter).value(), until);
-    for (market::Audit& audit : owed_audits(fx.state, call, reporter)) {
-        ++owed_seat(audit, reporter)->reports;
-        enter_collecting(fx, audit);
-    }
-    for (const market::Dispute& dispute : own_disputes(fx.state, call, reporter))
-        if (!is_late(dispute, fx.height) && dispute.reports < fx.params.reports) wait_for_tiles(fx, dispute.id, until);
+    wait_for_checker(call, reporter, until, fx);
 }
 
 /// Returns the parties that must answer the report: the run's solver, or the keepers of the state.
@@ -163,11 +201,21 @@ std::uint64_t answer_due(Effects& fx, const market::Report& report) {
 
 /// 16.1.13: a successor waits no longer than until the last of its answers is there.
 void end_wait_for_state(Effects& fx, const market::Report& report) {
-    if (load<ReportsAbout>(fx.state, reports_about(report))) return;
     auto own = run_of_solver(fx.state, report.task, report.reporter);
-    if (!own || own->deadline == 0 || own->waits_until <= fx.height) return;
-    own->deadline -= std::min(own->deadline - fx.height, own->waits_until - fx.height);
-    own->waits_until = fx.height;
+    if (!own || own->open_reports != 0) return;
+    end_finish_wait(*own, fx.height);
+    if (own->waits_until > fx.height) {
+        const std::uint64_t left = own->waits_until - fx.height;
+        own->waited -= std::min(own->waited, left);
+        own->waits_until = fx.height;
+        if (own->deadline > fx.height) {
+            own->deadline -= std::min(own->deadline - fx.height, left);
+            const bool assigned = own->state == market::RunState::assigned;
+            remind(fx, own->deadline + 1,
+                   assigned ? ScheduledKind::accept_deadline : ScheduledKind::checkpoint_deadline, own->task,
+                   own->index);
+        }
+    }
     store(fx.state, keys::run(own->task, own->index), *own);
 }
 
@@ -178,7 +226,10 @@ void resume_audit(Effects& fx, const market::Report& report) {
                                  report.tensor, report.tile};
     // None: it was a challenger's, or the auditor has committed. A seat that was drawn meanwhile waited as well.
     for (market::Audit& audit : owed_audits(fx.state, call, report.reporter))
-        take_seat_up_again(fx, audit, report.reporter);
+        if (owed_seat(audit, report.reporter)->moves <= fx.params.reports)  // 16.1.20
+            take_seat_up_again(fx, audit, report.reporter);
+    for (const market::Dispute& dispute : own_disputes(fx.state, call, report.reporter))
+        end_wait_for_tiles(fx, dispute.id);
 }
 
 Verdict check(const ReportUnavailable& call) {

@@ -25,6 +25,12 @@ std::optional<market::Run> run_of_solver(const StateView& view, std::uint64_t ta
     return std::nullopt;
 }
 
+void end_finish_wait(market::Run& run, std::uint64_t height) {
+    if (run.finish_waits_until <= height) return;
+    run.finish_height -= std::min(run.finish_height, run.finish_waits_until - height);
+    run.finish_waits_until = height;
+}
+
 std::uint64_t moved_deadline(const StateView& view, const market::Params& params, const market::Run& run) {
     if (run.deadline == 0) return 0;
     const std::uint64_t total = backlog(view, run.solver).total;
@@ -32,8 +38,8 @@ std::uint64_t moved_deadline(const StateView& view, const market::Params& params
     const std::uint64_t moved = run.deadline + total - std::min(total, counted);
     if (run.state != market::RunState::assigned) return moved;
     // Its own disputes must not let a winner hold a task for ever that it does not accept (18.4).
-    const std::uint64_t waited = run.waits_until - std::min(run.waits_until, run.assigned_height);
-    const std::uint64_t latest = run.assigned_height + params.accept_blocks + waited + challenges_ahead_max(params);
+    const std::uint64_t latest = run.assigned_height + params.accept_blocks + run.waited +
+                                 challenges_ahead_max(params);
     return std::max(run.deadline, std::min(moved, latest));
 }
 
@@ -74,6 +80,7 @@ std::uint64_t checkpoint_deadline(const Effects& fx, const market::Run& run) {
 
 void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     count_work(fx, run);
+    if (run.next_state > run.first_state) end_finish_wait(run, fx.height);  // It has its first state.
     // While 13.8.5 refuses the commitment, the solver waits for others; its time begins afterwards.
     const bool waits = run.next_state - run.finalised >= kUnfinalisedMax || run.unaudited_since != 0;  // 14.12.3
     const bool complete = run.next_state > must_load<TaskSpec>(fx.state, keys::spec(run.task)).segments();
