@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/disputes/windows.hpp"
 #include "node/agents/views.hpp"
 #include "verifier/agent/keys.hpp"
 

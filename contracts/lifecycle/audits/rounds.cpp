@@ -7,6 +7,7 @@
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
+#include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"

@@ -5,6 +5,7 @@
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
+#include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
 

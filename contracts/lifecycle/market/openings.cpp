@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The conditions for opening a state, and the consequences of an opening. SPEC 13.1 to 13.3.
 #include "contracts/lifecycle/audits/rounds.hpp"
-#include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
+#include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "market/work.hpp"
 
@@ -37,9 +37,9 @@ void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
     const auto end = views::checkpoint(fx.state, run.task, run.index, index + 1);
     if (!start || !start->opened || !end || !end->opened) return;
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
-    segment->window_end = fx.height + fx.params.challenge_blocks + market::audit_work(spec, index);
+    const std::uint64_t until = fx.height + fx.params.challenge_blocks + market::audit_work(spec, index);
+    move_window(fx, run.task, run.index, *segment, until);
     store(fx.state, keys::segment(run.task, run.index, index), *segment);
-    note_window(fx, run.task, run.index, segment->window_end);
     remind(fx, segment->window_end, ScheduledKind::payment, run.task, run.index);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPEC 15.1 and 15.2. Any bonded party may dispute an opened segment, or the seeded initial state, at its own cost.
 #include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/rules/disputes/rules.hpp"
 #include "market/escrow.hpp"

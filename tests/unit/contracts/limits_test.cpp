@@ -2,6 +2,7 @@
 // Limits and the party that each one applies to: no set of accounts, decoy tasks or stalling accomplices prevents the
 // conviction of a fraud, and none of them uses up the time of an honest machine. SPEC 15, 18 and 19.
 #include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/rules/audits/rules.hpp"
 #include "contracts/rules/disputes/rules.hpp"
