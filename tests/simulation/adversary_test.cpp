@@ -48,11 +48,6 @@ U256 fees_of_reports(const Outcome& outcome, std::uint32_t run) {
         if (report.run == run && report.state == market::ReportState::answered) sum += report.fee;
     return sum;
 }
-bool convicted(const Outcome& outcome) {
-    return std::any_of(outcome.disputes.begin(), outcome.disputes.end(), [](const market::Dispute& dispute) {
-        return dispute.state == market::DisputeState::solver_lost;
-    });
-}
 market::TaskSpec posted_spec(const Scenario& scenario) {
     market::TaskSpec spec;
     spec.price_ceiling = kCeiling;
@@ -96,10 +91,12 @@ void expect_balances(const Outcome& outcome, const Scenario& scenario, Loses los
     EXPECT_EQ(wealth(outcome, "solver0") + wealth(outcome, "solver1") + run.earned,
               initial_coins() + initial_coins() + earned_by_all);
 
-    // If the fraud was proved, the challengers receive their share; otherwise the whole lock is burned.
+    // If the fraud was proved, or its solver missed a deadline beside a dispute (15.10), challengers receive their
+    // share; otherwise the whole lock is burned.
     const auto spec = posted_spec(scenario);
     const market::Conviction parts = market::conviction(lock, market::audit_fee(kParams, spec), kParams);
-    const U256 given = convicted(outcome) ? parts.share + parts.costs : U256();
+    const bool accused = loses == Loses::whole_lock && !outcome.disputes.empty();
+    const U256 given = accused ? parts.share + parts.costs : U256();
     EXPECT_EQ(wealth(outcome, "requester") + wealth_of_all(outcome, "verifier") + earned_by_all + fees,
               initial_coins() * U256(1 + scenario.verifiers.size()) + given);
     for (std::size_t i = 0; i < scenario.verifiers.size(); ++i)

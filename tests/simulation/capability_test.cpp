@@ -22,9 +22,9 @@ Scenario measured_scenario() {
     Scenario scenario = calm_scenario();
     SolverRole role = scenario.solvers[0];
     role.price_bp = 7'000;
-    role.boasts = true;
+    role.inflates_benchmark = true;
     scenario.solvers.push_back(role);
-    role.boasts = false;
+    role.inflates_benchmark = false;
     role.mute = true;
     scenario.solvers.push_back(role);
     scenario.orders[0].at_height = 140;
@@ -41,7 +41,7 @@ TEST(Capability, IsWhatWasProved) {
         EXPECT_EQ(outcome.solvers.at(name).capability, 2 * solver::kCapabilityRoundCost / (window / 2)) << name;
         EXPECT_EQ(outcome.balances.at(name).bonded, scenario.solvers[0].stake) << name;
     }
-    EXPECT_EQ(outcome.solvers.at("solver2").capability, 0u) << "boasts";
+    EXPECT_EQ(outcome.solvers.at("solver2").capability, 0u) << "inflates_benchmark";
     EXPECT_LT(outcome.balances.at("solver2").bonded, scenario.solvers[2].stake);
     EXPECT_GE(outcome.balances.at("solver2").bonded + params.capability_penalty * ledger::U256(3),
               scenario.solvers[2].stake)

@@ -214,8 +214,8 @@ Scenario random_scenario(std::uint64_t seed) {
         if (random.chance(700)) role = *solver_named(random.pick(solver_names()));
         if (random.chance(500)) role.segment = random.below(5);
         role.pays_for_retention = random.chance(300);
-        role.boasts = bench.chance(100);
-        role.mute = !role.boasts && bench.chance(100);
+        role.inflates_benchmark = bench.chance(100);
+        role.mute = !role.inflates_benchmark && bench.chance(100);
         if (role.fraud && random.chance(150)) role.trick = solver::Trick::withhold;  // Two frauds at once.
         role.price_bp = role.honest() ? random.between(6500, 9500) : random.between(5000, 8500);
         out.solvers.push_back(role);

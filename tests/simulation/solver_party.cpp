@@ -27,7 +27,7 @@ std::string SolverRole::describe() const {
     if (fraud) add(solver::slug(*fraud));
     if (trick) add(solver::slug(*trick));
     if (lie) add(verifier::slug(*lie));
-    if (boasts) add("boasts");
+    if (inflates_benchmark) add("inflates_benchmark");
     if (mute) add("mute");
     if (blind) add("blind");
     if (owned) add("owned");
@@ -65,12 +65,12 @@ void SolverParty::boot() {
     config.secret = secret();
     config.resend_blocks = kResendBlocks;
     config.pay_for_retention = role_.pays_for_retention;
-    if (role_.boasts)
+    if (role_.inflates_benchmark)
         memory->bench = std::make_unique<solver::InflatedBenchmark>(world().pool);
     else if (!role_.mute)
         memory->bench = std::make_unique<solver::HonestBench>(world().pool);
     config.bench = memory->bench.get();
-    config.bench_rounds_max = role_.boasts ? 8 * kBenchRounds : kBenchRounds;
+    config.bench_rounds_max = role_.inflates_benchmark ? 8 * kBenchRounds : kBenchRounds;
     memory->agent =
         std::make_unique<solver::SolverAgent>(std::move(config), *memory->task_cache, *memory->store);
     memory->dispute_replays = std::make_unique<verifier::DisputeReplays>(
@@ -277,7 +277,7 @@ void SolverParty::make_moves(const ledger::StateView& view, const solver::Solver
                  contracts::AnswerCapability{m->challenge, m->rounds, m->root});
         } else if (const auto* m = std::get_if<solver::ProveCapability>(&move)) {
             call("proves challenge " + std::to_string(m->challenge),
-                 contracts::ProveCapability{m->challenge, m->proof}, {}, role_.boasts);
+                 contracts::ProveCapability{m->challenge, m->proof}, {}, role_.inflates_benchmark);
         } else if (const auto* m = std::get_if<solver::RequestRetention>(&move)) {
             call("pays for keeping state " + std::to_string(m->index),
                  contracts::RequestRetention{m->task, m->run, m->index}, world().params.audit_fee);
