@@ -47,7 +47,7 @@ void NodeOptions::add_to(CLI::App& command, const std::string& timeout) {
 Result<RpcClient> NodeOptions::connect() const {
     RpcClient::Options options;
     options.timeout = std::chrono::seconds(timeout_s.value_or(kTimeout));
-    options.on_silence = [url = url](const std::string& why) {
+    options.on_no_answer = [url = url](const std::string& why) {
         if (why.empty())
             std::cerr << "the node at " << url << " answers\n";
         else
@@ -56,7 +56,7 @@ Result<RpcClient> NodeOptions::connect() const {
     return RpcClient::connect(url, options);
 }
 
-void NodeOptions::be_patient(RpcClient& client) const {
+void NodeOptions::wait_longer(RpcClient& client) const {
     client.set_timeout(std::chrono::seconds(timeout_s.value_or(kLongTimeout)));
 }
 

@@ -26,7 +26,7 @@ struct NodeOptions {
     /// error. Malformed addresses are refused here.
     Result<RpcClient> connect() const;
     /// For long-running commands: raises the timeout to ten minutes, unless --timeout is given.
-    void be_patient(RpcClient& client) const;
+    void wait_longer(RpcClient& client) const;
 };
 
 /// --key, --keys, --passphrase-file, --dev-account.

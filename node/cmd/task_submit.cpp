@@ -46,7 +46,7 @@ void note_folder(const Flags& flags, std::uint64_t chain_id, std::uint64_t task)
 
 /// Waits until the model is ready, also across restarts of the node; fails if the task ends without one.
 Status<> wait_for_model(const Flags& flags, RpcClient& client, std::uint64_t task, json::object& out) {
-    flags.signer.node.be_patient(client);
+    flags.signer.node.wait_longer(client);
     RETRACE_TRY(status, wait_for_delivery(client, task, [](const TaskStatus& now) {
                     std::cerr << progress_line(now) << std::endl;
                 }));
@@ -147,16 +147,16 @@ void add_task_submit(CLI::App& parent, Program& program) {
                    "Pay for segments that nobody can be drawn to audit");
 
     const auto [again, again_flags] =
-        add("upload", "Go on with the upload of a task that was posted", upload);
+        add("upload", "Resume the upload of a task that was posted", upload);
     again->add_option("ID", again_flags->task, "Task")->required();
     again->add_option("FILE", again_flags->file, "task.toml or its folder")->required();
     again_flags->signer.node.add_to(*again);
     add_store_option(*again, *again_flags);
 
     const auto [watch, watch_flags] =
-        add("follow", "Wait until a task's model is ready, telling how it goes", follow);
+        add("follow", "Wait until a task's model is ready, and show its progress", follow);
     watch->add_option("ID", watch_flags->task, "Task")->required();
-    watch_flags->signer.node.add_to(*watch);
+    watch_flags->signer.node.add_to(*watch, "10 at the start, then 600");
 }
 
 }  // namespace retrace::node::cli

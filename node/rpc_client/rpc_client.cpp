@@ -106,10 +106,10 @@ Result<HttpReply, Failure> RpcClient::exchange(const HttpRequest& request) {
         auto reply = connection_.exchange(request, options_.reply_limit, options_.deadline);
         const bool silence = !reply && reply.error().fault == Fault::unreachable;
         if (!silence || std::chrono::steady_clock::now() - start >= options_.timeout) {
-            if (told && reply && options_.on_silence) options_.on_silence({});
+            if (told && reply && options_.on_no_answer) options_.on_no_answer({});
             return reply;
         }
-        if (!told && options_.on_silence) options_.on_silence(reply.error().message);
+        if (!told && options_.on_no_answer) options_.on_no_answer(reply.error().message);
         told = true;
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }

@@ -62,7 +62,7 @@ public:
         /// How long a call is retried while the node is unreachable, because nodes are started late and restarted.
         std::chrono::seconds timeout{0};
         /// Called with the reason before the first retry, and with an empty text when a retry has succeeded.
-        std::function<void(const std::string& why)> on_silence;
+        std::function<void(const std::string& why)> on_no_answer;
     };
 
     /// `url` as for parse_url: "http://host:port" or "https://host:port#sha256=…"; an Error if malformed. Connects on

@@ -25,7 +25,7 @@ ArtifactExtension::ArtifactExtension(std::unique_ptr<Store> store, const ledger:
       application_(application),
       mib_per_coin_(config.mib_per_coin),
       quota_(limits_of(*store_, config)),
-      garbage_collector_(*store_, kAfterlifeBlocks),
+      garbage_collector_(*store_, kRetentionBlocks),
       server_(*store_, [this](const Hash32& root) { return wanted(root); }) {
     {
         const std::lock_guard lock(mutex_);
@@ -186,7 +186,7 @@ std::vector<Hash32> ArtifactExtension::giving_way_to(const std::vector<ArtifactQ
         const bool own = std::any_of(owners.begin(), owners.end(), [&](const ArtifactQuota::Owner& owner) {
             return quota_.is_of(root, owner.requester);
         });
-        if (own || settled + kAfterlifeBlocks < chain_.height()) found.emplace_back(settled, root);
+        if (own || settled + kRetentionBlocks < chain_.height()) found.emplace_back(settled, root);
     }
     std::sort(found.begin(), found.end());
     std::vector<Hash32> out;
@@ -240,7 +240,7 @@ void ArtifactExtension::tidy(bool all) {
     due_.clear();
     if (!all) return;
     garbage_collector_.sweep(chain_.height(), alive);
-    std::erase_if(settled_, [&](const auto& root) { return root.second + kAfterlifeBlocks < chain_.height(); });
+    std::erase_if(settled_, [&](const auto& root) { return root.second + kRetentionBlocks < chain_.height(); });
 }
 
 void ArtifactExtension::keep_tidy(const std::stop_token& stop) {

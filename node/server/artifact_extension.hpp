@@ -22,7 +22,7 @@ namespace retrace::node {
 
 /// Accepts uploads only of artifacts that live tasks name, so only requesters who have paid an escrow can use the
 /// node's disk, each for as many bytes as the escrow pays for. Artifacts of a cancelled or expired task are deleted
-/// with the block that ends it. Those of a settled task stay for `kAfterlifeBlocks`, so that they can be fetched and
+/// with the block that ends it. Those of a settled task stay for `kRetentionBlocks`, so that they can be fetched and
 /// replayed; they are deleted earlier if their own requester has no room left for a live task.
 class ArtifactExtension final : public Extension {
 public:
@@ -57,7 +57,7 @@ private:
     std::set<Hash32> named() const;
     void settle_quota();
     /// Artifacts that may be deleted for a new one of these owners, the earliest settled first. No live task names
-    /// them, and either they are charged to one of the same requesters or their `kAfterlifeBlocks` are over.
+    /// them, and either they are charged to one of the same requesters or their `kRetentionBlocks` are over.
     std::vector<Hash32> giving_way_to(const std::vector<ArtifactQuota::Owner>& owners) const;
     /// Deletes as many of those artifacts as are needed. Returns false, and deletes nothing, if all would not suffice.
     bool make_room(const Hash32& root, std::uint64_t bytes, const std::vector<ArtifactQuota::Owner>& owners);
@@ -66,7 +66,7 @@ private:
     void tidy(bool all);
     void keep_tidy(const std::stop_token& stop);
 
-    static constexpr std::uint64_t kAfterlifeBlocks = 5'000;
+    static constexpr std::uint64_t kRetentionBlocks = 5'000;
     static constexpr std::chrono::seconds kTidyEvery{60};
 
     std::unique_ptr<Store> store_;

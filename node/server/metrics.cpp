@@ -43,7 +43,7 @@ struct Metrics::Impl {
         BuildGauge().Name("retrace_connections").Help("Open connections").Register(registry);
     prometheus::Gauge& refused = BuildGauge()
                                      .Name("retrace_refused")
-                                     .Help("Connections cut off by a limit")
+                                     .Help("Connections and requests refused by a limit")
                                      .Register(registry)
                                      .Add({});
     prometheus::Gauge& broken = BuildGauge()

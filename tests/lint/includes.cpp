@@ -24,28 +24,29 @@ bool in_home(std::string_view path, const Library& library) { return starts_with
 std::string parent_of(std::string_view path) { return std::string(path.substr(0, path.rfind('/'))); }
 
 /// Of a file below `folder`: the folder in it where the file lies; empty for a file that lies in `folder` itself.
-std::string room_in(std::string_view folder, std::string_view path) {
+std::string subfolder_in(std::string_view folder, std::string_view path) {
     const std::size_t end = path.find('/', folder.size() + 1);
     return end == std::string_view::npos ? std::string() : std::string(path.substr(0, end));
 }
 
-/// Why a file of the room may not include the target; empty: it may.
-std::string room_problem(const RoomRule& room, const std::string& path, const std::string& target) {
-    const std::string folder = parent_of(room.path);
-    if (!path.starts_with(std::string(room.path) + "/") || !target.starts_with(folder + "/")) return {};
-    const std::string to = room_in(folder, target);
-    if (to == room.path || contains_word(room.may_include, to)) return {};
-    return std::string(room.path) + " may not include " + (to.empty() ? "what lies beside it in " + folder : to);
+/// Why a file of the subfolder may not include the target; empty: it may.
+std::string subfolder_problem(const SubfolderRule& subfolder, const std::string& path, const std::string& target) {
+    const std::string folder = parent_of(subfolder.path);
+    if (!path.starts_with(std::string(subfolder.path) + "/") || !target.starts_with(folder + "/")) return {};
+    const std::string to = subfolder_in(folder, target);
+    if (to == subfolder.path || contains_word(subfolder.may_include, to)) return {};
+    return std::string(subfolder.path) + " may not include " + (to.empty() ? "what lies beside it in " + folder : to);
 }
 
-/// The room of the table in whose folder the file lies in a room that is not in the table.
-std::string unknown_room(const std::string& path) {
-    const auto rooms = room_rules();
-    for (const RoomRule& rule : rooms) {
+/// The subfolder of the table in whose folder the file lies in a subfolder that is not in the table.
+std::string unknown_subfolder(const std::string& path) {
+    const auto subfolders = subfolder_rules();
+    for (const SubfolderRule& rule : subfolders) {
         const std::string folder = parent_of(rule.path);
         if (!path.starts_with(folder + "/")) continue;
-        const std::string in = room_in(folder, path);
-        const bool known = std::any_of(rooms.begin(), rooms.end(), [&](const RoomRule& r) { return r.path == in; });
+        const std::string in = subfolder_in(folder, path);
+        const bool known = std::any_of(subfolders.begin(), subfolders.end(),
+                                       [&](const SubfolderRule& r) { return r.path == in; });
         if (!in.empty() && !known) return in;
     }
     return {};
@@ -64,8 +65,8 @@ Findings check_arrows(const Tree& tree) {
         const std::string from = top_folder(path);
         const FolderRule* rule = find_folder(from);
         if (!is_cpp(path) || rule == nullptr) continue;
-        if (const std::string room = unknown_room(path); !room.empty()) {
-            out.push_back({path, 0, "room_unknown", room + " has no row in the table of rooms"});
+        if (const std::string subfolder = unknown_subfolder(path); !subfolder.empty()) {
+            out.push_back({path, 0, "subfolder_unknown", subfolder + " has no row in the table of subfolders"});
         }
         for (const Include& include : includes_of(text)) {
             const std::string to = top_folder(include.target);
@@ -83,8 +84,8 @@ Findings check_arrows(const Tree& tree) {
             } else if (ours && to != from && !contains_word(rule->may_include, to)) {
                 out.push_back({path, include.line, "include_arrow", from + " may not include " + to});
             }
-            for (const RoomRule& room : room_rules()) {
-                const std::string problem = room_problem(room, path, include.target);
+            for (const SubfolderRule& subfolder : subfolder_rules()) {
+                const std::string problem = subfolder_problem(subfolder, path, include.target);
                 if (!problem.empty()) out.push_back({path, include.line, "include_arrow", problem});
             }
         }
@@ -148,28 +149,29 @@ Findings circles_of(const Graph& graph, const std::string& rule) {
 }
 
 /// "node/net" of a file that lies there or below; empty for a file of the folder itself.
-std::string room_of(const std::string& path) { return room_in(top_folder(path), path); }
+std::string subfolder_of(const std::string& path) { return subfolder_in(top_folder(path), path); }
 
 }  // namespace
 
 Findings check_cycles(const Tree& tree) {
-    Graph files, rooms;
+    Graph files, subfolders;
     for (const auto& [path, text] : tree) {
         if (!is_cpp(path)) continue;
         std::set<std::string>& next = files[path];
-        const std::string room = room_of(path);
+        const std::string subfolder = subfolder_of(path);
         for (const Include& include : includes_of(text)) {
             if (include.angle || !tree.contains(include.target) || !is_cpp(include.target)) continue;
             next.insert(include.target);
-            const std::string to = room_of(include.target);
-            if (room.empty() || to.empty() || to == room || top_folder(path) != top_folder(include.target)) continue;
+            const std::string to = subfolder_of(include.target);
+            if (subfolder.empty() || to.empty() || to == subfolder) continue;
+            if (top_folder(path) != top_folder(include.target)) continue;
             if (top_folder(path) == "tests") continue;
-            rooms[room].insert(to);
-            rooms.try_emplace(to);
+            subfolders[subfolder].insert(to);
+            subfolders.try_emplace(to);
         }
     }
     Findings out = circles_of(files, "include_cycle");
-    for (Finding& circle : circles_of(rooms, "room_cycle")) out.push_back(std::move(circle));
+    for (Finding& circle : circles_of(subfolders, "subfolder_cycle")) out.push_back(std::move(circle));
     return out;
 }
 

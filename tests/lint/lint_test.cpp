@@ -82,10 +82,10 @@ TEST(Lint, ArrowsBetweenRoomsPointOneWay) {
     EXPECT_THAT(found("node/server/methods/b.cpp", "node/server/http/a.hpp"),
                 ElementsAre("node/server/methods/b.cpp:2 include_arrow"));
     EXPECT_THAT(found("node/server/http/b.cpp", "node/server/a.hpp"),
-                ElementsAre("node/server/http/b.cpp:2 include_arrow")) << "what lies beside the rooms";
+                ElementsAre("node/server/http/b.cpp:2 include_arrow")) << "what lies beside the subfolders";
     EXPECT_THAT(found("node/server/b.cpp", "node/server/http/a.hpp"), IsEmpty());
     EXPECT_THAT(found("node/server/http/b.cpp", "node/platform/a.hpp"), IsEmpty());
-    EXPECT_THAT(found("node/cellar/b.cpp", "merkle/a.hpp"), ElementsAre("node/cellar/b.cpp:0 room_unknown"));
+    EXPECT_THAT(found("node/cellar/b.cpp", "merkle/a.hpp"), ElementsAre("node/cellar/b.cpp:0 subfolder_unknown"));
 }
 
 TEST(Lint, AnIncludeNamesAFileFromTheRoot) {
@@ -115,7 +115,7 @@ TEST(Lint, RoomsFormNoCircle) {
     EXPECT_THAT(check_cycles(tree), IsEmpty());
     tree["ledger/state/b.cpp"] = cpp(include("ledger/chain/c.hpp"));
     tree["ledger/chain/c.hpp"] = cpp("#pragma once\n");
-    EXPECT_THAT(brief(check_cycles(tree)), ElementsAre("ledger/chain:0 room_cycle")) << "though no files do";
+    EXPECT_THAT(brief(check_cycles(tree)), ElementsAre("ledger/chain:0 subfolder_cycle")) << "though no files do";
 }
 
 TEST(Lint, AFileThatIncludesItselfIsACircle) {

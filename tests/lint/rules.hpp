@@ -52,7 +52,7 @@ struct Include {
 std::vector<Include> includes_of(std::string_view text);
 
 Findings check_arrows(const Tree& tree);       ///< include_arrow, include_missing, include_quotes
-Findings check_cycles(const Tree& tree);       ///< include_cycle, room_cycle
+Findings check_cycles(const Tree& tree);       ///< include_cycle, subfolder_cycle
 Findings check_third_party(const Tree& tree);  ///< third_party_home, third_party_unknown
 Findings check_determinism(const Tree& tree);  ///< determinism
 /// spdx, pragma_once, tab, trailing_space, long_line, long_file, unfinished, machine_path

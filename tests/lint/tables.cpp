@@ -19,7 +19,7 @@ constexpr FolderRule kFolders[] = {
     {"tests", "node contracts verifier solver market ledger kernels merkle", false},
 };
 
-constexpr RoomRule kRooms[] = {
+constexpr SubfolderRule kSubfolders[] = {
     {"kernels/scalar", ""},
     {"kernels/random", "kernels/scalar"},
     {"kernels/reduce", "kernels/scalar"},
@@ -155,7 +155,7 @@ std::span<const FolderRule> folder_rules() { return kFolders; }
 
 std::span<const RetiredName> retired_names() { return kRetiredNames; }
 
-std::span<const RoomRule> room_rules() { return kRooms; }
+std::span<const SubfolderRule> subfolder_rules() { return kSubfolders; }
 
 const FolderRule* find_folder(std::string_view name) {
     const auto found = std::find_if(std::begin(kFolders), std::end(kFolders),

@@ -18,12 +18,12 @@ std::span<const FolderRule> folder_rules();
 const FolderRule* find_folder(std::string_view name);
 
 /// A folder inside one of the nine, or inside such a folder.
-struct RoomRule {
+struct SubfolderRule {
     std::string_view path;
-    std::string_view may_include;  ///< Paths of rooms beside it, between spaces, its own not among them.
+    std::string_view may_include;  ///< Paths of subfolders beside it, between spaces, its own not among them.
 };
-/// Where a folder has rooms in this table all of its sub-folders have, and no room includes what lies beside the rooms.
-std::span<const RoomRule> room_rules();
+/// When one subfolder of a folder is in this table, all are, and none of them includes files that lie beside them.
+std::span<const SubfolderRule> subfolder_rules();
 
 /// An identifier of ours that a standard term replaced.
 struct RetiredName {

@@ -13,7 +13,7 @@ namespace {
 
 using kernels::DType;
 
-TEST(GarbageCollector, DeletesWhatNobodyNamedForTheAfterlifeAndNothingElse) {
+TEST(GarbageCollector, DeletesOnlyArtifactsThatNobodyNamedForTheRetentionPeriod) {
     test::TemporaryFolder folder;
     const auto store = test::open_store(folder.path());
     const auto program = store->put_program(kernels::encode(test::doubling_program()));
