@@ -135,9 +135,17 @@ void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashRe
     if (!all) return lose_run(fx, id, index, amount, {}, reason);
     // 15.10: a challenge that is made when it is clear that a checkpoint will be missed costs the solver its lock, and
     // earns nothing.
-    const std::uint64_t late = reason == SlashReason::not_checkpointed ? fx.params.move_blocks : 0;
-    const auto shares = shares_of_accuser(fx, run, fx.height - std::min(late, fx.height));
-    lose_run(fx, id, index, amount, shares, reason);
+    const bool late = reason == SlashReason::not_checkpointed;
+    const std::uint64_t before = late ? run.deadline - std::min(run.deadline, fx.params.move_blocks) : fx.height;
+    lose_run(fx, id, index, amount, shares_of_accuser(fx, run, before), reason);
+}
+
+bool ends_later(const Effects& fx, const market::Run& run) {
+    if (views::pending_draws(fx.state, run.task, run.index) != 0) return true;
+    if (run.open_disputes == 0) return false;
+    for (const std::uint64_t id : list<std::uint64_t>(fx.state, keys::run_disputes(run.task, run.index)))
+        if (must_load<market::Dispute>(fx.state, keys::dispute(id)).opened_height > run.deadline) return true;
+    return false;
 }
 
 void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {

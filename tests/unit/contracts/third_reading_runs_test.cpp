@@ -24,6 +24,20 @@ protected:
             return segment(0, 0, id).state == SegmentState::verified;
         }));
     }
+    /// Has alice win the task with a finishing height two blocks before an epoch ends; returns that height.
+    std::uint64_t bid_before_a_draw(const TaskSpec& spec) {
+        post(spec);
+        const std::uint64_t end = task().reveal_end;
+        std::uint64_t finish = end + 200;
+        while (finish % params.epoch_blocks != params.epoch_blocks - 2) ++finish;
+        const Hash32 bid = market::bid_commitment(1, task().round, U256(400), finish, word("alice"), party("alice"));
+        EXPECT_EQ(send("alice", CommitBid{1, bid}, params.bid_deposit), Verdict::ok);
+        while (height < task().bid_end) next_block();
+        EXPECT_EQ(send("alice", RevealBid{1, U256(400), finish, word("alice")}), Verdict::ok);
+        while (height < end) next_block();
+        EXPECT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+        return finish;
+    }
     /// What everybody knows once all members have revealed in this epoch: whether the segment will be drawn.
     bool will_be_drawn(std::uint64_t id, std::uint64_t index) const {
         std::vector<market::Reveal> reveals;
@@ -44,16 +58,7 @@ TEST_F(ThirdReadingRuns, AForgerThatSeesThatItWillBeDrawnLosesItsWholeLock) {
     start(wanted, {"alice"});
     TaskSpec spec = spec_of(24);
     spec.audit_bp = 2'500;
-    post(spec);
-    const std::uint64_t end = task().reveal_end;
-    std::uint64_t finish = end + 200;
-    while (finish % params.epoch_blocks != params.epoch_blocks - 2) ++finish;
-    const Hash32 bid = market::bid_commitment(1, task().round, U256(400), finish, word("alice"), party("alice"));
-    ASSERT_EQ(send("alice", CommitBid{1, bid}, params.bid_deposit), Verdict::ok);
-    while (height < task().bid_end) next_block();
-    ASSERT_EQ(send("alice", RevealBid{1, U256(400), finish, word("alice")}), Verdict::ok);
-    while (height < end) next_block();
-    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    const std::uint64_t finish = bid_before_a_draw(spec);
     verify_first(1);
     wrong_from = 2;
     while (height < finish - 3) next_block(), check_audits();
@@ -71,6 +76,39 @@ TEST_F(ThirdReadingRuns, AForgerThatSeesThatItWillBeDrawnLosesItsWholeLock) {
     for (int i = 0; i < 60 && run().state == RunState::running; ++i) next_block(), serve("alice"), check_audits();
     EXPECT_EQ(run().state, RunState::forfeited);
     EXPECT_EQ(before - views::stake(state, party("alice")).bonded, lock) << drawn << " forged segments were drawn";
+}
+
+/// (b) 13.5.1: a vulture challenges a run that is late and waits for its draws; the run loses what a late run loses.
+TEST_F(ThirdReadingRuns, AChallengeOfALateRunCostsItNoMoreThanItProves) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 900;
+    wanted.challenge_blocks = 60;
+    start(wanted, {"alice"});
+    TaskSpec spec = spec_of(24);
+    spec.audit_bp = 1;
+    const std::uint64_t finish = bid_before_a_draw(spec);
+    verify_first(1);
+    while (height + 25 < finish) next_block(), serve("alice");
+    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    while (height + 2 < finish) next_block(), serve("alice");
+    ASSERT_EQ(checkpoint("alice", 4), Verdict::ok);
+    const std::string vulture = accomplice(0);
+    const U256 lock = run().locked, before = balance(vulture), bonded = views::stake(state, party("alice")).bonded;
+    while (height <= finish) next_block(), serve("alice");
+    ASSERT_EQ(run().state, RunState::running);
+    ASSERT_TRUE(challenge(vulture, 1, 2) == Verdict::ok || challenge(vulture, 1, 1) == Verdict::ok);
+    for (int i = 0; i < 400 && run().state == RunState::running; ++i) {
+        if (height + 1 < dispute(1).deadline || dispute(1).mover != static_cast<std::uint8_t>(verifier::Side::solver)) {
+            next_block(), serve("alice");
+            continue;
+        }
+        ASSERT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
+    }
+    EXPECT_EQ(run().state, RunState::forfeited);
+    EXPECT_EQ(dispute(1).state, market::DisputeState::challenger_lost);
+    EXPECT_EQ(bonded - views::stake(state, party("alice")).bonded,
+              market::split(lock, params.silence_penalty_bp).share);
+    EXPECT_LT(balance(vulture), before);
 }
 
 /// (a) 14.12.4: a decision to pay outlives the wait that it was about, and pays for what waits later.
