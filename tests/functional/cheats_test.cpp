@@ -117,7 +117,7 @@ TEST_P(CheatingSolver, LosesItsLockOrNothingAndTheTaskIsDone) {
 INSTANTIATE_TEST_SUITE_P(
     Table, CheatingSolver,
     ::testing::Values(SolverCase{"data_order", End::convicted}, SolverCase{"hyper_parameter", End::convicted},
-                      SolverCase{"commit_early", End::forfeited}, SolverCase{"withhold", End::forfeited},
+                      SolverCase{"commit_early", End::convicted}, SolverCase{"withhold", End::forfeited},
                       SolverCase{"hide", End::forfeited}, SolverCase{"answer_late", End::forfeited},
                       SolverCase{"wrong_tiles", End::forfeited}, SolverCase{"flood", End::delivered},
                       SolverCase{"lie_steps", End::convicted}, SolverCase{"lie_state", End::convicted},
