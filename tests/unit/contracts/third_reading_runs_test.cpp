@@ -300,59 +300,8 @@ TEST_F(ThirdReadingRuns, AWatcherHasItsWindowBeforeARunThatWaitsEnds) {
     EXPECT_EQ(run().state, RunState::running);
 }
 
-class ThirdReadingWaits : public HostileReports {
-protected:
-    /// The state 1 of a run is kept by two keepers; alice is gone, and whoever is in `winners` has the task from there.
-    void kept_state(const std::map<std::string, std::uint64_t>& winners, std::uint64_t replicas = 1,
-                    std::uint64_t answer_blocks = 0) {
-        auto slow = small_params();
-        slow.checkpoint_blocks = 400;
-        slow.challenge_blocks = 100;
-        if (answer_blocks != 0) slow.answer_blocks = answer_blocks;
-        begin(slow);
-        TaskSpec spec = small_spec();
-        spec.replay_blocks = 1;
-        spec.replicas = static_cast<std::uint8_t>(replicas);
-        for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
-        for (const char* name : {"alice", "bob", "carol", "dave", "v4"}) add_solver(name);
-        advance(9);
-        post(spec);
-        auction(replicas == 1 ? std::map<std::string, std::uint64_t>{{"alice", 400}, {"bob", 700}}
-                              : std::map<std::string, std::uint64_t>{{"alice", 400}, {"dave", 500}});
-        ASSERT_EQ(run().solver, party("alice"));
-        const auto both = [&](auto what) {
-            what("alice", 0u);
-            if (replicas == 2) what("dave", 1u);
-        };
-        both([&](const char* name, std::uint32_t) { ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok); });
-        for (const std::uint64_t i : {0, 1})
-            both([&](const char* name, std::uint32_t r) { ASSERT_EQ(checkpoint(name, i, r), Verdict::ok); });
-        keeping = false;
-        ASSERT_TRUE(advance_until([&] {
-            both([&](const char* name, std::uint32_t r) { serve(name, r); });
-            check_audits();
-            return run().finalised == 1 && (replicas == 1 || run(1).finalised == 1);
-        }, 300));
-        const auto first = audit(segment(0).audit);
-        for (const market::Seat& seat : first.seats)
-            if (seat.state == SeatState::matched) keepers.push_back(name_of(seat.auditor));
-        ASSERT_EQ(keepers.size(), 2u);
-        for (const std::string& name : keepers) ASSERT_EQ(send(name, AttestRetention{1, 0, 1}), Verdict::ok);
-        if (replicas == 2) {
-            const auto second = audit(segment(0, 1).audit);
-            for (const market::Seat& seat : second.seats)
-                if (seat.state == SeatState::matched) send(name_of(seat.auditor), AttestRetention{1, 1, 1});
-        }
-        while (height + 60 < run().deadline) next_block();
-        decoy = assign(replicas == 1 ? "carol" : "v4", spec_of(20, 2, 95));
-        (void)winners;
-    }
-    std::vector<std::string> keepers;
-    std::uint64_t decoy = 0;
-};
-
 /// (b) A requester's decision to pay is lost when all that waits has silent auditors at that moment.
-TEST_F(ThirdReadingWaits, ADecisionToPayIsNotLostWhileSilentAuditorsSit) {
+TEST_F(ThirdReadingRuns, ADecisionToPayIsNotLostWhileSilentAuditorsSit) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 2'000;
     wanted.unaudited_blocks = 40;
@@ -380,7 +329,7 @@ TEST_F(ThirdReadingWaits, ADecisionToPayIsNotLostWhileSilentAuditorsSit) {
 
 /// (b) Row 61 for a replica that joined: of what is clear in the block in which its run ends, 1,024 / runs segments are
 /// paid.
-TEST_F(ThirdReadingWaits, AllThatIsFinalIsPaidWhenTheRunOfAReplicaThatJoinedEnds) {
+TEST_F(ThirdReadingRuns, AllThatIsFinalIsPaidWhenTheRunOfAReplicaThatJoinedEnds) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 900;
     wanted.challenge_blocks = 60;
