@@ -93,9 +93,9 @@ void StateCommitter::forget() {
 
 void StateCommitter::take(const Tensor& from, Tensor& to, Kept& kept, ThreadPool& pool) const {
     const Geometry shape = geometry(from.dims);
-    const std::uint64_t size = size_of(from.dtype), band_bytes = kTileSide * shape.cols * size;
+    const std::uint64_t size = size_of(from.dtype), tile_row_bytes = kTileSide * shape.cols * size;
     std::vector<std::uint8_t> changed(shape.tiles());
-    pool.parallel_for(shape.tile_rows(), 1 + kBytesPerRun / (band_bytes + 1),
+    pool.parallel_for(shape.tile_rows(), 1 + kBytesPerRun / (tile_row_bytes + 1),
                       [&](std::uint64_t begin, std::uint64_t end) {
                           for (std::uint64_t i = begin; i < end; ++i) {
                               take_rows(from.data.data(), to.data.data(), shape, size, i * kTileSide,

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "kernels/cuda/layout.hpp"
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/chunks.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/program/codec.hpp"
@@ -51,7 +51,7 @@ std::vector<OpFacts> facts_of_ops(const Program& program) {
 }
 
 MemoryPlan plan_for_device(const Program& program) {
-    return plan_memory(program, {false, false, Fusion::bands, kLongRowBytes});
+    return plan_memory(program, {false, false, Fusion::runs, kLongRowBytes});
 }
 
 std::uint64_t device_bytes(const Program& program) {

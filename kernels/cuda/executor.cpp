@@ -41,7 +41,7 @@ struct DeviceExecutor::Impl {
     Memory memory;
     std::vector<std::uint8_t*> at;  ///< Address of every tensor of a step; null if it is in a scratch slot.
     std::vector<ElementRun> runs;   ///< Runs of the plan's elementwise units, in order.
-    std::vector<RowRun> bands;      ///< Runs of the plan's bands, in order.
+    std::vector<RowRun> fused_runs;      ///< Runs of the plan's fused runs, in order.
     std::optional<DeviceTrees> state_trees;
     std::optional<DeviceCommitter> committer;
     std::uint64_t committed_step = 0;
@@ -88,12 +88,12 @@ struct DeviceExecutor::Impl {
         std::vector<RowStep> row_steps;
         const std::vector<std::uint32_t> owners = owners_of(program, plan);
         for (const PlanStep& unit : plan.units) {
-            if (unit.band != kNoBand) {
+            if (unit.fused_run != kNoFusedRun) {
                 const std::vector<RowStep> own = placed_row_steps(program, facts, plan, unit, at, owners);
-                const Band& band = plan.bands[unit.band];
-                bands.push_back({static_cast<std::uint32_t>(row_steps.size()),
+                const FusedRun& fused_run = plan.fused_runs[unit.fused_run];
+                fused_runs.push_back({static_cast<std::uint32_t>(row_steps.size()),
                                  static_cast<std::uint32_t>(own.size()),
-                                 static_cast<std::uint32_t>(band.bytes), band.granules});
+                                 static_cast<std::uint32_t>(fused_run.bytes), fused_run.parts});
                 row_steps.insert(row_steps.end(), own.begin(), own.end());
                 continue;
             }
@@ -107,7 +107,7 @@ struct DeviceExecutor::Impl {
             }
             runs.push_back(run);
         }
-        ensure(steps.size() == layout.steps && row_steps.size() == layout.band_steps,
+        ensure(steps.size() == layout.steps && row_steps.size() == layout.fused_run_steps,
                "a step for every such op");
         RETRACE_CHECK(queue.copy_in(memory.data() + layout.row_steps, row_steps.data(),
                                     row_steps.size() * sizeof(RowStep)));
@@ -148,12 +148,12 @@ struct DeviceExecutor::Impl {
     void queue_all() {
         std::size_t metric = 0;
         auto run = runs.begin();
-        auto band = bands.begin();
+        auto fused_run = fused_runs.begin();
         for (const PlanStep& unit : plan.units) {
-            if (unit.band != kNoBand) {
-                run_row_band(queue.stream(), device_row_steps(band->first), band->count, band->own_bytes,
-                             band->rows, band->is_long() ? memory.data() + layout.slab : nullptr);
-                ++band;
+            if (unit.fused_run != kNoFusedRun) {
+                run_fused_rows(queue.stream(), device_row_steps(fused_run->first), fused_run->count,
+                               fused_run->own_bytes, fused_run->rows, fused_run->is_long() ? memory.data() + layout.slab : nullptr);
+                ++fused_run;
             } else if (is_elementwise(facts[unit.first].op.code)) {
                 queue_run(device_steps(run->first), *run, facts[unit.first]);
                 ++run;

@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kTornStep = UINT64_MAX;
 class DeviceExecutor {
 public:
     /// `program` must have passed `check` and must outlive the executor. Errors: no device; too little memory (names
-    /// the bytes). `plan` is for tests: a plan for for_device(program) that check_row_bands accepts.
+    /// the bytes). `plan` is for tests: a plan for for_device(program) that check_row_runs accepts.
     static Result<std::unique_ptr<DeviceExecutor>> create(const Program& program,
                                                           std::optional<MemoryPlan> plan = std::nullopt);
     ~DeviceExecutor();

@@ -40,7 +40,7 @@ inline constexpr std::uint32_t kElementSlots = 12;
 void run_elements(Stream stream, const ElementStep* steps, std::uint32_t count, std::uint32_t slots,
                   std::uint64_t elements, std::uint64_t cols);
 
-// ---- elementwise ops and reductions of rows, row by row (row_bands.cu) ----
+// ---- elementwise ops and reductions of rows, row by row (row_runs.cu) ----
 
 /// The location of the elements of one row that a step reads or writes: memory, or the block's own memory (data is
 /// null).
@@ -63,12 +63,12 @@ struct RowStep {
 };
 /// If a row needs more bytes than this, the blocks' own memory is a slab of device memory.
 inline constexpr std::uint64_t kSharedRowBytes = 48 << 10;
-inline constexpr std::uint64_t kLongRowBytes = 1 << 20;  ///< Maximum own bytes of a row of a band.
+inline constexpr std::uint64_t kLongRowBytes = 1 << 20;  ///< Maximum own bytes of a row of a fused run.
 /// Returns the number of concurrent blocks if each has `own_bytes` of a slab: together at most 64 MiB.
 std::uint64_t slab_blocks(std::uint64_t rows, std::uint64_t own_bytes);
 /// Runs `steps` (on the device) one after the other on every row. A block has `own_bytes` of its own memory, in shared
 /// memory or in a `slab` of slab_blocks(rows, own_bytes) times that size.
-void run_row_band(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
+void run_fused_rows(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
                   std::uint64_t rows, std::uint8_t* slab = nullptr);
 
 // ---- products (slice.cu, product.cu, chain.cu) ----

@@ -53,8 +53,8 @@ Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const 
     for (const PlanStep& unit : plan.units) {
         for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
             if (plan.places[op].where == BufferLocation::Where::alias) continue;
-            if (unit.band != kNoBand) {
-                ++out.band_steps;
+            if (unit.fused_run != kNoFusedRun) {
+                ++out.fused_run_steps;
             } else if (is_elementwise(facts[op].op.code)) {
                 ++out.steps;
             }
@@ -66,11 +66,11 @@ Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const 
     }
     out.clock = carver.take(8);
     out.element_steps = carver.take(out.steps * sizeof(ElementStep));
-    out.row_steps = carver.take(out.band_steps * sizeof(RowStep));
+    out.row_steps = carver.take(out.fused_run_steps * sizeof(RowStep));
     out.metric_values = carver.take(4 * out.metrics.size());
-    for (const Band& band : plan.bands) {
-        if (band.bytes > kSharedRowBytes)
-            out.slab_bytes = std::max(out.slab_bytes, slab_blocks(band.granules, band.bytes) * band.bytes);
+    for (const FusedRun& fused_run : plan.fused_runs) {
+        if (fused_run.bytes > kSharedRowBytes)
+            out.slab_bytes = std::max(out.slab_bytes, slab_blocks(fused_run.parts, fused_run.bytes) * fused_run.bytes);
     }
     out.slab = carver.take(out.slab_bytes);
     out.workspace = carver.take(out.workspace_bytes);
@@ -108,7 +108,7 @@ std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<
                                       const MemoryPlan& plan, const PlanStep& unit,
                                       const std::vector<std::uint8_t*>& at,
                                       const std::vector<std::uint32_t>& owners) {
-    const std::uint64_t rows = plan.bands[unit.band].granules;
+    const std::uint64_t rows = plan.fused_runs[unit.fused_run].parts;
     const auto side_of = [&](std::uint32_t tensor, Spread spread) {
         const TensorRecord& record = program.tensors[tensor];
         const Geometry shape = geometry(record.dims);
@@ -118,7 +118,7 @@ std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<
         side.each = spread == Spread::full || spread == Spread::row;
         if (side.data == nullptr) {
             const BufferLocation& place = plan.places[owners[tensor] - program.tensors_static()];
-            ensure(place.where == BufferLocation::Where::band, "a value in memory or in the band's own");
+            ensure(place.where == BufferLocation::Where::chunk, "a value in memory or in the fused run's own");
             side.at = static_cast<std::uint32_t>(place.at);
         } else if (spread == Spread::full || spread == Spread::column) {
             side.stride = shape.elements() / rows * side.size;

@@ -20,23 +20,24 @@ inline std::uint64_t tensor_bytes(const TensorRecord& record) {
 struct Layout {
     std::vector<std::uint64_t> statics;  ///< Offsets of states, constants and data sets.
     std::uint64_t clock = 0;             ///< The step's number.
-    std::uint64_t element_steps = 0;     ///< An ElementStep for every elementwise op outside bands.
-    std::uint64_t row_steps = 0;         ///< A RowStep for every op of the plan's bands.
+    std::uint64_t element_steps = 0;     ///< An ElementStep for every elementwise op outside fused runs.
+    std::uint64_t row_steps = 0;         ///< A RowStep for every op of the plan's fused runs.
     std::uint64_t metric_values = 0;
-    std::uint64_t slab = 0;  ///< The slab, sized for the band that needs most; used if `slab_bytes` is not 0.
+    std::uint64_t slab = 0;  ///< The slab, sized for the fused run that needs most; used if `slab_bytes` is not 0.
     std::uint64_t slab_bytes = 0;
     std::uint64_t workspace = 0, workspace_bytes = 0;  ///< For the op that needs most, or the state's digests.
     std::uint64_t commitment = 0;                      ///< Memory of a DeviceCommitter.
     std::uint64_t arena = 0;
     std::uint64_t bytes = 0;
-    std::uint32_t steps = 0, band_steps = 0;  ///< Number of element steps and of row steps.
+    std::uint32_t steps = 0, fused_run_steps = 0;  ///< Number of element steps and of row steps.
     std::vector<std::uint32_t> metrics;  ///< Ops whose output is a metric.
 };
 /// Returns the state's tensors for a DeviceCommitter; `at` holds the addresses of tensors, or is empty.
 std::vector<DeviceCommitter::Entry> committed_tensors(const Program& program, const std::vector<std::uint8_t*>& at);
 Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan);
 
-/// Returns the addresses of all tensors of a step; null if a tensor is in a scratch slot or in a band's own memory.
+/// Returns the addresses of all tensors of a step; null if a tensor is in a scratch slot or in a fused
+/// run's own memory.
 std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& plan, const Layout& layout,
                                      std::uint8_t* statics, std::uint8_t* arena);
 
@@ -44,7 +45,7 @@ std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& p
 struct ElementRun {
     std::uint32_t first = 0, count = 0, slots = 0;
 };
-/// A band: its steps among all row steps, the bytes of a block's own memory, and its rows.
+/// A fused run: its steps among all row steps, the bytes of a block's own memory, and its rows.
 struct RowRun {
     std::uint32_t first = 0, count = 0, own_bytes = 0;
     std::uint64_t rows = 0;
@@ -52,7 +53,7 @@ struct RowRun {
 };
 /// Returns, for each tensor, the tensor whose memory it shares, with all aliases resolved.
 std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& plan);
-/// Returns the steps of a band of whole rows (PlanOptions::row_bytes).
+/// Returns the steps of a fused run of whole rows (PlanOptions::row_bytes).
 std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts,
                                       const MemoryPlan& plan, const PlanStep& unit,
                                       const std::vector<std::uint8_t*>& at,

@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels {
@@ -14,12 +14,12 @@ namespace {
 constexpr std::uint32_t kRunMax = 64;  ///< Maximum ops of one run.
 constexpr std::uint32_t kNone = 0xffffffff;
 
-/// How a tensor is cut: into `granules` equal parts, `chunk` of them in each piece, fewer in the last piece.
+/// How a tensor is cut: into `parts` equal parts, `chunk` of them in each piece, fewer in the last piece.
 struct Cut {
-    std::uint64_t granules = 0, chunk = 0;
+    std::uint64_t parts = 0, chunk = 0;
     bool operator==(const Cut&) const = default;
-    std::uint64_t pieces() const { return (granules + chunk - 1) / chunk; }
-    std::uint64_t of(std::uint64_t piece) const { return std::min(chunk, granules - piece * chunk); }
+    std::uint64_t pieces() const { return (parts + chunk - 1) / chunk; }
+    std::uint64_t of(std::uint64_t piece) const { return std::min(chunk, parts - piece * chunk); }
 };
 
 class Chunks {
@@ -48,11 +48,11 @@ public:
         const auto ops = static_cast<std::uint32_t>(program_.ops.size());
         bool changed = false;
         for (std::uint32_t i = 0; i < ops;) {
-            const auto band = program_.ops[i].code == OpCode::matmul ? run_from(i) : std::nullopt;
-            const Cut cut = band ? cut_of(i, *band) : Cut{};
-            const std::uint32_t end = band ? i + band->count : i + 1;
+            const auto fused_run = program_.ops[i].code == OpCode::matmul ? run_from(i) : std::nullopt;
+            const Cut cut = fused_run ? cut_of(i, *fused_run) : Cut{};
+            const std::uint32_t end = fused_run ? i + fused_run->count : i + 1;
             if (cut.chunk != 0) {
-                write_chunks(i, *band, cut);
+                write_chunks(i, *fused_run, cut);
                 changed = true;
             } else {
                 for (std::uint32_t op = i; op < end; ++op) write_whole(op);
@@ -80,31 +80,31 @@ private:
     const Dims& dims(std::uint32_t tensor) const { return program_.tensors[tensor].dims; }
     std::uint64_t elements(std::uint32_t tensor) const { return geometry(dims(tensor)).elements(); }
 
-    std::optional<BandRun> run_from(std::uint32_t first) const {
-        BandLimits limits;
-        limits.granules = 2;
-        limits.granule_bytes = limits.factor_max = std::numeric_limits<std::uint64_t>::max();
-        auto band = find_band(program_, places_, owner_, first, kRunMax, limits);
-        if (!band) return band;
-        for (std::uint32_t op = first; op < first + band->count; ++op)
+    std::optional<FusableRun> run_from(std::uint32_t first) const {
+        FusionLimits limits;
+        limits.parts = 2;
+        limits.part_bytes = limits.factor_max = std::numeric_limits<std::uint64_t>::max();
+        auto fused_run = find_fusable_run(program_, places_, owner_, first, kRunMax, limits);
+        if (!fused_run) return fused_run;
+        for (std::uint32_t op = first; op < first + fused_run->count; ++op)
             if (!program_.tensors[program_.output_of(op)].name.empty()) return std::nullopt;  // a metric
-        return band;
+        return fused_run;
     }
 
     /// Returns a chunk of 0 if the run is small enough to stay whole.
-    Cut cut_of(std::uint32_t first, const BandRun& band) const {
+    Cut cut_of(std::uint32_t first, const FusableRun& fused_run) const {
         std::uint64_t largest = 0;
-        for (std::uint32_t op = first; op < first + band.count; ++op) {
+        for (std::uint32_t op = first; op < first + fused_run.count; ++op) {
             if (is_alias(op)) continue;
             const std::uint32_t out = program_.output_of(op);
             largest = std::max(largest, elements(out) * size_of(program_.tensors[out].dtype));
         }
         if (largest <= limits_.bytes) return {};
-        const std::uint64_t part = largest / band.granules;  // at least one byte, because every part has elements
+        const std::uint64_t part = largest / fused_run.parts;  // at least one byte, because every part has elements
         const std::uint64_t fit = std::max<std::uint64_t>(1, limits_.bytes / part);
         const std::uint64_t chunks =
-            std::min<std::uint64_t>((band.granules + fit - 1) / fit, limits_.chunks);
-        return {band.granules, (band.granules + chunks - 1) / chunks};
+            std::min<std::uint64_t>((fused_run.parts + fit - 1) / fit, limits_.chunks);
+        return {fused_run.parts, (fused_run.parts + chunks - 1) / chunks};
     }
 
     // ---- the new program
@@ -150,7 +150,7 @@ private:
             const Pieces& pieces = pieces_[owner];
             ensure(!pieces.tensors.empty(), "written as a whole or in pieces");
             Dims joined = out_.tensors[pieces.tensors.front()].dims;
-            joined[0] = joined[0] / pieces.cut.of(0) * pieces.cut.granules;
+            joined[0] = joined[0] / pieces.cut.of(0) * pieces.cut.parts;
             const std::uint32_t all = write(made_of(OpCode::concat, pieces.tensors, {0}),
                                             program_.tensors[owner].dtype, joined);
             now_[owner] = seen_as(all, dims(owner));
@@ -165,27 +165,27 @@ private:
         if (known.cut == cut) return seen_as(known.tensors[piece], extents);
         const auto [found, is_new] = slices_.try_emplace(owner, kNone);
         if (is_new) {
-            const std::uint64_t part = elements(owner) / cut.granules;
-            const std::uint32_t flat = seen_as(whole(owner), {cut.granules, part});
+            const std::uint64_t part = elements(owner) / cut.parts;
+            const std::uint32_t flat = seen_as(whole(owner), {cut.parts, part});
             found->second = write(made_of(OpCode::slice, {flat}, {piece * cut.chunk, 0, cut.of(piece), part}),
                                   program_.tensors[owner].dtype, {cut.of(piece), part});
         }
         return seen_as(found->second, extents);
     }
 
-    void write_chunks(std::uint32_t first, const BandRun& band, const Cut& cut) {
-        for (std::uint32_t op = first; op < first + band.count; ++op)
+    void write_chunks(std::uint32_t first, const FusableRun& fused_run, const Cut& cut) {
+        for (std::uint32_t op = first; op < first + fused_run.count; ++op)
             if (!is_alias(op)) pieces_[program_.output_of(op)].cut = cut;
         for (std::uint64_t piece = 0; piece < cut.pieces(); ++piece) {
             slices_.clear();
-            auto as_whole = band.whole.begin();
-            for (std::uint32_t op = first; op < first + band.count; ++op) {
+            auto as_whole = fused_run.whole.begin();
+            for (std::uint32_t op = first; op < first + fused_run.count; ++op) {
                 if (is_alias(op)) {  // written where an op reads it
                     ++as_whole;
                     continue;
                 }
                 const std::uint32_t tensor = program_.output_of(op);
-                const OpFacts facts = facts_of_part(facts_of(program_, op), cut.of(piece), cut.granules);
+                const OpFacts facts = facts_of_part(facts_of(program_, op), cut.of(piece), cut.parts);
                 OpRecord copy = program_.ops[op];
                 for (std::size_t i = 0; i < copy.inputs.size(); ++i, ++as_whole) {
                     std::uint32_t& input = copy.inputs[i];

@@ -13,8 +13,8 @@ struct ChunkLimits {
     std::uint32_t more_ops = 100'000;  ///< A program that would grow by more ops is left unchanged.
 };
 
-/// Returns a program with bit-identical states and metrics. Runs of ops that go by parts (exec/bands.hpp), begin with
-/// products of batches and contain a value larger than `limits.bytes` are written once for each chunk of parts, chunk
+/// Returns a program with bit-identical states and metrics. Runs of ops that go by parts (exec/fused_runs.hpp), begin
+/// with products of batches and contain a value larger than `limits.bytes` are written once for each chunk of parts, chunk
 /// after chunk. Inputs are sliced; results that an op outside the run reads as a whole are joined again, unless a later
 /// run cuts them in the same way. A part of an op is a smaller instance of it, so its bits are the same.
 Program with_runs_in_chunks(const Program& program, const ChunkLimits& limits = {});

@@ -6,8 +6,8 @@
 #include <new>
 
 #include "kernels/commit/commitment.hpp"
-#include "kernels/exec/band_group.hpp"
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_run_executor.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/dispute_memory.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/ops/op.hpp"
@@ -37,14 +37,14 @@ struct Workspace {
     std::vector<CpuKernel> kernels;  ///< Null: the reference runs the op.
     MemoryPlan plan;
     std::vector<ElementGroup> groups;  ///< Groups of the elementwise units, in order; empty if every op runs by itself.
-    std::vector<BandGroup> bands;      ///< Groups of the plan's bands, in order.
-    std::uint64_t bytes = 0;           ///< Bytes of the arena and of every thread's memory for bands.
+    std::vector<FusedRunExecutor> fused_runs;      ///< Groups of the plan's fused runs, in order.
+    std::uint64_t bytes = 0;           ///< Bytes of the arena and of every thread's memory for fused runs.
     std::uint64_t scratch = 0;         ///< Maximum scratch bytes of an op's kernel.
     Pages arena;
-    BandMemory band_memory;
+    ChunkMemory chunk_memory;
 
     Workspace(const Program& p, Backend backend, const PlanOptions& options, unsigned threads)
-        : program(p), plan(plan_memory(p, options)), bytes(plan.bytes + threads * plan.band_bytes) {
+        : program(p), plan(plan_memory(p, options)), bytes(plan.bytes + threads * plan.chunk_bytes) {
         for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
             facts.push_back(facts_of(p, i));
             kernels.push_back(backend == Backend::cpu ? find_cpu_kernel(facts.back()) : nullptr);
@@ -52,8 +52,8 @@ struct Workspace {
         }
         if (options.isolated) return;
         for (const PlanStep& unit : plan.units) {
-            if (unit.band != kNoBand)
-                bands.emplace_back(p, facts, kernels, plan, unit);
+            if (unit.fused_run != kNoFusedRun)
+                fused_runs.emplace_back(p, facts, kernels, plan, unit);
             else if (is_elementwise(p.ops[unit.first].code))
                 groups.emplace_back(p, std::span(facts).subspan(unit.first, unit.count), plan, unit);
         }
@@ -66,12 +66,12 @@ struct Workspace {
 
     void release() {
         arena.reset();
-        band_memory.clear();
+        chunk_memory.clear();
     }
     void reserve() {
         if (arena || bytes == 0) return;
         arena = take_pages(bytes);  // Throws NoMemory if the machine has less than the program needs.
-        for (std::uint64_t at = plan.bytes; at < bytes; at += plan.band_bytes) band_memory.add(arena.get() + at);
+        for (std::uint64_t at = plan.bytes; at < bytes; at += plan.chunk_bytes) chunk_memory.add(arena.get() + at);
     }
 };
 
@@ -171,11 +171,11 @@ struct Executor::Impl {
         (&space == &fast ? isolated : fast).release();  // Memory quotas count only the larger of both.
         space.reserve();
         const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);
-        if (!space.bands.empty()) space.band_memory.begin(at);
+        if (!space.fused_runs.empty()) space.chunk_memory.begin(at);
         auto group = space.groups.begin();
         for (const PlanStep& unit : space.plan.units) {
-            if (unit.band != kNoBand) {
-                space.bands[unit.band].run(at, space.band_memory, pool);
+            if (unit.fused_run != kNoFusedRun) {
+                space.fused_runs[unit.fused_run].run(at, space.chunk_memory, pool);
             } else if (!space.groups.empty() && is_elementwise(space.program.ops[unit.first].code)) {
                 (group++)->run(at, pool);
             } else if (space.plan.places[unit.first].where != BufferLocation::Where::alias) {
@@ -194,7 +194,7 @@ struct Executor::Impl {
 Executor::Executor(const Program& program, ThreadPool& pool, Backend backend, Fusion fusion)
     : impl_(std::make_unique<Impl>(program, pool, backend, fusion)) {}
 Executor::Executor(const Program& program, ThreadPool& pool, std::unique_ptr<ExternalBackend> external)
-    : impl_(std::make_unique<Impl>(program, pool, Backend::cpu, Fusion::bands)) {
+    : impl_(std::make_unique<Impl>(program, pool, Backend::cpu, Fusion::runs)) {
     impl_->external = std::move(external);
 }
 Executor::~Executor() = default;

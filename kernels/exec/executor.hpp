@@ -66,7 +66,7 @@ public:
     /// `program` must have passed `check`; `program` and `pool` must outlive the executor.
     /// `fusion` is for tests and benchmarks that compare the settings (no bit depends on it).
     Executor(const Program& program, ThreadPool& pool, Backend backend = Backend::cpu,
-             Fusion fusion = Fusion::bands);
+             Fusion fusion = Fusion::runs);
     /// Runs steps on `external`, which must have been made for this program.
     Executor(const Program& program, ThreadPool& pool, std::unique_ptr<ExternalBackend> external);
     ~Executor();

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "kernels/exec/arena.hpp"
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/plan_check.hpp"
 #include "kernels/ops/broadcast.hpp"
 #include "kernels/ops/op.hpp"
@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint32_t kGroupMax = 64;  ///< Maximum ops of one group.
-constexpr std::uint64_t kBandBytes = 192 << 10;  ///< Maximum bytes of a chunk's own memory, so that it stays in a
+constexpr std::uint64_t kFusedRunBytes = 192 << 10;  ///< Maximum bytes of a chunk's own memory, so that it stays in a
                                                  ///< second-level cache.
-constexpr std::uint64_t kChunksMin = 32;         ///< Minimum number of chunks of a band, for threads to share.
+constexpr std::uint64_t kChunksMin = 32;         ///< Minimum number of chunks of a fused run, for threads to share.
 constexpr std::uint64_t kChunkElements = 8192;   ///< Minimum elements of a chunk's largest tensor; smaller chunks cost
                                                  ///< more than they save.
 constexpr std::uint64_t kGatheredColumns = 1024;  ///< Maximum columns of a gathered matrix; beyond, gathering a row for
@@ -54,7 +54,8 @@ public:
         find_units();
         if (!isolated_) {
             overwrite_states();
-            for (const PlanStep& unit : plan_.units) unit.band == kNoBand ? find_scratch(unit) : place_band(unit);
+            for (const PlanStep& unit : plan_.units)
+                unit.fused_run == kNoFusedRun ? find_scratch(unit) : place_fused_run(unit);
         }
         allocate();
         return std::move(plan_);
@@ -123,20 +124,20 @@ private:
     }
 
     void find_units() {
-        const bool bands = !isolated_ && options_.fusion == Fusion::bands;
-        BandLimits limits;
+        const bool fused_runs = !isolated_ && options_.fusion == Fusion::runs;
+        FusionLimits limits;
         limits.rows = by_rows();
         for (std::uint32_t i = 0; i < ops();) {
-            std::optional<BandRun> run;
-            if (bands) run = find_band(program_, plan_.places, owner_, i, kGroupMax, limits);
+            std::optional<FusableRun> run;
+            if (fused_runs) run = find_fusable_run(program_, plan_.places, owner_, i, kGroupMax, limits);
             if (run && by_rows() && own_bytes(i, *run) > options_.row_bytes) run.reset();
             PlanStep unit = element_run(i, ops());
             if (run) {
-                unit = {i, run->count, static_cast<std::uint32_t>(plan_.bands.size())};
-                Band band{run->granules, 1, std::move(run->whole), {}, 0};
-                for (std::uint32_t at = i; at < unit.end(); at = band.parts.back().end())
-                    band.parts.push_back(by_rows() ? PlanStep{at, 1} : element_run(at, unit.end()));
-                plan_.bands.push_back(std::move(band));
+                unit = {i, run->count, static_cast<std::uint32_t>(plan_.fused_runs.size())};
+                FusedRun fused_run{run->parts, 1, std::move(run->whole), {}, 0};
+                for (std::uint32_t at = i; at < unit.end(); at = fused_run.steps.back().end())
+                    fused_run.steps.push_back(by_rows() ? PlanStep{at, 1} : element_run(at, unit.end()));
+                plan_.fused_runs.push_back(std::move(fused_run));
             }
             plan_.units.push_back(unit);
             i = unit.end();
@@ -145,12 +146,12 @@ private:
 
     bool by_rows() const { return options_.row_bytes != 0; }
 
-    /// Returns the bytes that a row of the run needs when allocate_band places it: all values that only the run reads.
-    std::uint64_t own_bytes(std::uint32_t first, const BandRun& run) const {
+    /// Returns the bytes that a row of the run needs when allocate_chunk places it: all values that only the run reads.
+    std::uint64_t own_bytes(std::uint32_t first, const FusableRun& run) const {
         const std::uint32_t end = first + run.count;
         Arena arena;
         std::map<std::uint32_t, std::uint64_t> at;  // by op: offset of a value that still has a reader
-        const auto bytes = [&](std::uint32_t op) { return aligned(bytes_of_elements(record(op)) / run.granules); };
+        const auto bytes = [&](std::uint32_t op) { return aligned(bytes_of_elements(record(op)) / run.parts); };
         for (std::uint32_t i = first; i < end; ++i) {
             if (in_arena(i) && last_use_[output(i)] < end) at[i] = arena.take(bytes(i));
             for (auto done = at.begin(); done != at.end();) {
@@ -208,8 +209,8 @@ private:
     bool may_overwrite(std::uint32_t state, std::uint32_t writer) const {
         if (owner_[output(writer)] != output(writer) || last_use_[state] > writer) return false;
         const PlanStep& unit = unit_of(writer);
-        // A band writes a chunk before an earlier op of the band has read the next chunk.
-        for (std::uint32_t i = unit.band == kNoBand ? writer : unit.first; i <= writer; ++i) {
+        // A fused run writes a chunk before an earlier op of the fused run has read the next chunk.
+        for (std::uint32_t i = unit.fused_run == kNoFusedRun ? writer : unit.first; i <= writer; ++i) {
             if (reads(i, state) && !reads_in_place(i, state)) return false;
         }
         return true;
@@ -246,48 +247,48 @@ private:
         }
     }
 
-    /// Places values that only the band reads: in scratch slots of an elementwise run, or chunk by chunk in a thread's
-    /// own memory.
-    void place_band(const PlanStep& unit) {
-        Band& band = plan_.bands[unit.band];
-        for (const PlanStep& part : band.parts) {
+    /// Places values that only the fused run reads: in scratch slots of an elementwise run, or chunk by chunk in a
+    /// thread's own memory.
+    void place_fused_run(const PlanStep& unit) {
+        FusedRun& fused_run = plan_.fused_runs[unit.fused_run];
+        for (const PlanStep& part : fused_run.steps) {
             if (!by_rows() && is_elementwise(program_.ops[part.first].code)) find_scratch(part);
         }
         for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
-            if (in_arena(i) && last_use_[output(i)] < unit.end()) plan_.places[i] = {BufferLocation::Where::band, 0};
+            if (in_arena(i) && last_use_[output(i)] < unit.end()) plan_.places[i] = {BufferLocation::Where::chunk, 0};
         }
-        allocate_band(unit, band);
+        allocate_chunk(unit, fused_run);
         if (by_rows()) {
-            plan_.band_bytes = std::max(plan_.band_bytes, band.bytes);
+            plan_.chunk_bytes = std::max(plan_.chunk_bytes, fused_run.bytes);
             return;
         }
-        const std::uint64_t fitting = kBandBytes / std::max<std::uint64_t>(band.bytes, 1);
+        const std::uint64_t fitting = kFusedRunBytes / std::max<std::uint64_t>(fused_run.bytes, 1);
         std::uint64_t elements = 1;
         for (std::uint32_t i = unit.first; i < unit.end(); ++i)
-            elements = std::max(elements, geometry(record(i).dims).elements() / band.granules);
-        const std::uint64_t worthwhile = std::min(band.granules, 1 + kChunkElements / elements);
-        band.chunk = std::max({std::uint64_t{1}, worthwhile, std::min(fitting, band.granules / kChunksMin)});
-        allocate_band(unit, band);
-        plan_.band_bytes = std::max(plan_.band_bytes, band.bytes);
+            elements = std::max(elements, geometry(record(i).dims).elements() / fused_run.parts);
+        const std::uint64_t worthwhile = std::min(fused_run.parts, 1 + kChunkElements / elements);
+        fused_run.chunk = std::max({std::uint64_t{1}, worthwhile, std::min(fitting, fused_run.parts / kChunksMin)});
+        allocate_chunk(unit, fused_run);
+        plan_.chunk_bytes = std::max(plan_.chunk_bytes, fused_run.bytes);
     }
 
-    void allocate_band(const PlanStep& unit, Band& band) {
+    void allocate_chunk(const PlanStep& unit, FusedRun& fused_run) {
         Arena arena;
         const auto chunk_bytes = [&](std::uint32_t op) {
-            return aligned(bytes_of_elements(record(op)) / band.granules * band.chunk);
+            return aligned(bytes_of_elements(record(op)) / fused_run.parts * fused_run.chunk);
         };
-        for (const PlanStep& part : band.parts) {
+        for (const PlanStep& part : fused_run.steps) {
             for (std::uint32_t i = part.first; i < part.end(); ++i) {
                 BufferLocation& place = plan_.places[i];
-                if (place.where == BufferLocation::Where::band) place.at = arena.take(chunk_bytes(i));
+                if (place.where == BufferLocation::Where::chunk) place.at = arena.take(chunk_bytes(i));
             }
             for (std::uint32_t i = unit.first; i < part.end(); ++i) {
                 const std::uint32_t last = last_use_[output(i)];
-                if (plan_.places[i].where == BufferLocation::Where::band && last >= part.first && last < part.end())
+                if (plan_.places[i].where == BufferLocation::Where::chunk && last >= part.first && last < part.end())
                     arena.give(plan_.places[i].at, chunk_bytes(i));
             }
         }
-        band.bytes = std::max(arena.size(), kAlignment);
+        fused_run.bytes = std::max(arena.size(), kAlignment);
     }
 
     /// Whether the output of `op` may take over the memory of `tensor`, which was computed before this unit: its last
@@ -359,7 +360,7 @@ MemoryPlan propose_plan(const Program& program, const PlanOptions& options) {
 MemoryPlan plan_memory(const Program& program, const PlanOptions& options) {
     MemoryPlan plan = propose_plan(program, options);
     const bool by_rows = options.row_bytes != 0;
-    if (by_rows ? check_row_bands(program, plan, options.row_bytes) : check_plan(program, plan)) return plan;
+    if (by_rows ? check_row_runs(program, plan, options.row_bytes) : check_plan(program, plan)) return plan;
     PlanOptions apart = options;  // A planner bug costs speed but does not change a bit.
     apart.isolated = true;
     return propose_plan(program, apart);

@@ -15,40 +15,40 @@ struct BufferLocation {
         alias,    ///< The memory of tensor `at` (a reshape copies nothing).
         scratch,  ///< Never in memory as a whole: computed block by block in scratch slot `at` of its group.
         gathered, ///< Never in memory: its readers gather windows from the image, tensor `at`, themselves.
-        band,     ///< Never in memory as a whole: computed chunk by chunk at `at` bytes in a thread's own memory.
+        chunk,     ///< Never in memory as a whole: computed chunk by chunk at `at` bytes in a thread's own memory.
     };
     Where where = Where::arena;
     std::uint64_t at = 0;
 };
 
-inline constexpr std::uint32_t kNoBand = 0xffffffff;
+inline constexpr std::uint32_t kNoFusedRun = 0xffffffff;
 
 /// Ops that run together: one op; a run of elementwise ops over one geometry that goes block by block and may contain
-/// reshapes of tensors computed outside the run; or a band.
+/// reshapes of tensors computed outside the run; or a fused run.
 struct PlanStep {
     std::uint32_t first = 0, count = 1;
-    std::uint32_t band = kNoBand;  ///< Index in MemoryPlan::bands; kNoBand for no band.
+    std::uint32_t fused_run = kNoFusedRun;  ///< Index in MemoryPlan::fused_runs; kNoFusedRun for no fused run.
     std::uint32_t end() const noexcept { return first + count; }
 };
 
 /// A run of ops each of which computes the n-th part of its output from the n-th parts of the run's results
-/// (exec/bands.hpp): layer norms, softmax and cross entropy, whole attention heads. It goes chunk by chunk, and values
-/// that only the run reads are never in memory as a whole.
-struct Band {
-    std::uint64_t granules = 0;    ///< Parts into which every tensor can be cut.
+/// (exec/fused_runs.hpp): layer norms, softmax and cross entropy, whole attention heads. It goes chunk by chunk, and
+/// values that only the run reads are never in memory as a whole.
+struct FusedRun {
+    std::uint64_t parts = 0;    ///< Parts into which every tensor can be cut.
     std::uint64_t chunk = 1;       ///< Parts computed together.
     std::vector<bool> whole;       ///< For each op of the run and each of its inputs, in order: whether every chunk
                                    ///< reads the whole input.
-    std::vector<PlanStep> parts;       ///< Single ops and elementwise runs, in order.
+    std::vector<PlanStep> steps;     ///< Single ops and elementwise runs, in order.
     std::uint64_t bytes = 0;       ///< Bytes of a thread's own memory for a chunk.
 };
 
 struct MemoryPlan {
     std::vector<BufferLocation> places;  ///< Location of each op's output.
     std::vector<PlanStep> units;    ///< All ops, in order.
-    std::vector<Band> bands;
+    std::vector<FusedRun> fused_runs;
     std::uint64_t bytes = 0;       ///< Bytes of the arena.
-    std::uint64_t band_bytes = 0;  ///< Bytes for each thread: the largest of the bands' bytes.
+    std::uint64_t chunk_bytes = 0;  ///< Bytes for each thread: the largest of the fused runs' bytes.
 };
 
 inline constexpr std::uint32_t kScratchSlots = 12;  ///< Scratch slots of one group; further values go to the arena.
@@ -57,7 +57,7 @@ inline constexpr std::uint32_t kScratchSlots = 12;  ///< Scratch slots of one gr
 enum class Fusion : std::uint8_t {
     none = 1,      ///< Every op by itself.
     elements = 2,  ///< Elementwise runs.
-    bands = 3,     ///< Elementwise runs and bands.
+    runs = 3,     ///< Elementwise runs and FusedRun.
 };
 
 struct PlanOptions {
@@ -66,12 +66,12 @@ struct PlanOptions {
     /// more is overwritten by its writer.
     bool isolated = false;
     bool gathers = true;  ///< The back end's kernels can gather windows themselves (BufferLocation::Where::gathered).
-    Fusion fusion = Fusion::bands;
-    /// If not 0, bands contain no products and go row by row, each with at most this many bytes of its own memory;
+    Fusion fusion = Fusion::runs;
+    /// If not 0, fused runs contain no products and go row by row, each with at most this many bytes of its own memory;
     /// their parts are single ops.
     std::uint64_t row_bytes = 0;
 };
-/// Returns a plan that `check_plan` (or `check_row_bands`) accepts: that of `propose_plan`, or else the isolated one.
+/// Returns a plan that `check_plan` (or `check_row_runs`) accepts: that of `propose_plan`, or else the isolated one.
 MemoryPlan plan_memory(const Program& program, const PlanOptions& options = {});
 /// Returns the planner's unchecked proposal, for tests that check that it is sound.
 MemoryPlan propose_plan(const Program& program, const PlanOptions& options = {});

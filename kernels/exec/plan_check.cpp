@@ -16,7 +16,7 @@ using Where = BufferLocation::Where;
 /// How a run reads or writes memory.
 enum class Reach : std::uint8_t {
     element,  ///< Accesses only element n for its element n.
-    part,     ///< In a band: accesses only the chunk's parts.
+    part,     ///< In a fused run: accesses only the chunk's parts.
     whole,    ///< May access any element at any time.
 };
 
@@ -110,7 +110,7 @@ private:
             case Where::scratch:
                 if (at.at >= kScratchSlots) return wrong(op, "no such slot");
                 break;
-            case Where::band:
+            case Where::chunk:
                 break;
         }
         return retrace::Unit{};
@@ -121,18 +121,18 @@ private:
 
     Status<> check_unit(const PlanStep& unit) {
         unit_ = unit;
-        band_ = nullptr;
+        fused_run_ = nullptr;
         reads_.clear();
         writes_.clear();
         local_ = {};
         read_whole_.clear();
         local_reads_.clear();
-        if (unit.band == kNoBand) {
+        if (unit.fused_run == kNoFusedRun) {
             RETRACE_CHECK(check_part(unit, 0));
         } else {
-            if (unit.band >= plan_.bands.size() || unit.band != bands_++)
-                return wrong(unit.first, "bands are those of the units, in order");
-            RETRACE_CHECK(check_band(unit, plan_.bands[unit.band]));
+            if (unit.fused_run >= plan_.fused_runs.size() || unit.fused_run != fused_runs_++)
+                return wrong(unit.first, "the fused runs are those of the units, in order");
+            RETRACE_CHECK(check_fused_run(unit, plan_.fused_runs[unit.fused_run]));
         }
         RETRACE_CHECK(check_conflicts());
         for (const Access& write : writes_) contents_.write(write.region, write.value);
@@ -150,23 +150,23 @@ private:
         return retrace::Unit{};
     }
 
-    Status<> check_band(const PlanStep& unit, const Band& band) {
-        band_ = &band;
-        if (band.granules == 0 || band.chunk == 0 || band.chunk > band.granules ||
-            band.bytes > plan_.band_bytes)
-            return wrong(unit.first, "a band of such extents");
+    Status<> check_fused_run(const PlanStep& unit, const FusedRun& fused_run) {
+        fused_run_ = &fused_run;
+        if (fused_run.parts == 0 || fused_run.chunk == 0 || fused_run.chunk > fused_run.parts ||
+            fused_run.bytes > plan_.chunk_bytes)
+            return wrong(unit.first, "a fused run of such extents");
         std::size_t inputs = 0;
         for (std::uint32_t op = unit.first; op < unit.end(); ++op) inputs += record(op).inputs.size();
-        if (band.whole.size() != inputs) return wrong(unit.first, "a band knows how each input is read");
-        whole_ = band.whole.begin();
+        if (fused_run.whole.size() != inputs) return wrong(unit.first, "a fused run knows how each input is read");
+        whole_ = fused_run.whole.begin();
         std::uint32_t next = unit.first, number = 0;
-        for (const PlanStep& part : band.parts) {
+        for (const PlanStep& part : fused_run.steps) {
             if (part.first != next || part.count == 0 || part.count > unit.end() - next)
-                return wrong(unit.first, "the parts of a band are its ops in order");
+                return wrong(unit.first, "the parts of a fused run are its ops in order");
             RETRACE_CHECK(check_part(part, number++));
             next = part.end();
         }
-        if (next != unit.end()) return wrong(unit.first, "the parts of a band are its ops in order");
+        if (next != unit.end()) return wrong(unit.first, "the parts of a fused run are its ops in order");
         return retrace::Unit{};
     }
 
@@ -181,7 +181,7 @@ private:
             RETRACE_CHECK(check_place(op));
             if (place(op).where == Where::alias) {
                 if (op == part.first && part.count > 1) return wrong(op, "a run does not begin with an alias");
-                if (band_ != nullptr) ++whole_;
+                if (fused_run_ != nullptr) ++whole_;
                 continue;
             }
             const bool elementwise = is_elementwise(record(op).code);
@@ -190,7 +190,7 @@ private:
                 (!elementwise || (geometry && (own.rows != geometry->rows || own.cols != geometry->cols))))
                 return wrong(op, "does not run element by element beside the others");
             geometry = own;
-            if (band_ != nullptr) RETRACE_CHECK(check_granules(op));
+            if (fused_run_ != nullptr) RETRACE_CHECK(check_parts(op));
             for (const std::uint32_t input : record(op).inputs) RETRACE_CHECK(check_read(op, input, locals));
             RETRACE_CHECK(check_write(op, elementwise, locals));
         }
@@ -199,7 +199,7 @@ private:
     }
 
     /// Checks that the n-th part of the output depends only on the n-th parts of the inputs, or on whole inputs.
-    Status<> check_granules(std::uint32_t op) const {
+    Status<> check_parts(std::uint32_t op) const {
         const OpCode code = record(op).code;
         const Dims& dims = program_.tensors[output(op)].dims;
         const Geometry out = shape(output(op));
@@ -208,7 +208,7 @@ private:
         if (out.elements() == 0 || (!rows && !is_elementwise(code))) return wrong(op, "does not go by parts");
         std::uint64_t parts = out.rows;
         if (code == OpCode::matmul) parts = out.rows / dims[dims.size() - 2];
-        if (parts % band_->granules != 0) return wrong(op, "cannot be cut so");
+        if (parts % fused_run_->parts != 0) return wrong(op, "cannot be cut so");
         for (const std::uint32_t input : record(op).inputs) {
             const Dims& from = program_.tensors[input].dims;
             std::uint64_t own = shape(input).rows;
@@ -220,15 +220,15 @@ private:
     }
 
     Region local_region(std::uint32_t value) const {
-        const std::uint64_t part = bytes(value) / band_->granules * band_->chunk;
+        const std::uint64_t part = bytes(value) / fused_run_->parts * fused_run_->chunk;
         return {kArena, place(writer(value)).at, part};
     }
 
     Reach reach_of(std::uint32_t op, std::uint32_t input) const {
-        if (!is_elementwise(record(op).code)) return band_ != nullptr ? Reach::part : Reach::whole;
+        if (!is_elementwise(record(op).code)) return fused_run_ != nullptr ? Reach::part : Reach::whole;
         const Spread spread = *spread_of(shape(output(op)), shape(input));
         if (spread == Spread::full) return Reach::element;
-        return spread == Spread::column && band_ != nullptr ? Reach::part : Reach::whole;
+        return spread == Spread::column && fused_run_ != nullptr ? Reach::part : Reach::whole;
     }
 
     bool in_unit(std::uint32_t value) const {
@@ -237,13 +237,13 @@ private:
 
     Status<> check_read(std::uint32_t op, std::uint32_t input, std::vector<Access>& locals) {
         if (bytes(input) == 0) {
-            if (band_ != nullptr) ++whole_;
+            if (fused_run_ != nullptr) ++whole_;
             return retrace::Unit{};
         }
         const std::uint32_t value = value_of(input);
         if (is(value, Where::gathered)) return check_gathered(op, input, value);
         const Reach reach = reach_of(op, input);
-        if (band_ != nullptr) {
+        if (fused_run_ != nullptr) {
             if (*whole_++ != (reach == Reach::whole))
                 return wrong(op, "reads the whole of an input, or does not");
             if (!read_whole_.try_emplace(input, reach == Reach::whole).first->second ==
@@ -256,8 +256,8 @@ private:
             return here && reach == Reach::element ? Status<>(retrace::Unit{})
                                                    : wrong(op, "a slot holds something else");
         }
-        if (is(value, Where::band)) {
-            if (band_ == nullptr || !in_unit(value) || reach == Reach::whole)
+        if (is(value, Where::chunk)) {
+            if (fused_run_ == nullptr || !in_unit(value) || reach == Reach::whole)
                 return wrong(op, "not in this chunk");
             const Region region = local_region(value);
             const bool fresh =
@@ -283,7 +283,7 @@ private:
     /// Checks a read of an op that gathers windows of an image itself.
     Status<> check_gathered(std::uint32_t op, std::uint32_t input, std::uint32_t value) {
         const OpRecord& reader = record(op);
-        bool can = value == input && band_ == nullptr && part_.count == 1;
+        bool can = value == input && fused_run_ == nullptr && part_.count == 1;
         if (reader.code == OpCode::matmul) {
             const bool first = reader.inputs[0] == input, second = reader.inputs[1] == input;
             can = can && first != second && reader.attributes[first ? 1 : 2] == 0;
@@ -310,10 +310,10 @@ private:
                 if (is(input, Where::scratch) && place(writer(input)).at == at.at)
                     return wrong(op, "its slot is read");
             slots_[at.at] = value;
-        } else if (at.where == Where::band) {
-            if (band_ == nullptr) return wrong(op, "no band");
+        } else if (at.where == Where::chunk) {
+            if (fused_run_ == nullptr) return wrong(op, "no fused run");
             const Region region = local_region(value);
-            if (at.at % 64 != 0 || region.end() > band_->bytes) return wrong(op, "beyond the chunk's memory");
+            if (at.at % 64 != 0 || region.end() > fused_run_->bytes) return wrong(op, "beyond the chunk's memory");
             for (const Access& read : local_reads_)
                 if (read.part == number_ && read.value != value && read.region.overlaps(region))
                     return wrong(op, "overwrites what its part reads");
@@ -371,15 +371,15 @@ private:
     const Program& program_;
     const MemoryPlan& plan_;
     std::vector<std::uint32_t> values_;  ///< By tensor: the tensor that remains when all aliases are resolved.
-    std::uint32_t bands_ = 0;            ///< Number of bands checked so far.
+    std::uint32_t fused_runs_ = 0;            ///< Number of fused runs checked so far.
     Contents contents_;
 
     // State for the unit that is being checked.
     PlanStep unit_, part_;
     std::uint32_t number_ = 0;  ///< Number of the current part.
-    const Band* band_ = nullptr;
-    std::vector<bool>::const_iterator whole_;       ///< Position of the next input to check in Band::whole.
-    std::map<std::uint32_t, bool> read_whole_;      ///< By tensor that the band reads: whether it is read as a whole.
+    const FusedRun* fused_run_ = nullptr;
+    std::vector<bool>::const_iterator whole_;       ///< Position of the next input to check in FusedRun::whole.
+    std::map<std::uint32_t, bool> read_whole_;  ///< By tensor that the fused run reads: whether it is read as a whole.
     std::vector<Access> reads_, writes_;            ///< Accesses to memory outside chunks.
     std::vector<Access> local_reads_;               ///< Reads of a chunk's own memory.
     Contents local_;                                ///< Contents of a chunk's own memory after the parts so far.

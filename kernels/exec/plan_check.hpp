@@ -9,10 +9,10 @@
 namespace retrace::kernels {
 
 /// Checks a plan; the error names the op and the fault. A sound plan is correct for every executor that runs the units
-/// in order, runs the chunks of a band and the elements of an op in any order or concurrently, and copies the next
+/// in order, runs the chunks of a fused run and the elements of an op in any order or concurrently, and copies the next
 /// states in order at the end.
 Status<> check_plan(const Program& program, const MemoryPlan& plan);
-/// The same for an executor whose bands go row by row, op after op (PlanOptions::row_bytes).
-Status<> check_row_bands(const Program& program, const MemoryPlan& plan, std::uint64_t row_bytes);
+/// The same for an executor whose fused runs go row by row, op after op (PlanOptions::row_bytes).
+Status<> check_row_runs(const Program& program, const MemoryPlan& plan, std::uint64_t row_bytes);
 
 }  // namespace retrace::kernels

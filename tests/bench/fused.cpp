@@ -43,7 +43,7 @@ kernels::State noise(const kernels::Program& program) {
 
 /// Steps per second of `program` with all fusion and with none; prints elementwise runs alone on standard error.
 Row measure(const std::string& name, const kernels::Program& program, int rounds) {
-    constexpr Fusion kWays[] = {Fusion::none, Fusion::elements, Fusion::bands};
+    constexpr Fusion kWays[] = {Fusion::none, Fusion::elements, Fusion::runs};
     kernels::ThreadPool pool(1);
     kernels::State state = noise(program);
     std::vector<kernels::Executor> executors;
@@ -59,7 +59,8 @@ Row measure(const std::string& name, const kernels::Program& program, int rounds
     std::fprintf(stderr, "%s:", name.c_str());
     for (std::size_t i = 0; i < executors.size(); ++i) {
         seconds.push_back(median(samples[i]));
-        std::fprintf(stderr, " %s %.3f ms, %.1f MB;", i == 0 ? "one by one" : i == 1 ? "elementwise runs" : "bands",
+        std::fprintf(stderr, " %s %.3f ms, %.1f MB;",
+                     i == 0 ? "one by one" : i == 1 ? "elementwise runs" : "fused runs",
                      1e3 * seconds[i], 1e-6 * static_cast<double>(executors[i].planned_bytes()));
     }
     std::fputc('\n', stderr);

@@ -6,7 +6,7 @@
 #include "kernels/builder/training.hpp"
 #include "kernels/cuda/executor.hpp"
 #include "kernels/cuda/kernels.hpp"
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/chunks.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/scalar/scalar.hpp"
@@ -53,32 +53,32 @@ TEST_P(DeviceFusion, EveryLayerGivesTheBitsOfItsComposition) {
 }
 
 MemoryPlan plan_of(const Program& program, std::uint64_t row_bytes) {
-    return plan_memory(with_constants_first(program), {false, false, Fusion::bands, row_bytes});
+    return plan_memory(with_constants_first(program), {false, false, Fusion::runs, row_bytes});
 }
 
-TEST(RowBands, NormsAndLossesAreOneKernelAndTheirValuesNeverInMemory) {
+TEST(RowRuns, NormsAndLossesAreOneKernelAndTheirValuesNeverInMemory) {
     for (const Program& program :
          {testing::layer_norm_program(64, 96), testing::softmax_cross_entropy_program(64, 40)}) {
         const MemoryPlan rows = plan_of(program, 48 << 10);
-        ASSERT_EQ(rows.bands.size(), 1u);
-        EXPECT_EQ(rows.bands[0].granules, 64u);
-        EXPECT_EQ(rows.bands[0].chunk, 1u);
+        ASSERT_EQ(rows.fused_runs.size(), 1u);
+        EXPECT_EQ(rows.fused_runs[0].parts, 64u);
+        EXPECT_EQ(rows.fused_runs[0].chunk, 1u);
         EXPECT_LT(2 * rows.bytes, plan_memory(program, {false, false, Fusion::elements}).bytes);
     }
 }
 
-TEST(RowBands, HaveNoProductsAndKeepToTheMemoryOfABlock) {
+TEST(RowRuns, HaveNoProductsAndKeepToTheMemoryOfABlock) {
     const Program attention = testing::attention_program(6, 33, 65, true);
     const MemoryPlan plan = plan_of(attention, 48 << 10);
-    EXPECT_FALSE(plan.bands.empty());
+    EXPECT_FALSE(plan.fused_runs.empty());
     const Program ordered = with_constants_first(attention);
     for (const PlanStep& unit : plan.units) {
-        for (std::uint32_t op = unit.first; unit.band != kNoBand && op < unit.end(); ++op)
+        for (std::uint32_t op = unit.first; unit.fused_run != kNoFusedRun && op < unit.end(); ++op)
             EXPECT_NE(ordered.ops[op].code, OpCode::matmul);
     }
     const Program norm = testing::layer_norm_program(16, 4096);
-    EXPECT_TRUE(plan_of(norm, 8 << 10).bands.empty());
-    for (const Band& band : plan_of(norm, 256 << 10).bands) EXPECT_LE(band.bytes, 256u << 10);
+    EXPECT_TRUE(plan_of(norm, 8 << 10).fused_runs.empty());
+    for (const FusedRun& fused_run : plan_of(norm, 256 << 10).fused_runs) EXPECT_LE(fused_run.bytes, 256u << 10);
 }
 
 /// A sum and a maximum of each row without further ops, and the row itself.
@@ -94,11 +94,11 @@ Program bare_reductions() {
     return *g.build();
 }
 
-TEST(RowBands, ReductionsInsideEndWithTheirOwnEpilogue) {
+TEST(RowRuns, ReductionsInsideEndWithTheirOwnEpilogue) {
     emulation::settings = {}, emulation::device = {};
     ThreadPool pool(1);
     const Program program = bare_reductions();
-    ASSERT_EQ(plan_of(program, 48 << 10).bands.size(), 1u);
+    ASSERT_EQ(plan_of(program, 48 << 10).fused_runs.size(), 1u);
     State expected = random_state(program, Data::bell, 1);
     for (std::uint64_t i = 0; i < 120; ++i)  // subnormals, then NaNs of another payload
         expected.tensors[0].f32()[i] =
@@ -133,9 +133,9 @@ TEST_P(DeviceFusion, RowsTooLongForSharedMemoryGiveTheSameBits) {
     for (const auto& [name, program] : programs) {
         SCOPED_TRACE(name);
         const MemoryPlan plan = plan_of(program, kLongRowBytes);
-        ASSERT_EQ(plan.bands.size(), 1u);
-        EXPECT_GT(plan.bands[0].bytes, kSharedRowBytes);
-        EXPECT_TRUE(plan_of(program, kSharedRowBytes).bands.empty());
+        ASSERT_EQ(plan.fused_runs.size(), 1u);
+        EXPECT_GT(plan.fused_runs[0].bytes, kSharedRowBytes);
+        EXPECT_TRUE(plan_of(program, kSharedRowBytes).fused_runs.empty());
         for (const Data data : {Data::bell, Data::special}) expect_the_bits_of_the_reference(program, data, 3);
     }
 }
@@ -156,19 +156,19 @@ TEST_P(DeviceFusion, TheBlocksOfASlabTakeRowsInTurn) {
     const RowStep steps[] = {negate, add, twice};
     auto slab = Memory::take(16 * kOwn);
     ASSERT_TRUE(slab);
-    run_row_band(nullptr, steps, 3, kOwn, kRows, slab->data());
+    run_fused_rows(nullptr, steps, 3, kOwn, kRows, slab->data());
     for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], -x[i]) << i;
 }
 
-TEST(RowBands, ASlabIsBoundedAndNeverWithoutABlock) {
+TEST(RowRuns, ASlabIsBoundedAndNeverWithoutABlock) {
     EXPECT_EQ(slab_blocks(1, 64 << 10), 1u);
     EXPECT_EQ(slab_blocks(1 << 20, 50 << 10), 512u);
     EXPECT_EQ(slab_blocks(1 << 20, 1 << 20), 64u);
     EXPECT_EQ(slab_blocks(5, 1ull << 31), 1u);
     const Program wide = testing::softmax_cross_entropy_program(4096, 50'257);
     const MemoryPlan plan = plan_of(wide, kLongRowBytes);
-    ASSERT_EQ(plan.bands.size(), 1u);
-    EXPECT_LE(slab_blocks(plan.bands[0].granules, plan.bands[0].bytes) * plan.bands[0].bytes, 64u << 20);
+    ASSERT_EQ(plan.fused_runs.size(), 1u);
+    EXPECT_LE(slab_blocks(plan.fused_runs[0].parts, plan.fused_runs[0].bytes) * plan.fused_runs[0].bytes, 64u << 20);
     const std::uint64_t apart = plan_of(wide, kSharedRowBytes).bytes;
     EXPECT_LT(plan.bytes + (64 << 20), apart / 2) << "the slab and the rest against every value in memory";
 }

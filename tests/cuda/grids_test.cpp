@@ -73,7 +73,7 @@ TEST_F(BlocksBeyondTheLast, ReduceNoColumns) {
     expect(out, {6, 7, 8});
 }
 
-TEST_F(BlocksBeyondTheLast, ComputeNoRowOfABand) {
+TEST_F(BlocksBeyondTheLast, ComputeNoRowOfAFusedRun) {
     RowStep step;
     step.code = OpCode::neg;
     step.inputs = 1;
@@ -81,7 +81,7 @@ TEST_F(BlocksBeyondTheLast, ComputeNoRowOfABand) {
     step.sides[0].data = x.bytes();
     step.result.data = out.bytes();
     step.sides[0].stride = step.result.stride = 4;
-    run_row_band(nullptr, &step, 1, 16, 3);
+    run_fused_rows(nullptr, &step, 1, 16, 3);
     expect(out, {-1, -2, -3});
 }
 

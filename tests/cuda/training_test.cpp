@@ -4,7 +4,7 @@
 
 #include "kernels/commit/commitment.hpp"
 #include "kernels/cuda/executor.hpp"
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/ops/opcode.hpp"
 #include "kernels/program/codec.hpp"
 #include "kernels/scalar/scalar.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cuda/executor.hpp"
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/chunks.hpp"
 #include "kernels/scalar/scalar.hpp"
 #include "tests/cuda/device/parity.hpp"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "kernels/builder/compose.hpp"
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/codec.hpp"
 #include "kernels/scalar/scalar.hpp"
@@ -32,7 +32,7 @@ TEST(Fusion, EveryLayerGivesTheBitsOfItsComposition) {
             const State before = random_state(program, data, ++seed);
             State expected = before;
             const auto metrics = bits_of(Executor(program, one, Backend::reference).step(expected, {}));
-            for (const Fusion fusion : {Fusion::none, Fusion::elements, Fusion::bands}) {
+            for (const Fusion fusion : {Fusion::none, Fusion::elements, Fusion::runs}) {
                 for (ThreadPool* pool : {&one, &three}) {
                     State found = before;
                     EXPECT_EQ(bits_of(Executor(program, *pool, Backend::cpu, fusion).step(found, {})),
@@ -59,21 +59,21 @@ TEST(Fusion, OfManyChunksGivesTheBitsOfSingleOps) {
     }
 }
 
-TEST(Fusion, NormsLossesAndAttentionAreOneBandInEachDirection) {
-    const auto bands = [](const Program& program) {
-        return plan_memory(with_constants_first(program)).bands;
+TEST(Fusion, NormsLossesAndAttentionAreOneFusedRunInEachDirection) {
+    const auto fused_runs = [](const Program& program) {
+        return plan_memory(with_constants_first(program)).fused_runs;
     };
-    EXPECT_EQ(bands(testing::layer_norm_program(64, 32)).size(), 1u);  // the forward and backward passes are adjacent
-    EXPECT_EQ(bands(testing::softmax_cross_entropy_program(64, 10)).size(), 1u);
-    EXPECT_EQ(bands(testing::attention_program(8, 32, 16, true)).size(), 1u);
-    EXPECT_TRUE(bands(testing::adamw_program(64, 32)).empty());  // one elementwise run
+    EXPECT_EQ(fused_runs(testing::layer_norm_program(64, 32)).size(), 1u);  // the passes are adjacent
+    EXPECT_EQ(fused_runs(testing::softmax_cross_entropy_program(64, 10)).size(), 1u);
+    EXPECT_EQ(fused_runs(testing::attention_program(8, 32, 16, true)).size(), 1u);
+    EXPECT_TRUE(fused_runs(testing::adamw_program(64, 32)).empty());  // one elementwise run
 }
 
 TEST(Fusion, ScoresOfAttentionAreNeverInMemoryAsAWhole) {
     const Program program = testing::attention_program(64, 64, 64, true);
     const MemoryPlan fused = plan_memory(with_constants_first(program));
     const MemoryPlan apart = plan_memory(program, {false, true, Fusion::elements});
-    EXPECT_LT(2 * (fused.bytes + 2 * fused.band_bytes), apart.bytes);
+    EXPECT_LT(2 * (fused.bytes + 2 * fused.chunk_bytes), apart.bytes);
 }
 
 TEST(Fusion, IsInvisibleInTracesAndOutputs) {
@@ -86,7 +86,7 @@ TEST(Fusion, IsInvisibleInTracesAndOutputs) {
         ASSERT_EQ(fused.output(state, {}, op), reference.output(state, {}, op)) << "op " << op;
 }
 
-TEST(Fusion, ABandNeverOverwritesAStateThatALaterChunkReadsAsAWhole) {
+TEST(Fusion, AFusedRunNeverOverwritesAStateThatALaterChunkReadsAsAWhole) {
     // s is a row vector for the first op, and its next value follows element by element in the same run of ops.
     Program p;
     {

@@ -18,7 +18,7 @@ struct Outcome {
 
 using golden::Recipe;
 
-Outcome train(const Recipe& run, int steps, Backend backend, unsigned threads, Fusion fusion = Fusion::bands) {
+Outcome train(const Recipe& run, int steps, Backend backend, unsigned threads, Fusion fusion = Fusion::runs) {
     const TrainingPrograms programs = golden::programs(run);
     ThreadPool pool(threads);
     const auto [x, y] = golden::data(run.model);

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/exec/plan.hpp"
 #include "kernels/exec/recompute.hpp"

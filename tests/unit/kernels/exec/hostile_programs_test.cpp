@@ -93,7 +93,7 @@ TEST(HostilePrograms, MemoryInCrumbsIsPlannedAtOnce) {
     EXPECT_LT(seconds_of(raw.program), kBlink);
 }
 
-TEST(HostilePrograms, ManySmallBandsCostWhatTheyCompute) {
+TEST(HostilePrograms, ManySmallFusedRunsCostWhatTheyCompute) {
     Raw raw;
     for (int i = 0; i < 150'000; ++i)
         raw.op(OpCode::row_sum, {raw.op(OpCode::neg, {raw.op(OpCode::neg, {0}, {4, 2})}, {4, 2})}, {4, 1});
@@ -186,33 +186,33 @@ TEST(HostilePrograms, WhatADisputeTakesIsKnownBefore) {
     EXPECT_EQ(executor.outputs(one(), {}, {0, 1}).size(), 2U);
 }
 
-TEST(HostilePrograms, DamagedBandsAreRefused) {
+TEST(HostilePrograms, DamagedFusedRunsAreRefused) {
     Raw raw;
     std::uint32_t x = raw.fill({64, 4});
     x = raw.op(OpCode::neg, {x}, {64, 4});
     raw.op(OpCode::row_sum, {x}, {64, 1});
     MemoryPlan plan = propose_plan(raw.program);
-    ASSERT_EQ(plan.bands.size(), 1U);
+    ASSERT_EQ(plan.fused_runs.size(), 1U);
     ASSERT_TRUE(check_plan(raw.program, plan));
-    plan.units.back().band = 0;
-    plan.bands.push_back(plan.bands[0]);
-    plan.bands[0].granules = 0;
+    plan.units.back().fused_run = 0;
+    plan.fused_runs.push_back(plan.fused_runs[0]);
+    plan.fused_runs[0].parts = 0;
     EXPECT_FALSE(check_plan(raw.program, plan));
 
     // A generator numbers its elements from the start of the tensor, which a chunk does not know.
     Raw generator;
     const std::uint32_t y = generator.op(OpCode::iota, {}, {64, 4}, {0}, DType::i32);
     generator.op(OpCode::convert, {y}, {64, 4}, {1});
-    MemoryPlan banded;
-    banded.places = {{BufferLocation::Where::band, 0}, {BufferLocation::Where::arena, 0}};
-    banded.units = {{0, 2, 0}};
-    banded.bands = {{64, 1, {false}, {{0, 1}, {1, 1}}, 64}};
-    banded.bytes = 1024;
-    banded.band_bytes = 64;
-    EXPECT_FALSE(check_plan(generator.program, banded));
-    banded.places[0] = {BufferLocation::Where::arena, 1024};
-    banded.bytes = 2048;
-    EXPECT_FALSE(check_plan(generator.program, banded));
+    MemoryPlan fused;
+    fused.places = {{BufferLocation::Where::chunk, 0}, {BufferLocation::Where::arena, 0}};
+    fused.units = {{0, 2, 0}};
+    fused.fused_runs = {{64, 1, {false}, {{0, 1}, {1, 1}}, 64}};
+    fused.bytes = 1024;
+    fused.chunk_bytes = 64;
+    EXPECT_FALSE(check_plan(generator.program, fused));
+    fused.places[0] = {BufferLocation::Where::arena, 1024};
+    fused.bytes = 2048;
+    EXPECT_FALSE(check_plan(generator.program, fused));
 }
 
 /// Resident memory of this process in bytes.
@@ -224,7 +224,7 @@ std::uint64_t resident() {
 }
 
 /// Bytes used outside the plan after a step of eight products by 255×20000, each of which takes 15 MB when packed.
-/// `more` adds an op after them, with which they could form a band.
+/// `more` adds an op after them, with which they could form a fused run.
 std::uint64_t beside_the_plan(bool more) {
     Raw raw;
     const std::uint32_t x = raw.fill({8, 1, 255}), y = raw.fill({8, 255, 20'000});
@@ -245,7 +245,7 @@ TEST(HostilePrograms, WideFactorsOfSmallProductsAreNotPackedByEveryThread) {
     EXPECT_LT(beside_the_plan(false), 24u << 20);
 }
 
-TEST(HostilePrograms, WideFactorsInABandAreNotPackedByEveryThread) {
+TEST(HostilePrograms, WideFactorsInAFusedRunAreNotPackedByEveryThread) {
     EXPECT_LT(beside_the_plan(true), 24u << 20);
 }
 

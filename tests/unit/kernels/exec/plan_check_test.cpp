@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "kernels/builder/compose.hpp"
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/ops/op.hpp"
@@ -39,7 +39,7 @@ void expect_sound(const Program& program) {
             const MemoryPlan plan = propose_plan(seen, options);
             ASSERT_EQ(verdict(seen, plan), "sound");
             if (options.row_bytes == 0) continue;
-            const auto rows = check_row_bands(seen, plan, options.row_bytes);
+            const auto rows = check_row_runs(seen, plan, options.row_bytes);
             ASSERT_TRUE(rows) << rows.error().message;
         }
     }
@@ -63,7 +63,7 @@ void expect_the_bits_of_the_reference(const Program& program, const State& start
         states.push_back(std::move(next));
     }
     const auto trace = reference.trace(start, inputs);
-    for (const Fusion fusion : {Fusion::none, Fusion::elements, Fusion::bands}) {
+    for (const Fusion fusion : {Fusion::none, Fusion::elements, Fusion::runs}) {
         for (ThreadPool* pool : {&one, &three}) {
             SCOPED_TRACE(::testing::Message() << "fusion " << int(fusion) << ", threads " << pool->threads());
             Executor cpu(program, *pool, Backend::cpu, fusion);
@@ -125,8 +125,8 @@ Program gathered_from_its_own_state(bool product) {
     return *g.build();
 }
 
-/// Two tensors of a band whose sizes differ by less than the memory alignment.
-Program two_sizes_in_a_band() {
+/// Two tensors of a fused run whose sizes differ by less than the memory alignment.
+Program two_sizes_in_a_fused_run() {
     Graph g;
     const Value x = g.state("x", DType::f32, {5, 9000}), y = g.state("y", DType::f32, {5, 9001});
     const Value z = g.state("z", DType::f32, {5, 8999});
@@ -150,7 +150,7 @@ Program metric_in_a_run() {
 
 TEST(PlanCheck, WhatHostileProgramsOnceGotPastThePlannerGivesTheBitsOfTheReference) {
     for (const Program& program : {gathered_from_its_own_state(false), gathered_from_its_own_state(true),
-                                   two_sizes_in_a_band(), metric_in_a_run()}) {
+                                   two_sizes_in_a_fused_run(), metric_in_a_run()}) {
         expect_sound(program);
         expect_the_bits_of_the_reference(program, testing::random_state(program, 7), {});
     }
@@ -169,9 +169,9 @@ TEST(PlanCheck, ThePlansOfOldAreRefused) {
         plan.places[only(program, product ? OpCode::matmul : OpCode::row_max)] = {Where::state, 0};
         EXPECT_THAT(verdict(program, plan), HasSubstr("overwrites what op"));
     }
-    const Program sizes = two_sizes_in_a_band();
+    const Program sizes = two_sizes_in_a_fused_run();
     MemoryPlan plan = propose_plan(sizes);
-    ASSERT_EQ(plan.bands.size(), 1U);
+    ASSERT_EQ(plan.fused_runs.size(), 1U);
     plan.places[only(sizes, OpCode::add)].at = plan.places[only(sizes, OpCode::pad)].at;
     EXPECT_THAT(verdict(sizes, plan), HasSubstr("overwrites what op"));
     const Program metric = metric_in_a_run();
@@ -212,22 +212,22 @@ TEST(PlanCheck, DamagedPlansAreRefused) {
         return true;
     });
     expect_refused(program, {}, [&](MemoryPlan& plan, std::uint32_t op) {
-        if (plan.places[op].where != Where::band) return false;
-        plan.places[op].at = plan.bands[0].bytes;  // beyond the chunk
+        if (plan.places[op].where != Where::chunk) return false;
+        plan.places[op].at = plan.fused_runs[0].bytes;  // beyond the chunk
         return true;
     });
     expect_refused(program, {}, [&](MemoryPlan& plan, std::uint32_t op) {
-        if (plan.places[op].where != Where::band) return false;
+        if (plan.places[op].where != Where::chunk) return false;
         plan.places[op] = {Where::scratch, kScratchSlots};
         return true;
     });
     expect_refused(program, {}, [&](MemoryPlan& plan, std::uint32_t op) {
-        if (op >= plan.bands[0].whole.size()) return false;
-        plan.bands[0].whole[op] = !plan.bands[0].whole[op];  // here: input `op` of the band
+        if (op >= plan.fused_runs[0].whole.size()) return false;
+        plan.fused_runs[0].whole[op] = !plan.fused_runs[0].whole[op];  // here: input `op` of the fused run
         return true;
     });
     MemoryPlan plan = propose_plan(program);
-    plan.bands[0].granules = 7;
+    plan.fused_runs[0].parts = 7;
     EXPECT_NE(verdict(program, plan), "sound");
     plan = propose_plan(program);
     plan.units.pop_back();
@@ -242,12 +242,12 @@ TEST(PlanCheck, APlanThatDoesNotGoRowByRowIsRefusedWhereRowsAreNeeded) {
     PlanOptions by_rows{false, false};
     by_rows.row_bytes = 32 << 10;
     const MemoryPlan good = propose_plan(program, by_rows);
-    ASSERT_FALSE(good.bands.empty());
-    ASSERT_TRUE(check_row_bands(program, good, by_rows.row_bytes));
-    EXPECT_FALSE(check_row_bands(program, good, good.band_bytes - 1)) << "more than a block has";
+    ASSERT_FALSE(good.fused_runs.empty());
+    ASSERT_TRUE(check_row_runs(program, good, by_rows.row_bytes));
+    EXPECT_FALSE(check_row_runs(program, good, good.chunk_bytes - 1)) << "more than a block has";
     const MemoryPlan chunks = propose_plan(program);
     ASSERT_EQ(verdict(program, chunks), "sound");
-    EXPECT_FALSE(check_row_bands(program, chunks, 1 << 30)) << "chunks and runs of the host";
+    EXPECT_FALSE(check_row_runs(program, chunks, 1 << 30)) << "chunks and runs of the host";
 }
 
 /// All values at one address: correct only for values that are read at once and in place.

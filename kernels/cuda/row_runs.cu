@@ -110,7 +110,7 @@ __device__ void compute_row(const RowStep* steps, std::uint32_t count, std::uint
     }
 }
 
-__global__ void __launch_bounds__(kRowThreads, 4) row_band_kernel(const RowStep* steps, std::uint32_t count,
+__global__ void __launch_bounds__(kRowThreads, 4) fused_rows_kernel(const RowStep* steps, std::uint32_t count,
                                                                   std::uint64_t rows) {
     const std::uint64_t row = block_number();
     if (row < rows) compute_row<kRowThreads>(steps, count, row, &shared_as<std::uint8_t>());
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kRowThreads, 4) row_band_kernel(const RowStep*
 
 /// The blocks take the rows in turn.
 __global__ void __launch_bounds__(kLongRowThreads, 1)
-    long_row_band_kernel(const RowStep* steps, std::uint32_t count, std::uint64_t rows, std::uint8_t* slab,
+    long_fused_rows_kernel(const RowStep* steps, std::uint32_t count, std::uint64_t rows, std::uint8_t* slab,
                          std::uint64_t own_bytes, std::uint64_t blocks) {
     const std::uint64_t block = block_number();
     if (block >= blocks) return;
@@ -134,14 +134,14 @@ std::uint64_t slab_blocks(std::uint64_t rows, std::uint64_t own_bytes) {
     return smaller(rows, smaller(fit, kSlabBlocks));
 }
 
-void run_row_band(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
+void run_fused_rows(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
                   std::uint64_t rows, std::uint8_t* slab) {
     if (slab == nullptr) {
-        launch(stream, Grid{rows, kRowThreads, own_bytes}, row_band_kernel, steps, count, rows);
+        launch(stream, Grid{rows, kRowThreads, own_bytes}, fused_rows_kernel, steps, count, rows);
         return;
     }
     const std::uint64_t blocks = slab_blocks(rows, own_bytes);
-    launch(stream, Grid{blocks, kLongRowThreads, 0}, long_row_band_kernel, steps, count, rows, slab,
+    launch(stream, Grid{blocks, kLongRowThreads, 0}, long_fused_rows_kernel, steps, count, rows, slab,
            std::uint64_t{own_bytes}, blocks);
 }
 

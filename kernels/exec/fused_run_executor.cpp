@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/exec/band_group.hpp"
+#include "kernels/exec/fused_run_executor.hpp"
 
 #include <set>
 
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels {
 
-void BandMemory::begin(const Addresses& at) {
+void ChunkMemory::begin(const Addresses& at) {
     for (Piece& piece : pieces_) piece.at = at;
 }
 
-BandMemory::Piece& BandMemory::take() {
+ChunkMemory::Piece& ChunkMemory::take() {
     const std::lock_guard lock(mutex_);
     ensure(!free_.empty(), "a piece of memory for every thread");
     Piece* const piece = free_.back();
@@ -20,26 +20,26 @@ BandMemory::Piece& BandMemory::take() {
     return *piece;
 }
 
-void BandMemory::give(Piece& piece) {
+void ChunkMemory::give(Piece& piece) {
     const std::lock_guard lock(mutex_);
     free_.push_back(&piece);
 }
 
-BandGroup::BandGroup(const Program& program, const std::vector<OpFacts>& facts,
+FusedRunExecutor::FusedRunExecutor(const Program& program, const std::vector<OpFacts>& facts,
                      const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const PlanStep& unit)
-    : granules_(plan.bands[unit.band].granules), chunk_(plan.bands[unit.band].chunk) {
+    : parts_(plan.fused_runs[unit.fused_run].parts), chunk_(plan.fused_runs[unit.fused_run].chunk) {
     find_locals(program, plan, unit);
     full_ = steps_of(program, facts, kernels, plan, unit, chunk_);
-    if (granules_ % chunk_ != 0) last_ = steps_of(program, facts, kernels, plan, unit, granules_ % chunk_);
+    if (parts_ % chunk_ != 0) last_ = steps_of(program, facts, kernels, plan, unit, parts_ % chunk_);
 }
 
-void BandGroup::find_locals(const Program& program, const MemoryPlan& plan, const PlanStep& unit) {
+void FusedRunExecutor::find_locals(const Program& program, const MemoryPlan& plan, const PlanStep& unit) {
     std::set<std::uint32_t> known, made;
-    const auto granule_bytes = [&](std::uint32_t tensor) {
+    const auto part_bytes = [&](std::uint32_t tensor) {
         const TensorRecord& record = program.tensors[tensor];
-        return geometry(record.dims).elements() / granules_ * size_of(record.dtype);
+        return geometry(record.dims).elements() / parts_ * size_of(record.dtype);
     };
-    auto whole = plan.bands[unit.band].whole.begin();
+    auto whole = plan.fused_runs[unit.fused_run].whole.begin();
     for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
         const BufferLocation& place = plan.places[op];
         const bool alias = place.where == BufferLocation::Where::alias;
@@ -47,32 +47,33 @@ void BandGroup::find_locals(const Program& program, const MemoryPlan& plan, cons
         for (const std::uint32_t input : program.ops[op].inputs) {
             const bool apart = !*whole++ && !alias;
             if (apart && known.insert(input).second)
-                locals_.push_back({input, BufferLocation::Where::arena, granule_bytes(input)});
+                locals_.push_back({input, BufferLocation::Where::arena, part_bytes(input)});
         }
         if (place.where == BufferLocation::Where::scratch) continue;
-        // The alias of a tensor outside the band is an address like any other; it is cut where it is read.
+        // The alias of a tensor outside the fused run is an address like any other; it is cut where it is read.
         if (alias && !made.contains(static_cast<std::uint32_t>(place.at))) continue;
         known.insert(output);
         made.insert(output);
-        if (place.where == BufferLocation::Where::band || alias)
+        if (place.where == BufferLocation::Where::chunk || alias)
             locals_.push_back({output, place.where, place.at});
         else
-            locals_.push_back({output, BufferLocation::Where::arena, granule_bytes(output)});
+            locals_.push_back({output, BufferLocation::Where::arena, part_bytes(output)});
     }
 }
 
-std::vector<BandGroup::Step> BandGroup::steps_of(const Program& program, const std::vector<OpFacts>& facts,
+std::vector<FusedRunExecutor::Step> FusedRunExecutor::steps_of(const Program& program,
+                                                               const std::vector<OpFacts>& facts,
                                                  const std::vector<CpuKernel>& kernels,
                                                  const MemoryPlan& plan, const PlanStep& unit,
-                                                 std::uint64_t granules) const {
+                                                 std::uint64_t parts) const {
     std::vector<Step> steps;
-    for (const PlanStep& part : plan.bands[unit.band].parts) {
+    for (const PlanStep& part : plan.fused_runs[unit.fused_run].steps) {
         if (plan.places[part.first].where == BufferLocation::Where::alias) continue;
         std::vector<OpFacts> own;
         for (std::uint32_t op = part.first; op < part.end(); ++op) {
             // A reshape inside an elementwise run computes nothing, so its facts need no cutting.
             const bool alias = plan.places[op].where == BufferLocation::Where::alias;
-            own.push_back(alias ? facts[op] : facts_of_part(facts[op], granules, granules_));
+            own.push_back(alias ? facts[op] : facts_of_part(facts[op], parts, parts_));
         }
         Step step;
         if (is_elementwise(program.ops[part.first].code)) {
@@ -87,15 +88,15 @@ std::vector<BandGroup::Step> BandGroup::steps_of(const Program& program, const s
     return steps;
 }
 
-void BandGroup::run_chunk(std::uint64_t chunk, Addresses& at, const Addresses& memory, std::uint8_t* own,
+void FusedRunExecutor::run_chunk(std::uint64_t chunk, Addresses& at, const Addresses& memory, std::uint8_t* own,
                           ThreadPool& pool) const {
     const std::uint64_t first = chunk * chunk_;
     for (const Local& local : locals_) {
-        at[local.tensor] = local.where == BufferLocation::Where::band    ? own + local.at
+        at[local.tensor] = local.where == BufferLocation::Where::chunk    ? own + local.at
                            : local.where == BufferLocation::Where::alias ? at[local.at]
                                                                 : memory[local.tensor] + first * local.at;
     }
-    for (const Step& step : first + chunk_ <= granules_ ? full_ : last_) {
+    for (const Step& step : first + chunk_ <= parts_ ? full_ : last_) {
         if (step.elements) {
             step.elements->run(at, pool);
             continue;
@@ -112,18 +113,18 @@ namespace {
 
 /// Returns the piece also when an exception is thrown.
 struct Lent {
-    explicit Lent(BandMemory& from) : memory(from), piece(from.take()) {}
+    explicit Lent(ChunkMemory& from) : memory(from), piece(from.take()) {}
     Lent(const Lent&) = delete;
     Lent& operator=(const Lent&) = delete;
     ~Lent() { memory.give(piece); }
-    BandMemory& memory;
-    BandMemory::Piece& piece;
+    ChunkMemory& memory;
+    ChunkMemory::Piece& piece;
 };
 
 }  // namespace
 
-void BandGroup::run(const Addresses& memory, BandMemory& own, ThreadPool& pool) const {
-    const std::uint64_t chunks = (granules_ + chunk_ - 1) / chunk_;
+void FusedRunExecutor::run(const Addresses& memory, ChunkMemory& own, ThreadPool& pool) const {
+    const std::uint64_t chunks = (parts_ + chunk_ - 1) / chunk_;
     const auto some = [&](std::uint64_t begin, std::uint64_t end, ThreadPool& helpers) {
         const Lent mine(own);
         Addresses& at = mine.piece.at;

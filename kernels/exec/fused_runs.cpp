@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/exec/bands.hpp"
+#include "kernels/exec/fused_runs.hpp"
 
 #include <algorithm>
 #include <map>
@@ -22,10 +22,10 @@ bool reduces_rows(OpCode code) {
 class Finder {
 public:
     Finder(const Program& program, const std::vector<BufferLocation>& places, const std::vector<std::uint32_t>& owner,
-           std::uint32_t first, const BandLimits& limits)
+           std::uint32_t first, const FusionLimits& limits)
         : program_(program), places_(places), owner_(owner), first_(first), limits_(limits) {}
 
-    std::optional<BandRun> run(std::uint32_t ops_max) {
+    std::optional<FusableRun> run(std::uint32_t ops_max) {
         const auto ops = static_cast<std::uint32_t>(program_.ops.size());
         while (first_ + run_.count < ops && run_.count < ops_max && take(first_ + run_.count)) ++run_.count;
         return crosses_ && linked_ ? std::optional(run_) : std::nullopt;
@@ -60,10 +60,10 @@ private:
         }
         const std::uint64_t parts = parts_of(op),
                             elements = geometry(dims(program_.output_of(op))).elements();
-        if (where(op) != BufferLocation::Where::arena || parts < limits_.granules || elements == 0) return false;
-        if (run_.count == 0) run_.granules = parts;
-        if (limits_.rows && parts != run_.granules) return false;
-        if (parts % run_.granules != 0 || elements * 4 / run_.granules > limits_.granule_bytes) return false;
+        if (where(op) != BufferLocation::Where::arena || parts < limits_.parts || elements == 0) return false;
+        if (run_.count == 0) run_.parts = parts;
+        if (limits_.rows && parts != run_.parts) return false;
+        if (parts % run_.parts != 0 || elements * 4 / run_.parts > limits_.part_bytes) return false;
         std::vector<bool> whole;
         for (const std::uint32_t input : program_.ops[op].inputs) {
             if (!in_memory(input) || geometry(dims(input)).elements() == 0) return false;
@@ -88,8 +88,8 @@ private:
     const std::vector<BufferLocation>& places_;
     const std::vector<std::uint32_t>& owner_;
     const std::uint32_t first_;
-    const BandLimits limits_;
-    BandRun run_;
+    const FusionLimits limits_;
+    FusableRun run_;
     bool crosses_ = false;  ///< The run contains an op that is not elementwise.
     bool linked_ = false;   ///< The run contains an op that reads one of its results.
     std::map<std::uint32_t, bool> read_whole_;
@@ -97,19 +97,19 @@ private:
 
 }  // namespace
 
-std::optional<BandRun> find_band(const Program& program, const std::vector<BufferLocation>& places,
+std::optional<FusableRun> find_fusable_run(const Program& program, const std::vector<BufferLocation>& places,
                                  const std::vector<std::uint32_t>& owner, std::uint32_t first,
-                                 std::uint32_t ops_max, const BandLimits& limits) {
+                                 std::uint32_t ops_max, const FusionLimits& limits) {
     return Finder(program, places, owner, first, limits).run(ops_max);
 }
 
-OpFacts facts_of_part(const OpFacts& facts, std::uint64_t granules, std::uint64_t all) {
+OpFacts facts_of_part(const OpFacts& facts, std::uint64_t parts, std::uint64_t all) {
     OpFacts out = facts;
     if (facts.op.code == OpCode::matmul) {
         const auto cut = [&](OpFacts::Operand& operand) {
             const std::size_t rank = operand.dims.size();
             const std::uint64_t rows = operand.dims[rank - 2], cols = operand.dims[rank - 1];
-            operand.dims = {geometry(operand.dims).rows / rows * granules / all, rows, cols};
+            operand.dims = {geometry(operand.dims).rows / rows * parts / all, rows, cols};
         };
         cut(out.output);
         for (OpFacts::Operand& input : out.inputs) cut(input);
@@ -119,9 +119,9 @@ OpFacts facts_of_part(const OpFacts& facts, std::uint64_t granules, std::uint64_
     for (OpFacts::Operand& input : out.inputs) {
         const Geometry own = geometry(input.dims);
         const bool whole = is_elementwise(facts.op.code) && own.rows != shape.rows;
-        input.dims = {whole ? own.rows : own.rows * granules / all, own.cols};
+        input.dims = {whole ? own.rows : own.rows * parts / all, own.cols};
     }
-    out.output.dims = {shape.rows * granules / all, shape.cols};
+    out.output.dims = {shape.rows * parts / all, shape.cols};
     return out;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a band of the plan (exec/bands.hpp) chunk by chunk: each op's own kernel runs on a part of its tensors.
+// Runs a fused run of the plan (exec/fused_runs.hpp) chunk by chunk: each op's own kernel runs on a part of its
+// tensors.
 #pragma once
 
 #include <deque>
@@ -12,7 +13,7 @@
 namespace retrace::kernels {
 
 /// Per-thread memory for chunks: a pool of pieces from which each computing thread borrows one.
-class BandMemory {
+class ChunkMemory {
 public:
     using Addresses = std::vector<const std::uint8_t*>;
     struct Piece {
@@ -35,21 +36,21 @@ private:
     std::vector<Piece*> free_;
 };
 
-class BandGroup {
+class FusedRunExecutor {
 public:
     /// `facts` and `kernels` cover all ops of the program.
-    BandGroup(const Program& program, const std::vector<OpFacts>& facts,
+    FusedRunExecutor(const Program& program, const std::vector<OpFacts>& facts,
               const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const PlanStep& unit);
     /// `memory` holds the address of every tensor that is in memory. `begin(memory)` was called on `own`, which has as
     /// many pieces as `pool` has threads.
-    void run(const BandMemory::Addresses& memory, BandMemory& own, ThreadPool& pool) const;
+    void run(const ChunkMemory::Addresses& memory, ChunkMemory& own, ThreadPool& pool) const;
 
 private:
-    using Addresses = BandMemory::Addresses;
+    using Addresses = ChunkMemory::Addresses;
     /// Location of a tensor's part of a chunk.
     struct Local {
         std::uint32_t tensor = 0;
-        /// With `arena` the tensor is in memory, and `at` is the bytes of one granule, by which the address advances.
+        /// With `arena` the tensor is in memory, and `at` is the bytes of one part, by which the address advances.
         BufferLocation::Where where = BufferLocation::Where::arena;
         std::uint64_t at = 0;
     };
@@ -61,12 +62,12 @@ private:
     };
     std::vector<Step> steps_of(const Program& program, const std::vector<OpFacts>& facts,
                                const std::vector<CpuKernel>& kernels, const MemoryPlan& plan,
-                               const PlanStep& unit, std::uint64_t granules) const;
+                               const PlanStep& unit, std::uint64_t parts) const;
     void find_locals(const Program& program, const MemoryPlan& plan, const PlanStep& unit);
     void run_chunk(std::uint64_t chunk, Addresses& at, const Addresses& memory, std::uint8_t* own,
                    ThreadPool& pool) const;
 
-    std::uint64_t granules_ = 0, chunk_ = 1;
+    std::uint64_t parts_ = 0, chunk_ = 1;
     std::vector<Local> locals_;
     std::vector<Step> full_, last_;  ///< Steps for full chunks and for the shorter last one.
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds runs of ops that can be computed part by part. Every tensor of the run is cut into `granules` equal parts in
+// Finds runs of ops that can be computed part by part. Every tensor of the run is cut into `parts` equal parts in
 // memory order; an op belongs to the run if the n-th part of its output depends only on the n-th parts of the run's
 // results and on anything computed before the run. Elementwise ops and reductions of rows are cut by rows, products of
 // batches by matrices. Parts are smaller instances of the same ops, so the bits are the same by construction.
@@ -13,29 +13,29 @@
 
 namespace retrace::kernels {
 
-struct BandRun {
+struct FusableRun {
     std::uint32_t count = 0;
-    std::uint64_t granules = 0;
-    std::vector<bool> whole;  ///< Band::whole.
+    std::uint64_t parts = 0;
+    std::vector<bool> whole;  ///< FusedRun::whole.
 };
 
-/// Limits of a run. The defaults are for bands whose parts are computed by one thread each.
-struct BandLimits {
+/// Limits of a run. The defaults are for fused runs whose parts are computed by one thread each.
+struct FusionLimits {
     bool rows = false;                           ///< Excludes products and makes every part one row.
-    std::uint64_t granules = 4;                  ///< Minimum number of parts; fewer are not worth cutting.
-    std::uint64_t granule_bytes = 4 << 20;       ///< Maximum bytes of one part of one tensor.
+    std::uint64_t parts = 4;                  ///< Minimum number of parts; fewer are not worth cutting.
+    std::uint64_t part_bytes = 4 << 20;       ///< Maximum bytes of one part of one tensor.
     std::uint64_t factor_max = kOwnFactorMax;    ///< Maximum elements of the right factor that each thread packs.
 };
 
-/// Returns the longest run from op `first` on if it is worth a band, that is, if it contains a reduction or a product
-/// of matrices and an op that reads a result of the run. `places` says which outputs are aliases or gathered; `owner`
+/// Returns the longest run from op `first` on if it is worth a fused run, that is, if it contains a reduction or a
+/// product of matrices and an op that reads a result of the run. `places` says which outputs are aliases or gathered; `owner`
 /// is the tensor whose memory a tensor shares.
-std::optional<BandRun> find_band(const Program& program, const std::vector<BufferLocation>& places,
+std::optional<FusableRun> find_fusable_run(const Program& program, const std::vector<BufferLocation>& places,
                                  const std::vector<std::uint32_t>& owner, std::uint32_t first,
-                                 std::uint32_t ops_max, const BandLimits& limits = {});
+                                 std::uint32_t ops_max, const FusionLimits& limits = {});
 
-/// Returns the op's facts for `granules` of the `all` parts of its output.
-OpFacts facts_of_part(const OpFacts& facts, std::uint64_t granules, std::uint64_t all);
+/// Returns the op's facts for `parts` of the `all` parts of its output.
+OpFacts facts_of_part(const OpFacts& facts, std::uint64_t parts, std::uint64_t all);
 
 /// Returns a program with bit-identical states and metrics. Values that depend on constants alone (masks, positions),
 /// up to 64 MiB in all, are computed before everything else, where they interrupt no run, and only once if several are
