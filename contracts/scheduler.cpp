@@ -30,6 +30,7 @@ void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
     // 13.5.1: the reveals that decide a draw are public before the draw. A deadline between them must not let a solver
     // that sees itself drawn leave for less than its lock.
     if (ends_later(fx, run)) {
+        note_missed_checkpoint(fx, run);
         const std::uint64_t next = (views::epoch_of(fx.params, fx.height) + 1) * fx.params.epoch_blocks;
         return remind(fx, next + 1, ScheduledKind::checkpoint_deadline, task, index);
     }

@@ -56,6 +56,9 @@ Key bid_work(std::uint64_t task, const Address& bidder) {
     return std::move(market('W').number(task).party(bidder));
 }
 Key deadline_work(std::uint64_t task, std::uint32_t run) { return std::move(market('D').number(task).number(run)); }
+Key begun_deadline(std::uint64_t task, std::uint32_t run) {
+    return std::move(market('d').number(task).number(run));
+}
 
 Key stake(const Address& party) { return std::move(staking('k').party(party)); }
 Key solver(const Address& party) { return std::move(staking('s').party(party)); }
@@ -86,6 +89,7 @@ Key due_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits(
 Key pending_draws(std::uint64_t task, std::uint32_t run) {
     return std::move(audits('P').number(task).number(run));
 }
+Key late_challenge(std::uint64_t dispute) { return std::move(audits('L').number(dispute)); }
 Key windows_until(std::uint64_t task, std::uint32_t run) {
     return std::move(audits('U').number(task).number(run));
 }

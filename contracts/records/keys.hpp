@@ -33,6 +33,7 @@ Key open_bids(const Address& party);         ///< Number over all tasks.
 /// moved (18.4).
 Key bid_work(std::uint64_t task, const Address& bidder);
 Key deadline_work(std::uint64_t task, std::uint32_t run);
+Key begun_deadline(std::uint64_t task, std::uint32_t run);  ///< The run's deadline as it was set, before it moved.
 
 Key stake(const Address& party);
 Key solver(const Address& party);
@@ -57,6 +58,7 @@ Key waiting_audits(std::uint64_t task, std::uint32_t run); ///< Segments of a ru
 Key seated_audits(std::uint64_t task, std::uint32_t run);  ///< Number of a run's audits that await reveals (14.12.5),
 Key due_audits(std::uint64_t task, std::uint32_t run);     ///< and of those among them that end by themselves.
 Key pending_draws(std::uint64_t task, std::uint32_t run);  ///< Number of a run's segments that wait for their draw.
+Key late_challenge(std::uint64_t dispute);  ///< Next state of the run when a late challenge of it opened (15.10).
 Key windows_until(std::uint64_t task, std::uint32_t run);  ///< End of the last challenge window that began for a run.
 Key paid_wrong(std::uint64_t task);  ///< State up to which a run of the task was paid that was convicted before it.
 Key paid_audits(std::uint64_t task, std::uint32_t run);    ///< Waiting segments that the requester pays for (14.12.4).

@@ -14,9 +14,10 @@ struct ChunkLimits {
 };
 
 /// Returns a program with bit-identical states and metrics. Runs of ops that go by parts (exec/fused_runs.hpp), begin
-/// with products of batches and contain a value larger than `limits.bytes` are written once for each chunk of parts, chunk
-/// after chunk. Inputs are sliced; results that an op outside the run reads as a whole are joined again, unless a later
-/// run cuts them in the same way. A part of an op is a smaller instance of it, so its bits are the same.
+/// with products of batches and contain a value larger than `limits.bytes` are written once for each chunk of parts,
+/// chunk after chunk. Inputs are sliced; results that an op outside the run reads as a whole are joined again,
+/// unless a later run cuts them in the same way. A part of an op is a smaller instance of it, so its bits are the
+/// same.
 Program with_runs_in_chunks(const Program& program, const ChunkLimits& limits = {});
 
 }  // namespace retrace::kernels

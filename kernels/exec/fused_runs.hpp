@@ -28,8 +28,8 @@ struct FusionLimits {
 };
 
 /// Returns the longest run from op `first` on if it is worth a fused run, that is, if it contains a reduction or a
-/// product of matrices and an op that reads a result of the run. `places` says which outputs are aliases or gathered; `owner`
-/// is the tensor whose memory a tensor shares.
+/// product of matrices and an op that reads a result of the run. `places` says which outputs are aliases or gathered;
+/// `owner` is the tensor whose memory a tensor shares.
 std::optional<FusableRun> find_fusable_run(const Program& program, const std::vector<BufferLocation>& places,
                                  const std::vector<std::uint32_t>& owner, std::uint32_t first,
                                  std::uint32_t ops_max, const FusionLimits& limits = {});

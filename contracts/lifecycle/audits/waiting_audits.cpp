@@ -108,7 +108,7 @@ void wait_for_auditors(Effects& fx, market::Audit& audit) {
     auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
     if (run.unaudited_since == 0) run.unaudited_since = fx.height;
     run.unaudited_from = waiting(fx, audit.task, audit.run).front();
-    run.deadline = 0;  // 14.12.3
+    if (!missed_checkpoint(fx.state, run)) run.deadline = 0;  // 14.12.3
     store(fx.state, keys::run(audit.task, audit.run), run);
     if (is_paid_for(fx, audit)) remind(fx, fx.height + 1, ScheduledKind::unaudited, audit.task, audit.run);
     else look_again(fx, run);

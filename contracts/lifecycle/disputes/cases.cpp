@@ -4,6 +4,7 @@
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
@@ -167,6 +168,19 @@ void end_work_of_both(Effects& fx, const market::Dispute& dispute) {
     end_work_of(fx, dispute, dispute.challenger);
 }
 
+/// 15.10: notes a challenge that opens less than `move_blocks` before the run's deadline as it was set, or later.
+void note_late(Effects& fx, const market::Dispute& dispute) {
+    if (!is_at_will(dispute.kind)) return;
+    const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
+    const std::uint64_t due = counter(fx.state, keys::begun_deadline(dispute.task, dispute.run));
+    if (run.deadline == 0 || fx.height + fx.params.move_blocks < due) return;
+    store(fx.state, keys::late_challenge(dispute.id), Counter{run.next_state});
+}
+
+bool is_late(const StateView& view, std::uint64_t dispute) {
+    return counter(view, keys::late_challenge(dispute)) != 0;
+}
+
 /// Removes the dispute from all lists; the record stays with its result.
 void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
     dispute.state = state;
@@ -175,6 +189,7 @@ void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
     store(fx.state, keys::dispute(dispute.id), dispute);
     remove(fx.state, keys::game(dispute.id));
     unlist_dispute(fx, dispute);
+    if (is_late(fx.state, dispute.id)) remove(fx.state, keys::late_challenge(dispute.id));
     end_work_of_both(fx, dispute);
     count_closed(fx, dispute);
     if (dispute.kind == DisputeKind::audit && state != DisputeState::challenger_lost)
@@ -232,11 +247,16 @@ market::Conviction conviction_of(const Effects& fx, const market::Run& run) {
 void convict_solver(Effects& fx, market::Dispute& dispute) {
     const Claimant claimant = claimant_of(fx, dispute);  // While all disputes of the segment are open.
     pay_waiting_seats(fx, dispute, claimant);
+    // 15.10: that the solver of a late run does not move proves nothing.
+    const bool proves = !is_late(fx.state, dispute.id) ||
+                        dispute.ending != static_cast<std::uint8_t>(verifier::Ending::timeout_solver);
     close_dispute(fx, dispute, DisputeState::solver_lost);
     return_bond(fx, dispute);
     const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
     const market::Conviction parts = conviction_of(fx, run);
-    const std::vector<Share> shares{{dispute.challenger, parts.costs}, {claimant.party, parts.share}};
+    std::vector<Share> shares;
+    if (proves) shares.push_back({dispute.challenger, parts.costs});
+    if (proves || claimant.party != dispute.challenger) shares.push_back({claimant.party, parts.share});
     lose_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
 }
 
@@ -305,6 +325,7 @@ std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {
     dispute.bond = accusation.bond;
     dispute.opened_height = fx.height;
     const verifier::Game game = first_game(fx, accusation);
+    note_late(fx, dispute);
     if (!game.loser) give_clocks(fx, dispute);
     count_opened(fx, dispute);
     list_dispute(fx, dispute);
@@ -330,19 +351,57 @@ void open_next_dispute(Effects& fx, std::uint64_t task, std::uint32_t run, std::
     open_dispute(fx, accusation);
 }
 
-std::vector<Share> shares_of_accuser(Effects& fx, const market::Run& run, std::uint64_t opened_before) {
+std::vector<Share> shares_of_accuser(const Effects& fx, const market::Run& run) {
     std::optional<market::Dispute> first;
     for (const std::uint64_t id : list<std::uint64_t>(fx.state, keys::run_disputes(run.task, run.index))) {
+        if (is_late(fx.state, id)) continue;
         const auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
-        if (dispute.opened_height >= opened_before) continue;
         const bool drawn = dispute.kind == DisputeKind::audit;
         if (!first || (drawn && first->kind != DisputeKind::audit)) first = dispute;
     }
-    if (!first) return {};
-    if (first->kind == DisputeKind::audit)
-        pay_waiting_seats(fx, *first, {first->challenger, first->claimed_root});
     const market::Conviction parts = conviction_of(fx, run);
-    return {{first->challenger, parts.share + parts.costs}};
+    if (first) return {{first->challenger, parts.share + parts.costs}};
+    for (const std::uint64_t id : replicas_accused(fx.state, run)) {
+        const auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+        return {{dispute.solver, parts.share + parts.costs}};
+    }
+    return {};
+}
+
+bool holds_late_run(const StateView& view, const market::Run& run) {
+    for (const std::uint64_t id : list<std::uint64_t>(view, keys::run_disputes(run.task, run.index))) {
+        // A drawn auditor does not choose when its dispute opens, but the solver may.
+        if (must_load<market::Dispute>(view, keys::dispute(id)).opened_height > run.deadline) return true;
+        if (counter(view, keys::late_challenge(id)) == run.next_state) return true;
+    }
+    return !replicas_accused(view, run).empty();
+}
+
+std::uint64_t replicas_agree_until(const StateView& view, const market::Run& run) {
+    std::uint64_t out = kAllRight;
+    for (const std::uint64_t id : list<std::uint64_t>(view, keys::run_disputes(run.task, run.index))) {
+        const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
+        if (dispute.kind == DisputeKind::replica) out = std::min(out, dispute.segment);
+    }
+    return out;
+}
+
+void pay_finders(Effects& fx, const market::Run& run, const std::vector<Share>& shares) {
+    const auto has_share = [&](const Address& party) {
+        return std::any_of(shares.begin(), shares.end(), [&](const Share& share) { return share.to == party; });
+    };
+    for (const std::uint64_t id : list<std::uint64_t>(fx.state, keys::run_disputes(run.task, run.index))) {
+        const auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+        if (dispute.kind != DisputeKind::audit) continue;
+        auto audit = must_load<market::Audit>(fx.state, keys::audit(dispute.audit));
+        for (std::uint32_t index = 0; index < audit.seats.size(); ++index) {
+            market::Seat& seat = audit.seats[index];
+            const bool waits = std::find(audit.waiting.begin(), audit.waiting.end(), index) != audit.waiting.end();
+            const bool differs = waits || seat.auditor == dispute.challenger;
+            if (differs && !seat.paid && !has_share(seat.auditor)) pay_seat(fx, audit, seat);
+        }
+        store(fx.state, keys::audit(audit.id), audit);
+    }
 }
 
 void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {

@@ -36,8 +36,8 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     run.deadline = 0;
     run.state = to;
     store(fx.state, keys::run(id, index), run);
-    for (const keys::Key& key : {keys::deadline_work(id, index), keys::pending_draws(id, index),
-                                 keys::windows_until(id, index)})
+    for (const keys::Key& key : {keys::deadline_work(id, index), keys::begun_deadline(id, index),
+                                 keys::pending_draws(id, index)})
         remove(fx.state, key);
     remove_from_list(fx.state, keys::open_runs(run.solver), views::RunId{id, index});
     for (const std::uint64_t audit : list<std::uint64_t>(fx.state, keys::run_audits(id, index)))
@@ -45,6 +45,7 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     for (const std::uint64_t dispute : list<std::uint64_t>(fx.state, keys::run_disputes(id, index)))
         withdraw_dispute(fx, dispute);
     withdraw_accusations(fx, run);
+    remove(fx.state, keys::windows_until(id, index));  // Withdrawing may have moved it.
     close_reports(fx, id, index);
     return_retentions(fx, id, index, std::numeric_limits<std::uint64_t>::max());
     auto task = must_load<market::Task>(fx.state, keys::task(id));
@@ -72,6 +73,40 @@ void expire_task(Effects& fx, market::Task& task) {
     end_task(fx, task);
 }
 
+/// Whether this state is one of the run's beyond `right_until`.
+bool is_wrong(const Effects& fx, const market::Run& run, std::uint64_t right_until, std::uint64_t state,
+              const Hash32& root) {
+    if (state <= right_until) return false;
+    const auto own = load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, state));
+    return own && own->opened && own->root == root;
+}
+
+void note_paid_wrong(Effects& fx, const market::Run& run) {
+    const std::uint64_t known = counter(fx.state, keys::paid_wrong(run.task));
+    store(fx.state, keys::paid_wrong(run.task), Counter{std::max(known, run.paid)});
+}
+
+/// 13.7.1: ends the runs that started at a wrong state of a run that is over, and those that started at a state of
+/// these. They are paid for what is finalised, and keep their locks. Ends a raise that would start at such a state.
+void end_runs_from_wrong_states(Effects& fx, const market::Run& over, std::uint64_t right_until) {
+    const auto task = must_load<market::Task>(fx.state, keys::task(over.task));
+    for (const std::uint32_t active : task.active) {
+        const auto now = must_load<market::Task>(fx.state, keys::task(over.task)).active;
+        if (std::find(now.begin(), now.end(), active) == now.end()) continue;
+        const market::Run run = run_of(fx, over.task, active);
+        if (!run.joined || !is_wrong(fx, over, right_until, run.first_state, run.first_root)) continue;
+        pay_what_is_finalised(fx, run.task, run.index);
+        const market::Run paid = run_of(fx, over.task, active);
+        end_run(fx, run.task, run.index, RunState::left, slug(SlashReason::wrong_initial));
+        if (paid.paid > paid.first_state) note_paid_wrong(fx, paid);
+        end_runs_from_wrong_states(fx, paid, run.first_state);
+    }
+    auto left = must_load<market::Task>(fx.state, keys::task(over.task));
+    if (left.wanted != 0 && left.state == market::TaskState::running &&
+        is_wrong(fx, over, right_until, left.joining_state, left.joining_root))
+        stop_raising(fx, left);
+}
+
 /// Called when a run was lost or left: the solver may not bid again, and without other runs the task is auctioned
 /// again. `right_until`: the states of a convicted run beyond this one are proved wrong; nobody starts at one of them
 /// (13.7.1).
@@ -79,8 +114,7 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
     auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     task.excluded.push_back(run.solver);
     if (run.paid > right_until) {
-        const std::uint64_t known = counter(fx.state, keys::paid_wrong(run.task));
-        store(fx.state, keys::paid_wrong(run.task), Counter{std::max(known, run.paid)});
+        note_paid_wrong(fx, run);
     } else if (run.paid > run.first_state && run.paid > task.first_state) {
         // A replica that joined late and was paid for no segment has no state to resume from.
         task.first_state = run.paid;
@@ -88,6 +122,10 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
         task.resume_root = must_load<market::Checkpoint>(fx.state, key).root;
     }
     store(fx.state, keys::task(run.task), task);
+    if (right_until != kAllRight) {
+        end_runs_from_wrong_states(fx, run, right_until);
+        task = must_load<market::Task>(fx.state, keys::task(run.task));
+    }
     if (!task.active.empty()) {
         // The others no longer wait for this run: their openings may be legal now, their payments due, and all of them
         // may have finished.
@@ -106,8 +144,11 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
 }
 
 bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
-    return !list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index)).empty() || run.open_disputes != 0 ||
-           disputes_replica(fx.state, run);  // Also as the accuser: its lock is at stake (15.8).
+    if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return true;  // As the accuser too (15.8).
+    const auto audits = list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index));
+    return std::any_of(audits.begin(), audits.end(), [&](std::uint64_t id) {  // Not while it waits for auditors (14.12).
+        return must_load<market::Audit>(fx.state, keys::audit(id)).phase != market::AuditPhase::no_auditors;
+    });
 }
 
 }  // namespace
@@ -123,6 +164,8 @@ void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& am
     const bool fault = reason == SlashReason::wrong_result || reason == SlashReason::wrong_initial;
     ++(fault ? solver.reputation.faults : solver.reputation.silences);
     store(fx.state, keys::solver(run.solver), solver);
+    if (run.locked.is_zero()) pay_finders(fx, run, shares);
+    right_until = std::min(right_until, replicas_agree_until(fx.state, run));
     end_run(fx, id, index, RunState::forfeited, slug(reason));
     succeed_run(fx, run, TaskEvent::forfeit, right_until);
 }
@@ -133,19 +176,11 @@ void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashRe
     const bool all = reason != SlashReason::not_checkpointed || audit_waits_for_solver(fx, run);
     const U256 amount = all ? run.locked : market::split(run.locked, fx.params.silence_penalty_bp).share;
     if (!all) return lose_run(fx, id, index, amount, {}, reason);
-    // 15.10: a challenge that is made when it is clear that a checkpoint will be missed costs the solver its lock, and
-    // earns nothing.
-    const bool late = reason == SlashReason::not_checkpointed;
-    const std::uint64_t before = late ? run.deadline - std::min(run.deadline, fx.params.move_blocks) : fx.height;
-    lose_run(fx, id, index, amount, shares_of_accuser(fx, run, before), reason);
+    lose_run(fx, id, index, amount, shares_of_accuser(fx, run), reason);
 }
 
 bool ends_later(const Effects& fx, const market::Run& run) {
-    if (views::pending_draws(fx.state, run.task, run.index) != 0) return true;
-    if (run.open_disputes == 0) return false;
-    for (const std::uint64_t id : list<std::uint64_t>(fx.state, keys::run_disputes(run.task, run.index)))
-        if (must_load<market::Dispute>(fx.state, keys::dispute(id)).opened_height > run.deadline) return true;
-    return false;
+    return views::pending_draws(fx.state, run.task, run.index) != 0 || holds_late_run(fx.state, run);
 }
 
 void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {

@@ -37,6 +37,9 @@ bool open_state(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_
 /// 18.4: the run's deadline, moved by the work that its solver was assigned since the deadline was set or last moved,
 /// less the work that returned; 0 when no deadline is set.
 std::uint64_t moved_deadline(const StateView& view, const market::Params& params, const market::Run& run);
+/// 13.5.1: whether the run has missed a checkpoint and goes on for draws or disputes. Its deadline moves no more.
+bool missed_checkpoint(const StateView& view, const market::Run& run);
+void note_missed_checkpoint(Effects& fx, const market::Run& run);
 /// Moves the run's deadline and its finishing height by work that was assigned meanwhile, and stores the run.
 void count_work(Effects& fx, market::Run& run);
 

@@ -31,6 +31,21 @@ void end_finish_wait(market::Run& run, std::uint64_t height) {
     run.finish_waits_until = height;
 }
 
+namespace {
+
+/// Work counted for a deadline that was missed: no work that the solver is given moves it any more.
+constexpr std::uint64_t kMissed = UINT64_MAX;
+
+}  // namespace
+
+bool missed_checkpoint(const StateView& view, const market::Run& run) {
+    return run.deadline != 0 && counter(view, keys::deadline_work(run.task, run.index)) == kMissed;
+}
+
+void note_missed_checkpoint(Effects& fx, const market::Run& run) {
+    store(fx.state, keys::deadline_work(run.task, run.index), Counter{kMissed});
+}
+
 std::uint64_t moved_deadline(const StateView& view, const market::Params& params, const market::Run& run) {
     if (run.deadline == 0) return 0;
     const std::uint64_t total = backlog(view, run.solver).total;
@@ -80,6 +95,7 @@ std::uint64_t checkpoint_deadline(const Effects& fx, const market::Run& run) {
 
 void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     count_work(fx, run);
+    if (missed_checkpoint(fx.state, run)) return;  // 13.5.1
     if (run.next_state > run.first_state) end_finish_wait(run, fx.height);  // It has its first state.
     // While 13.8.5 refuses the commitment, the solver waits for others; its time begins afterwards.
     const bool waits = run.next_state - run.finalised >= kUnfinalisedMax || run.unaudited_since != 0;  // 14.12.3
@@ -87,6 +103,7 @@ void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     run.deadline = waits || complete ? 0 : checkpoint_deadline(fx, run);
     run.waits_until = 0;  // 16.1.13: this deadline has not moved for any answer, so none takes anything back from it.
     if (run.deadline != 0) note_deadline_work(fx, run, backlog(fx.state, run.solver).total);
+    store(fx.state, keys::begun_deadline(run.task, run.index), Counter{run.deadline});
     store(fx.state, keys::run(run.task, run.index), run);
     if (run.deadline != 0) remind(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
 }

@@ -29,6 +29,8 @@ Verdict admit(const CommitCheckpoint& call, const TxContext& context, const Stat
     if (call.index > must_load<TaskSpec>(view, keys::spec(call.task)).segments())
         return Verdict::wrong_index;                                                            // 13.8.4
     if (run.next_state - run.finalised >= kUnfinalisedMax) return Verdict::too_many_open;       // 13.8.5
+    if (run.unaudited_since != 0 && context.height >= run.unaudited_since + context.params.unaudited_blocks)
+        return Verdict::too_many_open;                                                          // 13.8.12
     // A run whose deadline has passed may still wait for its draws (13.5.1).
     if (run.deadline != 0 && context.height > moved_deadline(view, context.params, run))
         return Verdict::too_late;                                                               // 13.8.11

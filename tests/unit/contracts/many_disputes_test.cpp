@@ -100,8 +100,8 @@ TEST_F(ManyDisputes, AnAccuserThatFallsSilentLosesItsWholeLock) {
         serve("bob", 1);
         check_audits();
         return market::is_over(run(1).state);
-    }));
-    EXPECT_EQ(all<Slashed>().back().reason, "not_checkpointed");
+    }, 2'000));
+    EXPECT_EQ(all<Slashed>().back().reason, "wrong_result") << "its run waited until its dispute was decided (13.5.1)";
     EXPECT_EQ(all<Slashed>().back().party, party("bob"));
     EXPECT_EQ(all<Slashed>().back().amount, locked);
 }

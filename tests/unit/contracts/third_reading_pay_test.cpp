@@ -108,9 +108,10 @@ TEST_F(ThirdReadingPay, AnAuditorWithAnotherRootTakesNoShareOfAWatcher) {
     ASSERT_EQ(post_hashes("alice", 1), Verdict::ok);  // she plays with her accomplice, and lets the watcher win
     ASSERT_TRUE(advance_until([&] { return run().state == RunState::forfeited; }));
     ASSERT_EQ(dispute(2).state, market::DisputeState::solver_lost);
-    EXPECT_EQ(balance(liar), liars) << "its root is neither the solver's nor the one that won";
+    const U256 fee = market::audit_fee(params, views::spec(state, id).value());
+    EXPECT_EQ(balance(liar) - liars, fee) << "nobody proved its root wrong, but it has no share (15.9)";
     const U256 share = market::split(lock, params.challenger_share_bp).share, costs = balance(watcher) - watchers;
-    EXPECT_EQ(costs, market::conviction(lock, market::audit_fee(params, views::spec(state, id).value()), params).costs);
+    EXPECT_EQ(costs, market::conviction(lock, fee, params).costs);
     EXPECT_EQ(balance(honest) - honests, share) << "it waited, and was drawn to say what the watcher proved";
 }
 
