@@ -68,9 +68,9 @@ protected:
         look(state);
         ASSERT_FALSE(state.failure().has_value()) << state.failure()->message;
     }
-    /// Checks every new state until `holds`; fails after a minute and a half, which only a busy machine needs.
+    /// Checks every new state until `holds`; fails after three minutes. `answer_late` takes two.
     void until(const char* what, const std::function<bool(const node::RemoteState&)>& holds) const {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(90);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(180);
         for (bool held = false; !held && !HasFatalFailure();) {
             read([&](const node::RemoteState& state) { held = holds(state); });
             if (held) return;
