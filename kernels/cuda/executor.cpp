@@ -152,7 +152,8 @@ struct DeviceExecutor::Impl {
         for (const PlanStep& unit : plan.units) {
             if (unit.fused_run != kNoFusedRun) {
                 run_fused_rows(queue.stream(), device_row_steps(fused_run->first), fused_run->count,
-                               fused_run->own_bytes, fused_run->rows, fused_run->is_long() ? memory.data() + layout.slab : nullptr);
+                               fused_run->own_bytes, fused_run->rows,
+                               fused_run->is_long() ? memory.data() + layout.slab : nullptr);
                 ++fused_run;
             } else if (is_elementwise(facts[unit.first].op.code)) {
                 queue_run(device_steps(run->first), *run, facts[unit.first]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Frauds by name, for `--cheat` of solvers and verifiers on developer chains. They are implemented in solver/attacks,
-// solver/adversary and verifier/adversary; this file combines them and connects them to a real process.
+// solver/attacks and verifier/attacks; this file combines them and connects them to a real process.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "node/artifacts/server.hpp"
-#include "solver/attacks/frauds.hpp"
-#include "solver/attacks/tricks.hpp"
-#include "verifier/adversary/frauds.hpp"
-#include "verifier/adversary/game_lies.hpp"
+#include "solver/attacks/compute_attacks.hpp"
+#include "solver/attacks/protocol_attacks.hpp"
+#include "verifier/attacks/dispute_attacks.hpp"
+#include "verifier/attacks/verifier_attacks.hpp"
 
 namespace retrace::node {
 
@@ -26,16 +26,16 @@ std::string list_cheats(const std::vector<CheatName>& cheats);
 
 /// A solver's fraud: in its computation, in its calls or served artifacts, or in the dispute about it.
 struct SolverCheat {
-    std::optional<solver::Fraud> fraud;
+    std::optional<solver::ComputeAttack> fraud;
     std::optional<std::uint64_t> segment;  ///< Segment of each task with the fraud; none: the last.
-    std::optional<solver::Trick> trick;
-    std::optional<verifier::GameLie> lie;  ///< Lie in the dispute; `fraud` is then `ulp`.
+    std::optional<solver::ProtocolAttack> protocol_attack;
+    std::optional<verifier::DisputeAttack> dispute_attack;  ///< Lie in the dispute; `fraud` is then `ulp`.
 };
 /// Errors list the known names.
 Result<SolverCheat> parse_solver_cheat(std::string_view name);
-Result<verifier::VerifierFraud> parse_verifier_cheat(std::string_view name);
+Result<verifier::VerifierAttack> parse_verifier_cheat(std::string_view name);
 
-/// Returns the change that this trick makes to the artifact server's answers; null: none.
-ArtifactServer::Tamper tamper_of(solver::Trick trick);
+/// Returns the change that this attack makes to the artifact server's answers; null: none.
+ArtifactServer::Tamper tamper_of(solver::ProtocolAttack attack);
 
 }  // namespace retrace::node

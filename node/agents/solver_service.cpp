@@ -49,7 +49,7 @@ private:
 
 solver::RunnerFactory runners_of(const SolverOptions& options, const Workers& workers) {
     if (!options.cheat || !options.cheat->fraud) return workers.runners();
-    return solver::fraud_runners(*options.cheat->fraud, options.cheat->segment);
+    return solver::attacking_runners(*options.cheat->fraud, options.cheat->segment);
 }
 
 /// Flooding fills blocks with refused calls, so these are sent without an estimate.
@@ -70,8 +70,9 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
       bench_pool_(party_->pool().threads()),
       bench_(bench_pool_),
       metrics_(party_->options().data_dir) {
-    if (options_.cheat && options_.cheat->fraud == solver::Fraud::silent) silence_.emplace();
-    if (options_.cheat && options_.cheat->trick) tricks_.emplace(*options_.cheat->trick, party_->secret());
+    if (options_.cheat && options_.cheat->fraud == solver::ComputeAttack::silent) unresponsive_.emplace();
+    if (options_.cheat && options_.cheat->protocol_attack)
+        protocol_attacks_.emplace(*options_.cheat->protocol_attack, party_->secret());
     solver::SolverConfig config;
     config.secret = party_->secret();
     config.resend_blocks = kResendBlocks;
@@ -91,7 +92,8 @@ Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& 
                                                            ledger::SecretKey key) {
     RETRACE_CHECK(solver::check_device(options.device));
     AgentOptions party_options = options.party;
-    if (options.cheat && options.cheat->trick) party_options.tamper = tamper_of(*options.cheat->trick);
+    if (options.cheat && options.cheat->protocol_attack)
+        party_options.tamper = tamper_of(*options.cheat->protocol_attack);
     RETRACE_TRY(party, AgentProcess::open(party_options, std::move(key)));
     if (options.cheat && !party->developer_chain()) {
         return error("--cheat is refused: the chain at " + options.party.node_url +
@@ -188,8 +190,8 @@ void SolverService::on_block(std::uint64_t height) {
     if (worker_.idle()) task_cache_.keep_only(tasks);
 
     solver::SolverAgent::Output out = agent_->on_view(view);
-    if (silence_) silence_->filter(view, out.moves);
-    if (tricks_) tricks_->filter(view, out.moves);
+    if (unresponsive_) unresponsive_->filter(view, out.moves);
+    if (protocol_attacks_) protocol_attacks_->filter(view, out.moves);
     for (const solver::SolverMove& move : out.moves) send(view, move);
     if (out.work) worker_.add(party_->in_time(widen(std::move(*out.work))));
     if (out.benchmark) bench_worker_.add(std::move(*out.benchmark));
@@ -217,8 +219,8 @@ void SolverService::play(std::uint64_t height, const std::vector<verifier::Dispu
     for (const verifier::PlayMove& move : played.moves) {
         std::optional<Bytes> bytes = move.move;
         for (const verifier::DisputeView& dispute : disputes) {
-            if (options_.cheat && options_.cheat->lie && dispute.id == move.dispute)
-                bytes = verifier::apply_lie(*options_.cheat->lie, dispute.game, move.move);
+            if (options_.cheat && options_.cheat->dispute_attack && dispute.id == move.dispute)
+                bytes = verifier::apply_attack(*options_.cheat->dispute_attack, dispute.game, move.move);
         }
         if (!bytes) continue;
         const auto sent = party_->submitter().send("move in dispute " + std::to_string(move.dispute),
@@ -340,7 +342,7 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
         const RemoteState state(party_->client(), view.height);
         const auto params = party_->immutable().params(state);
         if (!params) return;
-        const bool floods = options_.cheat && options_.cheat->trick == solver::Trick::flood;
+        const bool floods = options_.cheat && options_.cheat->protocol_attack == solver::ProtocolAttack::flood;
         const auto* checkpoint = std::get_if<solver::CommitCheckpoint>(&move);
         if (floods && checkpoint != nullptr) {
             const calls::CommitCheckpoint call{checkpoint->task, checkpoint->run, checkpoint->index,

@@ -5,13 +5,13 @@
 #include <functional>
 
 #include "node/agents/agent_metrics.hpp"
+#include "node/agents/agent_process.hpp"
 #include "node/agents/bidding.hpp"
 #include "node/agents/cheats.hpp"
-#include "node/agents/agent_process.hpp"
 #include "node/agents/worker.hpp"
 #include "node/agents/workers.hpp"
-#include "solver/adversary/silence.hpp"
 #include "solver/agent/agent.hpp"
+#include "solver/attacks/unresponsive.hpp"
 #include "solver/capability/bench.hpp"
 #include "verifier/agent/dispute_agent.hpp"
 
@@ -62,8 +62,8 @@ private:
     std::unique_ptr<solver::SolverAgent> agent_;
     std::unique_ptr<verifier::DisputeReplays> dispute_replays_;
     std::unique_ptr<verifier::DisputeAgent> disputes_;
-    std::optional<solver::Silence> silence_;
-    std::optional<solver::TrickyMoves> tricks_;
+    std::optional<solver::Unresponsive> unresponsive_;
+    std::optional<solver::AttackingMoves> protocol_attacks_;
     Worker<AnyResult> worker_;
     Worker<solver::CapabilityResult> bench_worker_;
     MetricsFile metrics_;

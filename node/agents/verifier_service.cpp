@@ -17,7 +17,7 @@ constexpr const char* kUsedUp =
     "all links of the beacon that follow from this key are revealed; unbond, and go on with a new key";
 
 solver::RunnerFactory runners_of(const VerifierOptions& options, const Workers& workers) {
-    return options.fraud == verifier::VerifierFraud::false_accuser ? verifier::accusing_runners() : workers.runners();
+    return options.fraud == verifier::VerifierAttack::false_accuser ? verifier::accusing_runners() : workers.runners();
 }
 
 struct CallOf {
@@ -96,7 +96,7 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
     auto agent = std::make_unique<verifier::VerifierAgent>(config, task_cache_, party_->checkpoints());
     agent_ = agent.get();
     if (options.fraud)
-        verifier_ = verifier::make_fraud(*options.fraud, config, std::move(agent));
+        verifier_ = verifier::make_attacker(*options.fraud, config, std::move(agent));
     else
         verifier_ = std::move(agent);
 }
@@ -190,7 +190,7 @@ void VerifierService::on_block(std::uint64_t height) {
     Seats seats = seats_;
     state.read([&] {
         view = verifier_view(state, height, party_->address(), seats, party_->immutable(),
-                             options_.watch_bp != 0 || options_.fraud == verifier::VerifierFraud::griefer,
+                             options_.watch_bp != 0 || options_.fraud == verifier::VerifierAttack::griefer,
                              party_->checkpoints().retained(), choice);
     });
     if (state.failure()) return;  // The next block brings another view.

@@ -6,14 +6,14 @@
 #include "node/agents/agent_process.hpp"
 #include "node/agents/worker.hpp"
 #include "node/agents/workers.hpp"
-#include "verifier/adversary/frauds.hpp"
 #include "verifier/agent/agent.hpp"
+#include "verifier/attacks/verifier_attacks.hpp"
 
 namespace retrace::node {
 
 struct VerifierOptions {
     AgentOptions party;
-    std::optional<verifier::VerifierFraud> fraud;  ///< Developer chains only.
+    std::optional<verifier::VerifierAttack> fraud;  ///< Developer chains only.
     std::uint64_t watch_bp = 0;  ///< Share of all opened segments that it checks without a seat, in basis points.
 };
 

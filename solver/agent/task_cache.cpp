@@ -35,10 +35,10 @@ RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::
     };
 }
 
-RunnerFactory fraud_runners(Fraud fraud, std::optional<std::uint64_t> segment) {
+RunnerFactory attacking_runners(ComputeAttack fraud, std::optional<std::uint64_t> segment) {
     return [fraud, segment](const TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
                             kernels::ThreadPool& pool) {
-        return make_fraud(fraud, terms.schedule, program, std::move(inputs), pool, segment);
+        return make_attacker(fraud, terms.schedule, program, std::move(inputs), pool, segment);
     };
 }
 

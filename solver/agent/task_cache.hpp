@@ -9,7 +9,7 @@
 
 #include "solver/agent/answer_cache.hpp"
 #include "solver/artifacts/artifact_source.hpp"
-#include "solver/attacks/frauds.hpp"
+#include "solver/attacks/compute_attacks.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/run/device.hpp"
 #include "solver/run/step_runner.hpp"
@@ -24,7 +24,7 @@ RunnerFactory honest_runners();
 /// with DeviceChoice::cuda, and then the task cannot be computed.
 RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::string&)> report);
 /// Runners that cheat in every task, in its last segment if none is named (developer chains only; node checks that).
-RunnerFactory fraud_runners(Fraud fraud, std::optional<std::uint64_t> segment = std::nullopt);
+RunnerFactory attacking_runners(ComputeAttack fraud, std::optional<std::uint64_t> segment = std::nullopt);
 
 /// A task ready to be computed.
 struct TaskMaterial {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/commit/commitment.hpp"
-#include "solver/attacks/frauds.hpp"
+#include "solver/attacks/compute_attacks.hpp"
 
 namespace retrace::solver {
 

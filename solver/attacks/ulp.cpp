@@ -4,7 +4,7 @@
 
 #include "kernels/ops/opcode.hpp"
 #include "merkle/base/ensure.hpp"
-#include "solver/attacks/frauds.hpp"
+#include "solver/attacks/compute_attacks.hpp"
 
 namespace retrace::solver {
 namespace {

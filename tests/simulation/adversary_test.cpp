@@ -148,7 +148,7 @@ TEST(Adversaries, ACheaterDoesNotEscapeByWithholding) {
     Scenario scenario = calm_scenario();
     scenario.orders[0].audit_bp = 10'000;
     scenario.solvers.push_back(*solver_named("ulp"));
-    scenario.solvers.back().trick = solver::Trick::withhold;
+    scenario.solvers.back().protocol_attack = solver::ProtocolAttack::withhold;
     const Outcome outcome = play(1, scenario, catalogue(), {});
     expect_settled(outcome);
     EXPECT_EQ(outcome.tasks[0].runs.at(0).earned, U256());

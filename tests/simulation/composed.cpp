@@ -127,8 +127,8 @@ void join_and_be_silent(OwnerDraft& owner, Random& random) {
 }
 
 void cheat_with_auditors(OwnerDraft& owner, Random& random) {
-    static constexpr const char* kFrauds[] = {"skip_steps", "stale_checkpoint", "ulp", "wrong_data", "withhold"};
-    SolverRole solver = *solver_named(random.pick(kFrauds));
+    static constexpr const char* kAttacks[] = {"skip_steps", "stale_checkpoint", "ulp", "wrong_data", "withhold"};
+    SolverRole solver = *solver_named(random.pick(kAttacks));
     solver.price_bp = random.between(3'000, 6'000);
     if (random.chance(500)) solver.segment = random.below(4);
     owner.add_solver(solver);
@@ -158,8 +158,8 @@ void bid_at_limits(OwnerDraft& owner, Random& random) {
 }
 
 void be_idle_in_seats(OwnerDraft& owner, Random& random) {
-    static constexpr const char* kFrauds[] = {"copier", "never_reveals", "guesser", "no_show"};
-    owner.add_verifier(*verifier_named(random.pick(kFrauds)));
+    static constexpr const char* kAttacks[] = {"copier", "never_reveals", "guesser", "no_show"};
+    owner.add_verifier(*verifier_named(random.pick(kAttacks)));
 }
 
 using Plan = void (*)(OwnerDraft&, Random&);

@@ -58,9 +58,9 @@ Order random_order(Random& random, std::uint64_t at_height, std::size_t solvers)
     if (random.chance(150)) order.raise_to = static_cast<std::uint8_t>(order.replicas + 1);
     order.at_height = at_height;
     if (random.chance(200)) {
-        constexpr RequesterFraud kFrauds[] = {RequesterFraud::withdraw, RequesterFraud::impossible,
-                                              RequesterFraud::no_upload, RequesterFraud::disappear};
-        order.fraud = random.pick(kFrauds);
+        constexpr RequesterFraud kAttacks[] = {RequesterFraud::withdraw, RequesterFraud::impossible,
+                                               RequesterFraud::no_upload, RequesterFraud::disappear};
+        order.fraud = random.pick(kAttacks);
     }
     return order;
 }
@@ -146,11 +146,11 @@ std::optional<SolverRole> solver_named(std::string_view name) {
     SolverRole role = honest_solver();
     if (name == "honest") return role;
     role.price_bp = 7000;  // The cheapest among honest bids, which wins.
-    role.fraud = solver::parse_fraud(name);
-    role.trick = solver::parse_trick(name);
-    role.lie = verifier::parse_game_lie(name);
+    role.fraud = solver::parse_compute_attack(name);
+    role.protocol_attack = solver::parse_protocol_attack(name);
+    role.dispute_attack = verifier::parse_dispute_attack(name);
     role.blind = name == "blind";
-    if (role.lie) role.fraud = solver::Fraud::ulp;  // The lie is about a wrong state.
+    if (role.dispute_attack) role.fraud = solver::ComputeAttack::ulp;  // The disputed state is wrong.
     if (role.honest()) return std::nullopt;
     return role;
 }
@@ -158,7 +158,7 @@ std::optional<SolverRole> solver_named(std::string_view name) {
 std::optional<VerifierRole> verifier_named(std::string_view name) {
     VerifierRole role = honest_verifier();
     if (name == "honest") return role;
-    role.fraud = verifier::parse_verifier_fraud(name);
+    role.fraud = verifier::parse_verifier_attack(name);
     role.colludes = name == "colluder";
     if (role.honest()) return std::nullopt;
     return role;
@@ -216,7 +216,8 @@ Scenario random_scenario(std::uint64_t seed) {
         role.pays_for_retention = random.chance(300);
         role.inflates_benchmark = bench.chance(100);
         role.mute = !role.inflates_benchmark && bench.chance(100);
-        if (role.fraud && random.chance(150)) role.trick = solver::Trick::withhold;  // Two frauds at once.
+        if (role.fraud && random.chance(150))
+            role.protocol_attack = solver::ProtocolAttack::withhold;  // Two frauds at once.
         role.price_bp = role.honest() ? random.between(6500, 9500) : random.between(5000, 8500);
         out.solvers.push_back(role);
     }

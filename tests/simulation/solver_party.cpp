@@ -25,8 +25,8 @@ std::string SolverRole::describe() const {
         out += word;
     };
     if (fraud) add(solver::slug(*fraud));
-    if (trick) add(solver::slug(*trick));
-    if (lie) add(verifier::slug(*lie));
+    if (protocol_attack) add(solver::slug(*protocol_attack));
+    if (dispute_attack) add(verifier::slug(*dispute_attack));
     if (inflates_benchmark) add("inflates_benchmark");
     if (mute) add("mute");
     if (blind) add("blind");
@@ -37,8 +37,8 @@ std::string SolverRole::describe() const {
 
 SolverParty::SolverParty(World& world, NodeId id, std::string name, SolverRole role)
     : Party(world, id, std::move(name), role.honest(), role.speed_bp), role_(std::move(role)) {
-    if (role_.fraud == solver::Fraud::silent) silence_.emplace();
-    if (role_.trick) tricks_.emplace(*role_.trick, secret());
+    if (role_.fraud == solver::ComputeAttack::silent) unresponsive_.emplace();
+    if (role_.protocol_attack) protocol_attacks_.emplace(*role_.protocol_attack, secret());
 }
 
 void SolverParty::boot() {
@@ -47,7 +47,8 @@ void SolverParty::boot() {
     ensure(store.has_value(), "a checkpoint store opens after any crash");
     memory->store = std::move(*store);
     memory->provider = std::make_unique<StoreProvider>(*memory->store, world().pool);
-    if (role_.trick) memory->tricky_provider = solver::tricky_provider(*role_.trick, *memory->provider);
+    if (role_.protocol_attack)
+        memory->attacking_provider = solver::attacking_provider(*role_.protocol_attack, *memory->provider);
     memory->source = std::make_unique<NetworkSource>(world(), id());
     auto runners = solver::honest_runners();
     if (role_.fraud)
@@ -56,8 +57,7 @@ void SolverParty::boot() {
                                  kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {
             if (role.task && *role.task != terms.id)
                 return std::make_unique<solver::ProgramRunner>(program, std::move(inputs), pool);
-            return solver::make_fraud(*role.fraud, terms.schedule, program, std::move(inputs), pool,
-                                      role.segment);
+            return solver::make_attacker(*role.fraud, terms.schedule, program, std::move(inputs), pool, role.segment);
         };
     memory->task_cache = std::make_unique<solver::TaskCache>(*memory->source, world().pool,
                                                           timed_runners(std::move(runners)));
@@ -89,7 +89,7 @@ void SolverParty::halt() {
 
 solver::ArtifactSource* SolverParty::provider() {
     if (!memory_) return nullptr;
-    if (memory_->tricky_provider) return memory_->tricky_provider.get();
+    if (memory_->attacking_provider) return memory_->attacking_provider.get();
     return memory_->provider.get();
 }
 
@@ -150,8 +150,8 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     };
     const solver::SolverView seen = node::solver_view(view, height, address(), pricing, world().immutable);
     solver::SolverAgent::Output out = memory_->agent->on_view(seen);
-    if (silence_) silence_->filter(seen, out.moves);
-    if (tricks_) tricks_->filter(seen, out.moves);
+    if (unresponsive_) unresponsive_->filter(seen, out.moves);
+    if (protocol_attacks_) protocol_attacks_->filter(seen, out.moves);
     if (role_.blind) commit_blindly(seen, out.moves);
     if (height < role_.holds_until) hold_back(seen, out.moves);
     make_moves(view, seen, std::move(out.moves));
@@ -200,8 +200,8 @@ void SolverParty::play(const ledger::StateView& view, std::uint64_t height) {
     for (const verifier::PlayMove& move : out.moves) {
         std::optional<Bytes> bytes = move.move;
         for (const verifier::DisputeView& dispute : disputes) {
-            if (role_.lie && dispute.id == move.dispute)
-                bytes = verifier::apply_lie(*role_.lie, dispute.game, move.move);
+            if (role_.dispute_attack && dispute.id == move.dispute)
+                bytes = verifier::apply_attack(*role_.dispute_attack, dispute.game, move.move);
         }
         if (bytes)
             call("moves in dispute " + std::to_string(move.dispute),
@@ -232,7 +232,7 @@ void SolverParty::send_bid(const ledger::StateView& view, const solver::CommitBi
 
 void SolverParty::make_moves(const ledger::StateView& view, const solver::SolverView&,
                              std::vector<solver::SolverMove> moves) {
-    const bool force = role_.trick == solver::Trick::flood;
+    const bool force = role_.protocol_attack == solver::ProtocolAttack::flood;
     for (const solver::SolverMove& move : moves) {
         if (const auto* m = std::get_if<solver::CommitBid>(&move)) {
             send_bid(view, *m);

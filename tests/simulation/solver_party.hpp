@@ -2,23 +2,23 @@
 // A solver: the product's agents on a simulated machine, and what an adversary changes about them.
 #pragma once
 
-#include "solver/adversary/silence.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/attacks/inflated_benchmark.hpp"
-#include "solver/attacks/tricks.hpp"
+#include "solver/attacks/protocol_attacks.hpp"
+#include "solver/attacks/unresponsive.hpp"
 #include "tests/simulation/party.hpp"
 #include "tests/simulation/provider.hpp"
-#include "verifier/adversary/game_lies.hpp"
 #include "verifier/agent/dispute_agent.hpp"
+#include "verifier/attacks/dispute_attacks.hpp"
 
 namespace retrace::sim {
 
 struct SolverRole {
-    std::optional<solver::Fraud> fraud;
+    std::optional<solver::ComputeAttack> fraud;
     std::optional<std::uint64_t> segment;  ///< Segment of the fraud; by default the last one.
     std::optional<std::uint64_t> task;     ///< The only task of the fraud; by default all tasks.
-    std::optional<solver::Trick> trick;
-    std::optional<verifier::GameLie> lie;
+    std::optional<solver::ProtocolAttack> protocol_attack;
+    std::optional<verifier::DisputeAttack> dispute_attack;
     ledger::U256 stake;
     std::uint64_t price_bp = 8000;  ///< In basis points of a task's ceiling.
     bool pays_for_retention = false;
@@ -31,7 +31,8 @@ struct SolverRole {
     std::uint64_t speed_bp = kFast;  ///< In basis points of the slowest allowed machine.
 
     bool honest() const {
-        return !fraud && !trick && !lie && !inflates_benchmark && !mute && !blind && !owned && holds_until == 0;
+        return !fraud && !protocol_attack && !dispute_attack && !inflates_benchmark && !mute && !blind && !owned &&
+               holds_until == 0;
     }
     std::string describe() const;
 };
@@ -65,7 +66,7 @@ private:
     struct Memory {
         std::unique_ptr<solver::CheckpointStore> store;
         std::unique_ptr<StoreProvider> provider;
-        std::unique_ptr<solver::ArtifactSource> tricky_provider;
+        std::unique_ptr<solver::ArtifactSource> attacking_provider;
         std::unique_ptr<NetworkSource> source;
         std::unique_ptr<solver::TaskCache> task_cache;
         std::unique_ptr<solver::Benchmarker> bench;
@@ -82,8 +83,8 @@ private:
     std::map<std::pair<std::uint64_t, std::uint32_t>, SealedBid> bids_;  ///< In a small file that survives a crash.
     std::uint64_t enrolled_height_ = 0;
     std::set<std::pair<std::uint64_t, std::uint32_t>> blinded_;  ///< Run ids.
-    std::optional<solver::Silence> silence_;
-    std::optional<solver::TrickyMoves> tricks_;
+    std::optional<solver::Unresponsive> unresponsive_;
+    std::optional<solver::AttackingMoves> protocol_attacks_;
 };
 
 }  // namespace retrace::sim

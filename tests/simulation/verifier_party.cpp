@@ -25,7 +25,7 @@ VerifierParty::VerifierParty(World& world, NodeId id, std::string name, Verifier
 
 std::unique_ptr<verifier::Verifier> VerifierParty::adversary(const verifier::VerifierConfig& config,
                                                              std::unique_ptr<verifier::Verifier> honest) {
-    if (role_.fraud) return verifier::make_fraud(*role_.fraud, config, std::move(honest));
+    if (role_.fraud) return verifier::make_attacker(*role_.fraud, config, std::move(honest));
     if (!role_.colludes) return honest;
     const auto whisper = [this](std::uint64_t task, std::uint32_t run,
                                 std::uint64_t index) -> std::optional<Hash32> {
@@ -46,7 +46,7 @@ void VerifierParty::boot() {
     memory->store = std::move(*store);
     memory->provider = std::make_unique<StoreProvider>(*memory->store, world().pool);
     memory->source = std::make_unique<NetworkSource>(world(), id());
-    const bool accuser = role_.fraud == verifier::VerifierFraud::false_accuser;
+    const bool accuser = role_.fraud == verifier::VerifierAttack::false_accuser;
     memory->task_cache = std::make_unique<solver::TaskCache>(
         *memory->source, world().pool,
         timed_runners(accuser ? verifier::accusing_runners() : solver::honest_runners()));
@@ -81,7 +81,7 @@ void VerifierParty::enroll(const ledger::StateView& view, std::uint64_t height,
 void VerifierParty::act(const ledger::StateView& view, std::uint64_t height) {
     const auto info = views::verifier(view, address());
     if (!info || !info->member) enroll(view, height, info);
-    const bool watches = role_.watch_bp != 0 || role_.fraud == verifier::VerifierFraud::griefer;
+    const bool watches = role_.watch_bp != 0 || role_.fraud == verifier::VerifierAttack::griefer;
     node::WatchChoice choice;
     if (!role_.fraud)
         choice = [agent = memory_->agent](std::uint64_t task, std::uint32_t run, std::uint64_t segment) {

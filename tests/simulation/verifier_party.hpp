@@ -4,12 +4,12 @@
 
 #include "tests/simulation/party.hpp"
 #include "tests/simulation/provider.hpp"
-#include "verifier/adversary/frauds.hpp"
+#include "verifier/attacks/verifier_attacks.hpp"
 
 namespace retrace::sim {
 
 struct VerifierRole {
-    std::optional<verifier::VerifierFraud> fraud;
+    std::optional<verifier::VerifierAttack> fraud;
     bool colludes = false;  ///< Repeats the roots of every solver that tells it one.
     ledger::U256 stake;
     std::uint64_t watch_bp = 0;  ///< Basis points of the opened segments that it replays without being drawn.

@@ -146,7 +146,8 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
 bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
     if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return true;  // As the accuser too (15.8).
     const auto audits = list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index));
-    return std::any_of(audits.begin(), audits.end(), [&](std::uint64_t id) {  // Not while it waits for auditors (14.12).
+    return std::any_of(audits.begin(), audits.end(), [&](std::uint64_t id) {
+        // Not while it waits for auditors (14.12).
         return must_load<market::Audit>(fx.state, keys::audit(id)).phase != market::AuditPhase::no_auditors;
     });
 }

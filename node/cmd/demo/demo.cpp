@@ -16,7 +16,7 @@
 #include "node/platform/units.hpp"
 #include "node/tasks/compile.hpp"
 #include "node/tasks/evaluate.hpp"
-#include "solver/attacks/frauds.hpp"
+#include "solver/attacks/compute_attacks.hpp"
 
 namespace retrace::node {
 namespace {
@@ -387,7 +387,7 @@ Result<json::object> Demo::play() {
 Result<json::object> run_demo(const DemoOptions& options) {
     static constexpr std::string_view kOthers[] = {"none", "false_accuser"};
     if (std::find(std::begin(kOthers), std::end(kOthers), options.cheat) == std::end(kOthers) &&
-        !solver::parse_fraud(options.cheat)) {
+        !solver::parse_compute_attack(options.cheat)) {
         return error("unknown fraud \"" + options.cheat +
                      "\": ulp, skip_steps, wrong_data, stale_checkpoint, silent, none or false_accuser");
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The contracts with states computed by kernels: disputes down to the referee, and tiles with their proofs.
 #include "solver/artifacts/availability.hpp"
-#include "solver/attacks/frauds.hpp"
+#include "solver/attacks/compute_attacks.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 #include "tests/unit/solver/tiny_task.hpp"
-#include "verifier/adversary/frauds.hpp"
+#include "verifier/attacks/verifier_attacks.hpp"
 #include "verifier/player/player.hpp"
 
 namespace retrace::contracts {
@@ -150,7 +150,7 @@ protected:
 
 TEST_F(RealStates, OneUlpIsProvedBeforeTheLedgerAndPaidFor) {
     const auto honest = train(solver::honest_runners(), task_.initial());
-    const auto cheat = solver::fraud_runners(solver::Fraud::ulp);
+    const auto cheat = solver::attacking_runners(solver::ComputeAttack::ulp);
     real_roots = roots(honest);
     forged_roots = roots(train(cheat, task_.initial()));
     wrong_from = kSegments;
@@ -175,7 +175,7 @@ TEST_F(RealStates, OneUlpIsProvedBeforeTheLedgerAndPaidFor) {
 
 TEST_F(RealStates, MovesThatDoNotFitAreRefusedByName) {
     const auto honest = train(solver::honest_runners(), task_.initial());
-    const auto cheat = solver::fraud_runners(solver::Fraud::ulp);
+    const auto cheat = solver::attacking_runners(solver::ComputeAttack::ulp);
     real_roots = roots(honest);
     forged_roots = roots(train(cheat, task_.initial()));
     wrong_from = kSegments;
@@ -266,7 +266,7 @@ TEST_F(RealStates, ReportedTilesAreAnsweredWithTheirProofs) {
 TEST_F(RealStates, AKeeperAnswersForWhatItKeeps) {
     const auto honest = train(solver::honest_runners(), task_.initial());
     real_roots = roots(honest);
-    forged_roots = roots(train(solver::fraud_runners(solver::Fraud::ulp), task_.initial()));
+    forged_roots = roots(train(solver::attacking_runners(solver::ComputeAttack::ulp), task_.initial()));
     wrong_from = kSegments;
     start_real();
     play("alice");

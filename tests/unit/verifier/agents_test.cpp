@@ -8,7 +8,7 @@ namespace retrace::test {
 namespace {
 
 using namespace verifier;
-using solver::Fraud;
+using solver::ComputeAttack;
 
 constexpr std::size_t kBlocks = 120;
 
@@ -19,7 +19,7 @@ struct Scene {
     std::vector<std::unique_ptr<VerifierParty>> parties;
     std::unique_ptr<MiniChain> chain;
 
-    explicit Scene(solver::RunnerFactory runners, std::vector<std::optional<VerifierFraud>> verifiers)
+    explicit Scene(solver::RunnerFactory runners, std::vector<std::optional<VerifierAttack>> verifiers)
         : solver(task, std::move(runners)), source(task.source, *solver.store, task.pool) {
         std::vector<VerifierParty*> seats;
         for (const auto& fraud : verifiers) {
@@ -46,10 +46,10 @@ TEST(Agents, AnHonestTaskIsAcceptedTrainedAuditedAndKept) {
     EXPECT_TRUE(scene.solver.agent->take_problems().empty());
 }
 
-class EveryFraud : public ::testing::TestWithParam<Fraud> {};
+class EveryFraud : public ::testing::TestWithParam<ComputeAttack> {};
 
 TEST_P(EveryFraud, IsConvictedByAnHonestVerifier) {
-    Scene scene(solver::fraud_runners(GetParam()), {std::nullopt});
+    Scene scene(solver::attacking_runners(GetParam()), {std::nullopt});
     scene.chain->run(kBlocks);
     ASSERT_EQ(scene.chain->disputes.size(), 1u);
     const Game& game = scene.chain->disputes[0].game;
@@ -57,17 +57,17 @@ TEST_P(EveryFraud, IsConvictedByAnHonestVerifier) {
     EXPECT_EQ(game.phase, Phase::decided) << slug(game.phase);
     EXPECT_EQ(game.loser, Side::solver);
     EXPECT_EQ(game.ending, Ending::referee_solver_wrong) << slug(game.ending);
-    const auto steps = solver::fraud_steps(GetParam(), scene.task.terms.schedule);
+    const auto steps = solver::attack_steps(GetParam(), scene.task.terms.schedule);
     EXPECT_EQ(game.found.step, steps.first);
 }
 
 INSTANTIATE_TEST_SUITE_P(Solver, EveryFraud,
-                         ::testing::Values(Fraud::ulp, Fraud::skip_steps, Fraud::wrong_data,
-                                           Fraud::stale_checkpoint),
+                         ::testing::Values(ComputeAttack::ulp, ComputeAttack::skip_steps, ComputeAttack::wrong_data,
+                                           ComputeAttack::stale_checkpoint),
                          [](const auto& info) { return std::string(solver::slug(info.param)); });
 
 TEST(Agents, AFalseAccuserLosesEveryDisputeAndOthersAreUntouched) {
-    Scene scene(solver::honest_runners(), {VerifierFraud::false_accuser, std::nullopt});
+    Scene scene(solver::honest_runners(), {VerifierAttack::false_accuser, std::nullopt});
     scene.chain->run(3 * kBlocks);
     ASSERT_EQ(scene.chain->disputes.size(), 3u);
     for (const auto& dispute : scene.chain->disputes) {
@@ -94,7 +94,7 @@ TEST(Agents, AForgedInitialStateIsChallengedAndCannotBeDefended) {
 }
 
 TEST(Agents, ACopierCommitsWhatItCannotOpen) {
-    Scene scene(solver::honest_runners(), {std::nullopt, VerifierFraud::copier});
+    Scene scene(solver::honest_runners(), {std::nullopt, VerifierAttack::copier});
     scene.chain->run(kBlocks);
     ASSERT_FALSE(scene.chain->audits.empty());
     const auto& seats = scene.chain->audits[0].seats;
@@ -104,7 +104,7 @@ TEST(Agents, ACopierCommitsWhatItCannotOpen) {
 }
 
 TEST(Agents, AVerifierThatNeverRevealsStallsOnlyItself) {
-    Scene scene(solver::honest_runners(), {VerifierFraud::never_reveals, std::nullopt});
+    Scene scene(solver::honest_runners(), {VerifierAttack::never_reveals, std::nullopt});
     scene.chain->run(kBlocks);
     ASSERT_FALSE(scene.chain->audits.empty());
     EXPECT_FALSE(scene.chain->audits[0].seats.at(0).revealed.has_value());
@@ -113,7 +113,7 @@ TEST(Agents, AVerifierThatNeverRevealsStallsOnlyItself) {
 
 TEST(Agents, ASilentSolverStopsHalfWay) {
     Scene scene(solver::honest_runners(), {std::nullopt});
-    solver::Silence silence;
+    solver::Unresponsive silence;
     scene.chain->solver_filter = [&](auto& moves, const auto& view) { silence.filter(view, moves); };
     scene.chain->run(kBlocks);
     EXPECT_EQ(scene.chain->commitments.size(), 2u);

@@ -63,7 +63,7 @@ struct Bench {
 };
 
 TEST(SideWork, AWatchedSegmentThatIsWrongIsChallengedOnce) {
-    Bench bench(solver::fraud_runners(solver::Fraud::ulp));
+    Bench bench(solver::attacking_runners(solver::ComputeAttack::ulp));
     for (const std::uint64_t segment : {0, 1, 2}) bench.watch(segment);
     const auto challenges = bench.run<ChallengeSegment>();
     ASSERT_EQ(challenges.size(), 1u);
@@ -79,13 +79,13 @@ TEST(SideWork, AnHonestRunIsWatchedInSilence) {
 }
 
 TEST(SideWork, NothingIsWatchedUnlessAskedFor) {
-    Bench bench(solver::fraud_runners(solver::Fraud::ulp), 0);
+    Bench bench(solver::attacking_runners(solver::ComputeAttack::ulp), 0);
     for (const std::uint64_t segment : {0, 1, 2}) bench.watch(segment);
     EXPECT_TRUE(bench.run<ChallengeSegment>().empty());
 }
 
 TEST(SideWork, AStartThatWasWatchedServesTheDisputeWithoutTheSolver) {
-    Bench bench(solver::fraud_runners(solver::Fraud::ulp));
+    Bench bench(solver::attacking_runners(solver::ComputeAttack::ulp));
     bench.watch(2);
     ASSERT_EQ(bench.run<ChallengeSegment>().size(), 1u);
     bench.source.withhold = true;
@@ -220,7 +220,7 @@ TEST(SideWork, AKeeperThatCannotAnswerTriesAgain) {
 
 /// Otherwise requests for a missing state would delay every replay, step by step.
 TEST(SideWork, AnAnswerThatCannotBeMadeYetPutsNoReplayOff) {
-    Bench bench(solver::fraud_runners(solver::Fraud::ulp));
+    Bench bench(solver::attacking_runners(solver::ComputeAttack::ulp));
     bench.view.reports.push_back({7, bench.task.terms, 0, 1, 1, 0});  // it keeps no such state
     EXPECT_TRUE(bench.run<AnswerReport>(1).empty());
     EXPECT_FALSE(bench.agent->take_problems().empty());

@@ -88,7 +88,7 @@ TEST(MemoryFault, OfTheSecondReplayLetsAFraudGoRatherThanPlayFromAWrongAccount) 
     const std::uint64_t before = task.terms.schedule.steps;  // All steps replayed once, including the fraud of the last
                                                              // segment.
     FaultyScene scene([before](std::uint64_t count, std::uint64_t) { return count == before; },
-                      solver::fraud_runners(solver::Fraud::ulp));
+                      solver::attacking_runners(solver::ComputeAttack::ulp));
     scene.chain->run(120);
     scene.expect_no_move("the second replay differs from the first");
 }

@@ -50,10 +50,10 @@ void SolverParty::restart(TinyTask& task, solver::RunnerFactory runners) {
 }
 
 VerifierParty::VerifierParty(TinyTask& task, solver::ArtifactSource& source, std::uint8_t number,
-                             std::optional<VerifierFraud> fraud)
+                             std::optional<VerifierAttack> fraud)
     : store(open_store(directory)), secret(secret_of(number)) {
     address.fill(number);
-    const bool accuser = fraud == VerifierFraud::false_accuser;
+    const bool accuser = fraud == VerifierAttack::false_accuser;
     task_cache = std::make_unique<solver::TaskCache>(source, task.pool,
                                                   accuser ? accusing_runners() : solver::honest_runners());
     VerifierConfig config;
@@ -61,7 +61,7 @@ VerifierParty::VerifierParty(TinyTask& task, solver::ArtifactSource& source, std
     config.address = address;
     config.beacon_length = 100;
     agent = std::make_unique<VerifierAgent>(config, *task_cache, *store);
-    if (fraud) agent = make_fraud(*fraud, config, std::move(agent));
+    if (fraud) agent = make_attacker(*fraud, config, std::move(agent));
 }
 
 MiniChain::MiniChain(TinyTask& task, SolverParty& solver, std::vector<VerifierParty*> verifiers)

@@ -5,13 +5,13 @@
 
 #include <map>
 
-#include "solver/adversary/silence.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/artifacts/availability.hpp"
+#include "solver/attacks/unresponsive.hpp"
 #include "solver/commitments.hpp"
 #include "tests/unit/solver/tiny_task.hpp"
-#include "verifier/adversary/frauds.hpp"
 #include "verifier/agent/agent.hpp"
+#include "verifier/attacks/verifier_attacks.hpp"
 
 namespace retrace::test {
 
@@ -64,7 +64,7 @@ struct VerifierParty {
     Hash32 secret;
 
     VerifierParty(TinyTask& task, solver::ArtifactSource& source, std::uint8_t number,
-                  std::optional<verifier::VerifierFraud> fraud);
+                  std::optional<verifier::VerifierAttack> fraud);
 };
 
 class MiniChain {

@@ -36,7 +36,7 @@ struct RevealInTime : OneWorker {
 };
 
 TEST_F(RevealInTime, WhatAccusesASolverAlthoughAReplayTakesLongerThanTheTimeForThat) {
-    begin(solver::fraud_runners(solver::Fraud::ulp));
+    begin(solver::attacking_runners(solver::ComputeAttack::ulp));
     sit(10, 5, 3, view.height + kReplayBlocks + kVerdictBlocks);
     ASSERT_NE(height_of<CommitVerdict>(view.audits[0].deadline), 0u);
     AuditView& seat = view.audits[0];

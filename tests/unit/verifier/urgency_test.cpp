@@ -98,7 +98,7 @@ TEST_F(Urgency, WhatNoViewAsksForIsDeletedAlthoughThereIsOtherWork) {
 }
 
 TEST_F(Urgency, WhatNobodyAskedForIsPutOffAndFindsWhatItWouldHaveFound) {
-    begin(solver::fraud_runners(solver::Fraud::ulp));
+    begin(solver::attacking_runners(solver::ComputeAttack::ulp));
     view.watch.push_back({task.terms, 0, 3, root(3), root(4)});
     auto out = next();
     ASSERT_TRUE(out.work);
@@ -304,7 +304,7 @@ bool moves_at(const Verifier::Output& out, std::uint64_t dispute) {
 }
 
 TEST_F(Urgency, AMoveInADisputeIsPutOffBetweenTwoStepsAndGoesOnWhereItWas) {
-    begin(solver::fraud_runners(solver::Fraud::ulp));
+    begin(solver::attacking_runners(solver::ComputeAttack::ulp));
     view.disputes.push_back(dispute_of(1, 3, 900));
     auto out = next();
     ASSERT_TRUE(out.work);
@@ -339,7 +339,7 @@ TEST_F(Urgency, AMoveInADisputeIsPutOffBetweenTwoStepsAndGoesOnWhereItWas) {
 
 TEST_F(Urgency, ALongStepOfAMoveIsLeftBetweenTwoOps) {
     timeout = std::chrono::milliseconds(0);
-    begin(solver::fraud_runners(solver::Fraud::ulp));
+    begin(solver::attacking_runners(solver::ComputeAttack::ulp));
     view.disputes.push_back(dispute_of(1, 3, 900));
     run(*next().work, 5, [&] { sit(10, 6, 1, 140); });
     EXPECT_EQ(steps, 5u);

@@ -11,49 +11,49 @@
 namespace retrace::node {
 namespace {
 
-using solver::Fraud;
-using solver::Trick;
+using solver::ComputeAttack;
+using solver::ProtocolAttack;
 using ::testing::HasSubstr;
-using verifier::GameLie;
-using verifier::VerifierFraud;
+using verifier::DisputeAttack;
+using verifier::VerifierAttack;
 
 struct SolverCase {
     const char* name;
-    std::optional<Fraud> fraud;
-    std::optional<Trick> trick = std::nullopt;
-    std::optional<GameLie> lie = std::nullopt;
+    std::optional<ComputeAttack> fraud;
+    std::optional<ProtocolAttack> protocol_attack = std::nullopt;
+    std::optional<DisputeAttack> dispute_attack = std::nullopt;
 };
 const SolverCase kSolvers[] = {
-    {"ulp", Fraud::ulp},
-    {"skip_steps", Fraud::skip_steps},
-    {"wrong_data", Fraud::wrong_data},
-    {"data_order", Fraud::data_order},
-    {"hyper_parameter", Fraud::hyper_parameter},
-    {"stale_checkpoint", Fraud::stale_checkpoint},
-    {"silent", Fraud::silent},
-    {"commit_early", std::nullopt, Trick::commit_early},
-    {"withhold", std::nullopt, Trick::withhold},
-    {"hide", std::nullopt, Trick::hide},
-    {"answer_late", std::nullopt, Trick::answer_late},
-    {"wrong_tiles", std::nullopt, Trick::wrong_tiles},
-    {"flood", std::nullopt, Trick::flood},
-    {"lie_steps", Fraud::ulp, std::nullopt, GameLie::steps},
-    {"lie_state", Fraud::ulp, std::nullopt, GameLie::state},
-    {"lie_trace", Fraud::ulp, std::nullopt, GameLie::trace},
-    {"lie_tiles", Fraud::ulp, std::nullopt, GameLie::tiles},
-    {"lie_links", Fraud::ulp, std::nullopt, GameLie::links},
-    {"lie_tile", Fraud::ulp, std::nullopt, GameLie::tile},
-    {"lie_header", Fraud::ulp, std::nullopt, GameLie::header},
-    {"stop_in_dispute", Fraud::ulp, std::nullopt, GameLie::stop},
+    {"ulp", ComputeAttack::ulp},
+    {"skip_steps", ComputeAttack::skip_steps},
+    {"wrong_data", ComputeAttack::wrong_data},
+    {"data_order", ComputeAttack::data_order},
+    {"hyper_parameter", ComputeAttack::hyper_parameter},
+    {"stale_checkpoint", ComputeAttack::stale_checkpoint},
+    {"silent", ComputeAttack::silent},
+    {"commit_early", std::nullopt, ProtocolAttack::commit_early},
+    {"withhold", std::nullopt, ProtocolAttack::withhold},
+    {"hide", std::nullopt, ProtocolAttack::hide},
+    {"answer_late", std::nullopt, ProtocolAttack::answer_late},
+    {"wrong_tiles", std::nullopt, ProtocolAttack::wrong_tiles},
+    {"flood", std::nullopt, ProtocolAttack::flood},
+    {"lie_steps", ComputeAttack::ulp, std::nullopt, DisputeAttack::steps},
+    {"lie_state", ComputeAttack::ulp, std::nullopt, DisputeAttack::state},
+    {"lie_trace", ComputeAttack::ulp, std::nullopt, DisputeAttack::trace},
+    {"lie_tiles", ComputeAttack::ulp, std::nullopt, DisputeAttack::tiles},
+    {"lie_links", ComputeAttack::ulp, std::nullopt, DisputeAttack::links},
+    {"lie_tile", ComputeAttack::ulp, std::nullopt, DisputeAttack::tile},
+    {"lie_header", ComputeAttack::ulp, std::nullopt, DisputeAttack::header},
+    {"stop_in_dispute", ComputeAttack::ulp, std::nullopt, DisputeAttack::stop},
 };
-const std::pair<const char*, VerifierFraud> kVerifiers[] = {
-    {"false_accuser", VerifierFraud::false_accuser},
-    {"copier", VerifierFraud::copier},
-    {"guesser", VerifierFraud::guesser},
-    {"never_reveals", VerifierFraud::never_reveals},
-    {"no_show", VerifierFraud::no_show},
-    {"false_reporter", VerifierFraud::false_reporter},
-    {"griefer", VerifierFraud::griefer},
+const std::pair<const char*, VerifierAttack> kVerifiers[] = {
+    {"false_accuser", VerifierAttack::false_accuser},
+    {"copier", VerifierAttack::copier},
+    {"guesser", VerifierAttack::guesser},
+    {"never_reveals", VerifierAttack::never_reveals},
+    {"no_show", VerifierAttack::no_show},
+    {"false_reporter", VerifierAttack::false_reporter},
+    {"griefer", VerifierAttack::griefer},
 };
 
 std::set<std::string_view> names_of(const std::vector<CheatName>& cheats) {
@@ -72,8 +72,8 @@ TEST(Cheats, OfSolversByName) {
         const auto cheat = parse_solver_cheat(wanted.name);
         ASSERT_TRUE(cheat.has_value()) << cheat.error().message;
         EXPECT_EQ(cheat->fraud, wanted.fraud) << wanted.name;
-        EXPECT_EQ(cheat->trick, wanted.trick) << wanted.name;
-        EXPECT_EQ(cheat->lie, wanted.lie) << wanted.name;
+        EXPECT_EQ(cheat->protocol_attack, wanted.protocol_attack) << wanted.name;
+        EXPECT_EQ(cheat->dispute_attack, wanted.dispute_attack) << wanted.name;
         EXPECT_FALSE(cheat->segment.has_value()) << wanted.name;
     }
     EXPECT_EQ(names_of(solver_cheats()), names) << "--help lists what there is";
@@ -110,24 +110,25 @@ TEST(Cheats, TamperWithWhatIsServed) {
     const auto store = test::open_store(folder.path() / "store");
     const auto root = *store->put_tensor(test::random_tensor(kernels::DType::u8, {64, 64}, 1));
     const std::string place = "/artifact/" + to_hex(view(root));
-    const auto served = [&](std::optional<Trick> trick, const std::string& what) {
+    const auto served = [&](std::optional<ProtocolAttack> protocol_attack, const std::string& what) {
         ArtifactServer server(*store, [](const Hash32&) { return false; });
-        if (trick) server.tamper_with_answers(tamper_of(*trick));
+        if (protocol_attack) server.tamper_with_answers(tamper_of(*protocol_attack));
         return server.handle({"GET", place + what, {}});
     };
     const std::string tiles = "/tiles?first=0&count=4";
     const auto honest = *wire::decode_tile_range(served(std::nullopt, tiles).body);
-    for (const Trick trick : {Trick::withhold, Trick::hide, Trick::answer_late}) {
-        EXPECT_EQ(served(trick, tiles).status, 404u);
-        EXPECT_EQ(served(trick, "/info").status, 404u);
+    for (const ProtocolAttack protocol_attack :
+         {ProtocolAttack::withhold, ProtocolAttack::hide, ProtocolAttack::answer_late}) {
+        EXPECT_EQ(served(protocol_attack, tiles).status, 404u);
+        EXPECT_EQ(served(protocol_attack, "/info").status, 404u);
     }
-    auto wrong = *wire::decode_tile_range(served(Trick::wrong_tiles, tiles).body);
+    auto wrong = *wire::decode_tile_range(served(ProtocolAttack::wrong_tiles, tiles).body);
     EXPECT_NE(wrong.tiles, honest.tiles);
     wrong.tiles.back() ^= 1;
     EXPECT_EQ(wrong, honest) << "one bit, and nothing else";
-    EXPECT_EQ(served(Trick::wrong_tiles, "/info").body, served(std::nullopt, "/info").body);
-    EXPECT_EQ(tamper_of(Trick::flood), nullptr);
-    EXPECT_EQ(tamper_of(Trick::commit_early), nullptr);
+    EXPECT_EQ(served(ProtocolAttack::wrong_tiles, "/info").body, served(std::nullopt, "/info").body);
+    EXPECT_EQ(tamper_of(ProtocolAttack::flood), nullptr);
+    EXPECT_EQ(tamper_of(ProtocolAttack::commit_early), nullptr);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "solver/attacks/frauds.hpp"
+#include "solver/attacks/compute_attacks.hpp"
 #include "tests/unit/solver/tiny_task.hpp"
 
 namespace retrace::test {
@@ -69,9 +69,9 @@ TEST(Frauds, ChangeTheLastSegmentAndNothingBefore) {
     ProgramRunner honest(task.train.program(), task.inputs(), task.pool);
     kernels::State state = task.initial();
     const auto roots = train(task, honest, state);
-    for (const Fraud fraud : {Fraud::ulp, Fraud::skip_steps, Fraud::wrong_data, Fraud::stale_checkpoint}) {
-        const auto runner =
-            make_fraud(fraud, task.terms.schedule, task.train.program(), task.inputs(), task.pool);
+    for (const ComputeAttack fraud :
+         {ComputeAttack::ulp, ComputeAttack::skip_steps, ComputeAttack::wrong_data, ComputeAttack::stale_checkpoint}) {
+        const auto runner = make_attacker(fraud, task.terms.schedule, task.train.program(), task.inputs(), task.pool);
         kernels::State cheated = task.initial();
         const auto wrong = train(task, *runner, cheated);
         EXPECT_EQ(wrong.at(1), roots.at(1)) << slug(fraud);
@@ -83,11 +83,11 @@ TEST(Frauds, ChangeTheLastSegmentAndNothingBefore) {
 }
 
 TEST(Frauds, HaveNames) {
-    for (const Fraud fraud :
-         {Fraud::ulp, Fraud::skip_steps, Fraud::wrong_data, Fraud::stale_checkpoint, Fraud::silent}) {
-        EXPECT_EQ(parse_fraud(slug(fraud)), fraud);
+    for (const ComputeAttack fraud : {ComputeAttack::ulp, ComputeAttack::skip_steps, ComputeAttack::wrong_data,
+                                      ComputeAttack::stale_checkpoint, ComputeAttack::silent}) {
+        EXPECT_EQ(parse_compute_attack(slug(fraud)), fraud);
     }
-    EXPECT_EQ(parse_fraud("none"), std::nullopt);
+    EXPECT_EQ(parse_compute_attack("none"), std::nullopt);
 }
 
 }  // namespace

@@ -14,30 +14,31 @@
 
 namespace retrace::solver {
 
-enum class Fraud : std::uint8_t {
-    ulp = 1,         ///< One element of one op's output in one step is off by one unit in the last place.
-    skip_steps = 2,  ///< The second half of the segment is not computed.
-    wrong_data = 3,  ///< The segment is trained on samples that are not the task's.
+enum class ComputeAttack : std::uint8_t {
+    ulp = 1,               ///< One element of one op's output in one step is off by one unit in the last place.
+    skip_steps = 2,        ///< The second half of the segment is not computed.
+    wrong_data = 3,        ///< The segment is trained on samples that are not the task's.
     stale_checkpoint = 4,  ///< The segment ends with the state that it started from.
-    silent = 5,            ///< Computes honestly and stops answering (see silence.hpp).
+    silent = 5,            ///< Computes honestly and stops answering (see unresponsive.hpp).
     data_order = 6,        ///< The segment is trained on the task's samples in another order.
     hyper_parameter = 7,   ///< The segment is trained with the program's rank-0 float constants doubled.
 };
-std::string_view slug(Fraud fraud) noexcept;
-std::optional<Fraud> parse_fraud(std::string_view text) noexcept;
+std::string_view slug(ComputeAttack fraud) noexcept;
+std::optional<ComputeAttack> parse_compute_attack(std::string_view text) noexcept;
 
 /// Makes a runner that commits `fraud` in one segment of `schedule`, the last if none is named. The other arguments are
 /// those of ProgramRunner.
-std::unique_ptr<StepRunner> make_fraud(Fraud fraud, const Schedule& schedule, const kernels::Program& program,
-                                       kernels::Inputs inputs, kernels::ThreadPool& pool,
-                                       std::optional<std::uint64_t> segment = std::nullopt);
+std::unique_ptr<StepRunner> make_attacker(ComputeAttack fraud, const Schedule& schedule,
+                                          const kernels::Program& program, kernels::Inputs inputs,
+                                          kernels::ThreadPool& pool,
+                                          std::optional<std::uint64_t> segment = std::nullopt);
 
 /// The steps at which a fraud's computation is wrong, in its segment (the last if none is named).
-struct FraudSteps {
+struct AttackSteps {
     std::uint64_t first = 0, last = 0;  ///< Inclusive.
 };
-FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule,
-                       std::optional<std::uint64_t> segment = std::nullopt);
+AttackSteps attack_steps(ComputeAttack fraud, const Schedule& schedule,
+                         std::optional<std::uint64_t> segment = std::nullopt);
 
 /// Tampers with one output element by one ulp in each step that `wrong` names. It picks the first matrix product where
 /// the change makes so much of the state differ that later steps do not round it away, else the one with the largest
@@ -45,13 +46,10 @@ FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule,
 class UlpRunner final : public ProgramRunner {
 public:
     using Steps = std::function<bool(std::uint64_t step)>;
-    UlpRunner(Steps wrong, const kernels::Program& program, kernels::Inputs inputs,
-              kernels::ThreadPool& pool);
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
-                                                        const kernels::GoOn& go_on) override;
+    UlpRunner(Steps wrong, const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool);
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
-    std::vector<kernels::Tensor> outputs(const kernels::State& state,
-                                         const std::vector<std::uint32_t>& ops) override;
+    std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
 
 private:
     struct Target {
@@ -71,11 +69,9 @@ private:
 class ForgingRunner : public ProgramRunner {
 public:
     using ProgramRunner::ProgramRunner;
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
-                                                        const kernels::GoOn& go_on) override;
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
-    std::vector<kernels::Tensor> outputs(const kernels::State& state,
-                                         const std::vector<std::uint32_t>& ops) override;
+    std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
 
 protected:
     /// The tensors that replace those of the state after the step; nullopt: this step is computed honestly.

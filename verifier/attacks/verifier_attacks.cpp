@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "verifier/adversary/frauds.hpp"
+#include "verifier/attacks/verifier_attacks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,10 +11,9 @@
 namespace retrace::verifier {
 namespace {
 
-constexpr std::array kFrauds = {VerifierFraud::false_accuser, VerifierFraud::copier,
-                                VerifierFraud::never_reveals, VerifierFraud::guesser,
-                                VerifierFraud::no_show,       VerifierFraud::false_reporter,
-                                VerifierFraud::griefer};
+constexpr std::array kAttacks = {VerifierAttack::false_accuser, VerifierAttack::copier,  VerifierAttack::never_reveals,
+                                 VerifierAttack::guesser,       VerifierAttack::no_show, VerifierAttack::false_reporter,
+                                 VerifierAttack::griefer};
 
 class Copier final : public Verifier {
 public:
@@ -42,8 +41,7 @@ private:
 class Withholder final : public Verifier {
 public:
     using Keep = bool (*)(const VerifierMove&);
-    Withholder(std::unique_ptr<Verifier> inner, Keep kept_back)
-        : inner_(std::move(inner)), kept_back_(kept_back) {}
+    Withholder(std::unique_ptr<Verifier> inner, Keep kept_back) : inner_(std::move(inner)), kept_back_(kept_back) {}
 
     Output on_view(const VerifierView& view) override {
         Output out = inner_->on_view(view);
@@ -75,8 +73,7 @@ public:
                 const std::optional<Hash32> root = root_(seat);
                 if (!root) continue;
                 said_[seat.id] = *root;
-                out.moves.push_back(
-                    CommitVerdict{seat.id, solver::verdict_commitment(*root, salt, address_, seat.id)});
+                out.moves.push_back(CommitVerdict{seat.id, solver::verdict_commitment(*root, salt, address_, seat.id)});
             }
             if (seat.may_reveal && said_.count(seat.id) != 0 && revealed_.insert(seat.id).second)
                 out.moves.push_back(RevealVerdict{seat.id, said_[seat.id], salt});
@@ -153,30 +150,23 @@ private:
 
 }  // namespace
 
-std::string_view slug(VerifierFraud fraud) noexcept {
+std::string_view slug(VerifierAttack fraud) noexcept {
     switch (fraud) {
-        case VerifierFraud::false_accuser:
-            return "false_accuser";
-        case VerifierFraud::copier:
-            return "copier";
-        case VerifierFraud::never_reveals:
-            return "never_reveals";
-        case VerifierFraud::guesser:
-            return "guesser";
-        case VerifierFraud::no_show:
-            return "no_show";
-        case VerifierFraud::false_reporter:
-            return "false_reporter";
-        case VerifierFraud::griefer:
-            return "griefer";
+        case VerifierAttack::false_accuser: return "false_accuser";
+        case VerifierAttack::copier: return "copier";
+        case VerifierAttack::never_reveals: return "never_reveals";
+        case VerifierAttack::guesser: return "guesser";
+        case VerifierAttack::no_show: return "no_show";
+        case VerifierAttack::false_reporter: return "false_reporter";
+        case VerifierAttack::griefer: return "griefer";
     }
     return "unknown";
 }
 
-std::optional<VerifierFraud> parse_verifier_fraud(std::string_view text) noexcept {
-    const auto found = std::find_if(kFrauds.begin(), kFrauds.end(),
-                                    [&](VerifierFraud fraud) { return slug(fraud) == text; });
-    if (found == kFrauds.end()) return std::nullopt;
+std::optional<VerifierAttack> parse_verifier_attack(std::string_view text) noexcept {
+    const auto found =
+        std::find_if(kAttacks.begin(), kAttacks.end(), [&](VerifierAttack fraud) { return slug(fraud) == text; });
+    if (found == kAttacks.end()) return std::nullopt;
     return *found;
 }
 
@@ -190,29 +180,23 @@ solver::RunnerFactory accusing_runners() {
     };
 }
 
-std::unique_ptr<Verifier> make_fraud(VerifierFraud fraud, const VerifierConfig& config,
-                                     std::unique_ptr<Verifier> inner) {
+std::unique_ptr<Verifier> make_attacker(VerifierAttack fraud, const VerifierConfig& config,
+                                        std::unique_ptr<Verifier> inner) {
     switch (fraud) {
-        case VerifierFraud::copier:
-            return std::make_unique<Copier>(std::move(inner));
-        case VerifierFraud::never_reveals:
-            return std::make_unique<Withholder>(std::move(inner), [](const VerifierMove& move) {
-                return std::holds_alternative<RevealVerdict>(move);
-            });
-        case VerifierFraud::no_show:
-            return std::make_unique<Withholder>(std::move(inner), [](const VerifierMove& move) {
-                return std::holds_alternative<CommitVerdict>(move);
-            });
-        case VerifierFraud::guesser:
+        case VerifierAttack::copier: return std::make_unique<Copier>(std::move(inner));
+        case VerifierAttack::never_reveals:
+            return std::make_unique<Withholder>(
+                std::move(inner), [](const VerifierMove& move) { return std::holds_alternative<RevealVerdict>(move); });
+        case VerifierAttack::no_show:
+            return std::make_unique<Withholder>(
+                std::move(inner), [](const VerifierMove& move) { return std::holds_alternative<CommitVerdict>(move); });
+        case VerifierAttack::guesser:
             return std::make_unique<Reciter>(
-                std::move(inner), [](const AuditView& seat) { return std::optional(seat.start_root); },
-                config.secret, config.address);
-        case VerifierFraud::false_reporter:
-            return std::make_unique<FalseReporter>(std::move(inner));
-        case VerifierFraud::griefer:
-            return std::make_unique<Griefer>(std::move(inner));
-        case VerifierFraud::false_accuser:
-            break;
+                std::move(inner), [](const AuditView& seat) { return std::optional(seat.start_root); }, config.secret,
+                config.address);
+        case VerifierAttack::false_reporter: return std::make_unique<FalseReporter>(std::move(inner));
+        case VerifierAttack::griefer: return std::make_unique<Griefer>(std::move(inner));
+        case VerifierAttack::false_accuser: break;
     }
     return inner;
 }

@@ -9,9 +9,9 @@
 namespace retrace::solver {
 
 /// Drops every move of a task from checkpoint `after` on; 0 means half of the task's segments.
-class Silence {
+class Unresponsive {
 public:
-    explicit Silence(std::uint64_t after = 0) : after_(after) {}
+    explicit Unresponsive(std::uint64_t after = 0) : after_(after) {}
     /// Removes the moves that a silent solver does not send.
     void filter(const SolverView& view, std::vector<SolverMove>& moves);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/attacks/frauds.hpp"
+#include "solver/attacks/compute_attacks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,13 +15,13 @@ using kernels::State;
 using kernels::Tensor;
 using kernels::ThreadPool;
 
-constexpr std::array kFrauds = {
-    Fraud::ulp,    Fraud::skip_steps, Fraud::wrong_data,     Fraud::stale_checkpoint,
-    Fraud::silent, Fraud::data_order, Fraud::hyper_parameter};
+constexpr std::array kAttacks = {
+    ComputeAttack::ulp,    ComputeAttack::skip_steps, ComputeAttack::wrong_data,     ComputeAttack::stale_checkpoint,
+    ComputeAttack::silent, ComputeAttack::data_order, ComputeAttack::hyper_parameter};
 
 class SkippingRunner final : public ForgingRunner {
 public:
-    SkippingRunner(FraudSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
+    SkippingRunner(AttackSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
         : ForgingRunner(program, std::move(inputs), pool), steps_(steps) {}
 
 protected:
@@ -31,14 +31,13 @@ protected:
     }
 
 private:
-    FraudSteps steps_;
+    AttackSteps steps_;
 };
 
 /// Remembers the state at the start of the segment and returns to it in the segment's last step.
 class StaleRunner final : public ForgingRunner {
 public:
-    StaleRunner(std::uint64_t start, std::uint64_t last, const Program& program, Inputs inputs,
-                ThreadPool& pool)
+    StaleRunner(std::uint64_t start, std::uint64_t last, const Program& program, Inputs inputs, ThreadPool& pool)
         : ForgingRunner(program, std::move(inputs), pool), start_(start), last_(last) {}
 
     std::optional<std::vector<kernels::Metric>> attempt(State& state, const kernels::GoOn& go_on) override {
@@ -69,7 +68,7 @@ public:
     }
 
 protected:
-    SteppedRunner(FraudSteps steps, const Program& program, const Inputs& inputs, ThreadPool& pool)
+    SteppedRunner(AttackSteps steps, const Program& program, const Inputs& inputs, ThreadPool& pool)
         : steps_(steps), honest_(program, inputs, pool) {}
     std::unique_ptr<ProgramRunner> wrong_;
 
@@ -77,14 +76,14 @@ private:
     ProgramRunner& at(const State& state) {
         return state.step < steps_.first || state.step > steps_.last ? honest_ : *wrong_;
     }
-    FraudSteps steps_;
+    AttackSteps steps_;
     ProgramRunner honest_;
 };
 
 /// Trains with the rows of the first data set rotated by one; the other data sets (labels) are unchanged.
 class OtherDataRunner final : public SteppedRunner {
 public:
-    OtherDataRunner(FraudSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
+    OtherDataRunner(AttackSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
         : SteppedRunner(steps, program, inputs, pool), other_(rotated(inputs)) {
         if (!inputs.datasets.empty()) inputs.datasets.front() = &other_;
         wrong_ = std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
@@ -105,7 +104,7 @@ private:
 /// Draws the samples with another seed than the task's.
 class OtherOrderRunner final : public SteppedRunner {
 public:
-    OtherOrderRunner(FraudSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
+    OtherOrderRunner(AttackSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
         : SteppedRunner(steps, program, inputs, pool) {
         inputs.seed ^= 1;
         wrong_ = std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
@@ -115,7 +114,7 @@ public:
 /// Runs the program with all its rank-0 float constants doubled, among them the learning rate.
 class OtherConstantsRunner final : public SteppedRunner {
 public:
-    OtherConstantsRunner(FraudSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
+    OtherConstantsRunner(AttackSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
         : SteppedRunner(steps, program, inputs, pool), other_(doubled(program)) {
         wrong_ = std::make_unique<ProgramRunner>(other_, std::move(inputs), pool);
     }
@@ -136,73 +135,61 @@ private:
 
 }  // namespace
 
-std::string_view slug(Fraud fraud) noexcept {
+std::string_view slug(ComputeAttack fraud) noexcept {
     switch (fraud) {
-        case Fraud::ulp:
-            return "ulp";
-        case Fraud::skip_steps:
-            return "skip_steps";
-        case Fraud::wrong_data:
-            return "wrong_data";
-        case Fraud::stale_checkpoint:
-            return "stale_checkpoint";
-        case Fraud::silent:
-            return "silent";
-        case Fraud::data_order:
-            return "data_order";
-        case Fraud::hyper_parameter:
-            return "hyper_parameter";
+        case ComputeAttack::ulp: return "ulp";
+        case ComputeAttack::skip_steps: return "skip_steps";
+        case ComputeAttack::wrong_data: return "wrong_data";
+        case ComputeAttack::stale_checkpoint: return "stale_checkpoint";
+        case ComputeAttack::silent: return "silent";
+        case ComputeAttack::data_order: return "data_order";
+        case ComputeAttack::hyper_parameter: return "hyper_parameter";
     }
     return "unknown";
 }
 
-std::optional<Fraud> parse_fraud(std::string_view text) noexcept {
+std::optional<ComputeAttack> parse_compute_attack(std::string_view text) noexcept {
     const auto found =
-        std::find_if(kFrauds.begin(), kFrauds.end(), [&](Fraud fraud) { return slug(fraud) == text; });
-    if (found == kFrauds.end()) return std::nullopt;
+        std::find_if(kAttacks.begin(), kAttacks.end(), [&](ComputeAttack fraud) { return slug(fraud) == text; });
+    if (found == kAttacks.end()) return std::nullopt;
     return *found;
 }
 
-FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule, std::optional<std::uint64_t> segment) {
+AttackSteps attack_steps(ComputeAttack fraud, const Schedule& schedule, std::optional<std::uint64_t> segment) {
     ensure(schedule.steps > 0, "a task with steps");
     const std::uint64_t index = std::min(segment.value_or(schedule.segments() - 1), schedule.segments() - 1);
     const std::uint64_t first = schedule.step_of(index), last = schedule.step_of(index + 1) - 1;
     const std::uint64_t middle = first + (last - first + 1) / 2;
     switch (fraud) {
-        case Fraud::ulp:  // Earlier changes vanish: moments decay and products round until no bit differs.
+        case ComputeAttack::ulp:  // Earlier changes vanish: moments decay and products round until no bit differs.
             return {last, last};
-        case Fraud::skip_steps:
-            return {middle, last};
-        case Fraud::stale_checkpoint:
-            return {last, last};
-        default:
-            return {first, last};
+        case ComputeAttack::skip_steps: return {middle, last};
+        case ComputeAttack::stale_checkpoint: return {last, last};
+        default: return {first, last};
     }
 }
 
-std::unique_ptr<StepRunner> make_fraud(Fraud fraud, const Schedule& schedule, const Program& program,
-                                       Inputs inputs, ThreadPool& pool,
-                                       std::optional<std::uint64_t> segment) {
-    const FraudSteps steps = fraud_steps(fraud, schedule, segment);
+std::unique_ptr<StepRunner> make_attacker(ComputeAttack fraud, const Schedule& schedule, const Program& program,
+                                          Inputs inputs, ThreadPool& pool, std::optional<std::uint64_t> segment) {
+    const AttackSteps steps = attack_steps(fraud, schedule, segment);
     switch (fraud) {
-        case Fraud::ulp: {
+        case ComputeAttack::ulp: {
             const auto wrong = [step = steps.first](std::uint64_t at) { return at == step; };
             return std::make_unique<UlpRunner>(wrong, program, std::move(inputs), pool);
         }
-        case Fraud::skip_steps:
+        case ComputeAttack::skip_steps:
             return std::make_unique<SkippingRunner>(steps, program, std::move(inputs), pool);
-        case Fraud::wrong_data:
+        case ComputeAttack::wrong_data:
             return std::make_unique<OtherDataRunner>(steps, program, std::move(inputs), pool);
-        case Fraud::data_order:
+        case ComputeAttack::data_order:
             return std::make_unique<OtherOrderRunner>(steps, program, std::move(inputs), pool);
-        case Fraud::hyper_parameter:
+        case ComputeAttack::hyper_parameter:
             return std::make_unique<OtherConstantsRunner>(steps, program, std::move(inputs), pool);
-        case Fraud::stale_checkpoint: {
+        case ComputeAttack::stale_checkpoint: {
             const std::uint64_t start = steps.last / schedule.interval * schedule.interval;
             return std::make_unique<StaleRunner>(start, steps.last, program, std::move(inputs), pool);
         }
-        case Fraud::silent:
-            break;
+        case ComputeAttack::silent: break;
     }
     return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
 }

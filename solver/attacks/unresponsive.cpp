@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "solver/adversary/silence.hpp"
+#include "solver/attacks/unresponsive.hpp"
 
 #include <algorithm>
 
 namespace retrace::solver {
 
-void Silence::filter(const SolverView& view, std::vector<SolverMove>& moves) {
+void Unresponsive::filter(const SolverView& view, std::vector<SolverMove>& moves) {
     for (const RunView& run : view.runs) {
         const std::uint64_t last = after_ != 0 ? after_ : run.terms.schedule.segments() / 2 + 1;
         if (run.next_state >= last) silent_.insert(run.terms.id);

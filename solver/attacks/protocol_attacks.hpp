@@ -14,7 +14,7 @@
 
 namespace retrace::solver {
 
-enum class Trick : std::uint8_t {
+enum class ProtocolAttack : std::uint8_t {
     commit_early = 1,  ///< Commits to made-up states at once and never trains.
     withhold = 2,      ///< Serves nothing to anybody; answers only on the ledger.
     wrong_tiles = 3,   ///< Serves tensors with one bit flipped.
@@ -22,13 +22,13 @@ enum class Trick : std::uint8_t {
     hide = 5,          ///< Serves nothing and answers no report.
     answer_late = 6,   ///< Serves nothing and answers each report just before its deadline.
 };
-std::string_view slug(Trick trick) noexcept;
-std::optional<Trick> parse_trick(std::string_view text) noexcept;
+std::string_view slug(ProtocolAttack attack) noexcept;
+std::optional<ProtocolAttack> parse_protocol_attack(std::string_view text) noexcept;
 
-/// Replaces the moves of an honest agent by those of a solver with this trick. Salts are derived from `secret`.
-class TrickyMoves {
+/// Replaces the moves of an honest agent by those of a solver with this attack. Salts are derived from `secret`.
+class AttackingMoves {
 public:
-    TrickyMoves(Trick trick, const Hash32& secret) : trick_(trick), secret_(secret) {}
+    AttackingMoves(ProtocolAttack attack, const Hash32& secret) : attack_(attack), secret_(secret) {}
     void filter(const SolverView& view, std::vector<SolverMove>& moves);
 
 private:
@@ -36,14 +36,14 @@ private:
     Opening made_up(const RunView& run, std::uint64_t index) const;
     void answer_late(const SolverView& view, std::vector<SolverMove>& moves);
 
-    Trick trick_;
+    ProtocolAttack attack_;
     Hash32 secret_;
     std::map<std::uint64_t, AnswerReport> held_;  ///< By report.
     std::uint64_t flooded_ = 0;
 };
 
-/// The artifacts that others get from a solver with this trick; null if it serves `honest` unchanged. `honest` must
+/// The artifacts that others get from a solver with this attack; null if it serves `honest` unchanged. `honest` must
 /// outlive the result.
-std::unique_ptr<ArtifactSource> tricky_provider(Trick trick, ArtifactSource& honest);
+std::unique_ptr<ArtifactSource> attacking_provider(ProtocolAttack attack, ArtifactSource& honest);
 
 }  // namespace retrace::solver

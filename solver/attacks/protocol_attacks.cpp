@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/attacks/tricks.hpp"
+#include "solver/attacks/protocol_attacks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,26 +10,23 @@
 namespace retrace::solver {
 namespace {
 
-constexpr std::array kTricks = {Trick::commit_early, Trick::withhold, Trick::wrong_tiles, Trick::flood,
-                                Trick::hide, Trick::answer_late};
-constexpr std::size_t kFloodCalls = 12;  // Calls for each view.
+constexpr std::array kProtocolAttacks = {ProtocolAttack::commit_early, ProtocolAttack::withhold,
+                                         ProtocolAttack::wrong_tiles,  ProtocolAttack::flood,
+                                         ProtocolAttack::hide,         ProtocolAttack::answer_late};
+constexpr std::size_t kFloodCalls = 12;   // Calls for each view.
 constexpr std::uint64_t kLateBlocks = 3;  // Blocks that a call may need to be included.
 
 class NothingServed final : public ArtifactSource {
 public:
     Result<Bytes> program(const Hash32&, std::uint64_t) override { return error("not served"); }
     Result<StateRoots> state(const Hash32&) override { return error("not served"); }
-    Result<kernels::Tensor> tensor(const Hash32&, const kernels::TensorRecord&) override {
-        return error("not served");
-    }
+    Result<kernels::Tensor> tensor(const Hash32&, const kernels::TensorRecord&) override { return error("not served"); }
 };
 
 class BitTurned final : public ArtifactSource {
 public:
     explicit BitTurned(ArtifactSource& honest) : honest_(honest) {}
-    Result<Bytes> program(const Hash32& root, std::uint64_t limit) override {
-        return honest_.program(root, limit);
-    }
+    Result<Bytes> program(const Hash32& root, std::uint64_t limit) override { return honest_.program(root, limit); }
     Result<StateRoots> state(const Hash32& root) override { return honest_.state(root); }
     Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) override {
         auto tensor = honest_.tensor(root, record);
@@ -44,9 +41,8 @@ private:
 /// Whether a move commits to or opens a state after the first one of its run.
 bool about_trained_state(const SolverView& view, const SolverMove& move) {
     const auto later = [&](std::uint64_t task, std::uint64_t index) {
-        return std::any_of(view.runs.begin(), view.runs.end(), [&](const RunView& run) {
-            return run.terms.id == task && index > run.first_state;
-        });
+        return std::any_of(view.runs.begin(), view.runs.end(),
+                           [&](const RunView& run) { return run.terms.id == task && index > run.first_state; });
     };
     if (const auto* m = std::get_if<CommitCheckpoint>(&move)) return later(m->task, m->index);
     if (const auto* m = std::get_if<OpenSegment>(&move)) return later(m->task, m->opening.index);
@@ -56,32 +52,26 @@ bool about_trained_state(const SolverView& view, const SolverMove& move) {
 
 }  // namespace
 
-std::string_view slug(Trick trick) noexcept {
-    switch (trick) {
-        case Trick::commit_early:
-            return "commit_early";
-        case Trick::withhold:
-            return "withhold";
-        case Trick::wrong_tiles:
-            return "wrong_tiles";
-        case Trick::flood:
-            return "flood";
-        case Trick::hide:
-            return "hide";
-        case Trick::answer_late:
-            return "answer_late";
+std::string_view slug(ProtocolAttack attack) noexcept {
+    switch (attack) {
+        case ProtocolAttack::commit_early: return "commit_early";
+        case ProtocolAttack::withhold: return "withhold";
+        case ProtocolAttack::wrong_tiles: return "wrong_tiles";
+        case ProtocolAttack::flood: return "flood";
+        case ProtocolAttack::hide: return "hide";
+        case ProtocolAttack::answer_late: return "answer_late";
     }
     return "unknown";
 }
 
-std::optional<Trick> parse_trick(std::string_view text) noexcept {
-    const auto found =
-        std::find_if(kTricks.begin(), kTricks.end(), [&](Trick trick) { return slug(trick) == text; });
-    if (found == kTricks.end()) return std::nullopt;
+std::optional<ProtocolAttack> parse_protocol_attack(std::string_view text) noexcept {
+    const auto found = std::find_if(kProtocolAttacks.begin(), kProtocolAttacks.end(),
+                                    [&](ProtocolAttack attack) { return slug(attack) == text; });
+    if (found == kProtocolAttacks.end()) return std::nullopt;
     return *found;
 }
 
-Opening TrickyMoves::made_up(const RunView& run, std::uint64_t index) const {
+Opening AttackingMoves::made_up(const RunView& run, std::uint64_t index) const {
     const Hash32 root = merkle::Sha256()
                             .update(view(std::string_view("no state of anything")))
                             .update_u64(run.terms.id)
@@ -90,13 +80,13 @@ Opening TrickyMoves::made_up(const RunView& run, std::uint64_t index) const {
     return {index, checkpoint_salt(secret_, run.terms.id, run.run, index), root};
 }
 
-void TrickyMoves::commit_early(const RunView& run, std::vector<SolverMove>& moves) const {
+void AttackingMoves::commit_early(const RunView& run, std::vector<SolverMove>& moves) const {
     // The first state must be the true one, because anybody can check it once it is opened.
     if (run.may_commit && run.next_state > run.first_state) {
         const Opening opening = made_up(run, run.next_state);
-        moves.push_back(CommitCheckpoint{
-            run.terms.id, run.run, run.next_state,
-            checkpoint_commitment(run.terms.id, run.run, opening.index, opening.salt, opening.root)});
+        moves.push_back(
+            CommitCheckpoint{run.terms.id, run.run, run.next_state,
+                             checkpoint_commitment(run.terms.id, run.run, opening.index, opening.salt, opening.root)});
     }
     for (const std::uint64_t index : run.open_segments)
         if (index > run.first_state) moves.push_back(OpenSegment{run.terms.id, run.run, made_up(run, index)});
@@ -106,40 +96,38 @@ void TrickyMoves::commit_early(const RunView& run, std::vector<SolverMove>& move
         if (index > run.first_state) moves.push_back(OpenRoots{run.terms.id, run.run, {made_up(run, index)}});
 }
 
-void TrickyMoves::answer_late(const SolverView& view, std::vector<SolverMove>& moves) {
+void AttackingMoves::answer_late(const SolverView& view, std::vector<SolverMove>& moves) {
     for (const SolverMove& move : moves)
-        if (const auto* answer = std::get_if<AnswerReport>(&move))
-            held_.try_emplace(answer->report, *answer);
+        if (const auto* answer = std::get_if<AnswerReport>(&move)) held_.try_emplace(answer->report, *answer);
     std::erase_if(moves, [](const SolverMove& move) { return std::holds_alternative<AnswerReport>(move); });
     // Near the deadline the answer is sent in every block until the chain shows it, so that it cannot be lost.
     for (const RunView& run : view.runs)
         for (const ReportView& report : run.reports) {
             const auto held = held_.find(report.id);
-            if (held != held_.end() && view.height + kLateBlocks >= report.deadline)
-                moves.emplace_back(held->second);
+            if (held != held_.end() && view.height + kLateBlocks >= report.deadline) moves.emplace_back(held->second);
         }
 }
 
-void TrickyMoves::filter(const SolverView& view, std::vector<SolverMove>& moves) {
+void AttackingMoves::filter(const SolverView& view, std::vector<SolverMove>& moves) {
     std::vector<SolverMove> kept;
     for (const SolverMove& move : moves) {
-        const bool hidden = trick_ == Trick::hide && std::holds_alternative<AnswerReport>(move);
-        const bool replaced = trick_ == Trick::commit_early && about_trained_state(view, move);
+        const bool hidden = attack_ == ProtocolAttack::hide && std::holds_alternative<AnswerReport>(move);
+        const bool replaced = attack_ == ProtocolAttack::commit_early && about_trained_state(view, move);
         if (!hidden && !replaced) kept.push_back(move);
     }
     for (const RunView& run : view.runs) {
-        if (trick_ == Trick::commit_early) commit_early(run, kept);
-        for (std::size_t i = 0; trick_ == Trick::flood && i < kFloodCalls; ++i)
+        if (attack_ == ProtocolAttack::commit_early) commit_early(run, kept);
+        for (std::size_t i = 0; attack_ == ProtocolAttack::flood && i < kFloodCalls; ++i)
             kept.push_back(CommitCheckpoint{run.terms.id, run.run, (1u << 20) + flooded_++, secret_});
     }
-    if (trick_ == Trick::answer_late) answer_late(view, kept);
+    if (attack_ == ProtocolAttack::answer_late) answer_late(view, kept);
     moves = std::move(kept);
 }
 
-std::unique_ptr<ArtifactSource> tricky_provider(Trick trick, ArtifactSource& honest) {
-    if (trick == Trick::withhold || trick == Trick::hide || trick == Trick::answer_late)
+std::unique_ptr<ArtifactSource> attacking_provider(ProtocolAttack attack, ArtifactSource& honest) {
+    if (attack == ProtocolAttack::withhold || attack == ProtocolAttack::hide || attack == ProtocolAttack::answer_late)
         return std::make_unique<NothingServed>();
-    if (trick == Trick::wrong_tiles) return std::make_unique<BitTurned>(honest);
+    if (attack == ProtocolAttack::wrong_tiles) return std::make_unique<BitTurned>(honest);
     return nullptr;
 }
 

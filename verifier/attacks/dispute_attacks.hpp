@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A cheating solver that also lies in the dispute about its lie: one kind of lie for each level of the game. For
+// A cheating solver that also lies in the dispute: one attack for each level of the game. For
 // simulation and tests; the product never uses it.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace retrace::verifier {
 
-enum class GameLie : std::uint8_t {
+enum class DisputeAttack : std::uint8_t {
     steps = 1,   ///< Level A: posts state roots that match no state.
     state = 2,   ///< Posts wrong children of the state tree.
     trace = 3,   ///< Level B: posts wrong children of the trace tree.
@@ -20,10 +20,10 @@ enum class GameLie : std::uint8_t {
     header = 7,  ///< Opens a state header with another step number.
     stop = 8,    ///< Answers the first question and then stops.
 };
-std::string_view slug(GameLie lie) noexcept;
-std::optional<GameLie> parse_game_lie(std::string_view text) noexcept;
+std::string_view slug(DisputeAttack attack) noexcept;
+std::optional<DisputeAttack> parse_dispute_attack(std::string_view text) noexcept;
 
 /// Returns the (encoded) move to send in place of `move`; nullopt: no move is sent.
-std::optional<Bytes> apply_lie(GameLie lie, const Game& game, const Bytes& move);
+std::optional<Bytes> apply_attack(DisputeAttack attack, const Game& game, const Bytes& move);
 
 }  // namespace retrace::verifier
