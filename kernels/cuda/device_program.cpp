@@ -31,12 +31,12 @@ Program for_device(const Program& program) {
     RecomputeLimits again;
     again.product_terms = kProductTerms;
     const Program early = with_constants_first(program);
-    const Program lean = with_constants_first(rematerialise(program, again));
+    const Program rewritten = with_constants_first(rematerialise(program, again));
     Program best = program;
     std::uint64_t least = kAny;
     // Chooses the least memory; on a tie, the program that was changed less. A program that fails `check` is skipped,
     // because no plan would reveal an error of a rewriting.
-    for (const Program& seen : {early, lean, with_runs_in_chunks(lean)}) {
+    for (const Program& seen : {early, rewritten, with_runs_in_chunks(rewritten)}) {
         if (!check(seen, kNoLimits)) continue;
         const std::uint64_t bytes = block_bytes(seen);
         if (bytes < least) best = seen, least = bytes;

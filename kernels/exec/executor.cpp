@@ -89,15 +89,15 @@ struct Executor::Impl {
     const Program& program;
     ThreadPool& pool;
     Backend backend;
-    const Program lean;  ///< The rewritten program that a step runs; a trace shows the program itself.
+    const Program rewritten;  ///< The rewritten program that a step runs; a trace shows the program itself.
     Workspace fast, isolated;
     Tamper tamper;
     std::unique_ptr<ExternalBackend> external;  ///< If not null, it runs the steps.
 
     Impl(const Program& p, ThreadPool& threads, Backend b, Fusion fusion)
         : program(p), pool(threads), backend(b),
-          lean(b == Backend::cpu ? with_constants_first(rematerialise(p)) : p),
-          fast(lean, b, {b == Backend::reference, cpu_level() != CpuLevel::scalar, fusion}, threads.threads()),
+          rewritten(b == Backend::cpu ? with_constants_first(rematerialise(p)) : p),
+          fast(rewritten, b, {b == Backend::reference, cpu_level() != CpuLevel::scalar, fusion}, threads.threads()),
           isolated(p, b, {true, true, Fusion::none}, threads.threads()) {}
 
     std::uint64_t bytes_of(std::uint32_t tensor) const {

@@ -28,7 +28,7 @@ struct Updated {
 using Children = std::array<std::optional<Updated>, kPlaces>;
 
 /// Threads for the subtrees below the root's page, and the pages prefetched for them.
-struct Crew {
+struct Workers {
     unsigned threads = 1;
     TreeAhead ahead;
 };
@@ -72,12 +72,12 @@ public:
     Pass(const PageSource& source, std::vector<PageChange>& out, PagePrefetch ahead)
         : source_(source), out_(out), ahead_(std::move(ahead)) {}
 
-    /// Updates the subtree whose page has its top at `path`. With a crew its sixteen parts are updated in parallel.
+    /// Updates the subtree whose page has its top at `path`. With a workers its sixteen parts are updated in parallel.
     Result<Updated, SparseError> update(const NodePath& path, const Subtree& old, Updates updates,
-                                        Crew* crew = nullptr) {
+                                        Workers* workers = nullptr) {
         RETRACE_TRY(page, open(path, old));
         if (std::holds_alternative<Branch>(page->before)) {
-            return update_branch(path, old, updates, std::move(page), crew);
+            return update_branch(path, old, updates, std::move(page), workers);
         }
         return update_bucket(path, old, updates, std::move(page));
     }
@@ -152,10 +152,10 @@ private:
     }
 
     Result<Updated, SparseError> update_branch(const NodePath& path, const Subtree& old, Updates updates,
-                                               std::unique_ptr<OpenPage> page, Crew* crew) {
+                                               std::unique_ptr<OpenPage> page, Workers* workers) {
         const Branch& before = page->places;
         Children children;
-        RETRACE_CHECK(crew != nullptr ? update_side_by_side(path, before, updates, children, *crew)
+        RETRACE_CHECK(workers != nullptr ? update_side_by_side(path, before, updates, children, *workers)
                                       : update_children(path, before, updates, children));
         Branch after = before;
         std::uint8_t leaves = 0;
@@ -206,7 +206,7 @@ private:
     }
 
     Status<SparseError> update_side_by_side(const NodePath& path, const Branch& before, Updates updates,
-                                            Children& children, Crew& crew) {
+                                            Children& children, Workers& workers) {
         struct Part {
             Updates updates;
             std::size_t place = 0;
@@ -224,14 +224,14 @@ private:
             for (std::size_t i = next++; i < parts.size(); i = next++) {
                 Part& part = parts[i];
                 const NodePath top = below(path, part.place);
-                PagePrefetch& ahead = crew.ahead[part.place];
+                PagePrefetch& ahead = workers.ahead[part.place];
                 if (ahead.empty()) ahead = PagePrefetch(source_, top.depth, keys_of(part.updates));
                 Pass pass(source_, part.pages, std::move(ahead));
                 part.child = pass.update(top, before[part.place], part.updates);
             }
         };
         std::vector<std::thread> helpers;
-        for (std::size_t i = 1; i < std::min<std::size_t>(crew.threads, parts.size()); ++i)
+        for (std::size_t i = 1; i < std::min<std::size_t>(workers.threads, parts.size()); ++i)
             helpers.emplace_back(work);
         work();
         for (std::thread& helper : helpers) helper.join();
@@ -267,9 +267,9 @@ Result<TreeChange, SparseError> change_tree(const PageSource& source, const Hash
     TreeChange out{root, {}};
     if (updates.empty()) return out;
     if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-    Crew crew{updates.size() < kParallelMin ? 1 : threads, std::move(ahead)};
+    Workers workers{updates.size() < kParallelMin ? 1 : threads, std::move(ahead)};
     Pass pass(source, out.pages, {});
-    RETRACE_TRY(top, pass.update(NodePath{}, top_of(source, root), updates, &crew));
+    RETRACE_TRY(top, pass.update(NodePath{}, top_of(source, root), updates, &workers));
     pass.flush(*top.page);
     out.root = top.top.hash;
     const auto by_key = [](const PageChange& a, const PageChange& b) { return a.key < b.key; };

@@ -35,13 +35,6 @@ RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::
     };
 }
 
-RunnerFactory attacking_runners(ComputeAttack fraud, std::optional<std::uint64_t> segment) {
-    return [fraud, segment](const TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
-                            kernels::ThreadPool& pool) {
-        return make_attacker(fraud, terms.schedule, program, std::move(inputs), pool, segment);
-    };
-}
-
 kernels::Inputs TaskMaterial::inputs() const {
     kernels::Inputs inputs{terms.seed, {}};
     for (const kernels::Tensor& tensor : data) inputs.datasets.push_back(&tensor);

@@ -9,7 +9,6 @@
 
 #include "solver/agent/answer_cache.hpp"
 #include "solver/artifacts/artifact_source.hpp"
-#include "solver/attacks/compute_attacks.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/run/device.hpp"
 #include "solver/run/step_runner.hpp"
@@ -23,8 +22,6 @@ RunnerFactory honest_runners();
 /// Runners on the chosen device. `report` is called with the reason when a program cannot run there; that happens only
 /// with DeviceChoice::cuda, and then the task cannot be computed.
 RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::string&)> report);
-/// Runners that cheat in every task, in its last segment if none is named (developer chains only; node checks that).
-RunnerFactory attacking_runners(ComputeAttack fraud, std::optional<std::uint64_t> segment = std::nullopt);
 
 /// A task ready to be computed.
 struct TaskMaterial {

@@ -194,4 +194,11 @@ std::unique_ptr<StepRunner> make_attacker(ComputeAttack fraud, const Schedule& s
     return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
 }
 
+RunnerFactory attacking_runners(ComputeAttack fraud, std::optional<std::uint64_t> segment) {
+    return [fraud, segment](const TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
+                            kernels::ThreadPool& pool) {
+        return make_attacker(fraud, terms.schedule, program, std::move(inputs), pool, segment);
+    };
+}
+
 }  // namespace retrace::solver

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "solver/agent/task_cache.hpp"
 #include "solver/run/step_runner.hpp"
 #include "solver/train/trainer.hpp"
 
@@ -32,6 +33,9 @@ std::unique_ptr<StepRunner> make_attacker(ComputeAttack fraud, const Schedule& s
                                           const kernels::Program& program, kernels::Inputs inputs,
                                           kernels::ThreadPool& pool,
                                           std::optional<std::uint64_t> segment = std::nullopt);
+
+/// Runners that cheat in every task, in its last segment if none is named (developer chains only; node checks that).
+RunnerFactory attacking_runners(ComputeAttack fraud, std::optional<std::uint64_t> segment = std::nullopt);
 
 /// The steps at which a fraud's computation is wrong, in its segment (the last if none is named).
 struct AttackSteps {

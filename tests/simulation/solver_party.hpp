@@ -3,6 +3,7 @@
 #pragma once
 
 #include "solver/agent/agent.hpp"
+#include "solver/attacks/compute_attacks.hpp"
 #include "solver/attacks/inflated_benchmark.hpp"
 #include "solver/attacks/protocol_attacks.hpp"
 #include "solver/attacks/unresponsive.hpp"

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "merkle/hash/sha256.hpp"
+#include "solver/attacks/compute_attacks.hpp"
 
 namespace retrace::verifier {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "solver/agent/agent.hpp"
 #include "solver/artifacts/availability.hpp"
+#include "solver/attacks/compute_attacks.hpp"
 #include "solver/attacks/unresponsive.hpp"
 #include "solver/commitments.hpp"
 #include "tests/unit/solver/tiny_task.hpp"

@@ -53,8 +53,8 @@ TEST(HostilePrograms, AChainOfReshapesWithALateReaderIsNoDeepRecursion) {
     raw.set_next(raw.op(OpCode::slice, {late}, {1}, {5, 1}));
     EXPECT_LT(seconds_of(raw.program), kBlink);
     // The early part is not kept for its late reader, but recomputed by two ops.
-    const Program lean = rematerialise(raw.program);
-    EXPECT_LE(lean.ops.size(), raw.program.ops.size() + 4);
+    const Program rewritten = rematerialise(raw.program);
+    EXPECT_LE(rewritten.ops.size(), raw.program.ops.size() + 4);
 }
 
 TEST(HostilePrograms, AChainOfReshapesOfTheStateTakesNoSquareOfItsLength) {

@@ -58,10 +58,10 @@ TEST_P(Recomputation, GivesTheStatesOfTheReference) {
     const TrainingPrograms programs = training(GetParam());
     const State expected = trained(programs.train, programs.init, Backend::reference);
     for (const RecomputeLimits limits : {RecomputeLimits{1, 8}, RecomputeLimits{1, 1}}) {
-        const Program lean = rematerialise(programs.train, limits);
-        ASSERT_TRUE(check(lean));
-        EXPECT_GT(lean.ops.size(), programs.train.ops.size());
-        EXPECT_EQ(trained(lean, programs.init, Backend::cpu), expected);
+        const Program rewritten = rematerialise(programs.train, limits);
+        ASSERT_TRUE(check(rewritten));
+        EXPECT_GT(rewritten.ops.size(), programs.train.ops.size());
+        EXPECT_EQ(trained(rewritten, programs.init, Backend::cpu), expected);
     }
 }
 
@@ -69,9 +69,9 @@ INSTANTIATE_TEST_SUITE_P(All, Recomputation, ::testing::Values("gpt", "llama", "
 
 TEST(RecomputationPlan, ATransformerTakesAFifthLessMemory) {
     const Program program = training("gpt", 128, 6).train;
-    const Program lean = rematerialise(program, {4096, 32});
+    const Program rewritten = rematerialise(program, {4096, 32});
     const PlanOptions apart{false, true, Fusion::elements};
-    EXPECT_LT(5 * plan_memory(lean, apart).bytes, 4 * plan_memory(program, apart).bytes);
+    EXPECT_LT(5 * plan_memory(rewritten, apart).bytes, 4 * plan_memory(program, apart).bytes);
 }
 
 /// Clocks are derived from the cost of the original program, which may come from a stranger: many distant readers of
