@@ -14,7 +14,7 @@
 #include "solver/train/trainer.hpp"
 #include "tests/bench/rows.hpp"
 #include "tests/bench/train_models.hpp"
-#include "tests/unit/verifier/bounds_synthetic.hpp"
+#include "tests/unit/verifier/game/bounds_synthetic.hpp"
 #include "verifier/replay/replayer.hpp"
 
 namespace retrace::bench {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPEC 8.3 to 8.5: a record is damaged directly, so that an invariant breaks during a call or a block.
 #include "contracts/records/store.hpp"
-#include "tests/unit/contracts/market_fixture.hpp"
+#include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

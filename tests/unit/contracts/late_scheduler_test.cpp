@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Calls that are still accepted when reminders come late (SPEC 9.2): an expired deadline stays expired.
-#include "tests/unit/contracts/market_fixture.hpp"
+#include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

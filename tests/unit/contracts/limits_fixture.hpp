@@ -3,7 +3,7 @@
 #pragma once
 
 #include "market/escrow.hpp"
-#include "tests/unit/contracts/market_fixture.hpp"
+#include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
 

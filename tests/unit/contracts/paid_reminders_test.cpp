@@ -3,7 +3,7 @@
 // decisions/005). Otherwise a burst of cheap calls would delay all deadlines.
 #include "contracts/calls/gas.hpp"
 #include "contracts/records/store.hpp"
-#include "tests/unit/contracts/market_fixture.hpp"
+#include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

@@ -3,7 +3,7 @@
 #include "contracts/records/methods.hpp"
 #include "ledger/chain/genesis.hpp"
 #include "ledger/tx/transaction.hpp"
-#include "tests/unit/contracts/market_fixture.hpp"
+#include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

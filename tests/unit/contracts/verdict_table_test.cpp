@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "contracts/records/store.hpp"
-#include "tests/unit/contracts/market_fixture.hpp"
+#include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

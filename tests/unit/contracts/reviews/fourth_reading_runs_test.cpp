@@ -1,0 +1,639 @@
+// SPDX-License-Identifier: MIT
+// Fourth hostile reading: ends of runs and audits. Each test failed on the rules of 0057f69.
+#include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/lifecycle/disputes/replicas.hpp"
+#include "market/draw.hpp"
+#include "tests/unit/contracts/reviews/hostile_reports_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::AuditPhase;
+using market::RunState;
+using market::SegmentState;
+using market::TaskState;
+
+class FourthReadingRuns : public HostileReports {
+protected:
+    U256 balance(const std::string& name) const { return ledger::balance_of(state, party(name)); }
+    U256 bonded(const std::string& name) const { return views::stake(state, party(name)).bonded; }
+    void verify_first(std::uint64_t id) {
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+        ASSERT_TRUE(advance_until([&] {
+            serve("alice", 0, id);
+            check_audits();
+            return segment(0, 0, id).state == SegmentState::verified;
+        }));
+    }
+    void bid(const std::string& name, std::uint64_t price, std::uint64_t finish, bool reveals) {
+        const Hash32 hidden =
+            market::bid_commitment(1, task().round, U256(price), finish, word(name), party(name));
+        if (reveals) {
+            ASSERT_EQ(send(name, RevealBid{1, U256(price), finish, word(name)}), Verdict::ok);
+        } else {
+            ASSERT_EQ(send(name, CommitBid{1, hidden}, params.bid_deposit), Verdict::ok);
+        }
+    }
+    std::uint64_t before_a_draw(std::uint64_t after) const {
+        std::uint64_t finish = task().reveal_end + after;
+        while (finish % params.epoch_blocks != params.epoch_blocks - 2) ++finish;
+        return finish;
+    }
+};
+
+/// (b) 15.10, row 83a: the work of the sniper's own challenge moves the deadline by more than move_blocks, so the
+/// challenge counts as one made in time, and earns the share of an honest solver that is late.
+TEST_F(FourthReadingRuns, ASniperMovesTheDeadlineThatItsChallengeIsMeasuredBy) {
+    auto wanted = small_params();
+    wanted.challenge_blocks = 60;
+    start(wanted, {"alice"});
+    const std::uint64_t id = assign("alice", spec_of(4, 2, 4));
+    verify_first(id);
+    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), segment(2).window_end != 0; }));
+    const std::string sniper = accomplice(0);
+    const U256 before = balance(sniper), stake = bonded("alice"), lock = run().locked;
+    const U256 bond = market::challenge_bond(params, views::spec(state, id).value());
+    while (height + 1 < run().deadline) next_block(), serve("alice");
+    const std::uint64_t due = run().deadline;
+    ASSERT_EQ(send(sniper, ChallengeSegment{id, 0, 2, word("anything")}, bond), Verdict::ok);
+    for (int i = 0; i < 200 && run().state == RunState::running; ++i) {
+        if (dispute(1).state == market::DisputeState::open &&
+            dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
+            ASSERT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;  // an honest solver plays at once
+        }
+        next_block(), serve("alice");
+    }
+    ASSERT_EQ(run().state, RunState::forfeited);
+    EXPECT_LE(balance(sniper), before) << "challenged at " << due - 1 << ", due at " << due << ", ended at " << height;
+    EXPECT_EQ(stake - bonded("alice"), market::split(lock, params.silence_penalty_bp).share);
+}
+
+/// (b) 13.5.1, row 65a: the same against a run that has missed its deadline and waits for its draws.
+TEST_F(FourthReadingRuns, AVultureMovesTheDeadlineThatALateRunHasMissed) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 900;
+    wanted.challenge_blocks = 60;
+    start(wanted, {"alice"});
+    post(spec_of(24, 2, 4));
+    const std::uint64_t finish = before_a_draw(200);
+    bid("alice", 400, finish, false);
+    while (height < task().bid_end) next_block();
+    bid("alice", 400, finish, true);
+    const std::uint64_t end = task().reveal_end;
+    while (height < end) next_block();
+    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    verify_first(1);
+    while (height + 25 < finish) next_block(), serve("alice");
+    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    while (height + 2 < finish) next_block(), serve("alice");
+    ASSERT_EQ(checkpoint("alice", 4), Verdict::ok);
+    const std::string vulture = accomplice(0);
+    const U256 lock = run().locked, before = balance(vulture), stake = bonded("alice");
+    while (height <= finish) next_block(), serve("alice");
+    ASSERT_EQ(run().state, RunState::running);
+    ASSERT_EQ(checkpoint("alice", 5), Verdict::too_late);
+    ASSERT_TRUE(challenge(vulture, 1, 2) == Verdict::ok || challenge(vulture, 1, 1) == Verdict::ok);
+    for (int i = 0; i < 400 && run().state == RunState::running; ++i) {
+        if (dispute(1).state == market::DisputeState::open &&
+            dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
+            ASSERT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
+        }
+        next_block(), serve("alice");
+    }
+    EXPECT_EQ(run().state, RunState::forfeited);
+    EXPECT_EQ(stake - bonded("alice"), market::split(lock, params.silence_penalty_bp).share);
+    EXPECT_LT(balance(vulture), before) << "a false challenge";
+}
+
+/// (b) 15.10 beside 13.5.1: an auditor cannot choose when its dispute opens. The forger has it open within move_blocks
+/// of its deadline and falls silent: the run does not wait for the dispute, and the auditor gets nothing.
+TEST_F(FourthReadingRuns, AnAuditorIsPaidThoughItsDisputeOpensShortlyBeforeTheDeadline) {
+    auto wanted = small_params();
+    wanted.reveal_segment_blocks = 30;
+    start(wanted, {"alice"});
+    const std::uint64_t id = assign("alice", spec_of(4));
+    wrong_from = 1;
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] {
+        if (seated(0) == 0 || audit(seated(0)).phase != AuditPhase::revealing) serve("alice"), check_audits();
+        return seated(0) != 0 && audit(seated(0)).phase == AuditPhase::revealing;
+    }));
+    const std::uint64_t a = seated(0), due = run().deadline;
+    ASSERT_LT(height, due - 2);
+    while (height + 1 < due) next_block();
+    std::map<std::string, U256> before;
+    for (const auto& seat : audit(a).seats) {
+        const std::string name = name_of(seat.auditor);
+        before[name] = balance(name) + bonded(name);
+    }
+    serve("alice"), check_audits();  // she reveals, they reveal: a dispute is open
+    ASSERT_EQ(views::dispute_count(state), 1u);
+    ASSERT_LE(dispute(1).opened_height, due);
+    for (int i = 0; i < 200 && run().state == RunState::running; ++i) next_block();  // she falls silent
+    ASSERT_EQ(run().state, RunState::forfeited);
+    EXPECT_GT(balance(name_of(dispute(1).challenger)) + bonded(name_of(dispute(1).challenger)),
+              before[name_of(dispute(1).challenger)])
+        << "opened " << dispute(1).opened_height << " due " << due << " ended " << height;
+    (void)id;
+}
+
+/// (a), (b) 13.5.1: a late run waits for disputes about it that were opened since its deadline, but not for a dispute
+/// in which it accuses a replica. The forger opens its forged state then: the honest accuser loses all, and the dispute
+/// is withdrawn.
+TEST_F(FourthReadingRuns, ALateReplicaThatFindsAForgeryWhileItWaitsForItsDraws) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 900;
+    wanted.open_blocks = 12;
+    start(wanted, {"alice", "bob"});
+    TaskSpec spec = spec_of(24);
+    spec.replicas = 2;
+    post(spec);
+    const std::uint64_t finish = before_a_draw(200), late = task().reveal_end + 900;
+    bid("alice", 400, late, false), bid("bob", 500, finish, false);
+    while (height < task().bid_end) next_block();
+    bid("alice", 400, late, true), bid("bob", 500, finish, true);
+    const std::uint64_t end = task().reveal_end;
+    while (height < end) next_block();
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(run(1).solver, party("bob"));
+    wrong_from = 4;
+    const auto both = [&](std::uint64_t i) {
+        ASSERT_EQ(checkpoint("alice", i), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(checkpoint("bob", i, 1), Verdict::ok) << last.revert_reason;
+    };
+    both(0), both(1);
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice"), serve("bob", 1), check_audits();
+        return segment(0).state == SegmentState::verified && segment(0, 1).state == SegmentState::verified;
+    }));
+    both(2), both(3);
+    while (height + 9 < finish) next_block(), serve("alice"), serve("bob", 1), check_audits();
+    both(4);
+    while (height + 2 < finish) {
+        next_block(), serve("bob", 1);
+        if (views::checkpoint(state, 1, 1, 4)->opened) continue;
+        serve("alice");
+    }
+    ASSERT_TRUE(views::checkpoint(state, 1, 1, 4)->opened) << "bob has opened state 4";
+    ASSERT_FALSE(views::checkpoint(state, 1, 0, 4)->opened);
+    ASSERT_EQ(checkpoint("bob", 5, 1), Verdict::ok);  // waits for its draw at his finishing height
+    while (height <= finish) next_block(), serve("bob", 1);
+    ASSERT_EQ(run(1).state, RunState::running) << "late";
+    ASSERT_EQ(checkpoint("bob", 6, 1), Verdict::too_late);
+    const U256 lock = run(1).locked, stake = bonded("bob");
+    serve("alice");  // her forged state 4, in time
+    ASSERT_EQ(views::dispute_count(state), 1u);
+    ASSERT_GT(dispute(1).opened_height, finish);
+    ASSERT_EQ(dispute(1).challenger, party("bob"));
+    for (int i = 0; i < 100 && run(1).state == RunState::running && run(0).state == RunState::running; ++i) {
+        if (dispute(1).state == market::DisputeState::open &&
+            dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::challenger)) {
+            // bob plays at once; alice need not move at all
+        }
+        next_block(), serve("bob", 1);
+    }
+    EXPECT_EQ(dispute(1).state, market::DisputeState::solver_lost) << "the forgery was found before bob's run ended";
+    EXPECT_EQ(run(0).state, RunState::forfeited);
+    EXPECT_LT(stake - bonded("bob"), lock) << "bob is late, and honest";
+    for (int i = 0; i < 300 && run(0).state == RunState::running && run(0).paid < 4; ++i) {
+        if (run(0).finalised > run(0).paid && views::checkpoint(state, 1, 0, run(0).finalised)->keepers.empty()) {
+            send("alice", RequestRetention{1, 0, run(0).finalised}, params.audit_fee);
+            send("v1", AttestRetention{1, 0, run(0).finalised});
+        }
+        next_block(), serve("alice");
+    }
+    EXPECT_LT(run(0).paid, 4u) << "the forged segment 3 is paid, and alice has her lock";
+}
+
+/// (d) 14.12.5, 14.12.16: a solver commits one state (any word) per epoch, so that at every beacon a segment waits for
+/// its draw, and neither the requester nor time ends the run before unbond_blocks.
+TEST_F(FourthReadingRuns, ACommitmentPerEpochHoldsARunThatWaitsForAuditors) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 900;
+    wanted.unbond_blocks = 2'000;
+    begin(wanted);
+    add_solver("alice");
+    advance(9);
+    const std::uint64_t id = assign("alice", spec_of(900));
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), run().unaudited_since != 0; }));
+    const std::uint64_t since = run().unaudited_since;
+    int decisions = 0;
+    while (run().state == RunState::running && height < since + 1'000) {
+        next_block();
+        if (run().state != RunState::running) break;
+        // Twice an epoch; in the block of a beacon she pays a higher tip than the requester.
+        if (views::pending_draws(state, 1, 0) == 0 || height % params.epoch_blocks == 2) {
+            const bool may = height < since + params.unaudited_blocks;  // 13.8.12
+            ASSERT_EQ(checkpoint("alice", run().next_state), may ? Verdict::ok : Verdict::too_many_open);
+        }
+        if (height >= since + params.unaudited_blocks) {
+            ++decisions;
+            send("requester", DecideUnaudited{id, 0, false});
+        }
+    }
+    EXPECT_NE(run().state, RunState::running) << decisions << " decisions refused; waits since " << since << ", now "
+                                              << height << ", states " << run().next_state;
+}
+
+/// (d) the same without any decision, and without a race for the first place in a block: the run does not end by
+/// itself, because the item of the wait is older than those of the draws.
+TEST_F(FourthReadingRuns, ACommitmentPerEpochKeepsAWaitingRunFromEndingByItself) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 900;
+    wanted.unbond_blocks = 2'000;
+    begin(wanted);
+    add_solver("alice");
+    advance(9);
+    assign("alice", spec_of(900));
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), run().unaudited_since != 0; }));
+    const std::uint64_t since = run().unaudited_since;
+    while (run().state == RunState::running && height < since + 1'000) {
+        next_block();
+        if (run().state == RunState::running && height % params.epoch_blocks == 2) {
+            const bool may = height < since + params.unaudited_blocks;  // 13.8.12
+            ASSERT_EQ(checkpoint("alice", run().next_state), may ? Verdict::ok : Verdict::too_many_open);
+        }
+    }
+    EXPECT_NE(run().state, RunState::running) << "waits since " << since << ", now " << height;
+}
+
+/// (a) 13.7.1: a replica that joined at a forged state before the conviction goes on, and others start at its states.
+TEST_F(FourthReadingRuns, AReplicaThatJoinedAtAForgedStateLeavesItToOthers) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 40;
+    start(wanted, {"alice", "bob", "carol", "dave"});
+    const std::uint64_t id = assign("alice", spec_of(40));
+    wrong_from = 6;
+    wrong_runs = {2};  // carol computes honestly from the forged state
+    const auto raise = [&](const std::string& who, std::uint8_t all) {
+        const auto from = views::newest_finalised_state(state, task()).index;
+        const U256 price = market::escrow_of_more(views::spec(state, id).value(), params, from, 1).total();
+        ASSERT_EQ(send("requester", RaiseReplicas{1, all}, price), Verdict::ok) << last.revert_reason;
+        auction({{who, 300}});
+    };
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    raise("bob", 2);
+    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    bool joined = false;
+    const auto step = [&] {
+        const market::Run a = run(0);
+        if (a.state == RunState::running && (a.next_state <= 9 || height + 1 >= a.deadline)) {
+            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
+        }
+        if (a.state == RunState::running && a.finalised > a.paid &&
+            views::checkpoint(state, 1, 0, a.finalised)->keepers.empty()) {
+            send("alice", RequestRetention{1, 0, a.finalised}, params.audit_fee);
+            send("v1", AttestRetention{1, 0, a.finalised});
+        }
+        if (run(1).state == RunState::running && run(1).next_state <= 40 && height + 1 >= run(1).deadline) {
+            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
+        }
+        if (joined && run(2).state == RunState::running && run(2).next_state <= 40 && height + 1 >= run(2).deadline) {
+            ASSERT_EQ(checkpoint("carol", run(2).next_state, 2), Verdict::ok) << last.revert_reason;
+        }
+        serve("alice", 0), serve("bob", 1);
+        if (joined) serve("carol", 2);
+        // Her auditors replay from the state that she started at, so they find what she found.
+        for (const std::uint64_t a : joined ? open_audit_ids(1, 2) : std::vector<std::uint64_t>{})
+            for (const market::Seat& seat : audit(a).seats) {
+                const std::string name = name_of(seat.auditor);
+                const Hash32 mine = wrong_root(audit(a).segment + 1), secret = word("verdict " + name);
+                if (audit(a).phase == AuditPhase::collecting && seat.state == market::SeatState::drawn)
+                    send(name, CommitVerdict{a, solver::verdict_commitment(mine, secret, seat.auditor.bytes, a)});
+                if (audit(a).phase == AuditPhase::verdicts && seat.state == market::SeatState::committed)
+                    send(name, RevealVerdict{a, mine, secret});
+            }
+        bool hers = false;
+        for (const std::uint64_t a : joined ? open_audit_ids(1, 2) : std::vector<std::uint64_t>{}) hers |= a != 0;
+        if (!hers) check_audits();
+        next_block();
+    };
+    for (int i = 0; i < 2'000 && run(0).finalised < 8 && views::dispute_count(state) == 0; ++i) step();
+    ASSERT_EQ(views::dispute_count(state), 0u);
+    ASSERT_GE(run(0).finalised, 8u);
+    ASSERT_LT(run(1).next_state, 5u) << "bob is slow";
+    raise("carol", 3);
+    ASSERT_EQ(run(2).solver, party("carol"));
+    ASSERT_EQ(send("carol", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(checkpoint("carol", run(2).first_state, 2), Verdict::ok) << last.revert_reason;
+    joined = true;
+    for (int i = 0; i < 2'000 && run(0).state == RunState::running; ++i) step();
+    ASSERT_EQ(run(0).state, RunState::forfeited);
+    ASSERT_EQ(views::dispute(state, 1)->state, market::DisputeState::solver_lost);
+    ASSERT_EQ(views::dispute(state, 1)->segment, 5u);
+    const auto newest = views::newest_finalised_state(state, task());
+    EXPECT_EQ(newest.root, root(newest.index)) << "state " << newest.index << " of carol, which started at "
+                                               << run(2).first_state;
+    raise("dave", static_cast<std::uint8_t>(task().active.size() + 1));
+    EXPECT_EQ(run(3).first_root, root(run(3).first_state)) << "dave starts at state " << run(3).first_state;
+}
+
+/// (a) 13.7.1: the forger sees the dispute that will convict it, and withholds another opening instead. It loses the
+/// same lock, but as a silent run, so its forged states count as right: the task resumes at one of them.
+TEST_F(FourthReadingRuns, AForgerThatFallsSilentUnderADisputeLeavesNoForgedStateToOthers) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 40;
+    start(wanted, {"alice", "bob", "carol"});
+    const std::uint64_t id = assign("alice", spec_of(90));
+    wrong_from = 6;
+    const auto raise = [&](const std::string& who) {
+        const auto from = views::newest_finalised_state(state, task()).index;
+        const U256 price = market::escrow_of_more(views::spec(state, id).value(), params, from, 1).total();
+        ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price), Verdict::ok) << last.revert_reason;
+        auction({{who, 300}});
+    };
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    raise("bob");
+    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    for (int i = 0; i < 2'000 && views::dispute_count(state) == 0; ++i) {
+        const market::Run a = run(0);
+        ASSERT_EQ(a.state, RunState::running);
+        const bool often = run(1).next_state >= 5 && height % 4 == 0 && a.next_state < 80;
+        if (a.next_state <= 9 || height + 1 >= a.deadline || often) {
+            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
+        }
+        if (a.finalised > a.paid && views::checkpoint(state, 1, 0, a.finalised)->keepers.empty()) {
+            send("alice", RequestRetention{1, 0, a.finalised}, params.audit_fee);
+            send("v1", AttestRetention{1, 0, a.finalised});
+        }
+        if (run(1).next_state <= 90 && height + 1 >= run(1).deadline) {
+            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
+        }
+        serve("alice", 0), serve("bob", 1), check_audits(), next_block();
+    }
+    ASSERT_EQ(views::dispute_count(state), 1u) << "paid " << run(0).paid << " bob at " << run(1).next_state;
+    ASSERT_EQ(dispute(1).segment, 5u);
+    ASSERT_GT(run(0).paid, 6u);
+    const U256 stake = bonded("alice"), lock = run(0).locked;
+    for (int i = 0; i < 200 && run(0).state == RunState::running; ++i) {  // alice does nothing any more
+        if (height + 1 >= run(1).deadline) {
+            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
+        }
+        next_block(), serve("bob", 1);
+    }
+    ASSERT_EQ(run(0).state, RunState::forfeited);
+    ASSERT_EQ(stake - bonded("alice"), lock) << "the same lock";
+    ASSERT_NE(dispute(1).state, market::DisputeState::solver_lost) << "withdrawn";
+    EXPECT_LE(task().first_state, 5u) << "alice forged state 6 and what follows, and was accused";
+    raise("carol");
+    EXPECT_EQ(run(2).first_root, root(run(2).first_state)) << "carol starts at state " << run(2).first_state;
+}
+
+/// (b) 15.10: a replica that accuses another, and is itself the forger, misses a checkpoint under the dispute: it loses
+/// its whole lock, and the honest replica, which would have got the share (15.8), gets nothing.
+TEST_F(FourthReadingRuns, AnHonestReplicaIsPaidThoughTheForgerThatAccusedItFallsSilent) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 900;
+    start(wanted, {"alice", "bob"});
+    TaskSpec spec = spec_of(24);
+    spec.replicas = 2;
+    post(spec);
+    const std::uint64_t finish = before_a_draw(200), late = task().reveal_end + 900;
+    bid("alice", 400, late, false), bid("bob", 500, finish, false);
+    while (height < task().bid_end) next_block();
+    bid("alice", 400, late, true), bid("bob", 500, finish, true);
+    const std::uint64_t end = task().reveal_end;
+    while (height < end) next_block();
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    wrong_run = 1, wrong_from = 4;
+    const auto both = [&](std::uint64_t i) {
+        ASSERT_EQ(checkpoint("alice", i), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(checkpoint("bob", i, 1), Verdict::ok) << last.revert_reason;
+    };
+    both(0), both(1);
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice"), serve("bob", 1), check_audits();
+        return segment(0).state == SegmentState::verified && segment(0, 1).state == SegmentState::verified;
+    }));
+    both(2), both(3);
+    while (height + 13 < finish) next_block(), serve("alice"), serve("bob", 1), check_audits();
+    both(4);
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), serve("bob", 1), views::dispute_count(state) != 0; }));
+    ASSERT_EQ(dispute(1).challenger, party("bob"));
+    ASSERT_LT(dispute(1).opened_height + params.move_blocks, finish);
+    const U256 before = balance("alice") + bonded("alice"), stake = bonded("bob"), lock = run(1).locked;
+    for (int i = 0; i < 100 && run(1).state == RunState::running; ++i) {
+        if (dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
+            ASSERT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
+        }
+        next_block(), serve("alice");
+    }
+    ASSERT_EQ(run(1).state, RunState::forfeited);
+    ASSERT_EQ(stake - bonded("bob"), lock);
+    ASSERT_EQ(run(0).state, RunState::running);
+    EXPECT_GT(balance("alice") + bonded("alice"), before)
+        << "opened " << dispute(1).opened_height << " ended " << height;
+}
+
+/// (d) 13.8.11, 18.4: a deadline that has passed moves when somebody challenges the run, so a late solver commits again
+/// and loses nothing, for the bond of an accomplice.
+TEST_F(FourthReadingRuns, ADeadlineThatIsOverDoesNotMove) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 900;
+    wanted.challenge_blocks = 60;
+    start(wanted, {"alice"});
+    post(spec_of(24, 2, 4));
+    const std::uint64_t finish = before_a_draw(200);
+    bid("alice", 400, finish, false);
+    while (height < task().bid_end) next_block();
+    bid("alice", 400, finish, true);
+    const std::uint64_t end = task().reveal_end;
+    while (height < end) next_block();
+    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    verify_first(1);
+    while (height + 25 < finish) next_block(), serve("alice");
+    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    while (height + 2 < finish) next_block(), serve("alice");
+    ASSERT_EQ(checkpoint("alice", 4), Verdict::ok);
+    while (height <= finish) next_block(), serve("alice");
+    ASSERT_EQ(checkpoint("alice", 5), Verdict::too_late);
+    const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
+    const U256 penalty = market::split(run().locked, params.silence_penalty_bp).share;
+    ASSERT_TRUE(challenge(accomplice(0), 1, 2) == Verdict::ok || challenge(accomplice(0), 1, 1) == Verdict::ok);
+    EXPECT_EQ(checkpoint("alice", 5), Verdict::too_late) << "bond " << bond.low64() << " penalty " << penalty.low64()
+                                                         << " solver's part of the bond " << params.solver_cost_bp;
+}
+
+/// (a) 13.7.1: a raise that was opened before the conviction names the forged state, and its winner starts there
+/// after it.
+TEST_F(FourthReadingRuns, ARaiseThatWasOpenAtTheConvictionStartsAtNoForgedState) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 40;
+    start(wanted, {"alice", "bob", "carol"});
+    const std::uint64_t id = assign("alice", spec_of(40));
+    wrong_from = 6;
+    const auto pay_raise = [&](std::uint8_t all) {
+        const auto from = views::newest_finalised_state(state, task()).index;
+        const U256 price = market::escrow_of_more(views::spec(state, id).value(), params, from, 1).total();
+        ASSERT_EQ(send("requester", RaiseReplicas{1, all}, price), Verdict::ok) << last.revert_reason;
+    };
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    pay_raise(2);
+    auction({{"bob", 300}});
+    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    for (int i = 0; i < 2'000 && views::dispute_count(state) == 0; ++i) {
+        const market::Run a = run(0);
+        ASSERT_EQ(a.state, RunState::running);
+        if (a.next_state <= 9 || height + 1 >= a.deadline) {
+            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
+        }
+        if (a.finalised > a.paid && views::checkpoint(state, 1, 0, a.finalised)->keepers.empty()) {
+            send("alice", RequestRetention{1, 0, a.finalised}, params.audit_fee);
+            send("v1", AttestRetention{1, 0, a.finalised});
+        }
+        if (run(1).next_state <= 40 && height + 1 >= run(1).deadline) {
+            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
+        }
+        serve("alice", 0), serve("bob", 1), check_audits(), next_block();
+    }
+    ASSERT_EQ(views::dispute_count(state), 1u);
+    ASSERT_EQ(dispute(1).segment, 5u);
+    const std::uint64_t takes = params.bid_blocks + params.reveal_blocks;
+    while (height + takes / 2 < dispute(1).deadline) {
+        if (height + 1 >= run(0).deadline) {
+            ASSERT_EQ(checkpoint("alice", run(0).next_state), Verdict::ok);
+        }
+        if (height + 1 >= run(1).deadline) {
+            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
+        }
+        next_block(), serve("alice", 0), serve("bob", 1);
+    }
+    pay_raise(3);  // the requester trusts nobody now, or alice's account is the requester
+    const std::uint64_t joins_at = task().joining_state;
+    std::vector<std::pair<std::string, Hash32>> hidden;
+    const std::uint64_t finish = task().reveal_end + 600;
+    const Hash32 sealed = market::bid_commitment(1, task().round, U256(300), finish, word("carol"), party("carol"));
+    ASSERT_EQ(send("carol", CommitBid{1, sealed}, params.bid_deposit), Verdict::ok) << last.revert_reason;
+    const std::uint64_t bids = task().bid_end, end = task().reveal_end;
+    const auto step = [&] {
+        if (run(0).state == RunState::running && run(0).deadline != 0 && height + 1 >= run(0).deadline &&
+            run(0).next_state <= 40)
+            send("alice", CommitCheckpoint{1, 0, run(0).next_state, word("x")});
+        if (run(1).state == RunState::running && height + 1 >= run(1).deadline && run(1).next_state <= 40) {
+            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
+        }
+        next_block(), serve("alice", 0), serve("bob", 1);
+    };
+    while (height < bids) step();
+    ASSERT_EQ(send("carol", RevealBid{1, U256(300), finish, word("carol")}), Verdict::ok) << last.revert_reason;
+    while (height + 1 < end) step();
+    ASSERT_EQ(dispute(1).state, market::DisputeState::solver_lost) << "before the auction ends";
+    ASSERT_EQ(run(0).state, RunState::forfeited);
+    step();
+    EXPECT_GT(joins_at, 5u);
+    EXPECT_EQ(task().runs, 2u) << "nobody starts at state " << joins_at << ": segment 5 was disproved";
+    EXPECT_EQ(task().wanted, 0u) << "the raise is over";
+    EXPECT_EQ(run(1).state, RunState::running);
+}
+
+/// (b), (d) 13.5.1 beside 14.12.3: a run that has missed its deadline and waits for its draws begins to wait for
+/// auditors at that draw; its missed deadline is forgotten, it commits again and its lock returns whole.
+TEST_F(FourthReadingRuns, ALateRunWhoseDrawFindsNoAuditorsIsStillLate) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 900;
+    start(wanted, {"alice"});
+    TaskSpec spec = spec_of(24);
+    spec.audit_bp = 10'000;
+    post(spec);
+    const std::uint64_t finish = before_a_draw(200);
+    bid("alice", 400, finish, false);
+    while (height < task().bid_end) next_block();
+    bid("alice", 400, finish, true);
+    const std::uint64_t end = task().reveal_end;
+    while (height < end) next_block();
+    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    verify_first(1);
+    for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
+    while (height + 2 < finish) next_block(), serve("alice");
+    ASSERT_EQ(checkpoint("alice", 2), Verdict::ok);
+    ASSERT_EQ(run().deadline, finish);
+    while (height <= finish) next_block(), serve("alice");
+    ASSERT_EQ(run().state, RunState::running);
+    ASSERT_EQ(checkpoint("alice", 3), Verdict::too_late);
+    const U256 stake = bonded("alice"), lock = run().locked;
+    for (int i = 0; i < 300 && run().state == RunState::running; ++i) {
+        next_block(), serve("alice");
+        if (run().state == RunState::running && run().next_state == 3) {
+            EXPECT_NE(checkpoint("alice", 3), Verdict::ok) << "late since " << finish << ", commits at " << height;
+        }
+    }
+    const auto ended = all<RunEnded>();
+    ASSERT_FALSE(ended.empty());
+    EXPECT_EQ(stake - bonded("alice"), market::split(lock, params.silence_penalty_bp).share)
+        << "ended: " << ended.back().reason << " at " << height;
+}
+
+/// (a) 13.7.1: the forger has an accomplice convict it of a later segment while an older difference is disputed:
+/// what lies before that segment counts as right, the share goes back to the forger's owner, and the honest replica
+/// gets nothing.
+TEST_F(FourthReadingRuns, AConvictionForALaterSegmentLeavesNoForgedStateToOthers) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 40;
+    wanted.challenge_blocks = 20;
+    start(wanted, {"alice", "bob", "carol"});
+    const std::uint64_t id = assign("alice", spec_of(90));
+    wrong_from = 6;
+    const auto raise = [&](const std::string& who) {
+        const auto from = views::newest_finalised_state(state, task()).index;
+        const U256 price = market::escrow_of_more(views::spec(state, id).value(), params, from, 1).total();
+        ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price), Verdict::ok) << last.revert_reason;
+        auction({{who, 300}});
+    };
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    raise("bob");
+    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    const std::string friendly = accomplice(0);
+    bool challenged = false;
+    for (int i = 0; i < 2'000 && views::dispute_count(state) < 2; ++i) {
+        const market::Run a = run(0);
+        ASSERT_EQ(a.state, RunState::running);
+        const bool often = run(1).next_state >= 5 && height % 4 == 0 && a.next_state < 80;
+        if (a.next_state <= 9 || height + 1 >= a.deadline || often) {
+            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
+        }
+        if (a.finalised > a.paid && views::checkpoint(state, 1, 0, a.finalised)->keepers.empty()) {
+            send("alice", RequestRetention{1, 0, a.finalised}, params.audit_fee);
+            send("v1", AttestRetention{1, 0, a.finalised});
+        }
+        if (run(1).next_state <= 90 && height + 1 >= run(1).deadline) {
+            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
+        }
+        if (!challenged && run(1).next_state == 7)  // bob's state 6 is committed, and not open yet
+            for (std::uint64_t k = run(0).next_state; k-- > run(0).finalised && !challenged;)
+                challenged = challenge(friendly, 1, k) == Verdict::ok;
+        serve("alice", 0), serve("bob", 1), check_audits(), next_block();
+    }
+    ASSERT_TRUE(challenged);
+    ASSERT_EQ(views::dispute_count(state), 2u) << "bob at " << run(1).next_state;
+    ASSERT_EQ(dispute(2).kind, market::DisputeKind::replica);
+    ASSERT_EQ(dispute(2).segment, 5u);
+    ASSERT_GT(run(0).paid, 6u);
+    ASSERT_LE(run(0).paid, dispute(1).segment);
+    const U256 lock = run(0).locked, spent = balance(friendly) + dispute(1).bond;
+    for (int i = 0; i < 300 && run(0).state == RunState::running; ++i) {
+        if (height + 1 >= run(1).deadline) {
+            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
+        }
+        if (run(0).deadline != 0 && height + 1 >= run(0).deadline) {
+            ASSERT_EQ(checkpoint("alice", run(0).next_state), Verdict::ok);
+        }
+        if (dispute(2).state == market::DisputeState::open &&
+            dispute(2).mover == static_cast<std::uint8_t>(verifier::Side::solver))
+            post_hashes("alice", 2);  // she plays here, and not against her accomplice
+        next_block(), serve("alice", 0), serve("bob", 1);
+    }
+    ASSERT_EQ(run(0).state, RunState::forfeited);
+    ASSERT_EQ(dispute(1).state, market::DisputeState::solver_lost);
+    ASSERT_EQ(dispute(2).state, market::DisputeState::withdrawn);
+    std::cout << "lock " << lock.low64() << " accomplice's gain " << (balance(friendly) - spent).low64() << " segment "
+              << dispute(1).segment << "\n";
+    EXPECT_LE(task().first_state, 5u) << "alice forged state 6, and bob had said so";
+    raise("carol");
+    EXPECT_EQ(run(2).first_root, root(run(2).first_state)) << "carol starts at state " << run(2).first_state;
+}
+
+}  // namespace
+}  // namespace retrace::contracts
