@@ -58,12 +58,13 @@ protected:
     using Roots = std::map<std::uint64_t, Hash32>;
     /// Trains to the end and collects the roots of the checkpoints.
     static void train(TinyTask& task, StepRunner& runner, kernels::State& state, Roots& roots,
-                      const Trainer::OnProgress& progress = {}) {
+                      const Trainer::OnProgress& progress = {}, kernels::State* saved = nullptr) {
         Trainer trainer(task.train, runner, task.terms.schedule, task.pool);
         const auto done = trainer.run(state, task.terms.schedule.segments(), progress,
                                       [&](std::uint64_t index, const kernels::StateCommitment& commitment,
                                           const kernels::State& at) -> Status<> {
                                           roots[index] = commitment.root;
+                                          if (saved != nullptr) *saved = at;
                                           EXPECT_EQ(kernels::commit_state(task.train.root(), at, task.pool).root,
                                                     commitment.root);
                                           return Unit{};
@@ -186,12 +187,15 @@ TEST_F(Workers, ThatAreKilledAtAnyMomentCostWorkAndNoBit) {
         return true;
     };
     Roots roots;
+    kernels::State saved = other;
     for (bool done = false; !done;) {
         try {
-            train(task, *there, other, roots, slowly);
+            train(task, *there, other, roots, slowly, &saved);
             done = true;
         } catch (const std::exception& often) {
-            // Killed three times at one step, by chance: like an agent, this tries again later. The state is intact.
+            // Killed three times at one step, by chance: like an agent, this tries again later from the newest
+            // checkpoint, because the commitment of the next one may have been under way.
+            other = saved;
             std::cout << often.what() << std::endl;
             std::this_thread::sleep_for(std::chrono::milliseconds(300));
         }
