@@ -148,7 +148,8 @@ bool payments_lag(const StateView& view, const market::Params& params, const mar
 
 void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
-    advance_clear(fx, run, kUnfinalisedMax);  // The run ends in this block, so nothing is left for the next.
+    // The run ends in this block, so nothing is left for the next. While it disputes a replica, nothing is finalised.
+    if (!disputes_replica(fx.state, run)) advance_clear(fx, run, kUnfinalisedMax);
     if (run.finalised > run.paid) pay_until(fx, run, run.finalised);
     store(fx.state, keys::run(id, index), run);
 }

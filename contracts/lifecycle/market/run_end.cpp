@@ -95,7 +95,7 @@ void end_runs_from_wrong_states(Effects& fx, const market::Run& over, std::uint6
         if (std::find(now.begin(), now.end(), active) == now.end()) continue;
         const market::Run run = run_of(fx, over.task, active);
         if (!run.joined || !is_wrong(fx, over, right_until, run.first_state, run.first_root)) continue;
-        pay_what_is_finalised(fx, run.task, run.index);
+        if (run.state == RunState::running) pay_what_is_finalised(fx, run.task, run.index);
         const market::Run paid = run_of(fx, over.task, active);
         end_run(fx, run.task, run.index, RunState::left, slug(SlashReason::wrong_initial));
         if (paid.paid > paid.first_state) note_paid_wrong(fx, paid);

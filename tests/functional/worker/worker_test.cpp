@@ -193,8 +193,8 @@ TEST_F(Workers, ThatAreKilledAtAnyMomentCostWorkAndNoBit) {
             train(task, *there, other, roots, slowly, &saved);
             done = true;
         } catch (const std::exception& often) {
-            // Killed three times at one step, by chance: like an agent, this tries again later. The state is intact, but
-            // a checkpoint that it has reached is not reported again.
+            // Killed three times at one step, by chance: like an agent, this tries again later. The state is intact,
+            // but a checkpoint that it has reached is not reported again.
             const std::uint64_t interval = task.terms.schedule.interval;
             if (other.step % interval == 0)
                 roots[other.step / interval] = kernels::commit_state(task.train.root(), other, task.pool).root;
