@@ -29,13 +29,13 @@ const std::vector<CheatName>& solver_cheats() {
         {slug(ComputeAttack::hyper_parameter),
          "a segment is trained with other constants, the learning rate among them"},
         {slug(ComputeAttack::stale_checkpoint), "a segment ends with the state it began with"},
-        {slug(ComputeAttack::silent), "stops answering half way"},
-        {slug(ProtocolAttack::commit_early), "commits to made-up states at once and trains never"},
-        {slug(ProtocolAttack::withhold), "serves nothing, answers on the ledger alone"},
+        {slug(ComputeAttack::silent), "stops answering half way through a task"},
+        {slug(ProtocolAttack::commit_early), "commits to invented states at once and never trains"},
+        {slug(ProtocolAttack::withhold), "serves nothing and answers reports on the ledger only"},
         {slug(ProtocolAttack::hide), "serves nothing and answers no report"},
-        {slug(ProtocolAttack::answer_late), "serves nothing, answers each report as late as it dares"},
-        {slug(ProtocolAttack::wrong_tiles), "serves tiles with one bit turned"},
-        {slug(ProtocolAttack::flood), "sends calls that are refused all the time"},
+        {slug(ProtocolAttack::answer_late), "serves nothing and answers each report just before its deadline"},
+        {slug(ProtocolAttack::wrong_tiles), "serves tiles with one bit flipped"},
+        {slug(ProtocolAttack::flood), "constantly sends calls that are refused"},
         {slug(DisputeAttack::steps), "ulp, and posts state roots that nothing hashes to"},
         {slug(DisputeAttack::state), "ulp, and posts other children of the state tree"},
         {slug(DisputeAttack::trace), "ulp, and posts other children of the trace"},
@@ -50,13 +50,13 @@ const std::vector<CheatName>& solver_cheats() {
 
 const std::vector<CheatName>& verifier_cheats() {
     static const std::vector<CheatName> all{
-        {slug(VerifierAttack::false_accuser), "finds every segment wrong and plays the dispute from that"},
-        {slug(VerifierAttack::copier), "computes nothing, commits what another auditor has committed"},
-        {slug(VerifierAttack::guesser), "computes nothing, bets that the segment changed nothing"},
+        {slug(VerifierAttack::false_accuser), "computes a wrong root for every segment and plays the dispute from it"},
+        {slug(VerifierAttack::copier), "computes nothing and commits a copy of another auditor's commitment"},
+        {slug(VerifierAttack::guesser), "computes nothing and claims that the segment left the state unchanged"},
         {slug(VerifierAttack::never_reveals), "computes and commits, and does not reveal"},
         {slug(VerifierAttack::no_show), "commits nothing"},
-        {slug(VerifierAttack::false_reporter), "reports as not served what is served"},
-        {slug(VerifierAttack::griefer), "challenges all that is opened and plays no dispute"},
+        {slug(VerifierAttack::false_reporter), "reports served data as unavailable"},
+        {slug(VerifierAttack::griefer), "challenges every opened segment and plays no dispute"},
     };
     return all;
 }

@@ -74,20 +74,21 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     command.add_option("--listen", flags.listen, "Address to serve artifacts on (127.0.0.1)");
     command.add_option("--port", flags.port, "Port to serve artifacts on; 0: any free one");
     command.add_option("--endpoint", flags.endpoint, "URL under which others reach that port");
-    command.add_option("--stake", flags.stake, "Coins to have bonded (the chain's minimum)");
+    command.add_option("--stake", flags.stake, "Stake to bond, in coins (the chain's minimum)");
     add_threads(command, flags.threads);
-    command.add_option("--memory", flags.memory_mib,
-                       "MiB that tasks may take together, larger ones are declined; 0: three quarters of all")
+    command
+        .add_option("--memory", flags.memory_mib,
+                    "Memory for all tasks, in MiB; larger tasks are declined; 0: three quarters of the machine's")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
     command.add_flag("--require-sandbox", flags.require_sandbox,
-                     "Fail where the processes that run tasks cannot be shut in (seccomp)");
-    command.add_option("--poll-ms", flags.poll_ms, "Milliseconds between looks at the chain (50)")
+                     "Exit if the processes that run tasks cannot be sandboxed (seccomp)");
+    command.add_option("--poll-ms", flags.poll_ms, "Milliseconds between polls of the node (50)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{60'000}));
     command.add_option("--keep-blocks", flags.keep_blocks,
-                       "Blocks after which what an ended task needed is deleted (5000)");
+                       "Blocks after the end of a task until its files are deleted (5000)");
     command.add_option("--log-level", flags.log_level, "trace, debug, info, warn, error, off")
         ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
-    command.add_option("--cheat", flags.cheat, "Commit a fraud (below); refused outside developer chains");
+    command.add_option("--cheat", flags.cheat, "Cheat in this way (listed below); refused outside developer chains");
     command.footer("Frauds of --cheat, for developer chains:\n" + list_cheats(cheats));
 }
 
@@ -167,16 +168,17 @@ void add_solver(CLI::App& app, Program& program) {
     auto flags = std::make_shared<SolverFlags>();
     add_agent_options(*command, flags->agent, solver_cheats());
     command->add_option("--price", flags->price,
-                        "Coins asked for a segment (four fifths of a task's ceiling)");
-    command->add_option("--device", flags->device, "Train on cpu, cuda, or auto: cuda where it is there (auto)")
+                        "Price to bid for a segment, in coins (four fifths of a task's ceiling)");
+    command
+        ->add_option("--device", flags->device, "Device to train on: cpu, cuda, or auto for cuda if available (auto)")
         ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
     command->add_option("--hardware-class", flags->hardware_class,
-                        "Class of this machine, for tasks that ask for one");
+                        "Hardware class of this machine, for tasks that require one");
     command->add_flag("--pay-for-retention", flags->pay_for_retention,
-                      "Pay verifiers for keeping states, to be paid between audits");
+                      "Pay verifiers for keeping states, so that segments without an audit are paid earlier");
     command->add_option("--cheat-segment", flags->cheat_segment,
-                        "Segment of each task in which a computing fraud of --cheat is (the last)");
-    command->add_option("--only", flags->only, "Bid for these tasks alone");
+                        "Segment in which --cheat computes wrongly (the last of each task)");
+    command->add_option("--only", flags->only, "Bid for these tasks only");
     command->callback([&program, flags] {
         program.run = [&program, flags] {
             return run_service<SolverService>(program, flags->agent, solver_options(*flags));
@@ -186,12 +188,12 @@ void add_solver(CLI::App& app, Program& program) {
 
 void add_verifier(CLI::App& app, Program& program) {
     CLI::App* command =
-        app.add_subcommand("verifier", "Earn by checking: replay what is drawn, dispute what is wrong");
+        app.add_subcommand("verifier", "Earn by auditing: replay drawn segments and dispute wrong ones");
     auto flags = std::make_shared<VerifierFlags>();
     add_agent_options(*command, flags->agent, verifier_cheats());
     command
         ->add_option("--watch", flags->watch_bp,
-                     "Basis points of all opened segments to replay unasked; what is wrong is challenged")
+                     "Basis points of all opened segments to replay without being drawn; wrong ones are challenged")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{10'000}));
     command->callback([&program, flags] {
         program.run = [&program, flags] {

@@ -42,7 +42,7 @@ Status<> append(const CLI::Option& option, const FileFlag& flag, std::vector<std
 }  // namespace
 
 void add_config_option(CLI::App& command) {
-    command.add_option(kOption, "TOML file of these flags (data_dir = \"…\"); flags that are typed win over it")
+    command.add_option(kOption, "TOML file of these flags (data_dir = \"…\"); the command line overrides it")
         ->group(kGroup);
 }
 

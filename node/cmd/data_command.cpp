@@ -96,7 +96,7 @@ void add_show(CLI::App& data, Program& program) {
 }  // namespace
 
 void add_data(CLI::App& app, Program& program) {
-    CLI::App* data = app.add_subcommand("data", "Data sets: import, show");
+    CLI::App* data = app.add_subcommand("data", "Import and show data sets");
     data->require_subcommand(1);
     add_import(*data, program);
     add_show(*data, program);

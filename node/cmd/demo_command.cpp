@@ -14,8 +14,8 @@
 namespace retrace::node::cli {
 
 void add_demo(CLI::App& app, Program& program) {
-    CLI::App* command =
-        app.add_subcommand("demo", "Post, train, audit, dispute, slash, pay, fetch: all on this machine");
+    CLI::App* command = app.add_subcommand(
+        "demo", "Run the whole market on this machine: post, train, audit, dispute, slash, pay, fetch");
     auto options = std::make_shared<DemoOptions>();
     command->add_option("--cheat", options->cheat, "The fraud to commit (ulp)")
         ->check(CLI::IsMember(

@@ -248,7 +248,7 @@ int econ(const Program& program, const Flags& flags) {
 
 void add_econ(CLI::App& app, Program& program) {
     CLI::App* command = app.add_subcommand(
-        "econ", "What cheating, auditing and honest work are worth; fails where cheating pays");
+        "econ", "Expected profit of cheating, auditing and honest work; exits with an error if cheating pays");
     auto flags = std::make_shared<Flags>();
     command->add_option("--genesis", flags->genesis, "Genesis file; else the built-in parameters");
     command->add_option(

@@ -215,7 +215,7 @@ int verify_db(const Program& program, const Config& config) {
 void add_node(CLI::App& app, Program& program) {
     CLI::App* command = app.add_subcommand("node", "Run a node of the ledger");
     auto flags = std::make_shared<Flags>();
-    command->add_option("--config", flags->config_file, "TOML file; flags win over it");
+    command->add_option("--config", flags->config_file, "TOML file; the command line overrides it");
     command->add_flag("--dev", flags->dev,
                       "Developer chain: loopback only, ten funded accounts with published keys");
     command->add_option("--data-dir", flags->data_dir, "Folder of the chain");
@@ -226,13 +226,13 @@ void add_node(CLI::App& app, Program& program) {
     command->add_option("--tls-cert", flags->tls_cert, "PEM file of the certificate and its chain");
     command->add_option("--tls-key", flags->tls_key, "PEM file of its key");
     command->add_option("--requests-per-second", flags->requests_per_second,
-                        "Of one address, this machine's apart (1000); 0: no limit");
+                        "Requests per second and address, except from this machine (1000); 0: no limit");
     command->add_option("--block-ms", flags->block_ms, "Milliseconds between blocks (1000)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{3'600'000}));
-    command->add_option("--keep-states", flags->keep_states, "Past states that can be read (1024)")
+    command->add_option("--keep-states", flags->keep_states, "Number of past states that can be queried (1024)")
         ->check(CLI::Range(std::uint64_t{128}, std::uint64_t{1'000'000'000}));
     command->add_option("--keep-blocks", flags->keep_blocks,
-                        "Past blocks that are kept, at least as many as states; 0: all");
+                        "Number of past blocks to keep, at least as many as states; 0: all");
     command->add_flag("--archive", flags->archive, "Keep every block and every state");
     const CLI::Range mebibytes(std::uint64_t{1}, std::uint64_t{1} << 40);
     command->add_option("--artifact-quota", flags->artifact_quota,
@@ -245,8 +245,8 @@ void add_node(CLI::App& app, Program& program) {
                         "MiB of them that a task may have for each coin of its escrow (1024)")
         ->check(mebibytes);
     command->add_flag("--no-empty-blocks", flags->no_empty_blocks,
-                      "Make blocks only when there is a transaction");
-    command->add_option("--proposer", flags->proposer, "Account that receives the tips");
+                      "Make a block only if there is a transaction");
+    command->add_option("--proposer", flags->proposer, "Account that receives the priority fees");
     command->add_option("--cors", flags->cors,
                         "Origins that browsers may call from, http://name:* for any port, or * for all (none; "
                         "with --dev this machine's)");

@@ -25,10 +25,10 @@ void NodeOptions::add_to(CLI::App& command, const std::string& timeout) {
     command.add_option("--node", url, "JSON-RPC of a node (" + url + ")");
     const auto file = std::make_shared<std::string>(), fingerprint = std::make_shared<std::string>();
     auto* ca =
-        command.add_option("--tls-ca", *file, "Authorities of an https node, PEM; without it the system's");
+        command.add_option("--tls-ca", *file, "PEM file of certificate authorities for an https node (the system's)");
     command
         .add_option("--tls-fingerprint", *fingerprint,
-                    "SHA-256 of an https node's certificate, as it prints it")
+                    "SHA-256 of an https node's certificate, as the node prints it")
         ->excludes(ca);
     command
         .add_option("--timeout", timeout_s,
@@ -66,7 +66,7 @@ void add_keys_option(CLI::App& command, std::string& keys) {
 }
 
 void KeyOptions::add_to(CLI::App& command) {
-    command.add_option("--key", key, "Keystore file, or an address of the folder of keys");
+    command.add_option("--key", key, "Keystore file, or an address whose key is in the folder of --keys");
     add_keys_option(command, keys);
     command.add_option("--passphrase-file", passphrase_file, "File whose first line unlocks the key");
     command

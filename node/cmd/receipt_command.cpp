@@ -104,7 +104,7 @@ int verify(const Program& program, const Flags& flags) {
 }  // namespace
 
 void add_receipt(CLI::App& app, Program& program) {
-    CLI::App* receipt = app.add_subcommand("receipt", "Receipts of trained models: verify");
+    CLI::App* receipt = app.add_subcommand("receipt", "Verify the receipt of a trained model");
     receipt->require_subcommand(1);
     CLI::App* command = receipt->add_subcommand("verify", "Check a receipt against the ledger, with proofs");
     auto flags = std::make_shared<Flags>();

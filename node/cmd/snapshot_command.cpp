@@ -75,7 +75,7 @@ int run_import(const Program& program, const Flags& flags) {
 }  // namespace
 
 void add_snapshot(CLI::App& app, Program& program) {
-    CLI::App* command = app.add_subcommand("snapshot", "A chain's state as files, for new nodes");
+    CLI::App* command = app.add_subcommand("snapshot", "Export and import the state of a chain, for new nodes");
     command->require_subcommand(1);
     auto flags = std::make_shared<Flags>();
     const auto add = [&](const char* name, const char* what, int (*run)(const Program&, const Flags&)) {

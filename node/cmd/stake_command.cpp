@@ -119,7 +119,7 @@ void add_change(CLI::App& parent, Program& program, const char* name, const char
 }  // namespace
 
 void add_stake(CLI::App& app, Program& program) {
-    CLI::App* stake = app.add_subcommand("stake", "Bonds of solvers and verifiers");
+    CLI::App* stake = app.add_subcommand("stake", "Show, bond and withdraw the stake of a solver or verifier");
     stake->require_subcommand(1);
     CLI::App* command = stake->add_subcommand("show", "What a party has bonded");
     auto flags = std::make_shared<Flags>();

@@ -49,7 +49,7 @@ int decide(const Program& program, const DecideFlags& flags) {
 
 void add_task_decide(CLI::App& parent, Program& program) {
     CLI::App* command =
-        parent.add_subcommand("decide", "Say what becomes of segments that nobody can be drawn to audit");
+        parent.add_subcommand("decide", "Pay for segments that no auditor can be drawn for, or end the run");
     auto flags = std::make_shared<DecideFlags>();
     command->add_option("ID", flags->task, "Task")->required();
     CLI::App* how = command->add_option_group("decision");

@@ -334,8 +334,8 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
 }  // namespace
 
 void add_task_plan(CLI::App& parent, Program& program) {
-    CLI::App* command =
-        parent.add_subcommand("plan", "What a compiled task needs: memory, price, audits, and time where it fits here");
+    CLI::App* command = parent.add_subcommand(
+        "plan", "Show what a compiled task needs: memory, price, audits, and time if it fits this machine");
     auto folder = std::make_shared<std::string>();
     auto node = std::make_shared<NodeOptions>();
     node->url.clear();

@@ -37,7 +37,7 @@ int raise(const Program& program, const RaiseFlags& flags) {
 }  // namespace
 
 void add_task_raise(CLI::App& parent, Program& program) {
-    CLI::App* command = parent.add_subcommand("raise", "Have a running task computed by more solvers");
+    CLI::App* command = parent.add_subcommand("raise", "Add solvers to a running task");
     auto flags = std::make_shared<RaiseFlags>();
     command->add_option("ID", flags->task, "Task")->required();
     command->add_option("--replicas", flags->replicas, "Solvers in all (2)")

@@ -182,18 +182,18 @@ void add_task_show(CLI::App& parent, Program& program) {
         return command;
     };
     auto flags = std::make_shared<Flags>();
-    CLI::App* list_command = add("list", "The newest tasks");
+    CLI::App* list_command = add("list", "List the newest tasks");
     flags->signer.node.add_to(*list_command);
     list_command->callback([&program, flags] {
         program.run = [&program, flags] { return list(program, flags->signer.node); };
     });
-    CLI::App* show_command = add("show", "One task");
+    CLI::App* show_command = add("show", "Show a task");
     show_command->add_option("ID", flags->task, "Task")->required();
     flags->signer.node.add_to(*show_command);
     show_command->callback([&program, flags] {
         program.run = [&program, flags] { return show(program, flags->signer.node, flags->task); };
     });
-    CLI::App* cancel = add("cancel", "Take back a task that nobody has won; the escrow returns");
+    CLI::App* cancel = add("cancel", "Cancel a task that is not assigned yet; the escrow returns");
     cancel->add_option("ID", flags->task, "Task")->required();
     flags->signer.add_to(*cancel);
     cancel->callback([&program, flags] {
@@ -201,7 +201,7 @@ void add_task_show(CLI::App& parent, Program& program) {
             return send_call(program, flags->signer, contracts::CancelTask{flags->task});
         };
     });
-    CLI::App* accept = add("accept", "Confirm that the model arrived; the stakes are freed at once");
+    CLI::App* accept = add("accept", "Accept the model; the stakes are released at once");
     accept->add_option("ID", flags->task, "Task")->required();
     flags->signer.add_to(*accept);
     accept->callback([&program, flags] {
@@ -209,7 +209,8 @@ void add_task_show(CLI::App& parent, Program& program) {
             return send_call(program, flags->signer, contracts::AcceptModel{flags->task});
         };
     });
-    CLI::App* odds_command = add("odds", "How likely cheating is found, what audits cost, what a bid locks");
+    CLI::App* odds_command =
+        add("odds", "Show the probability that cheating is found, the cost of audits and the stake of a bid");
     odds_command->add_option("FILE", flags->file, "task.toml or its folder")->required();
     flags->signer.node.add_to(*odds_command);
     odds_command->callback([&program, flags] {

@@ -144,7 +144,7 @@ void add_task_submit(CLI::App& parent, Program& program) {
     add_store_option(*post, *post_flags);
     post->add_flag("--wait", post_flags->wait, "Wait until the model is ready");
     post->add_flag("--allow-unaudited", post_flags->allow_unaudited,
-                   "Pay for segments that nobody can be drawn to audit");
+                   "Pay for segments that no auditor can be drawn for");
 
     const auto [again, again_flags] =
         add("upload", "Resume the upload of a task that was posted", upload);

@@ -114,7 +114,7 @@ TEST_F(BadInput, UnknownSubcommandsAndOptionsAreWrongUsage) {
         EXPECT_THAT(text("run.log"), HasSubstr("1024"));
     }
     EXPECT_EQ(run({"verifier", "--help"}), 0);
-    EXPECT_THAT(text("run.log"), HasSubstr("challenges all that is opened and plays no dispute"));
+    EXPECT_THAT(text("run.log"), HasSubstr("challenges every opened segment and plays no dispute"));
 }
 
 TEST_F(BadInput, PartiesRefuseKeystoresTheyCannotOpen) {
