@@ -48,7 +48,7 @@ void MetricsFile::write(const AgentFigures& figures) {
     waiting_ = figures.waiting.size();
     const std::string text = metrics_text(figures);
     if (const auto written = write_durably(path_, {view(std::string_view(text))}, 0600); !written)
-        spdlog::debug("no metrics: {}", written.error().message);
+        spdlog::debug("event=metrics_not_written reason=\"{}\"", written.error().message);
 }
 
 }  // namespace retrace::node

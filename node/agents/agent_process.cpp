@@ -32,7 +32,9 @@ Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::
             return error(chain_id.error().message +
                          "; start one with `retrace node --dev` or name another with --node");
         }
-        if (!told) spdlog::warn("{}; waiting for it (`retrace node --dev` starts one)", chain_id.error().message);
+        if (!told)
+            spdlog::warn("event=waiting_for_node reason=\"{}\" remedy=\"retrace node --dev starts one\"",
+                         chain_id.error().message);
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
     }
 }
@@ -72,7 +74,7 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
     party->developer_chain_ = params->developer_chain;
     RETRACE_CHECK(party->open_stores());
-    spdlog::info("party address={} chain={} endpoint={}", ledger::to_checksum(party->address()), chain_id,
+    spdlog::info("event=started address={} chain={} endpoint={}", ledger::to_checksum(party->address()), chain_id,
                  party->endpoint());
     return party;
 }
@@ -136,7 +138,7 @@ bool AgentProcess::fetching_is_over() {
     const std::uint64_t height = height_;
     if (!fetching_.told && height > fetching_.slow_from) {
         fetching_.told = true;
-        spdlog::warn("slow material order=\"{}\" height={} until={}", fetching_.what, height, fetching_.by);
+        spdlog::warn("event=slow_fetch work=\"{}\" height={} until={}", fetching_.what, height, fetching_.by);
     }
     return height >= fetching_.by;
 }
@@ -150,18 +152,18 @@ Status<> AgentProcess::bond(const ledger::U256& minimum) {
     if (state.failure()) return error(state.failure()->message);
     if (bonded >= wanted) return Unit{};
     RETRACE_CHECK(submitter_->execute("deposit stake", contracts::Deposit{}, wanted - bonded));
-    spdlog::info("bonded stake={}", format_coins(wanted));
+    spdlog::info("event=bonded stake={}", format_coins(wanted));
     return Unit{};
 }
 
 std::optional<std::uint64_t> AgentProcess::new_height() {
     const auto height = client_.height();
     if (!height) {
-        if (!lost_node_) spdlog::warn("node unreachable, waiting: {}", height.error().message);
+        if (!lost_node_) spdlog::warn("event=node_unreachable reason=\"{}\"", height.error().message);
         lost_node_ = true;
         return std::nullopt;
     }
-    if (lost_node_) spdlog::info("node is back height={}", *height);
+    if (lost_node_) spdlog::info("event=node_reachable height={}", *height);
     lost_node_ = false;
     if (*height == height_) return std::nullopt;
     height_ = *height;
@@ -171,10 +173,10 @@ std::optional<std::uint64_t> AgentProcess::new_height() {
 void AgentProcess::report_outcomes() {
     for (const Finished& finished : submitter_->poll()) {
         if (finished.outcome.ok)
-            spdlog::debug("done call=\"{}\" height={}", finished.what, finished.outcome.height);
+            spdlog::debug("event=included call=\"{}\" height={}", finished.what, finished.outcome.height);
         else
-            spdlog::warn("refused call=\"{}\" height={} reason=\"{}\"", finished.what,
-                         finished.outcome.height, finished.outcome.reason);
+            spdlog::warn("event=refused call=\"{}\" height={} reason=\"{}\"", finished.what, finished.outcome.height,
+                         finished.outcome.reason);
     }
 }
 
@@ -188,7 +190,7 @@ void AgentProcess::tidy(std::uint64_t height, const std::map<std::uint64_t, solv
         named.insert(terms.data_roots.begin(), terms.data_roots.end());
     }
     if (const std::size_t deleted = garbage_collector_->sweep(height, named); deleted != 0)
-        spdlog::info("deleted artifacts={} height={}", deleted, height);
+        spdlog::info("event=deleted artifacts={} height={}", deleted, height);
 }
 
 }  // namespace retrace::node

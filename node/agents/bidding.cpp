@@ -97,7 +97,7 @@ Quote Bidding::consider(const ledger::StateView& state, const market::Params& pa
     Quote out = quote(state, params, base_fee, task, spec);
     if (out.price) return out;
     if (told_.insert(task).second && !told_before_.contains(task))
-        spdlog::info("no bid task={} reason=\"{}\"", task, out.why_not);
+        spdlog::info("event=no_bid task={} reason=\"{}\"", task, out.why_not);
     return out;
 }
 
@@ -132,7 +132,7 @@ void Bidding::look(const ledger::StateView& state, const market::Params& params,
     const std::size_t deleted = sealed_.forget([&](const SealedBids::Auction& auction) {
         return bid_is_over(state, view.height, self_, auction.task, auction.round);
     });
-    if (deleted != 0) spdlog::debug("deleted sealed_bids={} height={}", deleted, view.height);
+    if (deleted != 0) spdlog::debug("event=deleted sealed_bids={} height={}", deleted, view.height);
 }
 
 Result<std::optional<contracts::CommitBid>> Bidding::commit(const solver::CommitBid& move, const Quote& quote,
@@ -149,7 +149,7 @@ Result<std::optional<contracts::CommitBid>> Bidding::commit(const solver::Commit
     promised_[move.task] = {*market::stake_floor(params, spec), height};
     const Hash32 commitment =
         market::bid_commitment(move.task, move.round, bid.price, bid.finish, move.salt, self_);
-    spdlog::info("bid task={} round={} price={}", move.task, move.round, format_coins(bid.price));
+    spdlog::info("event=bid task={} round={} price={}", move.task, move.round, format_coins(bid.price));
     return std::optional(contracts::CommitBid{move.task, commitment});
 }
 

@@ -48,7 +48,7 @@ void RemoteState::read(const std::function<void()>& reading) const {
         if (failure_) return;
         const std::string what = std::string("the node's state is none that the rules make: ") + impossible.what();
         failure_ = RpcFailure{0, what, {}, false};
-        spdlog::warn("{}", failure_->message);
+        spdlog::warn("event=read_failed reason=\"{}\"", failure_->message);
     }
 }
 

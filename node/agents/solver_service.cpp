@@ -39,7 +39,8 @@ public:
         last_ = now;
         for (std::size_t i = 0; i < std::min(progress.metrics.size(), kMetricsMax); ++i) {
             const kernels::Metric& metric = progress.metrics[i];
-            spdlog::info("train task={} step={} {}={:.4f}", task, progress.step, printable(metric.name), metric.value);
+            spdlog::info("event=train task={} step={} {}={:.4f}", task, progress.step, printable(metric.name),
+                         metric.value);
         }
     }
 
@@ -118,7 +119,7 @@ Status<> SolverService::enroll() {
     if (!info || info->endpoint != party_->endpoint() || info->hardware_class != options_.hardware_class) {
         RETRACE_CHECK(party_->submitter().execute(
             "register solver", calls::RegisterSolver{party_->endpoint(), options_.hardware_class}));
-        spdlog::info("registered role=solver endpoint={}", party_->endpoint());
+        spdlog::info("event=registered role=solver endpoint={}", party_->endpoint());
     }
     return Unit{};
 }
@@ -149,7 +150,7 @@ void SolverService::take_result() {
 
 void SolverService::report_problems(std::vector<std::string> problems) {
     problems_ += problems.size();
-    for (std::string& problem : problems) spdlog::warn("problem {}", printable(std::move(problem)));
+    for (std::string& problem : problems) spdlog::warn("event=problem reason=\"{}\"", printable(std::move(problem)));
 }
 
 void SolverService::on_block(std::uint64_t height) {
@@ -225,7 +226,7 @@ void SolverService::play(std::uint64_t height, const std::vector<verifier::Dispu
         if (!bytes) continue;
         const auto sent = party_->submitter().send("move in dispute " + std::to_string(move.dispute),
                                                    calls::PlayMove{move.dispute, *bytes});
-        if (!sent) spdlog::warn("not sent {}", sent.error().message);
+        if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
     }
     if (played.work) worker_.add(party_->in_time(widen(std::move(*played.work))));
 }
@@ -240,11 +241,11 @@ struct CallOf {
         return submitter.send("accept data of task " + std::to_string(m.task), calls::AcceptData{m.task});
     }
     Result<Hash32> operator()(const solver::Decline& m) const {
-        spdlog::warn("decline task={} reason=\"{}\"", m.task, printable(m.reason));
+        spdlog::warn("event=decline task={} reason=\"{}\"", m.task, printable(m.reason));
         return submitter.send("decline task " + std::to_string(m.task), calls::DeclineTask{m.task});
     }
     Result<Hash32> operator()(const solver::CommitCheckpoint& m) const {
-        spdlog::info("checkpoint task={} run={} index={}", m.task, m.run, m.index);
+        spdlog::info("event=checkpoint task={} run={} index={}", m.task, m.run, m.index);
         return submitter.send("checkpoint " + std::to_string(m.index) + " of task " + std::to_string(m.task),
                               calls::CommitCheckpoint{m.task, m.run, m.index, m.commitment});
     }
@@ -264,7 +265,7 @@ struct CallOf {
                               calls::AnswerUnavailable{m.report, m.answer});
     }
     Result<Hash32> operator()(const solver::ReportKept& m) const {
-        spdlog::warn("unavailable task={} run={} index={} tensor={}", m.task, m.run, m.index, m.tensor);
+        spdlog::warn("event=report_unavailable task={} run={} index={} tensor={}", m.task, m.run, m.index, m.tensor);
         const calls::ReportUnavailable call{static_cast<std::uint8_t>(market::ReportKind::kept), m.task, m.run,
                                             m.index, m.tensor, m.tile};
         return submitter.send("report task " + std::to_string(m.task), call, params.report_fee);
@@ -275,7 +276,7 @@ struct CallOf {
                               calls::RequestRetention{m.task, m.run, m.index}, params.audit_fee);
     }
     Result<Hash32> operator()(const solver::AnswerCapability& m) const {
-        spdlog::info("capability challenge={} rounds={}", m.challenge, m.rounds);
+        spdlog::info("event=capability challenge={} rounds={}", m.challenge, m.rounds);
         return submitter.send("answer challenge " + std::to_string(m.challenge),
                               calls::AnswerCapability{m.challenge, m.rounds, m.root});
     }
@@ -336,7 +337,7 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
         sent = send_bid(view, *bid);
     } else if (const auto* reveal = std::get_if<solver::RevealBid>(&move)) {
         const auto call = bidding_.reveal(*reveal);
-        if (!call) return spdlog::error("{}", call.error().message);
+        if (!call) return spdlog::error("event=not_sent reason=\"{}\"", call.error().message);
         sent = submitter.send("reveal bid for task " + std::to_string(reveal->task), *call);
     } else {
         const RemoteState state(party_->client(), view.height);
@@ -352,7 +353,7 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
             sent = std::visit(CallOf{submitter, *params}, move);
         }
     }
-    if (!sent) spdlog::warn("not sent {}", sent.error().message);
+    if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
 }
 
 }  // namespace retrace::node

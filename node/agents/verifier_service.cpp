@@ -33,12 +33,12 @@ struct CallOf {
     }
 
     Result<Hash32> operator()(const verifier::CommitVerdict& m) const {
-        spdlog::info("verdict committed audit={}", m.audit);
+        spdlog::info("event=verdict_committed audit={}", m.audit);
         return submitter.send("commit verdict of audit " + std::to_string(m.audit),
                               contracts::CommitVerdict{m.audit, m.commitment});
     }
     Result<Hash32> operator()(const verifier::RevealVerdict& m) const {
-        spdlog::info("verdict revealed audit={} root={}", m.audit, to_hex(view(m.root)));
+        spdlog::info("event=verdict_revealed audit={} root={}", m.audit, to_hex(view(m.root)));
         return submitter.send("reveal verdict of audit " + std::to_string(m.audit),
                               contracts::RevealVerdict{m.audit, m.root, m.salt});
     }
@@ -48,7 +48,7 @@ struct CallOf {
             contracts::AttestRetention{m.task, m.run, m.index});
     }
     Result<Hash32> operator()(const verifier::ReportUnavailable& m) const {
-        spdlog::warn("unavailable task={} run={} index={} tensor={} tile={}", m.task, m.run, m.index,
+        spdlog::warn("event=report_unavailable task={} run={} index={} tensor={} tile={}", m.task, m.run, m.index,
                      m.tensor, m.tile);
         const contracts::ReportUnavailable call{
             static_cast<std::uint8_t>(m.kind), m.task, m.run, m.index, m.tensor, m.tile};
@@ -58,12 +58,12 @@ struct CallOf {
         return submitter.send("reveal beacon", contracts::RevealBeacon{m.preimage});
     }
     Result<Hash32> operator()(const verifier::ChallengeInitial& m) const {
-        spdlog::warn("challenge initial state task={} run={}", m.task, m.run);
+        spdlog::warn("event=challenge_initial_state task={} run={}", m.task, m.run);
         return submitter.send("challenge the initial state of task " + std::to_string(m.task),
                               contracts::ChallengeInitial{m.task, m.run, m.root}, bond_of(m.task));
     }
     Result<Hash32> operator()(const verifier::ChallengeSegment& m) const {
-        spdlog::warn("challenge task={} run={} segment={}", m.task, m.run, m.segment);
+        spdlog::warn("event=challenge task={} run={} segment={}", m.task, m.run, m.segment);
         return submitter.send(
             "challenge segment " + std::to_string(m.segment) + " of task " + std::to_string(m.task),
             contracts::ChallengeSegment{m.task, m.run, m.segment, m.root}, bond_of(m.task));
@@ -138,7 +138,7 @@ Status<> VerifierService::enroll() {
         if (!head) return error(kUsedUp);
         RETRACE_CHECK(party_->submitter().execute("register verifier",
                                                   contracts::RegisterVerifier{party_->endpoint(), *head}));
-        spdlog::info("registered role=verifier endpoint={}", party_->endpoint());
+        spdlog::info("event=registered role=verifier endpoint={}", party_->endpoint());
     }
     return Unit{};
 }
@@ -155,9 +155,9 @@ void VerifierService::update_registration(const market::VerifierInfo& info, cons
     const auto sent = party_->submitter().send(
         "register verifier", contracts::RegisterVerifier{party_->endpoint(), next.value_or(last)});
     if (sent)
-        spdlog::info("registered anew endpoint={} next_chain={}", party_->endpoint(), next.has_value());
+        spdlog::info("event=registered_again endpoint={} next_chain={}", party_->endpoint(), next.has_value());
     else
-        spdlog::warn("not sent {}", sent.error().message);
+        spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
 }
 
 void VerifierService::run(const std::atomic<bool>& stop) {
@@ -165,7 +165,7 @@ void VerifierService::run(const std::atomic<bool>& stop) {
         if (const auto result = worker_.poll()) verifier_->on_done(*result);
         for (const std::string& problem : verifier_->take_problems()) {
             ++problems_;
-            spdlog::warn("problem {}", printable(problem));
+            spdlog::warn("event=problem reason=\"{}\"", printable(problem));
         }
         if (const auto height = party_->new_height()) {
             on_block(*height);
@@ -219,8 +219,9 @@ void VerifierService::on_block(std::uint64_t height) {
     // If the node was down, this member may have missed a reveal and dropped out; it joins again as soon as the node is
     // back.
     if (info && !info->member && height > enrolled_height_ + params->epoch_blocks) {
-        spdlog::warn("dropped from the beacon, joining again");
-        if (const auto joined = enroll(); !joined) spdlog::warn("cannot join: {}", joined.error().message);
+        spdlog::warn("event=dropped_from_beacon action=\"joins again\"");
+        if (const auto joined = enroll(); !joined)
+            spdlog::warn("event=not_joined reason=\"{}\"", joined.error().message);
     }
     if (info) update_registration(*info, *params, height);
 
@@ -229,7 +230,7 @@ void VerifierService::on_block(std::uint64_t height) {
     verifier::Verifier::Output out = verifier_->on_view(view);
     for (const verifier::VerifierMove& move : out.moves) {
         const auto sent = std::visit(CallOf{party_->submitter(), *params, state, party_->immutable()}, move);
-        if (!sent) spdlog::warn("not sent {}", sent.error().message);
+        if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
     }
     if (out.work) worker_.add(party_->in_time(std::move(*out.work)));
     // A kept state is proved with its task's program, which possibly nobody else serves by then.

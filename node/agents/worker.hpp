@@ -32,7 +32,7 @@ public:
             out = running_.get();
         }
         if (!running_.valid() && !waiting_.empty()) {
-            spdlog::debug("work order=\"{}\"", waiting_.front().what);
+            spdlog::debug("event=work item=\"{}\"", waiting_.front().what);
             running_ = std::async(std::launch::async, std::move(waiting_.front().run));
             waiting_.pop_front();
         }

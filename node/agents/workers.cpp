@@ -15,7 +15,7 @@ Workers::Workers(const WorkerSettings& settings, bool sandbox, bool device_sandb
       sandbox_(sandbox),
       device_sandbox_(device_sandbox),
       record_(std::make_shared<solver::WorkerRecord>(
-          [](const std::string& what) { spdlog::warn("worker {}", printable(what)); })) {}
+          [](const std::string& what) { spdlog::warn("event=worker_ended reason=\"{}\"", printable(what)); })) {}
 
 Result<std::unique_ptr<Workers>> Workers::open(const WorkerSettings& settings) {
     using solver::DeviceChoice;
@@ -27,7 +27,8 @@ Result<std::unique_ptr<Workers>> Workers::open(const WorkerSettings& settings) {
         if (settings.require_sandbox)
             return error(why + "; run on a machine whose kernel has them (CONFIG_SECCOMP_FILTER), build with "
                                "libseccomp-dev, or leave out --require-sandbox");
-        spdlog::warn("{}; tasks run in processes of their own with the rights of this user", why);
+        spdlog::warn("event=no_sandbox reason=\"{}\" effect=\"tasks run in processes with the rights of this user\"",
+                     why);
     }
     bool device_sandbox = sandbox;
     if (used.device != DeviceChoice::cpu && solver::check_device(DeviceChoice::cuda)) {
@@ -36,7 +37,8 @@ Result<std::unique_ptr<Workers>> Workers::open(const WorkerSettings& settings) {
             return error(std::string(why) + "; choose --device cpu, or leave out --require-sandbox");
         if (settings.require_sandbox) used.device = DeviceChoice::cpu;
         device_sandbox = false;
-        spdlog::warn("{}{}", why, settings.require_sandbox ? "; the processors compute" : "");
+        spdlog::warn("event=no_sandbox reason=\"{}\" effect=\"{}\"", why,
+                     settings.require_sandbox ? "tasks run on the processors" : "tasks run on the device without it");
     }
     return std::unique_ptr<Workers>(new Workers(used, sandbox, device_sandbox));
 }

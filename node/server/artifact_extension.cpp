@@ -221,7 +221,7 @@ bool ArtifactExtension::make_room(const Hash32& root, std::uint64_t bytes,
     }
     if (!fits) return false;
     for (const Hash32& gone : going) {
-        spdlog::info("event=artifact_gave_way root={}", to_hex(view(gone)));
+        spdlog::info("event=artifact_evicted root={}", to_hex(view(gone)));
         store_->remove(gone, alive);
     }
     settle_quota();
