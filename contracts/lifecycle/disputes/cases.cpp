@@ -379,10 +379,12 @@ bool holds_late_run(const StateView& view, const market::Run& run) {
 
 std::uint64_t replicas_agree_until(const StateView& view, const market::Run& run) {
     std::uint64_t out = kAllRight;
-    for (const std::uint64_t id : list<std::uint64_t>(view, keys::run_disputes(run.task, run.index))) {
+    const auto look_at = [&](std::uint64_t id) {
         const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
-        if (dispute.kind == DisputeKind::replica) out = std::min(out, dispute.segment);
-    }
+        if (market::between_replicas(dispute.kind)) out = std::min(out, dispute.segment);
+    };
+    for (const std::uint64_t id : list<std::uint64_t>(view, keys::run_disputes(run.task, run.index))) look_at(id);
+    for (const std::uint64_t id : replicas_accused(view, run)) look_at(id);
     return out;
 }
 

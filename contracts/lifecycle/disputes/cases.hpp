@@ -30,7 +30,7 @@ std::vector<Share> shares_of_accuser(const Effects& fx, const market::Run& run);
 /// 13.5.1: whether a run that has missed a checkpoint waits for a dispute: one in which it accuses a replica, a late
 /// challenge, or any that was opened since its deadline.
 bool holds_late_run(const StateView& view, const market::Run& run);
-/// 13.7.1: the newest state on which the run and all replicas that accuse it agree; kAllRight if none does.
+/// 13.7.1: the newest state on which the run agrees with all replicas that it has a dispute with, or kAllRight.
 std::uint64_t replicas_agree_until(const StateView& view, const market::Run& run);
 /// 15.9: a run loses its whole lock: pays the fee to each auditor with a root of its own that plays or waits to, unless
 /// it has one of the shares.

@@ -94,8 +94,9 @@ TEST_F(ManyDisputes, AnAccuserThatFallsSilentLosesItsWholeLock) {
     ASSERT_NE(run(1).deadline, 0u) << "a checkpoint of bob is due";
     const U256 locked = run(1).locked;
     ASSERT_TRUE(advance_until([&] {
-        if (run(0).state == RunState::running && run(0).deadline <= height + 1)
+        if (run(0).state == RunState::running && run(0).deadline <= height + 1) {
             EXPECT_EQ(checkpoint("alice", run(0).next_state, 0), Verdict::ok);
+        }
         serve("alice", 0);
         serve("bob", 1);
         check_audits();

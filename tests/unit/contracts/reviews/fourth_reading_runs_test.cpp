@@ -612,7 +612,6 @@ TEST_F(FourthReadingRuns, AConvictionForALaterSegmentLeavesNoForgedStateToOthers
     ASSERT_EQ(dispute(2).segment, 5u);
     ASSERT_GT(run(0).paid, 6u);
     ASSERT_LE(run(0).paid, dispute(1).segment);
-    const U256 lock = run(0).locked, spent = balance(friendly) + dispute(1).bond;
     for (int i = 0; i < 300 && run(0).state == RunState::running; ++i) {
         if (height + 1 >= run(1).deadline) {
             ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
@@ -628,8 +627,6 @@ TEST_F(FourthReadingRuns, AConvictionForALaterSegmentLeavesNoForgedStateToOthers
     ASSERT_EQ(run(0).state, RunState::forfeited);
     ASSERT_EQ(dispute(1).state, market::DisputeState::solver_lost);
     ASSERT_EQ(dispute(2).state, market::DisputeState::withdrawn);
-    std::cout << "lock " << lock.low64() << " accomplice's gain " << (balance(friendly) - spent).low64() << " segment "
-              << dispute(1).segment << "\n";
     EXPECT_LE(task().first_state, 5u) << "alice forged state 6, and bob had said so";
     raise("carol");
     EXPECT_EQ(run(2).first_root, root(run(2).first_state)) << "carol starts at state " << run(2).first_state;
