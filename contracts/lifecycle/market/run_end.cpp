@@ -97,6 +97,7 @@ void end_runs_from_wrong_states(Effects& fx, const market::Run& over, std::uint6
         if (!run.joined || !is_wrong(fx, over, right_until, run.first_state, run.first_root)) continue;
         if (run.state == RunState::running) pay_what_is_finalised(fx, run.task, run.index);
         const market::Run paid = run_of(fx, over.task, active);
+        pay_finders(fx, paid, {});
         end_run(fx, run.task, run.index, RunState::left, slug(SlashReason::wrong_initial));
         if (paid.paid > paid.first_state) note_paid_wrong(fx, paid);
         end_runs_from_wrong_states(fx, paid, run.first_state);
