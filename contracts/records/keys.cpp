@@ -57,7 +57,7 @@ Key bid_work(std::uint64_t task, const Address& bidder) {
 }
 Key deadline_work(std::uint64_t task, std::uint32_t run) { return std::move(market('D').number(task).number(run)); }
 Key begun_deadline(std::uint64_t task, std::uint32_t run) {
-    return std::move(market('d').number(task).number(run));
+    return std::move(market('E').number(task).number(run));
 }
 
 Key stake(const Address& party) { return std::move(staking('k').party(party)); }
