@@ -134,7 +134,7 @@ TEST_F(BadInput, PartiesRefuseKeystoresTheyCannotOpen) {
 
 TEST_F(BadInput, PartiesWithoutANodeSayHowToStartOne) {
     EXPECT_EQ(run_party("solver", "key.json", "pass", {"--timeout", "1"}), 1);
-    EXPECT_THAT(text("run.log"), HasSubstr("waiting for it"));
+    EXPECT_THAT(text("run.log"), HasSubstr("event=waiting_for_node"));
     EXPECT_THAT(text("run.log"), HasSubstr("no answer from the node"));
 }
 
