@@ -132,10 +132,11 @@ std::vector<std::string> VerifierAgent::take_problems() {
 
 void VerifierAgent::clean_up(const VerifierView& view) {
     using RunKey = std::pair<std::uint64_t, std::uint32_t>;
-    const std::set<CheckpointKey> needed = needed_states(view);
+    std::set<CheckpointKey> needed = needed_states(view);
     audits_.forget_closed(view);
     // A suspended replay holds a whole state; it is dropped with its audit or watched segment.
     replays_.forget_closed(view);
+    replays_.add_needed(needed);
     for (const CheckpointKey& key : context_.store.retained()) {
         if (needed.count(key) != 0) continue;
         // On failure a file stays behind; the next view retries.

@@ -33,10 +33,40 @@ Result<kernels::State, solver::Unavailable> SegmentReplays::start_state(solver::
 Result<SegmentReplays::Begun, solver::Unavailable> SegmentReplays::begin(solver::TaskMaterial& material,
                                                                          const CheckpointKey& segment,
                                                                          const Hash32& root) {
-    const auto left = suspended_.extract(segment.task);
-    if (left && left.mapped().segment == segment) return std::move(left.mapped());
-    RETRACE_TRY(state, start_state(material, segment.run, segment.index, root));
-    return Begun{segment, std::move(state)};
+    const auto other = suspended_.find(segment.task);
+    if (other != suspended_.end() && other->second.segment == segment)
+        return std::move(suspended_.extract(other).mapped());
+    std::optional<kernels::State> state = take_saved(segment);
+    if (!state) {
+        RETRACE_TRY(fetched, start_state(material, segment.run, segment.index, root));
+        state = std::move(fetched);
+    }
+    if (other != suspended_.end()) {
+        save(material, other->second);
+        suspended_.erase(other);
+    }
+    return Begun{segment, std::move(*state)};
+}
+
+std::optional<kernels::State> SegmentReplays::take_saved(const CheckpointKey& segment) {
+    const auto saved = saved_.extract(segment);
+    if (!saved) return std::nullopt;
+    auto loaded = context_.store.load(saved.mapped(), context_.task_cache.pool());
+    // clean_up() deletes it: it is not needed any more.
+    if (!loaded) return std::nullopt;
+    return std::move(loaded).value();
+}
+
+void SegmentReplays::save(solver::TaskMaterial& material, const Begun& begun) {
+    const CheckpointKey& segment = begun.segment;
+    if (begun.state.step == material.terms.schedule.step_of(segment.index)) return;  // The start is in the store.
+    const CheckpointKey key = progress_key(segment.task, segment.run, begun.state.step);
+    const kernels::StateCommitment commitment =
+        kernels::commit_state(material.program->root(), begun.state, context_.task_cache.pool());
+    auto saved = context_.store.save(key, commitment, begun.state);
+    if (saved) saved = context_.store.retain(key, true);
+    // Without room on the disk the replay begins again at its start.
+    if (saved) saved_.insert_or_assign(segment, key);
 }
 
 bool SegmentReplays::run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step) {
@@ -58,14 +88,19 @@ bool SegmentReplays::run_to(solver::TaskMaterial& material, Begun& begun, std::u
 }
 
 void SegmentReplays::forget_closed(const VerifierView& view) {
-    std::erase_if(suspended_, [&](const auto& item) {
-        const CheckpointKey& of = item.second.segment;
+    const auto is_closed = [&](const CheckpointKey& of) {
         const auto same = [&](const auto& other) {
             return CheckpointKey{other.terms.id, other.run, other.segment} == of;
         };
         return std::none_of(view.audits.begin(), view.audits.end(), same) &&
                std::none_of(view.watch.begin(), view.watch.end(), same);
-    });
+    };
+    std::erase_if(suspended_, [&](const auto& item) { return is_closed(item.second.segment); });
+    std::erase_if(saved_, [&](const auto& item) { return is_closed(item.first); });
+}
+
+void SegmentReplays::add_needed(std::set<CheckpointKey>& needed) const {
+    for (const auto& [segment, key] : saved_) needed.insert(key);
 }
 
 }  // namespace retrace::verifier

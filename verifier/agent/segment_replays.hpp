@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "verifier/agent/agent_context.hpp"
 #include "verifier/chain_view.hpp"
@@ -26,7 +27,9 @@ public:
     /// Returns the state with this root at the start of a segment: from the store, or fetched and then stored.
     Result<kernels::State, solver::Unavailable> start_state(solver::TaskMaterial& material, std::uint32_t run,
                                                             std::uint64_t index, const Hash32& root);
-    /// Returns the suspended replay of this segment, or a new one from its start.
+    /// Returns the suspended replay of this segment, or a new one from its start. Another suspended replay of the task
+    /// stays in memory until this one's state is there, and is then saved to disk. So no report, however often its state
+    /// is not served, costs another replay its progress.
     Result<Begun, solver::Unavailable> begin(solver::TaskMaterial& material, const solver::CheckpointKey& segment,
                                              const Hash32& root);
     /// Returns false if the replay was preempted. It is then kept for later, unless a step was left half done and the
@@ -35,10 +38,17 @@ public:
 
     /// Drops suspended replays of segments that `view` neither audits nor watches. Called while no order runs.
     void forget_closed(const VerifierView& view);
+    /// Adds the stored states of suspended replays.
+    void add_needed(std::set<solver::CheckpointKey>& needed) const;
 
 private:
+    /// Returns the saved state of a suspended replay, or nothing.
+    std::optional<kernels::State> take_saved(const solver::CheckpointKey& segment);
+    void save(solver::TaskMaterial& material, const Begun& begun);
+
     AgentContext& context_;
-    std::map<std::uint64_t, Begun> suspended_;  // By task. One is kept for each task: no more memory is counted.
+    std::map<std::uint64_t, Begun> suspended_;  // By task. One stays in memory for each task: no more is counted.
+    std::map<solver::CheckpointKey, solver::CheckpointKey> saved_;  // By segment: where its state is in the store.
 };
 
 }  // namespace retrace::verifier

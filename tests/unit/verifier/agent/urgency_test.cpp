@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/verifier/agent/one_worker.hpp"
+#include "verifier/agent/keys.hpp"
 
 namespace retrace::test {
 namespace {
@@ -74,15 +75,42 @@ TEST_F(Urgency, ASeatThatIsDueLaterWaits) {
     EXPECT_EQ(committed(next()), Audits{10});
 }
 
-TEST_F(Urgency, OfOneTaskOneStateIsKept) {
+TEST_F(Urgency, OfOneTaskOneStateIsInMemoryAndTheOthersAreOnDisk) {
     begin();
     sit(10, 5, 1, 5'000);
     run(*next().work, 3, [&] { sit(11, 5, 2, 400); });
     run(*next().work, 2, [&] { sit(12, 6, 3, 140); });
     EXPECT_EQ(steps, 5u);
+    const auto saved = party->store->newest(5, kKeyMarks, UINT64_MAX);
+    ASSERT_TRUE(saved);
+    EXPECT_EQ(saved->index, kSegment + 3) << "where the first one left off";
     for (int i = 0; i < 3; ++i) run(*next().work);
-    EXPECT_EQ(steps, 3 * kSegment + 3) << "the first began anew, the second went on";
+    EXPECT_EQ(steps, 3 * kSegment) << "both went on where they were";
     EXPECT_EQ(committed(next()).size(), 1u);
+    for (const auto& [id, index] : {std::pair{5, 2}, std::pair{5, 3}, std::pair{6, 4}})
+        EXPECT_EQ(party->store->commitment({std::uint64_t(id), 0, std::uint64_t(index)})->root, root(index));
+    EXPECT_FALSE(party->store->newest(5, kKeyMarks, UINT64_MAX)) << "and the disk is free again";
+}
+
+/// A solver that withholds one state of a task kept its auditors from all other segments of that task: each attempt to
+/// fetch it dropped the replay that it interrupted.
+TEST_F(Urgency, AStateThatIsNotServedCostsTheReplayThatItInterruptsNothing) {
+    begin();
+    sit(10, 5, 1, 5'000);
+    sit(11, 5, 2, 140);
+    view.audits[1].start_root = Hash32{{1}};  // Nobody has it.
+    for (std::size_t i = 1; i < kSegment; ++i) {
+        run(*next().work);  // The fetch that fails
+        auto out = next();
+        ASSERT_TRUE(out.work);
+        EXPECT_EQ(out.work->what, "replay task 5 segment 1");
+        run(*out.work, 1, [&] { view.height += 100; });
+        EXPECT_EQ(steps, i);
+    }
+    run(*next().work);
+    run(*next().work);
+    EXPECT_EQ(steps, kSegment);
+    EXPECT_EQ(committed(next()), Audits{10});
 }
 
 /// Disk and memory of a verifier that is always busy do not grow.
