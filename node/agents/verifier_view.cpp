@@ -24,6 +24,13 @@ const market::Seat* seat_of(const market::Audit& audit, const ledger::Address& s
     return found;
 }
 
+/// Whether the party's seat waits until another auditor's dispute about the segment is over (contracts 15.9). It needs
+/// its states until then, although its audit is closed.
+bool waits_to_dispute(const market::Audit& audit, const market::Seat& seat) {
+    return std::any_of(audit.waiting.begin(), audit.waiting.end(),
+                       [&](std::uint32_t index) { return &audit.seats.at(index) == &seat; });
+}
+
 Hash32 opened_root(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,
                    std::uint64_t index) {
     const auto checkpoint = views::checkpoint(view, task, run, index);
@@ -116,14 +123,15 @@ void add_seats(const ledger::StateView& view, const ledger::Address& self, const
         if (task->state == market::TaskState::frozen) continue;  // Its calls there would be refused.
         const bool owes = audit->phase == AuditPhase::collecting && seat->state == SeatState::drawn;
         const bool first = owes && owed.insert({audit->task, audit->run}).second;
-        if (audit->phase != AuditPhase::closed)
+        const bool waits = waits_to_dispute(*audit, *seat);
+        if (audit->phase != AuditPhase::closed || waits)
             out.audits.push_back(audit_view(view, *audit, *seat, *spec, params, out.height, first));
         if (audit->segment == 0) add_initial(view, self, params, *spec, audit->task, audit->run, seat, out);
         if (seat->state == SeatState::matched && !market::is_final(task->state)) {
             // Attested when the whole audit is closed: the segment is verified then.
             const bool may_attest = !seat->paid && audit->phase == AuditPhase::closed;
             out.keep.push_back({audit->task, audit->run, audit->segment + 1, may_attest});
-        } else if (audit->phase == AuditPhase::closed) {
+        } else if (audit->phase == AuditPhase::closed && !waits) {
             over.push_back(id);
         }
     }

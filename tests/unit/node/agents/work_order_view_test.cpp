@@ -139,6 +139,26 @@ TEST_F(WorkOrderView, OfAVerifierIsOfItsOwnSeatSideAndReport) {
     EXPECT_EQ(view.reports[0].due, 720u);
 }
 
+/// Otherwise a verifier deletes its states of the segment, and loses its dispute when the solver no longer serves them.
+TEST_F(WorkOrderView, OfAVerifierHoldsASeatThatWaitsForItsDispute) {
+    auto audit = *contracts::views::audit(state, 1);
+    audit.phase = market::AuditPhase::closed;
+    for (market::Seat& seat : audit.seats) seat.state = market::SeatState::mismatched;
+    audit.waiting = {1};
+    state.put(keys::audit(1), audit);
+    Seats seats;
+    for (int i = 0; i < 2; ++i) {
+        const auto view = verifier_view(state, 100, auditor, seats, immutable);
+        ASSERT_EQ(view.audits.size(), 1u);
+        EXPECT_FALSE(view.audits[0].may_commit || view.audits[0].may_reveal || view.audits[0].may_report);
+    }
+    audit.waiting = {};
+    state.put(keys::audit(1), audit);
+    state.put(keys::open_audits(auditor), Ids{});
+    EXPECT_TRUE(verifier_view(state, 100, auditor, seats, immutable).audits.empty());
+    EXPECT_TRUE(seats.audits().empty());
+}
+
 TEST_F(WorkOrderView, OfASolverIsOfItsOwnSideAndReport) {
     const auto view = solver_view(state, 100, solver, [](std::uint64_t, const market::TaskSpec&) { return Quote{}; },
                                   immutable);
