@@ -34,6 +34,7 @@ void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
         const std::uint64_t next = (views::epoch_of(fx.params, fx.height) + 1) * fx.params.epoch_blocks;
         return remind(fx, next + 1, ScheduledKind::checkpoint_deadline, task, index);
     }
+    if (views::is_stopped(fx.state, task, index)) return end_stopped_run(fx, task, index);
     lose_silent_run(fx, task, index, SlashReason::not_checkpointed);
 }
 

@@ -59,6 +59,7 @@ Key deadline_work(std::uint64_t task, std::uint32_t run) { return std::move(mark
 Key begun_deadline(std::uint64_t task, std::uint32_t run) {
     return std::move(market('E').number(task).number(run));
 }
+Key stopped(std::uint64_t task, std::uint32_t run) { return std::move(market('H').number(task).number(run)); }
 
 Key stake(const Address& party) { return std::move(staking('k').party(party)); }
 Key solver(const Address& party) { return std::move(staking('s').party(party)); }

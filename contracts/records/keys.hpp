@@ -33,6 +33,7 @@ Key open_bids(const Address& party);         ///< Number over all tasks.
 /// moved (18.4).
 Key bid_work(std::uint64_t task, const Address& bidder);
 Key deadline_work(std::uint64_t task, std::uint32_t run);
+Key stopped(std::uint64_t task, std::uint32_t run);         ///< Height at which the run stopped (13.7.1).
 Key begun_deadline(std::uint64_t task, std::uint32_t run);  ///< The run's deadline as it was set, before it moved.
 
 Key stake(const Address& party);

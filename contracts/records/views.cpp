@@ -127,6 +127,9 @@ std::uint64_t seated_audits(const StateView& view, std::uint64_t task, std::uint
 std::uint64_t due_audits(const StateView& view, std::uint64_t task, std::uint32_t run) {
     return counter(view, keys::due_audits(task, run));
 }
+bool is_stopped(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    return counter(view, keys::stopped(task, run)) != 0;
+}
 std::uint64_t pending_draws(const StateView& view, std::uint64_t task, std::uint32_t run) {
     return counter(view, keys::pending_draws(task, run));
 }
@@ -151,7 +154,7 @@ JoiningState newest_finalised_state(const StateView& view, const market::Task& t
     JoiningState out{task.first_state, task.resume_root};
     for (const std::uint32_t index : task.active) {
         const auto other = run(view, task.id, index);
-        if (!other || other->finalised <= out.index) continue;
+        if (!other || other->finalised <= out.index || is_stopped(view, task.id, index)) continue;
         const auto reached = checkpoint(view, task.id, index, other->finalised);
         if (reached && reached->opened) out = {other->finalised, reached->root};
     }

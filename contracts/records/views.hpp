@@ -92,6 +92,8 @@ std::vector<RunId> open_runs(const StateView& view, const Address& party);      
 std::uint64_t seated_audits(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Those of them that end at a deadline of their own.
 std::uint64_t due_audits(const StateView& view, std::uint64_t task, std::uint32_t run);
+/// Whether the run has stopped because it joined at a state that is proved wrong, and waits for its cases (13.7.1).
+bool is_stopped(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Number of the run's segments whose draw is still to come.
 std::uint64_t pending_draws(const StateView& view, std::uint64_t task, std::uint32_t run);
 std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);      ///< Of one task.
@@ -103,8 +105,8 @@ struct JoiningState {
     std::uint64_t index = 0;
     Hash32 root;                 ///< Zero for state 0.
 };
-/// Returns the newest finalised state of any running replica: a raise of the replicas requested now covers the segments
-/// from there on.
+/// Returns the newest finalised state of any running replica that has not stopped (13.7.1): a raise of the replicas
+/// requested now covers the segments from there on.
 JoiningState newest_finalised_state(const StateView& view, const market::Task& task);
 /// Returns the state from which the winner of the open auction starts: the one that the raise was paid for, or the one
 /// at which the task resumes. Without an auction: the state from which a raise would start.

@@ -174,11 +174,15 @@ void note_late(Effects& fx, const market::Dispute& dispute) {
     const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
     const std::uint64_t due = counter(fx.state, keys::begun_deadline(dispute.task, dispute.run));
     if (run.deadline == 0 || fx.height + fx.params.move_blocks < due) return;
+    if (views::is_stopped(fx.state, run.task, run.index)) return;  // It waits for nothing but its cases (13.7.1).
     store(fx.state, keys::late_challenge(dispute.id), Counter{run.next_state});
 }
 
-bool is_late(const StateView& view, std::uint64_t dispute) {
-    return counter(view, keys::late_challenge(dispute)) != 0;
+/// 15.10.1: a challenge is not late any more when the run has committed its next state.
+bool is_late(const StateView& view, const market::Dispute& dispute) {
+    const std::uint64_t next_state = counter(view, keys::late_challenge(dispute.id));
+    if (next_state == 0) return false;
+    return must_load<market::Run>(view, keys::run(dispute.task, dispute.run)).next_state == next_state;
 }
 
 /// Removes the dispute from all lists; the record stays with its result.
@@ -189,7 +193,7 @@ void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
     store(fx.state, keys::dispute(dispute.id), dispute);
     remove(fx.state, keys::game(dispute.id));
     unlist_dispute(fx, dispute);
-    if (is_late(fx.state, dispute.id)) remove(fx.state, keys::late_challenge(dispute.id));
+    remove(fx.state, keys::late_challenge(dispute.id));
     end_work_of_both(fx, dispute);
     count_closed(fx, dispute);
     if (dispute.kind == DisputeKind::audit && state != DisputeState::challenger_lost)
@@ -248,7 +252,7 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     const Claimant claimant = claimant_of(fx, dispute);  // While all disputes of the segment are open.
     pay_waiting_seats(fx, dispute, claimant);
     // 15.10: that the solver of a late run does not move proves nothing.
-    const bool proves = !is_late(fx.state, dispute.id) ||
+    const bool proves = !is_late(fx.state, dispute) ||
                         dispute.ending != static_cast<std::uint8_t>(verifier::Ending::timeout_solver);
     close_dispute(fx, dispute, DisputeState::solver_lost);
     return_bond(fx, dispute);
@@ -354,8 +358,8 @@ void open_next_dispute(Effects& fx, std::uint64_t task, std::uint32_t run, std::
 std::vector<Share> shares_of_accuser(const Effects& fx, const market::Run& run) {
     std::optional<market::Dispute> first;
     for (const std::uint64_t id : list<std::uint64_t>(fx.state, keys::run_disputes(run.task, run.index))) {
-        if (is_late(fx.state, id)) continue;
         const auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+        if (is_late(fx.state, dispute)) continue;
         const bool drawn = dispute.kind == DisputeKind::audit;
         if (!first || (drawn && first->kind != DisputeKind::audit)) first = dispute;
     }

@@ -32,8 +32,8 @@ std::vector<Share> shares_of_accuser(const Effects& fx, const market::Run& run);
 bool holds_late_run(const StateView& view, const market::Run& run);
 /// 13.7.1: the newest state on which the run agrees with all replicas that it has a dispute with, or kAllRight.
 std::uint64_t replicas_agree_until(const StateView& view, const market::Run& run);
-/// 15.9.1: a run loses its whole lock, or ends because it started at a wrong state (13.7.1): pays the fee to each
-/// auditor with a root of its own that plays or waits to, unless it has one of the shares.
+/// 15.9.1: a run loses its whole lock: pays the fee to each auditor with a root of its own that plays or waits to,
+/// unless it has one of the shares.
 void pay_finders(Effects& fx, const market::Run& run, const std::vector<Share>& shares);
 /// Charges the mover's clock up to now and gives the turn to the game's mover; settles a decided game.
 void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game);

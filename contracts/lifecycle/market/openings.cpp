@@ -24,9 +24,10 @@ bool still_blind(const StateView& view, std::uint64_t task, std::uint32_t run, s
            phase == AuditPhase::drawing || phase == AuditPhase::no_auditors;
 }
 
-/// 12.7.9 and 13.1.1: whether `other` is a replica that joined and whose state `index` is not waited for.
-bool is_not_awaited(const market::Run& run, const market::Run& other, std::uint64_t index) {
-    return other.index != run.index && !is_awaited(other, index);
+/// 12.7.9, 13.1.1 and 13.7.1: whether `other` is a replica that joined and whose state `index` is not waited for.
+bool is_not_awaited(const StateView& view, const market::Run& run, const market::Run& other, std::uint64_t index) {
+    if (other.index == run.index) return false;
+    return !is_awaited(other, index) || views::is_stopped(view, other.task, other.index);
 }
 
 /// Starts the challenge window of a segment once both of its ends are open; the window has room for a replay (13.3).
@@ -149,7 +150,7 @@ void pass_late_replicas(Effects& fx, std::uint64_t id, std::uint32_t index) {
 bool all_committed(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
     for (const std::uint32_t active : task.active) {
         const auto other = must_load<market::Run>(view, keys::run(task.id, active));
-        if (other.next_state <= index && !is_not_awaited(run, other, index)) return false;
+        if (other.next_state <= index && !is_not_awaited(view, run, other, index)) return false;
     }
     return run.next_state > index;
 }
@@ -158,7 +159,7 @@ bool may_open(const StateView& view, const market::Task& task, const market::Run
     if (is_withheld(view, run, index)) return false;
     for (const std::uint32_t active : task.active) {
         const auto other = must_load<market::Run>(view, keys::run(task.id, active));
-        if (index > other.first_state && !is_not_awaited(run, other, index) &&
+        if (index > other.first_state && !is_not_awaited(view, run, other, index) &&
             still_blind(view, task.id, other.index, index - 1))
             return false;
     }

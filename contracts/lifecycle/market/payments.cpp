@@ -27,6 +27,7 @@ std::uint64_t compared_by(const StateView& view, const market::Params& params, c
     for (const std::uint32_t active : task.active) {
         const auto other = must_load<market::Run>(view, keys::run(task.id, active));
         if (active == run.index || run.finalised < other.first_state) continue;
+        if (views::is_stopped(view, task.id, active)) continue;  // 13.7.1
         const auto end = views::checkpoint(view, task.id, active, run.finalised + 1);
         if (end && end->opened) continue;
         if (!other.joined) return kForever;
@@ -149,7 +150,8 @@ bool payments_lag(const StateView& view, const market::Params& params, const mar
 void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
     // The run ends in this block, so nothing is left for the next. While it disputes a replica, nothing is finalised.
-    if (!disputes_replica(fx.state, run)) advance_clear(fx, run, kUnfinalisedMax);
+    if (!disputes_replica(fx.state, run) && !views::is_stopped(fx.state, id, index))
+        advance_clear(fx, run, kUnfinalisedMax);
     if (run.finalised > run.paid) pay_until(fx, run, run.finalised);
     store(fx.state, keys::run(id, index), run);
 }
@@ -159,6 +161,7 @@ void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
     if (run.state == market::RunState::delivering) return begin_delivery(fx, id);  // it may have waited for other runs
     // 15.8.1: replicas are not paid while they dispute, because their other differences have no dispute of their own.
     if (run.state != market::RunState::running || disputes_replica(fx.state, run)) return;
+    if (views::is_stopped(fx.state, id, index)) return;  // 13.7.1
     advance_clear(fx, run, kStepsMax);
     end_wait(fx, run);
     const std::uint64_t segments = must_load<market::TaskSpec>(fx.state, keys::spec(id)).segments();

@@ -86,8 +86,36 @@ void note_paid_wrong(Effects& fx, const market::Run& run) {
     store(fx.state, keys::paid_wrong(run.task), Counter{std::max(known, run.paid)});
 }
 
+bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
+    if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return true;  // As the accuser too (15.8).
+    const auto audits = list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index));
+    return std::any_of(audits.begin(), audits.end(), [&](std::uint64_t id) {
+        // Not while it waits for auditors (14.12).
+        return must_load<market::Audit>(fx.state, keys::audit(id)).phase != market::AuditPhase::no_auditors;
+    });
+}
+
+/// 13.7.1: whether a stopped run may still be convicted. Audits of replicas may wait for one another, so after
+/// `unbond_blocks` only cases that end by themselves count.
+bool may_be_convicted(const Effects& fx, const market::Run& run, std::uint64_t stopped) {
+    if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return true;
+    if (views::due_audits(fx.state, run.task, run.index) != 0) return true;
+    if (fx.height > stopped + fx.params.unbond_blocks) return false;
+    return audit_waits_for_solver(fx, run) || views::pending_draws(fx.state, run.task, run.index) != 0;
+}
+
+/// 13.7.1: the run commits and earns nothing more, as after a missed deadline (13.5.1), and ends after its cases.
+void stop_run(Effects& fx, market::Run run) {
+    store(fx.state, keys::stopped(run.task, run.index), Counter{fx.height});
+    run.deadline = fx.height - 1;  // It is too late for a commitment in this block already.
+    store(fx.state, keys::run(run.task, run.index), run);
+    note_missed_checkpoint(fx, run);
+    remind(fx, fx.height + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
+}
+
 /// 13.7.1: ends the runs that started at a wrong state of a run that is over, and those that started at a state of
-/// these. They are paid for what is finalised, and keep their locks. Ends a raise that would start at such a state.
+/// these. They are paid for what is finalised, and keep their locks. One that may still be convicted stops and ends
+/// later. Ends a raise that would start at such a state.
 void end_runs_from_wrong_states(Effects& fx, const market::Run& over, std::uint64_t right_until) {
     const auto task = must_load<market::Task>(fx.state, keys::task(over.task));
     for (const std::uint32_t active : task.active) {
@@ -95,11 +123,15 @@ void end_runs_from_wrong_states(Effects& fx, const market::Run& over, std::uint6
         if (std::find(now.begin(), now.end(), active) == now.end()) continue;
         const market::Run run = run_of(fx, over.task, active);
         if (!run.joined || !is_wrong(fx, over, right_until, run.first_state, run.first_root)) continue;
+        if (views::is_stopped(fx.state, run.task, run.index)) continue;
         if (run.state == RunState::running) pay_what_is_finalised(fx, run.task, run.index);
         const market::Run paid = run_of(fx, over.task, active);
-        pay_finders(fx, paid, {});
-        end_run(fx, run.task, run.index, RunState::left, slug(SlashReason::wrong_initial));
         if (paid.paid > paid.first_state) note_paid_wrong(fx, paid);
+        if (run.state == RunState::running && may_be_convicted(fx, paid, fx.height))
+            stop_run(fx, paid);
+        else
+            end_run(fx, run.task, run.index, RunState::left, slug(SlashReason::wrong_initial));
+        schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, run.first_state});  // Nobody waits for it.
         end_runs_from_wrong_states(fx, paid, run.first_state);
     }
     auto left = must_load<market::Task>(fx.state, keys::task(over.task));
@@ -114,6 +146,7 @@ void end_runs_from_wrong_states(Effects& fx, const market::Run& over, std::uint6
 void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint64_t right_until = kAllRight) {
     auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     task.excluded.push_back(run.solver);
+    if (views::is_stopped(fx.state, run.task, run.index)) right_until = std::min(right_until, run.first_state);
     if (run.paid > right_until) {
         note_paid_wrong(fx, run);
     } else if (run.paid > run.first_state && run.paid > task.first_state) {
@@ -142,15 +175,6 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
     move_task(fx, task, task.state == market::TaskState::assigned ? TaskEvent::leave : event);
     if (task.state == market::TaskState::forfeited) open_auction(fx, task);
     else end_task(fx, task);
-}
-
-bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
-    if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return true;  // As the accuser too (15.8).
-    const auto audits = list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index));
-    return std::any_of(audits.begin(), audits.end(), [&](std::uint64_t id) {
-        // Not while it waits for auditors (14.12).
-        return must_load<market::Audit>(fx.state, keys::audit(id)).phase != market::AuditPhase::no_auditors;
-    });
 }
 
 }  // namespace
@@ -182,7 +206,15 @@ void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashRe
 }
 
 bool ends_later(const Effects& fx, const market::Run& run) {
+    const std::uint64_t stopped = counter(fx.state, keys::stopped(run.task, run.index));
+    if (stopped != 0) return may_be_convicted(fx, run, stopped);
     return views::pending_draws(fx.state, run.task, run.index) != 0 || holds_late_run(fx.state, run);
+}
+
+void end_stopped_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    const market::Run run = run_of(fx, id, index);
+    end_run(fx, id, index, RunState::left, slug(SlashReason::wrong_initial));
+    succeed_run(fx, run, TaskEvent::forfeit);
 }
 
 void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {

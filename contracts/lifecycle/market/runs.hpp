@@ -63,8 +63,11 @@ void lose_run(Effects& fx, std::uint64_t task, std::uint32_t run, const U256& am
               const std::vector<Share>& shares, SlashReason reason, std::uint64_t right_until = kAllRight);
 /// As lose_run, with a silent solver's penalty: the whole lock when an audit waits for the solver, else a share (13.5).
 void lose_silent_run(Effects& fx, std::uint64_t task, std::uint32_t run, SlashReason reason);
-/// 13.5.1: whether a run that has missed a checkpoint still waits for draws, or for disputes opened since its deadline.
+/// Whether a run that has missed a checkpoint still waits for draws, or for disputes opened since its deadline (13.5.1),
+/// or one that has stopped waits for its cases (13.7.1).
 bool ends_later(const Effects& fx, const market::Run& run);
+/// 13.7.1: ends a run that had stopped; its lock returns.
+void end_stopped_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 14.10: ends a run of which no drawn auditor of a segment was served. The whole lock is burned; no party gets a
 /// share.
 void forfeit_unaudited_run(Effects& fx, std::uint64_t task, std::uint32_t run);

@@ -217,5 +217,25 @@ TEST_F(FourthReadingPay, AChallengeOfALateRunCostsItNoMoreThanItProves) {
     EXPECT_LE(balance(vulture), before) << "a false challenge earns nothing";
 }
 
+/// 15.10.1: the forger was in time after all, so its challenger gets its share when the clock runs out.
+TEST_F(FourthReadingPay, AChallengeIsNotLateAfterTheNextCommitment) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 60;
+    wanted.challenge_blocks = 80;
+    start(wanted, {"alice"});
+    assign("alice", spec_of(24));
+    verify_first(1);
+    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), height + params.move_blocks >= run().deadline; }));
+    ASSERT_NE(segment(2).window_end, 0u);
+    const std::string watcher = accomplice(0);
+    const U256 before = balance(watcher);
+    ASSERT_EQ(challenge(watcher, 1, 2), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(checkpoint("alice", 4), Verdict::ok) << last.revert_reason;
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), run().state != RunState::running; }));
+    EXPECT_EQ(dispute(1).state, market::DisputeState::solver_lost);
+    EXPECT_GT(balance(watcher), before);
+}
+
 }  // namespace
 }  // namespace retrace::contracts
