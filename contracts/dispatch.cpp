@@ -24,31 +24,36 @@ std::optional<std::uint64_t> task_of_record(const std::optional<Record>& record)
 /// Returns the task of a call: the one that it names, or the owner of the record that it names.
 template <class Call>
 std::optional<std::uint64_t> task_of(const Call& call, const StateView& view) {
-    if constexpr (requires { call.task; }) return call.task;
-    else if constexpr (requires { call.audit; }) return task_of_record(views::audit(view, call.audit));
-    else if constexpr (requires { call.dispute; }) return task_of_record(views::dispute(view, call.dispute));
-    else if constexpr (requires { call.report; }) return task_of_record(views::report(view, call.report));
-    else return std::nullopt;
+    if constexpr (requires { call.task; })
+        return call.task;
+    else if constexpr (requires { call.audit; })
+        return task_of_record(views::audit(view, call.audit));
+    else if constexpr (requires { call.dispute; })
+        return task_of_record(views::dispute(view, call.dispute));
+    else if constexpr (requires { call.report; })
+        return task_of_record(views::report(view, call.report));
+    else
+        return std::nullopt;
 }
 
 /// Runs all phases of one rule. A payload that lacks one does not compile.
 template <class Call>
 Outcome run_rule(const ledger::Call& raw, Effects& fx) {
     const std::uint64_t least = least_gas(raw.data);
-    if (raw.gas < least) return {Verdict::out_of_gas, {}, raw.gas};                                       // 4.1.1
+    if (raw.gas < least) return {Verdict::out_of_gas, {}, raw.gas};  // 4.1.1
     const auto call = abi::decode_struct<Call>(raw.data.subspan(kSelectorSize));
-    if (!call) return {Verdict::bad_arguments, std::string(abi::slug(call.error())), least};              // 4.1.3
+    if (!call) return {Verdict::bad_arguments, std::string(abi::slug(call.error())), least};  // 4.1.3
     const std::uint64_t gas = gas_of(*call, raw.data.size());
-    if (raw.gas < gas) return {Verdict::out_of_gas, {}, raw.gas};                                         // 4.1.4
-    if (!Call::kPayable && !raw.value.is_zero()) return {Verdict::not_payable, {}, gas};                  // 4.1.5
+    if (raw.gas < gas) return {Verdict::out_of_gas, {}, raw.gas};                         // 4.1.4
+    if (!Call::kPayable && !raw.value.is_zero()) return {Verdict::not_payable, {}, gas};  // 4.1.5
     Verdict verdict = check(*call);
     if (verdict != Verdict::ok) return {verdict, {}, gas};
     if (const auto task = task_of(*call, fx.state); task && is_frozen(fx.state, *task))
-        return {Verdict::task_frozen, {}, gas};                                                           // 4.1.6
+        return {Verdict::task_frozen, {}, gas};  // 4.1.6
     const TxContext context{raw.sender, raw.value, fx.height, fx.params};
     verdict = admit(*call, context, fx.state);
     if (verdict != Verdict::ok) return {verdict, {}, gas};
-    if (ledger::balance_of(fx.state, raw.sender) < raw.value) return {Verdict::balance_too_low, {}, gas}; // 4.2.1
+    if (ledger::balance_of(fx.state, raw.sender) < raw.value) return {Verdict::balance_too_low, {}, gas};  // 4.2.1
     take(fx, Call::kContract, raw.sender, raw.value);
     apply(*call, context, fx);
     return {Verdict::ok, {}, gas};
@@ -92,9 +97,9 @@ std::uint64_t gas_needed(Contract contract, View data) {
 
 Outcome dispatch(Contract contract, const ledger::Call& call, Effects& fx) {
     const std::uint64_t least = least_gas(call.data);
-    if (call.gas < least) return {Verdict::out_of_gas, {}, call.gas};                                     // 4.1.1
+    if (call.gas < least) return {Verdict::out_of_gas, {}, call.gas};  // 4.1.1
     const Method* method = method_of(contract, call.data);
-    return method != nullptr ? method->run(call, fx) : Outcome{Verdict::unknown_method, {}, least};       // 4.1.2
+    return method != nullptr ? method->run(call, fx) : Outcome{Verdict::unknown_method, {}, least};  // 4.1.2
 }
 
 }  // namespace retrace::contracts

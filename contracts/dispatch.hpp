@@ -10,7 +10,7 @@ namespace retrace::contracts {
 
 struct Outcome {
     Verdict verdict = Verdict::ok;
-    std::string detail;            ///< Added to the verdict's sentence: the exact defect.
+    std::string detail;  ///< Added to the verdict's sentence: the exact defect.
     std::uint64_t gas = 0;
 };
 /// Returns the gas that a call with this calldata costs by 4.1 and 4.4, malformed calls included. A call with less gas

@@ -16,32 +16,51 @@ using contracts::Contract;
 struct Field {
     std::string name;
     Type type;
-    std::string record;          ///< Solidity name of the (element's) struct; empty for plain types.
-    std::vector<Field> parts;    ///< Fields of that struct.
+    std::string record;        ///< Solidity name of the (element's) struct; empty for plain types.
+    std::vector<Field> parts;  ///< Fields of that struct.
 };
 
 template <class T>
 std::string record_name() {
     using namespace retrace::market;
-    if constexpr (std::same_as<T, market::TaskSpec>) return "TaskSpec";
-    else if constexpr (std::same_as<T, Task>) return "Task";
-    else if constexpr (std::same_as<T, Bid>) return "Bid";
-    else if constexpr (std::same_as<T, Run>) return "Run";
-    else if constexpr (std::same_as<T, Checkpoint>) return "Checkpoint";
-    else if constexpr (std::same_as<T, Segment>) return "Segment";
-    else if constexpr (std::same_as<T, Seat>) return "Seat";
-    else if constexpr (std::same_as<T, Audit>) return "Audit";
-    else if constexpr (std::same_as<T, Dispute>) return "Dispute";
-    else if constexpr (std::same_as<T, Report>) return "Report";
-    else if constexpr (std::same_as<T, Retention>) return "Retention";
-    else if constexpr (std::same_as<T, Stake>) return "Stake";
-    else if constexpr (std::same_as<T, SolverInfo>) return "SolverInfo";
-    else if constexpr (std::same_as<T, Reputation>) return "Reputation";
-    else if constexpr (std::same_as<T, VerifierInfo>) return "VerifierInfo";
-    else if constexpr (std::same_as<T, Challenge>) return "Challenge";
-    else if constexpr (std::same_as<T, Params>) return "Params";
-    else if constexpr (std::same_as<T, contracts::views::Beacon>) return "Beacon";
-    else if constexpr (std::same_as<T, contracts::TaskIds>) return "TaskIds";
+    if constexpr (std::same_as<T, market::TaskSpec>)
+        return "TaskSpec";
+    else if constexpr (std::same_as<T, Task>)
+        return "Task";
+    else if constexpr (std::same_as<T, Bid>)
+        return "Bid";
+    else if constexpr (std::same_as<T, Run>)
+        return "Run";
+    else if constexpr (std::same_as<T, Checkpoint>)
+        return "Checkpoint";
+    else if constexpr (std::same_as<T, Segment>)
+        return "Segment";
+    else if constexpr (std::same_as<T, Seat>)
+        return "Seat";
+    else if constexpr (std::same_as<T, Audit>)
+        return "Audit";
+    else if constexpr (std::same_as<T, Dispute>)
+        return "Dispute";
+    else if constexpr (std::same_as<T, Report>)
+        return "Report";
+    else if constexpr (std::same_as<T, Retention>)
+        return "Retention";
+    else if constexpr (std::same_as<T, Stake>)
+        return "Stake";
+    else if constexpr (std::same_as<T, SolverInfo>)
+        return "SolverInfo";
+    else if constexpr (std::same_as<T, Reputation>)
+        return "Reputation";
+    else if constexpr (std::same_as<T, VerifierInfo>)
+        return "VerifierInfo";
+    else if constexpr (std::same_as<T, Challenge>)
+        return "Challenge";
+    else if constexpr (std::same_as<T, Params>)
+        return "Params";
+    else if constexpr (std::same_as<T, contracts::views::Beacon>)
+        return "Beacon";
+    else if constexpr (std::same_as<T, contracts::TaskIds>)
+        return "TaskIds";
     else {
         static_assert(!market::Record<T>, "Solidity has no struct without a name");
         return "";
@@ -92,8 +111,8 @@ void add_calls(Contract contract, std::vector<Entry>& out, std::type_identity<st
     (
         [&] {
             if (Call::kContract == contract)
-                out.push_back({Entry::Kind::function, std::string(Call::kName), Call::kPayable, 0,
-                               fields_of<Call>(), {}});
+                out.push_back(
+                    {Entry::Kind::function, std::string(Call::kName), Call::kPayable, 0, fields_of<Call>(), {}});
         }(),
         ...);
 }
@@ -102,7 +121,11 @@ void add_reads(Contract contract, std::vector<Entry>& out, std::type_identity<st
     (
         [&] {
             if (Read::kContract == contract)
-                out.push_back({Entry::Kind::view, std::string(Read::kName), false, 0, fields_of<Read>(),
+                out.push_back({Entry::Kind::view,
+                               std::string(Read::kName),
+                               false,
+                               0,
+                               fields_of<Read>(),
                                {field_of<typename Read::Answer>("")}});
         }(),
         ...);
@@ -112,8 +135,8 @@ void add_events(Contract contract, std::vector<Entry>& out, std::type_identity<s
     (
         [&] {
             if (Event::kContract == contract)
-                out.push_back({Entry::Kind::event, std::string(Event::kName), false, Event::kIndexed,
-                               fields_of<Event>(), {}});
+                out.push_back(
+                    {Entry::Kind::event, std::string(Event::kName), false, Event::kIndexed, fields_of<Event>(), {}});
         }(),
         ...);
 }
@@ -123,8 +146,8 @@ std::vector<Entry> entries_of(Contract contract) {
     add_calls(contract, out, std::type_identity<contracts::AnyCall>{});
     add_reads(contract, out, std::type_identity<contracts::AnyRead>{});
     add_events(contract, out, std::type_identity<contracts::AnyEvent>{});
-    out.push_back({Entry::Kind::error, std::string(contracts::Refused::kName), false, 0,
-                   fields_of<contracts::Refused>(), {}});
+    out.push_back(
+        {Entry::Kind::error, std::string(contracts::Refused::kName), false, 0, fields_of<contracts::Refused>(), {}});
     return out;
 }
 
@@ -158,8 +181,9 @@ std::string json_entry(const Entry& entry) {
         case Entry::Kind::error: return "{\"type\":\"error" + head + "}";
         default: break;
     }
-    const std::string_view mutability =
-        entry.kind == Entry::Kind::view ? "view" : entry.payable ? "payable" : "nonpayable";
+    const std::string_view mutability = entry.kind == Entry::Kind::view ? "view"
+                                        : entry.payable                 ? "payable"
+                                                                        : "nonpayable";
     return "{\"type\":\"function" + head + ",\"outputs\":" + json_fields(entry.outputs, entry, false) +
            ",\"stateMutability\":\"" + std::string(mutability) + "\"}";
 }

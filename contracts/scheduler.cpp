@@ -151,8 +151,10 @@ void run_scheduler(Effects& fx, const BrokenInvariantHandler& on_broken) {
         at = {at.height + 1, 0};
         --left;  // Bounds the number of empty heights that are passed, too.
     }
-    if (at.height <= fx.height) store(fx.state, keys::due_cursor(), at);
-    else if (late) remove(fx.state, keys::due_cursor());
+    if (at.height <= fx.height)
+        store(fx.state, keys::due_cursor(), at);
+    else if (late)
+        remove(fx.state, keys::due_cursor());
     draw_queued(fx, on_broken);
 }
 

@@ -19,8 +19,7 @@ struct Ranked {
 std::vector<Ranked> rank(const std::vector<Offer>& offers) {
     std::vector<Ranked> out;
     for (std::size_t i = 0; i < offers.size(); ++i)
-        if (offers[i].fit)
-            out.push_back({i, offers[i].price * U256(offers[i].weight_bp), offers[i].capability});
+        if (offers[i].fit) out.push_back({i, offers[i].price * U256(offers[i].weight_bp), offers[i].capability});
     std::sort(out.begin(), out.end(), [&](const Ranked& a, const Ranked& b) {
         return a.score != b.score ? a.score < b.score : offers[a.offer].bidder < offers[b.offer].bidder;
     });
@@ -79,8 +78,7 @@ Hash32 bid_commitment(std::uint64_t task, std::uint32_t round, const U256& price
         .finish();
 }
 
-std::uint64_t bid_weight(const Reputation& reputation, std::uint64_t capability,
-                         std::uint64_t best_capability) {
+std::uint64_t bid_weight(const Reputation& reputation, std::uint64_t capability, std::uint64_t best_capability) {
     std::uint64_t weight = reputation_weight(reputation);
     // A machine with half the best measured speed counts as a quarter more expensive. An unmeasured machine counts as
     // the slowest: otherwise slow machines would gain by not answering challenges.
@@ -121,8 +119,8 @@ std::vector<Winner> clear_auction(const std::vector<Offer>& offers, std::size_t 
         U256 price = ceiling;
         // The highest score with which this offer would stay in the best set, whatever it bids.
         if (const auto other = best_set(ranked, count, place, any_speed))
-            price = ledger::min(
-                ceiling, (other->sum - (chosen->sum - winner.score)) / U256(offers[winner.offer].weight_bp));
+            price = ledger::min(ceiling,
+                                (other->sum - (chosen->sum - winner.score)) / U256(offers[winner.offer].weight_bp));
         winners.push_back({winner.offer, price});
     }
     return winners;

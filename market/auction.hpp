@@ -20,11 +20,11 @@ std::uint64_t bid_weight(const Reputation& reputation, std::uint64_t capability,
 
 struct Offer {
     Address bidder;
-    U256 price;                       ///< Below 2^128, as the ceiling is.
+    U256 price;  ///< Below 2^128, as the ceiling is.
     std::uint64_t finish_height = 0;
     std::uint64_t weight_bp = kNeutralWeight;
-    std::uint64_t capability = 0;     ///< Measured speed; 0: not measured.
-    bool fit = true;                  ///< False: its measured speed cannot keep its promise, so it is set aside (4.5).
+    std::uint64_t capability = 0;  ///< Measured speed; 0: not measured.
+    bool fit = true;               ///< False: its measured speed cannot keep its promise, so it is set aside (4.5).
 
     static constexpr std::uint64_t kNeutralWeight = 10'000;
 };
@@ -40,8 +40,8 @@ struct RevealedBid {
 std::vector<Offer> weigh(const std::vector<RevealedBid>& bids, const Demand& demand);
 
 struct Winner {
-    std::size_t offer = 0;            ///< Index into the offers.
-    U256 price;                       ///< Price that it is paid per segment.
+    std::size_t offer = 0;  ///< Index into the offers.
+    U256 price;             ///< Price that it is paid per segment.
 };
 
 /// Clears an auction. Among the sets of `count` fit offers whose speeds are alike (among all sets, if there is no such

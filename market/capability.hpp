@@ -20,13 +20,9 @@ enum class ChallengeState : std::uint8_t {
     unproved = 6,  ///< Claimed, but not proved in time.
     unanswered = 7,
 };
-constexpr ChallengeState last_of(ChallengeState) {
-    return ChallengeState::unanswered;
-}
+constexpr ChallengeState last_of(ChallengeState) { return ChallengeState::unanswered; }
 std::string_view slug(ChallengeState state) noexcept;
-inline bool is_open(ChallengeState state) noexcept {
-    return state < ChallengeState::proved;
-}
+inline bool is_open(ChallengeState state) noexcept { return state < ChallengeState::proved; }
 
 struct Challenge {
     std::uint64_t id = 0;
@@ -43,8 +39,8 @@ struct Challenge {
     std::uint64_t score = 0;  ///< Multiply-adds per block; 0 unless proved.
     bool operator==(const Challenge&) const = default;
     static auto tie(auto& c) {
-        return std::tie(c.id, c.solver, c.state, c.opened_height, c.seed, c.seed_height, c.deadline, c.rounds,
-                        c.root, c.answer_height, c.draw_beacon, c.score);
+        return std::tie(c.id, c.solver, c.state, c.opened_height, c.seed, c.seed_height, c.deadline, c.rounds, c.root,
+                        c.answer_height, c.draw_beacon, c.score);
     }
     static Names names() {
         return {"id",       "solver", "state", "openedHeight", "seed",       "seedHeight",
@@ -68,14 +64,12 @@ struct Demand {
 };
 /// Returns the demand of a task whose auction ends at `start_height` and whose states up to `first_state` exist
 /// already.
-Demand demand_of(const Params& params, const TaskSpec& spec, std::uint64_t first_state,
-                 std::uint64_t start_height);
+Demand demand_of(const Params& params, const TaskSpec& spec, std::uint64_t first_state, std::uint64_t start_height);
 
 /// Factor in basis points by which a bid's weight grows because the machine is too slow for its promise: 10,000 when
 /// its proved speed finishes by the promised height, in proportion up to `slack_bp`; nullopt beyond, and the bid is set
 /// aside. A machine that was not measured gets 10,000.
-std::optional<std::uint64_t> fitness_bp(const Demand& demand, std::uint64_t capability,
-                                        std::uint64_t finish_height);
+std::optional<std::uint64_t> fitness_bp(const Demand& demand, std::uint64_t capability, std::uint64_t finish_height);
 
 /// Whether two speeds are within a factor of two: replicas run side by side and wait for each other. Machines that were
 /// not measured are alike among themselves only.

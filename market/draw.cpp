@@ -13,13 +13,11 @@ Hash32 mix_beacon(const Hash32& before, std::uint64_t epoch, const std::vector<R
     return hash.finish();
 }
 
-bool is_drawn(const std::vector<Reveal>& reveals, std::uint64_t task, std::uint32_t run,
-              std::uint64_t segment, std::uint16_t audit_bp) {
+bool is_drawn(const std::vector<Reveal>& reveals, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
+              std::uint16_t audit_bp) {
     const U256 two_64 = U256(1) + U256(~std::uint64_t{0});
     // No stake is near 2^128; the bound keeps the products below 2^216, whatever amounts a genesis file contains.
-    const auto weight_of = [most = two_64 * two_64](const Reveal& reveal) {
-        return ledger::min(reveal.weight, most);
-    };
+    const auto weight_of = [most = two_64 * two_64](const Reveal& reveal) { return ledger::min(reveal.weight, most); };
     U256 total, before;
     for (const Reveal& reveal : reveals) total += weight_of(reveal);
     for (const Reveal& reveal : reveals) {

@@ -13,22 +13,15 @@ constexpr std::uint64_t kFixedOne = 1'000'000'000'000'000'000;
 /// Gains are compared in parts of the smallest unit, because a stake at its floor may lose by less than one unit.
 constexpr std::uint64_t kParts = 1ull << 32;
 
-U256 share_of(const U256& amount, std::uint64_t bp) {
-    return mul_div(amount, bp, kBasisPoints);
-}
+U256 share_of(const U256& amount, std::uint64_t bp) { return mul_div(amount, bp, kBasisPoints); }
 /// Returns amount · ratio, rounded up.
 U256 times_up(const U256& amount, const Ratio& ratio) {
     const U256 floor = mul_div(amount, ratio.numerator, ratio.denominator);
-    const bool exact =
-        mul_div(floor, ratio.denominator, ratio.numerator.is_zero() ? 1 : ratio.numerator) == amount;
+    const bool exact = mul_div(floor, ratio.denominator, ratio.numerator.is_zero() ? 1 : ratio.numerator) == amount;
     return ratio.numerator.is_zero() || exact ? floor : floor + U256(1);
 }
-U256 times(const U256& amount, const Ratio& ratio) {
-    return mul_div(amount, ratio.numerator, ratio.denominator);
-}
-Ratio other(const Ratio& p) {
-    return {p.denominator - p.numerator, p.denominator};
-}
+U256 times(const U256& amount, const Ratio& ratio) { return mul_div(amount, ratio.numerator, ratio.denominator); }
+Ratio other(const Ratio& p) { return {p.denominator - p.numerator, p.denominator}; }
 
 /// Probability of being caught when the reveals of all members count.
 Ratio chance(const Setting& s, std::uint64_t audit_bp) {
@@ -40,9 +33,7 @@ U256 net_loss(const Setting& s) {
     const Conviction paid = conviction(s.stake, audit_fee(s.params, s.spec), s.params);
     return s.stake - paid.share - paid.costs;
 }
-U256 replay_cost(const Setting& s) {
-    return share_of(s.spec.price_ceiling, s.cost_bp);
-}
+U256 replay_cost(const Setting& s) { return share_of(s.spec.price_ceiling, s.cost_bp); }
 
 /// A fraud that wins `price` if it is not found, and costs `loss` if it is.
 Prospect bet(Fraud fraud, const U256& price, const U256& loss, const Ratio& found) {
@@ -50,9 +41,7 @@ Prospect bet(Fraud fraud, const U256& price, const U256& loss, const Ratio& foun
     return {fraud, (win + U256(kParts - 1)) / U256(kParts), lose / U256(kParts), win > lose};
 }
 /// A fraud with a certain outcome.
-Prospect sure(Fraud fraud, const U256& win, const U256& lose) {
-    return {fraud, win, lose, win > lose};
-}
+Prospect sure(Fraud fraud, const U256& win, const U256& lose) { return {fraud, win, lose, win > lose}; }
 
 /// SPEC 8.2.1: one bad segment, drawn with probability p.
 Prospect skip(Fraud fraud, const Setting& s, const Ratio& p) {
@@ -177,9 +166,8 @@ std::optional<Limits> limits(const Setting& s) {
     };
     out.collusion_bp = most(true);
     out.served_collusion_bp = most(false);
-    out.price_for_auditors = s.cost_bp <= s.params.audit_fee_bp
-                                 ? U256::max()
-                                 : mul_div(s.params.audit_fee, kBasisPoints, s.cost_bp);
+    out.price_for_auditors =
+        s.cost_bp <= s.params.audit_fee_bp ? U256::max() : mul_div(s.params.audit_fee, kBasisPoints, s.cost_bp);
     return out;
 }
 
@@ -200,72 +188,43 @@ AuditBooks audit_books(const Setting& s) {
 
 std::string_view slug(Fraud fraud) noexcept {
     switch (fraud) {
-        case Fraud::skip_segment:
-            return "skip_segment";
-        case Fraud::skip_all:
-            return "skip_all";
-        case Fraud::forge_first:
-            return "forge_first";
-        case Fraud::accuse_self:
-            return "accuse_self";
-        case Fraud::withhold_data:
-            return "withhold_data";
-        case Fraud::stop:
-            return "stop";
-        case Fraud::skip_audit:
-            return "skip_audit";
-        case Fraud::idle_verdict:
-            return "idle_verdict";
-        case Fraud::false_accusation:
-            return "false_accusation";
-        case Fraud::grind_beacon:
-            return "grind_beacon";
-        case Fraud::bribe_auditors:
-            return "bribe_auditors";
-        case Fraud::starve_auditors:
-            return "starve_auditors";
-        case Fraud::several_tasks:
-            return "several_tasks";
-        case Fraud::dispute_decoy:
-            return "dispute_decoy";
-        case Fraud::harass_solver:
-            return "harass_solver";
+        case Fraud::skip_segment: return "skip_segment";
+        case Fraud::skip_all: return "skip_all";
+        case Fraud::forge_first: return "forge_first";
+        case Fraud::accuse_self: return "accuse_self";
+        case Fraud::withhold_data: return "withhold_data";
+        case Fraud::stop: return "stop";
+        case Fraud::skip_audit: return "skip_audit";
+        case Fraud::idle_verdict: return "idle_verdict";
+        case Fraud::false_accusation: return "false_accusation";
+        case Fraud::grind_beacon: return "grind_beacon";
+        case Fraud::bribe_auditors: return "bribe_auditors";
+        case Fraud::starve_auditors: return "starve_auditors";
+        case Fraud::several_tasks: return "several_tasks";
+        case Fraud::dispute_decoy: return "dispute_decoy";
+        case Fraud::harass_solver: return "harass_solver";
     }
     return "invalid";
 }
 
 std::string_view sentence(Fraud fraud) noexcept {
     switch (fraud) {
-        case Fraud::skip_segment:
-            return "a solver makes up one segment";
-        case Fraud::skip_all:
-            return "a solver makes up every segment but the first and the last";
-        case Fraud::forge_first:
-            return "a solver makes up a segment that is always audited";
-        case Fraud::accuse_self:
-            return "a solver convicts itself for the challenger's share";
-        case Fraud::withhold_data:
-            return "a solver does not serve an audited segment";
-        case Fraud::stop:
-            return "a solver leaves in the middle";
-        case Fraud::skip_audit:
-            return "a drawn auditor does nothing";
-        case Fraud::idle_verdict:
-            return "an auditor commits to a guess";
-        case Fraud::false_accusation:
-            return "a right segment is challenged";
-        case Fraud::grind_beacon:
-            return "a solver's own beacon members withhold what would draw it";
-        case Fraud::bribe_auditors:
-            return "a solver outbids the reward of every drawn auditor";
-        case Fraud::starve_auditors:
-            return "a solver makes up a segment and serves it to colluding auditors only";
-        case Fraud::several_tasks:
-            return "a solver makes up one segment in each of as many tasks as it may run";
+        case Fraud::skip_segment: return "a solver makes up one segment";
+        case Fraud::skip_all: return "a solver makes up every segment but the first and the last";
+        case Fraud::forge_first: return "a solver makes up a segment that is always audited";
+        case Fraud::accuse_self: return "a solver convicts itself for the challenger's share";
+        case Fraud::withhold_data: return "a solver does not serve an audited segment";
+        case Fraud::stop: return "a solver leaves in the middle";
+        case Fraud::skip_audit: return "a drawn auditor does nothing";
+        case Fraud::idle_verdict: return "an auditor commits to a guess";
+        case Fraud::false_accusation: return "a right segment is challenged";
+        case Fraud::grind_beacon: return "a solver's own beacon members withhold what would draw it";
+        case Fraud::bribe_auditors: return "a solver outbids the reward of every drawn auditor";
+        case Fraud::starve_auditors: return "a solver makes up a segment and serves it to colluding auditors only";
+        case Fraud::several_tasks: return "a solver makes up one segment in each of as many tasks as it may run";
         case Fraud::dispute_decoy:
             return "a solver makes up a segment while an accomplice disputes a decoy task of both";
-        case Fraud::harass_solver:
-            return "an honest solver is made to compute right segments again";
+        case Fraud::harass_solver: return "an honest solver is made to compute right segments again";
     }
     return "";
 }

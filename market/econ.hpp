@@ -13,18 +13,17 @@ namespace retrace::market {
 /// A task on a chain, and assumptions about the parties.
 struct Setting {
     Params params;
-    TaskSpec spec;  ///< Fields read: steps, interval, price_ceiling, audit_bp, auditors.
-    std::uint64_t cost_bp =
-        8'000;  ///< Cost of computing a segment, as a share of its price. A replay costs the same.
-    std::uint64_t verifiers = 10;  ///< Number of verifiers, with equal stakes.
-    U256 stake;                    ///< Stake that the solver has locked.
+    TaskSpec spec;                  ///< Fields read: steps, interval, price_ceiling, audit_bp, auditors.
+    std::uint64_t cost_bp = 8'000;  ///< Cost of computing a segment, as a share of its price. A replay costs the same.
+    std::uint64_t verifiers = 10;   ///< Number of verifiers, with equal stakes.
+    U256 stake;                     ///< Stake that the solver has locked.
 };
 
 enum class Fraud : std::uint8_t {
-    skip_segment = 1,  ///< One segment between the first and the last is made up.
-    skip_all = 2,      ///< All of these are made up.
-    forge_first = 3,   ///< The first or the last segment, which are always audited, is made up.
-    accuse_self = 4,   ///< A bad segment is accused by the solver's own verifier, for the challenger's share.
+    skip_segment = 1,      ///< One segment between the first and the last is made up.
+    skip_all = 2,          ///< All of these are made up.
+    forge_first = 3,       ///< The first or the last segment, which are always audited, is made up.
+    accuse_self = 4,       ///< A bad segment is accused by the solver's own verifier, for the challenger's share.
     withhold_data = 5,     ///< An audited segment is not opened or not served.
     stop = 6,              ///< The solver leaves the run in the middle.
     skip_audit = 7,        ///< A drawn auditor does nothing.
@@ -46,9 +45,8 @@ std::string_view sentence(Fraud fraud) noexcept;
 struct Prospect {
     Fraud fraud{};
     U256 win, lose;
-    bool gains = false;  ///< Whether win exceeds lose, decided in parts of the smallest unit.
-    bool assumed =
-        true;  ///< Must not pay. False: prevented by an assumption only (SPEC 8.4), shown but not asserted.
+    bool gains = false;   ///< Whether win exceeds lose, decided in parts of the smallest unit.
+    bool assumed = true;  ///< Must not pay. False: prevented by an assumption only (SPEC 8.4), shown but not asserted.
     bool pays() const noexcept { return gains; }
 };
 std::vector<Prospect> prospects(const Setting& setting);
@@ -57,10 +55,10 @@ std::vector<Prospect> faults(const Setting& setting);
 
 /// Limits of a set of parameters.
 struct Limits {
-    U256 least_stake;                ///< Without the safety factor.
-    std::uint64_t collusion_bp = 0;  ///< Largest share of colluding stake that `stake` withstands,
+    U256 least_stake;                       ///< Without the safety factor.
+    std::uint64_t collusion_bp = 0;         ///< Largest share of colluding stake that `stake` withstands,
     std::uint64_t served_collusion_bp = 0;  ///< and the same when the solver serves every auditor.
-    U256 price_for_auditors;         ///< Highest segment price at which the audit fee covers a replay.
+    U256 price_for_auditors;                ///< Highest segment price at which the audit fee covers a replay.
 };
 /// Returns nullopt when no segment is ever audited.
 std::optional<Limits> limits(const Setting& setting);

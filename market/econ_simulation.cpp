@@ -237,12 +237,10 @@ private:
     }
 
     /// Plays a run from segment `first`. Returns the first segment that a successor must do.
-    std::uint64_t work(std::uint64_t task, std::uint32_t run, Agent& solver, const U256& price,
-                       std::uint64_t first) {
+    std::uint64_t work(std::uint64_t task, std::uint32_t run, Agent& solver, const U256& price, std::uint64_t first) {
         const SolverStrategy& strategy = kSolvers[solver.strategy];
         const std::uint64_t n = spec_.segments();
-        const std::uint64_t leaves_at =
-            strategy.stops && dice_.happens(5'000) ? first + dice_.below(n - first) : n;
+        const std::uint64_t leaves_at = strategy.stops && dice_.happens(5'000) ? first + dice_.below(n - first) : n;
         ++solver.jobs;
         for (std::uint64_t segment = first; segment < n; ++segment) {
             if (segment == leaves_at) {
@@ -333,9 +331,7 @@ bool StrategyResult::better_than(const StrategyResult& other) const {
     return earned * mine + other.spent * theirs > other.earned * theirs + spent * mine;
 }
 
-bool Economy::honest_best() const {
-    return first_is_best(solvers) && first_is_best(verifiers) && first_is_best(rings);
-}
+bool Economy::honest_best() const { return first_is_best(solvers) && first_is_best(verifiers) && first_is_best(rings); }
 
 Economy simulate_economy(const Setting& setting, const EconomyOptions& options) {
     ensure(setting.spec.segments() > 0 && setting.cost_bp <= kBasisPoints, "a setting that can be");

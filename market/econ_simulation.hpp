@@ -28,7 +28,7 @@ struct StrategyResult {
 };
 struct Economy {
     std::vector<StrategyResult> solvers, verifiers;  ///< The honest strategy first.
-    std::vector<StrategyResult> rings;  ///< Solvers with a verifier: honest ones, then colluding ones.
+    std::vector<StrategyResult> rings;               ///< Solvers with a verifier: honest ones, then colluding ones.
     std::uint64_t bad_segments = 0, caught = 0;
     U256 burned;
     bool conserved = false;  ///< Payments of all sides and burned coins add up.

@@ -19,8 +19,8 @@ U256 challenge_bond(const Params& params, const TaskSpec& spec);
 
 /// Escrow that postTask must bring; nullopt on overflow (the ceiling is refused before that).
 struct Escrow {
-    U256 work;      ///< ceiling · n · r
-    U256 audits;    ///< audit fee · v · n · r
+    U256 work;    ///< ceiling · n · r
+    U256 audits;  ///< audit fee · v · n · r
     U256 total() const { return work + audits; }
 };
 std::optional<Escrow> escrow_of(const TaskSpec& spec, const Params& params);

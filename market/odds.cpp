@@ -27,8 +27,7 @@ Ratio honest_seat_probability(std::uint64_t collusion_bp, std::uint8_t auditors)
 Ratio effective_audit_probability(std::uint64_t audit_bp, std::uint64_t collusion_bp, std::uint8_t auditors) {
     ensure(audit_bp <= kWhole, "shares are at most 100 %");
     const Ratio seats = honest_seat_probability(collusion_bp, auditors);
-    return {U256(audit_bp * (kWhole - collusion_bp)) * seats.numerator,
-            U256(kWhole * kWhole) * seats.denominator};
+    return {U256(audit_bp * (kWhole - collusion_bp)) * seats.numerator, U256(kWhole * kWhole) * seats.denominator};
 }
 
 Ratio unserved_audit_probability(std::uint64_t audit_bp, const Params& params, std::uint8_t auditors) {
@@ -39,8 +38,7 @@ Ratio unserved_audit_probability(std::uint64_t audit_bp, const Params& params, s
     return {U256(audit_bp) * honest, U256(kWhole) * U256(kFixedOne)};
 }
 
-std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, std::uint8_t auditors,
-                                const U256& gain) {
+std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, std::uint8_t auditors, const U256& gain) {
     ensure(gain.limbs()[2] == 0 && gain.limbs()[3] == 0, "a gain is below 2^128");
     const Ratio p = effective_audit_probability(audit_bp, params.collusion_bp, auditors);
     const Ratio unserved = unserved_audit_probability(audit_bp, params, auditors);
@@ -63,8 +61,7 @@ std::optional<U256> stake_floor(const Params& params, const TaskSpec& spec) {
 
 std::uint64_t detection_ppm(const Ratio& probability, std::uint64_t bad_segments) {
     const U256 one = kFixedOne;
-    U256 base =
-        ledger::mul_div(one, probability.denominator - probability.numerator, probability.denominator);
+    U256 base = ledger::mul_div(one, probability.denominator - probability.numerator, probability.denominator);
     U256 missed = one;
     for (std::uint64_t rest = bad_segments; rest != 0; rest >>= 1) {
         if (rest & 1) missed = ledger::mul_div(missed, base, one);

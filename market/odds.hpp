@@ -27,8 +27,7 @@ Ratio unserved_audit_probability(std::uint64_t audit_bp, const Params& params, s
 /// The least S with p_eff · (1-a) · S > (1-p_eff) · gain, p_starved · S > (1-p_starved) · gain and S ≥ gain
 /// (5.2.1), times the safety factor. nullopt when a probability is zero: no stake is enough. `gain` is below 2^128
 /// (asserted).
-std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, std::uint8_t auditors,
-                                const U256& gain);
+std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, std::uint8_t auditors, const U256& gain);
 /// Stake that a bid on `spec` must lock: the floor above, and at least the bonds of one segment's auditors.
 std::optional<U256> stake_floor(const Params& params, const TaskSpec& spec);
 

@@ -27,8 +27,8 @@ Status<> check(const Params& p) {
           p.answer_blocks, p.unbond_blocks, p.move_blocks, p.moves, p.capability_blocks, p.capability_rest_blocks,
           p.unaudited_blocks})
         if (blocks == 0 || blocks > kDurationMax) return error("contract parameters: a duration is out of range");
-    for (const U256& amount : {p.bid_deposit, p.min_verifier_stake, p.min_solver_stake, p.audit_bond,
-                               p.challenge_bond, p.report_fee, p.audit_fee, p.beacon_penalty, p.capability_penalty})
+    for (const U256& amount : {p.bid_deposit, p.min_verifier_stake, p.min_solver_stake, p.audit_bond, p.challenge_bond,
+                               p.report_fee, p.audit_fee, p.beacon_penalty, p.capability_penalty})
         if (amount.limbs()[2] != 0 || amount.limbs()[3] != 0)
             return error("contract parameters: an amount is 2^128 or more");
     for (const std::uint64_t share :

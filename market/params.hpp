@@ -18,11 +18,11 @@ inline constexpr std::uint64_t kBasisPoints = 10'000;
 inline constexpr std::uint64_t kMilli = 1'000'000'000'000'000;
 
 struct Params {
-    Hash32 contract_hash;                        ///< Kernel contract that every task must name.
-    bool developer_chain = false;                ///< Agents may run adversaries (no rule reads it).
+    Hash32 contract_hash;          ///< Kernel contract that every task must name.
+    bool developer_chain = false;  ///< Agents may run adversaries (no rule reads it).
 
     // Durations in blocks.
-    std::uint64_t epoch_blocks = 10;             ///< Length of a beacon epoch.
+    std::uint64_t epoch_blocks = 10;  ///< Length of a beacon epoch.
     std::uint64_t bid_blocks = 10;
     std::uint64_t reveal_blocks = 10;            ///< For revealing bids.
     std::uint64_t accept_blocks = 60;            ///< acceptData after the assignment.
@@ -45,12 +45,12 @@ struct Params {
     U256 bid_deposit = 10 * kMilli;
     U256 min_verifier_stake = 1'000 * kMilli;
     U256 min_solver_stake = 1'000 * kMilli;
-    U256 audit_bond = 100 * kMilli;              ///< Locked from an auditor's stake for each audit.
+    U256 audit_bond = 100 * kMilli;  ///< Locked from an auditor's stake for each audit.
     U256 challenge_bond = 100 * kMilli;
     U256 report_fee = 1 * kMilli;
-    U256 audit_fee = 5 * kMilli;                 ///< To each auditor for each audit, at least (market/escrow.hpp).
-    U256 beacon_penalty = 100 * kMilli;          ///< For not revealing.
-    U256 capability_penalty = 10 * kMilli;       ///< For a claimed benchmark run that is not proved.
+    U256 audit_fee = 5 * kMilli;            ///< To each auditor for each audit, at least (market/escrow.hpp).
+    U256 beacon_penalty = 100 * kMilli;     ///< For not revealing.
+    U256 capability_penalty = 10 * kMilli;  ///< For a claimed benchmark run that is not proved.
 
     // Shares in basis points.
     std::uint64_t audit_fee_bp = 10'000;         ///< Share of a segment's price ceiling paid to each of its auditors.
@@ -63,33 +63,66 @@ struct Params {
     std::uint64_t capability_slack_bp = 40'000;  ///< Factor by which a task may run faster than the benchmark.
 
     // Counts.
-    std::uint64_t redraws = 3;                   ///< Redraws of silent auditors, and audit rounds without a match.
-    std::uint64_t rounds = 16;                   ///< Auctions of one task.
-    std::uint64_t reports = 8;                   ///< Open reports of one party.
-    std::uint64_t capability_draws = 6;          ///< Elements of a benchmark run that are shown.
+    std::uint64_t redraws = 3;           ///< Redraws of silent auditors, and audit rounds without a match.
+    std::uint64_t rounds = 16;           ///< Auctions of one task.
+    std::uint64_t reports = 8;           ///< Open reports of one party.
+    std::uint64_t capability_draws = 6;  ///< Elements of a benchmark run that are shown.
 
     bool operator==(const Params&) const = default;
 
     static auto tie(auto& p) {
         return std::tie(p.contract_hash, p.developer_chain, p.epoch_blocks, p.bid_blocks, p.reveal_blocks,
-                        p.accept_blocks, p.checkpoint_blocks, p.open_blocks, p.verdict_blocks,
-                        p.reveal_segment_blocks, p.reveal_verdict_blocks, p.challenge_blocks, p.deliver_blocks,
-                        p.answer_blocks, p.unbond_blocks, p.move_blocks, p.moves, p.bid_deposit,
-                        p.min_verifier_stake, p.min_solver_stake, p.audit_bond, p.challenge_bond, p.report_fee,
-                        p.audit_fee, p.beacon_penalty, p.audit_fee_bp, p.challenger_share_bp, p.silence_penalty_bp,
-                        p.solver_cost_bp, p.safety_bp, p.collusion_bp, p.redraws, p.rounds, p.reports,
-                        p.capability_blocks, p.capability_rest_blocks, p.capability_penalty, p.capability_bp,
-                        p.capability_slack_bp, p.capability_draws, p.unaudited_blocks);
+                        p.accept_blocks, p.checkpoint_blocks, p.open_blocks, p.verdict_blocks, p.reveal_segment_blocks,
+                        p.reveal_verdict_blocks, p.challenge_blocks, p.deliver_blocks, p.answer_blocks, p.unbond_blocks,
+                        p.move_blocks, p.moves, p.bid_deposit, p.min_verifier_stake, p.min_solver_stake, p.audit_bond,
+                        p.challenge_bond, p.report_fee, p.audit_fee, p.beacon_penalty, p.audit_fee_bp,
+                        p.challenger_share_bp, p.silence_penalty_bp, p.solver_cost_bp, p.safety_bp, p.collusion_bp,
+                        p.redraws, p.rounds, p.reports, p.capability_blocks, p.capability_rest_blocks,
+                        p.capability_penalty, p.capability_bp, p.capability_slack_bp, p.capability_draws,
+                        p.unaudited_blocks);
     }
     static std::vector<std::string_view> names() {
-        return {"contractHash", "developerChain", "epochBlocks", "bidBlocks", "revealBlocks",
-                "acceptBlocks", "checkpointBlocks", "openBlocks", "verdictBlocks", "revealSegmentBlocks",
-                "revealVerdictBlocks", "challengeBlocks", "deliverBlocks", "answerBlocks", "unbondBlocks",
-                "moveBlocks", "moves", "bidDeposit", "minVerifierStake", "minSolverStake", "auditBond",
-                "challengeBond", "reportFee", "auditFee", "beaconPenalty", "auditFeeBp", "challengerShareBp",
-                "silencePenaltyBp", "solverCostBp", "safetyBp", "collusionBp", "redraws", "rounds",
-                "reports", "capabilityBlocks", "capabilityRestBlocks", "capabilityPenalty", "capabilityBp",
-                "capabilitySlackBp", "capabilityDraws", "unauditedBlocks"};
+        return {"contractHash",
+                "developerChain",
+                "epochBlocks",
+                "bidBlocks",
+                "revealBlocks",
+                "acceptBlocks",
+                "checkpointBlocks",
+                "openBlocks",
+                "verdictBlocks",
+                "revealSegmentBlocks",
+                "revealVerdictBlocks",
+                "challengeBlocks",
+                "deliverBlocks",
+                "answerBlocks",
+                "unbondBlocks",
+                "moveBlocks",
+                "moves",
+                "bidDeposit",
+                "minVerifierStake",
+                "minSolverStake",
+                "auditBond",
+                "challengeBond",
+                "reportFee",
+                "auditFee",
+                "beaconPenalty",
+                "auditFeeBp",
+                "challengerShareBp",
+                "silencePenaltyBp",
+                "solverCostBp",
+                "safetyBp",
+                "collusionBp",
+                "redraws",
+                "rounds",
+                "reports",
+                "capabilityBlocks",
+                "capabilityRestBlocks",
+                "capabilityPenalty",
+                "capabilityBp",
+                "capabilitySlackBp",
+                "capabilityDraws",
+                "unauditedBlocks"};
     }
 };
 

@@ -5,7 +5,7 @@ namespace retrace::market {
 namespace {
 
 constexpr std::uint64_t kNeutral = 10'000;
-constexpr std::uint64_t kBonusEach = 50, kBonusMax = 1'000;         // at most ten per cent
+constexpr std::uint64_t kBonusEach = 50, kBonusMax = 1'000;  // at most ten per cent
 constexpr std::uint64_t kFault = 2'500, kSilence = 1'000, kMalusMax = 10'000;
 
 }  // namespace

@@ -149,7 +149,7 @@ struct AnswerReport {
 /// Reports that the keepers who were paid for a run's first state do not serve it.
 struct ReportKept {
     std::uint64_t task = 0;
-    std::uint32_t run = 0;     ///< The run that made the state.
+    std::uint32_t run = 0;  ///< The run that made the state.
     std::uint64_t index = 0;
     std::uint32_t tensor = 0;
     std::uint64_t tile = 0;
@@ -169,8 +169,8 @@ struct ProveCapability {
     std::uint64_t challenge = 0;
     Bytes proof;  ///< An encoded CapabilityProof (solver/capability/evidence.hpp).
 };
-using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment,
-                                RevealSegment, OpenRoots, AnswerReport, ReportKept, RequestRetention, AnswerCapability,
-                                ProveCapability>;
+using SolverMove =
+    std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment, OpenRoots,
+                 AnswerReport, ReportKept, RequestRetention, AnswerCapability, ProveCapability>;
 
 }  // namespace retrace::solver

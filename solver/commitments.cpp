@@ -23,8 +23,7 @@ Hash32 checkpoint_commitment(std::uint64_t task, std::uint32_t run, std::uint64_
     return hash.finish();
 }
 
-Hash32 verdict_commitment(const Hash32& state_root, const Hash32& salt, const PartyId& auditor,
-                          std::uint64_t audit) {
+Hash32 verdict_commitment(const Hash32& state_root, const Hash32& salt, const PartyId& auditor, std::uint64_t audit) {
     merkle::Sha256 hash = tagged("retrace/verdict/1");
     hash.update_u64(audit).update(View(auditor)).update(view(salt)).update(view(state_root));
     return hash.finish();

@@ -22,8 +22,7 @@ Hash32 checkpoint_commitment(std::uint64_t task, std::uint32_t run, std::uint64_
 /// The commitment that an auditor posts before anybody reveals (contracts 14.6):
 /// SHA-256("retrace/verdict/1" ‖ audit u64 ‖ auditor 20 ‖ salt 32 ‖ state root 32). The auditor's address is
 /// part of the input, so another auditor that copies the commitment cannot open it.
-Hash32 verdict_commitment(const Hash32& state_root, const Hash32& salt, const PartyId& auditor,
-                          std::uint64_t audit);
+Hash32 verdict_commitment(const Hash32& state_root, const Hash32& salt, const PartyId& auditor, std::uint64_t audit);
 
 /// Salt of a checkpoint, derived from a secret that only its owner has, so that it can be derived again after a crash:
 /// SHA-256("retrace/salt/1" ‖ secret 32 ‖ task u64 ‖ run u32 ‖ index u64).

@@ -41,11 +41,11 @@ struct DisputeView {
     Hash32 first_root;              ///< Root of that state; zero for state 0.
     Side side{};
     Game game;
-    bool may_report = false;        ///< Whether a report about the segment's start would be accepted.
-    std::uint64_t deadline = 0;     ///< Deadline of the next move, of either side.
-    std::uint64_t clock = 0;        ///< Blocks that this party has left on its turn.
-    std::uint64_t due = 0;          ///< Its place in this party's order of work; 0: the record has none.
-    Hash32 claimed_root;            ///< End root that the challenger claims; zero if it did not state one.
+    bool may_report = false;     ///< Whether a report about the segment's start would be accepted.
+    std::uint64_t deadline = 0;  ///< Deadline of the next move, of either side.
+    std::uint64_t clock = 0;     ///< Blocks that this party has left on its turn.
+    std::uint64_t due = 0;       ///< Its place in this party's order of work; 0: the record has none.
+    Hash32 claimed_root;         ///< End root that the challenger claims; zero if it did not state one.
 };
 
 /// An end state that this verifier found right and may have to keep.
@@ -157,7 +157,7 @@ struct PlayMove {
     std::uint64_t dispute = 0;
     Bytes move;
 };
-using VerifierMove = std::variant<CommitVerdict, RevealVerdict, AttestRetention, ReportUnavailable,
-                                  RevealBeacon, ChallengeInitial, PlayMove, ChallengeSegment, AnswerReport>;
+using VerifierMove = std::variant<CommitVerdict, RevealVerdict, AttestRetention, ReportUnavailable, RevealBeacon,
+                                  ChallengeInitial, PlayMove, ChallengeSegment, AnswerReport>;
 
 }  // namespace retrace::verifier

@@ -12,20 +12,20 @@
 namespace retrace::abi {
 
 struct Value;
-using Word = Hash32;                ///< The 32 encoded bytes of an elementary static type.
-using List = std::vector<Value>;    ///< Arrays and tuples.
+using Word = Hash32;              ///< The 32 encoded bytes of an elementary static type.
+using List = std::vector<Value>;  ///< Arrays and tuples.
 struct Value {
-    std::variant<Word, Bytes, List> data;   ///< Bytes: `bytes` and `string`.
+    std::variant<Word, Bytes, List> data;  ///< Bytes: `bytes` and `string`.
     bool operator==(const Value&) const = default;
 };
 
 enum class AbiError : std::uint8_t {
-    too_short = 1,       ///< A value reaches past the end.
-    bad_offset = 2,      ///< An offset points outside the data.
-    out_of_range = 3,    ///< An integer, bool, address or bytesN with bits outside its type.
-    too_long = 4,        ///< More elements than the limit or the data allow.
+    too_short = 1,     ///< A value reaches past the end.
+    bad_offset = 2,    ///< An offset points outside the data.
+    out_of_range = 3,  ///< An integer, bool, address or bytesN with bits outside its type.
+    too_long = 4,      ///< More elements than the limit or the data allow.
     bad_utf8 = 5,
-    not_canonical = 6,   ///< Gaps, aliased or reordered tails, nonzero padding, bytes at the end.
+    not_canonical = 6,  ///< Gaps, aliased or reordered tails, nonzero padding, bytes at the end.
 };
 std::string_view slug(AbiError error) noexcept;
 

@@ -14,12 +14,21 @@ namespace retrace::abi {
 
 struct Type {
     enum class Kind : std::uint8_t {
-        uint, sint, boolean, address, fixed_bytes, bytes, string, array, fixed_array, tuple,
+        uint,
+        sint,
+        boolean,
+        address,
+        fixed_bytes,
+        bytes,
+        string,
+        array,
+        fixed_array,
+        tuple,
     };
     Kind kind = Kind::uint;
-    std::uint16_t size = 256;     ///< Bits of uint and sint; bytes of fixed_bytes.
-    std::uint32_t length = 0;     ///< Elements of a fixed array.
-    std::vector<Type> parts;      ///< Element of an array, members of a tuple.
+    std::uint16_t size = 256;  ///< Bits of uint and sint; bytes of fixed_bytes.
+    std::uint32_t length = 0;  ///< Elements of a fixed array.
+    std::vector<Type> parts;   ///< Element of an array, members of a tuple.
 
     bool operator==(const Type&) const = default;
     bool is_dynamic() const;

@@ -28,14 +28,22 @@ Type type_of() {
         type.size = static_cast<std::uint16_t>(size);
         return type;
     };
-    if constexpr (std::same_as<T, bool>) return make(Kind::boolean, 0);
-    else if constexpr (std::is_enum_v<T>) return make(Kind::uint, 8);
-    else if constexpr (std::unsigned_integral<T>) return make(Kind::uint, 8 * sizeof(T));
-    else if constexpr (std::same_as<T, ledger::U256>) return make(Kind::uint, 256);
-    else if constexpr (std::same_as<T, Hash32>) return make(Kind::fixed_bytes, 32);
-    else if constexpr (std::same_as<T, ledger::Address>) return make(Kind::address, 0);
-    else if constexpr (std::same_as<T, Bytes>) return make(Kind::bytes, 0);
-    else if constexpr (std::same_as<T, std::string>) return make(Kind::string, 0);
+    if constexpr (std::same_as<T, bool>)
+        return make(Kind::boolean, 0);
+    else if constexpr (std::is_enum_v<T>)
+        return make(Kind::uint, 8);
+    else if constexpr (std::unsigned_integral<T>)
+        return make(Kind::uint, 8 * sizeof(T));
+    else if constexpr (std::same_as<T, ledger::U256>)
+        return make(Kind::uint, 256);
+    else if constexpr (std::same_as<T, Hash32>)
+        return make(Kind::fixed_bytes, 32);
+    else if constexpr (std::same_as<T, ledger::Address>)
+        return make(Kind::address, 0);
+    else if constexpr (std::same_as<T, Bytes>)
+        return make(Kind::bytes, 0);
+    else if constexpr (std::same_as<T, std::string>)
+        return make(Kind::string, 0);
     else if constexpr (kIsList<T>) {
         Type out = make(Kind::array, 0);
         out.parts.push_back(type_of<typename T::value_type>());
@@ -58,16 +66,22 @@ inline Word word_from(const ledger::U256& value) {
 
 template <class T>
 Value to_value(const T& value) {
-    if constexpr (std::is_enum_v<T>) return {word_from(ledger::U256(static_cast<std::uint64_t>(value)))};
-    else if constexpr (std::unsigned_integral<T>) return {word_from(ledger::U256(static_cast<std::uint64_t>(value)))};
-    else if constexpr (std::same_as<T, ledger::U256>) return {word_from(value)};
-    else if constexpr (std::same_as<T, Hash32>) return {value};
+    if constexpr (std::is_enum_v<T>)
+        return {word_from(ledger::U256(static_cast<std::uint64_t>(value)))};
+    else if constexpr (std::unsigned_integral<T>)
+        return {word_from(ledger::U256(static_cast<std::uint64_t>(value)))};
+    else if constexpr (std::same_as<T, ledger::U256>)
+        return {word_from(value)};
+    else if constexpr (std::same_as<T, Hash32>)
+        return {value};
     else if constexpr (std::same_as<T, ledger::Address>) {
         Word out;
         std::copy(value.bytes.begin(), value.bytes.end(), out.bytes.begin() + 12);
         return {out};
-    } else if constexpr (std::same_as<T, Bytes>) return {value};
-    else if constexpr (std::same_as<T, std::string>) return {to_bytes(view(value))};
+    } else if constexpr (std::same_as<T, Bytes>)
+        return {value};
+    else if constexpr (std::same_as<T, std::string>)
+        return {to_bytes(view(value))};
     else {
         List out;
         if constexpr (kIsList<T>)
@@ -82,13 +96,20 @@ Value to_value(const T& value) {
 template <class T>
 void from_value(const Value& value, T& out) {
     const auto word = [&]() -> const Word& { return std::get<Word>(value.data); };
-    if constexpr (std::same_as<T, bool>) out = word().bytes[31] == 1;
-    else if constexpr (std::is_enum_v<T>) out = static_cast<T>(word().bytes[31]);
-    else if constexpr (std::unsigned_integral<T>) out = static_cast<T>(ledger::U256::from_be(view(word())).low64());
-    else if constexpr (std::same_as<T, ledger::U256>) out = ledger::U256::from_be(view(word()));
-    else if constexpr (std::same_as<T, Hash32>) out = word();
-    else if constexpr (std::same_as<T, ledger::Address>) out = ledger::address_of_bytes(view(word()).subspan(12));
-    else if constexpr (std::same_as<T, Bytes>) out = std::get<Bytes>(value.data);
+    if constexpr (std::same_as<T, bool>)
+        out = word().bytes[31] == 1;
+    else if constexpr (std::is_enum_v<T>)
+        out = static_cast<T>(word().bytes[31]);
+    else if constexpr (std::unsigned_integral<T>)
+        out = static_cast<T>(ledger::U256::from_be(view(word())).low64());
+    else if constexpr (std::same_as<T, ledger::U256>)
+        out = ledger::U256::from_be(view(word()));
+    else if constexpr (std::same_as<T, Hash32>)
+        out = word();
+    else if constexpr (std::same_as<T, ledger::Address>)
+        out = ledger::address_of_bytes(view(word()).subspan(12));
+    else if constexpr (std::same_as<T, Bytes>)
+        out = std::get<Bytes>(value.data);
     else if constexpr (std::same_as<T, std::string>) {
         const Bytes& text = std::get<Bytes>(value.data);
         out.assign(text.begin(), text.end());

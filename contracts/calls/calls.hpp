@@ -301,7 +301,7 @@ struct ReportUnavailable {
     static constexpr bool kPayable = true;
     static Names names() { return {"kind", "task", "run", "index", "tensor", "tile"}; }
     static auto tie(auto& c) { return std::tie(c.kind, c.task, c.run, c.index, c.tensor, c.tile); }
-    std::uint8_t kind = 0;               ///< market::ReportKind
+    std::uint8_t kind = 0;  ///< market::ReportKind
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::uint64_t index = 0;
@@ -356,11 +356,11 @@ struct PlayMove {
 };
 
 /// Every method that changes state. A payload without all three phases of its rule does not compile (dispatch).
-using AnyCall = std::variant<Deposit, BeginUnbond, Withdraw, RegisterSolver, RegisterVerifier, RetireVerifier,
-                             RevealBeacon, AnswerCapability, ProveCapability, PostTask, CancelTask, CommitBid,
-                             RevealBid, AcceptData, DeclineTask, CommitCheckpoint, OpenRoots,
-                             AcceptModel, RaiseReplicas, DecideUnaudited, OpenSegment, CommitVerdict,
-                             RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable,
-                             AnswerUnavailable, ChallengeSegment, ChallengeInitial, PlayMove>;
+using AnyCall =
+    std::variant<Deposit, BeginUnbond, Withdraw, RegisterSolver, RegisterVerifier, RetireVerifier, RevealBeacon,
+                 AnswerCapability, ProveCapability, PostTask, CancelTask, CommitBid, RevealBid, AcceptData, DeclineTask,
+                 CommitCheckpoint, OpenRoots, AcceptModel, RaiseReplicas, DecideUnaudited, OpenSegment, CommitVerdict,
+                 RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable, AnswerUnavailable,
+                 ChallengeSegment, ChallengeInitial, PlayMove>;
 
 }  // namespace retrace::contracts

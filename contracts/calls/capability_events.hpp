@@ -38,7 +38,7 @@ struct CapabilityMeasured {
     Address solver;
     std::uint64_t challenge = 0;
     std::uint64_t score = 0;
-    std::uint8_t state = 0;              ///< market::ChallengeState
+    std::uint8_t state = 0;  ///< market::ChallengeState
 };
 
 }  // namespace retrace::contracts

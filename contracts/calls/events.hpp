@@ -26,9 +26,9 @@ struct Slashed {
     static Names names() { return {"party", "task", "amount", "burned", "toOthers", "reason"}; }
     static auto tie(auto& e) { return std::tie(e.party, e.task, e.amount, e.burned, e.to_others, e.reason); }
     Address party;
-    std::uint64_t task = 0;              ///< 0: slashed for the beacon or a capability challenge.
+    std::uint64_t task = 0;  ///< 0: slashed for the beacon or a capability challenge.
     U256 amount, burned, to_others;
-    std::string reason;                  ///< Slug of a SlashReason.
+    std::string reason;  ///< Slug of a SlashReason.
 };
 struct SolverRegistered {
     static constexpr Contract kContract = Contract::staking;
@@ -93,7 +93,7 @@ struct TaskStateChanged {
     static Names names() { return {"task", "from", "to"}; }
     static auto tie(auto& e) { return std::tie(e.task, e.from, e.to); }
     std::uint64_t task = 0;
-    std::uint8_t from = 0, to = 0;       ///< market::TaskState
+    std::uint8_t from = 0, to = 0;  ///< market::TaskState
 };
 struct BidCommitted {
     static constexpr Contract kContract = Contract::market;
@@ -217,7 +217,7 @@ struct RunEnded {
     std::uint64_t task = 0;
     Address solver;
     std::uint32_t run = 0;
-    std::uint8_t state = 0;              ///< market::RunState
+    std::uint8_t state = 0;  ///< market::RunState
     std::string reason;
 };
 /// Audits of the run waited for auditors: they count as not drawn (`pay`), or the run ended there.
@@ -229,7 +229,7 @@ struct UnauditedDecided {
     static auto tie(auto& e) { return std::tie(e.task, e.run, e.segment, e.pay); }
     std::uint64_t task = 0;
     std::uint32_t run = 0;
-    std::uint64_t segment = 0;           ///< First segment whose audit waited.
+    std::uint64_t segment = 0;  ///< First segment whose audit waited.
     bool pay = false;
 };
 /// Unused escrow was returned to the requester.
@@ -264,7 +264,7 @@ struct AuditPhaseChanged {
     static auto tie(auto& e) { return std::tie(e.audit, e.task, e.phase, e.deadline); }
     std::uint64_t audit = 0;
     std::uint64_t task = 0;
-    std::uint8_t phase = 0;              ///< market::AuditPhase
+    std::uint8_t phase = 0;  ///< market::AuditPhase
     std::uint64_t deadline = 0;
 };
 struct VerdictCommitted {
@@ -341,14 +341,12 @@ struct DisputeOpened {
     static constexpr std::string_view kName = "DisputeOpened";
     static constexpr std::size_t kIndexed = 2;
     static Names names() { return {"dispute", "task", "run", "segment", "kind", "solver", "challenger"}; }
-    static auto tie(auto& e) {
-        return std::tie(e.dispute, e.task, e.run, e.segment, e.kind, e.solver, e.challenger);
-    }
+    static auto tie(auto& e) { return std::tie(e.dispute, e.task, e.run, e.segment, e.kind, e.solver, e.challenger); }
     std::uint64_t dispute = 0;
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::uint64_t segment = 0;
-    std::uint8_t kind = 0;               ///< market::DisputeKind
+    std::uint8_t kind = 0;  ///< market::DisputeKind
     Address solver, challenger;
 };
 struct DisputeMoved {
@@ -358,8 +356,8 @@ struct DisputeMoved {
     static Names names() { return {"dispute", "phase", "mover", "rounds", "deadline"}; }
     static auto tie(auto& e) { return std::tie(e.dispute, e.phase, e.mover, e.rounds, e.deadline); }
     std::uint64_t dispute = 0;
-    std::uint8_t phase = 0;              ///< verifier::Phase after the move
-    std::uint8_t mover = 0;              ///< Side that moves next.
+    std::uint8_t phase = 0;  ///< verifier::Phase after the move
+    std::uint8_t mover = 0;  ///< Side that moves next.
     std::uint32_t rounds = 0;
     std::uint64_t deadline = 0;
 };
@@ -368,17 +366,17 @@ struct DisputeDecided {
     static constexpr std::string_view kName = "DisputeDecided";
     static constexpr std::size_t kIndexed = 2;
     static Names names() {
-        return {"dispute", "loser", "task", "ending", "rounds", "evidenceBytes", "step", "op", "tile", "link",
-                "element", "claimedBits", "refereeBits"};
+        return {"dispute", "loser", "task", "ending",  "rounds",      "evidenceBytes", "step",
+                "op",      "tile",  "link", "element", "claimedBits", "refereeBits"};
     }
     static auto tie(auto& e) {
-        return std::tie(e.dispute, e.loser, e.task, e.ending, e.rounds, e.evidence_bytes, e.step, e.op, e.tile,
-                        e.link, e.element, e.claimed_bits, e.referee_bits);
+        return std::tie(e.dispute, e.loser, e.task, e.ending, e.rounds, e.evidence_bytes, e.step, e.op, e.tile, e.link,
+                        e.element, e.claimed_bits, e.referee_bits);
     }
     std::uint64_t dispute = 0;
-    Address loser;                       ///< Zero when it was withdrawn.
+    Address loser;  ///< Zero when it was withdrawn.
     std::uint64_t task = 0;
-    std::uint8_t ending = 0;             ///< verifier::Ending
+    std::uint8_t ending = 0;  ///< verifier::Ending
     std::uint32_t rounds = 0;
     std::uint64_t evidence_bytes = 0;
     std::uint64_t step = 0;
@@ -387,13 +385,13 @@ struct DisputeDecided {
     std::uint32_t claimed_bits = 0, referee_bits = 0;
 };
 
-using AnyEvent = std::variant<StakeChanged, Slashed, SolverRegistered, VerifierRegistered, VerifierLeft, BeaconMixed,
-                              TaskPosted, TaskStateChanged, BidCommitted, BidRevealed, BidForfeited, TaskAssigned,
-                              DataAccepted, CheckpointCommitted, StateOpened, SegmentDrawn, SegmentVerified,
-                              SegmentsPaid, RunEnded, EscrowReturned, AuditorsDrawn, AuditPhaseChanged,
-                              VerdictCommitted, VerdictRevealed, AuditPaid, RetentionAttested, ReportOpened,
-                              ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided, ReplicasWanted,
-                              RetentionRequested, RetentionClosed, CapabilityChallenged, CapabilityAnswered,
-                              CapabilityMeasured, UnauditedDecided>;
+using AnyEvent =
+    std::variant<StakeChanged, Slashed, SolverRegistered, VerifierRegistered, VerifierLeft, BeaconMixed, TaskPosted,
+                 TaskStateChanged, BidCommitted, BidRevealed, BidForfeited, TaskAssigned, DataAccepted,
+                 CheckpointCommitted, StateOpened, SegmentDrawn, SegmentVerified, SegmentsPaid, RunEnded,
+                 EscrowReturned, AuditorsDrawn, AuditPhaseChanged, VerdictCommitted, VerdictRevealed, AuditPaid,
+                 RetentionAttested, ReportOpened, ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided,
+                 ReplicasWanted, RetentionRequested, RetentionClosed, CapabilityChallenged, CapabilityAnswered,
+                 CapabilityMeasured, UnauditedDecided>;
 
 }  // namespace retrace::contracts

@@ -7,13 +7,13 @@
 
 namespace retrace::contracts {
 
-inline constexpr std::uint64_t kGasCall = 30'000;       ///< Every call.
-inline constexpr std::uint64_t kGasByte = 8;            ///< Per byte of calldata: decoding and hashing.
-inline constexpr std::uint64_t kGasOpening = 20'000;    ///< Per state that openRoots opens.
-inline constexpr std::uint64_t kGasPost = 100'000;      ///< A new task's records.
-inline constexpr std::uint64_t kGasDispute = 150'000;   ///< Opening a dispute.
-inline constexpr std::uint64_t kGasMove = 120'000;      ///< A move: proofs, at most one referee's element.
-inline constexpr std::uint64_t kGasCapability = 120'000;   ///< Proofs and the drawn elements.
+inline constexpr std::uint64_t kGasCall = 30'000;         ///< Every call.
+inline constexpr std::uint64_t kGasByte = 8;              ///< Per byte of calldata: decoding and hashing.
+inline constexpr std::uint64_t kGasOpening = 20'000;      ///< Per state that openRoots opens.
+inline constexpr std::uint64_t kGasPost = 100'000;        ///< A new task's records.
+inline constexpr std::uint64_t kGasDispute = 150'000;     ///< Opening a dispute.
+inline constexpr std::uint64_t kGasMove = 120'000;        ///< A move: proofs, at most one referee's element.
+inline constexpr std::uint64_t kGasCapability = 120'000;  ///< Proofs and the drawn elements.
 /// Per item that a call schedules, directly or as a consequence. A block handles 256 of them (effects.hpp), and all the
 /// gas of a block of 4·10^8 pays for 250 (decisions/005). SPEC 9.4 lists which call pays for which items.
 inline constexpr std::uint64_t kGasReminder = 1'600'000;
@@ -32,9 +32,9 @@ inline std::uint64_t extra_gas(const RaiseReplicas&) { return kGasReminder; }   
 /// a delivery.
 inline std::uint64_t extra_gas(const CancelTask&) { return kGasReminder; }
 inline std::uint64_t extra_gas(const AcceptModel&) { return kGasReminder; }
-inline std::uint64_t extra_gas(const DecideUnaudited&) { return 2 * kGasReminder; }      // Continuation or end.
-inline std::uint64_t extra_gas(const RevealBid&) { return kGasReminder; }                // The winner's acceptance.
-inline std::uint64_t extra_gas(const DeclineTask&) { return 2 * kGasReminder; }          // End of the run.
+inline std::uint64_t extra_gas(const DecideUnaudited&) { return 2 * kGasReminder; }  // Continuation or end.
+inline std::uint64_t extra_gas(const RevealBid&) { return kGasReminder; }            // The winner's acceptance.
+inline std::uint64_t extra_gas(const DeclineTask&) { return 2 * kGasReminder; }      // End of the run.
 /// The deadline of its checkpoints, and at its end the next auction, or the openings and payments of other runs that
 /// waited for it.
 inline std::uint64_t extra_gas(const AcceptData&) { return 3 * kGasReminder; }

@@ -125,7 +125,7 @@ enum class Verdict : std::uint16_t {
 
     out_of_gas = 301,
 
-    rules_broken = 401,   ///< A fault of the rules themselves, not of the call.
+    rules_broken = 401,  ///< A fault of the rules themselves, not of the call.
 };
 
 std::string_view slug(Verdict verdict) noexcept;

@@ -10,8 +10,10 @@ U256 held(const Effects& fx, Contract contract) {
     return load<Amount>(fx.state, keys::held(contract)).value_or(Amount{}).value;
 }
 void set_held(Effects& fx, Contract contract, const U256& amount) {
-    if (amount.is_zero()) remove(fx.state, keys::held(contract));
-    else store(fx.state, keys::held(contract), Amount{amount});
+    if (amount.is_zero())
+        remove(fx.state, keys::held(contract));
+    else
+        store(fx.state, keys::held(contract), Amount{amount});
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using market::Params;
 /// The part of its transaction that a rule may read.
 struct TxContext {
     Address sender;
-    U256 value;                  ///< Coins sent with the call; the contract holds them when `apply` runs.
+    U256 value;  ///< Coins sent with the call; the contract holds them when `apply` runs.
     std::uint64_t height = 0;
     const Params& params;
 };
@@ -35,7 +35,7 @@ struct Effects {
 };
 
 // Coins. Each contract's `held` record equals its balance; every move changes both (SPEC 8.1).
-void take(Effects& fx, Contract to, const Address& from, const U256& amount);   ///< The caller has checked the balance.
+void take(Effects& fx, Contract to, const Address& from, const U256& amount);  ///< The caller has checked the balance.
 void pay(Effects& fx, Contract from, const Address& to, const U256& amount);
 void burn_held(Effects& fx, Contract from, const U256& amount);
 

@@ -32,8 +32,8 @@ bool reachable(market::TaskState from, market::TaskState to) {
         for (std::uint8_t state = 1; state <= static_cast<std::uint8_t>(last_of(market::TaskState{})); ++state) {
             if (!(seen & 1u << state)) continue;
             for (auto event = static_cast<std::uint8_t>(kFirst); event <= static_cast<std::uint8_t>(kLast); ++event) {
-                const auto next = market::next(static_cast<market::TaskState>(state),
-                                               static_cast<market::TaskEvent>(event));
+                const auto next =
+                    market::next(static_cast<market::TaskState>(state), static_cast<market::TaskEvent>(event));
                 if (!next || seen & 1u << static_cast<unsigned>(*next)) continue;
                 seen |= 1u << static_cast<unsigned>(*next);
                 grew = true;
@@ -150,8 +150,10 @@ std::optional<std::string> deep_check(const StateView& view, const std::vector<A
         const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
         if (auto broken = broken_dispute(dispute)) return broken;
         if (dispute.state != DisputeState::open) continue;
-        if (bond_is_stake(dispute.kind)) sums.locked[dispute.challenger] += dispute.bond;
-        else sums.disputes += dispute.bond;
+        if (bond_is_stake(dispute.kind))
+            sums.locked[dispute.challenger] += dispute.bond;
+        else
+            sums.disputes += dispute.bond;
     }
     for (std::uint64_t id = 1; id <= views::report_count(view); ++id) {
         const auto report = must_load<market::Report>(view, keys::report(id));

@@ -51,7 +51,7 @@ std::string why_heavy(const ExplainedBid& bid, std::uint64_t best_capability) {
 }
 
 void explain(ExplainedBid& bid, bool wins, std::size_t wanted, std::size_t bids, std::uint64_t best_capability,
-          bool closed) {
+             bool closed) {
     const std::string place = "place " + std::to_string(bid.rank) + " of " + std::to_string(bids) +
                               " by price times weight; the first " + std::to_string(wanted) + " win";
     if (bid.outcome == BidOutcome::unfit) {
@@ -115,24 +115,15 @@ ExplainedBid unrevealed(const Address& bidder, bool sealed, bool closed) {
 
 std::string_view slug(BidOutcome outcome) noexcept {
     switch (outcome) {
-        case BidOutcome::sealed:
-            return "sealed";
-        case BidOutcome::hidden:
-            return "hidden";
-        case BidOutcome::leading:
-            return "leading";
-        case BidOutcome::trailing:
-            return "trailing";
-        case BidOutcome::won:
-            return "won";
-        case BidOutcome::outbid:
-            return "outbid";
-        case BidOutcome::too_few:
-            return "too-few";
-        case BidOutcome::unfit:
-            return "unfit";
-        case BidOutcome::apart:
-            return "apart";
+        case BidOutcome::sealed: return "sealed";
+        case BidOutcome::hidden: return "hidden";
+        case BidOutcome::leading: return "leading";
+        case BidOutcome::trailing: return "trailing";
+        case BidOutcome::won: return "won";
+        case BidOutcome::outbid: return "outbid";
+        case BidOutcome::too_few: return "too-few";
+        case BidOutcome::unfit: return "unfit";
+        case BidOutcome::apart: return "apart";
     }
     return "unknown";
 }
@@ -167,8 +158,7 @@ std::vector<Verdict> bid_obstacles(const StateView& view, std::uint64_t id, cons
         const auto active = run(view, id, index);
         return active && active->solver == party;
     };
-    if (std::any_of(found->active.begin(), found->active.end(), runs_it))
-        out.push_back(Verdict::already_running);
+    if (std::any_of(found->active.begin(), found->active.end(), runs_it)) out.push_back(Verdict::already_running);
     const auto info = solver(view, party);
     if (!info) out.push_back(Verdict::not_registered);
     if (info && terms->hardware_class != 0 && terms->hardware_class != info->hardware_class)

@@ -21,31 +21,29 @@ enum class BidOutcome : std::uint8_t {
     unfit = 8,    ///< Set aside: the machine's measured speed cannot keep the promised height.
     apart = 9,    ///< Its score would do, but its measured speed is unlike that of the other replicas.
 };
-constexpr BidOutcome last_of(BidOutcome) {
-    return BidOutcome::apart;
-}
+constexpr BidOutcome last_of(BidOutcome) { return BidOutcome::apart; }
 std::string_view slug(BidOutcome outcome) noexcept;
 
 struct ExplainedBid {
     Address bidder;
     BidOutcome outcome{};
     bool revealed = false;
-    U256 price;                   ///< Asked price per segment; zero while sealed.
-    U256 paid;                    ///< Price that a winner is paid per segment; zero for others.
-    std::uint64_t weight_bp = 0;  ///< From reputation and measured capability; 10,000 is neutral.
+    U256 price;                    ///< Asked price per segment; zero while sealed.
+    U256 paid;                     ///< Price that a winner is paid per segment; zero for others.
+    std::uint64_t weight_bp = 0;   ///< From reputation and measured capability; 10,000 is neutral.
     std::uint64_t capability = 0;  ///< Measured multiply-adds per block; 0: not measured.
     std::string measured;          ///< Origin of `capability`: "proved", "unproved", "never challenged" …
-    U256 score;                   ///< price × weight; the lowest wins.
-    std::uint32_t rank = 0;       ///< 1 is the best; 0 while not revealed.
+    U256 score;                    ///< price × weight; the lowest wins.
+    std::uint32_t rank = 0;        ///< 1 is the best; 0 while not revealed.
     std::uint64_t finish_height = 0;
     std::string why;  ///< Reason for the outcome, one sentence.
     static auto tie(auto& b) {
-        return std::tie(b.bidder, b.outcome, b.revealed, b.price, b.paid, b.weight_bp, b.score, b.rank,
-                        b.finish_height, b.capability, b.measured, b.why);
+        return std::tie(b.bidder, b.outcome, b.revealed, b.price, b.paid, b.weight_bp, b.score, b.rank, b.finish_height,
+                        b.capability, b.measured, b.why);
     }
     static market::Names names() {
-        return {"bidder",   "outcome", "revealed", "price",        "paid",
-                "weightBp", "score",   "rank",     "finishHeight", "capability", "measured", "why"};
+        return {"bidder", "outcome", "revealed",     "price",      "paid",     "weightBp",
+                "score",  "rank",    "finishHeight", "capability", "measured", "why"};
     }
 };
 

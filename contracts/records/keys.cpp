@@ -52,13 +52,9 @@ Key segment(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
 }
 Key open_runs(const Address& party) { return std::move(market('p').party(party)); }
 Key open_bids(const Address& party) { return std::move(market('B').party(party)); }
-Key bid_work(std::uint64_t task, const Address& bidder) {
-    return std::move(market('W').number(task).party(bidder));
-}
+Key bid_work(std::uint64_t task, const Address& bidder) { return std::move(market('W').number(task).party(bidder)); }
 Key deadline_work(std::uint64_t task, std::uint32_t run) { return std::move(market('D').number(task).number(run)); }
-Key begun_deadline(std::uint64_t task, std::uint32_t run) {
-    return std::move(market('E').number(task).number(run));
-}
+Key begun_deadline(std::uint64_t task, std::uint32_t run) { return std::move(market('E').number(task).number(run)); }
 Key stopped(std::uint64_t task, std::uint32_t run) { return std::move(market('H').number(task).number(run)); }
 
 Key stake(const Address& party) { return std::move(staking('k').party(party)); }
@@ -80,20 +76,12 @@ Key audit_queue() { return audits('d'); }
 Key queued_audit(std::uint64_t place) { return std::move(audits('e').number(place)); }
 Key open_audits(const Address& party) { return std::move(audits('p').party(party)); }
 Key run_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('r').number(task).number(run)); }
-Key waiting_audits(std::uint64_t task, std::uint32_t run) {
-    return std::move(audits('f').number(task).number(run));
-}
-Key seated_audits(std::uint64_t task, std::uint32_t run) {
-    return std::move(audits('s').number(task).number(run));
-}
+Key waiting_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('f').number(task).number(run)); }
+Key seated_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('s').number(task).number(run)); }
 Key due_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('t').number(task).number(run)); }
-Key pending_draws(std::uint64_t task, std::uint32_t run) {
-    return std::move(audits('P').number(task).number(run));
-}
+Key pending_draws(std::uint64_t task, std::uint32_t run) { return std::move(audits('P').number(task).number(run)); }
 Key late_challenge(std::uint64_t dispute) { return std::move(audits('L').number(dispute)); }
-Key windows_until(std::uint64_t task, std::uint32_t run) {
-    return std::move(audits('U').number(task).number(run));
-}
+Key windows_until(std::uint64_t task, std::uint32_t run) { return std::move(audits('U').number(task).number(run)); }
 Key paid_wrong(std::uint64_t task) { return std::move(audits('X').number(task)); }
 Key paid_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('F').number(task).number(run)); }
 Key report_count() { return audits('u'); }
@@ -111,9 +99,7 @@ Key awaited_state(std::uint64_t task, std::uint32_t run, std::uint64_t index, co
 Key retention_count() { return audits('y'); }
 Key retention(std::uint64_t retention) { return std::move(audits('z').number(retention)); }
 Key open_retentions(std::uint64_t task) { return std::move(audits('o').number(task)); }
-Key run_retentions(std::uint64_t task, std::uint32_t run) {
-    return std::move(audits('R').number(task).number(run));
-}
+Key run_retentions(std::uint64_t task, std::uint32_t run) { return std::move(audits('R').number(task).number(run)); }
 Key state_retention(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
     return std::move(audits('S').number(task).number(run).number(index));
 }
@@ -126,13 +112,10 @@ Key open_disputes(const Address& party) { return std::move(disputes('p').party(p
 Key accusations(std::uint64_t task, std::uint32_t run, const Address& party) {
     return std::move(disputes('a').number(task).number(run).party(party));
 }
-Key accusation(std::uint8_t kind, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
-               const Address& party) {
+Key accusation(std::uint8_t kind, std::uint64_t task, std::uint32_t run, std::uint64_t segment, const Address& party) {
     return std::move(disputes('c').number(kind).number(task).number(run).number(segment).party(party));
 }
-Key run_disputes(std::uint64_t task, std::uint32_t run) {
-    return std::move(disputes('r').number(task).number(run));
-}
+Key run_disputes(std::uint64_t task, std::uint32_t run) { return std::move(disputes('r').number(task).number(run)); }
 
 Key held(Contract contract) { return Builder(contract, '$'); }
 

@@ -15,10 +15,10 @@ struct Key {
 };
 
 Key params();
-Key due_count(std::uint64_t height);         ///< Number of items scheduled at a height,
-Key due_page(std::uint64_t height, std::uint64_t page);    ///< and one page of them.
-Key due_cursor();                            ///< Next item to handle; only while some are late.
-Key reminder(std::uint8_t kind, std::uint64_t id, std::uint32_t run);   ///< Height of the next one of this kind.
+Key due_count(std::uint64_t height);                     ///< Number of items scheduled at a height,
+Key due_page(std::uint64_t height, std::uint64_t page);  ///< and one page of them.
+Key due_cursor();                                        ///< Next item to handle; only while some are late.
+Key reminder(std::uint8_t kind, std::uint64_t id, std::uint32_t run);  ///< Height of the next one of this kind.
 Key task_count();
 Key active_tasks();
 Key spec(std::uint64_t task);
@@ -28,7 +28,7 @@ Key run(std::uint64_t task, std::uint32_t run);
 Key checkpoint(std::uint64_t task, std::uint32_t run, std::uint64_t index);
 Key segment(std::uint64_t task, std::uint32_t run, std::uint64_t index);
 Key open_runs(const Address& party);
-Key open_bids(const Address& party);         ///< Number over all tasks.
+Key open_bids(const Address& party);  ///< Number over all tasks.
 /// Total work (Backlog::total) of a bidder when it bid, and of a run's solver when the run's deadline was last set or
 /// moved (18.4).
 Key bid_work(std::uint64_t task, const Address& bidder);
@@ -41,28 +41,28 @@ Key solver(const Address& party);
 Key verifier(const Address& party);
 Key verifiers();
 Key beacon();
-Key reveals();                               ///< Reveals of the newest beacon: they draw segments.
-Key solvers();                               ///< Solvers that may be challenged.
+Key reveals();  ///< Reveals of the newest beacon: they draw segments.
+Key solvers();  ///< Solvers that may be challenged.
 Key challenge_count();
 Key challenge(std::uint64_t challenge);
-Key backlog(const Address& party);           ///< Machine time assigned to the party.
+Key backlog(const Address& party);  ///< Machine time assigned to the party.
 
 Key audit_count();
 Key audit(std::uint64_t audit);
-Key had_members(std::uint64_t audit);        ///< 1: as many auditors as the task wants could once be drawn (14.12.1).
-Key matched_audits(std::uint64_t task);      ///< Audits of a task that ended lately with a match (13.6).
-Key audit_queue();                           ///< Queue of audits that wait for auditors: its first and end place,
-Key queued_audit(std::uint64_t place);       ///< and the audit at each place.
+Key had_members(std::uint64_t audit);    ///< 1: as many auditors as the task wants could once be drawn (14.12.1).
+Key matched_audits(std::uint64_t task);  ///< Audits of a task that ended lately with a match (13.6).
+Key audit_queue();                       ///< Queue of audits that wait for auditors: its first and end place,
+Key queued_audit(std::uint64_t place);   ///< and the audit at each place.
 Key open_audits(const Address& party);
-Key run_audits(std::uint64_t task, std::uint32_t run);     ///< Audits of a run that are not closed.
-Key waiting_audits(std::uint64_t task, std::uint32_t run); ///< Segments of a run whose audits wait for auditors.
-Key seated_audits(std::uint64_t task, std::uint32_t run);  ///< Number of a run's audits that await reveals (14.12.5),
-Key due_audits(std::uint64_t task, std::uint32_t run);     ///< and of those among them that end by themselves.
-Key pending_draws(std::uint64_t task, std::uint32_t run);  ///< Number of a run's segments that wait for their draw.
+Key run_audits(std::uint64_t task, std::uint32_t run);      ///< Audits of a run that are not closed.
+Key waiting_audits(std::uint64_t task, std::uint32_t run);  ///< Segments of a run whose audits wait for auditors.
+Key seated_audits(std::uint64_t task, std::uint32_t run);   ///< Number of a run's audits that await reveals (14.12.5),
+Key due_audits(std::uint64_t task, std::uint32_t run);      ///< and of those among them that end by themselves.
+Key pending_draws(std::uint64_t task, std::uint32_t run);   ///< Number of a run's segments that wait for their draw.
 Key late_challenge(std::uint64_t dispute);  ///< Next state of the run when a late challenge of it opened (15.10).
 Key windows_until(std::uint64_t task, std::uint32_t run);  ///< End of the last challenge window that began for a run.
 Key paid_wrong(std::uint64_t task);  ///< State up to which a run of the task was paid that was convicted before it.
-Key paid_audits(std::uint64_t task, std::uint32_t run);    ///< Waiting segments that the requester pays for (14.12.4).
+Key paid_audits(std::uint64_t task, std::uint32_t run);  ///< Waiting segments that the requester pays for (14.12.4).
 Key report_count();
 Key report(std::uint64_t report);
 Key open_reports(std::uint64_t task);
@@ -75,19 +75,19 @@ Key retention_count();
 Key retention(std::uint64_t retention);
 Key open_retentions(std::uint64_t task);
 Key run_retentions(std::uint64_t task, std::uint32_t run);
-Key state_retention(std::uint64_t task, std::uint32_t run, std::uint64_t index);   ///< The open offer for a state.
-Key kept_tasks(const Address& party);        ///< Tasks of which the party keeps states, some of them over.
+Key state_retention(std::uint64_t task, std::uint32_t run, std::uint64_t index);  ///< The open offer for a state.
+Key kept_tasks(const Address& party);  ///< Tasks of which the party keeps states, some of them over.
 
 Key dispute_count();
 Key dispute(std::uint64_t dispute);
 Key game(std::uint64_t dispute);
-Key open_disputes(const Address& party);     ///< Disputes that the party opened.
+Key open_disputes(const Address& party);  ///< Disputes that the party opened.
 /// Of these, all about one run, and the one of a kind about one segment. Disputes between replicas have kind replica
 /// and segment 0.
 Key accusations(std::uint64_t task, std::uint32_t run, const Address& party);
 Key accusation(std::uint8_t kind, std::uint64_t task, std::uint32_t run, std::uint64_t segment, const Address& party);
-Key run_disputes(std::uint64_t task, std::uint32_t run);   ///< Disputes of a run that are open.
+Key run_disputes(std::uint64_t task, std::uint32_t run);  ///< Disputes of a run that are open.
 
-Key held(Contract contract);                 ///< Coins that the contract's records account for.
+Key held(Contract contract);  ///< Coins that the contract's records account for.
 
 }  // namespace retrace::contracts::keys

@@ -40,12 +40,17 @@ auto read(const ReadDispute& call, const StateView& view) { return views::disput
 
 template <class Read>
 Verdict unknown() {
-    if constexpr (std::same_as<Read, ReadChallenge>) return Verdict::unknown_challenge;
-    else if constexpr (Read::kContract == Contract::staking) return Verdict::not_registered;
-    else if constexpr (std::same_as<Read, ReadBid>) return Verdict::not_bid;
-    else if constexpr (std::same_as<Read, ReadRun>) return Verdict::unknown_run;
+    if constexpr (std::same_as<Read, ReadChallenge>)
+        return Verdict::unknown_challenge;
+    else if constexpr (Read::kContract == Contract::staking)
+        return Verdict::not_registered;
+    else if constexpr (std::same_as<Read, ReadBid>)
+        return Verdict::not_bid;
+    else if constexpr (std::same_as<Read, ReadRun>)
+        return Verdict::unknown_run;
     else if constexpr (Read::kContract == Contract::market)
-        return requires(Read r) { r.index; } ? Verdict::not_committed : Verdict::unknown_task;
+        return requires(Read r) { r.index; }
+    ? Verdict::not_committed : Verdict::unknown_task;
     else if constexpr (std::same_as<Read, ReadAudit>) return Verdict::unknown_audit;
     else if constexpr (std::same_as<Read, ReadReport>) return Verdict::unknown_report;
     else if constexpr (std::same_as<Read, ReadRetention>) return Verdict::nothing_to_report;

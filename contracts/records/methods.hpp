@@ -157,9 +157,9 @@ struct ReadDispute {
     std::uint64_t dispute = 0;
 };
 
-using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams,
-                             ReadTaskIds, ReadSpec, ReadTask, ReadBid, ReadRun,
-                             ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention, ReadDispute>;
+using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams, ReadTaskIds,
+                             ReadSpec, ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport,
+                             ReadRetention, ReadDispute>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

@@ -15,8 +15,7 @@ std::vector<market::Offer> offers(const StateView& view, const market::Task& tas
     }
     const auto rules = must_load<market::Params>(view, keys::params());
     const auto terms = must_load<market::TaskSpec>(view, keys::spec(task.id));
-    return market::weigh(bids,
-                         market::demand_of(rules, terms, joining_state(view, task).index, task.reveal_end));
+    return market::weigh(bids, market::demand_of(rules, terms, joining_state(view, task).index, task.reveal_end));
 }
 
 }  // namespace retrace::contracts::views

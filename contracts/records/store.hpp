@@ -68,8 +68,10 @@ template <class T>
 void store_list(ledger::State& state, const keys::Key& key, std::vector<T> items) {
     // A longer list would not decode and its items would be lost; the rules keep every list below this length.
     ensure(items.size() <= market::kRecordListMax, "a list fits into its record");
-    if (items.empty()) remove(state, key);
-    else store(state, key, ListOf<T>{std::move(items)});
+    if (items.empty())
+        remove(state, key);
+    else
+        store(state, key, ListOf<T>{std::move(items)});
 }
 template <class T>
 void add_to_list(ledger::State& state, const keys::Key& key, const T& item) {

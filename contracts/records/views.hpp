@@ -20,7 +20,7 @@ using ledger::U256;
 
 std::optional<market::Params> params(const StateView& view);
 
-std::uint64_t task_count(const StateView& view);              ///< Ids are 1 .. task_count.
+std::uint64_t task_count(const StateView& view);                 ///< Ids are 1 .. task_count.
 std::vector<std::uint64_t> active_tasks(const StateView& view);  ///< Tasks not in a final state, ascending.
 std::optional<market::TaskSpec> spec(const StateView& view, std::uint64_t task);
 std::optional<market::Task> task(const StateView& view, std::uint64_t task);
@@ -47,7 +47,7 @@ inline constexpr std::size_t kKeptTasksMax = 16;
 std::vector<std::uint64_t> kept_tasks(const StateView& view, const Address& party);
 std::optional<market::SolverInfo> solver(const StateView& view, const Address& party);
 std::optional<market::VerifierInfo> verifier(const StateView& view, const Address& party);
-std::vector<Address> verifiers(const StateView& view);        ///< Members of the beacon, in order of address.
+std::vector<Address> verifiers(const StateView& view);  ///< Members of the beacon, in order of address.
 /// Counts the members that may be drawn for audits of a task, now or when they are free again (SPEC 14.2.1, 14.3);
 /// stops at `enough`. `barred`: parties of the task.
 std::size_t possible_auditors(const StateView& view, const market::Params& params, const std::vector<Address>& barred,
@@ -71,8 +71,8 @@ std::optional<Beacon> beacon(const StateView& view);
 std::uint64_t epoch_of(const market::Params& params, std::uint64_t height);
 
 // Open records of one party, in order of id. SPEC 19 limits the length of each list.
-std::vector<std::uint64_t> open_audits(const StateView& view, const Address& party);     ///< As an auditor.
-std::vector<std::uint64_t> open_disputes(const StateView& view, const Address& party);   ///< As the challenger.
+std::vector<std::uint64_t> open_audits(const StateView& view, const Address& party);    ///< As an auditor.
+std::vector<std::uint64_t> open_disputes(const StateView& view, const Address& party);  ///< As the challenger.
 std::vector<std::uint64_t> run_disputes(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Returns the open disputes of a party on either side: those it opened, and those about its runs.
 std::vector<std::uint64_t> disputes_of(const StateView& view, const Address& party);
@@ -80,14 +80,14 @@ std::vector<std::uint64_t> disputes_of(const StateView& view, const Address& par
 /// none.
 std::uint64_t accusation(const StateView& view, market::DisputeKind kind, std::uint64_t task, std::uint32_t run,
                          std::uint64_t segment, const Address& party);
-std::uint64_t open_bids(const StateView& view, const Address& party);                    ///< Number over all tasks.
+std::uint64_t open_bids(const StateView& view, const Address& party);  ///< Number over all tasks.
 struct RunId {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     auto operator<=>(const RunId&) const = default;
     static auto tie(auto& r) { return std::tie(r.task, r.run); }
 };
-std::vector<RunId> open_runs(const StateView& view, const Address& party);               ///< As the solver.
+std::vector<RunId> open_runs(const StateView& view, const Address& party);  ///< As the solver.
 /// Returns the number of audits of a run whose auditors have yet to reveal verdicts that may convict it. 14.12.5
 std::uint64_t seated_audits(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Those of them that end at a deadline of their own.
@@ -96,14 +96,14 @@ std::uint64_t due_audits(const StateView& view, std::uint64_t task, std::uint32_
 bool is_stopped(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Number of the run's segments whose draw is still to come.
 std::uint64_t pending_draws(const StateView& view, std::uint64_t task, std::uint32_t run);
-std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);      ///< Of one task.
+std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);  ///< Of one task.
 
 std::vector<std::uint64_t> open_retentions(const StateView& view, std::uint64_t task);
 std::optional<market::Retention> retention(const StateView& view, std::uint64_t retention);
 
 struct JoiningState {
     std::uint64_t index = 0;
-    Hash32 root;                 ///< Zero for state 0.
+    Hash32 root;  ///< Zero for state 0.
 };
 /// Returns the newest finalised state of any running replica that has not stopped (13.7.1): a raise of the replicas
 /// requested now covers the segments from there on.

@@ -34,9 +34,8 @@ Value permuted(Tape& tape, Value x, std::vector<std::uint64_t> axes) {
     Graph& g = tape.graph();
     std::vector<std::uint64_t> back(axes.size());
     for (std::size_t i = 0; i < axes.size(); ++i) back[axes[i]] = i;
-    return tape.note({x}, permute(g, x, axes), [&g, back](Value dy, const Needed&) {
-        return Gradients{permute(g, dy, back)};
-    });
+    return tape.note({x}, permute(g, x, axes),
+                     [&g, back](Value dy, const Needed&) { return Gradients{permute(g, dy, back)}; });
 }
 
 Value gelu(Tape& tape, Value x) {

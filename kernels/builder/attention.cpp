@@ -80,9 +80,8 @@ Value rotary(Tape& tape, Value x, float base) {
     const Value turns = scale(g, mul(g, position, speed), 0.15915494f);
     const Value cosine = reshape(g, g.op(OpCode::cos_turns, {turns}), {tokens * half});
     const Value sine = reshape(g, g.op(OpCode::sin_turns, {turns}), {tokens * half});
-    return tape.note({x}, turn(g, x, cosine, sine, false), [=, &g](Value dy, const Needed&) {
-        return Gradients{turn(g, dy, cosine, sine, true)};
-    });
+    return tape.note({x}, turn(g, x, cosine, sine, false),
+                     [=, &g](Value dy, const Needed&) { return Gradients{turn(g, dy, cosine, sine, true)}; });
 }
 
 Value split_heads(Tape& tape, Value x, std::uint64_t batch, std::uint64_t heads) {

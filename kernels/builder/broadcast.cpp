@@ -46,14 +46,10 @@ Fit fit(const Dims& operand, const Dims& whole) {
 Value as_viewed(Graph& g, Value x, Role role, const Dims& view) {
     const Geometry shape = geometry(view);
     switch (role) {
-        case Role::row:
-            return reshape(g, x, {shape.cols});
-        case Role::column:
-            return reshape(g, x, {shape.rows, 1});
-        case Role::single:
-            return reshape(g, x, {});
-        default:
-            return reshape(g, x, view);
+        case Role::row: return reshape(g, x, {shape.cols});
+        case Role::column: return reshape(g, x, {shape.rows, 1});
+        case Role::single: return reshape(g, x, {});
+        default: return reshape(g, x, view);
     }
 }
 
@@ -124,16 +120,11 @@ Value sum_to(Graph& g, Value x, const Dims& dims) {
     const Fit how = fit(dims, whole);
     const std::uint64_t all = g.matrix(x).elements();
     switch (how.role) {
-        case Role::full:
-            return reshape(g, x, dims);
-        case Role::single:
-            return reshape(g, sum_all(g, x), dims);
-        case Role::row:
-            return reshape(g, sum_columns(g, reshape(g, x, {how.outer, all / how.outer})), dims);
-        case Role::column:
-            return reshape(g, sum_rows(g, reshape(g, x, {how.outer, all / how.outer})), dims);
-        case Role::mixed:
-            break;
+        case Role::full: return reshape(g, x, dims);
+        case Role::single: return reshape(g, sum_all(g, x), dims);
+        case Role::row: return reshape(g, sum_columns(g, reshape(g, x, {how.outer, all / how.outer})), dims);
+        case Role::column: return reshape(g, sum_rows(g, reshape(g, x, {how.outer, all / how.outer})), dims);
+        case Role::mixed: break;
     }
     std::size_t kept = 0;
     const std::vector<std::uint64_t> order = kept_first(aligned(dims, whole), whole, kept);
@@ -162,8 +153,7 @@ Value elementwise(Graph& g, OpCode code, std::vector<Value> operands) {
     const std::uint64_t all = product(*whole, 0, whole->size());
     const bool own = outer == 0 || geometry(*whole).rows == outer;
     const Dims view = own ? *whole : Dims{outer, all / outer};
-    for (std::size_t i = 0; i < operands.size(); ++i)
-        operands[i] = as_viewed(g, operands[i], fits[i].role, view);
+    for (std::size_t i = 0; i < operands.size(); ++i) operands[i] = as_viewed(g, operands[i], fits[i].role, view);
     return reshape(g, g.op(code, operands, {}, {DType::f32, view}), *whole);
 }
 

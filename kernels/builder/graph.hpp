@@ -52,8 +52,8 @@ private:
         TensorKind kind = TensorKind::op_output;
         OpFacts::Operand operand;
         std::string name;
-        Bytes data;                 ///< Data of a constant.
-        OpRecord op;                ///< The op of an op output; its inputs are node numbers.
+        Bytes data;                      ///< Data of a constant.
+        OpRecord op;                     ///< The op of an op output; its inputs are node numbers.
         std::uint32_t next = kNoWriter;  ///< For a state tensor: the node of its next value.
     };
     Value add(Node node);

@@ -56,8 +56,9 @@ Value view_as(Tape& tape, Value x, Dims dims) {
 namespace {
 
 std::vector<std::uint64_t> window_attributes(const Window& w) {
-    return {w.height, w.width, w.stride, w.stride_across.value_or(w.stride), w.padding,
-            w.padding_across.value_or(w.padding)};
+    return {w.height,  w.width,
+            w.stride,  w.stride_across.value_or(w.stride),
+            w.padding, w.padding_across.value_or(w.padding)};
 }
 
 Value gather_windows(Graph& g, Value x, const Window& w, float padding) {

@@ -84,8 +84,8 @@ ModelOutput build_model(Tape& tape, const ModelSpec& spec, Value x, std::uint64_
     } else if (spec.kind == "resnet") {
         out.logits = build_resnet(declare, spec, x, precision, training);
     } else {
-        out.logits = spec.kind == "mlp" ? build_mlp(declare, spec, x, precision)
-                                        : build_lenet(declare, spec, x, precision);
+        out.logits =
+            spec.kind == "mlp" ? build_mlp(declare, spec, x, precision) : build_lenet(declare, spec, x, precision);
     }
     return out;
 }

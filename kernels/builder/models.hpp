@@ -26,9 +26,9 @@ struct ParameterSpec {
 };
 
 struct ModelOutput {
-    Value logits;                           ///< [rows, classes], one row per label.
-    std::vector<ParameterSpec> parameters;  ///< In the order of their state tensors.
-    std::vector<Value> values;              ///< The state tensors.
+    Value logits;                                  ///< [rows, classes], one row per label.
+    std::vector<ParameterSpec> parameters;         ///< In the order of their state tensors.
+    std::vector<Value> values;                     ///< The state tensors.
     std::vector<std::pair<Value, Value>> updates;  ///< Buffers and their next values (running statistics).
 };
 
@@ -47,8 +47,8 @@ ModelOutput build_model(Tape& tape, const ModelSpec& spec, Value x, std::uint64_
 struct ModelSource {
     DType x_dtype = DType::u8, y_dtype = DType::u8;
     Dims sample, target;
-    bool tokens = false;         ///< x are tokens; else u8 are pixels, scaled to [0, 1]; fp32 stay unchanged.
-    std::uint64_t classes = 0;   ///< Labels of the data are below it; 0: the targets are not labels.
+    bool tokens = false;        ///< x are tokens; else u8 are pixels, scaled to [0, 1]; fp32 stay unchanged.
+    std::uint64_t classes = 0;  ///< Labels of the data are below it; 0: the targets are not labels.
     /// Writes the forward ops for x: fp32 [batch, sample…], or int32 [batch·tokens]. Errors are those of the model.
     std::function<Result<ModelOutput>(Tape& tape, Value x, std::uint64_t batch, bool training)> write;
 };

@@ -9,7 +9,7 @@ namespace retrace::kernels {
 
 struct Parameter {
     std::string name;
-    Value value;     ///< The state tensor.
+    Value value;  ///< The state tensor.
     Value gradient;
 };
 

@@ -24,8 +24,7 @@ public:
         Value y = conv(name + ".conv1", x, channels, {3, 3, stride, 1});
         y = relu(tape_, normal(name + ".norm1", y));
         y = normal(name + ".norm2", conv(name + ".conv2", y, channels, {3, 3, 1, 1}));
-        if (stride != 1)
-            x = normal(name + ".norm3", conv(name + ".shortcut", x, channels, {1, 1, stride, 0}));
+        if (stride != 1) x = normal(name + ".norm3", conv(name + ".shortcut", x, channels, {1, 1, stride, 0}));
         return relu(tape_, sum(tape_, y, x));
     }
 

@@ -10,12 +10,8 @@ Dims with_first(std::uint64_t first, const Dims& rest) {
     return dims;
 }
 
-Value as_int(Graph& g, Value x) {
-    return g.shape(x).dtype == DType::i32 ? x : convert(g, x, DType::i32);
-}
-Value as_float(Graph& g, Value x) {
-    return g.shape(x).dtype == DType::f32 ? x : convert(g, x, DType::f32);
-}
+Value as_int(Graph& g, Value x) { return g.shape(x).dtype == DType::i32 ? x : convert(g, x, DType::i32); }
+Value as_float(Graph& g, Value x) { return g.shape(x).dtype == DType::f32 ? x : convert(g, x, DType::f32); }
 
 /// Batch t of an epoch begins at row t·batch. The epoch is floor(step / batches): half a step is added before the
 /// division and one half subtracted after it, so that rounding to nearest is rounding down, exactly for all allowed
@@ -59,12 +55,9 @@ Batch read_batch(Graph& g, const ModelSource& model, LossKind loss, std::uint64_
 
 Loss apply_loss(Graph& g, LossKind kind, Value output, Value target, std::optional<Value> valid) {
     switch (kind) {
-        case LossKind::mse:
-            return mean_squared_error(g, output, target, valid);
-        case LossKind::bce:
-            return binary_cross_entropy(g, output, target, valid);
-        case LossKind::cross_entropy:
-            break;
+        case LossKind::mse: return mean_squared_error(g, output, target, valid);
+        case LossKind::bce: return binary_cross_entropy(g, output, target, valid);
+        case LossKind::cross_entropy: break;
     }
     return softmax_cross_entropy(g, output, target, valid);
 }

@@ -20,8 +20,7 @@ Value training_index(Graph& g, const TrainingSpec& spec);
 /// Declares the data sets x and y and reads the samples that `index` names.
 Batch read_batch(Graph& g, const ModelSource& model, LossKind loss, std::uint64_t samples, Value index);
 /// Returns loss and gradient for the output of a model; `valid` as in softmax_cross_entropy.
-Loss apply_loss(Graph& g, LossKind kind, Value output, Value target,
-                std::optional<Value> valid = std::nullopt);
+Loss apply_loss(Graph& g, LossKind kind, Value output, Value target, std::optional<Value> valid = std::nullopt);
 /// Checks that the shape of `output` fits that of `target`; the error describes the mismatch.
 Status<> check_output(const Graph& g, const ModelSource& model, LossKind kind, Value output, Value target);
 

@@ -12,38 +12,28 @@ namespace {
 using Gradients = std::vector<std::optional<Value>>;
 using Needed = std::vector<bool>;
 
-Value multiply(Graph& g, Value a, Value b) {
-    return elementwise(g, OpCode::mul, {a, b});
-}
+Value multiply(Graph& g, Value a, Value b) { return elementwise(g, OpCode::mul, {a, b}); }
 
 /// Returns dy times the derivative of a function of one argument at x, where the function has the value y.
 Value through(Graph& g, OpCode code, Value x, Value y, Value dy) {
     const Value one = g.scalar(1.0f), zero = g.scalar(0.0f);
     switch (code) {
-        case OpCode::neg:
-            return neg(g, dy);
+        case OpCode::neg: return neg(g, dy);
         case OpCode::abs: {
             const Value below = select(g, g.op(OpCode::less, {x, zero}), neg(g, dy), zero);
             return select(g, g.op(OpCode::greater, {x, zero}), dy, below);
         }
-        case OpCode::exp:
-            return mul(g, dy, y);
-        case OpCode::log:
-            return div(g, dy, x);
-        case OpCode::tanh:
-            return mul(g, dy, sub(g, one, mul(g, y, y)));
-        case OpCode::sigmoid:
-            return mul(g, dy, mul(g, y, sub(g, one, y)));
+        case OpCode::exp: return mul(g, dy, y);
+        case OpCode::log: return div(g, dy, x);
+        case OpCode::tanh: return mul(g, dy, sub(g, one, mul(g, y, y)));
+        case OpCode::sigmoid: return mul(g, dy, mul(g, y, sub(g, one, y)));
         case OpCode::erf: {
             const Value density = g.op(OpCode::exp, {neg(g, mul(g, x, x))});
             return mul(g, dy, scale(g, density, 1.12837917f));  // 2/√π
         }
-        case OpCode::sqrt:
-            return div(g, dy, scale(g, y, 2.0f));
-        case OpCode::rsqrt:
-            return mul(g, scale(g, dy, -0.5f), mul(g, y, mul(g, y, y)));
-        default:
-            break;
+        case OpCode::sqrt: return div(g, dy, scale(g, y, 2.0f));
+        case OpCode::rsqrt: return mul(g, scale(g, dy, -0.5f), mul(g, y, mul(g, y, y)));
+        default: break;
     }
     ensure(false, "a function with a derivative");
     return dy;
@@ -147,8 +137,7 @@ Value binary(Tape& tape, OpCode code, Value a, Value b) {
 Value unary(Tape& tape, OpCode code, Value x) {
     Graph& g = tape.graph();
     const Value y = g.op(code, {x});
-    return tape.note({x}, y,
-                     [=, &g](Value dy, const Needed&) { return Gradients{through(g, code, x, y, dy)}; });
+    return tape.note({x}, y, [=, &g](Value dy, const Needed&) { return Gradients{through(g, code, x, y, dy)}; });
 }
 
 Value power(Tape& tape, Value x, float exponent) {
@@ -175,28 +164,22 @@ Value choose(Tape& tape, Value condition, Value a, Value b) {
 Value clamp(Tape& tape, Value x, float low, float high) {
     Graph& g = tape.graph();
     const Value least = g.scalar(low), most = g.scalar(high);
-    return tape.note(
-        {x}, g.op(OpCode::min, {g.op(OpCode::max, {x, least}), most}), [=, &g](Value dy, const Needed&) {
-            const Value inside = g.op(OpCode::logical_and, {g.op(OpCode::greater_equal, {x, least}),
-                                                            g.op(OpCode::less_equal, {x, most})});
-            return Gradients{select(g, inside, dy, g.scalar(0.0f))};
-        });
+    return tape.note({x}, g.op(OpCode::min, {g.op(OpCode::max, {x, least}), most}), [=, &g](Value dy, const Needed&) {
+        const Value inside =
+            g.op(OpCode::logical_and, {g.op(OpCode::greater_equal, {x, least}), g.op(OpCode::less_equal, {x, most})});
+        return Gradients{select(g, inside, dy, g.scalar(0.0f))};
+    });
 }
 
-Value softmax(Tape& tape, Value x, std::size_t axis) {
-    return over_axis(tape, x, axis, softmax_last);
-}
-Value log_softmax(Tape& tape, Value x, std::size_t axis) {
-    return over_axis(tape, x, axis, log_softmax_last);
-}
+Value softmax(Tape& tape, Value x, std::size_t axis) { return over_axis(tape, x, axis, softmax_last); }
+Value log_softmax(Tape& tape, Value x, std::size_t axis) { return over_axis(tape, x, axis, log_softmax_last); }
 
 Value sum_axes(Tape& tape, Value x, const std::vector<std::size_t>& axes, bool keep) {
     Graph& g = tape.graph();
     const Dims whole = g.dims(x), ones = with_ones(whole, axes);
     const Value y = reshape(g, sum_to(g, x, ones), keep ? ones : without(whole, axes));
-    return tape.note({x}, y, [=, &g](Value dy, const Needed&) {
-        return Gradients{spread(g, reshape(g, dy, ones), whole)};
-    });
+    return tape.note({x}, y,
+                     [=, &g](Value dy, const Needed&) { return Gradients{spread(g, reshape(g, dy, ones), whole)}; });
 }
 
 Value mean_axes(Tape& tape, Value x, const std::vector<std::size_t>& axes, bool keep) {

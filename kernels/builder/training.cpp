@@ -54,8 +54,7 @@ std::uint64_t widest_layer(const ModelSpec& spec) {
         out = std::max(out, 9 * spec.input[1] * spec.input[2] * std::max(spec.input[0], spec.width));
     } else {
         const bool image = spec.kind == "vit", gated = spec.kind == "llama";
-        const std::uint64_t tokens =
-            image ? spec.input[1] / spec.patch * (spec.input[2] / spec.patch) : spec.input[0];
+        const std::uint64_t tokens = image ? spec.input[1] / spec.patch * (spec.input[2] / spec.patch) : spec.input[0];
         const std::uint64_t inner = gated ? std::max(spec.width, 8 * spec.width / 3) : 4 * spec.width;
         out = std::max({out, tokens * inner, spec.heads * tokens * tokens, image ? 0 : tokens * spec.classes});
     }

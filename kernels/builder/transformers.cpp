@@ -14,8 +14,13 @@ constexpr std::uint64_t kPatchMax = 4096;  ///< Maximum patch, because windows a
 class Transformer {
 public:
     Transformer(Declarer& declare, const ModelSpec& spec, std::uint64_t batch, Precision precision)
-        : declare_(declare), tape_(declare.tape()), spec_(spec), batch_(batch), precision_(precision),
-          modern_(spec.kind == "llama"), causal_(spec.kind != "vit") {}
+        : declare_(declare),
+          tape_(declare.tape()),
+          spec_(spec),
+          batch_(batch),
+          precision_(precision),
+          modern_(spec.kind == "llama"),
+          causal_(spec.kind != "vit") {}
 
     Value blocks(Value x) {
         for (std::uint64_t i = 0; i < spec_.layers; ++i) x = block("block" + std::to_string(i), x);

@@ -23,8 +23,7 @@ public:
     explicit TileMessage(std::uint32_t element_size) : size_(1 + std::size_t{1024} * element_size) {
         begin()[0] = static_cast<std::uint8_t>(Tag::tile);
         begin()[size_] = 0x80;
-        for (int i = 0; i < 8; ++i)
-            begin()[blocks() * 64 - 1 - i] = static_cast<std::uint8_t>(8 * size_ >> 8 * i);
+        for (int i = 0; i < 8; ++i) begin()[blocks() * 64 - 1 - i] = static_cast<std::uint8_t>(8 * size_ >> 8 * i);
     }
     std::uint8_t* begin() { return buffer_.data() + 63; }
     std::uint8_t* tile() { return buffer_.data() + 64; }
@@ -72,9 +71,7 @@ Hash32 StateHeader::root() const {
     return hash_of(Tag::state, out);
 }
 
-void StateHeader::encode_to(Writer& out) const {
-    out.hash(contract).hash(program).u64(step).hash(tree_root);
-}
+void StateHeader::encode_to(Writer& out) const { out.hash(contract).hash(program).u64(step).hash(tree_root); }
 
 StateHeader StateHeader::decode_from(Reader& in) {
     StateHeader header;
@@ -99,8 +96,7 @@ void hash_each(const std::uint8_t* data, DType dtype, const Dims& dims, std::uin
         for (; pair != nullptr && begin + 2 <= end; begin += 2) {
             gather_tile(data, size, shape, at(begin), first.tile());
             gather_tile(data, size, shape, at(begin + 1), second.tile());
-            pair(first.begin(), second.begin(), first.blocks(), leaves[at(begin)].data(),
-                 leaves[at(begin + 1)].data());
+            pair(first.begin(), second.begin(), first.blocks(), leaves[at(begin)].data(), leaves[at(begin + 1)].data());
         }
         for (; begin < end; ++begin) {
             gather_tile(data, size, shape, at(begin), first.tile());
@@ -113,12 +109,14 @@ void hash_each(const std::uint8_t* data, DType dtype, const Dims& dims, std::uin
 
 void hash_tiles(const std::uint8_t* data, DType dtype, const Dims& dims, std::span<const std::uint64_t> which,
                 std::vector<Hash32>& leaves, ThreadPool& pool) {
-    hash_each(data, dtype, dims, which.size(), [&](std::uint64_t n) { return which[n]; }, leaves, pool);
+    hash_each(
+        data, dtype, dims, which.size(), [&](std::uint64_t n) { return which[n]; }, leaves, pool);
 }
 
 std::vector<Hash32> tile_leaves(const std::uint8_t* data, DType dtype, const Dims& dims, ThreadPool& pool) {
     std::vector<Hash32> leaves(geometry(dims).tiles());
-    hash_each(data, dtype, dims, leaves.size(), [](std::uint64_t n) { return n; }, leaves, pool);
+    hash_each(
+        data, dtype, dims, leaves.size(), [](std::uint64_t n) { return n; }, leaves, pool);
     return leaves;
 }
 
@@ -178,8 +176,7 @@ StateCommitment commit_next(const Program& program, const StateCommitment& befor
     return commit_roots(before.header.program, state.step, std::move(roots));
 }
 
-StateCommitment commit_roots(const Hash32& program_root, std::uint64_t step,
-                             std::vector<Hash32> tensor_roots) {
+StateCommitment commit_roots(const Hash32& program_root, std::uint64_t step, std::vector<Hash32> tensor_roots) {
     StateCommitment out;
     out.tensor_roots = std::move(tensor_roots);
     out.header = {contract_hash(), program_root, step, out.tree().root()};

@@ -60,7 +60,6 @@ StateCommitment commit_state(const Hash32& program_root, const State& state, Thr
 StateCommitment commit_next(const Program& program, const StateCommitment& before, const State& state,
                             ThreadPool& pool);
 /// Commits from tensor roots alone, for a receiver that has not fetched the tiles yet.
-StateCommitment commit_roots(const Hash32& program_root, std::uint64_t step,
-                             std::vector<Hash32> tensor_roots);
+StateCommitment commit_roots(const Hash32& program_root, std::uint64_t step, std::vector<Hash32> tensor_roots);
 
 }  // namespace retrace::kernels

@@ -13,8 +13,8 @@ merkle::TileTree record_tree(const Records& records) {
     std::vector<Hash32> leaves;
     leaves.reserve(records.size());
     for (const auto& record : records) {
-        leaves.push_back(merkle::indexed_leaf(Tag::record_leaf, static_cast<std::uint32_t>(leaves.size()),
-                                              encode_record(record)));
+        leaves.push_back(
+            merkle::indexed_leaf(Tag::record_leaf, static_cast<std::uint32_t>(leaves.size()), encode_record(record)));
     }
     return merkle::TileTree(std::move(leaves));
 }

@@ -22,8 +22,7 @@ void take_rows(const std::uint8_t* from, std::uint8_t* to, const Geometry& shape
         const std::uint8_t* source = from + row * row_bytes;
         std::uint8_t* target = to + row * row_bytes;
         for (std::uint64_t tile = 0; tile < shape.tile_cols(); ++tile) {
-            const std::uint64_t at = tile * kTileSide * size,
-                                bytes = std::min(kTileSide * size, row_bytes - at);
+            const std::uint64_t at = tile * kTileSide * size, bytes = std::min(kTileSide * size, row_bytes - at);
             // A tile that is known to have changed need not be compared again.
             if (changed[tile] == 0 && std::memcmp(target + at, source + at, bytes) == 0) continue;
             changed[tile] = 1;
@@ -87,9 +86,7 @@ void StateCommitter::begin(const State& state, ThreadPool& pool) {
 }
 
 /// Drops the copy after an error, because parts of it may belong to different states.
-void StateCommitter::forget() {
-    kept_.tensors.clear();
-}
+void StateCommitter::forget() { kept_.tensors.clear(); }
 
 void StateCommitter::take(const Tensor& from, Tensor& to, Kept& kept, ThreadPool& pool) const {
     const Geometry shape = geometry(from.dims);

@@ -14,8 +14,7 @@ alignas(16) constexpr Sha256Rounds kRounds;
 
 /// The eight words of a state in the order that the round instruction requires.
 struct State {
-    __m128i abef =
-        _mm_setr_epi32(static_cast<int>(0x9b05688c), 0x510e527f, static_cast<int>(0xbb67ae85), 0x6a09e667);
+    __m128i abef = _mm_setr_epi32(static_cast<int>(0x9b05688c), 0x510e527f, static_cast<int>(0xbb67ae85), 0x6a09e667);
     __m128i cdgh = _mm_setr_epi32(0x5be0cd19, 0x1f83d9ab, static_cast<int>(0xa54ff53a), 0x3c6ef372);
 };
 
@@ -67,8 +66,8 @@ void store(const State& s, std::uint8_t digest[32]) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(digest + 16), _mm_shuffle_epi8(efgh, big_endian));
 }
 
-void hash_two(const std::uint8_t* first, const std::uint8_t* second, std::size_t blocks,
-              std::uint8_t first_digest[32], std::uint8_t second_digest[32]) {
+void hash_two(const std::uint8_t* first, const std::uint8_t* second, std::size_t blocks, std::uint8_t first_digest[32],
+              std::uint8_t second_digest[32]) {
     State x, y;
     for (std::size_t i = 0; i < blocks; ++i) {
         const State before_x = x, before_y = y;
@@ -85,9 +84,7 @@ void hash_two(const std::uint8_t* first, const std::uint8_t* second, std::size_t
 
 }  // namespace
 
-HashPair hash_pair_sha() {
-    return hash_two;
-}
+HashPair hash_pair_sha() { return hash_two; }
 
 }  // namespace retrace::kernels
 
@@ -95,9 +92,7 @@ HashPair hash_pair_sha() {
 
 namespace retrace::kernels {
 
-HashPair hash_pair_sha() {
-    return nullptr;
-}
+HashPair hash_pair_sha() { return nullptr; }
 
 }  // namespace retrace::kernels
 

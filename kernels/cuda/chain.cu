@@ -31,8 +31,8 @@ __device__ void fetch(const Operand& o, std::uint64_t first, std::uint64_t k, st
 
 template <std::uint32_t kEach>
 __global__ void __launch_bounds__(kThreads)
-    chain_kernel(Operand a, Operand b, float* c, std::uint64_t k_total, std::uint64_t tiles_m,
-                 std::uint64_t tiles_n, std::uint64_t tiles) {
+    chain_kernel(Operand a, Operand b, float* c, std::uint64_t k_total, std::uint64_t tiles_m, std::uint64_t tiles_n,
+                 std::uint64_t tiles) {
     constexpr std::uint32_t kTile = kSide * kEach;
     struct Shared {
         float a[kDepth][kTile + 4], b[kDepth][kTile + 4];
@@ -84,8 +84,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <std::uint32_t kEach>
-void multiply_as(Stream stream, const Operand& a, const Operand& b, float* c, std::uint64_t batch,
-                 std::uint64_t k) {
+void multiply_as(Stream stream, const Operand& a, const Operand& b, float* c, std::uint64_t batch, std::uint64_t k) {
     constexpr std::uint32_t kTile = kSide * kEach;
     const std::uint64_t tiles_m = (a.vectors + kTile - 1) / kTile, tiles_n = (b.vectors + kTile - 1) / kTile;
     const std::uint64_t tiles = batch * tiles_m * tiles_n;
@@ -95,8 +94,8 @@ void multiply_as(Stream stream, const Operand& a, const Operand& b, float* c, st
 
 }  // namespace
 
-void multiply_chains(Stream stream, const float* a, bool transposed_a, const float* b, bool transposed_b,
-                     float* c, std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
+void multiply_chains(Stream stream, const float* a, bool transposed_a, const float* b, bool transposed_b, float* c,
+                     std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
     const Operand rows{a, m, transposed_a ? 1 : k, transposed_a ? m : 1};
     const Operand columns{b, n, transposed_b ? k : 1, transposed_b ? 1 : n};
     if (m >= 128 && n >= 128) return multiply_as<8>(stream, rows, columns, c, batch, k);

@@ -13,11 +13,7 @@ std::uint64_t bytes_of(const DeviceCommitter::Entry& entry) {
 }  // namespace
 
 DeviceCommitter::DeviceCommitter(std::vector<Entry> state, std::uint8_t* memory)
-    : state_(std::move(state)),
-      copies_(state_.size()),
-      memory_(memory),
-      trees_({}),
-      unwritten_(entries(false)) {
+    : state_(std::move(state)), copies_(state_.size()), memory_(memory), trees_({}), unwritten_(entries(false)) {
     std::uint64_t at = 0;
     for (std::size_t i = 0; i < state_.size(); ++i) {
         if (!state_[i].written) continue;

@@ -52,8 +52,7 @@ void launch(Stream stream, Grid grid, void (*kernel)(Parameters...), Arguments..
     if (grid.blocks == 0) return;
 #if defined(__CUDACC__)
     if (grid.shared > 48 * 1024) {
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(grid.shared));
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared));
     }
     const Extents extents = extents_of(grid.blocks);
     // The runtime refuses too many rows of blocks; the number must not wrap.
@@ -84,9 +83,7 @@ __device__ inline std::uint64_t block_number() {
     return static_cast<std::uint64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
 }
 
-__device__ inline std::uint64_t global_thread() {
-    return block_number() * blockDim.x + threadIdx.x;
-}
+__device__ inline std::uint64_t global_thread() { return block_number() * blockDim.x + threadIdx.x; }
 
 template <class T>
 __host__ __device__ T smaller(T a, T b) {

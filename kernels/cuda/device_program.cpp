@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "kernels/cuda/layout.hpp"
-#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/chunks.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/program/codec.hpp"
 
@@ -54,8 +54,6 @@ MemoryPlan plan_for_device(const Program& program) {
     return plan_memory(program, {false, false, Fusion::runs, kLongRowBytes});
 }
 
-std::uint64_t device_bytes(const Program& program) {
-    return block_bytes(for_device(program));
-}
+std::uint64_t device_bytes(const Program& program) { return block_bytes(for_device(program)); }
 
 }  // namespace retrace::kernels::cuda

@@ -68,84 +68,47 @@ __device__ inline void compute_bits(const ElementOp& step, const Quad& a, const 
     RETRACE_UNROLL
     for (std::uint32_t v = 0; v < kEach; ++v) {
         switch (step.code) {
-            case OpCode::convert:
-                out.word[v] = converted(step.in, step.out, a.word[v]);
-                break;
+            case OpCode::convert: out.word[v] = converted(step.in, step.out, a.word[v]); break;
             case OpCode::powi:
                 out.word[v] = to_bits(apply_powi(from_bits(a.word[v]), static_cast<std::int32_t>(b.word[v])));
                 break;
-            case OpCode::logical_and:
-                out.word[v] = a.word[v] & b.word[v];
-                break;
-            case OpCode::logical_or:
-                out.word[v] = a.word[v] | b.word[v];
-                break;
-            case OpCode::logical_not:
-                out.word[v] = a.word[v] ^ 1;
-                break;
-            default:
-                break;
+            case OpCode::logical_and: out.word[v] = a.word[v] & b.word[v]; break;
+            case OpCode::logical_or: out.word[v] = a.word[v] | b.word[v]; break;
+            case OpCode::logical_not: out.word[v] = a.word[v] ^ 1; break;
+            default: break;
         }
     }
 }
 
-__device__ inline void compute(const ElementOp& step, const Quad& a, const Quad& b, const Quad& c,
-                               Quad& out) {
+__device__ inline void compute(const ElementOp& step, const Quad& a, const Quad& b, const Quad& c, Quad& out) {
     switch (step.code) {
-        case OpCode::neg:
-            return unary<OpCode::neg>(a, out);
-        case OpCode::abs:
-            return unary<OpCode::abs>(a, out);
-        case OpCode::exp:
-            return unary<OpCode::exp>(a, out);
-        case OpCode::log:
-            return unary<OpCode::log>(a, out);
-        case OpCode::tanh:
-            return unary<OpCode::tanh>(a, out);
-        case OpCode::sigmoid:
-            return unary<OpCode::sigmoid>(a, out);
-        case OpCode::erf:
-            return unary<OpCode::erf>(a, out);
-        case OpCode::sqrt:
-            return unary<OpCode::sqrt>(a, out);
-        case OpCode::rsqrt:
-            return unary<OpCode::rsqrt>(a, out);
-        case OpCode::relu:
-            return unary<OpCode::relu>(a, out);
-        case OpCode::sin_turns:
-            return unary<OpCode::sin_turns>(a, out);
-        case OpCode::cos_turns:
-            return unary<OpCode::cos_turns>(a, out);
-        case OpCode::add:
-            return binary<OpCode::add>(a, b, out);
-        case OpCode::sub:
-            return binary<OpCode::sub>(a, b, out);
-        case OpCode::mul:
-            return binary<OpCode::mul>(a, b, out);
-        case OpCode::div:
-            return binary<OpCode::div>(a, b, out);
-        case OpCode::max:
-            return binary<OpCode::max>(a, b, out);
-        case OpCode::min:
-            return binary<OpCode::min>(a, b, out);
-        case OpCode::pow:
-            return binary<OpCode::pow>(a, b, out);
-        case OpCode::equal:
-            return compare<OpCode::equal>(step.in, a, b, out);
-        case OpCode::less:
-            return compare<OpCode::less>(step.in, a, b, out);
-        case OpCode::less_equal:
-            return compare<OpCode::less_equal>(step.in, a, b, out);
-        case OpCode::greater:
-            return compare<OpCode::greater>(step.in, a, b, out);
-        case OpCode::greater_equal:
-            return compare<OpCode::greater_equal>(step.in, a, b, out);
-        case OpCode::fma:
-            return multiply_add(a, b, c, out);
-        case OpCode::select:
-            return select(a, b, c, out);
-        default:
-            return compute_bits(step, a, b, out);
+        case OpCode::neg: return unary<OpCode::neg>(a, out);
+        case OpCode::abs: return unary<OpCode::abs>(a, out);
+        case OpCode::exp: return unary<OpCode::exp>(a, out);
+        case OpCode::log: return unary<OpCode::log>(a, out);
+        case OpCode::tanh: return unary<OpCode::tanh>(a, out);
+        case OpCode::sigmoid: return unary<OpCode::sigmoid>(a, out);
+        case OpCode::erf: return unary<OpCode::erf>(a, out);
+        case OpCode::sqrt: return unary<OpCode::sqrt>(a, out);
+        case OpCode::rsqrt: return unary<OpCode::rsqrt>(a, out);
+        case OpCode::relu: return unary<OpCode::relu>(a, out);
+        case OpCode::sin_turns: return unary<OpCode::sin_turns>(a, out);
+        case OpCode::cos_turns: return unary<OpCode::cos_turns>(a, out);
+        case OpCode::add: return binary<OpCode::add>(a, b, out);
+        case OpCode::sub: return binary<OpCode::sub>(a, b, out);
+        case OpCode::mul: return binary<OpCode::mul>(a, b, out);
+        case OpCode::div: return binary<OpCode::div>(a, b, out);
+        case OpCode::max: return binary<OpCode::max>(a, b, out);
+        case OpCode::min: return binary<OpCode::min>(a, b, out);
+        case OpCode::pow: return binary<OpCode::pow>(a, b, out);
+        case OpCode::equal: return compare<OpCode::equal>(step.in, a, b, out);
+        case OpCode::less: return compare<OpCode::less>(step.in, a, b, out);
+        case OpCode::less_equal: return compare<OpCode::less_equal>(step.in, a, b, out);
+        case OpCode::greater: return compare<OpCode::greater>(step.in, a, b, out);
+        case OpCode::greater_equal: return compare<OpCode::greater_equal>(step.in, a, b, out);
+        case OpCode::fma: return multiply_add(a, b, c, out);
+        case OpCode::select: return select(a, b, c, out);
+        default: return compute_bits(step, a, b, out);
     }
 }
 

@@ -21,9 +21,7 @@ __device__ void fetch_spread(const ElementSide& side, const BufferLocation& plac
     std::uint64_t row = place.row, col = place.col;
     RETRACE_UNROLL
     for (std::uint32_t v = 0; v < kEach; ++v) {
-        const std::uint64_t index = side.spread == Spread::row      ? col
-                                    : side.spread == Spread::column ? row
-                                                                    : 0;
+        const std::uint64_t index = side.spread == Spread::row ? col : side.spread == Spread::column ? row : 0;
         out.word[v] = v < place.count ? load_element(side, index) : 0;
         if (++col == place.cols) col = 0, ++row;
     }
@@ -71,8 +69,8 @@ __device__ void put(const ElementSide& side, const BufferLocation& place, Quad* 
     }
 }
 
-__global__ void __launch_bounds__(kThreads) elements_kernel(const ElementStep* steps, std::uint32_t count,
-                                                            std::uint64_t elements, std::uint64_t cols) {
+__global__ void __launch_bounds__(kThreads)
+    elements_kernel(const ElementStep* steps, std::uint32_t count, std::uint64_t elements, std::uint64_t cols) {
     BufferLocation place;
     place.first = global_thread() * kEach;
     if (place.first >= elements) return;

@@ -39,9 +39,9 @@ struct DeviceExecutor::Impl {
     MemoryPlan plan;
     Layout layout;
     Memory memory;
-    std::vector<std::uint8_t*> at;  ///< Address of every tensor of a step; null if it is in a scratch slot.
-    std::vector<ElementRun> runs;   ///< Runs of the plan's elementwise units, in order.
-    std::vector<RowRun> fused_runs;      ///< Runs of the plan's fused runs, in order.
+    std::vector<std::uint8_t*> at;   ///< Address of every tensor of a step; null if it is in a scratch slot.
+    std::vector<ElementRun> runs;    ///< Runs of the plan's elementwise units, in order.
+    std::vector<RowRun> fused_runs;  ///< Runs of the plan's fused runs, in order.
     std::optional<DeviceTrees> state_trees;
     std::optional<DeviceCommitter> committer;
     std::uint64_t committed_step = 0;
@@ -73,8 +73,7 @@ struct DeviceExecutor::Impl {
             entries.push_back({at[i], program.tensors[i].dtype, program.tensors[i].dims});
         }
         state_trees.emplace(std::move(entries));
-        ensure(state_trees->bytes() <= layout.workspace_bytes,
-               "the workspace holds the digests of the state");
+        ensure(state_trees->bytes() <= layout.workspace_bytes, "the workspace holds the digests of the state");
         committer.emplace(committed_tensors(program, at), memory.data() + layout.commitment);
         for (std::uint32_t i = 0; i < program.constants; ++i) {
             const Bytes& data = program.constant_data[i].data;
@@ -92,8 +91,8 @@ struct DeviceExecutor::Impl {
                 const std::vector<RowStep> own = placed_row_steps(program, facts, plan, unit, at, owners);
                 const FusedRun& fused_run = plan.fused_runs[unit.fused_run];
                 fused_runs.push_back({static_cast<std::uint32_t>(row_steps.size()),
-                                 static_cast<std::uint32_t>(own.size()),
-                                 static_cast<std::uint32_t>(fused_run.bytes), fused_run.parts});
+                                      static_cast<std::uint32_t>(own.size()),
+                                      static_cast<std::uint32_t>(fused_run.bytes), fused_run.parts});
                 row_steps.insert(row_steps.end(), own.begin(), own.end());
                 continue;
             }
@@ -107,12 +106,10 @@ struct DeviceExecutor::Impl {
             }
             runs.push_back(run);
         }
-        ensure(steps.size() == layout.steps && row_steps.size() == layout.fused_run_steps,
-               "a step for every such op");
-        RETRACE_CHECK(queue.copy_in(memory.data() + layout.row_steps, row_steps.data(),
-                                    row_steps.size() * sizeof(RowStep)));
-        return queue.copy_in(memory.data() + layout.element_steps, steps.data(),
-                             steps.size() * sizeof(ElementStep));
+        ensure(steps.size() == layout.steps && row_steps.size() == layout.fused_run_steps, "a step for every such op");
+        RETRACE_CHECK(
+            queue.copy_in(memory.data() + layout.row_steps, row_steps.data(), row_steps.size() * sizeof(RowStep)));
+        return queue.copy_in(memory.data() + layout.element_steps, steps.data(), steps.size() * sizeof(ElementStep));
     }
 
     const ElementStep* device_steps(std::uint32_t first) const {
@@ -123,8 +120,7 @@ struct DeviceExecutor::Impl {
     }
     std::uint64_t* clock() const { return reinterpret_cast<std::uint64_t*>(memory.data() + layout.clock); }
 
-    void queue_single(const OpFacts& op, std::uint8_t* output,
-                      const std::vector<std::uint8_t*>& tensors) const {
+    void queue_single(const OpFacts& op, std::uint8_t* output, const std::vector<std::uint8_t*>& tensors) const {
         std::vector<const std::uint8_t*> inputs;
         for (const std::uint32_t input : op.op.inputs) inputs.push_back(tensors[input]);
         queue_op({op,
@@ -234,8 +230,7 @@ struct DeviceExecutor::Impl {
 DeviceExecutor::DeviceExecutor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DeviceExecutor::~DeviceExecutor() = default;
 
-Result<std::unique_ptr<DeviceExecutor>> DeviceExecutor::create(const Program& program,
-                                                               std::optional<MemoryPlan> plan) {
+Result<std::unique_ptr<DeviceExecutor>> DeviceExecutor::create(const Program& program, std::optional<MemoryPlan> plan) {
     RETRACE_TRY(device, find_device());
     RETRACE_TRY(queue, Queue::open());
     auto impl = std::make_unique<Impl>(program, std::move(device), std::move(queue), std::move(plan));
@@ -243,15 +238,9 @@ Result<std::unique_ptr<DeviceExecutor>> DeviceExecutor::create(const Program& pr
     return std::unique_ptr<DeviceExecutor>(new DeviceExecutor(std::move(impl)));
 }
 
-const Device& DeviceExecutor::device() const noexcept {
-    return impl_->device;
-}
-std::uint64_t DeviceExecutor::device_bytes() const noexcept {
-    return impl_->layout.bytes;
-}
-std::uint64_t DeviceExecutor::planned_bytes() const noexcept {
-    return impl_->plan.bytes;
-}
+const Device& DeviceExecutor::device() const noexcept { return impl_->device; }
+std::uint64_t DeviceExecutor::device_bytes() const noexcept { return impl_->layout.bytes; }
+std::uint64_t DeviceExecutor::planned_bytes() const noexcept { return impl_->plan.bytes; }
 
 Status<> DeviceExecutor::load(const State& state, const Inputs& inputs) {
     const Program& program = impl_->program;
@@ -259,8 +248,7 @@ Status<> DeviceExecutor::load(const State& state, const Inputs& inputs) {
            "as many state tensors and data sets as the program has");
     const auto bring = [&](std::uint32_t index, const Tensor& tensor) {
         const TensorRecord& record = program.tensors[index];
-        ensure(tensor.dtype == record.dtype && tensor.dims == record.dims &&
-                   tensor.data.size() == tensor_bytes(record),
+        ensure(tensor.dtype == record.dtype && tensor.dims == record.dims && tensor.data.size() == tensor_bytes(record),
                "state and data sets as the program records them");
         return impl_->queue.copy_in(impl_->at[index], tensor.data.data(), tensor.data.size());
     };
@@ -304,8 +292,7 @@ Result<std::vector<Metric>> DeviceExecutor::step() {
 }
 
 Status<> DeviceExecutor::store(State& state) {
-    ensure(impl_->loaded && state.tensors.size() == impl_->program.states,
-           "a loaded state, and tensors for it");
+    ensure(impl_->loaded && state.tensors.size() == impl_->program.states, "a loaded state, and tensors for it");
     state.step = kTornStep;
     for (std::uint32_t i = 0; i < impl_->program.states; ++i) {
         Bytes& data = state.tensors[i].data;
@@ -327,9 +314,7 @@ Status<> DeviceExecutor::begin_commitment() {
     return impl_->committer->begin(impl_->queue, impl_->memory.data() + impl_->layout.workspace);
 }
 
-Result<std::vector<Hash32>> DeviceExecutor::finish_commitment() {
-    return impl_->committer->finish();
-}
+Result<std::vector<Hash32>> DeviceExecutor::finish_commitment() { return impl_->committer->finish(); }
 
 Status<> DeviceExecutor::store_committed(State& state) {
     state.step = kTornStep;
@@ -341,14 +326,13 @@ Status<> DeviceExecutor::store_committed(State& state) {
 Result<std::vector<Hash32>> DeviceExecutor::trace() {
     ensure(impl_->loaded, "a state was loaded");
     std::vector<Hash32> roots;
-    RETRACE_CHECK(
-        impl_->run_isolated(kNoWriter, [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
-            const OpFacts::Operand& made = impl_->given_facts[op].output;
-            const DeviceTrees trees({{output, made.dtype, made.dims}});
-            RETRACE_TRY(root, trees.roots(impl_->queue, impl_->isolated.data() + impl_->isolated_space.digests));
-            roots.push_back(root.front());
-            return retrace::Unit{};
-        }));
+    RETRACE_CHECK(impl_->run_isolated(kNoWriter, [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
+        const OpFacts::Operand& made = impl_->given_facts[op].output;
+        const DeviceTrees trees({{output, made.dtype, made.dims}});
+        RETRACE_TRY(root, trees.roots(impl_->queue, impl_->isolated.data() + impl_->isolated_space.digests));
+        roots.push_back(root.front());
+        return retrace::Unit{};
+    }));
     return roots;
 }
 
@@ -357,18 +341,16 @@ Result<std::vector<Tensor>> DeviceExecutor::outputs(const std::vector<std::uint3
     std::vector<Tensor> found;
     if (ops.empty()) return found;
     for (std::size_t i = 0; i < ops.size(); ++i) {
-        ensure(ops[i] < impl_->given.ops.size() && (i == 0 || ops[i - 1] < ops[i]),
-               "ops of the program, ascending");
+        ensure(ops[i] < impl_->given.ops.size() && (i == 0 || ops[i - 1] < ops[i]), "ops of the program, ascending");
     }
-    RETRACE_CHECK(
-        impl_->run_isolated(ops.back(), [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
-            if (op != ops[found.size()]) return retrace::Unit{};
-            const OpFacts::Operand& made = impl_->given_facts[op].output;
-            Tensor tensor = zeros(made.dtype, made.dims);
-            RETRACE_CHECK(impl_->queue.copy_out(tensor.data.data(), output, tensor.data.size()));
-            found.push_back(std::move(tensor));
-            return retrace::Unit{};
-        }));
+    RETRACE_CHECK(impl_->run_isolated(ops.back(), [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
+        if (op != ops[found.size()]) return retrace::Unit{};
+        const OpFacts::Operand& made = impl_->given_facts[op].output;
+        Tensor tensor = zeros(made.dtype, made.dims);
+        RETRACE_CHECK(impl_->queue.copy_out(tensor.data.data(), output, tensor.data.size()));
+        found.push_back(std::move(tensor));
+        return retrace::Unit{};
+    }));
     return found;
 }
 

@@ -13,8 +13,7 @@ __device__ std::int32_t saturated(std::uint64_t value) {
     return static_cast<std::int32_t>(smaller<std::uint64_t>(value, kIntMax));
 }
 
-__global__ void iota_kernel(std::int32_t* out, std::uint64_t elements, std::uint64_t inner,
-                            std::uint64_t extent) {
+__global__ void iota_kernel(std::int32_t* out, std::uint64_t elements, std::uint64_t inner, std::uint64_t extent) {
     const std::uint64_t element = global_thread();
     if (element < elements) out[element] = static_cast<std::int32_t>(element / inner % extent);
 }
@@ -32,14 +31,14 @@ __global__ void philox_kernel(bool normal, PhiloxKey key, const std::uint64_t* s
     RETRACE_UNROLL
     for (std::uint32_t i = 0; i < 4; ++i) {
         if (i >= count) continue;
-        const float value = normal ? normal_of(words.word[i & 2], words.word[(i & 2) + 1], i % 2 == 1)
-                                   : uniform_of(words.word[i]);
+        const float value =
+            normal ? normal_of(words.word[i & 2], words.word[(i & 2) + 1], i % 2 == 1) : uniform_of(words.word[i]);
         out[first + i] = finish(value);
     }
 }
 
-__global__ void batch_index_kernel(PhiloxKey key, const std::uint64_t* step, std::uint64_t samples,
-                                   std::int32_t* out, std::uint64_t batch) {
+__global__ void batch_index_kernel(PhiloxKey key, const std::uint64_t* step, std::uint64_t samples, std::int32_t* out,
+                                   std::uint64_t batch) {
     const std::uint64_t i = global_thread();
     if (i >= batch) return;
     const std::uint64_t steps = samples / batch;
@@ -57,8 +56,7 @@ __global__ void advance_kernel(std::uint64_t* step) {
 
 }  // namespace
 
-void make_iota(Stream stream, std::int32_t* out, std::uint64_t elements, std::uint64_t inner,
-               std::uint64_t extent) {
+void make_iota(Stream stream, std::int32_t* out, std::uint64_t elements, std::uint64_t inner, std::uint64_t extent) {
     launch(stream, grid_for(elements), iota_kernel, out, elements, inner, extent);
 }
 
@@ -71,8 +69,8 @@ void make_philox(Stream stream, bool normal, PhiloxKey key, const std::uint64_t*
     launch(stream, grid_for((elements + 3) / 4), philox_kernel, normal, key, step, out, elements);
 }
 
-void make_batch_index(Stream stream, PhiloxKey key, const std::uint64_t* step, std::uint64_t samples,
-                      std::int32_t* out, std::uint64_t batch) {
+void make_batch_index(Stream stream, PhiloxKey key, const std::uint64_t* step, std::uint64_t samples, std::int32_t* out,
+                      std::uint64_t batch) {
     launch(stream, grid_for(batch), batch_index_kernel, key, step, samples, out, batch);
 }
 
@@ -80,8 +78,6 @@ void make_sequential_index(Stream stream, const std::uint64_t* step, std::int32_
     launch(stream, grid_for(batch), sequential_index_kernel, step, out, batch);
 }
 
-void advance_step(Stream stream, std::uint64_t* step) {
-    launch(stream, Grid{1, 32, 0}, advance_kernel, step);
-}
+void advance_step(Stream stream, std::uint64_t* step) { launch(stream, Grid{1, 32, 0}, advance_kernel, step); }
 
 }  // namespace retrace::kernels::cuda

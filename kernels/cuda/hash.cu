@@ -15,17 +15,15 @@ struct Digest {
     std::uint32_t word[8];
 };
 
-__device__ std::uint32_t rotated(std::uint32_t x, std::uint32_t by) {
-    return x >> by | x << (32 - by);
-}
+__device__ std::uint32_t rotated(std::uint32_t x, std::uint32_t by) { return x >> by | x << (32 - by); }
 
 __device__ std::uint32_t swapped(std::uint32_t x) {
     return x << 24 | (x & 0xff00u) << 8 | (x >> 8 & 0xff00u) | x >> 24;
 }
 
 __device__ Digest first_digest() {
-    return Digest{{0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au, 0x510e527fu, 0x9b05688cu, 0x1f83d9abu,
-                   0x5be0cd19u}};
+    return Digest{
+        {0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au, 0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u}};
 }
 
 /// Compresses one block of 16 big-endian words; `w` is overwritten.
@@ -42,8 +40,7 @@ __device__ void compress(Digest& digest, std::uint32_t (&w)[16]) {
         }
         const std::uint32_t t1 =
             h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & f) ^ (~e & g)) + rounds.k[i] + w[i % 16];
-        const std::uint32_t t2 =
-            (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+        const std::uint32_t t2 = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
         h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
     }
     digest.word[0] += a, digest.word[1] += b, digest.word[2] += c, digest.word[3] += d;
@@ -108,8 +105,7 @@ struct TileSource {
 
     __device__ void load(std::uint32_t block, std::uint32_t (&data)[16]) const {
         // If the rows are aligned and the tile is whole, half a row of fp32 takes four loads.
-        if (tensor->size == 4 && tensor->cols % 4 == 0 && row + 32 <= tensor->rows &&
-            col + 32 <= tensor->cols) {
+        if (tensor->size == 4 && tensor->cols % 4 == 0 && row + 32 <= tensor->rows && col + 32 <= tensor->cols) {
             const std::uint64_t first = (row + block / 2) * tensor->cols + col + block % 2 * 16;
             const Chunk* const from = reinterpret_cast<const Chunk*>(tensor->data + 4 * first);
             RETRACE_UNROLL
@@ -138,16 +134,16 @@ __device__ std::uint32_t entry_of(const Entry* entries, std::uint32_t count, std
 }
 
 __global__ void __launch_bounds__(128)
-    tiles_kernel(const HashedTensor* tensors, std::uint32_t count, std::uint64_t tiles,
-                 const std::uint8_t* changed, std::uint8_t* leaves) {
+    tiles_kernel(const HashedTensor* tensors, std::uint32_t count, std::uint64_t tiles, const std::uint8_t* changed,
+                 std::uint8_t* leaves) {
     const std::uint64_t index = global_thread();
     if (index >= tiles || (changed != nullptr && changed[index] == 0)) return;
     const HashedTensor& tensor = tensors[entry_of(tensors, count, index, &HashedTensor::first_tile)];
     const std::uint64_t tile = index - tensor.first_tile, across = (tensor.cols + 31) / 32;
     const TileSource source{&tensor, tile / across * 32, tile % across * 32};
-    const Digest digest =
-        hash_words(0x00, 256 * tensor.size,
-                   [&source](std::uint32_t block, std::uint32_t(&data)[16]) { source.load(block, data); });
+    const Digest digest = hash_words(0x00, 256 * tensor.size, [&source](std::uint32_t block, std::uint32_t(&data)[16]) {
+        source.load(block, data);
+    });
     store_digest(digest, leaves + 32 * index);
 }
 
@@ -185,9 +181,8 @@ __global__ void __launch_bounds__(128)
     if (threadIdx.x % 32 == 0) changed[index] = any != 0;
 }
 
-__global__ void __launch_bounds__(128)
-    level_kernel(const TreeRun* runs, std::uint32_t count, std::uint64_t nodes, const std::uint8_t* below,
-                 std::uint8_t* above) {
+__global__ void __launch_bounds__(128) level_kernel(const TreeRun* runs, std::uint32_t count, std::uint64_t nodes,
+                                                    const std::uint8_t* below, std::uint8_t* above) {
     const std::uint64_t index = global_thread();
     if (index >= nodes) return;
     const TreeRun& run = runs[entry_of(runs, count, index, &TreeRun::to)];
@@ -217,8 +212,8 @@ void take_tiles(Stream stream, const TakenTensor* tensors, std::uint32_t count, 
     launch(stream, grid_for(32 * tiles, 128), take_kernel, tensors, count, tiles, changed);
 }
 
-void hash_level(Stream stream, const TreeRun* runs, std::uint32_t count, std::uint64_t nodes,
-                const std::uint8_t* below, std::uint8_t* above) {
+void hash_level(Stream stream, const TreeRun* runs, std::uint32_t count, std::uint64_t nodes, const std::uint8_t* below,
+                std::uint8_t* above) {
     launch(stream, grid_for(nodes, 128), level_kernel, runs, count, nodes, below, above);
 }
 

@@ -69,7 +69,7 @@ std::uint64_t slab_blocks(std::uint64_t rows, std::uint64_t own_bytes);
 /// Runs `steps` (on the device) one after the other on every row. A block has `own_bytes` of its own memory, in shared
 /// memory or in a `slab` of slab_blocks(rows, own_bytes) times that size.
 void run_fused_rows(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
-                  std::uint64_t rows, std::uint8_t* slab = nullptr);
+                    std::uint64_t rows, std::uint8_t* slab = nullptr);
 
 // ---- products (slice.cu, product.cu, chain.cu) ----
 
@@ -85,9 +85,7 @@ struct ProductUnit {
     bool warpgroups = false;         ///< Use wgmma; requires compute capability 9.0 and code built for it.
 };
 inline constexpr std::uint64_t kPadK = 64;
-inline std::uint64_t padded_k(std::uint64_t k) {
-    return (k + kPadK - 1) / kPadK * kPadK;
-}
+inline std::uint64_t padded_k(std::uint64_t k) { return (k + kPadK - 1) / kPadK * kPadK; }
 
 /// Slices (contract 4.2) `batch` matrices of `vectors` vectors of length k. Vector v of matrix i is contiguous at
 /// x[(i·vectors + v)·k], or, if `across`, strided: element n is at x[i·vectors·k + n·vectors + v].
@@ -97,8 +95,8 @@ void slice_vectors(Stream stream, Precision precision, const float* x, bool acro
 void multiply_slices(Stream stream, Precision precision, Slices a, Slices b, float* c, std::uint64_t batch,
                      std::uint64_t m, std::uint64_t n, std::uint64_t k, ProductUnit unit);
 /// Computes the product in f32 chains; transposed operands are stored as [k][m] and [n][k].
-void multiply_chains(Stream stream, const float* a, bool transposed_a, const float* b, bool transposed_b,
-                     float* c, std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k);
+void multiply_chains(Stream stream, const float* a, bool transposed_a, const float* b, bool transposed_b, float* c,
+                     std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k);
 
 // ---- reductions (reduce.cu) ----
 
@@ -113,9 +111,8 @@ void argmax_rows_on_device(Stream stream, const float* x, const std::int32_t* ch
 // ---- rows by index (rows.cu, scatter_rows.cu) ----
 
 /// Writes out[m][width] of `size`-byte elements (1 or 4).
-void gather_rows_on_device(Stream stream, std::uint32_t size, const std::uint8_t* table,
-                           const std::int32_t* index, std::uint8_t* out, std::uint64_t table_rows,
-                           std::uint64_t m, std::uint64_t width);
+void gather_rows_on_device(Stream stream, std::uint32_t size, const std::uint8_t* table, const std::int32_t* index,
+                           std::uint8_t* out, std::uint64_t table_rows, std::uint64_t m, std::uint64_t width);
 /// Returns the bytes of the workspace (aligned to 256) that scatter_add_on_device needs.
 std::uint64_t scatter_bytes(std::uint64_t tokens, std::uint64_t rows);
 /// Writes out[rows][width], width ≥ 1. Time is linear in tokens · width + rows · width.
@@ -130,10 +127,8 @@ struct BoxCopy {
     std::uint64_t extent[6] = {}, from_stride[6] = {}, to_stride[6] = {};
     std::uint64_t from = 0, to = 0;  ///< Offsets of the box in elements.
 };
-void copy_box(Stream stream, std::uint32_t size, const BoxCopy& box, const std::uint8_t* from,
-              std::uint8_t* to);
-void fill_bits(Stream stream, std::uint32_t size, std::uint8_t* out, std::uint64_t elements,
-               std::uint32_t bits);
+void copy_box(Stream stream, std::uint32_t size, const BoxCopy& box, const std::uint8_t* from, std::uint8_t* to);
+void fill_bits(Stream stream, std::uint32_t size, std::uint8_t* out, std::uint64_t elements, std::uint32_t bits);
 
 // ---- windows (window.cu) ----
 
@@ -147,13 +142,12 @@ void scatter_windows(Stream stream, const Windows& shape, const float* windows, 
 
 // ---- generators (generate.cu); `step` is a word on the device ----
 
-void make_iota(Stream stream, std::int32_t* out, std::uint64_t elements, std::uint64_t inner,
-               std::uint64_t extent);
+void make_iota(Stream stream, std::int32_t* out, std::uint64_t elements, std::uint64_t inner, std::uint64_t extent);
 void make_step_number(Stream stream, const std::uint64_t* step, std::uint64_t offset, std::int32_t* out);
 void make_philox(Stream stream, bool normal, PhiloxKey key, const std::uint64_t* step, float* out,
                  std::uint64_t elements);
-void make_batch_index(Stream stream, PhiloxKey key, const std::uint64_t* step, std::uint64_t samples,
-                      std::int32_t* out, std::uint64_t batch);
+void make_batch_index(Stream stream, PhiloxKey key, const std::uint64_t* step, std::uint64_t samples, std::int32_t* out,
+                      std::uint64_t batch);
 void make_sequential_index(Stream stream, const std::uint64_t* step, std::int32_t* out, std::uint64_t batch);
 void advance_step(Stream stream, std::uint64_t* step);
 
@@ -184,7 +178,7 @@ void hash_tiles(Stream stream, const HashedTensor* tensors, std::uint32_t count,
 void take_tiles(Stream stream, const TakenTensor* tensors, std::uint32_t count, std::uint64_t tiles,
                 std::uint8_t* changed);
 /// Computes one level of all trees (ascending `to`): H(01 ‖ left ‖ right); an odd node is promoted.
-void hash_level(Stream stream, const TreeRun* runs, std::uint32_t count, std::uint64_t nodes,
-                const std::uint8_t* below, std::uint8_t* above);
+void hash_level(Stream stream, const TreeRun* runs, std::uint32_t count, std::uint64_t nodes, const std::uint8_t* below,
+                std::uint8_t* above);
 
 }  // namespace retrace::kernels::cuda

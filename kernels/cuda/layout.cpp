@@ -30,8 +30,7 @@ bool is_metric(const TensorRecord& record) {
 
 }  // namespace
 
-std::vector<DeviceCommitter::Entry> committed_tensors(const Program& program,
-                                                      const std::vector<std::uint8_t*>& at) {
+std::vector<DeviceCommitter::Entry> committed_tensors(const Program& program, const std::vector<std::uint8_t*>& at) {
     std::vector<DeviceCommitter::Entry> out;
     for (std::uint32_t i = 0; i < program.states; ++i) {
         const TensorRecord& record = program.tensors[i];
@@ -46,8 +45,7 @@ Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const 
     std::vector<DeviceTrees::Entry> states;
     for (std::uint32_t i = 0; i < program.tensors_static(); ++i) {
         out.statics.push_back(carver.take(tensor_bytes(program.tensors[i])));
-        if (i < program.states)
-            states.push_back({nullptr, program.tensors[i].dtype, program.tensors[i].dims});
+        if (i < program.states) states.push_back({nullptr, program.tensors[i].dtype, program.tensors[i].dims});
     }
     out.workspace_bytes = DeviceTrees(std::move(states)).bytes();
     for (const PlanStep& unit : plan.units) {
@@ -104,9 +102,8 @@ std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& p
     return owners;
 }
 
-std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts,
-                                      const MemoryPlan& plan, const PlanStep& unit,
-                                      const std::vector<std::uint8_t*>& at,
+std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan,
+                                      const PlanStep& unit, const std::vector<std::uint8_t*>& at,
                                       const std::vector<std::uint32_t>& owners) {
     const std::uint64_t rows = plan.fused_runs[unit.fused_run].parts;
     const auto side_of = [&](std::uint32_t tensor, Spread spread) {
@@ -140,8 +137,7 @@ std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<
         step.cols = elementwise ? shape.cols : geometry(own.inputs[0].dims).cols;
         for (std::uint32_t i = 0; i < step.inputs; ++i) {
             const Geometry operand = geometry(own.inputs[i].dims);
-            step.sides[i] =
-                side_of(own.op.inputs[i], elementwise ? *spread_of(shape, operand) : Spread::full);
+            step.sides[i] = side_of(own.op.inputs[i], elementwise ? *spread_of(shape, operand) : Spread::full);
         }
         step.result = side_of(program.output_of(op), Spread::full);
         steps.push_back(step);
@@ -149,8 +145,8 @@ std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<
     return steps;
 }
 
-ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op,
-                        const MemoryPlan& plan, const std::vector<std::uint8_t*>& at) {
+ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op, const MemoryPlan& plan,
+                        const std::vector<std::uint8_t*>& at) {
     const auto put = [&](ElementSide& side, std::uint32_t tensor) {
         side.data = at[tensor];
         if (side.data != nullptr) return;

@@ -9,9 +9,7 @@
 
 namespace retrace::kernels::cuda {
 
-inline std::uint64_t aligned_bytes(std::uint64_t bytes) {
-    return (bytes + 255) / 256 * 256;
-}
+inline std::uint64_t aligned_bytes(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 inline std::uint64_t tensor_bytes(const TensorRecord& record) {
     return geometry(record.dims).elements() * size_of(record.dtype);
 }
@@ -30,7 +28,7 @@ struct Layout {
     std::uint64_t arena = 0;
     std::uint64_t bytes = 0;
     std::uint32_t steps = 0, fused_run_steps = 0;  ///< Number of element steps and of row steps.
-    std::vector<std::uint32_t> metrics;  ///< Ops whose output is a metric.
+    std::vector<std::uint32_t> metrics;            ///< Ops whose output is a metric.
 };
 /// Returns the state's tensors for a DeviceCommitter; `at` holds the addresses of tensors, or is empty.
 std::vector<DeviceCommitter::Entry> committed_tensors(const Program& program, const std::vector<std::uint8_t*>& at);
@@ -54,12 +52,11 @@ struct RowRun {
 /// Returns, for each tensor, the tensor whose memory it shares, with all aliases resolved.
 std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& plan);
 /// Returns the steps of a fused run of whole rows (PlanOptions::row_bytes).
-std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts,
-                                      const MemoryPlan& plan, const PlanStep& unit,
-                                      const std::vector<std::uint8_t*>& at,
+std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan,
+                                      const PlanStep& unit, const std::vector<std::uint8_t*>& at,
                                       const std::vector<std::uint32_t>& owners);
 /// Returns the op's elementwise step with the locations of its operands.
-ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op,
-                        const MemoryPlan& plan, const std::vector<std::uint8_t*>& at);
+ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op, const MemoryPlan& plan,
+                        const std::vector<std::uint8_t*>& at);
 
 }  // namespace retrace::kernels::cuda

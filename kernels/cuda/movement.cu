@@ -36,26 +36,24 @@ void copy_as(Stream stream, const BoxCopy& box, const T* from, T* to) {
     std::uint64_t elements = 1;
     for (std::uint32_t i = 0; i < box.rank; ++i) elements *= box.extent[i];
     const bool small = elements <= 0xffffffffu;
-    launch(stream, grid_for(elements), small ? box_kernel<T, std::uint32_t> : box_kernel<T, std::uint64_t>,
-           box, from, to, elements);
+    launch(stream, grid_for(elements), small ? box_kernel<T, std::uint32_t> : box_kernel<T, std::uint64_t>, box, from,
+           to, elements);
 }
 
 }  // namespace
 
-void copy_box(Stream stream, std::uint32_t size, const BoxCopy& box, const std::uint8_t* from,
-              std::uint8_t* to) {
+void copy_box(Stream stream, std::uint32_t size, const BoxCopy& box, const std::uint8_t* from, std::uint8_t* to) {
     if (size == 1) return copy_as(stream, box, from, to);
     copy_as(stream, box, reinterpret_cast<const std::uint32_t*>(from), reinterpret_cast<std::uint32_t*>(to));
 }
 
-void fill_bits(Stream stream, std::uint32_t size, std::uint8_t* out, std::uint64_t elements,
-               std::uint32_t bits) {
+void fill_bits(Stream stream, std::uint32_t size, std::uint8_t* out, std::uint64_t elements, std::uint32_t bits) {
     if (size == 1) {
         launch(stream, grid_for(elements), fill_kernel<std::uint8_t>, out, elements,
                static_cast<std::uint8_t>(bits & 0xff));
     } else {
-        launch(stream, grid_for(elements), fill_kernel<std::uint32_t>, reinterpret_cast<std::uint32_t*>(out),
-               elements, bits);
+        launch(stream, grid_for(elements), fill_kernel<std::uint32_t>, reinterpret_cast<std::uint32_t*>(out), elements,
+               bits);
     }
 }
 

@@ -22,9 +22,7 @@ T* out(const DeviceCall& call) {
     return reinterpret_cast<T*>(call.output);
 }
 
-std::uint64_t aligned(std::uint64_t bytes) {
-    return (bytes + 255) / 256 * 256;
-}
+std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 // ---- products ----
 
@@ -51,8 +49,8 @@ void queue_matmul(const DeviceCall& call) {
     float* const c = out<float>(call);
     if (s.k == 0) return fill_bits(call.stream, 4, call.output, s.batch * s.m * s.n, 0);
     if (s.precision == Precision::f32) {
-        return multiply_chains(call.stream, in<float>(call, 0), s.transposed_a, in<float>(call, 1),
-                               s.transposed_b, c, s.batch, s.m, s.n, s.k);
+        return multiply_chains(call.stream, in<float>(call, 0), s.transposed_a, in<float>(call, 1), s.transposed_b, c,
+                               s.batch, s.m, s.n, s.k);
     }
     const ProductSpace at = product_space(s);
     const auto slices = [&](std::uint64_t digits, std::uint64_t scales) {
@@ -74,8 +72,7 @@ std::vector<std::uint64_t> strides_of(const Dims& dims) {
     return strides;
 }
 
-BoxCopy box_of(const Dims& extent, const std::vector<std::uint64_t>& from,
-               const std::vector<std::uint64_t>& to) {
+BoxCopy box_of(const Dims& extent, const std::vector<std::uint64_t>& from, const std::vector<std::uint64_t>& to) {
     BoxCopy box;
     box.rank = static_cast<std::uint32_t>(extent.size());
     for (std::size_t i = 0; i < extent.size(); ++i) {
@@ -143,14 +140,11 @@ void queue_pad(const DeviceCall& call) {
 void queue_reduction(const DeviceCall& call) {
     const OpCode code = call.facts.op.code;
     const Geometry shape = geometry(call.facts.inputs[0].dims);
-    const Reduction kind =
-        code == OpCode::row_sum || code == OpCode::col_sum ? Reduction::sum : Reduction::max;
+    const Reduction kind = code == OpCode::row_sum || code == OpCode::col_sum ? Reduction::sum : Reduction::max;
     if (code == OpCode::row_sum || code == OpCode::row_max) {
-        reduce_rows_on_device(call.stream, kind, in<float>(call, 0), out<float>(call), shape.rows,
-                              shape.cols);
+        reduce_rows_on_device(call.stream, kind, in<float>(call, 0), out<float>(call), shape.rows, shape.cols);
     } else {
-        reduce_columns_on_device(call.stream, kind, in<float>(call, 0), out<float>(call), shape.rows,
-                                 shape.cols);
+        reduce_columns_on_device(call.stream, kind, in<float>(call, 0), out<float>(call), shape.rows, shape.cols);
     }
 }
 
@@ -165,14 +159,14 @@ void queue_gather(const DeviceCall& call) {
     const OpFacts::Operand& table = call.facts.inputs[0];
     const std::uint64_t width =
         std::accumulate(table.dims.begin() + 1, table.dims.end(), std::uint64_t{1}, std::multiplies<>());
-    gather_rows_on_device(call.stream, size_of(table.dtype), call.inputs[0], in<std::int32_t>(call, 1),
-                          call.output, table.dims[0], call.facts.inputs[1].dims[0], width);
+    gather_rows_on_device(call.stream, size_of(table.dtype), call.inputs[0], in<std::int32_t>(call, 1), call.output,
+                          table.dims[0], call.facts.inputs[1].dims[0], width);
 }
 
 void queue_scatter(const DeviceCall& call) {
     const Dims& values = call.facts.inputs[0].dims;
-    scatter_add_on_device(call.stream, in<float>(call, 0), in<std::int32_t>(call, 1), out<float>(call),
-                          values[0], values[1], call.facts.output.dims[0], call.workspace);
+    scatter_add_on_device(call.stream, in<float>(call, 0), in<std::int32_t>(call, 1), out<float>(call), values[0],
+                          values[1], call.facts.output.dims[0], call.workspace);
 }
 
 Windows windows_of(const WindowShape& s) {
@@ -184,8 +178,8 @@ void queue_windows(const DeviceCall& call) {
         return scatter_windows(call.stream, windows_of(scatter_shape(call.facts)), in<float>(call, 0),
                                out<float>(call));
     }
-    gather_windows(call.stream, size_of(call.facts.output.dtype), windows_of(gather_shape(call.facts)),
-                   call.inputs[0], call.output, static_cast<std::uint32_t>(call.facts.op.attributes[6]));
+    gather_windows(call.stream, size_of(call.facts.output.dtype), windows_of(gather_shape(call.facts)), call.inputs[0],
+                   call.output, static_cast<std::uint32_t>(call.facts.op.attributes[6]));
 }
 
 void queue_iota(const DeviceCall& call) {
@@ -197,22 +191,19 @@ void queue_iota(const DeviceCall& call) {
 }
 
 void queue_philox(const DeviceCall& call) {
-    make_philox(call.stream, call.facts.op.code == OpCode::philox_normal,
-                stream_key(call.seed, call.facts.op.stream), call.step, out<float>(call),
-                elements_of(call.facts.output));
+    make_philox(call.stream, call.facts.op.code == OpCode::philox_normal, stream_key(call.seed, call.facts.op.stream),
+                call.step, out<float>(call), elements_of(call.facts.output));
 }
 
 void queue_index(const DeviceCall& call) {
     const std::uint64_t batch = elements_of(call.facts.output);
     switch (call.facts.op.code) {
         case OpCode::step_number:
-            return make_step_number(call.stream, call.step, call.facts.op.attributes[0],
-                                    out<std::int32_t>(call));
+            return make_step_number(call.stream, call.step, call.facts.op.attributes[0], out<std::int32_t>(call));
         case OpCode::batch_index:
-            return make_batch_index(call.stream, stream_key(call.seed, "order"), call.step,
-                                    call.facts.op.attributes[0], out<std::int32_t>(call), batch);
-        default:
-            return make_sequential_index(call.stream, call.step, out<std::int32_t>(call), batch);
+            return make_batch_index(call.stream, stream_key(call.seed, "order"), call.step, call.facts.op.attributes[0],
+                                    out<std::int32_t>(call), batch);
+        default: return make_sequential_index(call.stream, call.step, out<std::int32_t>(call), batch);
     }
 }
 
@@ -220,46 +211,30 @@ using QueueOp = void (*)(const DeviceCall& call);
 
 QueueOp queue_function(OpCode code) {
     switch (code) {
-        case OpCode::matmul:
-            return queue_matmul;
+        case OpCode::matmul: return queue_matmul;
         case OpCode::row_sum:
         case OpCode::col_sum:
         case OpCode::row_max:
-        case OpCode::col_max:
-            return queue_reduction;
+        case OpCode::col_max: return queue_reduction;
         case OpCode::row_argmax:
-        case OpCode::row_argmax_pick:
-            return queue_argmax;
-        case OpCode::gather_rows:
-            return queue_gather;
-        case OpCode::scatter_add_rows:
-            return queue_scatter;
-        case OpCode::reshape:
-            return queue_reshape;
-        case OpCode::permute:
-            return queue_permute;
-        case OpCode::slice:
-            return queue_slice;
-        case OpCode::concat:
-            return queue_concat;
-        case OpCode::pad:
-            return queue_pad;
+        case OpCode::row_argmax_pick: return queue_argmax;
+        case OpCode::gather_rows: return queue_gather;
+        case OpCode::scatter_add_rows: return queue_scatter;
+        case OpCode::reshape: return queue_reshape;
+        case OpCode::permute: return queue_permute;
+        case OpCode::slice: return queue_slice;
+        case OpCode::concat: return queue_concat;
+        case OpCode::pad: return queue_pad;
         case OpCode::window_gather:
-        case OpCode::window_scatter:
-            return queue_windows;
-        case OpCode::fill:
-            return queue_fill;
-        case OpCode::iota:
-            return queue_iota;
+        case OpCode::window_scatter: return queue_windows;
+        case OpCode::fill: return queue_fill;
+        case OpCode::iota: return queue_iota;
         case OpCode::philox_uniform:
-        case OpCode::philox_normal:
-            return queue_philox;
+        case OpCode::philox_normal: return queue_philox;
         case OpCode::step_number:
         case OpCode::batch_index:
-        case OpCode::sequential_index:
-            return queue_index;
-        default:
-            return nullptr;
+        case OpCode::sequential_index: return queue_index;
+        default: return nullptr;
     }
 }
 

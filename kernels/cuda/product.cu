@@ -52,16 +52,14 @@ __device__ BufferLocation place_of(const Product& p) {
 
 /// Starts the copies of one stage. Vectors beyond the matrix repeat its last one; their results are not stored.
 template <class T, std::uint32_t kVectors>
-__device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint64_t padded,
-                      std::uint64_t first, std::uint64_t vectors, std::uint64_t k,
-                      std::int8_t (&to)[T::S][kVectors][T::kRow]) {
+__device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint64_t padded, std::uint64_t first,
+                      std::uint64_t vectors, std::uint64_t k, std::int8_t (&to)[T::S][kVectors][T::kRow]) {
     constexpr std::uint32_t kChunks = T::kK / 16, kCopies = T::S * kVectors * kChunks;
     RETRACE_UNROLL
     for (std::uint32_t begin = 0; begin < kCopies; begin += kThreads) {
         const std::uint32_t index = begin + threadIdx.x;
         if (kCopies % kThreads != 0 && index >= kCopies) continue;
-        const std::uint32_t t = index / (kVectors * kChunks), v = index / kChunks % kVectors,
-                            chunk = index % kChunks;
+        const std::uint32_t t = index / (kVectors * kChunks), v = index / kChunks % kVectors, chunk = index % kChunks;
         const std::uint64_t vector = smaller<std::uint64_t>(first + v, vectors - 1);
         copy_16(&to[t][v][chunk * 16], digits + t * plane + vector * padded + k + chunk * 16);
     }
@@ -84,15 +82,13 @@ struct Sums {
     std::int32_t value[T::S][T::kMTiles][T::kNTiles][4];
 
     __device__ float combined(std::uint32_t mt, std::uint32_t nt, std::uint32_t i) const {
-        return combined_sums<T::S>(value[0][mt][nt][i], value[T::S > 1 ? 1 : 0][mt][nt][i],
-                                   value[T::S - 1][mt][nt][i]);
+        return combined_sums<T::S>(value[0][mt][nt][i], value[T::S > 1 ? 1 : 0][mt][nt][i], value[T::S - 1][mt][nt][i]);
     }
 
     __device__ void clear() {
         RETRACE_UNROLL
         for (std::uint32_t i = 0; i < T::S * T::kMTiles * T::kNTiles * 4; ++i) {
-            value[i / (T::kMTiles * T::kNTiles * 4)][i / (T::kNTiles * 4) % T::kMTiles][i / 4 % T::kNTiles]
-                 [i % 4] = 0;
+            value[i / (T::kMTiles * T::kNTiles * 4)][i / (T::kNTiles * 4) % T::kMTiles][i / 4 % T::kNTiles][i % 4] = 0;
         }
     }
 };
@@ -124,8 +120,7 @@ __device__ void multiply_step(const typename T::Shared& shared, const BufferLoca
             RETRACE_UNROLL
             for (std::uint32_t u = 0; u + t < T::S; ++u) {
                 RETRACE_UNROLL
-                for (std::uint32_t nt = 0; nt < T::kNTiles; ++nt)
-                    multiply_add(sums.value[t + u][mt][nt], a, b[u][nt]);
+                for (std::uint32_t nt = 0; nt < T::kNTiles; ++nt) multiply_add(sums.value[t + u][mt][nt], a, b[u][nt]);
             }
         }
     }
@@ -256,14 +251,10 @@ void multiply_slices(Stream stream, Precision precision, Slices a, Slices b, flo
     p.plane_b = batch * n * p.padded;
     if (unit.warpgroups) return multiply_slices_hopper(stream, precision, p, batch);
     switch (precision) {
-        case Precision::i8x1:
-            return choose<1>(stream, p, batch, unit.shared_limit);
-        case Precision::i8x2:
-            return choose<2>(stream, p, batch, unit.shared_limit);
-        case Precision::i8x3:
-            return choose<3>(stream, p, batch, unit.shared_limit);
-        case Precision::f32:
-            break;
+        case Precision::i8x1: return choose<1>(stream, p, batch, unit.shared_limit);
+        case Precision::i8x2: return choose<2>(stream, p, batch, unit.shared_limit);
+        case Precision::i8x3: return choose<3>(stream, p, batch, unit.shared_limit);
+        case Precision::f32: break;
     }
 }
 

@@ -13,7 +13,7 @@ struct Product {
     Slices a, b;
     float* c;
     std::uint64_t m, n, padded, blocks;
-    std::uint64_t plane_a, plane_b;  ///< Bytes of the plane of one digit.
+    std::uint64_t plane_a, plane_b;         ///< Bytes of the plane of one digit.
     std::uint64_t tiles_m, tiles_n, tiles;  ///< Tiles per matrix; `tiles` is the total over all matrices.
 };
 

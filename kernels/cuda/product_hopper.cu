@@ -39,9 +39,8 @@ struct alignas(16) Zeros {
 /// Starts the copies of one operand's part of a stage. Digits beyond the padded K are zeros, because products have no
 /// remainder.
 template <std::uint32_t S, std::uint32_t kVectors>
-__device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint64_t padded,
-                      std::uint64_t first, std::uint64_t vectors, std::uint64_t k,
-                      std::int8_t (&to)[S][kVectors * kSwizzleRow]) {
+__device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint64_t padded, std::uint64_t first,
+                      std::uint64_t vectors, std::uint64_t k, std::int8_t (&to)[S][kVectors * kSwizzleRow]) {
     constexpr std::uint32_t kChunks = kSwizzleRow / 16, kCopies = S * kVectors * kChunks;
     static_assert(kCopies % kThreads == 0, "every thread copies as often");
     RETRACE_KEEP_LOOP  // the sums occupy the registers, so the loop is not unrolled
@@ -58,8 +57,7 @@ __device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint6
 }
 
 template <class T>
-__device__ void fetch_stage(const Product& p, const TileIndex& tile, std::uint64_t step,
-                            typename T::Shared& shared) {
+__device__ void fetch_stage(const Product& p, const TileIndex& tile, std::uint64_t step, typename T::Shared& shared) {
     const std::uint64_t k = step * kSwizzleRow;
     const std::uint32_t stage = static_cast<std::uint32_t>(step % T::kStages);
     fetch<T::S, T::kM>(p.a.digits + tile.matrix * p.m * p.padded, p.plane_a, p.padded, tile.m * T::kM, p.m, k,
@@ -70,8 +68,8 @@ __device__ void fetch_stage(const Product& p, const TileIndex& tile, std::uint64
 
 /// S_g of contract 4.3 for one stage; if `fresh`, the sums start from zero.
 template <class T>
-__device__ void multiply_stage(const typename T::Shared& shared, std::uint32_t stage, std::uint32_t group,
-                               bool fresh, std::int32_t (&sums)[T::S][kSums<T>]) {
+__device__ void multiply_stage(const typename T::Shared& shared, std::uint32_t stage, std::uint32_t group, bool fresh,
+                               std::int32_t (&sums)[T::S][kSums<T>]) {
     products_begin();
     RETRACE_UNROLL
     for (std::uint32_t k = 0; k < kSwizzleRow; k += 32) {
@@ -93,17 +91,14 @@ __device__ void multiply_stage(const typename T::Shared& shared, std::uint32_t s
 __device__ std::uint32_t row_in_tile(std::uint32_t i) {
     return threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + i / 2 % 2 * 8;
 }
-__device__ std::uint32_t col_in_tile(std::uint32_t i) {
-    return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
-}
+__device__ std::uint32_t col_in_tile(std::uint32_t i) { return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2; }
 
 template <class T>
 __device__ void multiply_tile(const Product& p) {
     if (block_number() >= p.tiles) return;
     typename T::Shared& shared = aligned_shared<T>();
     const TileIndex tile = tile_of(block_number(), p.tiles_m, p.tiles_n);
-    const std::uint64_t row = tile.m * T::kM, col = tile.n * T::kN,
-                        steps = (p.padded + kSwizzleRow - 1) / kSwizzleRow;
+    const std::uint64_t row = tile.m * T::kM, col = tile.n * T::kN, steps = (p.padded + kSwizzleRow - 1) / kSwizzleRow;
     float next_scale = own_scale<T::kM, T::kN>(p, tile.matrix, row, col, 0);
     for (std::uint32_t s = 0; s + 1 < T::kStages; ++s) {
         if (s < steps) fetch_stage<T>(p, tile, s, shared);
@@ -171,14 +166,10 @@ void multiply_as(Stream stream, Product p, std::uint64_t batch) {
 
 void multiply_slices_hopper(Stream stream, Precision precision, const Product& product, std::uint64_t batch) {
     switch (precision) {
-        case Precision::i8x1:
-            return multiply_as<Shape<1>>(stream, product, batch);
-        case Precision::i8x2:
-            return multiply_as<Shape<2>>(stream, product, batch);
-        case Precision::i8x3:
-            return multiply_as<Shape<3>>(stream, product, batch);
-        case Precision::f32:
-            break;
+        case Precision::i8x1: return multiply_as<Shape<1>>(stream, product, batch);
+        case Precision::i8x2: return multiply_as<Shape<2>>(stream, product, batch);
+        case Precision::i8x3: return multiply_as<Shape<3>>(stream, product, batch);
+        case Precision::f32: break;
     }
 }
 

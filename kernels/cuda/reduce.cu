@@ -44,28 +44,26 @@ __global__ void __launch_bounds__(kLanes* kStrip)
     const std::uint64_t count = smaller(kTerms, rows - begin);
     float value = start<kind>();
     if (col < cols) {
-        for (std::uint64_t k = lane; k < count; k += kLanes)
-            value = join<kind>(value, x[(begin + k) * cols + col]);
+        for (std::uint64_t k = lane; k < count; k += kLanes) value = join<kind>(value, x[(begin + k) * cols + col]);
     }
     shared.value[lane][in_strip] = value;
     for (std::uint32_t h = kLanes / 2; h >= 1; h /= 2) {
         __syncthreads();
         if (lane < h)
-            shared.value[lane][in_strip] =
-                join<kind>(shared.value[lane][in_strip], shared.value[lane + h][in_strip]);
+            shared.value[lane][in_strip] = join<kind>(shared.value[lane][in_strip], shared.value[lane + h][in_strip]);
     }
     if (lane == 0 && col < cols) out[level * cols + col] = finish(shared.value[0][in_strip]);
 }
 
-__global__ void argmax_kernel(const float* x, const std::int32_t* choices, std::int32_t* out,
-                              std::uint64_t total, std::uint64_t results, std::uint64_t cols) {
+__global__ void argmax_kernel(const float* x, const std::int32_t* choices, std::int32_t* out, std::uint64_t total,
+                              std::uint64_t results, std::uint64_t cols) {
     const std::uint64_t result = global_thread() / kLanes;
     const std::uint32_t lane = threadIdx.x % kLanes;
     const Run run = run_of(result, results, total, cols);
     const std::uint32_t best = argmax_lanes(x + run.first, run.count);
     if (lane != 0 || result >= total) return;
-    out[result] = choices != nullptr ? choices[run.first + best]
-                                     : static_cast<std::int32_t>(result % results * kTerms + best);
+    out[result] =
+        choices != nullptr ? choices[run.first + best] : static_cast<std::int32_t>(result % results * kTerms + best);
 }
 
 }  // namespace
@@ -74,17 +72,16 @@ void reduce_rows_on_device(Stream stream, Reduction kind, const float* x, float*
                            std::uint64_t cols) {
     const std::uint64_t results = reduce_level_size(cols), total = rows * results;
     launch(stream, grid_for(total * kLanes),
-           kind == Reduction::sum ? rows_kernel<Reduction::sum> : rows_kernel<Reduction::max>, x, out, total,
-           results, cols);
+           kind == Reduction::sum ? rows_kernel<Reduction::sum> : rows_kernel<Reduction::max>, x, out, total, results,
+           cols);
 }
 
 void reduce_columns_on_device(Stream stream, Reduction kind, const float* x, float* out, std::uint64_t rows,
                               std::uint64_t cols) {
     const std::uint64_t levels = reduce_level_size(rows), strips = (cols + kStrip - 1) / kStrip;
     const Grid grid{levels * strips, kLanes * kStrip, kLanes * kStrip * 4};
-    launch(stream, grid,
-           kind == Reduction::sum ? columns_kernel<Reduction::sum> : columns_kernel<Reduction::max>, x, out,
-           rows, cols, levels, strips);
+    launch(stream, grid, kind == Reduction::sum ? columns_kernel<Reduction::sum> : columns_kernel<Reduction::max>, x,
+           out, rows, cols, levels, strips);
 }
 
 void argmax_rows_on_device(Stream stream, const float* x, const std::int32_t* choices, std::int32_t* out,

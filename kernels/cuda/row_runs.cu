@@ -58,8 +58,7 @@ __device__ void elements_of_row(const RowStep& step, std::uint64_t row, std::uin
     }
     std::uint8_t* const to = place_of(step.result, row, own);
     for (std::uint64_t first = threadIdx.x * kEach; first < step.cols; first += kBlockThreads * kEach) {
-        const std::uint32_t count =
-            static_cast<std::uint32_t>(smaller<std::uint64_t>(kEach, step.cols - first));
+        const std::uint32_t count = static_cast<std::uint32_t>(smaller<std::uint64_t>(kEach, step.cols - first));
         Quad a{}, b{}, c{}, out{};
         fetch(step.sides[0], from[0], first, count, a);
         if (step.inputs > 1) fetch(step.sides[1], from[1], first, count, b);
@@ -110,8 +109,8 @@ __device__ void compute_row(const RowStep* steps, std::uint32_t count, std::uint
     }
 }
 
-__global__ void __launch_bounds__(kRowThreads, 4) fused_rows_kernel(const RowStep* steps, std::uint32_t count,
-                                                                  std::uint64_t rows) {
+__global__ void __launch_bounds__(kRowThreads, 4)
+    fused_rows_kernel(const RowStep* steps, std::uint32_t count, std::uint64_t rows) {
     const std::uint64_t row = block_number();
     if (row < rows) compute_row<kRowThreads>(steps, count, row, &shared_as<std::uint8_t>());
 }
@@ -119,7 +118,7 @@ __global__ void __launch_bounds__(kRowThreads, 4) fused_rows_kernel(const RowSte
 /// The blocks take the rows in turn.
 __global__ void __launch_bounds__(kLongRowThreads, 1)
     long_fused_rows_kernel(const RowStep* steps, std::uint32_t count, std::uint64_t rows, std::uint8_t* slab,
-                         std::uint64_t own_bytes, std::uint64_t blocks) {
+                           std::uint64_t own_bytes, std::uint64_t blocks) {
     const std::uint64_t block = block_number();
     if (block >= blocks) return;
     RETRACE_KEEP_LOOP
@@ -135,7 +134,7 @@ std::uint64_t slab_blocks(std::uint64_t rows, std::uint64_t own_bytes) {
 }
 
 void run_fused_rows(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
-                  std::uint64_t rows, std::uint8_t* slab) {
+                    std::uint64_t rows, std::uint8_t* slab) {
     if (slab == nullptr) {
         launch(stream, Grid{rows, kRowThreads, own_bytes}, fused_rows_kernel, steps, count, rows);
         return;

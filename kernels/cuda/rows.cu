@@ -18,17 +18,14 @@ __global__ void gather_kernel(const T* table, const std::int32_t* index, T* out,
 
 }  // namespace
 
-void gather_rows_on_device(Stream stream, std::uint32_t size, const std::uint8_t* table,
-                           const std::int32_t* index, std::uint8_t* out, std::uint64_t table_rows,
-                           std::uint64_t m, std::uint64_t width) {
+void gather_rows_on_device(Stream stream, std::uint32_t size, const std::uint8_t* table, const std::int32_t* index,
+                           std::uint8_t* out, std::uint64_t table_rows, std::uint64_t m, std::uint64_t width) {
     const std::uint64_t elements = m * width;
     if (size == 1) {
-        launch(stream, grid_for(elements), gather_kernel<std::uint8_t>, table, index, out, table_rows,
-               elements, width);
+        launch(stream, grid_for(elements), gather_kernel<std::uint8_t>, table, index, out, table_rows, elements, width);
     } else {
-        launch(stream, grid_for(elements), gather_kernel<std::uint32_t>,
-               reinterpret_cast<const std::uint32_t*>(table), index, reinterpret_cast<std::uint32_t*>(out),
-               table_rows, elements, width);
+        launch(stream, grid_for(elements), gather_kernel<std::uint32_t>, reinterpret_cast<const std::uint32_t*>(table),
+               index, reinterpret_cast<std::uint32_t*>(out), table_rows, elements, width);
     }
 }
 

@@ -27,8 +27,7 @@ Result<Device> find_device() {
     int count = 0;
     if (const cudaError_t code = cudaGetDeviceCount(&count); code != cudaSuccess || count == 0) {
         cudaGetLastError();
-        return error(std::string("no CUDA device: ") +
-                     (code != cudaSuccess ? cudaGetErrorString(code) : "none found"));
+        return error(std::string("no CUDA device: ") + (code != cudaSuccess ? cudaGetErrorString(code) : "none found"));
     }
     cudaDeviceProp properties{};
     RETRACE_CHECK(checked("properties of the device", cudaGetDeviceProperties(&properties, 0)));
@@ -44,9 +43,8 @@ Result<Device> find_device() {
     out.multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
     out.memory = properties.totalGlobalMem;
     if (out.capability < 75) {
-        return error("no CUDA device: " + out.name + " has compute capability " +
-                     std::to_string(properties.major) + "." + std::to_string(properties.minor) +
-                     ", at least 7.5 is needed");
+        return error("no CUDA device: " + out.name + " has compute capability " + std::to_string(properties.major) +
+                     "." + std::to_string(properties.minor) + ", at least 7.5 is needed");
     }
     return out;
 }
@@ -110,15 +108,13 @@ Queue& Queue::operator=(Queue&& other) noexcept {
 
 Status<> Queue::copy_in(std::uint8_t* to, const void* from, std::uint64_t bytes) {
     if (bytes == 0) return PlanStep{};
-    RETRACE_CHECK(
-        checked("copy to the device", cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_)));
+    RETRACE_CHECK(checked("copy to the device", cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_)));
     return finish();
 }
 
 Status<> Queue::copy_out(void* to, const std::uint8_t* from, std::uint64_t bytes) {
     if (bytes == 0) return finish();
-    RETRACE_CHECK(
-        checked("copy from the device", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_)));
+    RETRACE_CHECK(checked("copy from the device", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_)));
     return finish();
 }
 
@@ -130,9 +126,7 @@ void Queue::clear(std::uint8_t* to, std::uint64_t bytes) {
     if (bytes != 0) cudaMemsetAsync(to, 0, bytes, stream_);
 }
 
-Status<> Queue::finish() {
-    return checked("work on the device", cudaStreamSynchronize(stream_));
-}
+Status<> Queue::finish() { return checked("work on the device", cudaStreamSynchronize(stream_)); }
 
 Status<> Queue::follow(const Queue& other) {
     cudaEvent_t event = nullptr;
@@ -155,8 +149,7 @@ Result<Recording> Queue::end_recording() {
     const cudaError_t refused = cudaGetLastError();
     auto impl = std::make_unique<Recording::Impl>();
     cudaError_t made = cudaSuccess;
-    if (ended == cudaSuccess && refused == cudaSuccess)
-        made = cudaGraphInstantiateWithFlags(&impl->graph, graph, 0);
+    if (ended == cudaSuccess && refused == cudaSuccess) made = cudaGraphInstantiateWithFlags(&impl->graph, graph, 0);
     if (graph != nullptr) cudaGraphDestroy(graph);
     if (ended == cudaSuccess && refused != cudaSuccess) return failure("work that was to be recorded", refused);
     RETRACE_CHECK(checked("recording", ended));

@@ -90,9 +90,8 @@ __global__ void __launch_bounds__(kThreads) places_kernel(std::uint64_t* counts,
 }
 
 /// Moves each token to the next place of its digit, in the original order.
-__global__ void __launch_bounds__(kThreads)
-    sort_kernel(Sort sort, const std::uint64_t* from, std::uint32_t shift, const std::uint64_t* places,
-                std::uint64_t* to) {
+__global__ void __launch_bounds__(kThreads) sort_kernel(Sort sort, const std::uint64_t* from, std::uint32_t shift,
+                                                        const std::uint64_t* places, std::uint64_t* to) {
     struct Shared {
         std::uint64_t next[kThreads];
         std::uint32_t digit[kThreads];
@@ -184,9 +183,7 @@ Space space_of(std::uint64_t tokens, std::uint64_t rows) {
 
 }  // namespace
 
-std::uint64_t scatter_bytes(std::uint64_t tokens, std::uint64_t rows) {
-    return space_of(tokens, rows).bytes;
-}
+std::uint64_t scatter_bytes(std::uint64_t tokens, std::uint64_t rows) { return space_of(tokens, rows).bytes; }
 
 void scatter_add_on_device(Stream stream, const float* values, const std::int32_t* index, float* out,
                            std::uint64_t tokens, std::uint64_t width, std::uint64_t rows, std::uint8_t* workspace) {

@@ -25,8 +25,8 @@ struct Factor {
 };
 
 template <std::uint32_t S>
-__device__ Factor store_scale(const Operand& o, std::uint64_t matrix, std::uint64_t vector,
-                              std::uint64_t block, std::uint32_t largest, bool writes) {
+__device__ Factor store_scale(const Operand& o, std::uint64_t matrix, std::uint64_t vector, std::uint64_t block,
+                              std::uint32_t largest, bool writes) {
     if (writes) o.scales[(matrix * o.blocks + block) * o.vectors + vector] = slice_scale(S, largest);
     return Factor{slice_exponent(largest), largest < kInfinityBits};
 }
@@ -162,14 +162,10 @@ void slice_vectors(Stream stream, Precision precision, const float* x, bool acro
                    std::uint64_t vectors, std::uint64_t k, Slices out) {
     const Operand o{x, out.digits, out.scales, batch, vectors, k, padded_k(k), matmul_blocks(k)};
     switch (precision) {
-        case Precision::i8x1:
-            return slice_as<1>(stream, o, across);
-        case Precision::i8x2:
-            return slice_as<2>(stream, o, across);
-        case Precision::i8x3:
-            return slice_as<3>(stream, o, across);
-        case Precision::f32:
-            break;
+        case Precision::i8x1: return slice_as<1>(stream, o, across);
+        case Precision::i8x2: return slice_as<2>(stream, o, across);
+        case Precision::i8x3: return slice_as<3>(stream, o, across);
+        case Precision::f32: break;
     }
 }
 

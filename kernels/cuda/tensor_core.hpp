@@ -8,10 +8,10 @@
 namespace retrace::kernels::cuda {
 
 /// c += a · b for a fragment of 16×32 by 32×8 signed bytes, exact in int32 (PTX: mma.m16n8k32, row.col).
-__device__ inline void multiply_add(std::int32_t (&c)[4], const std::uint32_t (&a)[4],
-                                    const std::uint32_t (&b)[2]) {
+__device__ inline void multiply_add(std::int32_t (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
         "{%0,%1,%2,%3};\n"
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
@@ -20,8 +20,8 @@ __device__ inline void multiply_add(std::int32_t (&c)[4], const std::uint32_t (&
     const auto small = [](std::int32_t& c0, std::int32_t& c1, std::uint32_t a_word, std::uint32_t b_word) {
 #if defined(__CUDACC__)
         asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};\n"
-            : "+r"(c0), "+r"(c1)
-            : "r"(a_word), "r"(b_word));
+                     : "+r"(c0), "+r"(c1)
+                     : "r"(a_word), "r"(b_word));
 #else
         emulation::mma_m8n8k16(c0, c1, a_word, b_word);
 #endif

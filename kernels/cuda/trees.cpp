@@ -8,9 +8,7 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-std::uint64_t aligned(std::uint64_t bytes) {
-    return (bytes + 255) / 256 * 256;
-}
+std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 }  // namespace
 
@@ -55,8 +53,7 @@ Status<> DeviceTrees::prepare(Queue& queue, std::uint8_t* memory) const {
 void DeviceTrees::queue_levels(Stream stream, std::uint8_t* memory, const std::uint8_t* changed) const {
     const auto count = static_cast<std::uint32_t>(hashed_.size());
     if (count == 0) return;
-    hash_tiles(stream, reinterpret_cast<const HashedTensor*>(memory), count, tiles_, changed,
-               memory + digests(0));
+    hash_tiles(stream, reinterpret_cast<const HashedTensor*>(memory), count, tiles_, changed, memory + digests(0));
     const auto* const runs = reinterpret_cast<const TreeRun*>(memory + runs_at_);
     for (std::size_t i = 0; i < levels_.size(); ++i) {
         hash_level(stream, runs + levels_[i].first_run, count, levels_[i].nodes, memory + digests(i),

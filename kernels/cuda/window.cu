@@ -59,8 +59,7 @@ __global__ void scatter_kernel(Shape<Index> s, const float* windows, float* imag
         const Index end = smaller<Index>(window, begin + kTerms);
         for (Index k = begin; k < end; ++k) {
             Index oy = 0, ox = 0;
-            if (!window_over(y, k / s.kw, s.sh, s.oh, oy) || !window_over(x, k % s.kw, s.sw, s.ow, ox))
-                continue;
+            if (!window_over(y, k / s.kw, s.sh, s.oh, oy) || !window_over(x, k % s.kw, s.sw, s.ow, ox)) continue;
             const Index row = (image * s.oh + oy) * s.ow + ox;
             sum += windows[row * width + channel * window + k];
         }
@@ -79,11 +78,11 @@ template <class T>
 void gather_as(Stream stream, const Windows& s, const T* images, T* out, T fill) {
     const std::uint64_t elements = s.n * s.oh * s.ow * s.c * s.kh * s.kw;
     if (is_small(s)) {
-        launch(stream, grid_for(elements), gather_kernel<T, std::uint32_t>, shape_as<std::uint32_t>(s),
-               images, out, elements, fill);
+        launch(stream, grid_for(elements), gather_kernel<T, std::uint32_t>, shape_as<std::uint32_t>(s), images, out,
+               elements, fill);
     } else {
-        launch(stream, grid_for(elements), gather_kernel<T, std::uint64_t>, shape_as<std::uint64_t>(s),
-               images, out, elements, fill);
+        launch(stream, grid_for(elements), gather_kernel<T, std::uint64_t>, shape_as<std::uint64_t>(s), images, out,
+               elements, fill);
     }
 }
 
@@ -92,18 +91,18 @@ void gather_as(Stream stream, const Windows& s, const T* images, T* out, T fill)
 void gather_windows(Stream stream, std::uint32_t size, const Windows& shape, const std::uint8_t* images,
                     std::uint8_t* out, std::uint32_t fill) {
     if (size == 1) return gather_as(stream, shape, images, out, static_cast<std::uint8_t>(fill & 0xff));
-    gather_as(stream, shape, reinterpret_cast<const std::uint32_t*>(images),
-              reinterpret_cast<std::uint32_t*>(out), fill);
+    gather_as(stream, shape, reinterpret_cast<const std::uint32_t*>(images), reinterpret_cast<std::uint32_t*>(out),
+              fill);
 }
 
 void scatter_windows(Stream stream, const Windows& s, const float* windows, float* images) {
     const std::uint64_t elements = s.n * s.c * s.h * s.w;
     if (is_small(s)) {
-        launch(stream, grid_for(elements), scatter_kernel<std::uint32_t>, shape_as<std::uint32_t>(s), windows,
-               images, elements);
+        launch(stream, grid_for(elements), scatter_kernel<std::uint32_t>, shape_as<std::uint32_t>(s), windows, images,
+               elements);
     } else {
-        launch(stream, grid_for(elements), scatter_kernel<std::uint64_t>, shape_as<std::uint64_t>(s), windows,
-               images, elements);
+        launch(stream, grid_for(elements), scatter_kernel<std::uint64_t>, shape_as<std::uint64_t>(s), windows, images,
+               elements);
     }
 }
 

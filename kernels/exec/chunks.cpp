@@ -102,8 +102,7 @@ private:
         if (largest <= limits_.bytes) return {};
         const std::uint64_t part = largest / fused_run.parts;  // at least one byte, because every part has elements
         const std::uint64_t fit = std::max<std::uint64_t>(1, limits_.bytes / part);
-        const std::uint64_t chunks =
-            std::min<std::uint64_t>((fused_run.parts + fit - 1) / fit, limits_.chunks);
+        const std::uint64_t chunks = std::min<std::uint64_t>((fused_run.parts + fit - 1) / fit, limits_.chunks);
         return {fused_run.parts, (fused_run.parts + chunks - 1) / chunks};
     }
 
@@ -151,8 +150,8 @@ private:
             ensure(!pieces.tensors.empty(), "written as a whole or in pieces");
             Dims joined = out_.tensors[pieces.tensors.front()].dims;
             joined[0] = joined[0] / pieces.cut.of(0) * pieces.cut.parts;
-            const std::uint32_t all = write(made_of(OpCode::concat, pieces.tensors, {0}),
-                                            program_.tensors[owner].dtype, joined);
+            const std::uint32_t all =
+                write(made_of(OpCode::concat, pieces.tensors, {0}), program_.tensors[owner].dtype, joined);
             now_[owner] = seen_as(all, dims(owner));
         }
         return now_[tensor] = seen_as(now_[owner], dims(tensor));
@@ -191,8 +190,7 @@ private:
                     std::uint32_t& input = copy.inputs[i];
                     input = *as_whole ? whole(input) : part(input, cut, piece, facts.inputs[i].dims);
                 }
-                pieces_[tensor].tensors.push_back(
-                    write(std::move(copy), facts.output.dtype, facts.output.dims));
+                pieces_[tensor].tensors.push_back(write(std::move(copy), facts.output.dtype, facts.output.dims));
             }
         }
     }
@@ -206,18 +204,16 @@ private:
 
     const Program& program_;
     const ChunkLimits limits_;
-    std::vector<std::uint32_t> owner_;  ///< By tensor: the one that a reshape shows under other extents.
-    std::vector<BufferLocation> places_;         ///< By op: reshapes are aliases.
+    std::vector<std::uint32_t> owner_;    ///< By tensor: the one that a reshape shows under other extents.
+    std::vector<BufferLocation> places_;  ///< By op: reshapes are aliases.
     Program out_;
-    std::vector<std::uint32_t> now_;               ///< By tensor: its number in the new program; kNone: in pieces.
-    std::vector<Pieces> pieces_;                   ///< By owner.
+    std::vector<std::uint32_t> now_;                 ///< By tensor: its number in the new program; kNone: in pieces.
+    std::vector<Pieces> pieces_;                     ///< By owner.
     std::map<std::uint32_t, std::uint32_t> slices_;  ///< By owner: the slice that this chunk has cut already.
 };
 
 }  // namespace
 
-Program with_runs_in_chunks(const Program& program, const ChunkLimits& limits) {
-    return Chunks(program, limits).run();
-}
+Program with_runs_in_chunks(const Program& program, const ChunkLimits& limits) { return Chunks(program, limits).run(); }
 
 }  // namespace retrace::kernels

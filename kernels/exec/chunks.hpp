@@ -8,8 +8,8 @@
 namespace retrace::kernels {
 
 struct ChunkLimits {
-    std::uint64_t bytes = 32 << 20;  ///< Maximum bytes of the largest value of a chunk; a single part may exceed it.
-    std::uint32_t chunks = 64;       ///< Maximum chunks of one run (as many inputs as a concat takes).
+    std::uint64_t bytes = 32 << 20;    ///< Maximum bytes of the largest value of a chunk; a single part may exceed it.
+    std::uint32_t chunks = 64;         ///< Maximum chunks of one run (as many inputs as a concat takes).
     std::uint32_t more_ops = 100'000;  ///< A program that would grow by more ops is left unchanged.
 };
 

@@ -8,9 +8,7 @@
 namespace retrace::kernels {
 namespace {
 
-std::uint64_t bytes_of(const TensorRecord& record) {
-    return geometry(record.dims).elements() * size_of(record.dtype);
-}
+std::uint64_t bytes_of(const TensorRecord& record) { return geometry(record.dims).elements() * size_of(record.dtype); }
 
 /// Bytes of a tree with all its levels: about two hashes per tile.
 std::uint64_t tree_bytes(const TensorRecord& record) {
@@ -20,8 +18,8 @@ std::uint64_t tree_bytes(const TensorRecord& record) {
 
 /// Whether an earlier slot of the op names the same tensor as slot `slot`.
 bool is_repeated(const OpRecord& op, std::size_t slot) {
-    return std::find(op.inputs.begin(), op.inputs.begin() + static_cast<std::ptrdiff_t>(slot),
-                     op.inputs[slot]) != op.inputs.begin() + static_cast<std::ptrdiff_t>(slot);
+    return std::find(op.inputs.begin(), op.inputs.begin() + static_cast<std::ptrdiff_t>(slot), op.inputs[slot]) !=
+           op.inputs.begin() + static_cast<std::ptrdiff_t>(slot);
 }
 
 }  // namespace

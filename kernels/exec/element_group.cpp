@@ -33,8 +33,7 @@ void spread_column(const T* from, std::uint64_t rows, std::uint64_t cols, T* to)
 void spread_column(const std::uint8_t* from, std::uint32_t size, std::uint64_t rows, std::uint64_t cols,
                    std::uint8_t* to) {
     if (size == 1) return spread_column<std::uint8_t>(from, rows, cols, to);
-    spread_column(reinterpret_cast<const std::uint32_t*>(from), rows, cols,
-                  reinterpret_cast<std::uint32_t*>(to));
+    spread_column(reinterpret_cast<const std::uint32_t*>(from), rows, cols, reinterpret_cast<std::uint32_t*>(to));
 }
 
 }  // namespace
@@ -61,8 +60,8 @@ ElementGroup::ElementGroup(const Program& program, std::span<const OpFacts> fact
         Step step;
         const OpFacts& own = facts[op - unit.first];
         if (!is_elementwise(own.op.code)) continue;  // a reshape shares the memory of its input
-        step.loop = loops().element(own.op.code, own.inputs[own.op.code == OpCode::select ? 1 : 0].dtype,
-                                    own.output.dtype);
+        step.loop =
+            loops().element(own.op.code, own.inputs[own.op.code == OpCode::select ? 1 : 0].dtype, own.output.dtype);
         step.inputs = static_cast<std::uint32_t>(own.inputs.size());
         for (std::uint32_t i = 0; i < step.inputs; ++i) {
             step.in[i] = place(own.op.inputs[i]);
@@ -98,9 +97,9 @@ void ElementGroup::run_block(const Block& block, const std::vector<const std::ui
             in[i] = {memory[side.at] + at * side.size, moves};
         }
         // The const_cast is allowed: the planner assigned this memory to the output.
-        std::uint8_t* out =
-            step.out.scratch ? scratch + step.out.at * kBlock * 4
-                             : const_cast<std::uint8_t*>(memory[step.out.at]) + block.first * step.out.size;
+        std::uint8_t* out = step.out.scratch
+                                ? scratch + step.out.at * kBlock * 4
+                                : const_cast<std::uint8_t*>(memory[step.out.at]) + block.first * step.out.size;
         step.loop(in.data(), out, block.count);
     }
 }

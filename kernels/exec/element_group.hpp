@@ -27,8 +27,7 @@ private:
         std::uint32_t at = 0;    ///< Tensor number or scratch slot.
         std::uint32_t size = 4;  ///< Bytes of an element.
         Spread spread = Spread::full;
-        std::uint32_t spare =
-            0;  ///< For short rows: the buffer into which a row or column vector is spread.
+        std::uint32_t spare = 0;  ///< For short rows: the buffer into which a row or column vector is spread.
     };
     struct Step {
         ElementLoop loop = nullptr;
@@ -37,8 +36,7 @@ private:
         Side out;
     };
     struct Block;
-    void run_block(const Block& block, const std::vector<const std::uint8_t*>& memory,
-                   std::uint8_t* scratch) const;
+    void run_block(const Block& block, const std::vector<const std::uint8_t*>& memory, std::uint8_t* scratch) const;
     void run_short_rows(const std::vector<const std::uint8_t*>& memory, ThreadPool& pool) const;
 
     Geometry shape_;

@@ -6,9 +6,9 @@
 #include <new>
 
 #include "kernels/commit/commitment.hpp"
+#include "kernels/exec/dispute_memory.hpp"
 #include "kernels/exec/fused_run_executor.hpp"
 #include "kernels/exec/fused_runs.hpp"
-#include "kernels/exec/dispute_memory.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/ops/op.hpp"
 #include "kernels/ops/op_call.hpp"
@@ -37,9 +37,9 @@ struct Workspace {
     std::vector<CpuKernel> kernels;  ///< Null: the reference runs the op.
     MemoryPlan plan;
     std::vector<ElementGroup> groups;  ///< Groups of the elementwise units, in order; empty if every op runs by itself.
-    std::vector<FusedRunExecutor> fused_runs;      ///< Groups of the plan's fused runs, in order.
-    std::uint64_t bytes = 0;           ///< Bytes of the arena and of every thread's memory for fused runs.
-    std::uint64_t scratch = 0;         ///< Maximum scratch bytes of an op's kernel.
+    std::vector<FusedRunExecutor> fused_runs;  ///< Groups of the plan's fused runs, in order.
+    std::uint64_t bytes = 0;                   ///< Bytes of the arena and of every thread's memory for fused runs.
+    std::uint64_t scratch = 0;                 ///< Maximum scratch bytes of an op's kernel.
     Pages arena;
     ChunkMemory chunk_memory;
 
@@ -95,7 +95,9 @@ struct Executor::Impl {
     std::unique_ptr<ExternalBackend> external;  ///< If not null, it runs the steps.
 
     Impl(const Program& p, ThreadPool& threads, Backend b, Fusion fusion)
-        : program(p), pool(threads), backend(b),
+        : program(p),
+          pool(threads),
+          backend(b),
           rewritten(b == Backend::cpu ? with_constants_first(rematerialise(p)) : p),
           fast(rewritten, b, {b == Backend::reference, cpu_level() != CpuLevel::scalar, fusion}, threads.threads()),
           isolated(p, b, {true, true, Fusion::none}, threads.threads()) {}
@@ -107,14 +109,12 @@ struct Executor::Impl {
 
     void check_tensor(std::uint32_t index, const Tensor& tensor) const {
         const TensorRecord& record = program.tensors[index];
-        ensure(tensor.dtype == record.dtype && tensor.dims == record.dims &&
-                   tensor.data.size() == bytes_of(index),
+        ensure(tensor.dtype == record.dtype && tensor.dims == record.dims && tensor.data.size() == bytes_of(index),
                "state and data sets as the program records them");
     }
 
     /// Addresses of all tensors of a step.
-    std::vector<const std::uint8_t*> addresses(const Workspace& space, const State& state,
-                                               const Inputs& inputs) const {
+    std::vector<const std::uint8_t*> addresses(const Workspace& space, const State& state, const Inputs& inputs) const {
         std::vector<const std::uint8_t*> at(space.program.tensors.size());
         ensure(state.tensors.size() == program.states && inputs.datasets.size() == program.datasets,
                "as many state tensors and data sets as the program has");
@@ -123,8 +123,7 @@ struct Executor::Impl {
             check_tensor(t, state.tensors[i]);
             at[t] = state.tensors[i].data.data();
         }
-        for (std::uint32_t i = 0; i < program.constants; ++i, ++t)
-            at[t] = program.constant_data[i].data.data();
+        for (std::uint32_t i = 0; i < program.constants; ++i, ++t) at[t] = program.constant_data[i].data.data();
         for (std::uint32_t i = 0; i < program.datasets; ++i, ++t) {
             check_tensor(t, *inputs.datasets[i]);
             at[t] = inputs.datasets[i]->data.data();
@@ -132,7 +131,8 @@ struct Executor::Impl {
         for (const BufferLocation& place : space.plan.places) {
             if (place.where == BufferLocation::Where::arena) at[t] = space.arena.get() + place.at;
             if (place.where == BufferLocation::Where::state || place.where == BufferLocation::Where::alias ||
-                place.where == BufferLocation::Where::gathered) at[t] = at[place.at];
+                place.where == BufferLocation::Where::gathered)
+                at[t] = at[place.at];
             ++t;
         }
         return at;
@@ -201,8 +201,7 @@ Executor::~Executor() = default;
 Executor::Executor(Executor&&) noexcept = default;
 
 std::uint64_t Executor::planned_bytes() const noexcept {
-    return impl_->external ? impl_->external->planned_bytes()
-                           : impl_->fast.bytes + impl_->fast.scratch;
+    return impl_->external ? impl_->external->planned_bytes() : impl_->fast.bytes + impl_->fast.scratch;
 }
 
 std::uint64_t Executor::dispute_bytes() const noexcept {
@@ -210,18 +209,14 @@ std::uint64_t Executor::dispute_bytes() const noexcept {
            2 * state_bytes(impl_->program);
 }
 
-ExternalBackend* Executor::external() const noexcept {
-    return impl_->external.get();
-}
+ExternalBackend* Executor::external() const noexcept { return impl_->external.get(); }
 
 void Executor::set_tamper(Tamper tamper) {
     ensure(impl_->external == nullptr, "tampering is done by the CPU back ends");
     impl_->tamper = std::move(tamper);
 }
 
-std::vector<Metric> Executor::step(State& state, const Inputs& inputs) {
-    return *attempt(state, inputs, {});
-}
+std::vector<Metric> Executor::step(State& state, const Inputs& inputs) { return *attempt(state, inputs, {}); }
 
 std::optional<std::vector<Metric>> Executor::attempt(State& state, const Inputs& inputs, const GoOn& go_on) {
     if (ExternalBackend* const there = impl_->external.get(); there != nullptr) {
@@ -284,20 +279,17 @@ Tensor Executor::output(const State& state, const Inputs& inputs, std::uint32_t 
     return std::move(outputs(state, inputs, {op}).front());
 }
 
-std::vector<Tensor> Executor::outputs(const State& state, const Inputs& inputs,
-                                      const std::vector<std::uint32_t>& ops) {
+std::vector<Tensor> Executor::outputs(const State& state, const Inputs& inputs, const std::vector<std::uint32_t>& ops) {
     const Program& program = impl_->program;
     std::vector<Tensor> found;
     if (ops.empty()) return found;
     for (std::size_t i = 0; i < ops.size(); ++i) {
-        ensure(ops[i] < program.ops.size() && (i == 0 || ops[i - 1] < ops[i]),
-               "ops of the program, ascending");
+        ensure(ops[i] < program.ops.size() && (i == 0 || ops[i - 1] < ops[i]), "ops of the program, ascending");
     }
     impl_->run(impl_->isolated, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {
         if (op != ops[found.size()]) return true;
         const TensorRecord& record = program.tensors[program.output_of(op)];
-        found.push_back(
-            {record.dtype, record.dims, Bytes(output, output + impl_->bytes_of(program.output_of(op)))});
+        found.push_back({record.dtype, record.dims, Bytes(output, output + impl_->bytes_of(program.output_of(op)))});
         return found.size() < ops.size();
     });
     return found;

@@ -65,8 +65,7 @@ class Executor {
 public:
     /// `program` must have passed `check`; `program` and `pool` must outlive the executor.
     /// `fusion` is for tests and benchmarks that compare the settings (no bit depends on it).
-    Executor(const Program& program, ThreadPool& pool, Backend backend = Backend::cpu,
-             Fusion fusion = Fusion::runs);
+    Executor(const Program& program, ThreadPool& pool, Backend backend = Backend::cpu, Fusion fusion = Fusion::runs);
     /// Runs steps on `external`, which must have been made for this program.
     Executor(const Program& program, ThreadPool& pool, std::unique_ptr<ExternalBackend> external);
     ~Executor();
@@ -97,8 +96,8 @@ public:
     std::vector<Tensor> outputs(const State& state, const Inputs& inputs, const std::vector<std::uint32_t>& ops);
 
     /// Called for each op with the addresses of its inputs and its output, while both are in memory.
-    using Look = std::function<void(std::uint32_t op, std::span<const std::uint8_t* const> inputs,
-                                    const std::uint8_t* output)>;
+    using Look =
+        std::function<void(std::uint32_t op, std::span<const std::uint8_t* const> inputs, const std::uint8_t* output)>;
     /// Runs one step without changing `state`, for diagnostics; in memory and on the CPU like `trace`.
     void inspect(const State& state, const Inputs& inputs, const Look& look);
 

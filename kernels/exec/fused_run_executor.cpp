@@ -26,7 +26,7 @@ void ChunkMemory::give(Piece& piece) {
 }
 
 FusedRunExecutor::FusedRunExecutor(const Program& program, const std::vector<OpFacts>& facts,
-                     const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const PlanStep& unit)
+                                   const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const PlanStep& unit)
     : parts_(plan.fused_runs[unit.fused_run].parts), chunk_(plan.fused_runs[unit.fused_run].chunk) {
     find_locals(program, plan, unit);
     full_ = steps_of(program, facts, kernels, plan, unit, chunk_);
@@ -63,9 +63,9 @@ void FusedRunExecutor::find_locals(const Program& program, const MemoryPlan& pla
 
 std::vector<FusedRunExecutor::Step> FusedRunExecutor::steps_of(const Program& program,
                                                                const std::vector<OpFacts>& facts,
-                                                 const std::vector<CpuKernel>& kernels,
-                                                 const MemoryPlan& plan, const PlanStep& unit,
-                                                 std::uint64_t parts) const {
+                                                               const std::vector<CpuKernel>& kernels,
+                                                               const MemoryPlan& plan, const PlanStep& unit,
+                                                               std::uint64_t parts) const {
     std::vector<Step> steps;
     for (const PlanStep& part : plan.fused_runs[unit.fused_run].steps) {
         if (plan.places[part.first].where == BufferLocation::Where::alias) continue;
@@ -89,12 +89,12 @@ std::vector<FusedRunExecutor::Step> FusedRunExecutor::steps_of(const Program& pr
 }
 
 void FusedRunExecutor::run_chunk(std::uint64_t chunk, Addresses& at, const Addresses& memory, std::uint8_t* own,
-                          ThreadPool& pool) const {
+                                 ThreadPool& pool) const {
     const std::uint64_t first = chunk * chunk_;
     for (const Local& local : locals_) {
-        at[local.tensor] = local.where == BufferLocation::Where::chunk    ? own + local.at
+        at[local.tensor] = local.where == BufferLocation::Where::chunk   ? own + local.at
                            : local.where == BufferLocation::Where::alias ? at[local.at]
-                                                                : memory[local.tensor] + first * local.at;
+                                                                         : memory[local.tensor] + first * local.at;
     }
     for (const Step& step : first + chunk_ <= parts_ ? full_ : last_) {
         if (step.elements) {
@@ -104,8 +104,8 @@ void FusedRunExecutor::run_chunk(std::uint64_t chunk, Addresses& at, const Addre
         std::array<const std::uint8_t*, 2> operands{};
         const std::size_t count = step.facts.op.inputs.size();
         for (std::size_t i = 0; i < count; ++i) operands[i] = at[step.facts.op.inputs[i]];
-        step.kernel({step.facts, std::span(operands).first(count), const_cast<std::uint8_t*>(at[step.output]),
-                     0, 0, pool});
+        step.kernel(
+            {step.facts, std::span(operands).first(count), const_cast<std::uint8_t*>(at[step.output]), 0, 0, pool});
     }
 }
 

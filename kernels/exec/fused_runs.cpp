@@ -58,8 +58,7 @@ private:
             run_.whole.push_back(false);
             return run_.count > 0;
         }
-        const std::uint64_t parts = parts_of(op),
-                            elements = geometry(dims(program_.output_of(op))).elements();
+        const std::uint64_t parts = parts_of(op), elements = geometry(dims(program_.output_of(op))).elements();
         if (where(op) != BufferLocation::Where::arena || parts < limits_.parts || elements == 0) return false;
         if (run_.count == 0) run_.parts = parts;
         if (limits_.rows && parts != run_.parts) return false;
@@ -98,8 +97,8 @@ private:
 }  // namespace
 
 std::optional<FusableRun> find_fusable_run(const Program& program, const std::vector<BufferLocation>& places,
-                                 const std::vector<std::uint32_t>& owner, std::uint32_t first,
-                                 std::uint32_t ops_max, const FusionLimits& limits) {
+                                           const std::vector<std::uint32_t>& owner, std::uint32_t first,
+                                           std::uint32_t ops_max, const FusionLimits& limits) {
     return Finder(program, places, owner, first, limits).run(ops_max);
 }
 
@@ -143,14 +142,12 @@ Program with_constants_first(const Program& program) {
         const OpRecord& op = program.ops[i];
         const std::uint32_t tensor = program.output_of(i);
         const TensorRecord& record = program.tensors[tensor];
-        const bool follows = op.inputs.empty()
-                                 ? op.code == OpCode::iota || op.code == OpCode::fill
-                                 : op.code != OpCode::reshape || program.is_op_output(op.inputs[0]);
-        const bool moves = follows && record.name.empty() &&
-                           std::all_of(op.inputs.begin(), op.inputs.end(), [&](std::uint32_t input) {
-                               return is_constant(input) ||
-                                      (program.is_op_output(input) && early[input - program.tensors_static()]);
-                           });
+        const bool follows = op.inputs.empty() ? op.code == OpCode::iota || op.code == OpCode::fill
+                                               : op.code != OpCode::reshape || program.is_op_output(op.inputs[0]);
+        const bool moves =
+            follows && record.name.empty() && std::all_of(op.inputs.begin(), op.inputs.end(), [&](std::uint32_t input) {
+                return is_constant(input) || (program.is_op_output(input) && early[input - program.tensors_static()]);
+            });
         if (!moves) continue;
         std::vector<std::uint32_t> inputs;
         for (const std::uint32_t input : op.inputs) inputs.push_back(same[input]);

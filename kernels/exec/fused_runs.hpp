@@ -21,18 +21,18 @@ struct FusableRun {
 
 /// Limits of a run. The defaults are for fused runs whose parts are computed by one thread each.
 struct FusionLimits {
-    bool rows = false;                           ///< Excludes products and makes every part one row.
-    std::uint64_t parts = 4;                  ///< Minimum number of parts; fewer are not worth cutting.
-    std::uint64_t part_bytes = 4 << 20;       ///< Maximum bytes of one part of one tensor.
-    std::uint64_t factor_max = kOwnFactorMax;    ///< Maximum elements of the right factor that each thread packs.
+    bool rows = false;                         ///< Excludes products and makes every part one row.
+    std::uint64_t parts = 4;                   ///< Minimum number of parts; fewer are not worth cutting.
+    std::uint64_t part_bytes = 4 << 20;        ///< Maximum bytes of one part of one tensor.
+    std::uint64_t factor_max = kOwnFactorMax;  ///< Maximum elements of the right factor that each thread packs.
 };
 
 /// Returns the longest run from op `first` on if it is worth a fused run, that is, if it contains a reduction or a
 /// product of matrices and an op that reads a result of the run. `places` says which outputs are aliases or gathered;
 /// `owner` is the tensor whose memory a tensor shares.
 std::optional<FusableRun> find_fusable_run(const Program& program, const std::vector<BufferLocation>& places,
-                                 const std::vector<std::uint32_t>& owner, std::uint32_t first,
-                                 std::uint32_t ops_max, const FusionLimits& limits = {});
+                                           const std::vector<std::uint32_t>& owner, std::uint32_t first,
+                                           std::uint32_t ops_max, const FusionLimits& limits = {});
 
 /// Returns the op's facts for `parts` of the `all` parts of its output.
 OpFacts facts_of_part(const OpFacts& facts, std::uint64_t parts, std::uint64_t all);

@@ -76,7 +76,7 @@ std::tuple<bool, double, float> needs_digits(const ProductOutliers& product) {
 }  // namespace
 
 std::vector<ProductOutliers> product_outliers(Executor& executor, const Program& program, const State& state,
-                                         const Inputs& inputs) {
+                                              const Inputs& inputs) {
     std::vector<ProductOutliers> out;
     executor.inspect(state, inputs,
                      [&](std::uint32_t op, std::span<const std::uint8_t* const> operands, const std::uint8_t*) {

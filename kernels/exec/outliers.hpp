@@ -27,13 +27,13 @@ inline constexpr std::uint64_t kOutlierBlocks = 4096;  ///< Maximum number of bl
 
 /// Examines both operands of every product by digits in the step from `state`. Takes the time and memory of a trace.
 std::vector<ProductOutliers> product_outliers(Executor& executor, const Program& program, const State& state,
-                                         const Inputs& inputs);
+                                              const Inputs& inputs);
 
 /// A summary of all operands, for display.
 struct OutlierSummary {
     std::uint64_t blocks = 0;
-    double outliers = 0;              ///< Share of outliers among all examined blocks.
-    float median = 0;                 ///< Median of the operands' medians.
+    double outliers = 0;  ///< Share of outliers among all examined blocks.
+    float median = 0;     ///< Median of the operands' medians.
     /// The operand with the largest share of outliers, then the largest crest factor. An operand of an i8x3 product,
     /// which has enough digits for a factor of 256, is chosen only if there is no other.
     ProductOutliers most;

@@ -39,15 +39,13 @@ struct Links {
 };
 
 // The carried value of a scatter starts at +0 and is never -0, so a link without a term changes nothing.
-void add_sum(std::uint32_t& carried, float sum) {
-    carried = to_bits(canonical_nan(from_bits(carried) + sum));
-}
+void add_sum(std::uint32_t& carried, float sum) { carried = to_bits(canonical_nan(from_bits(carried) + sum)); }
 
 // --- Matrix products.
 
 /// Multiplies the rows [begin, end) of the part, all of which belong to one product of the batch.
-void multiply_rows(const OpCall& call, const MatmulShape& s, const Part& part, std::uint64_t begin,
-                   std::uint64_t end, Links links, PartialTile& carried) {
+void multiply_rows(const OpCall& call, const MatmulShape& s, const Part& part, std::uint64_t begin, std::uint64_t end,
+                   Links links, PartialTile& carried) {
     const std::uint64_t batch = (part.row + begin) / s.m, i = (part.row + begin) % s.m;
     MatrixView a{call.in<float>(0) + batch * s.m * s.k, end - begin, s.k, s.k, 1};
     MatrixView b{call.in<float>(1) + batch * s.k * s.n, s.k, part.cols, s.n, 1};
@@ -58,8 +56,7 @@ void multiply_rows(const OpCall& call, const MatmulShape& s, const Part& part, s
     float values[kSide * kSide] = {};
     const auto each = [&](const auto& body) {
         for (std::uint64_t r = begin; r < end; ++r) {
-            for (std::uint64_t c = 0; c < part.cols; ++c)
-                body(carried[r * kSide + c], values[(r - begin) * kSide + c]);
+            for (std::uint64_t c = 0; c < part.cols; ++c) body(carried[r * kSide + c], values[(r - begin) * kSide + c]);
         }
     };
     each([](std::uint32_t bits, float& value) { value = from_bits(bits); });
@@ -96,8 +93,7 @@ void scatter_rows(const OpCall& call, const Part& part, Links links, PartialTile
             for (std::uint64_t c = 0; c < part.cols; ++c) sum[row][c] += value[c];
         }
         for (std::uint64_t r = 0; r < part.rows; ++r) {
-            for (std::uint64_t c = 0; touched[r] && c < part.cols; ++c)
-                add_sum(carried[r * kSide + c], sum[r][c]);
+            for (std::uint64_t c = 0; touched[r] && c < part.cols; ++c) add_sum(carried[r * kSide + c], sum[r][c]);
         }
     }
 }
@@ -188,8 +184,7 @@ void by_rule(const OpCall& call, const Part& part, Links links, PartialTile& car
             for (std::uint64_t c = 0; c < part.cols; ++c) {
                 const std::uint64_t element = (part.row + r) * part.width + part.col + c;
                 ElementQuery query{element, links.first, carried[r * kSide + c], call.seed, call.step};
-                for (; query.link < links.end; ++query.link)
-                    query.before = rule->element(call.facts, query, reads);
+                for (; query.link < links.end; ++query.link) query.before = rule->element(call.facts, query, reads);
                 carried[r * kSide + c] = query.before;
             }
         }
@@ -206,14 +201,10 @@ void advance_partial(const OpCall& call, std::uint64_t tile, std::uint64_t first
     const FloatEnvironment contract;
     const Part part = part_of(call.facts, tile);
     switch (call.facts.op.code) {
-        case OpCode::matmul:
-            return multiply(call, part, {first, end}, carried);
-        case OpCode::scatter_add_rows:
-            return scatter_rows(call, part, {first, end}, carried);
-        case OpCode::window_scatter:
-            return scatter_windows(call, part, {first, end}, carried);
-        default:
-            return by_rule(call, part, {first, end}, carried);
+        case OpCode::matmul: return multiply(call, part, {first, end}, carried);
+        case OpCode::scatter_add_rows: return scatter_rows(call, part, {first, end}, carried);
+        case OpCode::window_scatter: return scatter_windows(call, part, {first, end}, carried);
+        default: return by_rule(call, part, {first, end}, carried);
     }
 }
 

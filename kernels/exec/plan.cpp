@@ -16,12 +16,12 @@ namespace retrace::kernels {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
-constexpr std::uint32_t kGroupMax = 64;  ///< Maximum ops of one group.
+constexpr std::uint32_t kGroupMax = 64;              ///< Maximum ops of one group.
 constexpr std::uint64_t kFusedRunBytes = 192 << 10;  ///< Maximum bytes of a chunk's own memory, so that it stays in a
-                                                 ///< second-level cache.
-constexpr std::uint64_t kChunksMin = 32;         ///< Minimum number of chunks of a fused run, for threads to share.
-constexpr std::uint64_t kChunkElements = 8192;   ///< Minimum elements of a chunk's largest tensor; smaller chunks cost
-                                                 ///< more than they save.
+                                                     ///< second-level cache.
+constexpr std::uint64_t kChunksMin = 32;             ///< Minimum number of chunks of a fused run, for threads to share.
+constexpr std::uint64_t kChunkElements = 8192;    ///< Minimum elements of a chunk's largest tensor; smaller chunks cost
+                                                  ///< more than they save.
 constexpr std::uint64_t kGatheredColumns = 1024;  ///< Maximum columns of a gathered matrix; beyond, gathering a row for
                                                   ///< every block of K costs too much.
 
@@ -29,9 +29,7 @@ std::uint64_t bytes_of_elements(const TensorRecord& record) {
     return geometry(record.dims).elements() * size_of(record.dtype);
 }
 
-std::uint64_t aligned(std::uint64_t bytes) {
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
+std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 std::uint64_t bytes_of(const TensorRecord& record) {
     return aligned(std::max<std::uint64_t>(bytes_of_elements(record), 1));
@@ -108,7 +106,8 @@ private:
             if (program_.ops[i].code != OpCode::window_gather || record(i).dtype != DType::f32) continue;
             if (record(i).dims[1] > kGatheredColumns || readers[tensor].empty() || last_use_[tensor] >= ops()) continue;
             if (!std::all_of(readers[tensor].begin(), readers[tensor].end(),
-                             [&](std::uint32_t reader) { return can_gather(reader, tensor); })) continue;
+                             [&](std::uint32_t reader) { return can_gather(reader, tensor); }))
+                continue;
             const std::uint32_t image = program_.ops[i].inputs[0];
             plan_.places[i] = {BufferLocation::Where::gathered, image};
             use(image, last_use_[tensor]);
@@ -353,9 +352,7 @@ private:
 
 }  // namespace
 
-MemoryPlan propose_plan(const Program& program, const PlanOptions& options) {
-    return Planner(program, options).run();
-}
+MemoryPlan propose_plan(const Program& program, const PlanOptions& options) { return Planner(program, options).run(); }
 
 MemoryPlan plan_memory(const Program& program, const PlanOptions& options) {
     MemoryPlan plan = propose_plan(program, options);

@@ -10,11 +10,11 @@ namespace retrace::kernels {
 /// The location of one op's output.
 struct BufferLocation {
     enum class Where : std::uint8_t {
-        arena,    ///< At `at` bytes from the arena's beginning.
-        state,    ///< In the memory of state tensor `at`, which it replaces.
-        alias,    ///< The memory of tensor `at` (a reshape copies nothing).
-        scratch,  ///< Never in memory as a whole: computed block by block in scratch slot `at` of its group.
-        gathered, ///< Never in memory: its readers gather windows from the image, tensor `at`, themselves.
+        arena,     ///< At `at` bytes from the arena's beginning.
+        state,     ///< In the memory of state tensor `at`, which it replaces.
+        alias,     ///< The memory of tensor `at` (a reshape copies nothing).
+        scratch,   ///< Never in memory as a whole: computed block by block in scratch slot `at` of its group.
+        gathered,  ///< Never in memory: its readers gather windows from the image, tensor `at`, themselves.
         chunk,     ///< Never in memory as a whole: computed chunk by chunk at `at` bytes in a thread's own memory.
     };
     Where where = Where::arena;
@@ -35,19 +35,19 @@ struct PlanStep {
 /// (exec/fused_runs.hpp): layer norms, softmax and cross entropy, whole attention heads. It goes chunk by chunk, and
 /// values that only the run reads are never in memory as a whole.
 struct FusedRun {
-    std::uint64_t parts = 0;    ///< Parts into which every tensor can be cut.
-    std::uint64_t chunk = 1;       ///< Parts computed together.
-    std::vector<bool> whole;       ///< For each op of the run and each of its inputs, in order: whether every chunk
-                                   ///< reads the whole input.
-    std::vector<PlanStep> steps;     ///< Single ops and elementwise runs, in order.
-    std::uint64_t bytes = 0;       ///< Bytes of a thread's own memory for a chunk.
+    std::uint64_t parts = 0;      ///< Parts into which every tensor can be cut.
+    std::uint64_t chunk = 1;      ///< Parts computed together.
+    std::vector<bool> whole;      ///< For each op of the run and each of its inputs, in order: whether every chunk
+                                  ///< reads the whole input.
+    std::vector<PlanStep> steps;  ///< Single ops and elementwise runs, in order.
+    std::uint64_t bytes = 0;      ///< Bytes of a thread's own memory for a chunk.
 };
 
 struct MemoryPlan {
     std::vector<BufferLocation> places;  ///< Location of each op's output.
-    std::vector<PlanStep> units;    ///< All ops, in order.
+    std::vector<PlanStep> units;         ///< All ops, in order.
     std::vector<FusedRun> fused_runs;
-    std::uint64_t bytes = 0;       ///< Bytes of the arena.
+    std::uint64_t bytes = 0;        ///< Bytes of the arena.
     std::uint64_t chunk_bytes = 0;  ///< Bytes for each thread: the largest of the fused runs' bytes.
 };
 
@@ -57,7 +57,7 @@ inline constexpr std::uint32_t kScratchSlots = 12;  ///< Scratch slots of one gr
 enum class Fusion : std::uint8_t {
     none = 1,      ///< Every op by itself.
     elements = 2,  ///< Elementwise runs.
-    runs = 3,     ///< Elementwise runs and FusedRun.
+    runs = 3,      ///< Elementwise runs and FusedRun.
 };
 
 struct PlanOptions {

@@ -71,9 +71,8 @@ private:
 
     void find_values() {
         for (std::uint32_t t = 0; t < values_.size(); ++t)
-            values_[t] = is(t, Where::alias) && !record(writer(t)).inputs.empty()
-                             ? values_[record(writer(t)).inputs[0]]
-                             : t;
+            values_[t] =
+                is(t, Where::alias) && !record(writer(t)).inputs.empty() ? values_[record(writer(t)).inputs[0]] : t;
     }
     /// Resolves all aliases.
     std::uint32_t value_of(std::uint32_t tensor) const { return values_[tensor]; }
@@ -82,8 +81,7 @@ private:
     Region region_of(std::uint32_t value) const {
         if (!program_.is_op_output(value)) return {value, 0, bytes(value)};
         const BufferLocation& at = place(writer(value));
-        return at.where == Where::state ? Region{at.at, 0, bytes(value)}
-                                        : Region{kArena, at.at, bytes(value)};
+        return at.where == Where::state ? Region{at.at, 0, bytes(value)} : Region{kArena, at.at, bytes(value)};
     }
 
     Status<> check_place(std::uint32_t op) const {
@@ -96,8 +94,7 @@ private:
                     return wrong(op, "beyond the arena, or crooked");
                 break;
             case Where::state:
-                if (at.at >= program_.states || bytes(state) != bytes(out))
-                    return wrong(op, "a state of another size");
+                if (at.at >= program_.states || bytes(state) != bytes(out)) return wrong(op, "a state of another size");
                 break;
             case Where::alias:
                 if (record(op).code != OpCode::reshape || record(op).inputs[0] != at.at)
@@ -110,8 +107,7 @@ private:
             case Where::scratch:
                 if (at.at >= kScratchSlots) return wrong(op, "no such slot");
                 break;
-            case Where::chunk:
-                break;
+            case Where::chunk: break;
         }
         return retrace::Unit{};
     }
@@ -144,8 +140,7 @@ private:
         for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
             const std::uint32_t tensor = output(op), value = value_of(tensor);
             if (program_.tensors[tensor].name.empty() || bytes(tensor) == 0) continue;
-            if (!in_memory(value) || !contents_.holds(region_of(value), value))
-                return wrong(op, "a metric is gone");
+            if (!in_memory(value) || !contents_.holds(region_of(value), value)) return wrong(op, "a metric is gone");
         }
         return retrace::Unit{};
     }
@@ -244,10 +239,8 @@ private:
         if (is(value, Where::gathered)) return check_gathered(op, input, value);
         const Reach reach = reach_of(op, input);
         if (fused_run_ != nullptr) {
-            if (*whole_++ != (reach == Reach::whole))
-                return wrong(op, "reads the whole of an input, or does not");
-            if (!read_whole_.try_emplace(input, reach == Reach::whole).first->second ==
-                (reach == Reach::whole))
+            if (*whole_++ != (reach == Reach::whole)) return wrong(op, "reads the whole of an input, or does not");
+            if (!read_whole_.try_emplace(input, reach == Reach::whole).first->second == (reach == Reach::whole))
                 return wrong(op, "one tensor is read in parts and as a whole");
         }
         if (is(value, Where::scratch)) {
@@ -260,13 +253,11 @@ private:
             if (fused_run_ == nullptr || !in_unit(value) || reach == Reach::whole)
                 return wrong(op, "not in this chunk");
             const Region region = local_region(value);
-            const bool fresh =
-                writer(value) >= part_.first;  // Written by this part, so not overwritten by it.
+            const bool fresh = writer(value) >= part_.first;  // Written by this part, so not overwritten by it.
             if (!(fresh && reach == Reach::element) && !local_.holds(region, value))
                 return wrong(op, "the chunk's memory holds something else");
             for (const Access& local : locals)
-                if (local.value != value && local.region.overlaps(region))
-                    return wrong(op, "overwritten in its chunk");
+                if (local.value != value && local.region.overlaps(region)) return wrong(op, "overwritten in its chunk");
             local_reads_.push_back({op, number_, value, region, reach});
             return retrace::Unit{};
         }
@@ -294,8 +285,7 @@ private:
         if (!can) return wrong(op, "cannot gather");
         const std::uint32_t image = value_of(record(writer(value)).inputs[0]);
         if (bytes(image) == 0) return retrace::Unit{};
-        if (!in_memory(image) || !contents_.holds(region_of(image), image))
-            return wrong(op, "the image is gone");
+        if (!in_memory(image) || !contents_.holds(region_of(image), image)) return wrong(op, "the image is gone");
         reads_.push_back({op, number_, image, region_of(image), Reach::whole});
         return retrace::Unit{};
     }
@@ -307,8 +297,7 @@ private:
         if (at.where == Where::scratch) {
             if (!elementwise) return wrong(op, "slots are for elementwise runs");
             for (const std::uint32_t input : record(op).inputs)
-                if (is(input, Where::scratch) && place(writer(input)).at == at.at)
-                    return wrong(op, "its slot is read");
+                if (is(input, Where::scratch) && place(writer(input)).at == at.at) return wrong(op, "its slot is read");
             slots_[at.at] = value;
         } else if (at.where == Where::chunk) {
             if (fused_run_ == nullptr) return wrong(op, "no fused run");
@@ -341,8 +330,7 @@ private:
                 const bool apart = read.part < write.part && read.reach != Reach::whole;
                 const bool in_place = read.part == write.part && read.reach == Reach::element;
                 if (!(read.region == write.region) || read.op > write.op || !(apart || in_place))
-                    return wrong(write.op,
-                                 "overwrites what op " + std::to_string(read.op) + " of its unit reads");
+                    return wrong(write.op, "overwrites what op " + std::to_string(read.op) + " of its unit reads");
             }
         }
         return retrace::Unit{};
@@ -371,25 +359,23 @@ private:
     const Program& program_;
     const MemoryPlan& plan_;
     std::vector<std::uint32_t> values_;  ///< By tensor: the tensor that remains when all aliases are resolved.
-    std::uint32_t fused_runs_ = 0;            ///< Number of fused runs checked so far.
+    std::uint32_t fused_runs_ = 0;       ///< Number of fused runs checked so far.
     Contents contents_;
 
     // State for the unit that is being checked.
     PlanStep unit_, part_;
     std::uint32_t number_ = 0;  ///< Number of the current part.
     const FusedRun* fused_run_ = nullptr;
-    std::vector<bool>::const_iterator whole_;       ///< Position of the next input to check in FusedRun::whole.
+    std::vector<bool>::const_iterator whole_;   ///< Position of the next input to check in FusedRun::whole.
     std::map<std::uint32_t, bool> read_whole_;  ///< By tensor that the fused run reads: whether it is read as a whole.
-    std::vector<Access> reads_, writes_;            ///< Accesses to memory outside chunks.
-    std::vector<Access> local_reads_;               ///< Reads of a chunk's own memory.
-    Contents local_;                                ///< Contents of a chunk's own memory after the parts so far.
+    std::vector<Access> reads_, writes_;        ///< Accesses to memory outside chunks.
+    std::vector<Access> local_reads_;           ///< Reads of a chunk's own memory.
+    Contents local_;                            ///< Contents of a chunk's own memory after the parts so far.
     std::map<std::uint64_t, std::uint32_t> slots_;  ///< Values that the scratch slots hold.
 };
 
 }  // namespace
 
-Status<> check_plan(const Program& program, const MemoryPlan& plan) {
-    return Checker(program, plan).run();
-}
+Status<> check_plan(const Program& program, const MemoryPlan& plan) { return Checker(program, plan).run(); }
 
 }  // namespace retrace::kernels

@@ -11,9 +11,9 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr int kDepth = 8;            ///< Maximum depth of ops between a recomputed output and the kept values that it
-                                     ///< is computed from.
-constexpr std::uint64_t kSmall = 8;  ///< An operand that is at least this many times smaller is kept for longer.
+constexpr int kDepth = 8;             ///< Maximum depth of ops between a recomputed output and the kept values that it
+                                      ///< is computed from.
+constexpr std::uint64_t kSmall = 8;   ///< An operand that is at least this many times smaller is kept for longer.
 constexpr std::uint64_t kLooks = 64;  ///< Operand visits, per op on average.
 constexpr std::uint32_t kNever = 0xffffffff;
 constexpr std::uint64_t kUnknown = UINT64_MAX;
@@ -37,8 +37,7 @@ public:
         for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
             if (is_reshape(i)) owner_[program.output_of(i)] = owner_[program.ops[i].inputs[0]];
             for (const std::uint32_t input : program.ops[i].inputs) readers_[owner_[input]].push_back(i);
-            if (!program.tensors[program.output_of(i)].name.empty())
-                fixed_[owner_[program.output_of(i)]] = true;
+            if (!program.tensors[program.output_of(i)].name.empty()) fixed_[owner_[program.output_of(i)]] = true;
         }
         for (std::uint32_t s = 0; s < program.states; ++s) {
             const std::uint32_t writer = program.tensors[s].writer;
@@ -180,20 +179,19 @@ private:
     const Program& program_;
     const RecomputeLimits limits_;
     std::vector<std::uint32_t> owner_;
-    std::vector<std::vector<std::uint32_t>> readers_;  ///< Ops by owner, ascending.
-    std::vector<bool> fixed_;                          ///< Metrics and next states.
-    std::vector<bool> chosen_;                         ///< Not kept: late readers recompute it.
-    std::vector<bool> pinned_;                         ///< Kept because recomputations read it.
+    std::vector<std::vector<std::uint32_t>> readers_;                ///< Ops by owner, ascending.
+    std::vector<bool> fixed_;                                        ///< Metrics and next states.
+    std::vector<bool> chosen_;                                       ///< Not kept: late readers recompute it.
+    std::vector<bool> pinned_;                                       ///< Kept because recomputations read it.
     std::uint64_t looks_ = kLooks * (program_.ops.size() + kLooks);  ///< Remaining operand visits, which bound the
                                                                      ///< time.
-    std::uint64_t budget_ = 0, spent_ = 0, written_again_ = 0;  ///< Costs, as step_cost counts them.
+    std::uint64_t budget_ = 0, spent_ = 0, written_again_ = 0;       ///< Costs, as step_cost counts them.
     Program out_;
     std::vector<std::uint32_t> now_;   ///< By tensor: its number in the new program, as last written.
     std::vector<std::uint32_t> made_;  ///< By tensor: the version of its owner that was then the latest.
     std::vector<std::uint32_t> version_ = std::vector<std::uint32_t>(owner_.size(), 0);  ///< By owner.
-    std::vector<std::uint32_t>
-        touched_;  ///< By owner: the op of the program at which it was last read or written.
-    std::vector<std::uint64_t> cost_;  ///< Cached cost by op.
+    std::vector<std::uint32_t> touched_;  ///< By owner: the op of the program at which it was last read or written.
+    std::vector<std::uint64_t> cost_;     ///< Cached cost by op.
 };
 
 }  // namespace

@@ -29,8 +29,7 @@ struct AmxKernel {
     /// Computes all products of one digit of A. A sum is used again after three other steps at the earliest.
     template <int digit_a, int digit_b = 0>
     static void digit(const std::uint32_t* a, const std::uint32_t* b) {
-        if constexpr (digit_b == 0)
-            Tiles::template load<kA>(a + digit_a * Packing::kGroups, Packing::kRowWords * 4);
+        if constexpr (digit_b == 0) Tiles::template load<kA>(a + digit_a * Packing::kGroups, Packing::kRowWords * 4);
         step<digit_a, digit_b, 0>(b);
         step<digit_a, digit_b, 1>(b);
         if constexpr (digit_a + digit_b + 1 < S) digit<digit_a, digit_b + 1>(a, b);
@@ -103,14 +102,10 @@ const MatmulKernel* amx_kernel(Precision precision) {
     static constexpr MatmulKernel i8x2 = AmxKernel<Tiles, 2>::kernel();
     static constexpr MatmulKernel i8x3 = AmxKernel<Tiles, 3>::kernel();
     switch (precision) {
-        case Precision::f32:
-            return nullptr;
-        case Precision::i8x1:
-            return &i8x1;
-        case Precision::i8x2:
-            return &i8x2;
-        case Precision::i8x3:
-            return &i8x3;
+        case Precision::f32: return nullptr;
+        case Precision::i8x1: return &i8x1;
+        case Precision::i8x2: return &i8x2;
+        case Precision::i8x3: return &i8x3;
     }
     return nullptr;
 }

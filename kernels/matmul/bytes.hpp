@@ -29,8 +29,7 @@ struct Bytes {
     /// Takes four packed digits per lane, each plus 128, and returns them unchanged or as signed bytes.
     template <bool with_offset>
     static I sign(I packed) {
-        return with_offset ? packed
-                           : _mm512_xor_si512(packed, L::broadcast(static_cast<std::int32_t>(0x80808080u)));
+        return with_offset ? packed : _mm512_xor_si512(packed, L::broadcast(static_cast<std::int32_t>(0x80808080u)));
     }
 
     /// Packs one vector along K into its row, 64 values at a time: `n` values, with zeros up to the next multiple of
@@ -49,22 +48,19 @@ struct Bytes {
     /// Packs `lanes` adjacent vectors (a multiple of 16) into panels of `cols` columns; groups are filled up to the
     /// next multiple of 16.
     template <bool with_offset>
-    static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes,
-                       std::uint32_t* out, std::uint32_t cols, float* scale) {
+    static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out,
+                       std::uint32_t cols, float* scale) {
         Factors<L, S> factors;
         factors.prepare(x, k_stride, n, lanes, scale);
         for (std::uint32_t g = 0; g < (n + 63) / 64 * 16; ++g) {
-            const std::uint32_t here = g * kGroup >= n           ? 0
-                                       : n - g * kGroup < kGroup ? n - g * kGroup
-                                                                 : kGroup;
+            const std::uint32_t here = g * kGroup >= n ? 0 : n - g * kGroup < kGroup ? n - g * kGroup : kGroup;
             for (std::uint32_t v = 0; v < lanes; v += L::width) {
                 I d[kGroup];
                 for (std::uint32_t i = 0; i < kGroup; ++i) {
-                    d[i] = digits(i < here ? factors.quantise(x + (g * kGroup + i) * k_stride + v, v)
-                                           : L::zero_words());
+                    d[i] =
+                        digits(i < here ? factors.quantise(x + (g * kGroup + i) * k_stride + v, v) : L::zero_words());
                 }
-                gather_digits<with_offset>(d, out + v / cols * (kRowWords * cols) + g * S * cols + v % cols,
-                                           cols);
+                gather_digits<with_offset>(d, out + v / cols * (kRowWords * cols) + g * S * cols + v % cols, cols);
             }
         }
     }
@@ -77,8 +73,8 @@ struct Bytes {
         alignas(64) float copy[kBlockK * L::width];
         for (std::uint32_t v = whole; v < (source.vectors + cols - 1) / cols * cols; v += L::width) {
             copy_across<L>(source, v, copy);
-            across<with_offset>(copy, L::width, source.n, L::width,
-                                out + v / cols * (kRowWords * cols) + v % cols, cols, scale + v);
+            across<with_offset>(copy, L::width, source.n, L::width, out + v / cols * (kRowWords * cols) + v % cols,
+                                cols, scale + v);
         }
     }
 
@@ -128,8 +124,7 @@ private:
     }
 
     /// Packs sixteen columns of B whose values are adjacent along K.
-    static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out,
-                             float* scale) {
+    static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out, float* scale) {
         alignas(64) float copy[kBlockK];
         alignas(64) std::uint32_t rows[kRowWords * L::width];
         for (std::uint32_t v = 0; v < L::width; ++v) {
@@ -154,9 +149,7 @@ private:
         // The packing instructions work within 128-bit lanes; this permutation restores the order of their words.
         const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         const I low = L::broadcast(0x00ff00ff), half = L::broadcast(0xffff);
-        const auto words = [&](I x, I y) {
-            return _mm512_packus_epi32(L::bit_and(x, half), L::bit_and(y, half));
-        };
+        const auto words = [&](I x, I y) { return _mm512_packus_epi32(L::bit_and(x, half), L::bit_and(y, half)); };
         const I w0 = words(d[0], d[1]), w1 = words(d[2], d[3]);
         const auto store = [&](std::uint32_t digit, I x, I y) {
             const I packed = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(x, y));
@@ -182,13 +175,11 @@ private:
         // Each pair: low half = lowest digit of both k, high half = the digit above.
         L::store(out + (S - 1) * stride, sign<with_offset>(L::halves(pair0, L::shift_left<16>(pair1))));
         if constexpr (S > 1) {
-            L::store(out + (S - 2) * stride,
-                     sign<with_offset>(L::halves(_mm512_srli_epi32(pair0, 16), pair1)));
+            L::store(out + (S - 2) * stride, sign<with_offset>(L::halves(_mm512_srli_epi32(pair0, 16), pair1)));
         }
         if constexpr (S > 2) {
             const I low = L::broadcast(0xff);
-            const I third[4] = {byte_two(d[0], low), byte_two(d[1], low), byte_two(d[2], low),
-                                byte_two(d[3], low)};
+            const I third[4] = {byte_two(d[0], low), byte_two(d[1], low), byte_two(d[2], low), byte_two(d[3], low)};
             const I lower = L::bit_or(third[0], L::shift_left<8>(third[1]));
             const I upper = L::bit_or(third[2], L::shift_left<8>(third[3]));
             L::store(out, sign<with_offset>(L::bit_or(lower, L::shift_left<16>(upper))));

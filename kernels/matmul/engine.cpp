@@ -15,9 +15,7 @@ namespace {
 constexpr EngineSizes kSizes;
 const EngineSizes* sizes_in_use = &kSizes;  ///< Differs from kSizes only while an OtherSizes exists.
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) {
-    return (n + unit - 1) / unit * unit;
-}
+std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
 /// Scratch memory that a thread keeps between products, because touching fresh pages costs more than packing into them.
 class Workspace {
@@ -65,8 +63,8 @@ private:
 /// by tile as it reaches them, and multiplies them with B's panels.
 class Product {
 public:
-    Product(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c,
-            std::uint64_t c_stride, ThreadPool& pool)
+    Product(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c, std::uint64_t c_stride,
+            ThreadPool& pool)
         : kernel_(kernel),
           sizes_(*sizes_in_use),
           tile_rows_(std::min<std::uint64_t>(kernel.rows, sizes_.tile_rows)),
@@ -108,15 +106,14 @@ private:
         return scale_b_ + (block * panels_ + panel) * kernel_.cols;
     }
     std::uint32_t terms(std::uint64_t block) const {
-        return static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(kBlockK, a_.cols - (begin_ + block) * kBlockK));
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(kBlockK, a_.cols - (begin_ + block) * kBlockK));
     }
     std::uint64_t grain(std::uint64_t tasks) const {
         return a_.rows * b_.cols * a_.cols < sizes_.serial_work ? tasks : 1;
     }
 
-    static const float* fetch(const RowSource& source, std::uint64_t first, std::uint64_t rows,
-                              std::uint64_t cols, Workspace& memory) {
+    static const float* fetch(const RowSource& source, std::uint64_t first, std::uint64_t rows, std::uint64_t cols,
+                              Workspace& memory) {
         auto* const out = reinterpret_cast<float*>(memory.at_least(rows * cols * sizeof(float)));
         source.fetch(source.context, first, rows, out);
         return out;
@@ -134,8 +131,7 @@ private:
         source.data = b_.data + column * b_.col_stride + (begin_ + block) * kBlockK * b_.row_stride;
         if (b_.source != nullptr) {
             static thread_local Workspace fetched;
-            source.data =
-                fetch(*b_.source, (begin_ + block) * kBlockK, terms(block), b_.cols, fetched) + column;
+            source.data = fetch(*b_.source, (begin_ + block) * kBlockK, terms(block), b_.cols, fetched) + column;
         }
         source.vector_stride = b_.col_stride;
         source.k_stride = b_.row_stride;
@@ -305,9 +301,7 @@ OtherSizes::OtherSizes(const EngineSizes& sizes) : sizes_(sizes) {
     sizes_in_use = &sizes_;
 }
 
-OtherSizes::~OtherSizes() {
-    sizes_in_use = &kSizes;
-}
+OtherSizes::~OtherSizes() { sizes_in_use = &kSizes; }
 
 void matmul_tiled(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c,
                   std::uint64_t c_stride, ThreadPool& pool) {

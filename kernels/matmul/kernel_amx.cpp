@@ -7,9 +7,7 @@
 
 namespace retrace::kernels {
 
-const MatmulKernel* matmul_kernel_amx(Precision precision) {
-    return amx_kernel<AmxUnit>(precision);
-}
+const MatmulKernel* matmul_kernel_amx(Precision precision) { return amx_kernel<AmxUnit>(precision); }
 
 }  // namespace retrace::kernels
 
@@ -17,9 +15,7 @@ const MatmulKernel* matmul_kernel_amx(Precision precision) {
 
 namespace retrace::kernels {
 
-const MatmulKernel* matmul_kernel_amx(Precision) {
-    return nullptr;
-}
+const MatmulKernel* matmul_kernel_amx(Precision) { return nullptr; }
 
 }  // namespace retrace::kernels
 

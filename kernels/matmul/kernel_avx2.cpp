@@ -16,14 +16,10 @@ const MatmulKernel* matmul_kernel_avx2(Precision precision) {
     static constexpr MatmulKernel i8x2 = Words<LanesAvx2, 2>::kernel<6, 2>();
     static constexpr MatmulKernel i8x3 = Words<LanesAvx2, 3>::kernel<6, 1>();
     switch (precision) {
-        case Precision::f32:
-            return &f32;
-        case Precision::i8x1:
-            return &i8x1;
-        case Precision::i8x2:
-            return &i8x2;
-        case Precision::i8x3:
-            return &i8x3;
+        case Precision::f32: return &f32;
+        case Precision::i8x1: return &i8x1;
+        case Precision::i8x2: return &i8x2;
+        case Precision::i8x3: return &i8x3;
     }
     return nullptr;
 }
@@ -34,9 +30,7 @@ const MatmulKernel* matmul_kernel_avx2(Precision precision) {
 
 namespace retrace::kernels {
 
-const MatmulKernel* matmul_kernel_avx2(Precision) {
-    return nullptr;
-}
+const MatmulKernel* matmul_kernel_avx2(Precision) { return nullptr; }
 
 }  // namespace retrace::kernels
 

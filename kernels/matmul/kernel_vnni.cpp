@@ -24,8 +24,7 @@ struct Vnni {
 #pragma GCC unroll 16
             for (int p = 0; p < P; ++p) {
 #pragma GCC unroll 16
-                for (int g = 0; g < S; ++g)
-                    sum[r][p][g] = L::broadcast(t.start[r * static_cast<int>(kSlicesMax) + g]);
+                for (int g = 0; g < S; ++g) sum[r][p][g] = L::broadcast(t.start[r * static_cast<int>(kSlicesMax) + g]);
             }
         }
         fetch_c(t, R);
@@ -36,21 +35,18 @@ struct Vnni {
 #pragma GCC unroll 16
             for (int u = 0; u < S; ++u) {
 #pragma GCC unroll 16
-                for (int p = 0; p < P; ++p)
-                    y[u][p] = L::load(b + u * static_cast<int>(Packing::kCols) + p * L::width);
+                for (int p = 0; p < P; ++p) y[u][p] = L::load(b + u * static_cast<int>(Packing::kCols) + p * L::width);
             }
 #pragma GCC unroll 16
             for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
                 for (int d = 0; d < S; ++d) {
-                    const int at =
-                        r * static_cast<int>(Packing::kRowWords) + d * static_cast<int>(Packing::kGroups);
+                    const int at = r * static_cast<int>(Packing::kRowWords) + d * static_cast<int>(Packing::kGroups);
                     const L::I x = L::broadcast(static_cast<std::int32_t>(a[at]));
 #pragma GCC unroll 16
                     for (int u = 0; u + d < S; ++u) {
 #pragma GCC unroll 16
-                        for (int p = 0; p < P; ++p)
-                            sum[r][p][u + d] = Packing::add_dot8(sum[r][p][u + d], y[u][p], x);
+                        for (int p = 0; p < P; ++p) sum[r][p][u + d] = Packing::add_dot8(sum[r][p][u + d], y[u][p], x);
                     }
                 }
             }
@@ -110,14 +106,10 @@ const MatmulKernel* matmul_kernel_vnni(Precision precision) {
     static constexpr MatmulKernel i8x2 = Vnni<2>::kernel<6>();
     static constexpr MatmulKernel i8x3 = Vnni<3>::kernel<4>();
     switch (precision) {
-        case Precision::f32:
-            return nullptr;
-        case Precision::i8x1:
-            return &i8x1;
-        case Precision::i8x2:
-            return &i8x2;
-        case Precision::i8x3:
-            return &i8x3;
+        case Precision::f32: return nullptr;
+        case Precision::i8x1: return &i8x1;
+        case Precision::i8x2: return &i8x2;
+        case Precision::i8x3: return &i8x3;
     }
     return nullptr;
 }
@@ -128,9 +120,7 @@ const MatmulKernel* matmul_kernel_vnni(Precision precision) {
 
 namespace retrace::kernels {
 
-const MatmulKernel* matmul_kernel_vnni(Precision) {
-    return nullptr;
-}
+const MatmulKernel* matmul_kernel_vnni(Precision) { return nullptr; }
 
 }  // namespace retrace::kernels
 

@@ -98,8 +98,7 @@ struct LanesAvx2 {
             r[i + 3] = _mm256_unpackhi_epi64(t[i + 1], t[i + 3]);
         }
         for (int i = 0; i < 4; ++i) {
-            store(dst + static_cast<std::uint64_t>(i) * dst_stride,
-                  _mm256_permute2x128_si256(r[i], r[i + 4], 0x20));
+            store(dst + static_cast<std::uint64_t>(i) * dst_stride, _mm256_permute2x128_si256(r[i], r[i + 4], 0x20));
             store(dst + static_cast<std::uint64_t>(i + 4) * dst_stride,
                   _mm256_permute2x128_si256(r[i], r[i + 4], 0x31));
         }
@@ -107,8 +106,8 @@ struct LanesAvx2 {
 
 private:
     static __m128 wide_half(__m128i high, __m128i low) {
-        const __m256d sum = _mm256_add_pd(_mm256_mul_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(256.0)),
-                                          _mm256_cvtepi32_pd(low));
+        const __m256d sum =
+            _mm256_add_pd(_mm256_mul_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(256.0)), _mm256_cvtepi32_pd(low));
         return _mm256_cvtpd_ps(sum);
     }
 };

@@ -73,16 +73,14 @@ struct LanesAvx512 {
     static I less(I a, I b) { return _mm512_movm_epi32(_mm512_cmplt_epi32_mask(a, b)); }
     static bool any_less(I a, I b) { return _mm512_cmplt_epi32_mask(a, b) != 0; }
     static std::uint32_t reduce_max(I x) {
-        const __m256i half =
-            _mm256_max_epi32(_mm512_castsi512_si256(x), _mm512_maskz_extracti64x4_epi64(0xff, x, 1));
+        const __m256i half = _mm256_max_epi32(_mm512_castsi512_si256(x), _mm512_maskz_extracti64x4_epi64(0xff, x, 1));
         __m128i m = _mm_max_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
         m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
         m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1));
         return static_cast<std::uint32_t>(_mm_cvtsi128_si32(m));
     }
     static std::int32_t reduce_add(I x) {
-        const __m256i half =
-            _mm256_add_epi32(_mm512_castsi512_si256(x), _mm512_maskz_extracti64x4_epi64(0xff, x, 1));
+        const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(x), _mm512_maskz_extracti64x4_epi64(0xff, x, 1));
         __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
         sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
         return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
@@ -127,8 +125,7 @@ struct LanesAvx512 {
 
 private:
     static __m256 wide_half(__m256i high, __m256i low) {
-        const I sum =
-            _mm512_add_epi64(_mm512_slli_epi64(_mm512_cvtepi32_epi64(high), 8), _mm512_cvtepi32_epi64(low));
+        const I sum = _mm512_add_epi64(_mm512_slli_epi64(_mm512_cvtepi32_epi64(high), 8), _mm512_cvtepi32_epi64(low));
         return _mm512_cvtepi64_ps(sum);
     }
 };

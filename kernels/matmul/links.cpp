@@ -19,8 +19,8 @@ std::uint32_t terms(const MatrixView& a, std::uint64_t block) {
 }
 
 /// Computes the definition; every row and column of a block is gathered once.
-void by_reference(Precision precision, const MatrixView& a, const MatrixView& b, std::uint64_t first,
-                  std::uint64_t end, float* c, std::uint64_t c_stride) {
+void by_reference(Precision precision, const MatrixView& a, const MatrixView& b, std::uint64_t first, std::uint64_t end,
+                  float* c, std::uint64_t c_stride) {
     float rows[kSide][kBlockK], column[kBlockK];
     for (std::uint64_t block = first; block < end; ++block) {
         const std::uint32_t n = terms(a, block);
@@ -31,8 +31,7 @@ void by_reference(Precision precision, const MatrixView& a, const MatrixView& b,
             for (std::uint32_t k = 0; k < n; ++k) column[k] = b.at(block * kBlockK + k, j);
             for (std::uint64_t i = 0; i < a.rows; ++i) {
                 float& carried = c[i * c_stride + j];
-                carried = matmul_link(precision, rows[i], column, n,
-                                      block == 0 ? matmul_start(precision) : carried);
+                carried = matmul_link(precision, rows[i], column, n, block == 0 ? matmul_start(precision) : carried);
             }
         }
     }
@@ -41,8 +40,7 @@ void by_reference(Precision precision, const MatrixView& a, const MatrixView& b,
 /// Buffers for a kernel's packed operands.
 class Packed {
 public:
-    Packed(const MatmulKernel& kernel, std::uint64_t columns)
-        : panels_((columns + kernel.cols - 1) / kernel.cols) {
+    Packed(const MatmulKernel& kernel, std::uint64_t columns) : panels_((columns + kernel.cols - 1) / kernel.cols) {
         const std::uint64_t room = kPackRows + kTileRowsMax;  // Packing writes a whole number of vectors.
         const std::uint64_t words_a = room * kernel.row_words(), words_b = panels_ * kernel.panel_words();
         const std::uint64_t scales_b = panels_ * kernel.cols;
@@ -69,8 +67,8 @@ private:
     std::unique_ptr<std::uint32_t, Free> memory_;
 };
 
-void multiply(const MatmulKernel& kernel, const Packed& packed, Tile tile, std::uint64_t rows,
-              std::uint64_t columns, float* c) {
+void multiply(const MatmulKernel& kernel, const Packed& packed, Tile tile, std::uint64_t rows, std::uint64_t columns,
+              float* c) {
     for (std::uint64_t row = 0; row < rows; row += kernel.rows) {
         tile.rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(kernel.rows, rows - row));
         tile.a = packed.a + row * kernel.row_words();
@@ -116,8 +114,8 @@ void by_kernel(const MatmulKernel& kernel, const MatrixView& a, const MatrixView
 
 }  // namespace
 
-void matmul_links_at(CpuLevel level, Precision precision, const MatrixView& a, const MatrixView& b,
-                     std::uint64_t first, std::uint64_t end, float* c, std::uint64_t c_stride) {
+void matmul_links_at(CpuLevel level, Precision precision, const MatrixView& a, const MatrixView& b, std::uint64_t first,
+                     std::uint64_t end, float* c, std::uint64_t c_stride) {
     ensure(a.rows <= kSide && b.cols <= kSide && end <= matmul_blocks(a.cols), "links of one tile");
     if (first == end || a.rows == 0 || b.cols == 0) return;
     const MatmulKernel* kernel = matmul_kernel(level, precision);

@@ -11,16 +11,11 @@ namespace retrace::kernels {
 const MatmulKernel* matmul_kernel(CpuLevel level, Precision precision) {
     const bool sliced = precision != Precision::f32;
     switch (level) {
-        case CpuLevel::scalar:
-            return nullptr;
-        case CpuLevel::avx2:
-            return matmul_kernel_avx2(precision);
-        case CpuLevel::avx512:
-            return matmul_kernel_avx512(precision);
-        case CpuLevel::vnni:
-            return sliced ? matmul_kernel_vnni(precision) : matmul_kernel_avx512(precision);
-        case CpuLevel::amx:
-            return sliced ? matmul_kernel_amx(precision) : matmul_kernel_avx512(precision);
+        case CpuLevel::scalar: return nullptr;
+        case CpuLevel::avx2: return matmul_kernel_avx2(precision);
+        case CpuLevel::avx512: return matmul_kernel_avx512(precision);
+        case CpuLevel::vnni: return sliced ? matmul_kernel_vnni(precision) : matmul_kernel_avx512(precision);
+        case CpuLevel::amx: return sliced ? matmul_kernel_amx(precision) : matmul_kernel_avx512(precision);
     }
     return nullptr;
 }

@@ -21,17 +21,12 @@ struct MatrixView {
     const float* data = nullptr;
     std::uint64_t rows = 0, cols = 0;
     std::uint64_t row_stride = 0, col_stride = 1;
-    const RowSource* source =
-        nullptr;  ///< The source of its rows if it is not in memory; `data` is then null.
-    float at(std::uint64_t r, std::uint64_t c) const noexcept {
-        return data[r * row_stride + c * col_stride];
-    }
+    const RowSource* source = nullptr;  ///< The source of its rows if it is not in memory; `data` is then null.
+    float at(std::uint64_t r, std::uint64_t c) const noexcept { return data[r * row_stride + c * col_stride]; }
 };
 
 /// Number of blocks of 256 along K, which is also the number of links of one output element. 0 for K = 0.
-inline std::uint64_t matmul_blocks(std::uint64_t k) noexcept {
-    return (k + 255) / 256;
-}
+inline std::uint64_t matmul_blocks(std::uint64_t k) noexcept { return (k + 255) / 256; }
 
 /// The carried value before block 0: +0 for i8x1 to i8x3; -0 for f32, because then c = a_0, as -0 + a_0 is a_0 for
 /// either zero.
@@ -46,8 +41,7 @@ float matmul_link(Precision precision, const float* a_row, const float* b_col, s
 float matmul_finish(float carried) noexcept;
 
 /// Reference: C[M][N] = A[M][K] · B[K][N] by plain loops over matmul_link; C is row-major with row stride `c_stride`.
-void matmul_reference(Precision precision, const MatrixView& a, const MatrixView& b, float* c,
-                      std::uint64_t c_stride);
+void matmul_reference(Precision precision, const MatrixView& a, const MatrixView& b, float* c, std::uint64_t c_stride);
 /// The same by the fastest back end of this machine (RETRACE_CPU overrides it), with the same bits.
 void matmul(Precision precision, const MatrixView& a, const MatrixView& b, float* c, std::uint64_t c_stride,
             ThreadPool& pool);

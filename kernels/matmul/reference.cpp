@@ -39,23 +39,16 @@ float sliced_link(std::uint32_t slices, const float* a, const float* b, std::uin
 
 }  // namespace
 
-float matmul_start(Precision precision) noexcept {
-    return precision == Precision::f32 ? -0.0f : 0.0f;
+float matmul_start(Precision precision) noexcept { return precision == Precision::f32 ? -0.0f : 0.0f; }
+
+float matmul_finish(float carried) noexcept { return finish(carried); }
+
+float matmul_link(Precision precision, const float* a_row, const float* b_col, std::uint32_t n, float before) {
+    return canonical_nan(precision == Precision::f32 ? f32_link(a_row, b_col, n, before)
+                                                     : sliced_link(slices_of(precision), a_row, b_col, n, before));
 }
 
-float matmul_finish(float carried) noexcept {
-    return finish(carried);
-}
-
-float matmul_link(Precision precision, const float* a_row, const float* b_col, std::uint32_t n,
-                  float before) {
-    return canonical_nan(precision == Precision::f32
-                             ? f32_link(a_row, b_col, n, before)
-                             : sliced_link(slices_of(precision), a_row, b_col, n, before));
-}
-
-void matmul_reference(Precision precision, const MatrixView& a, const MatrixView& b, float* c,
-                      std::uint64_t c_stride) {
+void matmul_reference(Precision precision, const MatrixView& a, const MatrixView& b, float* c, std::uint64_t c_stride) {
     const std::uint64_t k = a.cols;
     std::vector<float> column(k);
     for (std::uint64_t j = 0; j < b.cols; ++j) {
@@ -64,8 +57,7 @@ void matmul_reference(Precision precision, const MatrixView& a, const MatrixView
             // K = 0 has no block: C = +0 in every precision.
             float carried = k == 0 ? 0.0f : matmul_start(precision);
             for (std::uint64_t begin = 0; begin < k; begin += kBlockK) {
-                const std::uint32_t n =
-                    static_cast<std::uint32_t>(std::min<std::uint64_t>(kBlockK, k - begin));
+                const std::uint32_t n = static_cast<std::uint32_t>(std::min<std::uint64_t>(kBlockK, k - begin));
                 float row[kBlockK];
                 for (std::uint32_t p = 0; p < n; ++p) row[p] = a.at(i, begin + p);
                 carried = matmul_link(precision, row, column.data() + begin, n, carried);

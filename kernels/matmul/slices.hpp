@@ -12,8 +12,7 @@ namespace retrace::kernels {
 
 inline constexpr std::uint32_t kSlicesMax = 3;
 inline constexpr std::uint32_t kBlockK = 256;
-inline constexpr std::int32_t kExponentMin =
-    -96;  ///< Keeps every scale and every product of two scales normal.
+inline constexpr std::int32_t kExponentMin = -96;  ///< Keeps every scale and every product of two scales normal.
 
 struct Digits {
     std::int8_t digit[kSlicesMax] = {};
@@ -22,14 +21,10 @@ struct Digits {
 /// 1, 2, 3 for i8x1, i8x2, i8x3; 0 for f32.
 RETRACE_FN std::uint32_t slices_of(Precision precision) {
     switch (precision) {
-        case Precision::i8x1:
-            return 1;
-        case Precision::i8x2:
-            return 2;
-        case Precision::i8x3:
-            return 3;
-        case Precision::f32:
-            break;
+        case Precision::i8x1: return 1;
+        case Precision::i8x2: return 2;
+        case Precision::i8x3: return 3;
+        case Precision::f32: break;
     }
     return 0;
 }

@@ -26,8 +26,7 @@ void copy_across(const PackSource& source, std::uint32_t first, float* out) {
 }
 
 /// Returns the address of one vector: in place if its values are adjacent and fill whole registers, else in `copy`.
-inline const float* vector_of(const PackSource& source, std::uint32_t v, std::uint32_t multiple,
-                              float* copy) {
+inline const float* vector_of(const PackSource& source, std::uint32_t v, std::uint32_t multiple, float* copy) {
     if (source.k_stride == 1 && source.n % multiple == 0) return source.data + v * source.vector_stride;
     copy_vector(source, v, multiple, copy);
     return copy;
@@ -56,8 +55,7 @@ constexpr std::uint64_t kAheadRows = 16;
 
 /// Computes m for `lanes` adjacent vectors (a multiple of the width), one lane each.
 template <class L>
-void largest_across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes,
-                    std::uint32_t* out) {
+void largest_across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out) {
     const typename L::I magnitude = L::broadcast(INT32_MAX);
     for (std::uint32_t v = 0; v < lanes; v += L::width) L::store(out + v, L::zero_words());
     for (std::uint32_t k = 0; k < n; k += 4) {

@@ -61,8 +61,8 @@ struct Words {
 
     /// Packs `lanes` adjacent vectors (a multiple of the width) into consecutive panels of `cols` columns.
     template <void (*words)(I, I*)>
-    static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes,
-                       std::uint32_t* out, std::uint32_t cols, float* scale) {
+    static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out,
+                       std::uint32_t cols, float* scale) {
         Factors<L, S> factors;
         if constexpr (S != 0) factors.prepare(x, k_stride, n, lanes, scale);
         for (std::uint32_t k = 0; k < n; ++k) {
@@ -88,8 +88,8 @@ struct Words {
         alignas(64) float copy[kBlockK * L::width];
         for (std::uint32_t v = whole; v < (source.vectors + cols - 1) / cols * cols; v += L::width) {
             copy_across<L>(source, v, copy);
-            across<words>(copy, L::width, source.n, L::width, out + v / cols * (kRowWords * cols) + v % cols,
-                          cols, scale + v);
+            across<words>(copy, L::width, source.n, L::width, out + v / cols * (kRowWords * cols) + v % cols, cols,
+                          scale + v);
         }
     }
 
@@ -97,8 +97,7 @@ struct Words {
         if (source.vector_stride != 1 || source.k_stride == 1) {
             alignas(64) float copy[kBlockK];
             for (std::uint32_t v = 0; v < source.vectors; ++v) {
-                along<words_a>(vector_of(source, v, L::width, copy), source.n, out + v * kRowWords,
-                               scale + v);
+                along<words_a>(vector_of(source, v, L::width, copy), source.n, out + v * kRowWords, scale + v);
             }
             return;
         }
@@ -122,8 +121,7 @@ struct Words {
     }
 
     /// Packs a register of columns whose values are adjacent along K.
-    static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out,
-                             float* scale) {
+    static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out, float* scale) {
         alignas(64) float copy[kBlockK];
         alignas(64) std::uint32_t rows[kRowWords * L::width];
         for (std::uint32_t v = 0; v < L::width; ++v) {
@@ -137,8 +135,7 @@ struct Words {
         }
         for (std::uint32_t i = 0; i < kWords; ++i) {
             for (std::uint32_t k = 0; k < source.n; k += L::width) {
-                L::transpose(rows + i * kBlockK + k, kRowWords, out + (k * kWords + i) * kCols,
-                             kWords * kCols);
+                L::transpose(rows + i * kBlockK + k, kRowWords, out + (k * kWords + i) * kCols, kWords * kCols);
             }
         }
     }

@@ -32,8 +32,8 @@ Unexpected<Error> over(const std::string& what, std::uint64_t found, std::uint64
 Status<> check_counts(const Program& program, const Limits& limits) {
     if (program.version != 1) return error("program: version " + std::to_string(program.version) + " unknown");
     if (program.ops.size() > limits.ops) return over("program: ops", program.ops.size(), limits.ops);
-    const std::uint64_t tensors = std::uint64_t{program.states} + program.constants + program.datasets +
-                                  program.ops.size();
+    const std::uint64_t tensors =
+        std::uint64_t{program.states} + program.constants + program.datasets + program.ops.size();
     if (tensors > limits.tensors) return over("program: tensors", tensors, limits.tensors);
     if (program.tensors.size() != tensors) return error("program: tensor records do not match the counts");
     if (program.constant_data.size() != program.constants) return error("program: constants do not match their count");
@@ -98,8 +98,8 @@ Status<> check_cost(const Program& program, const Limits& limits) {
         const std::uint64_t cost = op_cost(program, i);
         total = saturating_add(total, cost);
         if (total > limits.step_cost)
-            return over(op_name(program, i) + ": costs " + std::to_string(cost) + "; step cost up to it",
-                        total, limits.step_cost);
+            return over(op_name(program, i) + ": costs " + std::to_string(cost) + "; step cost up to it", total,
+                        limits.step_cost);
     }
     return Unit{};
 }

@@ -90,14 +90,12 @@ std::uint32_t sequential_element(const OpFacts& facts, const ElementQuery& query
 constexpr std::array kRules = {
     OpRule{OpCode::fill, "fill", 0, 0, 1, 1, false, fill_output, cost_of_output, nullptr, fill_element},
     OpRule{OpCode::iota, "iota", 0, 0, 1, 1, false, iota_output, cost_of_output, nullptr, iota_element},
-    OpRule{OpCode::step_number, "step_number", 0, 0, 1, 1, false, step_output, cost_of_output, nullptr,
-           step_element},
+    OpRule{OpCode::step_number, "step_number", 0, 0, 1, 1, false, step_output, cost_of_output, nullptr, step_element},
     OpRule{OpCode::philox_uniform, "philox_uniform", 0, 0, 0, 0, true, philox_output, cost_of_output, nullptr,
            uniform_element},
     OpRule{OpCode::philox_normal, "philox_normal", 0, 0, 0, 0, true, philox_output, cost_of_output, nullptr,
            normal_element},
-    OpRule{OpCode::batch_index, "batch_index", 0, 0, 1, 1, false, batch_output, cost_of_output, nullptr,
-           batch_element},
+    OpRule{OpCode::batch_index, "batch_index", 0, 0, 1, 1, false, batch_output, cost_of_output, nullptr, batch_element},
     OpRule{OpCode::sequential_index, "sequential_index", 0, 0, 0, 0, false, index_output, cost_of_output, nullptr,
            sequential_element},
 };

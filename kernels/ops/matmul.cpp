@@ -54,9 +54,7 @@ std::uint64_t cost(const OpFacts& facts) {
     return saturating_mul(elements_of(facts.output), std::max<std::uint64_t>(1, matmul_shape(facts).k));
 }
 
-std::uint64_t links(const OpFacts& facts) {
-    return std::max<std::uint64_t>(1, matmul_blocks(matmul_shape(facts).k));
-}
+std::uint64_t links(const OpFacts& facts) { return std::max<std::uint64_t>(1, matmul_blocks(matmul_shape(facts).k)); }
 
 std::uint32_t element(const OpFacts& facts, const ElementQuery& query, Reads& reads) {
     const MatmulShape shape = matmul_shape(facts);

@@ -20,9 +20,13 @@ struct OpCall {
 
     const OpFacts* gather_of(std::size_t slot) const noexcept { return gathered.empty() ? nullptr : gathered[slot]; }
     template <class T>
-    const T* in(std::size_t slot) const noexcept { return reinterpret_cast<const T*>(inputs[slot]); }
+    const T* in(std::size_t slot) const noexcept {
+        return reinterpret_cast<const T*>(inputs[slot]);
+    }
     template <class T>
-    T* out() const noexcept { return reinterpret_cast<T*>(output); }
+    T* out() const noexcept {
+        return reinterpret_cast<T*>(output);
+    }
 };
 
 /// Computes the op by definition: its element rule for every link of every element.

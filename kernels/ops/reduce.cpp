@@ -42,9 +42,7 @@ Result<Operand> pick_output(const OpFacts& facts) {
     return argmax_output(facts);
 }
 
-std::uint64_t cost(const OpFacts& facts) {
-    return std::max(elements_of(facts.inputs[0]), elements_of(facts.output));
-}
+std::uint64_t cost(const OpFacts& facts) { return std::max(elements_of(facts.inputs[0]), elements_of(facts.output)); }
 
 /// The terms of one result: `count` elements from `first` on, `stride` apart.
 struct Terms {
@@ -88,8 +86,7 @@ std::uint64_t first_greatest(const Terms& terms, Reads& reads) {
 
 std::uint32_t argmax_element(const OpFacts& facts, const ElementQuery& query, Reads& reads) {
     const std::uint64_t group = query.element % facts.output.dims.back();
-    return static_cast<std::uint32_t>(group * kReduceTerms +
-                                      first_greatest(row_terms(facts, query.element), reads));
+    return static_cast<std::uint32_t>(group * kReduceTerms + first_greatest(row_terms(facts, query.element), reads));
 }
 
 std::uint32_t pick_element(const OpFacts& facts, const ElementQuery& query, Reads& reads) {

@@ -67,8 +67,8 @@ std::uint32_t scatter_element(const OpFacts& facts, const ElementQuery& query, R
 constexpr std::array kRules = {
     OpRule{OpCode::gather_rows, "gather_rows", 2, 2, 0, 0, false, gather_output, cost_of_output, nullptr,
            gather_element},
-    OpRule{OpCode::scatter_add_rows, "scatter_add_rows", 2, 2, 1, 1, false, scatter_output, scatter_cost,
-           scatter_links, scatter_element},
+    OpRule{OpCode::scatter_add_rows, "scatter_add_rows", 2, 2, 1, 1, false, scatter_output, scatter_cost, scatter_links,
+           scatter_element},
 };
 
 }  // namespace

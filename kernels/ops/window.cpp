@@ -110,8 +110,8 @@ std::uint32_t scatter_element(const OpFacts& facts, const ElementQuery& query, R
 constexpr std::array kRules = {
     OpRule{OpCode::window_gather, "window_gather", 1, 1, 7, 7, false, gather_output, cost_of_output, nullptr,
            gather_element},
-    OpRule{OpCode::window_scatter, "window_scatter", 1, 1, 10, 10, false, scatter_output, scatter_cost,
-           scatter_links, scatter_element},
+    OpRule{OpCode::window_scatter, "window_scatter", 1, 1, 10, 10, false, scatter_output, scatter_cost, scatter_links,
+           scatter_element},
 };
 
 }  // namespace

@@ -12,9 +12,9 @@ namespace retrace::kernels {
 struct Limits {
     std::uint32_t ops = 1u << 20;
     std::uint32_t tensors = 1u << 21;
-    std::uint64_t elements = 1ull << 36;        ///< Maximum elements of one tensor.
-    std::uint64_t step_cost = 1ull << 50;       ///< Multiply-adds of one step, by the cost rules.
-    std::uint64_t constant_bytes = 64ull << 20; ///< Maximum bytes of all constants together.
+    std::uint64_t elements = 1ull << 36;         ///< Maximum elements of one tensor.
+    std::uint64_t step_cost = 1ull << 50;        ///< Multiply-adds of one step, by the cost rules.
+    std::uint64_t constant_bytes = 64ull << 20;  ///< Maximum bytes of all constants together.
 };
 
 Bytes encode(const Program& program);

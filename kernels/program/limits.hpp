@@ -11,9 +11,9 @@ namespace retrace::kernels {
 
 /// Maximum elements of a tensor, whatever limit a chain's genesis sets, so that sizes in bytes are far below 2^64.
 inline constexpr std::uint64_t kElementsMax = 1ull << 36;
-inline constexpr std::size_t kNameMax = 120;      ///< Bytes of a tensor or stream name.
-inline constexpr std::size_t kInputsMax = 64;     ///< Inputs of one op.
-inline constexpr std::size_t kAttributesMax = 32; ///< Attributes of one op.
+inline constexpr std::size_t kNameMax = 120;       ///< Bytes of a tensor or stream name.
+inline constexpr std::size_t kInputsMax = 64;      ///< Inputs of one op.
+inline constexpr std::size_t kAttributesMax = 32;  ///< Attributes of one op.
 
 bool is_dtype(DType dtype) noexcept;
 /// Checks that rank ≤ kRankMax and that the product of the extents, with zeros counted as ones, is ≤ kElementsMax,

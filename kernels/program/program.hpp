@@ -58,21 +58,21 @@ enum class OpCode : std::uint16_t;
 
 struct OpRecord {
     OpCode code{};
-    std::vector<std::uint32_t> inputs;     ///< Tensor numbers, each below this op's own output.
-    std::vector<std::uint64_t> attributes; ///< Meaning by op code (integers, or fp32 bits in the low word).
-    std::string stream;                    ///< Philox stream name of random ops; empty otherwise; ≤ 120 bytes.
+    std::vector<std::uint32_t> inputs;      ///< Tensor numbers, each below this op's own output.
+    std::vector<std::uint64_t> attributes;  ///< Meaning by op code (integers, or fp32 bits in the low word).
+    std::string stream;                     ///< Philox stream name of random ops; empty otherwise; ≤ 120 bytes.
     bool operator==(const OpRecord&) const = default;
 };
 
 struct Constant {
-    Bytes data;                            ///< Little-endian elements, row-major, length fixed by the tensor record.
+    Bytes data;  ///< Little-endian elements, row-major, length fixed by the tensor record.
     bool operator==(const Constant&) const = default;
 };
 
 struct Program {
     std::uint32_t version = 1;
     std::uint32_t states = 0, constants = 0, datasets = 0;
-    std::vector<TensorRecord> tensors;     ///< states, constants, datasets, then ops.size() outputs.
+    std::vector<TensorRecord> tensors;  ///< states, constants, datasets, then ops.size() outputs.
     std::vector<OpRecord> ops;
     std::vector<Constant> constant_data;
     bool operator==(const Program&) const = default;

@@ -13,9 +13,7 @@ std::uint32_t word_le(const std::uint8_t* p) {
            static_cast<std::uint32_t>(p[2]) << 16 | static_cast<std::uint32_t>(p[3]) << 24;
 }
 
-View view_of(std::string_view text) {
-    return View(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-}
+View view_of(std::string_view text) { return View(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()); }
 
 }  // namespace
 

@@ -58,9 +58,7 @@ RETRACE_FN std::uint32_t philox_word(PhiloxKey key, std::uint64_t element, std::
 }
 
 /// (w >> 8) · 2^-24 in [0, 1).
-RETRACE_FN float uniform_of(std::uint32_t word) {
-    return static_cast<float>(word >> 8) * 0x1p-24f;
-}
+RETRACE_FN float uniform_of(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
 /// Returns the normal value, before the epilogue, from the words of elements 2p (`word0`) and 2p+1 (`word1`): the
 /// cosine for element 2p, the sine for 2p+1 (`odd`).

@@ -12,9 +12,7 @@ inline constexpr std::uint64_t kReduceTerms = 256;  ///< Terms of one result of 
 inline constexpr std::uint32_t kReduceLanes = 16;
 
 /// Number of results of one level over `n` terms: at least one, also for n = 0.
-RETRACE_FN std::uint64_t reduce_level_size(std::uint64_t n) {
-    return n <= kReduceTerms ? 1 : (n + 255) / 256;
-}
+RETRACE_FN std::uint64_t reduce_level_size(std::uint64_t n) { return n <= kReduceTerms ? 1 : (n + 255) / 256; }
 
 /// Number of levels until one value is left: at least one.
 RETRACE_FN std::uint32_t reduce_levels(std::uint64_t n) {
@@ -31,8 +29,7 @@ RETRACE_FN float reduce_level_sum(const float* x, std::uint64_t n, std::uint64_t
     float lane[kReduceLanes];
     for (std::uint32_t l = 0; l < kReduceLanes; ++l) {
         lane[l] = 0.0f;
-        for (std::uint64_t k = l; k < kReduceTerms; k += kReduceLanes)
-            lane[l] += k < n ? x[k * stride] : 0.0f;
+        for (std::uint64_t k = l; k < kReduceTerms; k += kReduceLanes) lane[l] += k < n ? x[k * stride] : 0.0f;
     }
     for (std::uint32_t h = kReduceLanes / 2; h >= 1; h /= 2) {
         for (std::uint32_t l = 0; l < h; ++l) lane[l] += lane[l + h];
@@ -43,8 +40,7 @@ RETRACE_FN float reduce_level_sum(const float* x, std::uint64_t n, std::uint64_t
 /// One primitive: the maximum of `n` <= 256 terms, identity -Inf; NaN wins, +0 > -0; epilogue included.
 RETRACE_FN float reduce_level_max(const float* x, std::uint64_t n, std::uint64_t stride) {
     float best = from_bits(kInfinityBits | kSignBit);
-    for (std::uint64_t k = 0; k < n; ++k)
-        best = max32(best, x[k * stride]);  // max32 does not depend on the order
+    for (std::uint64_t k = 0; k < n; ++k) best = max32(best, x[k * stride]);  // max32 does not depend on the order
     return finish(best);
 }
 

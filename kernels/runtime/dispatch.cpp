@@ -17,8 +17,7 @@ namespace retrace::kernels {
 
 namespace {
 
-constexpr CpuLevel kLevels[] = {CpuLevel::scalar, CpuLevel::avx2, CpuLevel::avx512, CpuLevel::vnni,
-                                CpuLevel::amx};
+constexpr CpuLevel kLevels[] = {CpuLevel::scalar, CpuLevel::avx2, CpuLevel::avx512, CpuLevel::vnni, CpuLevel::amx};
 
 #if defined(__x86_64__)
 bool has_amx_units() {
@@ -42,17 +41,13 @@ bool enable_amx() {
 bool supports(CpuLevel level) {
 #if defined(__x86_64__)
     switch (level) {
-        case CpuLevel::scalar:
-            return true;
-        case CpuLevel::avx2:
-            return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+        case CpuLevel::scalar: return true;
+        case CpuLevel::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
         case CpuLevel::avx512:
             return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-        case CpuLevel::vnni:
-            return __builtin_cpu_supports("avx512vnni");
-        case CpuLevel::amx:
-            return enable_amx();
+        case CpuLevel::vnni: return __builtin_cpu_supports("avx512vnni");
+        case CpuLevel::amx: return enable_amx();
     }
     return false;
 #else
@@ -77,16 +72,11 @@ CpuLevel choose() {
 
 std::string_view name_of(CpuLevel level) noexcept {
     switch (level) {
-        case CpuLevel::scalar:
-            return "scalar";
-        case CpuLevel::avx2:
-            return "avx2";
-        case CpuLevel::avx512:
-            return "avx512";
-        case CpuLevel::vnni:
-            return "vnni";
-        case CpuLevel::amx:
-            return "amx";
+        case CpuLevel::scalar: return "scalar";
+        case CpuLevel::avx2: return "avx2";
+        case CpuLevel::avx512: return "avx512";
+        case CpuLevel::vnni: return "vnni";
+        case CpuLevel::amx: return "amx";
     }
     return "unknown";
 }

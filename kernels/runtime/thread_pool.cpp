@@ -107,8 +107,7 @@ ThreadPool::ThreadPool(unsigned threads) : impl_(std::make_unique<Impl>()) {
     if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
     impl_->spins = threads <= std::thread::hardware_concurrency();
     try {
-        for (unsigned i = 1; i < threads; ++i)
-            impl_->workers.emplace_back([impl = impl_.get()] { impl->work(); });
+        for (unsigned i = 1; i < threads; ++i) impl_->workers.emplace_back([impl = impl_.get()] { impl->work(); });
     } catch (const std::system_error&) {
         // The system grants no more threads (ulimit -u, TasksMax): slower, but the same bits.
     }
@@ -116,9 +115,7 @@ ThreadPool::ThreadPool(unsigned threads) : impl_(std::make_unique<Impl>()) {
 
 ThreadPool::~ThreadPool() = default;
 
-unsigned ThreadPool::threads() const noexcept {
-    return static_cast<unsigned>(impl_->workers.size()) + 1;
-}
+unsigned ThreadPool::threads() const noexcept { return static_cast<unsigned>(impl_->workers.size()) + 1; }
 
 void ThreadPool::parallel_for(std::uint64_t n, std::uint64_t grain, const Impl::Body& body) {
     if (n == 0) return;

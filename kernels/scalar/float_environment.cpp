@@ -9,8 +9,8 @@ namespace retrace::kernels {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::uint64_t kFlags = 0x3f;        ///< Sticky exception flags; they affect no result.
-constexpr std::uint64_t kContract = 0x1f80;   ///< All exceptions masked, nearest even, neither FTZ nor DAZ.
+constexpr std::uint64_t kFlags = 0x3f;       ///< Sticky exception flags; they affect no result.
+constexpr std::uint64_t kContract = 0x1f80;  ///< All exceptions masked, nearest even, neither FTZ nor DAZ.
 std::uint64_t control() { return __builtin_ia32_stmxcsr(); }
 void set_control(std::uint64_t value) { __builtin_ia32_ldmxcsr(static_cast<std::uint32_t>(value)); }
 #elif defined(__aarch64__)
@@ -29,9 +29,7 @@ std::uint64_t control() { return static_cast<std::uint64_t>(std::fegetround()); 
 void set_control(std::uint64_t value) { std::fesetround(static_cast<int>(value)); }
 #endif
 
-bool is_contract(std::uint64_t value) {
-    return (value & ~kFlags) == kContract;
-}
+bool is_contract(std::uint64_t value) { return (value & ~kFlags) == kContract; }
 
 }  // namespace
 

@@ -33,9 +33,7 @@ RETRACE_FN Pair multiply(Pair a, Pair b) {
     return Pair{p.hi, fma32(a.lo, b.hi, fma32(a.hi, b.lo, p.lo))};
 }
 
-RETRACE_FN float magnitude32(float x) {
-    return from_bits(to_bits(x) & 0x7fffffffu);
-}
+RETRACE_FN float magnitude32(float x) { return from_bits(to_bits(x) & 0x7fffffffu); }
 
 /// The magnitude of `x` with the sign of `sign`.
 RETRACE_FN float with_sign(float x, float sign) {
@@ -183,13 +181,9 @@ RETRACE_FN float fn_erf(float x) {
     return a < 0.9277f ? near : far;
 }
 
-RETRACE_FN float fn_sqrt(float x) {
-    return sqrt32(x);
-}
+RETRACE_FN float fn_sqrt(float x) { return sqrt32(x); }
 
-RETRACE_FN float fn_reciprocal(float x) {
-    return divide32(1.0f, x);
-}
+RETRACE_FN float fn_reciprocal(float x) { return divide32(1.0f, x); }
 
 /// 1 / sqrt(x): the rounded quotient, corrected by one Newton step with the exact residual.
 RETRACE_FN float fn_rsqrt(float x) {
@@ -265,8 +259,7 @@ RETRACE_FN Pair log2_pair(float x) {
     const Pair r = multiply(z, w);
     Pair one = fast_two_sum(1.0f, r.hi);
     one.lo += r.lo;
-    const Pair l =
-        multiply(multiply(s, one), Pair{from_bits(0x4038aa3bu), from_bits(0x33257060u)});  // 2 / ln 2
+    const Pair l = multiply(multiply(s, one), Pair{from_bits(0x4038aa3bu), from_bits(0x33257060u)});  // 2 / ln 2
     const Pair sum = fast_two_sum(e, l.hi);
     return fast_two_sum(sum.hi, sum.lo + l.lo);
 }
@@ -305,8 +298,7 @@ RETRACE_FN float fn_pow(float x, float y) {
 /// x^n by square and multiply from the most significant bit of |n|, each product rounded once; for n < 0 the reciprocal
 /// of that.
 RETRACE_FN float fn_powi(float x, std::int32_t n) {
-    const std::uint32_t magnitude =
-        n < 0 ? 0u - static_cast<std::uint32_t>(n) : static_cast<std::uint32_t>(n);
+    const std::uint32_t magnitude = n < 0 ? 0u - static_cast<std::uint32_t>(n) : static_cast<std::uint32_t>(n);
     if (magnitude == 0) return 1.0f;
     std::uint32_t bit = 0x80000000u;
     while ((magnitude & bit) == 0) bit >>= 1;

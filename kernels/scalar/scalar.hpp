@@ -77,14 +77,10 @@ RETRACE_FN float divide32(float a, float b) {
 #endif
 }
 
-RETRACE_FN bool is_nan(float x) {
-    return (to_bits(x) & 0x7fffffffu) > kInfinityBits;
-}
+RETRACE_FN bool is_nan(float x) { return (to_bits(x) & 0x7fffffffu) > kInfinityBits; }
 
 /// The form of committed links: NaN becomes 0x7FC00000, all other values stay, subnormals included.
-RETRACE_FN float canonical_nan(float x) {
-    return is_nan(x) ? from_bits(kNanBits) : x;
-}
+RETRACE_FN float canonical_nan(float x) { return is_nan(x) ? from_bits(kNanBits) : x; }
 
 /// The epilogue of every primitive: NaN becomes 0x7FC00000, a value with exponent field 0 becomes a zero of the same
 /// sign.

@@ -21,8 +21,7 @@ public:
         program_.tensors.push_back({TensorKind::data, DType::f32, std::move(dims), kNoWriter, {}});
         return program_.datasets++;
     }
-    std::uint32_t op(OpCode code, std::vector<std::uint32_t> inputs, std::vector<std::uint64_t> attributes,
-                     Dims dims) {
+    std::uint32_t op(OpCode code, std::vector<std::uint32_t> inputs, std::vector<std::uint64_t> attributes, Dims dims) {
         program_.ops.push_back({code, std::move(inputs), std::move(attributes), {}});
         program_.tensors.push_back({TensorKind::op_output, DType::f32, std::move(dims), kNoWriter, {}});
         return static_cast<std::uint32_t>(program_.tensors.size() - 1);
@@ -39,8 +38,7 @@ Result<Program> matmul_program(const KnownAnswer& known) {
     const auto name = std::find(kNames.begin(), kNames.end(), known.precision);
     if (name == kNames.end()) return error("unknown precision \"" + known.precision + "\"");
     Builder builder;
-    const std::uint32_t a = builder.input({known.rows, known.depth}),
-                        b = builder.input({known.depth, known.cols});
+    const std::uint32_t a = builder.input({known.rows, known.depth}), b = builder.input({known.depth, known.cols});
     const auto precision = static_cast<std::uint64_t>(name - kNames.begin()) + 1;
     builder.op(OpCode::matmul, {a, b}, {precision, 0, 0}, {known.rows, known.cols});
     return builder.done();
@@ -51,8 +49,7 @@ Result<Program> elementwise_program(const KnownAnswer& known) {
     std::vector<std::uint32_t> inputs;
     for (std::size_t i = 0; i < known.inputs.size(); ++i) inputs.push_back(builder.input({known.cols}));
     for (const OpRule& rule : all_rules()) {
-        if (rule.name != known.function || !is_elementwise(rule.code) || rule.inputs_min != inputs.size())
-            continue;
+        if (rule.name != known.function || !is_elementwise(rule.code) || rule.inputs_min != inputs.size()) continue;
         builder.op(rule.code, inputs, {}, {known.cols});
         return builder.done();
     }
@@ -61,8 +58,8 @@ Result<Program> elementwise_program(const KnownAnswer& known) {
 
 Program reduction_program(const KnownAnswer& known) {
     const bool by_rows = known.op.starts_with("row_"), maximum = known.op.ends_with("_max");
-    const OpCode code = by_rows ? (maximum ? OpCode::row_max : OpCode::row_sum)
-                                : (maximum ? OpCode::col_max : OpCode::col_sum);
+    const OpCode code =
+        by_rows ? (maximum ? OpCode::row_max : OpCode::row_sum) : (maximum ? OpCode::col_max : OpCode::col_sum);
     Builder builder;
     std::uint32_t value = builder.input({known.rows, known.cols});
     do {
@@ -84,7 +81,7 @@ Program reduction_program(const KnownAnswer& known) {
 
 Result<std::optional<Program>> program_of(const KnownAnswer& known) {
     if (known.op == "philox_blocks") return std::optional<Program>();
-    RETRACE_TRY(program, known.is_matmul()            ? matmul_program(known)
+    RETRACE_TRY(program, known.is_matmul()           ? matmul_program(known)
                          : known.op == "elementwise" ? elementwise_program(known)
                                                      : Result<Program>(reduction_program(known)));
     RETRACE_CHECK(check(program));

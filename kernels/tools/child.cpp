@@ -41,9 +41,7 @@ std::string read_all(int from) {
     }
 }
 
-std::string system_error(const char* call) {
-    return std::string(call) + ": " + std::strerror(errno);
-}
+std::string system_error(const char* call) { return std::string(call) + ": " + std::strerror(errno); }
 
 }  // namespace
 

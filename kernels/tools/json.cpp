@@ -22,13 +22,10 @@ public:
     }
 
 private:
-    Unexpected<Error> fail(const char* what) const {
-        return error("JSON, byte " + std::to_string(at_) + ": " + what);
-    }
+    Unexpected<Error> fail(const char* what) const { return error("JSON, byte " + std::to_string(at_) + ": " + what); }
 
     void skip_space() {
-        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
-            ++at_;
+        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
     }
 
     bool take(std::string_view token) {
@@ -70,8 +67,7 @@ private:
             skip_space();
             if (!take(":")) return fail("a colon is missing");
             RETRACE_TRY(value, any(depth + 1));
-            if (!object.members.emplace(std::move(key), std::move(value)).second)
-                return fail("a key occurs twice");
+            if (!object.members.emplace(std::move(key), std::move(value)).second) return fail("a key occurs twice");
             skip_space();
         } while (take(","));
         if (!take("}")) return fail("an object is not closed");
@@ -180,8 +176,8 @@ private:
         value.kind = Json::Kind::other_number;
         const char* const from = text_.data() + begin;
         const char* const to = text_.data() + at_;
-        const auto read = negative ? std::from_chars(from, to, value.negative_value)
-                                   : std::from_chars(from, to, value.natural_value);
+        const auto read =
+            negative ? std::from_chars(from, to, value.negative_value) : std::from_chars(from, to, value.natural_value);
         if (integer && read.ec == std::errc{}) {
             value.kind = negative ? Json::Kind::negative : Json::Kind::natural;
         }
@@ -200,8 +196,6 @@ const Json* Json::find(std::string_view key) const {
     return found == members.end() ? nullptr : &found->second;
 }
 
-Result<Json> parse_json(std::string_view text) {
-    return Parser(text).document();
-}
+Result<Json> parse_json(std::string_view text) { return Parser(text).document(); }
 
 }  // namespace retrace::kernels::tools

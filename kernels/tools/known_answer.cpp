@@ -162,8 +162,7 @@ Result<std::vector<float>> operand(const Json* json, std::uint64_t count) {
     if (json == nullptr) return error("an operand is missing");
     if (count > kCaseElementsMax) return error("an operand is too large");
     RETRACE_TRY(kind, text_of(*json, "kind"));
-    RETRACE_TRY(out, kind == "const" || kind == "explicit" ? fixed(*json, kind, count)
-                                                           : generate(*json, kind, count));
+    RETRACE_TRY(out, kind == "const" || kind == "explicit" ? fixed(*json, kind, count) : generate(*json, kind, count));
     const Json* patches = json->find("patch");
     if (patches == nullptr) return out;
     if (patches->array() == nullptr) return missing("patch");
@@ -231,8 +230,7 @@ Status<> read_reduction(const Json& json, KnownAnswer& known) {
 }
 
 bool is_reduction(std::string_view op) {
-    static constexpr std::string_view kOps[] = {"row_sum",  "col_sum", "row_mean",
-                                                "col_mean", "row_max", "col_max"};
+    static constexpr std::string_view kOps[] = {"row_sum", "col_sum", "row_mean", "col_mean", "row_max", "col_max"};
     return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 

@@ -22,7 +22,7 @@ struct KnownAnswer {
     std::string name, op, precision, function;
     std::vector<std::vector<float>> inputs;
     std::uint64_t rows = 0, cols = 0,
-                  depth = 0;  ///< M, N, K of a product; rows and cols of a reduction; 1 and n.
+                  depth = 0;                  ///< M, N, K of a product; rows and cols of a reduction; 1 and n.
     std::vector<std::uint32_t> counter, key;  ///< Philox only, word 0 first.
     std::string sha256;                       ///< SHA-256 of the output words, little endian.
     std::uint64_t words = 0;

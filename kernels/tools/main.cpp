@@ -104,9 +104,8 @@ int check(const std::vector<std::string>& files) {
     // The device comes last, because its driver starts threads and the CPU back ends run in forked processes.
     if (cuda::find_device()) {
         for (const std::string& file : files) {
-            (void)check_file(file, tally, [&](const Json& json, const std::string& where) {
-                check_on_device(json, where, tally);
-            });
+            (void)check_file(file, tally,
+                             [&](const Json& json, const std::string& where) { check_on_device(json, where, tally); });
         }
     }
 #endif
@@ -142,8 +141,7 @@ int usage(std::FILE* to) {
 int run(const std::vector<std::string>& arguments) {
     for (const std::string& argument : arguments)
         if (argument == "--help" || argument == "-h") return usage(stdout);
-    if (arguments.size() >= 2 && arguments[0] == "check")
-        return check({arguments.begin() + 1, arguments.end()});
+    if (arguments.size() >= 2 && arguments[0] == "check") return check({arguments.begin() + 1, arguments.end()});
     if (arguments.size() == 1 && arguments[0] == "cpu") return list_levels();
     return usage(stderr);
 }

@@ -47,10 +47,8 @@ Words bits_of(const std::vector<float>& values) {
 }
 
 Result<Words> run_matmul(const KnownAnswer& known) {
-    static constexpr std::pair<std::string_view, Precision> kPrecisions[] = {{"f32", Precision::f32},
-                                                                             {"i8x1", Precision::i8x1},
-                                                                             {"i8x2", Precision::i8x2},
-                                                                             {"i8x3", Precision::i8x3}};
+    static constexpr std::pair<std::string_view, Precision> kPrecisions[] = {
+        {"f32", Precision::f32}, {"i8x1", Precision::i8x1}, {"i8x2", Precision::i8x2}, {"i8x3", Precision::i8x3}};
     for (const auto& [name, precision] : kPrecisions) {
         if (name != known.precision) continue;
         const MatrixView a{known.inputs[0].data(), known.rows, known.depth, known.depth, 1};
@@ -120,8 +118,7 @@ Result<Words> reference_words(const KnownAnswer& known) {
 }
 
 std::string difference(const KnownAnswer& known, const Words& words) {
-    if (words.size() != known.words)
-        return std::to_string(words.size()) + " words, not " + std::to_string(known.words);
+    if (words.size() != known.words) return std::to_string(words.size()) + " words, not " + std::to_string(known.words);
     if (digest_of(words) == known.sha256) return {};
     Words expected = known.output;
     const bool given = !expected.empty();

@@ -46,8 +46,7 @@ Hash32 tx_root(std::span<const Hash32> tx_hashes) {
     return merkle::tree_root(leaves);
 }
 
-U256 next_base_fee(const U256& base_fee, std::uint64_t gas_used, std::uint64_t gas_limit,
-                   const U256& least) {
+U256 next_base_fee(const U256& base_fee, std::uint64_t gas_used, std::uint64_t gas_limit, const U256& least) {
     constexpr std::uint64_t kElasticity = 2;
     constexpr std::uint64_t kChangeDenominator = 8;
     const std::uint64_t target = gas_limit / kElasticity;

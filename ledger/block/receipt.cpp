@@ -54,8 +54,7 @@ bool may_contain(const Bloom& bloom, View item) { return may_contain_hash(bloom,
 
 bool may_contain_hash(const Bloom& bloom, const Hash32& keccak) {
     bool all = true;
-    for_each_bit(keccak,
-                 [&](std::size_t byte, std::uint8_t mask) { all = all && (bloom[byte] & mask) != 0; });
+    for_each_bit(keccak, [&](std::size_t byte, std::uint8_t mask) { all = all && (bloom[byte] & mask) != 0; });
     return all;
 }
 

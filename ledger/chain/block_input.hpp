@@ -29,7 +29,7 @@ struct BlockInput {
 struct BlockOutcome {
     std::shared_ptr<const Block> block;
     StateDiff diff;
-    StateDiff before;  ///< The values that `diff` replaces; empty for genesis.
+    StateDiff before;               ///< The values that `diff` replaces; empty for genesis.
     std::vector<PageChange> pages;  ///< Changes of the state tree.
 };
 

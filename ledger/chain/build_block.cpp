@@ -46,11 +46,11 @@ std::uint64_t encoded_size(const Header& header, const std::vector<BlockTx>& txs
 }
 
 Result<BlockOutcome, ChainFailure> build_block(const PageSource& source, BlockParts parts) {
-    auto change = change_tree(source, parts.old_state_root, tree_updates(parts.diff), parts.threads,
-                              std::move(parts.ahead));
+    auto change =
+        change_tree(source, parts.old_state_root, tree_updates(parts.diff), parts.threads, std::move(parts.ahead));
     if (!change) {
-        return Unexpected{ChainFailure{ChainError::corrupt, "the state tree is damaged: " +
-                                                                std::string(merkle::slug(change.error()))}};
+        return Unexpected{ChainFailure{ChainError::corrupt,
+                                       "the state tree is damaged: " + std::string(merkle::slug(change.error()))}};
     }
     std::vector<Hash32> hashes;
     hashes.reserve(parts.txs.size());

@@ -71,14 +71,12 @@ Result<std::shared_ptr<const Block>, ChainFailure> load_tip(const Store& store, 
         return failure(ChainError::corrupt, "block " + std::to_string(tip.height) + " is missing or damaged");
     }
     if (tip.height > 0 && load_height(store, block->header.parent) != tip.height - 1) {
-        return failure(ChainError::corrupt,
-                       "block " + std::to_string(tip.height - 1) + " is missing or damaged");
+        return failure(ChainError::corrupt, "block " + std::to_string(tip.height - 1) + " is missing or damaged");
     }
     const auto root = tip_nodes(store).get(merkle::NodePath{}.store_key());
     const auto node = root ? merkle::SparseNode::decode(*root) : merkle::SparseNode{};
     if (!node || node->hash() != block->header.state_root) {
-        return failure(ChainError::corrupt,
-                       "the state does not belong to block " + std::to_string(tip.height));
+        return failure(ChainError::corrupt, "the state does not belong to block " + std::to_string(tip.height));
     }
     return block;
 }
@@ -152,8 +150,7 @@ std::string_view slug(ChainError error) noexcept {
         case ChainError::not_kept: return "not_kept";
         case ChainError::bad_snapshot: return "bad_snapshot";
         case ChainError::unfinished: return "unfinished";
-        case ChainError::stopped:
-            return "stopped";
+        case ChainError::stopped: return "stopped";
     }
     return "unknown";
 }
@@ -163,8 +160,7 @@ Chain::~Chain() = default;
 
 Result<std::unique_ptr<Chain>, ChainFailure> Chain::open(Store& store, const Genesis& genesis,
                                                          const TxExecutor& executor, ChainOptions options) {
-    if (const auto good = check(genesis); !good)
-        return failure(ChainError::bad_genesis, good.error().message);
+    if (const auto good = check(genesis); !good) return failure(ChainError::bad_genesis, good.error().message);
     RETRACE_CHECK(check_owner(store, genesis));
     RETRACE_TRY(tip, repair(store));
     if (!tip) {
@@ -201,8 +197,8 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
     const std::shared_ptr<const Block> parent = tip();
     const Header& before = parent->header;
     if (input.height != before.height + 1) {
-        return failure(ChainError::bad_block, "block " + std::to_string(input.height) +
-                                                  " does not follow block " + std::to_string(before.height));
+        return failure(ChainError::bad_block, "block " + std::to_string(input.height) + " does not follow block " +
+                                                  std::to_string(before.height));
     }
     // CometBFT gives the first block the genesis time.
     if (input.time_ns < before.time_ns + (before.height > 0 ? 1 : 0)) {
@@ -238,8 +234,7 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
 
 Status<ChainFailure> Chain::commit(const BlockOutcome& outcome) {
     Impl& impl = *impl_;
-    if (impl.failed)
-        return failure(ChainError::store_failed, "an earlier write failed; open the chain again");
+    if (impl.failed) return failure(ChainError::store_failed, "an earlier write failed; open the chain again");
     const Header& header = outcome.block->header;
     if (header.height != impl.tip_record.height + 1 || header.parent != impl.tip_record.hash) {
         return failure(ChainError::bad_block, "the block does not follow the tip");

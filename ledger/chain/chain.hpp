@@ -62,8 +62,7 @@ public:
     /// Writes the genesis block into an empty store; otherwise checks that the store holds this chain.
     /// `store` and `executor` outlive the chain.
     static Result<std::unique_ptr<Chain>, ChainFailure> open(Store& store, const Genesis& genesis,
-                                                             const TxExecutor& executor,
-                                                             ChainOptions options = {});
+                                                             const TxExecutor& executor, ChainOptions options = {});
     ~Chain();
 
     /// Works in memory only and is repeatable. `input.height` is the tip's + 1 and `input.time_ns` is above the tip's

@@ -20,8 +20,7 @@ struct Change {
 std::vector<Change> changes_of(const StateDiff& diff) {
     std::vector<Change> out;
     out.reserve(diff.accounts.size() + diff.slots.size());
-    for (const auto& [address, account] : diff.accounts)
-        out.push_back({keys::account(address), encode(account)});
+    for (const auto& [address, account] : diff.accounts) out.push_back({keys::account(address), encode(account)});
     for (const auto& [slot, value] : diff.slots) out.push_back({keys::slot(slot.contract, slot.key), value});
     return out;
 }
@@ -45,9 +44,7 @@ void put_undo(Batch& batch, std::uint64_t height, const BlockOutcome& outcome) {
     batch.put(keys::old_pages(height), encode_patches(outcome.pages));
 }
 
-std::uint64_t window_start(std::uint64_t height, std::uint64_t window) {
-    return height > window ? height - window : 0;
-}
+std::uint64_t window_start(std::uint64_t height, std::uint64_t window) { return height > window ? height - window : 0; }
 
 void erase_undo(Batch& batch, const Store& store, std::uint64_t height) {
     const auto record = store.get(keys::changed(height));
@@ -59,19 +56,17 @@ void erase_undo(Batch& batch, const Store& store, std::uint64_t height) {
 }
 
 void prune(Batch& batch, const Store& store, TipRecord& tip, const ChainOptions& options) {
-    for (std::uint64_t i = 0;
-         i < kPruneMax && tip.oldest_state < window_start(tip.height, options.state_window); ++i) {
+    for (std::uint64_t i = 0; i < kPruneMax && tip.oldest_state < window_start(tip.height, options.state_window); ++i) {
         erase_undo(batch, store, ++tip.oldest_state);
     }
-    for (std::uint64_t i = 0;
-         i < kPruneMax && tip.oldest_pages < window_start(tip.height, options.proof_window); ++i) {
+    for (std::uint64_t i = 0; i < kPruneMax && tip.oldest_pages < window_start(tip.height, options.proof_window); ++i) {
         batch.erase(keys::old_pages(++tip.oldest_pages));
     }
     if (options.block_window == 0) return;
     // At least two blocks: when a torn batch is undone, the previous tip still needs its parent.
     const std::uint64_t window = std::max<std::uint64_t>(options.block_window, 2);
     for (std::uint64_t i = 0; i < kPruneMax && tip.oldest_block < window_start(tip.height, window); ++i) {
-        if (tip.oldest_block > 0) erase_block(batch, store, tip.oldest_block);   // block 0 identifies the chain
+        if (tip.oldest_block > 0) erase_block(batch, store, tip.oldest_block);  // block 0 identifies the chain
         ++tip.oldest_block;
     }
 }

@@ -45,8 +45,10 @@ void settle_gas(State& state, const SignedTx& tx, const U256& price, const Block
     book_burn(state, block.base_fee * U256{gas_used});
     const U256 tip = (price - block.base_fee) * U256{gas_used};
     if (tip.is_zero()) return;
-    if (executor.is_contract(block.proposer)) book_burn(state, tip);
-    else state.credit(block.proposer, tip);
+    if (executor.is_contract(block.proposer))
+        book_burn(state, tip);
+    else
+        state.credit(block.proposer, tip);
 }
 
 Call call_of(const SignedTx& tx) {
@@ -82,16 +84,15 @@ struct BlockGas {
     std::uint64_t limit = 0, left = 0;
 };
 
-Receipt execute_tx(State& block_state, const BlockContext& block, const BlockGas& gas,
-                   const TxExecutor& executor, const BlockTx& entry) {
+Receipt execute_tx(State& block_state, const BlockContext& block, const BlockGas& gas, const TxExecutor& executor,
+                   const BlockTx& entry) {
     if (!entry.tx) return refused({TxError::malformed, "not a valid transaction of this chain"});
     const Transaction& tx = entry.tx->tx;
     if (const auto refusal = check(tx)) return refused(*refusal);
     if (const auto refusal = check_gas_limit(tx, gas.limit)) return refused(*refusal);
     // max_gas is computed only if the gas limit alone does not show that the transaction fits.
     const std::uint64_t most = tx.gas_limit <= gas.left ? tx.gas_limit : max_gas(tx, executor);
-    if (const auto refusal = admit(*entry.tx, block_state, block.base_fee, most, gas.left))
-        return refused(*refusal);
+    if (const auto refusal = admit(*entry.tx, block_state, block.base_fee, most, gas.left)) return refused(*refusal);
     State state = State::over(block_state);
     Receipt receipt = run(state, block, executor, *entry.tx,
                           [&](const Call& call) { return run_call(state, block, executor, call); });
@@ -117,8 +118,8 @@ std::vector<Log> begin(State& block_state, const BlockContext& block, const TxEx
 
 }  // namespace
 
-ExecutedTxs execute_txs(State& state, const BlockContext& block, std::uint64_t gas_limit,
-                        const TxExecutor& executor, std::span<const BlockTx> txs) {
+ExecutedTxs execute_txs(State& state, const BlockContext& block, std::uint64_t gas_limit, const TxExecutor& executor,
+                        std::span<const BlockTx> txs) {
     ExecutedTxs out;
     out.system_logs = begin(state, block, executor);
     for (const Log& log : out.system_logs) add_to_bloom(out.bloom, log);

@@ -20,8 +20,8 @@ struct ExecutedTxs {
     std::uint64_t gas_used = 0;
 };
 /// Runs begin_block and the transactions in order on `state`. `block.base_fee` is that of this block.
-ExecutedTxs execute_txs(State& state, const BlockContext& block, std::uint64_t gas_limit,
-                        const TxExecutor& executor, std::span<const BlockTx> txs);
+ExecutedTxs execute_txs(State& state, const BlockContext& block, std::uint64_t gas_limit, const TxExecutor& executor,
+                        std::span<const BlockTx> txs);
 
 /// A call without a transaction, for eth_call and eth_estimateGas: no nonce, no fee, nothing written.
 struct SimulatedCall {
@@ -30,23 +30,22 @@ struct SimulatedCall {
     U256 value;
     Bytes data;
     std::vector<AccessEntry> access_list = {};  ///< Charged as in a transaction.
-    std::uint64_t gas = 0;  ///< 0: the gas limit of a block.
+    std::uint64_t gas = 0;                      ///< 0: the gas limit of a block.
 };
 struct Simulated {
-    CallResult result;  ///< gas_used includes the intrinsic gas.
-    std::optional<TxRefusal>
-        refusal;  ///< The call could not be a transaction at all; `result` is meaningless then.
+    CallResult result;                 ///< gas_used includes the intrinsic gas.
+    std::optional<TxRefusal> refusal;  ///< The call could not be a transaction at all; `result` is meaningless then.
 };
 /// Calls to plain accounts succeed with empty output.
-Simulated simulate(const SimulatedCall& call, const StateView& view, const BlockContext& block,
-                   std::uint64_t gas_limit, const TxExecutor& executor);
+Simulated simulate(const SimulatedCall& call, const StateView& view, const BlockContext& block, std::uint64_t gas_limit,
+                   const TxExecutor& executor);
 
 struct GasEstimate {
     std::uint64_t gas = 0;  ///< A sufficient gas limit for the call, if `run` succeeded.
     Simulated run;          ///< The last run; eth_estimateGas reports its revert or refusal.
     bool ok() const noexcept { return !run.refusal && run.result.ok; }
 };
-GasEstimate estimate_gas(SimulatedCall call, const StateView& view, const BlockContext& block,
-                         std::uint64_t gas_limit, const TxExecutor& executor);
+GasEstimate estimate_gas(SimulatedCall call, const StateView& view, const BlockContext& block, std::uint64_t gas_limit,
+                         const TxExecutor& executor);
 
 }  // namespace retrace::ledger

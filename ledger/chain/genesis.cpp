@@ -38,8 +38,7 @@ Result<Genesis> decode_genesis(View bytes) {
         const Address address = decode_address(in);
         // Ascending order is part of the canonical form; otherwise a repeated account would silently get its last
         // balance.
-        if (!genesis.alloc.empty() && genesis.alloc.rbegin()->first >= address)
-            in.fail(CodecError::not_canonical);
+        if (!genesis.alloc.empty() && genesis.alloc.rbegin()->first >= address) in.fail(CodecError::not_canonical);
         genesis.alloc.insert_or_assign(address, decode_u256(in));
     }
     genesis.contracts = to_bytes(in.bytes(kContractsMax));

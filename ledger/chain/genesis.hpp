@@ -10,16 +10,16 @@
 
 namespace retrace::ledger {
 
-inline constexpr std::uint64_t kChainIdMax = 4'503'599'627'370'476;      ///< MetaMask's limit.
+inline constexpr std::uint64_t kChainIdMax = 4'503'599'627'370'476;          ///< MetaMask's limit.
 inline constexpr std::uint64_t kGasLimitMax = (std::uint64_t{1} << 53) - 1;  ///< JavaScript's largest safe integer.
 
 struct Genesis {
     std::uint64_t chain_id = 0;
     std::uint64_t time_ns = 0;
-    std::uint64_t gas_limit = 400'000'000;     ///< Gas limit of every block; half of it is the base fee's target.
-    U256 base_fee = 1'000'000'000;             ///< Base fee of block 0, and the minimum of every later block.
-    std::map<Address, U256> alloc;             ///< Balances at height 0; their sum is the supply.
-    Bytes contracts;                           ///< Argument of TxExecutor::genesis.
+    std::uint64_t gas_limit = 400'000'000;  ///< Gas limit of every block; half of it is the base fee's target.
+    U256 base_fee = 1'000'000'000;          ///< Base fee of block 0, and the minimum of every later block.
+    std::map<Address, U256> alloc;          ///< Balances at height 0; their sum is the supply.
+    Bytes contracts;                        ///< Argument of TxExecutor::genesis.
 };
 
 Bytes encode(const Genesis& genesis);

@@ -88,8 +88,6 @@ Bytes be64_32(std::uint64_t first, std::uint32_t second) {
 }
 
 std::uint64_t read_be64(View bytes, std::size_t at) { return read_be(bytes, at, 8); }
-std::uint32_t read_be32(View bytes, std::size_t at) {
-    return static_cast<std::uint32_t>(read_be(bytes, at, 4));
-}
+std::uint32_t read_be32(View bytes, std::size_t at) { return static_cast<std::uint32_t>(read_be(bytes, at, 4)); }
 
 }  // namespace retrace::ledger::keys

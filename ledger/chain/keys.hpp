@@ -12,14 +12,14 @@ namespace retrace::ledger::keys {
 Bytes meta(std::string_view name);
 inline Bytes format() { return meta("format"); }
 inline Bytes genesis() { return meta("genesis"); }
-inline Bytes writing() { return meta("writing"); }  ///< Height of the batch that was begun; its first record.
-inline Bytes undoable() { return meta("undoable"); }  ///< The same height, after all undo records of the batch.
-inline Bytes tip() { return meta("tip"); }            ///< Last record of the batch.
+inline Bytes writing() { return meta("writing"); }        ///< Height of the batch that was begun; its first record.
+inline Bytes undoable() { return meta("undoable"); }      ///< The same height, after all undo records of the batch.
+inline Bytes tip() { return meta("tip"); }                ///< Last record of the batch.
 inline Bytes unfinished() { return meta("unfinished"); }  ///< Present while a snapshot is being imported.
 
 Bytes account(const Address& address);          ///< a: encoded account.
 Bytes slot(const Address& contract, View key);  ///< s: bytes of the slot.
-Bytes page(const Bytes& page_key);             ///< n: page of the state tree.
+Bytes page(const Bytes& page_key);              ///< n: page of the state tree.
 
 Bytes undo_prefix(View state_key);  ///< u: value of an a or s key before block `height`.
 Bytes undo(View state_key, std::uint64_t height);

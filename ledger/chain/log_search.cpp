@@ -67,8 +67,7 @@ std::vector<LogEntry> logs_of(const Block& block, const LogMatcher& wanted) {
         }
         ++log_index;
     };
-    for (const Log& log : block.system_logs)
-        take(log, block.hash, static_cast<std::uint32_t>(block.txs.size()));
+    for (const Log& log : block.system_logs) take(log, block.hash, static_cast<std::uint32_t>(block.txs.size()));
     for (std::uint32_t i = 0; i < block.receipts.size(); ++i) {
         for (const Log& log : block.receipts[i].logs) take(log, block.txs[i].hash, i);
     }

@@ -30,8 +30,7 @@ PagePrefetch::PagePrefetch(const PageSource& source, std::uint16_t depth, Keys k
         Level& level = levels_.emplace_back();
         level.pages = source.open_all(std::move(page_keys));
         below.clear();
-        for (std::size_t i = 0; i < groups.size(); ++i)
-            append_below(below, *level.pages[i], groups[i], depth);
+        for (std::size_t i = 0; i < groups.size(); ++i) append_below(below, *level.pages[i], groups[i], depth);
         groups.swap(below);
     }
 }

@@ -47,8 +47,8 @@ NodePath below(const NodePath& top, std::size_t place) {
 }
 
 Leaves at_place(Leaves leaves, std::size_t place, std::uint16_t depth) {
-    const auto first = std::ranges::partition_point(
-        leaves, [&](const SparseLeaf& leaf) { return place_of(leaf, depth) < place; });
+    const auto first =
+        std::ranges::partition_point(leaves, [&](const SparseLeaf& leaf) { return place_of(leaf, depth) < place; });
     const Leaves rest = leaves.subspan(static_cast<std::size_t>(first - leaves.begin()));
     return rest.empty() || place_of(rest.front(), depth) != place ? Leaves{} : first_group(rest, depth);
 }
@@ -57,8 +57,7 @@ Bucket merged(Leaves leaves, Updates updates) {
     Bucket out;
     out.reserve(leaves.size() + updates.size());
     for (const auto& [key, value_hash] : updates) {
-        for (; !leaves.empty() && leaves.front().key < key; leaves = leaves.subspan(1))
-            out.push_back(leaves.front());
+        for (; !leaves.empty() && leaves.front().key < key; leaves = leaves.subspan(1)) out.push_back(leaves.front());
         if (!leaves.empty() && leaves.front().key == key) leaves = leaves.subspan(1);
         if (value_hash) out.push_back({key, *value_hash});
     }
@@ -117,8 +116,8 @@ private:
         } else {
             for (; !updates.empty(); updates = updates.subspan(first_group(updates, path.depth).size())) {
                 const std::size_t place = place_of(updates.front(), path.depth);
-                after[place] = fold(at_place(leaves, place, path.depth),
-                                    static_cast<std::uint16_t>(path.depth + kPageLevels));
+                after[place] =
+                    fold(at_place(leaves, place, path.depth), static_cast<std::uint16_t>(path.depth + kPageLevels));
             }
             page->after = std::move(leaves);
         }
@@ -156,7 +155,7 @@ private:
         const Branch& before = page->places;
         Children children;
         RETRACE_CHECK(workers != nullptr ? update_side_by_side(path, before, updates, children, *workers)
-                                      : update_children(path, before, updates, children));
+                                         : update_children(path, before, updates, children));
         Branch after = before;
         std::uint8_t leaves = 0;
         for (std::size_t place = 0; place < kPlaces; ++place) {
@@ -253,8 +252,7 @@ Subtree top_of(const PageSource& source, const Hash32& root) {
     if (root.is_zero()) return {};
     const auto page = source.open(NodePath{}.store_key());
     const auto* bucket = std::get_if<Bucket>(&page->before);
-    return {bucket != nullptr ? static_cast<std::uint8_t>(std::max<std::size_t>(bucket->size(), 1)) : kMany,
-            root};
+    return {bucket != nullptr ? static_cast<std::uint8_t>(std::max<std::size_t>(bucket->size(), 1)) : kMany, root};
 }
 
 }  // namespace

@@ -49,8 +49,7 @@ std::shared_ptr<const StateView> Chain::view() const {
 
 Result<std::shared_ptr<const StateView>, ChainFailure> Chain::view_at(std::uint64_t height) const {
     if (height > impl_->height || height < impl_->oldest_state) return not_kept("state", height);
-    return std::shared_ptr<const StateView>(
-        std::make_shared<CommittedView>(impl_->store, impl_->writing, height));
+    return std::shared_ptr<const StateView>(std::make_shared<CommittedView>(impl_->store, impl_->writing, height));
 }
 
 Result<BlockContext, ChainFailure> Chain::context_at(std::uint64_t height) const {

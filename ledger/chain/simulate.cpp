@@ -17,19 +17,17 @@ std::uint64_t intrinsic_of(const SimulatedCall& call) {
 /// Smallest possible size of a transaction with this call.
 std::size_t least_bytes(const SimulatedCall& call) {
     std::size_t out = call.data.size();
-    for (const AccessEntry& entry : call.access_list)
-        out += sizeof(Address) + entry.keys.size() * Hash32::size();
+    for (const AccessEntry& entry : call.access_list) out += sizeof(Address) + entry.keys.size() * Hash32::size();
     return out;
 }
 
 std::optional<TxRefusal> refuse(const SimulatedCall& call, const StateView& view, std::uint64_t gas,
                                 std::uint64_t intrinsic) {
-    if (!call.to)
-        return TxRefusal{TxError::creation_not_supported, "contract creation is not supported: no EVM"};
+    if (!call.to) return TxRefusal{TxError::creation_not_supported, "contract creation is not supported: no EVM"};
     // A call may not cost more than a transaction may cost a block.
     if (const std::size_t bytes = least_bytes(call); bytes > kTxBytesMax) {
-        return TxRefusal{TxError::oversized, "oversized data: transaction size " + std::to_string(bytes) +
-                                                 ", limit " + std::to_string(kTxBytesMax)};
+        return TxRefusal{TxError::oversized, "oversized data: transaction size " + std::to_string(bytes) + ", limit " +
+                                                 std::to_string(kTxBytesMax)};
     }
     if (gas < intrinsic) {
         return TxRefusal{TxError::intrinsic_gas_too_low, "intrinsic gas too low: gas " + std::to_string(gas) +
@@ -43,8 +41,8 @@ std::optional<TxRefusal> refuse(const SimulatedCall& call, const StateView& view
 
 }  // namespace
 
-Simulated simulate(const SimulatedCall& call, const StateView& view, const BlockContext& block,
-                   std::uint64_t gas_limit, const TxExecutor& executor) {
+Simulated simulate(const SimulatedCall& call, const StateView& view, const BlockContext& block, std::uint64_t gas_limit,
+                   const TxExecutor& executor) {
     const std::uint64_t gas = call.gas == 0 ? gas_limit : std::min(call.gas, gas_limit);
     const std::uint64_t intrinsic = intrinsic_of(call);
     Simulated out;
@@ -52,19 +50,16 @@ Simulated simulate(const SimulatedCall& call, const StateView& view, const Block
     if (out.refusal) return out;
     out.result.ok = true;
     if (executor.is_contract(*call.to)) {
-        out.result = executor.view_call(view, block,
-                                        Call{.sender = call.from,
-                                             .to = *call.to,
-                                             .value = call.value,
-                                             .data = call.data,
-                                             .gas = gas - intrinsic});
+        out.result = executor.view_call(
+            view, block,
+            Call{.sender = call.from, .to = *call.to, .value = call.value, .data = call.data, .gas = gas - intrinsic});
     }
     out.result.gas_used += intrinsic;
     return out;
 }
 
-GasEstimate estimate_gas(SimulatedCall call, const StateView& view, const BlockContext& block,
-                         std::uint64_t gas_limit, const TxExecutor& executor) {
+GasEstimate estimate_gas(SimulatedCall call, const StateView& view, const BlockContext& block, std::uint64_t gas_limit,
+                         const TxExecutor& executor) {
     GasEstimate out;
     out.run = simulate(call, view, block, gas_limit, executor);
     if (!out.ok()) return out;

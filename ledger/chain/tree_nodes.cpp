@@ -20,8 +20,7 @@ using merkle::SparseNode;
 constexpr std::size_t kRecordBytesPerWork = 4096;
 
 NodePath path_of(const Bytes& store_key) {
-    ensure(store_key.size() >= 2 && store_key.size() <= 2 + Hash32::size(),
-           "a node's key is a depth and a prefix");
+    ensure(store_key.size() >= 2 && store_key.size() <= 2 + Hash32::size(), "a node's key is a depth and a prefix");
     NodePath out;
     out.depth = static_cast<std::uint16_t>(store_key[0] << 8 | store_key[1]);
     ensure(out.depth <= merkle::kSparseDepthMax, "a node lies within the key");
@@ -58,9 +57,8 @@ std::set<Bytes> pages_on_way(const Hash32& leaf_key) {
 }
 
 /// Changes of some pages by the blocks after `height`, newest block first.
-std::optional<std::vector<PagePatches>> later_patches(const Store& store, std::uint64_t height,
-                                                      std::uint64_t tip, const std::set<Bytes>& page_keys,
-                                                      const GoOn& go_on) {
+std::optional<std::vector<PagePatches>> later_patches(const Store& store, std::uint64_t height, std::uint64_t tip,
+                                                      const std::set<Bytes>& page_keys, const GoOn& go_on) {
     std::vector<PagePatches> out;
     for (std::uint64_t at = tip; at > height; --at) {
         if (!go_on(1)) return std::nullopt;
@@ -73,8 +71,7 @@ std::optional<std::vector<PagePatches>> later_patches(const Store& store, std::u
     return out;
 }
 
-std::optional<TreePage> page_before(const Store& store, const Bytes& page_key,
-                                    const std::vector<PagePatches>& later) {
+std::optional<TreePage> page_before(const Store& store, const Bytes& page_key, const std::vector<PagePatches>& later) {
     auto page = read_page(store, page_key);
     for (const PagePatches& patches : later) {
         const auto found = patches.find(page_key);

@@ -27,9 +27,8 @@ Subtree join(const Subtree& left, const Subtree& right) {
 }
 
 Leaves left_half(Leaves leaves, std::uint16_t depth) {
-    const auto middle = std::partition_point(leaves.begin(), leaves.end(), [&](const SparseLeaf& leaf) {
-        return !merkle::key_bit(leaf.key, depth);
-    });
+    const auto middle = std::partition_point(leaves.begin(), leaves.end(),
+                                             [&](const SparseLeaf& leaf) { return !merkle::key_bit(leaf.key, depth); });
     return leaves.first(static_cast<std::size_t>(middle - leaves.begin()));
 }
 
@@ -86,9 +85,7 @@ std::uint8_t add_counts(std::uint8_t a, std::uint8_t b) noexcept {
 
 Bytes encode_page(const TreePage& page) {
     Bytes out;
-    const auto append = [&out](const Hash32& hash) {
-        out.insert(out.end(), hash.bytes.begin(), hash.bytes.end());
-    };
+    const auto append = [&out](const Hash32& hash) { out.insert(out.end(), hash.bytes.begin(), hash.bytes.end()); };
     if (const auto* bucket = std::get_if<Bucket>(&page)) {
         if (bucket->empty()) return {};
         out.reserve(1 + bucket->size() * 2 * Hash32::size());

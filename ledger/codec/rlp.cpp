@@ -73,8 +73,7 @@ Result<Item, Error> take_item(View& in) {
     View rest = in.subspan(1);
     const bool is_list = first >= 0xc0;
     const std::size_t code = first - (is_list ? 0xc0 : 0x80);
-    RETRACE_TRY(payload,
-                code <= kShortMax ? take_payload(rest, code) : take_long_payload(rest, code - kShortMax));
+    RETRACE_TRY(payload, code <= kShortMax ? take_payload(rest, code) : take_long_payload(rest, code - kShortMax));
     if (!is_list && payload.size() == 1 && payload[0] < 0x80) return Unexpected{Error::not_minimal};
     in = rest;
     return Item{is_list, payload};

@@ -13,10 +13,9 @@
 namespace retrace::ledger::rlp {
 
 enum class Error : std::uint8_t {
-    truncated = 1,  ///< A length reaches past its container.
-    trailing = 2,   ///< Bytes are left after the value, or items after the last field of a list.
-    not_minimal =
-        3,  ///< A longer form than needed: a byte below 0x80 with a prefix, a length with leading zeros.
+    truncated = 1,     ///< A length reaches past its container.
+    trailing = 2,      ///< Bytes are left after the value, or items after the last field of a list.
+    not_minimal = 3,   ///< A longer form than needed: a byte below 0x80 with a prefix, a length with leading zeros.
     leading_zero = 4,  ///< An integer with leading zero bytes.
     too_large = 5,     ///< An integer or a byte string over the field's size.
     not_a_string = 6,  ///< A list where a byte string belongs.

@@ -23,23 +23,18 @@ auto hmac(View key, View message) {
 
 template <class Digest>
 Result<Bytes> pbkdf2(View password, View salt, std::uint32_t rounds, std::size_t size) {
-    if (rounds == 0 || rounds > kPbkdf2RoundsMax)
-        return error("pbkdf2: the number of rounds is out of range");
+    if (rounds == 0 || rounds > kPbkdf2RoundsMax) return error("pbkdf2: the number of rounds is out of range");
     if (size == 0 || size > 1024) return error("pbkdf2: key length is out of range");
     Bytes out(size);
-    CryptoPP::PKCS5_PBKDF2_HMAC<Digest>().DeriveKey(out.data(), out.size(), 0, password.data(),
-                                                    password.size(), salt.data(), salt.size(), rounds);
+    CryptoPP::PKCS5_PBKDF2_HMAC<Digest>().DeriveKey(out.data(), out.size(), 0, password.data(), password.size(),
+                                                    salt.data(), salt.size(), rounds);
     return out;
 }
 
 }  // namespace
 
-std::array<std::uint8_t, 32> hmac_sha256(View key, View message) {
-    return hmac<CryptoPP::SHA256>(key, message);
-}
-std::array<std::uint8_t, 64> hmac_sha512(View key, View message) {
-    return hmac<CryptoPP::SHA512>(key, message);
-}
+std::array<std::uint8_t, 32> hmac_sha256(View key, View message) { return hmac<CryptoPP::SHA256>(key, message); }
+std::array<std::uint8_t, 64> hmac_sha512(View key, View message) { return hmac<CryptoPP::SHA512>(key, message); }
 
 Result<Bytes> pbkdf2_hmac_sha256(View password, View salt, std::uint32_t rounds, std::size_t size) {
     return pbkdf2<CryptoPP::SHA256>(password, salt, rounds, size);

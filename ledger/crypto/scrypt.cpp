@@ -17,8 +17,8 @@ Result<Bytes> scrypt(View password, View salt, const ScryptParams& params, std::
     if (size == 0 || size > 1024) return error("scrypt: key length is out of range");
     Bytes out(size);
     try {
-        CryptoPP::Scrypt().DeriveKey(out.data(), out.size(), password.data(), password.size(), salt.data(),
-                                     salt.size(), n, r, p);
+        CryptoPP::Scrypt().DeriveKey(out.data(), out.size(), password.data(), password.size(), salt.data(), salt.size(),
+                                     n, r, p);
     } catch (const std::exception& failure) {  // Crypto++'s own checks and allocation
         return error(std::string("scrypt: ") + failure.what());
     }

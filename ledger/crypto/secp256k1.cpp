@@ -18,17 +18,16 @@ using Serialized = std::array<std::uint8_t, 65>;
 PublicKey to_public_key(const secp256k1_pubkey& key) {
     Serialized out;
     std::size_t size = out.size();
-    secp256k1_ec_pubkey_serialize(secp256k1_context_static, out.data(), &size, &key,
-                                  SECP256K1_EC_UNCOMPRESSED);
+    secp256k1_ec_pubkey_serialize(secp256k1_context_static, out.data(), &size, &key, SECP256K1_EC_UNCOMPRESSED);
     PublicKey result;
     std::copy(out.begin() + 1, out.end(), result.bytes.begin());
     return result;
 }
 
 /// floor(n / 2): a larger s is the mirrored twin of a valid signature (EIP-2).
-constexpr std::array<std::uint8_t, 32> kHalfOrder = {
-    0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-    0x5d, 0x57, 0x6e, 0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0};
+constexpr std::array<std::uint8_t, 32> kHalfOrder = {0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                                     0xff, 0xff, 0xff, 0xff, 0xff, 0x5d, 0x57, 0x6e, 0x73, 0x57, 0xa4,
+                                                     0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0};
 
 }  // namespace
 
@@ -97,13 +96,12 @@ SecretKey SecretKey::random() {
 
 Signature SecretKey::sign(const Hash32& digest) const {
     secp256k1_ecdsa_recoverable_signature signature;
-    const int signed_ok = secp256k1_ecdsa_sign_recoverable(context_->handle, &signature, digest.data(),
-                                                           bytes_.data(), nullptr, nullptr);
+    const int signed_ok =
+        secp256k1_ecdsa_sign_recoverable(context_->handle, &signature, digest.data(), bytes_.data(), nullptr, nullptr);
     ensure(signed_ok == 1, "secp256k1: signing failed");
     std::array<std::uint8_t, 64> compact;
     int recovery = 0;
-    secp256k1_ecdsa_recoverable_signature_serialize_compact(context_->handle, compact.data(), &recovery,
-                                                            &signature);
+    secp256k1_ecdsa_recoverable_signature_serialize_compact(context_->handle, compact.data(), &recovery, &signature);
     const View out(compact);
     return {to_hash32(out.first(32)), to_hash32(out.subspan(32)), static_cast<std::uint8_t>(recovery)};
 }
@@ -127,8 +125,8 @@ std::optional<PublicKey> recover(const Hash32& digest, const Signature& signatur
     std::copy(signature.s.bytes.begin(), signature.s.bytes.end(), compact.begin() + 32);
     const secp256k1_context* const context = secp256k1_context_static;
     secp256k1_ecdsa_recoverable_signature parsed;
-    if (secp256k1_ecdsa_recoverable_signature_parse_compact(context, &parsed, compact.data(),
-                                                            signature.y_parity) != 1) {
+    if (secp256k1_ecdsa_recoverable_signature_parse_compact(context, &parsed, compact.data(), signature.y_parity) !=
+        1) {
         return std::nullopt;
     }
     secp256k1_pubkey key;

@@ -14,15 +14,15 @@ namespace retrace::ledger {
 /// The information about the current block that rules may use.
 struct BlockContext {
     std::uint64_t height = 0;
-    std::uint64_t time_s = 0;     ///< Block time in seconds, taken from the block, never from the wall clock.
+    std::uint64_t time_s = 0;  ///< Block time in seconds, taken from the block, never from the wall clock.
     std::uint64_t chain_id = 0;
     U256 base_fee;
-    Address proposer;             ///< Receives priority fees.
+    Address proposer;  ///< Receives priority fees.
 };
 
 struct Log {
     Address address;
-    std::vector<Hash32> topics;   ///< At most 4.
+    std::vector<Hash32> topics;  ///< At most 4.
     Bytes data;
     bool operator==(const Log&) const = default;
 };
@@ -33,15 +33,15 @@ struct Call {
     Address to;
     U256 value;
     View data;
-    std::uint64_t gas = 0;        ///< Gas left for the rule, after the intrinsic gas.
+    std::uint64_t gas = 0;  ///< Gas left for the rule, after the intrinsic gas.
 };
 
 struct CallResult {
     bool ok = false;
-    Bytes output;                 ///< ABI-encoded return value, or revert data (custom error).
-    std::uint64_t gas_used = 0;   ///< ≤ Call::gas.
-    std::vector<Log> logs;        ///< Empty when !ok.
-    std::string revert_reason;    ///< Text for people: "slug: sentence". Empty when ok.
+    Bytes output;                ///< ABI-encoded return value, or revert data (custom error).
+    std::uint64_t gas_used = 0;  ///< ≤ Call::gas.
+    std::vector<Log> logs;       ///< Empty when !ok.
+    std::string revert_reason;   ///< Text for people: "slug: sentence". Empty when ok.
 };
 
 class TxExecutor {

@@ -79,8 +79,7 @@ Result<std::vector<TxPtr>, TxRefusal> Mempool::Impl::make_room(const SignedTx& t
         eviction.take_waiting();
         eviction.take_cheapest();
     }
-    if (!eviction.enough())
-        return Unexpected{TxRefusal{TxError::pool_full, "transaction underpriced: txpool is full"}};
+    if (!eviction.enough()) return Unexpected{TxRefusal{TxError::pool_full, "transaction underpriced: txpool is full"}};
     for (const TxPtr& victim : eviction.victims()) remove(*victim);
     return eviction.victims();
 }

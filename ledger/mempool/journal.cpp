@@ -18,7 +18,7 @@
 namespace retrace::ledger {
 namespace {
 
-constexpr std::size_t kHeader = 8;  // length u32, first four bytes of the transaction's hash
+constexpr std::size_t kHeader = 8;           // length u32, first four bytes of the transaction's hash
 constexpr std::uint32_t kGone = 0xffffffff;  // in place of a length: the hash of a dropped transaction follows
 constexpr std::size_t kSlack = 4U << 20;
 constexpr unsigned kPauseMax = 1024;
@@ -74,9 +74,7 @@ Result<std::unique_ptr<MempoolJournal>> MempoolJournal::open(std::string path) {
     return out;
 }
 
-MempoolJournal::~MempoolJournal() {
-    ::close(file_);
-}
+MempoolJournal::~MempoolJournal() { ::close(file_); }
 
 void MempoolJournal::recover(View content) {
     std::map<Hash32, std::size_t> places;  // hash → index in recovered_

@@ -15,9 +15,7 @@ namespace {
 constexpr std::uint64_t kBumpPercent = 10;
 constexpr std::size_t kBytesPerTx = 8;  // length prefix in a proposal, for either engine
 
-Unexpected<TxRefusal> refuse(TxError code, std::string message) {
-    return {TxRefusal{code, std::move(message)}};
-}
+Unexpected<TxRefusal> refuse(TxError code, std::string message) { return {TxRefusal{code, std::move(message)}}; }
 
 /// At least 10 % more, and strictly more.
 bool bumped(const U256& old_fee, const U256& new_fee) {
@@ -29,8 +27,7 @@ bool bumped(const U256& old_fee, const U256& new_fee) {
 
 }  // namespace
 
-Mempool::Mempool(const TxExecutor& executor, MempoolLimits limits)
-    : impl_(std::make_unique<Impl>(executor, limits)) {}
+Mempool::Mempool(const TxExecutor& executor, MempoolLimits limits) : impl_(std::make_unique<Impl>(executor, limits)) {}
 Mempool::~Mempool() = default;
 
 std::uint64_t Mempool::Impl::next_nonce(const Address& sender, const Account& account) const {
@@ -41,9 +38,8 @@ std::uint64_t Mempool::Impl::next_nonce(const Address& sender, const Account& ac
 
 std::optional<TxRefusal> Mempool::Impl::check_fee(const SignedTx& tx, const U256& fee) const {
     if (tx.tx.tip_cap < limits.min_tip) {
-        return TxRefusal{TxError::underpriced, "transaction underpriced: tip needed " +
-                                                   limits.min_tip.to_decimal() + ", tip permitted " +
-                                                   tx.tx.tip_cap.to_decimal()};
+        return TxRefusal{TxError::underpriced, "transaction underpriced: tip needed " + limits.min_tip.to_decimal() +
+                                                   ", tip permitted " + tx.tx.tip_cap.to_decimal()};
     }
     if (tx.tx.fee_cap < fee) return fee_cap_too_low(tx, fee);
     return std::nullopt;
@@ -62,9 +58,8 @@ std::optional<TxRefusal> Mempool::Impl::check_place(const SignedTx& tx, const Ac
         return TxRefusal{TxError::replacement_underpriced, "replacement transaction underpriced"};
     }
     if (queue.size() >= limits.pending_per_account) {
-        return TxRefusal{TxError::account_queue_full,
-                         "account limit exceeded: " + std::to_string(queue.size()) + " transactions of " +
-                             to_0x(tx.sender) + " wait already"};
+        return TxRefusal{TxError::account_queue_full, "account limit exceeded: " + std::to_string(queue.size()) +
+                                                          " transactions of " + to_0x(tx.sender) + " wait already"};
     }
     return std::nullopt;
 }
@@ -83,9 +78,8 @@ std::optional<TxRefusal> Mempool::Impl::check_balance(const SignedTx& tx, const 
     if (total && *total <= balance) return std::nullopt;
     const std::string overshot = total ? (*total - balance).to_decimal() : "over 256 bits";
     return TxRefusal{TxError::insufficient_funds, "insufficient funds for gas * price + value: balance " +
-                                                      balance.to_decimal() + ", queued cost " +
-                                                      queued.to_decimal() + ", tx cost " + cost.to_decimal() +
-                                                      ", overshot " + overshot};
+                                                      balance.to_decimal() + ", queued cost " + queued.to_decimal() +
+                                                      ", tx cost " + cost.to_decimal() + ", overshot " + overshot};
 }
 
 void Mempool::Impl::index(const TxPtr& tx) {
@@ -147,8 +141,7 @@ Added Mempool::Impl::put(const TxPtr& tx, std::uint64_t gas, std::uint64_t next)
     return added;
 }
 
-Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U256& base_fee,
-                                      std::uint64_t gas_limit) {
+Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U256& base_fee, std::uint64_t gas_limit) {
     Impl& pool = *impl_;
     if (auto refusal = check(tx->tx)) return Unexpected{std::move(*refusal)};
     if (auto refusal = check_gas_limit(tx->tx, gas_limit)) return Unexpected{std::move(*refusal)};
@@ -170,8 +163,7 @@ Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U25
     return added;
 }
 
-Status<TxRefusal> Mempool::restore(TxPtr tx, const StateView& view, const U256& base_fee,
-                                   std::uint64_t gas_limit) {
+Status<TxRefusal> Mempool::restore(TxPtr tx, const StateView& view, const U256& base_fee, std::uint64_t gas_limit) {
     Impl& pool = *impl_;
     if (auto refusal = check(tx->tx)) return Unexpected{std::move(*refusal)};
     if (auto refusal = check_gas_limit(tx->tx, gas_limit)) return Unexpected{std::move(*refusal)};
@@ -276,9 +268,7 @@ struct Contender {
     U256 balance;             // balance left if the chosen transactions have their highest cost
 
     /// Highest tip first; among equals the earliest first.
-    bool operator<(const Contender& other) const {
-        return std::tie(tip, other.arrival) < std::tie(other.tip, arrival);
-    }
+    bool operator<(const Contender& other) const { return std::tie(tip, other.arrival) < std::tie(other.tip, arrival); }
 
     /// Returns false if the account has no further transaction that could run.
     bool find_tip(const U256& base_fee) {

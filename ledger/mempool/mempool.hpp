@@ -50,8 +50,7 @@ public:
     /// `view` is the committed state, preferably Chain::live(): an older view may put a transaction behind a gap that
     /// no longer exists, until the next one of its account arrives. `base_fee` is the next block's. Refusals carry
     /// Ethereum's texts.
-    Result<Added, TxRefusal> add(TxPtr tx, const StateView& view, const U256& base_fee,
-                                 std::uint64_t gas_limit);
+    Result<Added, TxRefusal> add(TxPtr tx, const StateView& view, const U256& base_fee, std::uint64_t gas_limit);
 
     /// Re-adds a transaction that the pool accepted in an earlier run: neither a base fee that has risen since nor a
     /// gap in front of it makes the pool refuse it. The first transaction of an account and nonce stays; nothing is

@@ -31,8 +31,7 @@ struct Mempool::Impl {
     std::map<Address, AccountQueue> accounts;
     std::map<Hash32, Known> known;
     Ranks ranks;
-    std::set<std::pair<std::size_t, Address>>
-        waiting;  // accounts with transactions behind a gap, with their number
+    std::set<std::pair<std::size_t, Address>> waiting;   // accounts with transactions behind a gap, with their number
     std::map<Address, std::uint64_t> last_block_nonces;  // next nonces of the last block's senders
     U256 base_fee;
     std::size_t bytes = 0;
@@ -40,10 +39,8 @@ struct Mempool::Impl {
 
     std::uint64_t next_nonce(const Address& sender, const Account& account) const;
     std::optional<TxRefusal> check_fee(const SignedTx& tx, const U256& base_fee) const;
-    std::optional<TxRefusal> check_place(const SignedTx& tx, const AccountQueue& queue,
-                                         std::uint64_t next) const;
-    std::optional<TxRefusal> check_balance(const SignedTx& tx, const AccountQueue& queue,
-                                           const Account& account) const;
+    std::optional<TxRefusal> check_place(const SignedTx& tx, const AccountQueue& queue, std::uint64_t next) const;
+    std::optional<TxRefusal> check_balance(const SignedTx& tx, const AccountQueue& queue, const Account& account) const;
     /// Returns the evicted transactions, or why none was evicted.
     Result<std::vector<TxPtr>, TxRefusal> make_room(const SignedTx& tx, const AccountQueue& queue);
     /// Inserts it into its account's queue, replacing one with the same nonce. `gas`: the most that it uses; `next`:

@@ -31,14 +31,12 @@ Status<ChainFailure> write_chunks(const Store& store, std::uint64_t height, cons
 
 }  // namespace
 
-Result<SnapshotManifest, ChainFailure> export_snapshot(const Store& store, const Genesis& genesis,
-                                                       std::uint64_t height, const fs::path& folder,
-                                                       const ExportOptions& options) {
+Result<SnapshotManifest, ChainFailure> export_snapshot(const Store& store, const Genesis& genesis, std::uint64_t height,
+                                                       const fs::path& folder, const ExportOptions& options) {
     if (fs::exists(folder)) return bad_snapshot(folder.string() + ": is there already");
     const auto block = load_block(store, height);
     if (!block)
-        return Unexpected{
-            ChainFailure{ChainError::not_kept, "block " + std::to_string(height) + " is not kept"}};
+        return Unexpected{ChainFailure{ChainError::not_kept, "block " + std::to_string(height) + " is not kept"}};
     const fs::path partial = folder.string() + ".partial";
     std::error_code failed;
     fs::remove_all(partial, failed);

@@ -3,8 +3,7 @@
 
 namespace retrace::ledger {
 
-Result<Imported, ChainFailure> import_snapshot(Store& store, const Genesis& genesis,
-                                               const TxExecutor& executor,
+Result<Imported, ChainFailure> import_snapshot(Store& store, const Genesis& genesis, const TxExecutor& executor,
                                                const std::filesystem::path& folder, const Hash32& trusted) {
     if (const auto good = check(genesis); !good)
         return Unexpected{ChainFailure{ChainError::bad_genesis, good.error().message}};

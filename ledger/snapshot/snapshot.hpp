@@ -37,8 +37,7 @@ struct ExportOptions {
 };
 /// Writes the state after block `height` (within the window) into a new folder. An interrupted export leaves a folder
 /// with the ending `.partial`, which the next export replaces. No block may be committed meanwhile.
-Result<SnapshotManifest, ChainFailure> export_snapshot(const Store& store, const Genesis& genesis,
-                                                       std::uint64_t height,
+Result<SnapshotManifest, ChainFailure> export_snapshot(const Store& store, const Genesis& genesis, std::uint64_t height,
                                                        const std::filesystem::path& folder,
                                                        const ExportOptions& options = {});
 
@@ -48,8 +47,7 @@ struct Imported {
 };
 /// Fills an empty store. `trusted` is the hash of the block, from a source that the operator trusts. An import that is
 /// interrupted at any point leaves a store that Chain::open refuses and that the next import fills anew.
-Result<Imported, ChainFailure> import_snapshot(Store& store, const Genesis& genesis,
-                                               const TxExecutor& executor,
+Result<Imported, ChainFailure> import_snapshot(Store& store, const Genesis& genesis, const TxExecutor& executor,
                                                const std::filesystem::path& folder, const Hash32& trusted);
 
 }  // namespace retrace::ledger

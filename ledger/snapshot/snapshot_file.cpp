@@ -19,19 +19,12 @@ namespace {
 constexpr std::string_view kTag = "retrace/snapshot/1";
 constexpr std::size_t kEntryKeyMin = 21;  // a letter and an address
 
-void encode_to(Writer& out, const SnapshotFile& file) {
-    out.hash(file.digest).u64(file.bytes);
-}
+void encode_to(Writer& out, const SnapshotFile& file) { out.hash(file.digest).u64(file.bytes); }
 SnapshotFile decode_file(Reader& in) {
     SnapshotFile out;
     out.digest = in.hash();
     out.bytes = in.u64();
     return out;
-}
-
-Unexpected<ChainFailure> failed(const std::filesystem::path& path, const char* what) {
-    return {
-        ChainFailure{ChainError::store_failed, path.string() + ": " + what + ": " + std::strerror(errno)}};
 }
 
 Bloom bloom_of(const Block& block) {
@@ -127,22 +120,18 @@ Result<std::shared_ptr<const Block>, ChainFailure> decode_block_file(View bytes,
     }
     if (!in.finish()) return bad_snapshot("the block does not decode");
     // Senders are recovered again and the size is recomputed, because no signature covers the snapshot's values.
-    block->txs = read_txs({.height = header.height, .time_ns = 0, .proposer = {}, .txs = raw, .known = {}},
-                          chain_id, 0);
+    block->txs =
+        read_txs({.height = header.height, .time_ns = 0, .proposer = {}, .txs = raw, .known = {}}, chain_id, 0);
     block->encoded_size = encoded_size(header, block->txs);
     std::vector<Hash32> hashes;
     for (const BlockTx& tx : block->txs) hashes.push_back(tx.hash);
-    if (tx_root(hashes) != header.tx_root ||
-        results_root(block->system_logs, block->receipts) != header.results_root)
-        return bad_snapshot(
-            "the block's transactions or receipts are not the ones that its header commits to");
+    if (tx_root(hashes) != header.tx_root || results_root(block->system_logs, block->receipts) != header.results_root)
+        return bad_snapshot("the block's transactions or receipts are not the ones that its header commits to");
     block->bloom = bloom_of(*block);
     return std::shared_ptr<const Block>(std::move(block));
 }
 
-void append_entry(Writer& out, View key, View value) {
-    out.bytes(key).bytes(value);
-}
+void append_entry(Writer& out, View key, View value) { out.bytes(key).bytes(value); }
 
 Result<std::vector<Entry>, ChainFailure> decode_entries(View bytes) {
     Reader in(bytes);
@@ -163,8 +152,7 @@ Result<SnapshotFile, ChainFailure> write_snapshot_file(const std::filesystem::pa
     return SnapshotFile{merkle::sha256(bytes), bytes.size()};
 }
 
-Result<Bytes, ChainFailure> read_snapshot_file(const std::filesystem::path& path,
-                                               const SnapshotFile& promised) {
+Result<Bytes, ChainFailure> read_snapshot_file(const std::filesystem::path& path, const SnapshotFile& promised) {
     std::error_code none;
     const auto size = std::filesystem::file_size(path, none);
     if (none) return bad_snapshot(path.string() + ": is missing");

@@ -23,8 +23,7 @@ Result<std::vector<Entry>, ChainFailure> decode_entries(View bytes);
 /// Writes, syncs and closes a file.
 Result<SnapshotFile, ChainFailure> write_snapshot_file(const std::filesystem::path& path, View bytes);
 /// Returns the whole file if it has the promised length and digest.
-Result<Bytes, ChainFailure> read_snapshot_file(const std::filesystem::path& path,
-                                               const SnapshotFile& promised);
+Result<Bytes, ChainFailure> read_snapshot_file(const std::filesystem::path& path, const SnapshotFile& promised);
 
 inline Unexpected<ChainFailure> bad_snapshot(const std::string& what) {
     return {ChainFailure{ChainError::bad_snapshot, what}};

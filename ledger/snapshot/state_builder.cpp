@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::size_t kClearBatch = 10'000;
 
-Unexpected<ChainFailure> bad(const std::string& what) {
-    return {ChainFailure{ChainError::bad_snapshot, what}};
-}
+Unexpected<ChainFailure> bad(const std::string& what) { return {ChainFailure{ChainError::bad_snapshot, what}}; }
 
 Status<ChainFailure> write(Store& store, const Batch& batch) {
     if (const auto written = store.write(batch, true); !written)
@@ -92,8 +90,7 @@ Status<ChainFailure> StateBuilder::add(const std::vector<Entry>& entries) {
     return Unit{};
 }
 
-Status<ChainFailure> StateBuilder::finish(const Genesis& genesis, const TxExecutor& executor,
-                                          const Block& block) {
+Status<ChainFailure> StateBuilder::finish(const Genesis& genesis, const TxExecutor& executor, const Block& block) {
     const Header& header = block.header;
     if (header.state_root != root_)
         return bad("the state is not the one that block " + std::to_string(header.height) + " commits to");

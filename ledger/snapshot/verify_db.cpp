@@ -9,9 +9,7 @@ namespace {
 
 constexpr std::size_t kSeedBatch = 10'000;
 
-Unexpected<ChainFailure> differs(const std::string& what) {
-    return {ChainFailure{ChainError::corrupt, what}};
-}
+Unexpected<ChainFailure> differs(const std::string& what) { return {ChainFailure{ChainError::corrupt, what}}; }
 
 Unexpected<ChainFailure> missing(std::uint64_t height) {
     return differs("block " + std::to_string(height) + " is missing or damaged");
@@ -22,8 +20,7 @@ Status<ChainFailure> compare(const Block& stored, const Block& replayed) {
     if (stored.header != replayed.header) return differs(name + "the header differs from the replay");
     if (stored.hash != replayed.hash) return differs(name + "the hash differs from the replay");
     if (stored.receipts != replayed.receipts) return differs(name + "the receipts differ from the replay");
-    if (stored.system_logs != replayed.system_logs)
-        return differs(name + "the system logs differ from the replay");
+    if (stored.system_logs != replayed.system_logs) return differs(name + "the system logs differ from the replay");
     if (stored.bloom != replayed.bloom) return differs(name + "the bloom differs from the replay");
     return Unit{};
 }
@@ -58,8 +55,8 @@ Status<ChainFailure> check_alone(const Block& block) {
 }
 
 /// Fills `memory` with the state after block `height` of `store`; the tree is built from its entries.
-Status<ChainFailure> seed(const Store& store, std::uint64_t height, const Genesis& genesis,
-                          const TxExecutor& executor, MemoryStore& memory) {
+Status<ChainFailure> seed(const Store& store, std::uint64_t height, const Genesis& genesis, const TxExecutor& executor,
+                          MemoryStore& memory) {
     const auto block = load_block(store, height);
     if (!block) return missing(height);
     RETRACE_TRY(builder, StateBuilder::begin(memory));

@@ -28,8 +28,7 @@ std::optional<Past> changed_since(const Store& store, std::uint64_t height, std:
 }
 
 /// Merges the present keys of one letter with the past ones; false if `visit` ended the visit.
-bool visit_letter(const Store& store, char letter, const Past& past,
-                  const std::function<bool(View, View)>& visit) {
+bool visit_letter(const Store& store, char letter, const Past& past, const std::function<bool(View, View)>& visit) {
     const Bytes prefix{static_cast<std::uint8_t>(letter)};
     const Bytes end{static_cast<std::uint8_t>(letter + 1)};
     auto next = past.lower_bound(prefix);

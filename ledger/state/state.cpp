@@ -78,8 +78,7 @@ void State::revert(Mark mark) {
 StateDiff State::diff() const {
     StateDiff out;
     for (const auto& [address, account] : accounts_) {
-        if (base_.account(address) != account)
-            out.accounts.emplace_hint(out.accounts.end(), address, account);
+        if (base_.account(address) != account) out.accounts.emplace_hint(out.accounts.end(), address, account);
     }
     for (const auto& [key, value] : slots_) {
         if (base_.slot(key.contract, key.key) != value) out.slots.emplace_hint(out.slots.end(), key, value);

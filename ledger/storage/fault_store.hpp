@@ -13,8 +13,8 @@ public:
         none = 0,
         fail,          ///< The n-th write is refused, nothing of it is written, and the machine is off afterwards.
         fail_written,  ///< The same, but all of it is written before the power fails.
-        tear,  ///< Only the first `torn_ops` operations of the n-th batch are written, then the power fails.
-        drop,  ///< The n-th write is acknowledged but lost, as by a lying disk. The machine stays on.
+        tear,          ///< Only the first `torn_ops` operations of the n-th batch are written, then the power fails.
+        drop,          ///< The n-th write is acknowledged but lost, as by a lying disk. The machine stays on.
     };
 
     /// `beneath` outlives this. `nth` counts from 1.
@@ -22,9 +22,7 @@ public:
         : beneath_(beneath), fault_(fault), nth_(nth), torn_ops_(torn_ops) {}
 
     std::optional<Bytes> get(View key) const override { return beneath_.get(key); }
-    void get_many(std::span<const Bytes> keys, const VisitOne& visit) const override {
-        beneath_.get_many(keys, visit);
-    }
+    void get_many(std::span<const Bytes> keys, const VisitOne& visit) const override { beneath_.get_many(keys, visit); }
     Status<> write(const Batch& batch, bool sync) override;
     void scan(View prefix, View from, std::size_t limit, const Visit& visit) const override {
         beneath_.scan(prefix, from, limit, visit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "ledger/storage/store.hpp"
-
 #include <algorithm>
+
+#include "ledger/storage/store.hpp"
 
 namespace retrace::ledger {
 

@@ -63,8 +63,7 @@ public:
 
     std::optional<Bytes> get(View key) const override {
         rocksdb::PinnableSlice value;
-        const rocksdb::Status status =
-            db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), slice(key), &value);
+        const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), slice(key), &value);
         if (status.IsNotFound()) return std::nullopt;
         // A read error does not mean absence: continuing would compute a wrong state.
         ensure(status.ok(), "RocksDB: a read failed");
@@ -121,8 +120,7 @@ private:
 
 StoreFailure failure_of(const rocksdb::Status& status, const std::string& directory) {
     const std::string text = status.ToString();
-    if (status.IsIOError() &&
-        (text.find("lock") != std::string::npos || text.find("LOCK") != std::string::npos)) {
+    if (status.IsIOError() && (text.find("lock") != std::string::npos || text.find("LOCK") != std::string::npos)) {
         return {StoreError::in_use, "the data directory " + directory + " is in use by another process"};
     }
     if (status.IsIOError()) {
@@ -136,13 +134,12 @@ StoreFailure failure_of(const rocksdb::Status& status, const std::string& direct
 
 }  // namespace
 
-Result<std::unique_ptr<Store>, StoreFailure> open_rocks_store(const std::string& directory,
-                                                              std::size_t cache_bytes) {
+Result<std::unique_ptr<Store>, StoreFailure> open_rocks_store(const std::string& directory, std::size_t cache_bytes) {
     std::error_code code;
     std::filesystem::create_directories(directory, code);
     if (code) {
-        return Unexpected{StoreFailure{
-            StoreError::no_access, "the data directory " + directory + " cannot be made: " + code.message()}};
+        return Unexpected{StoreFailure{StoreError::no_access,
+                                       "the data directory " + directory + " cannot be made: " + code.message()}};
     }
     rocksdb::DB* db = nullptr;
     const rocksdb::Status status = rocksdb::DB::Open(small_options(cache_bytes), directory, &db);

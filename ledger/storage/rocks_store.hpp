@@ -9,9 +9,9 @@
 namespace retrace::ledger {
 
 enum class StoreError : std::uint8_t {
-    in_use = 1,      ///< Another process holds the directory's lock.
-    no_access = 2,   ///< The directory cannot be created, read or written.
-    corrupt = 3,     ///< RocksDB found broken files.
+    in_use = 1,     ///< Another process holds the directory's lock.
+    no_access = 2,  ///< The directory cannot be created, read or written.
+    corrupt = 3,    ///< RocksDB found broken files.
     other = 4,
 };
 

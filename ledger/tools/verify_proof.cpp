@@ -31,17 +31,11 @@ namespace {
 using Bytes = std::vector<std::uint8_t>;
 using Word = std::array<std::uint8_t, 32>;
 
-Word sha256(const Bytes& message) {
-    return retrace::merkle::sha256(message).bytes;
-}
+Word sha256(const Bytes& message) { return retrace::merkle::sha256(message).bytes; }
 
-void append(Bytes& out, const auto& bytes) {
-    out.insert(out.end(), bytes.begin(), bytes.end());
-}
+void append(Bytes& out, const auto& bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); }
 
-Bytes text(std::string_view s) {
-    return Bytes(s.begin(), s.end());
-}
+Bytes text(std::string_view s) { return Bytes(s.begin(), s.end()); }
 
 std::optional<Bytes> from_hex(std::string_view s) {
     if (s.size() % 2 != 0 || s.substr(0, 2) != "0x") return std::nullopt;
@@ -49,8 +43,7 @@ std::optional<Bytes> from_hex(std::string_view s) {
     for (std::size_t i = 2; i < s.size(); i += 2) {
         int byte = 0;
         for (const char c : s.substr(i, 2)) {
-            const auto digit =
-                std::string_view("0123456789abcdef").find(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
+            const auto digit = std::string_view("0123456789abcdef").find(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
             if (digit == std::string_view::npos) return std::nullopt;
             byte = 16 * byte + static_cast<int>(digit);
         }
@@ -130,9 +123,7 @@ std::optional<Proof> decode(Bytes bytes) {
     return out;
 }
 
-bool bit(const Word& key, std::size_t at) {
-    return (key[at / 8] >> (7 - at % 8) & 1) != 0;
-}
+bool bit(const Word& key, std::size_t at) { return (key[at / 8] >> (7 - at % 8) & 1) != 0; }
 
 Word join(std::uint8_t tag, const Word& left, const Word& right) {
     Bytes message{tag};

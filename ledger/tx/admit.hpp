@@ -9,8 +9,8 @@ namespace retrace::ledger {
 
 /// Checks nonce, fee cap, block gas and funds. `check` is not repeated. `max_gas`: the most gas the transaction can
 /// use.
-std::optional<TxRefusal> admit(const SignedTx& tx, const StateView& view, const U256& base_fee,
-                               std::uint64_t max_gas, std::uint64_t gas_left);
+std::optional<TxRefusal> admit(const SignedTx& tx, const StateView& view, const U256& base_fee, std::uint64_t max_gas,
+                               std::uint64_t gas_left);
 /// Refuses a gas limit above that of a whole block.
 std::optional<TxRefusal> check_gas_limit(const Transaction& tx, std::uint64_t block_gas_limit);
 

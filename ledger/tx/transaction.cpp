@@ -10,9 +10,7 @@
 namespace retrace::ledger {
 namespace {
 
-Unexpected<TxRefusal> refuse(TxError code, std::string message) {
-    return {TxRefusal{code, std::move(message)}};
-}
+Unexpected<TxRefusal> refuse(TxError code, std::string message) { return {TxRefusal{code, std::move(message)}}; }
 
 }  // namespace
 
@@ -23,8 +21,7 @@ Result<TxPtr, TxRefusal> read_tx(View raw, std::uint64_t chain_id) {
     const Transaction& tx = decoded.tx;
     if (tx.chain_id != chain_id) {
         return refuse(TxError::wrong_chain_id, "invalid sender: invalid chain id for signer: have " +
-                                                   std::to_string(tx.chain_id) + " want " +
-                                                   std::to_string(chain_id));
+                                                   std::to_string(tx.chain_id) + " want " + std::to_string(chain_id));
     }
     const auto key = recover(signing_hash(tx), decoded.signature);
     if (!key) return refuse(TxError::bad_signature, "invalid sender: invalid transaction v, r, s values");
@@ -39,11 +36,8 @@ TxPtr sign_tx(Transaction tx, const SecretKey& key) {
     const Signature signature = key.sign(signing_hash(tx));
     Bytes raw = encode_signed(tx, signature);
     const Hash32 hash = keccak256(raw);
-    return std::make_shared<const SignedTx>(SignedTx{.tx = std::move(tx),
-                                                     .signature = signature,
-                                                     .sender = key.address(),
-                                                     .hash = hash,
-                                                     .raw = std::move(raw)});
+    return std::make_shared<const SignedTx>(SignedTx{
+        .tx = std::move(tx), .signature = signature, .sender = key.address(), .hash = hash, .raw = std::move(raw)});
 }
 
 std::uint64_t intrinsic_gas(const Transaction& tx) {
@@ -59,9 +53,7 @@ U256 effective_tip(const Transaction& tx, const U256& base_fee) {
     return room ? min(*room, tx.tip_cap) : U256{};
 }
 
-U256 effective_gas_price(const Transaction& tx, const U256& base_fee) {
-    return base_fee + effective_tip(tx, base_fee);
-}
+U256 effective_gas_price(const Transaction& tx, const U256& base_fee) { return base_fee + effective_tip(tx, base_fee); }
 
 std::optional<U256> max_cost(const Transaction& tx) {
     const auto fee = checked_mul(tx.fee_cap, tx.gas_limit);
@@ -77,11 +69,9 @@ std::optional<TxRefusal> check(const Transaction& tx) {
                          "max priority fee per gas higher than max fee per gas: maxPriorityFeePerGas: " +
                              tx.tip_cap.to_decimal() + ", maxFeePerGas: " + tx.fee_cap.to_decimal()};
     }
-    if (!tx.to)
-        return TxRefusal{TxError::creation_not_supported, "contract creation is not supported: no EVM"};
+    if (!tx.to) return TxRefusal{TxError::creation_not_supported, "contract creation is not supported: no EVM"};
     if (const std::uint64_t needed = intrinsic_gas(tx); tx.gas_limit < needed) {
-        return TxRefusal{TxError::intrinsic_gas_too_low, "intrinsic gas too low: gas " +
-                                                             std::to_string(tx.gas_limit) +
+        return TxRefusal{TxError::intrinsic_gas_too_low, "intrinsic gas too low: gas " + std::to_string(tx.gas_limit) +
                                                              ", minimum needed " + std::to_string(needed)};
     }
     if (!max_cost(tx)) {

@@ -6,9 +6,7 @@
 namespace retrace::ledger {
 namespace {
 
-Unexpected<TxRefusal> refuse(TxError code, std::string message) {
-    return {TxRefusal{code, std::move(message)}};
-}
+Unexpected<TxRefusal> refuse(TxError code, std::string message) { return {TxRefusal{code, std::move(message)}}; }
 Unexpected<TxRefusal> refuse(rlp::Error error) {
     return refuse(TxError::malformed, "invalid transaction encoding: rlp: " + std::string(rlp::slug(error)));
 }
@@ -30,8 +28,7 @@ std::vector<AccessEntry> read_access_list(rlp::ListReader& in) {
     while (!entries.at_end()) {
         rlp::ListReader fields = entries.list();
         AccessEntry entry;
-        if (const View address = fields.fixed(20); !address.empty())
-            entry.address = address_of_bytes(address);
+        if (const View address = fields.fixed(20); !address.empty()) entry.address = address_of_bytes(address);
         rlp::ListReader keys = fields.list();
         while (!keys.at_end()) {
             if (const View key = keys.fixed(32); !key.empty()) entry.keys.push_back(to_hash32(key));
@@ -91,8 +88,7 @@ U256 legacy_v(const Transaction& tx, std::uint8_t y_parity) {
 /// Reads chain id and parity from a legacy v = 35 + 2 chain id + parity.
 std::optional<TxRefusal> read_legacy_v(const U256& v, DecodedTx& out) {
     if (v == U256{27} || v == U256{28}) {
-        return TxRefusal{TxError::unprotected,
-                         "only replay-protected (EIP-155) transactions allowed over RPC"};
+        return TxRefusal{TxError::unprotected, "only replay-protected (EIP-155) transactions allowed over RPC"};
     }
     const auto offset = checked_sub(v, 35);
     if (!offset) return refuse_signature().error;
@@ -166,8 +162,8 @@ Result<DecodedTx, TxRefusal> decode_tx(View raw) {
     if (!legacy && raw[0] != 1 && raw[0] != 2) {
         return refuse(TxError::type_not_supported, "transaction type not supported");
     }
-    RETRACE_TRY(out, decode_fields(legacy ? TxType::legacy : static_cast<TxType>(raw[0]),
-                                   legacy ? raw : raw.subspan(1)));
+    RETRACE_TRY(out,
+                decode_fields(legacy ? TxType::legacy : static_cast<TxType>(raw[0]), legacy ? raw : raw.subspan(1)));
     // Second check: an encoding that the decoder accepted by mistake does not encode to the same bytes.
     if (!equal(encode_signed(out.tx, out.signature), raw)) {
         return refuse(TxError::malformed, "invalid transaction encoding: not canonical");

@@ -72,8 +72,7 @@ Division divide(const Wide& a, const Limbs& b) {
     }
     for (std::size_t bit = 512; bit-- > 0;) {
         const bool top = out.remainder[3] >> 63 != 0;
-        for (std::size_t i = 3; i > 0; --i)
-            out.remainder[i] = out.remainder[i] << 1 | out.remainder[i - 1] >> 63;
+        for (std::size_t i = 3; i > 0; --i) out.remainder[i] = out.remainder[i] << 1 | out.remainder[i - 1] >> 63;
         out.remainder[0] = out.remainder[0] << 1 | (a[bit / 64] >> (bit % 64) & 1);
         if (top || !less(out.remainder, b)) {
             sub_limbs(out.remainder, b);  // with `top` set the borrow cancels the bit shifted out
@@ -113,8 +112,7 @@ U256 U256::from_be(View bytes) {
 
 std::array<std::uint8_t, 32> U256::to_be() const noexcept {
     std::array<std::uint8_t, 32> out;
-    for (std::size_t i = 0; i < 32; ++i)
-        out[31 - i] = static_cast<std::uint8_t>(limbs_[i / 8] >> (8 * (i % 8)));
+    for (std::size_t i = 0; i < 32; ++i) out[31 - i] = static_cast<std::uint8_t>(limbs_[i / 8] >> (8 * (i % 8)));
     return out;
 }
 

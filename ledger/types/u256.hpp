@@ -28,11 +28,11 @@ public:
     std::strong_ordering operator<=>(const U256& other) const noexcept;
 
     static U256 max() noexcept;
-    static U256 from_be(View bytes);                                ///< ≤ 32 bytes, big endian (asserted).
+    static U256 from_be(View bytes);  ///< ≤ 32 bytes, big endian (asserted).
     std::array<std::uint8_t, 32> to_be() const noexcept;
     static std::optional<U256> from_decimal(std::string_view text);  ///< Digits only, no sign; overflow: nullopt.
     std::string to_decimal() const;
-    std::string to_quantity() const;                                ///< "0x" and hex without leading zeros.
+    std::string to_quantity() const;  ///< "0x" and hex without leading zeros.
 
     friend std::optional<U256> checked_add(const U256& a, const U256& b) noexcept;
     friend std::optional<U256> checked_sub(const U256& a, const U256& b) noexcept;

@@ -33,9 +33,7 @@ inline View view(std::string_view text) noexcept {
     return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 inline Bytes to_bytes(View bytes) { return {bytes.begin(), bytes.end()}; }
-inline bool equal(View a, View b) noexcept {
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
-}
+inline bool equal(View a, View b) noexcept { return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()); }
 
 /// Copies exactly 32 bytes; an input of another length is a caller error (asserted).
 Hash32 to_hash32(View bytes);
@@ -48,12 +46,9 @@ std::string to_0x(View bytes);
 std::optional<Bytes> from_hex(std::string_view text);
 
 /// Little-endian loads and stores; `load_*` read exactly that many bytes from `p`.
-inline std::uint16_t load_u16(const std::uint8_t* p) noexcept {
-    return static_cast<std::uint16_t>(p[0] | (p[1] << 8));
-}
+inline std::uint16_t load_u16(const std::uint8_t* p) noexcept { return static_cast<std::uint16_t>(p[0] | (p[1] << 8)); }
 inline std::uint32_t load_u32(const std::uint8_t* p) noexcept {
-    return std::uint32_t{p[0]} | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16 |
-           std::uint32_t{p[3]} << 24;
+    return std::uint32_t{p[0]} | std::uint32_t{p[1]} << 8 | std::uint32_t{p[2]} << 16 | std::uint32_t{p[3]} << 24;
 }
 inline std::uint64_t load_u64(const std::uint8_t* p) noexcept {
     return std::uint64_t{load_u32(p)} | std::uint64_t{load_u32(p + 4)} << 32;

@@ -13,10 +13,10 @@
 namespace retrace {
 
 enum class CodecError : std::uint8_t {
-    truncated = 1,   ///< The input ends inside a value.
-    too_long = 2,    ///< A length is over the limit that the reader set.
+    truncated = 1,      ///< The input ends inside a value.
+    too_long = 2,       ///< A length is over the limit that the reader set.
     not_canonical = 3,  ///< A bool other than 0 or 1, or an enum value out of range.
-    trailing = 4,    ///< Bytes are left after the last value.
+    trailing = 4,       ///< Bytes are left after the last value.
 };
 std::string_view slug(CodecError error) noexcept;
 
@@ -28,8 +28,8 @@ public:
     Writer& u64(std::uint64_t v);
     Writer& boolean(bool v) { return u8(v ? 1 : 0); }
     Writer& hash(const Hash32& v) { return raw(view(v)); }
-    Writer& raw(View v);                                  ///< Bytes without a length: fixed-size fields.
-    Writer& bytes(View v);                                ///< u32 length, then the bytes.
+    Writer& raw(View v);    ///< Bytes without a length: fixed-size fields.
+    Writer& bytes(View v);  ///< u32 length, then the bytes.
     Writer& text(std::string_view v) { return bytes(view(v)); }
 
     const Bytes& data() const noexcept { return out_; }
@@ -52,8 +52,8 @@ public:
     std::uint64_t u64();
     bool boolean();
     Hash32 hash();
-    View raw(std::size_t size);                           ///< Exactly `size` bytes; a view into the input.
-    View bytes(std::size_t limit);                        ///< u32 length ≤ limit, then the bytes.
+    View raw(std::size_t size);     ///< Exactly `size` bytes; a view into the input.
+    View bytes(std::size_t limit);  ///< u32 length ≤ limit, then the bytes.
     std::string text(std::size_t limit);
     /// Reads a u32 count ≤ limit of items that take at least `item_size` bytes each.
     std::uint32_t count(std::size_t limit, std::size_t item_size = 1);

@@ -3,13 +3,13 @@
 // only place that does so; other code composes these functions.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include <sys/types.h>
 
 #include "merkle/base/bytes.hpp"
 #include "merkle/base/result.hpp"

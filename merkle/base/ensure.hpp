@@ -21,7 +21,8 @@ struct Place {
 
 /// An assertion that stays enabled in release builds.
 inline void ensure(bool condition, const char* what, Place where = Place::here()) {
-    if (!condition) [[unlikely]] fail_invariant(what, where);
+    if (!condition) [[unlikely]]
+        fail_invariant(what, where);
 }
 
 }  // namespace retrace

@@ -35,8 +35,8 @@ public:
 
     Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
     template <class F>
-        requires std::is_constructible_v<E, F>
-    Result(Unexpected<F> failure) : state_(std::in_place_index<1>, std::move(failure.error)) {}
+    requires std::is_constructible_v<E, F> Result(Unexpected<F> failure)
+        : state_(std::in_place_index<1>, std::move(failure.error)) {}
 
     bool has_value() const noexcept { return state_.index() == 0; }
     explicit operator bool() const noexcept { return has_value(); }
@@ -77,12 +77,13 @@ using Status = Result<Unit, E>;
 /// `RETRACE_TRY(name, expression);` declares `name` as the value of the Result `expression`, or returns its error.
 #define RETRACE_TRY_CAT2(a, b) a##b
 #define RETRACE_TRY_CAT(a, b) RETRACE_TRY_CAT2(a, b)
-#define RETRACE_TRY(name, ...)                                                   \
-    auto RETRACE_TRY_CAT(try_result_, __LINE__) = (__VA_ARGS__);                 \
-    if (!RETRACE_TRY_CAT(try_result_, __LINE__).has_value())                     \
+#define RETRACE_TRY(name, ...)                                                                   \
+    auto RETRACE_TRY_CAT(try_result_, __LINE__) = (__VA_ARGS__);                                 \
+    if (!RETRACE_TRY_CAT(try_result_, __LINE__).has_value())                                     \
         return ::retrace::Unexpected{std::move(RETRACE_TRY_CAT(try_result_, __LINE__)).error()}; \
     auto name = std::move(RETRACE_TRY_CAT(try_result_, __LINE__)).value()
 /// As RETRACE_TRY for a Result whose value is not needed.
-#define RETRACE_CHECK(...)                                                       \
-    if (auto try_status = (__VA_ARGS__); !try_status.has_value())                \
-    return ::retrace::Unexpected{std::move(try_status).error()}
+#define RETRACE_CHECK(...)                                                                       \
+    if (auto try_status = (__VA_ARGS__); !try_status.has_value()) return ::retrace::Unexpected { \
+            std::move(try_status).error()                                                        \
+        }

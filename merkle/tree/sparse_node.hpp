@@ -56,8 +56,8 @@ Hash32 sparse_leaf_hash(const SparseLeaf& leaf);  ///< H(08 ‖ key ‖ value ha
 struct SparseNode {
     enum class Kind : std::uint8_t { empty = 0, inner = 1, leaf = 2 };
     Kind kind = Kind::empty;
-    Hash32 left;      ///< Inner: hash of the left child; leaf: the key.
-    Hash32 right;     ///< Inner: hash of the right child; leaf: the value hash.
+    Hash32 left;   ///< Inner: hash of the left child; leaf: the key.
+    Hash32 right;  ///< Inner: hash of the right child; leaf: the value hash.
 
     static SparseNode inner(const Hash32& left, const Hash32& right) { return {Kind::inner, left, right}; }
     static SparseNode leaf(const SparseLeaf& leaf) { return {Kind::leaf, leaf.key, leaf.value_hash}; }

@@ -19,8 +19,8 @@ Loaded load(const NodeStore& store, const NodePath& path, const Hash32& hash) {
     if (!bytes) return Unexpected{SparseError::missing_node};
     const std::optional<SparseNode> node = SparseNode::decode(*bytes);
     if (!node || node->hash() != hash) return Unexpected{SparseError::corrupt_node};
-    const bool in_place = node->kind == Kind::leaf ? shares_prefix(node->left, path.prefix, path.depth)
-                                                   : path.depth < kSparseDepthMax;
+    const bool in_place =
+        node->kind == Kind::leaf ? shares_prefix(node->left, path.prefix, path.depth) : path.depth < kSparseDepthMax;
     if (!in_place) return Unexpected{SparseError::corrupt_node};
     return *node;
 }
@@ -104,8 +104,7 @@ private:
         if (leaves.size() == 1) return SparseNode::leaf({leaves[0].first, *leaves[0].second});
         const std::size_t middle = left_count(leaves, path.depth);
         const NodePath paths[2] = {path.child(false), path.child(true)};
-        const SparseNode children[2] = {build(paths[0], leaves.first(middle)),
-                                        build(paths[1], leaves.subspan(middle))};
+        const SparseNode children[2] = {build(paths[0], leaves.first(middle)), build(paths[1], leaves.subspan(middle))};
         const Hash32 hash[2] = {children[0].hash(), children[1].hash()};
         for (int side = 0; side < 2; ++side) write(paths[side], Hash32{}, children[side], hash[side]);
         return SparseNode::inner(hash[0], hash[1]);

@@ -102,8 +102,7 @@ void TileTree::update(std::uint64_t index, const Hash32& leaf) {
     for (std::size_t level = 0; level + 1 < levels_.size(); ++level) {
         const std::vector<Hash32>& below = levels_[level];
         const std::uint64_t left = index & ~std::uint64_t{1};
-        levels_[level + 1][index / 2] =
-            left + 1 < below.size() ? node_hash(below[left], below[left + 1]) : below[left];
+        levels_[level + 1][index / 2] = left + 1 < below.size() ? node_hash(below[left], below[left + 1]) : below[left];
         index /= 2;
     }
 }

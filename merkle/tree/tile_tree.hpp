@@ -21,15 +21,15 @@ enum class Tag : std::uint8_t {
     state = 0x03,
     state_leaf = 0x04,
     program = 0x05,
-    trace_leaf = 0x06,    ///< H(06 ‖ op index u32 LE ‖ output tensor root)
-    record_leaf = 0x07,   ///< H(07 ‖ index u32 LE ‖ encoded record): op, tensor and constant records of a program
-    sparse_leaf = 0x08,   ///< H(08 ‖ key 32 ‖ H(value))
-    append_leaf = 0x09,   ///< H(09 ‖ bytes)
+    trace_leaf = 0x06,   ///< H(06 ‖ op index u32 LE ‖ output tensor root)
+    record_leaf = 0x07,  ///< H(07 ‖ index u32 LE ‖ encoded record): op, tensor and constant records of a program
+    sparse_leaf = 0x08,  ///< H(08 ‖ key 32 ‖ H(value))
+    append_leaf = 0x09,  ///< H(09 ‖ bytes)
 };
 
-Hash32 tile_leaf(View tile);                                       ///< H(00 ‖ tile bytes)
-Hash32 node_hash(const Hash32& left, const Hash32& right);         ///< H(01 ‖ left ‖ right)
-Hash32 indexed_leaf(Tag tag, std::uint32_t index, View content);   ///< H(tag ‖ index u32 LE ‖ content)
+Hash32 tile_leaf(View tile);                                      ///< H(00 ‖ tile bytes)
+Hash32 node_hash(const Hash32& left, const Hash32& right);        ///< H(01 ‖ left ‖ right)
+Hash32 indexed_leaf(Tag tag, std::uint32_t index, View content);  ///< H(tag ‖ index u32 LE ‖ content)
 
 /// Number of levels of a tree over `leaves` leaves, leaf level included: 0 → 0, 1 → 1, 2 → 2, 3 → 3, 5 → 4.
 std::uint32_t level_count(std::uint64_t leaves) noexcept;
@@ -52,11 +52,11 @@ struct MultiProof {
 };
 
 enum class ProofError : std::uint8_t {
-    no_leaves = 1,      ///< An empty set of leaves proves nothing.
-    bad_order = 2,      ///< Indices not strictly ascending.
-    out_of_range = 3,   ///< An index ≥ the leaf count.
-    too_short = 4,      ///< Siblings are missing.
-    too_long = 5,       ///< Siblings are left over.
+    no_leaves = 1,     ///< An empty set of leaves proves nothing.
+    bad_order = 2,     ///< Indices not strictly ascending.
+    out_of_range = 3,  ///< An index ≥ the leaf count.
+    too_short = 4,     ///< Siblings are missing.
+    too_long = 5,      ///< Siblings are left over.
     wrong_root = 6,
 };
 std::string_view slug(ProofError error) noexcept;

@@ -14,8 +14,12 @@ namespace retrace::node {
 std::string metrics_text(const AgentFigures& figures) {
     prometheus::Registry registry;
     const auto set = [&](const char* name, const char* help, std::uint64_t value) {
-        prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({{"role", figures.role}}).Set(
-            static_cast<double>(value));
+        prometheus::BuildGauge()
+            .Name(name)
+            .Help(help)
+            .Register(registry)
+            .Add({{"role", figures.role}})
+            .Set(static_cast<double>(value));
     };
     set("retrace_agent_height", "Newest block that was looked at", figures.height);
     set("retrace_agent_duties", "Runs or audit seats", figures.duties);

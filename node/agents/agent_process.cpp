@@ -54,9 +54,7 @@ Status<> keep_to_chain(const fs::path& folder, std::uint64_t chain_id) {
                  " and the node is of chain " + text + "; use a --node of that chain, or another --data-dir");
 }
 
-std::uint64_t usual_memory() {
-    return memory_limit() / 4 * 3;
-}
+std::uint64_t usual_memory() { return memory_limit() / 4 * 3; }
 
 AgentProcess::AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client)
     : options_(options), key_(std::move(key)), client_(std::move(client)), pool_(options.threads) {}
@@ -115,9 +113,7 @@ Hash32 AgentProcess::secret() const {
     return merkle::sha256({view(std::string_view("retrace/party-secret/1")), key_.bytes()});
 }
 
-std::string AgentProcess::endpoint() const {
-    return options_.endpoint.empty() ? http_->url() : options_.endpoint;
-}
+std::string AgentProcess::endpoint() const { return options_.endpoint.empty() ? http_->url() : options_.endpoint; }
 
 void AgentProcess::set_peers(std::vector<std::string> peers) {
     std::erase(peers, http_ ? endpoint() : std::string());

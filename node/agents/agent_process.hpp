@@ -22,17 +22,17 @@ namespace retrace::node {
 struct AgentOptions {
     std::string node_url = "http://127.0.0.1:8545";
     std::filesystem::path data_dir;
-    std::string listen = "127.0.0.1";  ///< Address at which artifacts are served.
-    std::uint16_t port = 0;            ///< 0: the operating system chooses.
-    std::string endpoint;              ///< URL by which others reach it; empty: http://listen:port.
-    ledger::U256 stake;                ///< Topped up to this amount at the start; zero: the chain's minimum.
-    unsigned threads = 0;              ///< Threads of the kernels; 0: as many as the machine has.
-    std::uint64_t memory = 0;          ///< Bytes that tasks may use; 0: usual_memory().
-    std::chrono::milliseconds poll{50};  ///< Interval at which the chain is polled.
-    std::uint64_t retention_blocks = 5'000;  ///< Artifacts are deleted this long after a task last needed them.
-    bool require_sandbox = false;  ///< Whether tasks run only in a sandbox.
+    std::string listen = "127.0.0.1";             ///< Address at which artifacts are served.
+    std::uint16_t port = 0;                       ///< 0: the operating system chooses.
+    std::string endpoint;                         ///< URL by which others reach it; empty: http://listen:port.
+    ledger::U256 stake;                           ///< Topped up to this amount at the start; zero: the chain's minimum.
+    unsigned threads = 0;                         ///< Threads of the kernels; 0: as many as the machine has.
+    std::uint64_t memory = 0;                     ///< Bytes that tasks may use; 0: usual_memory().
+    std::chrono::milliseconds poll{50};           ///< Interval at which the chain is polled.
+    std::uint64_t retention_blocks = 5'000;       ///< Artifacts are deleted this long after a task last needed them.
+    bool require_sandbox = false;                 ///< Whether tasks run only in a sandbox.
     std::optional<std::chrono::seconds> timeout;  ///< For the node's first answer; none: wait for ever.
-    ArtifactServer::Tamper tamper;  ///< Developer chains only: changes served answers.
+    ArtifactServer::Tamper tamper;                ///< Developer chains only: changes served answers.
 };
 
 /// Waits for the node and returns its chain id. Logs once that it is waiting.

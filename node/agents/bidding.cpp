@@ -77,7 +77,7 @@ Quote Bidding::quote(const ledger::StateView& state, const market::Params& param
     }
     if (price > spec.price_ceiling) {
         const bool raised = terms && terms->state == market::TaskState::running;
-        const char* const asked = raised ? "the price with what a replica may not be paid for, "
+        const char* const asked = raised        ? "the price with what a replica may not be paid for, "
                                   : wish_.price ? "the asked price "
                                                 : "what the calls for a segment cost, ";
         return {std::nullopt, std::string("its ceiling is below ") + asked + format_coins(price)};
@@ -136,8 +136,8 @@ void Bidding::look(const ledger::StateView& state, const market::Params& params,
 }
 
 Result<std::optional<contracts::CommitBid>> Bidding::commit(const solver::CommitBid& move, const Quote& quote,
-                                                            const market::Params& params,
-                                                            const market::TaskSpec& spec, std::uint64_t height) {
+                                                            const market::Params& params, const market::TaskSpec& spec,
+                                                            std::uint64_t height) {
     const auto end = reveal_ends_.find(move.task);
     if (!quote.price || end == reveal_ends_.end()) return std::optional<contracts::CommitBid>();
     SealedBid bid{*quote.price, end->second + spec.finish_blocks};
@@ -147,8 +147,7 @@ Result<std::optional<contracts::CommitBid>> Bidding::commit(const solver::Commit
         return error(kept.error().message);
     }
     promised_[move.task] = {*market::stake_floor(params, spec), height};
-    const Hash32 commitment =
-        market::bid_commitment(move.task, move.round, bid.price, bid.finish, move.salt, self_);
+    const Hash32 commitment = market::bid_commitment(move.task, move.round, bid.price, bid.finish, move.salt, self_);
     spdlog::info("event=bid task={} round={} price={}", move.task, move.round, format_coins(bid.price));
     return std::optional(contracts::CommitBid{move.task, commitment});
 }

@@ -18,7 +18,7 @@ public:
         /// Price of a segment; none: four fifths of the ceiling, but at least the fees of its calls.
         std::optional<ledger::U256> price;
         std::uint8_t hardware_class = 0;
-        std::set<std::uint64_t> only;       ///< Tasks to bid for; empty: all.
+        std::set<std::uint64_t> only;  ///< Tasks to bid for; empty: all.
     };
     /// Limit on new bids per block. Each bid is written to disk and sent before the agent does anything else.
     static constexpr std::size_t kBegunMax = 32;

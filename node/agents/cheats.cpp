@@ -13,8 +13,7 @@ using verifier::VerifierAttack;
 
 std::string unknown(std::string_view name, const std::vector<CheatName>& cheats) {
     std::string out = "--cheat: there is no \"" + std::string(name) + "\", but";
-    for (const CheatName& cheat : cheats)
-        out += (&cheat == &cheats.front() ? " " : ", ") + std::string(cheat.name);
+    for (const CheatName& cheat : cheats) out += (&cheat == &cheats.front() ? " " : ", ") + std::string(cheat.name);
     return out;
 }
 

@@ -21,9 +21,8 @@ std::uint64_t committed_by_then(const ledger::StateView& state, const market::Ta
             newest = std::max(newest, at);
             continue;
         }
-        const ledger::U256 more =
-            ledger::mul_div(ledger::U256(at - run->first_state), task.reveal_end - last->height,
-                            last->height - run->assigned_height);
+        const ledger::U256 more = ledger::mul_div(ledger::U256(at - run->first_state), task.reveal_end - last->height,
+                                                  last->height - run->assigned_height);
         const ledger::U256 most = ledger::U256(segments);
         newest = std::max(newest, at + ledger::min(more, most).low64() + 1);
     }

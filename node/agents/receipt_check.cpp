@@ -17,9 +17,7 @@ namespace {
 
 namespace views = contracts::views;
 
-Unexpected<Error> differs(const std::string& field) {
-    return error("the receipt's " + field + " is not the ledger's");
-}
+Unexpected<Error> differs(const std::string& field) { return error("the receipt's " + field + " is not the ledger's"); }
 
 Status<> check_terms(const Receipt& receipt, const market::TaskSpec& spec, const market::Task& task) {
     if (receipt.program != spec.program_root) return differs("program");
@@ -31,8 +29,7 @@ Status<> check_terms(const Receipt& receipt, const market::TaskSpec& spec, const
     }
     if (receipt.requester != ledger::to_0x(task.requester)) return differs("requester");
     if (receipt.posted_height != task.posted_height) return differs("height of posting");
-    const bool delivered =
-        task.state == market::TaskState::settled || task.state == market::TaskState::delivering;
+    const bool delivered = task.state == market::TaskState::settled || task.state == market::TaskState::delivering;
     if (!delivered)
         return error("task " + std::to_string(receipt.task) + " is " + std::string(market::slug(task.state)));
     return Unit{};
@@ -49,12 +46,9 @@ Audited audited(const market::Segment& segment) {
 /// Counts a segment by the outcome of its audit.
 void count_segment(const market::Segment& segment, CheckedReceipt& out) {
     switch (audited(segment)) {
-        case Audited::verified:
-            return void(++out.verified);
-        case Audited::not_drawn:
-            return void(++out.not_drawn);
-        case Audited::nobody:
-            return void(++out.unaudited);
+        case Audited::verified: return void(++out.verified);
+        case Audited::not_drawn: return void(++out.not_drawn);
+        case Audited::nobody: return void(++out.unaudited);
     }
 }
 
@@ -75,8 +69,7 @@ bool is_opened(const ledger::StateView& state, const std::vector<market::Run>& r
 Result<std::size_t> check_audit(const ledger::StateView& state, const std::vector<market::Run>& runs,
                                 const Receipt::Audit& entry) {
     const market::Run* const run = run_of_segment(runs, entry.segment);
-    const auto segment =
-        run != nullptr ? views::segment(state, run->task, run->index, entry.segment) : std::nullopt;
+    const auto segment = run != nullptr ? views::segment(state, run->task, run->index, entry.segment) : std::nullopt;
     const auto audit = segment && segment->audit != 0 ? views::audit(state, segment->audit) : std::nullopt;
     std::vector<std::string> matched;
     for (const market::Seat& seat : audit ? audit->seats : std::vector<market::Seat>{}) {
@@ -146,8 +139,7 @@ Result<std::vector<StepLoss>> replay_segment(const Receipt& receipt, std::size_t
     if (!data) return error(data.error().message);
     const solver::Schedule schedule{receipt.steps, receipt.interval};
     auto state = solver::fetch_state(source, *program, from.root, schedule.step_of(from.index), pool);
-    if (!state)
-        return error("state " + std::to_string(from.index) + " cannot be fetched: " + state.error().message);
+    if (!state) return error("state " + std::to_string(from.index) + " cannot be fetched: " + state.error().message);
     kernels::Inputs inputs;
     inputs.seed = receipt.seed;
     for (const kernels::Tensor& tensor : *data) inputs.datasets.push_back(&tensor);

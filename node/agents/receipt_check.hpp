@@ -17,7 +17,7 @@ struct CheckedReceipt {
     /// Segments between the receipt's states: with a matching audit; not drawn; drawn without an audit, so that the
     /// requester paid for them unaudited.
     std::uint64_t verified = 0, not_drawn = 0, unaudited = 0;
-    std::uint64_t auditors = 0;            ///< Verdicts that matched.
+    std::uint64_t auditors = 0;  ///< Verdicts that matched.
 };
 /// Compares every field that the ledger keeps; the error names the first that differs. Heights of events (settlement
 /// and verdicts) are not part of the state, so they rest on the node's word. States and audits are compared with the

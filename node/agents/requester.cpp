@@ -50,8 +50,7 @@ Result<Hash32> put_initial_state(Store& store, const Hash32& program_root, const
 Status<Failure> upload_once(ArtifactClient& uploader, const market::TaskSpec& spec, const std::string& node_url) {
     RETRACE_CHECK(uploader.upload_program(node_url, spec.program_root));
     if (!spec.init_root.is_zero()) RETRACE_CHECK(uploader.upload_program(node_url, spec.init_root));
-    if (!spec.initial_state_root.is_zero())
-        RETRACE_CHECK(uploader.upload_state(node_url, spec.initial_state_root));
+    if (!spec.initial_state_root.is_zero()) RETRACE_CHECK(uploader.upload_state(node_url, spec.initial_state_root));
     for (const Hash32& root : spec.data_roots) RETRACE_CHECK(uploader.upload_tensor(node_url, root));
     return Unit{};
 }
@@ -157,8 +156,7 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
     return out;
 }
 
-Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std::uint64_t id,
-                                    std::uint8_t replicas) {
+Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std::uint64_t id, std::uint8_t replicas) {
     const auto height = client.height();
     if (!height) return error(height.error().message);
     const RemoteState state(client, *height);
@@ -228,16 +226,15 @@ Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t id,
     for (;;) {
         auto status = task_status(client, id);
         if (!status) return status;
-        if (!before || *before != status->task || committed != status->committed ||
-            verified != status->verified || waiting != status->waiting) {
+        if (!before || *before != status->task || committed != status->committed || verified != status->verified ||
+            waiting != status->waiting) {
             on_change(*status);
         }
         before = status->task;
         committed = status->committed;
         verified = status->verified;
         waiting = status->waiting;
-        if (market::is_final(status->task.state) || status->task.state == market::TaskState::delivering)
-            return status;
+        if (market::is_final(status->task.state) || status->task.state == market::TaskState::delivering) return status;
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
 }
@@ -264,8 +261,7 @@ Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, c
     out.interval = status.spec.interval;
     out.posted_height = status.task.posted_height;
     std::map<std::uint64_t, std::uint64_t> verified;  // Audit → height.
-    const auto logs =
-        client.logs(contracts::address_of(contracts::Contract::market), out.posted_height, *height);
+    const auto logs = client.logs(contracts::address_of(contracts::Contract::market), out.posted_height, *height);
     if (!logs) return error(logs.error().message);
     for (const PlacedLog& placed : *logs) {
         if (const auto event = contracts::decode_event<contracts::SegmentVerified>(placed.log)) {
@@ -288,8 +284,7 @@ Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, c
         if (!audit || !verified.contains(audit->id)) continue;
         Receipt::Audit entry{index - 1, verified[audit->id], {}};
         for (const market::Seat& seat : audit->seats) {
-            if (seat.state == market::SeatState::matched)
-                entry.auditors.push_back(ledger::to_0x(seat.auditor));
+            if (seat.state == market::SeatState::matched) entry.auditors.push_back(ledger::to_0x(seat.auditor));
         }
         out.audits.push_back(std::move(entry));
     }

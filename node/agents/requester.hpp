@@ -38,8 +38,7 @@ Status<> upload_task(const market::TaskSpec& spec, Store& store, RpcClient& clie
                      const std::function<void(const ArtifactClient::Progress&)>& progress);
 
 /// Raises a running task to `replicas` solvers in total; returns the amount put into escrow for the added ones.
-Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std::uint64_t task,
-                                    std::uint8_t replicas);
+Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std::uint64_t task, std::uint8_t replicas);
 
 struct TaskStatus {
     market::Task task;

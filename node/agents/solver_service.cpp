@@ -18,8 +18,7 @@ namespace calls = contracts;
 constexpr std::uint64_t kResendBlocks = 8;
 
 template <class Result>
-solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(
-    solver::WorkOrder<Result> order) {
+solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(solver::WorkOrder<Result> order) {
     auto run = std::move(order.run);
     return {std::move(order.what),
             [run = std::move(run)] { return std::variant<solver::SolverResult, verifier::Answer>(run()); },
@@ -67,7 +66,7 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
                party_->address()),
       withheld_(options.party.retention_blocks),
       task_cache_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
-                workers_->initialisers()),
+                  workers_->initialisers()),
       bench_pool_(party_->pool().threads()),
       bench_(bench_pool_),
       metrics_(party_->options().data_dir) {
@@ -89,16 +88,14 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
     disputes_ = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *dispute_replays_, &agent_->slot());
 }
 
-Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options,
-                                                           ledger::SecretKey key) {
+Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options, ledger::SecretKey key) {
     RETRACE_CHECK(solver::check_device(options.device));
     AgentOptions party_options = options.party;
     if (options.cheat && options.cheat->protocol_attack)
         party_options.tamper = tamper_of(*options.cheat->protocol_attack);
     RETRACE_TRY(party, AgentProcess::open(party_options, std::move(key)));
     if (options.cheat && !party->developer_chain()) {
-        return error("--cheat is refused: the chain at " + options.party.node_url +
-                     " is not a developer chain");
+        return error("--cheat is refused: the chain at " + options.party.node_url + " is not a developer chain");
     }
     WorkerSettings settings = party->worker_settings();
     settings.device = options.device;
@@ -117,8 +114,8 @@ Status<> SolverService::enroll() {
     if (!params) return error("the chain's parameters cannot be read");
     RETRACE_CHECK(party_->bond(params->min_solver_stake));
     if (!info || info->endpoint != party_->endpoint() || info->hardware_class != options_.hardware_class) {
-        RETRACE_CHECK(party_->submitter().execute(
-            "register solver", calls::RegisterSolver{party_->endpoint(), options_.hardware_class}));
+        RETRACE_CHECK(party_->submitter().execute("register solver",
+                                                  calls::RegisterSolver{party_->endpoint(), options_.hardware_class}));
         spdlog::info("event=registered role=solver endpoint={}", party_->endpoint());
     }
     return Unit{};
@@ -250,15 +247,13 @@ struct CallOf {
                               calls::CommitCheckpoint{m.task, m.run, m.index, m.commitment});
     }
     Result<Hash32> operator()(const solver::OpenSegment& m) const {
-        return submitter.send(
-            "open segment " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
-            calls::OpenSegment{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root});
+        return submitter.send("open segment " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
+                              calls::OpenSegment{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root});
     }
     Result<Hash32> operator()(const solver::RevealSegment& m) const {
         const std::uint64_t segment = m.opening.index - 1;
-        return submitter.send(
-            "reveal segment " + std::to_string(segment) + " of task " + std::to_string(m.task),
-            calls::RevealSegment{m.task, m.run, segment, m.opening.salt, m.opening.root});
+        return submitter.send("reveal segment " + std::to_string(segment) + " of task " + std::to_string(m.task),
+                              calls::RevealSegment{m.task, m.run, segment, m.opening.salt, m.opening.root});
     }
     Result<Hash32> operator()(const solver::AnswerReport& m) const {
         return submitter.send("answer report " + std::to_string(m.report),
@@ -266,14 +261,14 @@ struct CallOf {
     }
     Result<Hash32> operator()(const solver::ReportKept& m) const {
         spdlog::warn("event=report_unavailable task={} run={} index={} tensor={}", m.task, m.run, m.index, m.tensor);
-        const calls::ReportUnavailable call{static_cast<std::uint8_t>(market::ReportKind::kept), m.task, m.run,
-                                            m.index, m.tensor, m.tile};
+        const calls::ReportUnavailable call{
+            static_cast<std::uint8_t>(market::ReportKind::kept), m.task, m.run, m.index, m.tensor, m.tile};
         return submitter.send("report task " + std::to_string(m.task), call, params.report_fee);
     }
     Result<Hash32> operator()(const solver::RequestRetention& m) const {
-        return submitter.send("offer for keeping state " + std::to_string(m.index) + " of task " +
-                                  std::to_string(m.task),
-                              calls::RequestRetention{m.task, m.run, m.index}, params.audit_fee);
+        return submitter.send(
+            "offer for keeping state " + std::to_string(m.index) + " of task " + std::to_string(m.task),
+            calls::RequestRetention{m.task, m.run, m.index}, params.audit_fee);
     }
     Result<Hash32> operator()(const solver::AnswerCapability& m) const {
         spdlog::info("event=capability challenge={} rounds={}", m.challenge, m.rounds);

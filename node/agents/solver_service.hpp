@@ -22,9 +22,9 @@ struct SolverOptions {
     std::optional<ledger::U256> price;  ///< Price of a segment; default: four fifths of the ceiling.
     std::uint8_t hardware_class = 0;
     solver::DeviceChoice device = solver::DeviceChoice::automatic;  ///< A cheat computes on the CPU.
-    std::optional<SolverCheat> cheat;    ///< Developer chains only.
-    std::set<std::uint64_t> only_tasks;  ///< Tasks to bid for; empty: all.
-    bool pay_for_retention = false;      ///< Offers verifiers a fee for keeping states, to be paid between audits.
+    std::optional<SolverCheat> cheat;                               ///< Developer chains only.
+    std::set<std::uint64_t> only_tasks;                             ///< Tasks to bid for; empty: all.
+    bool pay_for_retention = false;  ///< Offers verifiers a fee for keeping states, to be paid between audits.
 };
 
 class SolverService {

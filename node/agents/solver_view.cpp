@@ -18,9 +18,8 @@ using market::SegmentState;
 using market::TaskState;
 namespace views = contracts::views;
 
-void add_auction(const ledger::StateView& view, std::uint64_t next, const ledger::Address& self,
-                 const Pricing& pricing, const market::Task& task, const market::TaskSpec& spec,
-                 solver::SolverView& out) {
+void add_auction(const ledger::StateView& view, std::uint64_t next, const ledger::Address& self, const Pricing& pricing,
+                 const market::Task& task, const market::TaskSpec& spec, solver::SolverView& out) {
     for (const views::RunId& id : views::open_runs(view, self))
         if (id.task == task.id) return;  // The solver already runs the task.
     const auto bid = views::bid(view, task.id, self);
@@ -56,8 +55,7 @@ void add_segment(const ledger::StateView& view, std::uint64_t task, std::uint32_
 std::optional<std::uint32_t> maker_of_first_state(const ledger::StateView& view, const market::Run& run,
                                                   const market::Params& params) {
     const bool starting = run.first_state != 0 && run.next_state == run.first_state;
-    if (!starting || run.reports >= params.reports || reports_pending(view, run.task, run.solver))
-        return std::nullopt;
+    if (!starting || run.reports >= params.reports || reports_pending(view, run.task, run.solver)) return std::nullopt;
     for (std::uint32_t index = run.index; index-- > 0;) {
         const auto made = views::checkpoint(view, run.task, index, run.first_state);
         if (made && made->root == run.first_root && !made->keepers.empty()) return index;
@@ -88,8 +86,8 @@ std::optional<std::uint64_t> unkept_state(const ledger::StateView& view, const m
 std::uint64_t able_in(const ledger::StateView& view, const market::Run& run, std::uint64_t blocks, std::uint64_t bp) {
     const auto info = views::solver(view, run.solver);
     if (!info) return 0;
-    const ledger::U256 able = ledger::mul_div(ledger::U256(info->capability), ledger::U256(blocks) * ledger::U256(bp),
-                                              market::kBasisPoints);
+    const ledger::U256 able =
+        ledger::mul_div(ledger::U256(info->capability), ledger::U256(blocks) * ledger::U256(bp), market::kBasisPoints);
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
     return able < ledger::U256(kMost) ? able.low64() : kMost;
 }
@@ -142,8 +140,7 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     const bool stopped = views::is_stopped(view, run.task, run.index);  // 13.7.1
     out.may_commit = run.state == RunState::running && run.next_state <= spec.segments() && !waits && !stopped;
     const std::uint64_t next_state = std::min(run.next_state, spec.segments() + 1);
-    for (std::uint64_t i = run.finalised; i + 1 < next_state; ++i)
-        add_segment(view, run.task, run.index, i, out);
+    for (std::uint64_t i = run.finalised; i + 1 < next_state; ++i) add_segment(view, run.task, run.index, i, out);
     for (const std::uint64_t id : views::open_reports(view, run.task)) {
         const auto report = views::report(view, id);
         if (!report || report->run != run.index || report->state != market::ReportState::open ||
@@ -160,8 +157,7 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
 std::optional<solver::ChallengeView> challenge_view(const ledger::StateView& view, std::uint64_t next,
                                                     const ledger::Address& self, const market::Params& params) {
     const auto info = views::solver(view, self);
-    const auto challenge =
-        info && info->challenge != 0 ? views::challenge(view, info->challenge) : std::nullopt;
+    const auto challenge = info && info->challenge != 0 ? views::challenge(view, info->challenge) : std::nullopt;
     if (!challenge || challenge->deadline == 0 || next > challenge->deadline) return std::nullopt;
     solver::ChallengeView out;
     out.id = challenge->id;
@@ -201,8 +197,10 @@ void Withheld::update(const ledger::StateView& view, std::uint64_t height, const
     for (const views::RunId& id : open) {
         const auto run = views::run(view, id.task, id.run);
         auto roots = run ? beyond_waiting(view, *run) : std::set<Hash32>();
-        if (roots.empty()) runs_.erase(id);
-        else runs_[id] = {height, std::move(roots)};
+        if (roots.empty())
+            runs_.erase(id);
+        else
+            runs_[id] = {height, std::move(roots)};
     }
     std::erase_if(runs_, [&](const auto& item) {
         if (std::binary_search(open.begin(), open.end(), item.first)) return false;
@@ -227,14 +225,14 @@ bool bid_is_over(const ledger::StateView& view, std::uint64_t height, const ledg
     return height + 1 >= task->reveal_end || (bid && bid->revealed);
 }
 
-solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height,
-                               const ledger::Address& self, const Pricing& pricing, Immutable& immutable) {
+solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
+                               const Pricing& pricing, Immutable& immutable) {
     solver::SolverView out;
     out.height = height;
     for (const std::uint64_t id : views::active_tasks(view)) {
         const auto task = views::task(view, id);
-        const bool open = task && task->wanted != 0 &&
-                          (task->state == TaskState::bidding || task->state == TaskState::running);
+        const bool open =
+            task && task->wanted != 0 && (task->state == TaskState::bidding || task->state == TaskState::running);
         const auto spec = open ? immutable.spec(view, id) : std::nullopt;
         if (spec) add_auction(view, height + 1, self, pricing, *task, *spec, out);
     }

@@ -42,8 +42,7 @@ std::string refusal_of(const RpcFailure& failure) {
 
 }  // namespace
 
-Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, const ledger::U256& value,
-                               Bytes data) {
+Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data) {
     // A pending call is not sent again with another nonce: the estimate does not see pending calls, so the second one
     // would be included, refused and paid for.
     const auto same = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& item) {
@@ -53,12 +52,11 @@ Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, cons
     if (same != pending_.end()) return same->hashes.front();
     const auto gas = client_.estimate_gas(address_, to, value, data);
     if (!gas) return error(what + ": " + refusal_of(gas.error()));
-    return send_with(std::move(what), to, value, std::move(data),
-                     *gas + std::min(*gas / 5, UINT64_MAX - *gas));
+    return send_with(std::move(what), to, value, std::move(data), *gas + std::min(*gas / 5, UINT64_MAX - *gas));
 }
 
-Result<Hash32> Submitter::send_with(std::string what, const ledger::Address& to, const ledger::U256& value,
-                                    Bytes data, std::uint64_t gas) {
+Result<Hash32> Submitter::send_with(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data,
+                                    std::uint64_t gas) {
     const auto nonce = client_.next_nonce(address_);
     if (!nonce) return error(what + ": " + nonce.error().message);
     const auto base_fee = client_.base_fee();

@@ -38,8 +38,7 @@ public:
     Result<Hash32> send(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data);
     template <class Call>
     Result<Hash32> send(std::string what, const Call& call, const ledger::U256& value = {}) {
-        return send(std::move(what), contracts::address_of(Call::kContract), value,
-                    contracts::calldata(call));
+        return send(std::move(what), contracts::address_of(Call::kContract), value, contracts::calldata(call));
     }
     /// Sends without a gas estimate: the call may be included and refused. For frauds on developer chains.
     template <class Call>
@@ -66,8 +65,8 @@ public:
 private:
     struct Pending {
         std::string what;
-        std::vector<Hash32> hashes;  // one for each price, the highest last
-        ledger::TxPtr tx;            // at the last one
+        std::vector<Hash32> hashes;          // one for each price, the highest last
+        ledger::TxPtr tx;                    // at the last one
         std::optional<std::uint64_t> since;  // height from which it waits at that price; unset before a poll
     };
     Result<Hash32> send_with(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data,

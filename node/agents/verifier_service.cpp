@@ -43,9 +43,8 @@ struct CallOf {
                               contracts::RevealVerdict{m.audit, m.root, m.salt});
     }
     Result<Hash32> operator()(const verifier::AttestRetention& m) const {
-        return submitter.send(
-            "attest state " + std::to_string(m.index) + " of task " + std::to_string(m.task),
-            contracts::AttestRetention{m.task, m.run, m.index});
+        return submitter.send("attest state " + std::to_string(m.index) + " of task " + std::to_string(m.task),
+                              contracts::AttestRetention{m.task, m.run, m.index});
     }
     Result<Hash32> operator()(const verifier::ReportUnavailable& m) const {
         spdlog::warn("event=report_unavailable task={} run={} index={} tensor={} tile={}", m.task, m.run, m.index,
@@ -64,17 +63,15 @@ struct CallOf {
     }
     Result<Hash32> operator()(const verifier::ChallengeSegment& m) const {
         spdlog::warn("event=challenge task={} run={} segment={}", m.task, m.run, m.segment);
-        return submitter.send(
-            "challenge segment " + std::to_string(m.segment) + " of task " + std::to_string(m.task),
-            contracts::ChallengeSegment{m.task, m.run, m.segment, m.root}, bond_of(m.task));
+        return submitter.send("challenge segment " + std::to_string(m.segment) + " of task " + std::to_string(m.task),
+                              contracts::ChallengeSegment{m.task, m.run, m.segment, m.root}, bond_of(m.task));
     }
     Result<Hash32> operator()(const verifier::AnswerReport& m) const {
         return submitter.send("answer report " + std::to_string(m.report),
                               contracts::AnswerUnavailable{m.report, m.answer});
     }
     Result<Hash32> operator()(const verifier::PlayMove& m) const {
-        return submitter.send("move in dispute " + std::to_string(m.dispute),
-                              contracts::PlayMove{m.dispute, m.move});
+        return submitter.send("move in dispute " + std::to_string(m.dispute), contracts::PlayMove{m.dispute, m.move});
     }
 };
 
@@ -86,7 +83,7 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
       party_(std::move(party)),
       workers_(std::move(workers)),
       task_cache_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
-                workers_->initialisers()),
+                  workers_->initialisers()),
       metrics_(party_->options().data_dir) {
     verifier::VerifierConfig config;
     config.secret = party_->secret();
@@ -101,16 +98,13 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
         verifier_ = std::move(agent);
 }
 
-Result<std::unique_ptr<VerifierService>> VerifierService::open(const VerifierOptions& options,
-                                                               ledger::SecretKey key) {
+Result<std::unique_ptr<VerifierService>> VerifierService::open(const VerifierOptions& options, ledger::SecretKey key) {
     RETRACE_TRY(party, AgentProcess::open(options.party, std::move(key)));
     if (options.fraud && !party->developer_chain()) {
-        return error("--cheat is refused: the chain at " + options.party.node_url +
-                     " is not a developer chain");
+        return error("--cheat is refused: the chain at " + options.party.node_url + " is not a developer chain");
     }
     RETRACE_TRY(workers, Workers::open(party->worker_settings()));
-    std::unique_ptr<VerifierService> service(
-        new VerifierService(options, std::move(party), std::move(workers)));
+    std::unique_ptr<VerifierService> service(new VerifierService(options, std::move(party), std::move(workers)));
     RETRACE_CHECK(service->enroll());
     return service;
 }
@@ -136,8 +130,8 @@ Status<> VerifierService::enroll() {
     if (!info || !info->member) {
         const auto head = agent_->beacon().head_to_register(head_on_ledger(info));
         if (!head) return error(kUsedUp);
-        RETRACE_CHECK(party_->submitter().execute("register verifier",
-                                                  contracts::RegisterVerifier{party_->endpoint(), *head}));
+        RETRACE_CHECK(
+            party_->submitter().execute("register verifier", contracts::RegisterVerifier{party_->endpoint(), *head}));
         spdlog::info("event=registered role=verifier endpoint={}", party_->endpoint());
     }
     return Unit{};
@@ -152,8 +146,8 @@ void VerifierService::update_registration(const market::VerifierInfo& info, cons
     const std::uint64_t epoch = contracts::views::epoch_of(params, height + 1);
     if (info.joined_epoch < epoch && info.revealed_epoch != epoch) return;
     moved_height_ = height;
-    const auto sent = party_->submitter().send(
-        "register verifier", contracts::RegisterVerifier{party_->endpoint(), next.value_or(last)});
+    const auto sent = party_->submitter().send("register verifier",
+                                               contracts::RegisterVerifier{party_->endpoint(), next.value_or(last)});
     if (sent)
         spdlog::info("event=registered_again endpoint={} next_chain={}", party_->endpoint(), next.has_value());
     else

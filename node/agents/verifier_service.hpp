@@ -20,8 +20,7 @@ struct VerifierOptions {
 class VerifierService {
 public:
     /// Bonds and joins the beacon. Fails when a fraud is asked for on a chain that is not a developer's.
-    static Result<std::unique_ptr<VerifierService>> open(const VerifierOptions& options,
-                                                         ledger::SecretKey key);
+    static Result<std::unique_ptr<VerifierService>> open(const VerifierOptions& options, ledger::SecretKey key);
     /// Runs until `stop` is true.
     void run(const std::atomic<bool>& stop);
 

@@ -31,8 +31,7 @@ bool waits_to_dispute(const market::Audit& audit, const market::Seat& seat) {
                        [&](std::uint32_t index) { return &audit.seats.at(index) == &seat; });
 }
 
-Hash32 opened_root(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,
-                   std::uint64_t index) {
+Hash32 opened_root(const ledger::StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
     const auto checkpoint = views::checkpoint(view, task, run, index);
     return checkpoint && checkpoint->opened ? checkpoint->root : Hash32{};
 }
@@ -52,12 +51,9 @@ void add_initial(const ledger::StateView& view, const ledger::Address& self, con
     const auto run = views::run(view, task, index);
     const auto segment = views::segment(view, task, index, 0);
     const Hash32 root = opened_root(view, task, index, 0);
-    if (!run || run->state != market::RunState::running || !segment || root.is_zero() || run->solver == self)
-        return;
+    if (!run || run->state != market::RunState::running || !segment || root.is_zero() || run->solver == self) return;
     if (!window_open(view, params, spec, *run, *segment, out.height)) return;
-    const auto same = [&](const verifier::InitialView& other) {
-        return other.terms.id == task && other.run == index;
-    };
+    const auto same = [&](const verifier::InitialView& other) { return other.terms.id == task && other.run == index; };
     if (std::any_of(out.initials.begin(), out.initials.end(), same)) return;
     if (views::accusation(view, market::DisputeKind::initial, task, index, 0, self) != 0) return;
     const std::uint64_t deadline = segment->window_end == 0 ? 0 : segment->window_end - 1;
@@ -65,9 +61,9 @@ void add_initial(const ledger::StateView& view, const ledger::Address& self, con
     out.initials.push_back({terms_of(task, spec), index, root, asked, asked ? seat->due : 0, deadline});
 }
 
-verifier::AuditView audit_view(const ledger::StateView& view, const market::Audit& audit,
-                               const market::Seat& seat, const market::TaskSpec& spec,
-                               const market::Params& params, std::uint64_t height, bool first) {
+verifier::AuditView audit_view(const ledger::StateView& view, const market::Audit& audit, const market::Seat& seat,
+                               const market::TaskSpec& spec, const market::Params& params, std::uint64_t height,
+                               bool first) {
     verifier::AuditView out;
     out.id = audit.id;
     out.terms = terms_of(audit.task, spec);
@@ -87,20 +83,19 @@ verifier::AuditView audit_view(const ledger::StateView& view, const market::Audi
     const std::uint64_t own = seat.due + params.verdict_blocks;
     const bool in_order = collecting && seat.due != 0 && own > height;
     const std::uint64_t deadline = in_order ? std::min(own, audit.deadline) : audit.deadline;
-    out.fetch_by = fetch_by_of(height, collecting ? deadline : height + params.verdict_blocks,
-                               params.verdict_blocks, collecting ? spec.replay_blocks : 0);
+    out.fetch_by = fetch_by_of(height, collecting ? deadline : height + params.verdict_blocks, params.verdict_blocks,
+                               collecting ? spec.replay_blocks : 0);
     if (out.may_commit || out.may_reveal) out.deadline = deadline;
     out.due = seat.due;
     out.commitment = seat.commitment;
     for (const market::Seat& other : audit.seats) {
-        if (other.auditor != seat.auditor && !other.commitment.is_zero())
-            out.others.push_back(other.commitment);
+        if (other.auditor != seat.auditor && !other.commitment.is_zero()) out.others.push_back(other.commitment);
     }
     return out;
 }
 
-verifier::BeaconView beacon_view(const ledger::StateView& view, std::uint64_t height,
-                                 const ledger::Address& self, const market::Params& params) {
+verifier::BeaconView beacon_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
+                                 const market::Params& params) {
     verifier::BeaconView out;
     const auto info = views::verifier(view, self);
     if (!info || !info->member) return out;
@@ -110,8 +105,8 @@ verifier::BeaconView beacon_view(const ledger::StateView& view, std::uint64_t he
     return out;
 }
 
-void add_seats(const ledger::StateView& view, const ledger::Address& self, const market::Params& params,
-               Seats& seats, Immutable& immutable, verifier::VerifierView& out) {
+void add_seats(const ledger::StateView& view, const ledger::Address& self, const market::Params& params, Seats& seats,
+               Immutable& immutable, verifier::VerifierView& out) {
     std::vector<std::uint64_t> over;
     std::set<std::pair<std::uint64_t, std::uint32_t>> owed;  // Runs in which this verifier owes a verdict.
     for (const std::uint64_t id : seats.audits()) {
@@ -191,8 +186,7 @@ void add_kept_reports(const ledger::StateView& view, const market::Params& param
             const auto spec = immutable.spec(view, task);
             if (!report || !spec || report->kind != market::ReportKind::kept) continue;
             const auto own = [&](const verifier::KeepView& kept) {
-                return kept.task == task && kept.run == report->run && kept.index == report->index &&
-                       !kept.may_attest;
+                return kept.task == task && kept.run == report->run && kept.index == report->index && !kept.may_attest;
             };
             if (std::any_of(out.keep.begin(), out.keep.end(), own))
                 out.reports.push_back({id, terms_of(task, *spec), report->run, report->index, report->tensor,
@@ -225,8 +219,7 @@ void watch_run(const ledger::StateView& view, const ledger::Address& self, const
         if (!segment || segment->window_end == 0 || !window_open(view, params, spec, run, *segment, out.height))
             continue;
         if (disputes(view, self, run, i, *segment)) continue;
-        out.watch.push_back({terms_of(run.task, spec), run.index, i,
-                             opened_root(view, run.task, run.index, i),
+        out.watch.push_back({terms_of(run.task, spec), run.index, i, opened_root(view, run.task, run.index, i),
                              opened_root(view, run.task, run.index, i + 1)});
     }
 }
@@ -268,10 +261,9 @@ void Seats::update(const ledger::StateView& view, const ledger::Address& self) {
         for (const std::uint64_t id : views::open_retentions(view, task)) offers_.insert(id);
 }
 
-verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
-                                     const ledger::Address& self, Seats& seats, Immutable& immutable,
-                                     bool watch, const std::vector<solver::CheckpointKey>& stored,
-                                     const WatchChoice& choice) {
+verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
+                                     Seats& seats, Immutable& immutable, bool watch,
+                                     const std::vector<solver::CheckpointKey>& stored, const WatchChoice& choice) {
     verifier::VerifierView out;
     out.height = height;
     const auto params = immutable.params(view);

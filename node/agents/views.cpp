@@ -111,8 +111,7 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
         entry.due = entry.side == verifier::Side::solver ? dispute->solver_due : dispute->challenger_due;
         entry.claimed_root = dispute->claimed_root;
         const auto params = immutable.params(view);
-        entry.may_report = entry.side == verifier::Side::challenger && params &&
-                           dispute->reports < params->reports &&
+        entry.may_report = entry.side == verifier::Side::challenger && params && dispute->reports < params->reports &&
                            !reports_pending(view, dispute->task, dispute->run, dispute->segment, true, self);
         out.push_back(std::move(entry));
     }

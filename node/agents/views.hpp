@@ -41,8 +41,8 @@ struct Quote {
 using Pricing = std::function<Quote(std::uint64_t task, const market::TaskSpec&)>;
 
 /// `height`: height of the block that `view` shows.
-solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height,
-                               const ledger::Address& self, const Pricing& pricing, Immutable& immutable);
+solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
+                               const Pricing& pricing, Immutable& immutable);
 
 /// States that the solver's runs have opened beyond a segment for which no auditor can be drawn: the requester may
 /// decide not to pay for them (contracts 14.12). If the run ends that way, they stay withheld until they are deleted.
@@ -88,9 +88,9 @@ private:
 using WatchChoice = std::function<bool(std::uint64_t task, std::uint32_t run, std::uint64_t segment)>;
 /// `watch`: adds segments and initial states for which this verifier was not drawn and which `choice` selects.
 /// `stored`: contents of its checkpoint store; states that it attested to keep stay in the view however old they are.
-verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
-                                     const ledger::Address& self, Seats& seats, Immutable& immutable,
-                                     bool watch = false, const std::vector<solver::CheckpointKey>& stored = {},
+verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
+                                     Seats& seats, Immutable& immutable, bool watch = false,
+                                     const std::vector<solver::CheckpointKey>& stored = {},
                                      const WatchChoice& choice = {});
 
 /// Whether `self` has an unanswered report about the task; the next report waits for its answer.

@@ -22,11 +22,13 @@ Result<std::unique_ptr<Workers>> Workers::open(const WorkerSettings& settings) {
     WorkerSettings used = settings;
     const bool sandbox = solver::sandbox_is_supported();
     if (!sandbox) {
-        const std::string why = "no sandbox: this kernel has no seccomp filters for this processor, or this build no "
-                                "libseccomp";
+        const std::string why =
+            "no sandbox: this kernel has no seccomp filters for this processor, or this build no "
+            "libseccomp";
         if (settings.require_sandbox)
-            return error(why + "; run on a machine whose kernel has them (CONFIG_SECCOMP_FILTER), build with "
-                               "libseccomp-dev, or leave out --require-sandbox");
+            return error(why +
+                         "; run on a machine whose kernel has them (CONFIG_SECCOMP_FILTER), build with "
+                         "libseccomp-dev, or leave out --require-sandbox");
         spdlog::warn("event=no_sandbox reason=\"{}\" effect=\"tasks run in processes with the rights of this user\"",
                      why);
     }

@@ -22,15 +22,15 @@ struct FreeContext {
 using Context = std::unique_ptr<EVP_CIPHER_CTX, FreeContext>;
 
 /// Begins chunk `index`: key, nonce and associated data.
-bool begin(EVP_CIPHER_CTX* context, bool encrypt, const Hash32& key, View random, std::size_t index,
-           bool last, std::string_view name) {
+bool begin(EVP_CIPHER_CTX* context, bool encrypt, const Hash32& key, View random, std::size_t index, bool last,
+           std::string_view name) {
     std::array<std::uint8_t, kNonce> nonce{};
     std::copy(random.begin(), random.end(), nonce.begin());
     store_u32(nonce.data() + kRandom, static_cast<std::uint32_t>(index));
     const std::uint8_t flag = last ? 1 : 0;
     int length = 0;
-    return EVP_CipherInit_ex(context, EVP_aes_256_gcm(), nullptr, key.bytes.data(), nonce.data(),
-                             encrypt ? 1 : 0) == 1 &&
+    return EVP_CipherInit_ex(context, EVP_aes_256_gcm(), nullptr, key.bytes.data(), nonce.data(), encrypt ? 1 : 0) ==
+               1 &&
            EVP_CipherUpdate(context, nullptr, &length, &flag, 1) == 1 &&
            EVP_CipherUpdate(context, nullptr, &length, reinterpret_cast<const std::uint8_t*>(name.data()),
                             static_cast<int>(name.size())) == 1;
@@ -44,10 +44,7 @@ bool update(EVP_CIPHER_CTX* context, std::uint8_t* out, View in) {
 }  // namespace
 
 AesGcmSeal::AesGcmSeal(const Hash32& secret)
-    : key_(merkle::Sha256()
-               .update(view(std::string_view("retrace/at-rest/1")))
-               .update(view(secret))
-               .finish()) {}
+    : key_(merkle::Sha256().update(view(std::string_view("retrace/at-rest/1"))).update(view(secret)).finish()) {}
 
 Result<Bytes> AesGcmSeal::close(View plain, std::string_view name) const {
     Bytes out(solver::kSealMagic.begin(), solver::kSealMagic.end());
@@ -62,10 +59,8 @@ Result<Bytes> AesGcmSeal::close(View plain, std::string_view name) const {
         const View part = plain.subspan(i * kChunk, std::min(kChunk, plain.size() - i * kChunk));
         int none = 0;
         const bool done =
-            begin(context.get(), true, key_, View(out).subspan(kHead - kRandom, kRandom), i, i + 1 == chunks,
-                  name) &&
-            update(context.get(), at, part) &&
-            EVP_CipherFinal_ex(context.get(), at + part.size(), &none) == 1 &&
+            begin(context.get(), true, key_, View(out).subspan(kHead - kRandom, kRandom), i, i + 1 == chunks, name) &&
+            update(context.get(), at, part) && EVP_CipherFinal_ex(context.get(), at + part.size(), &none) == 1 &&
             EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_GCM_GET_TAG, kTag, at + part.size()) == 1;
         if (!done) return error("cannot encrypt");
         at += part.size() + kTag;

@@ -10,9 +10,7 @@
 namespace retrace::node {
 namespace {
 
-std::uint64_t tile_count(const kernels::TensorHeader& header) {
-    return kernels::geometry(header.dims).tiles();
-}
+std::uint64_t tile_count(const kernels::TensorHeader& header) { return kernels::geometry(header.dims).tiles(); }
 
 std::uint64_t total(const std::vector<wire::Range>& ranges) {
     std::uint64_t out = 0;
@@ -44,8 +42,7 @@ bool is_no_blame(Fault fault) noexcept {
 
 /// Local failures, which another peer would not change.
 bool is_local(Fault fault) noexcept {
-    return fault == Fault::io || fault == Fault::no_space || fault == Fault::in_use ||
-           fault == Fault::wrong_shape;
+    return fault == Fault::io || fault == Fault::no_space || fault == Fault::in_use || fault == Fault::wrong_shape;
 }
 
 /// The root binds type and shape: a root with another type or shape than the record's is not the tensor that was
@@ -71,8 +68,7 @@ Failure read_refusal(const HttpReply& reply) {
 template <class T>
 Result<T, Failure> decoded(Result<T, wire::WireError> result) {
     if (result) return std::move(result).value();
-    return failure(Fault::malformed,
-                   "the peer's message is refused: " + std::string(wire::slug(result.error())));
+    return failure(Fault::malformed, "the peer's message is refused: " + std::string(wire::slug(result.error())));
 }
 
 }  // namespace
@@ -140,8 +136,8 @@ Status<Failure> ArtifactClient::try_node(const std::string& node, const Upload& 
     }
 }
 
-Result<Bytes, Failure> ArtifactClient::get(Server& peer, const Hash32& root, const std::string& what,
-                                           std::size_t limit, std::uint64_t bytes) {
+Result<Bytes, Failure> ArtifactClient::get(Server& peer, const Hash32& root, const std::string& what, std::size_t limit,
+                                           std::uint64_t bytes) {
     const HttpRequest request{"GET", "/artifact/" + to_hex(view(root)) + "/" + what, {}};
     const auto begin = PeerClock::now();
     auto reply = peer.connection.exchange(request, limit, peer.pace.allow(bytes), options_.give_up);
@@ -151,8 +147,7 @@ Result<Bytes, Failure> ArtifactClient::get(Server& peer, const Hash32& root, con
     return std::move(reply->body);
 }
 
-Status<Failure> ArtifactClient::put(HttpConnection& peer, const Hash32& root, const std::string& what,
-                                    Bytes body) {
+Status<Failure> ArtifactClient::put(HttpConnection& peer, const Hash32& root, const std::string& what, Bytes body) {
     const HttpRequest request{"PUT", "/artifact/" + to_hex(view(root)) + "/" + what, std::move(body)};
     RETRACE_TRY(reply, peer.exchange(request, wire::kMessageBytesMax, options_.upload_deadline));
     if (reply.status != 204) return Unexpected{read_refusal(reply)};
@@ -176,8 +171,7 @@ Status<Failure> ArtifactClient::fetch_program(const std::vector<std::string>& pe
 }
 
 Status<Failure> ArtifactClient::fetch_tensor(const std::vector<std::string>& peers, const Hash32& root,
-                                             const kernels::Tensor* earlier,
-                                             const kernels::TensorRecord* record) {
+                                             const kernels::Tensor* earlier, const kernels::TensorRecord* record) {
     if (const auto here = store_.info(root)) {
         RETRACE_CHECK(check_shape(root, here->header, record));
         if (here->complete) return Unit{};
@@ -223,8 +217,8 @@ Status<Failure> ArtifactClient::pull_tensor(Server& peer, const Hash32& root, co
     return Unit{};
 }
 
-Status<Failure> ArtifactClient::pull_tiles(Server& peer, const Hash32& root, std::uint64_t tile_bytes,
-                                           wire::Range& gap, std::uint64_t& ask) {
+Status<Failure> ArtifactClient::pull_tiles(Server& peer, const Hash32& root, std::uint64_t tile_bytes, wire::Range& gap,
+                                           std::uint64_t& ask) {
     const std::uint64_t count = std::min(gap.count, ask);
     const std::string what = "tiles?first=" + std::to_string(gap.first) + "&count=" + std::to_string(count);
     const auto begin = PeerClock::now();
@@ -246,8 +240,7 @@ Status<Failure> ArtifactClient::pull_tiles(Server& peer, const Hash32& root, std
     return Unit{};
 }
 
-Status<Failure> ArtifactClient::take_equal_tiles(Server& peer, const Hash32& root,
-                                                 const kernels::TensorHeader& header,
+Status<Failure> ArtifactClient::take_equal_tiles(Server& peer, const Hash32& root, const kernels::TensorHeader& header,
                                                  const kernels::Tensor& earlier) {
     const std::uint64_t tiles = tile_count(header);
     if (earlier.dtype != header.dtype || earlier.dims != header.dims || tiles == 0) return Unit{};
@@ -276,8 +269,7 @@ Status<Failure> ArtifactClient::take_equal_tiles(Server& peer, const Hash32& roo
     return Unit{};
 }
 
-Status<Failure> ArtifactClient::fetch_manifest(const std::vector<std::string>& peers,
-                                               const Hash32& state_root) {
+Status<Failure> ArtifactClient::fetch_manifest(const std::vector<std::string>& peers, const Hash32& state_root) {
     if (store_.manifest(state_root)) return Unit{};
     return try_peers(peers, [&](Server& peer) -> Status<Failure> {
         RETRACE_TRY(body, get(peer, state_root, "state", wire::kMessageBytesMax));
@@ -303,24 +295,22 @@ Status<Failure> ArtifactClient::upload_program(const std::string& peer, const Ha
         const std::string upload = random_name();
         for (std::size_t at = 0; at < file.size(); at += kPiece) {
             const View piece = View(file).subspan(at, std::min(kPiece, file.size() - at));
-            const std::string what = "program?at=" + std::to_string(at) + "&of=" + std::to_string(file.size()) +
-                                     "&upload=" + upload;
+            const std::string what =
+                "program?at=" + std::to_string(at) + "&of=" + std::to_string(file.size()) + "&upload=" + upload;
             RETRACE_CHECK(put(node, root, what, to_bytes(piece)));
         }
         return Unit{};
     });
 }
 
-Status<Failure> ArtifactClient::push_range(HttpConnection& peer, const Hash32& root,
-                                           const wire::Range& range) {
+Status<Failure> ArtifactClient::push_range(HttpConnection& peer, const Hash32& root, const wire::Range& range) {
     RETRACE_TRY(tiles, store_.tiles(root, range.first, range.count));
     return put(peer, root, "tiles", wire::encode(tiles));
 }
 
 Status<Failure> ArtifactClient::upload_tensor(const std::string& peer, const Hash32& root) {
     RETRACE_TRY(here, store_.info(root));
-    if (!here.complete)
-        return failure(Fault::incomplete, "tensor " + to_hex(view(root)) + " has not fully arrived");
+    if (!here.complete) return failure(Fault::incomplete, "tensor " + to_hex(view(root)) + " has not fully arrived");
     const std::uint64_t tiles = tile_count(here.header);
     return try_node(peer, [&](HttpConnection& node) -> Status<Failure> {
         RETRACE_TRY(there, ask_info(node, root));
@@ -330,8 +320,7 @@ Status<Failure> ArtifactClient::upload_tensor(const std::string& peer, const Has
         if (there.kind == wire::Kind::unknown) there.missing = {{0, tiles}};
         while (!there.complete) {
             std::uint64_t left = total(there.missing);
-            if (left == 0 || left > tiles)
-                return failure(Fault::malformed, "the node does not say what is missing");
+            if (left == 0 || left > tiles) return failure(Fault::malformed, "the node does not say what is missing");
             for (wire::Range gap : there.missing) {
                 while (gap.count > 0) {
                     const std::uint64_t size = std::min(gap.count, wire::kRangeTilesMax);

@@ -23,11 +23,11 @@ public:
     struct Options {
         /// Time for which a peer may keep us waiting for one artifact, beyond the time at the floor rate.
         std::chrono::milliseconds deadline{10'000};
-        unsigned rounds = 3;                   ///< Number of attempts over the whole list of peers.
-        std::chrono::milliseconds pause{200};  ///< Between rounds; doubles after each.
-        std::uint64_t floor_rate = 1 << 20;    ///< Bytes per second.
+        unsigned rounds = 3;                                ///< Number of attempts over the whole list of peers.
+        std::chrono::milliseconds pause{200};               ///< Between rounds; doubles after each.
+        std::uint64_t floor_rate = 1 << 20;                 ///< Bytes per second.
         std::chrono::milliseconds upload_deadline{30'000};  ///< For one message to our own node.
-        HttpConnection::GiveUp give_up = {};   ///< Polled; true ends a running fetch with a timeout.
+        HttpConnection::GiveUp give_up = {};                ///< Polled; true ends a running fetch with a timeout.
     };
     struct Progress {
         Hash32 root;              ///< Root of the tensor in transfer.

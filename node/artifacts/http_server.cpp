@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "node/artifacts/http_server.hpp"
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <map>
@@ -99,8 +99,8 @@ private:
 /// One connection; lives as long as one of its operations is pending. Its handlers run on its strand.
 class Session : public std::enable_shared_from_this<Session> {
 public:
-    Session(tcp::socket socket, std::string address, ArtifactServer& server,
-            const ArtifactHttpServer::Options& options, Room& room, AddressQueue& turns)
+    Session(tcp::socket socket, std::string address, ArtifactServer& server, const ArtifactHttpServer::Options& options,
+            Room& room, AddressQueue& turns)
         : stream_(std::move(socket)),
           address_(std::move(address)),
           server_(server),
@@ -146,8 +146,7 @@ private:
         room_.waits(this, true);
         parser_.emplace();
         parser_->header_limit(kHeaderBytesMax);
-        parser_->body_limit(
-            boost::none);  // Set in read_body, once the path is known; no body is read before.
+        parser_->body_limit(boost::none);  // Set in read_body, once the path is known; no body is read before.
         stream_.expires_after(served_ ? options_.idle : std::min(options_.head, options_.idle));
         http::async_read_header(stream_, buffer_, *parser_,
                                 beast::bind_front_handler(&Session::read_body, shared_from_this()));
@@ -172,8 +171,7 @@ private:
         }
         parser_->body_limit(limit);
         stream_.expires_after(options_.exchange);
-        http::async_read(stream_, buffer_, *parser_,
-                         beast::bind_front_handler(&Session::answer, shared_from_this()));
+        http::async_read(stream_, buffer_, *parser_, beast::bind_front_handler(&Session::answer, shared_from_this()));
     }
 
     void answer(beast::error_code code, std::size_t) {

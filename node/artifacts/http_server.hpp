@@ -18,10 +18,10 @@ class ArtifactHttpServer {
 public:
     struct Options {
         std::string address = "127.0.0.1";
-        std::uint16_t port = 0;             ///< 0: the operating system chooses.
-        std::size_t connections = 256;      ///< Maximum number of open connections.
+        std::uint16_t port = 0;                    ///< 0: the operating system chooses.
+        std::size_t connections = 256;             ///< Maximum number of open connections.
         std::size_t connections_per_address = 32;  ///< Limit for one address; an IPv6 /64 network counts as one.
-        std::vector<std::string> hosts;     ///< Hosts that a request may name, see node/net/http_head.hpp; empty: any.
+        std::vector<std::string> hosts;  ///< Hosts that a request may name, see node/net/http_head.hpp; empty: any.
         unsigned threads = 4;
         std::chrono::seconds head{10};      ///< Timeout of the first request's head.
         std::chrono::seconds idle{60};      ///< Timeout between requests of one connection.
@@ -29,8 +29,7 @@ public:
     };
 
     /// `server` outlives this. io when the port is taken.
-    static Result<std::unique_ptr<ArtifactHttpServer>, Failure> start(ArtifactServer& server,
-                                                                      const Options& options);
+    static Result<std::unique_ptr<ArtifactHttpServer>, Failure> start(ArtifactServer& server, const Options& options);
     ~ArtifactHttpServer();
 
     std::uint16_t port() const noexcept;

@@ -20,8 +20,7 @@ PeerSource::PeerSource(Store& store, ArtifactClient& client, Peers peers)
 Result<Bytes> PeerSource::program(const Hash32& root, std::uint64_t limit) {
     RETRACE_CHECK(in_words(client_.fetch_program(peers_(), root)));
     RETRACE_TRY(file, in_words(store_.program_file(root)));
-    if (file.size() > limit)
-        return error("too_large: the program has " + std::to_string(file.size()) + " bytes");
+    if (file.size() > limit) return error("too_large: the program has " + std::to_string(file.size()) + " bytes");
     return file;
 }
 

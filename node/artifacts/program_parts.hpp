@@ -20,7 +20,7 @@ namespace retrace::node {
 class ProgramParts {
 public:
     struct Limits {
-        std::size_t file_bytes = 0;  ///< Limit of one file; all unfinished ones together may have four times as many.
+        std::size_t file_bytes = 0;   ///< Limit of one file; all unfinished ones together may have four times as many.
         std::size_t piece_bytes = 0;  ///< Minimum size of every piece but the last.
         std::size_t uploads = 32;
         std::uint64_t free_bytes = 0;  ///< Left free on the disk.

@@ -66,9 +66,9 @@ Result<CheckpointProvider::Open, Failure> CheckpointProvider::open(const Hash32&
 
 void CheckpointProvider::trim() {
     while (bytes_ > bytes_max_ && entries_.size() > 1) {
-        const auto oldest =
-            std::min_element(entries_.begin(), entries_.end(),
-                             [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
+        const auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
+            return a.second.used < b.second.used;
+        });
         bytes_ -= oldest->second.entry->bytes();
         entries_.erase(oldest);
     }
@@ -80,7 +80,7 @@ std::size_t CheckpointProvider::kept() {
 }
 
 Result<wire::TileRange, Failure> CheckpointProvider::tiles(const Hash32& root, std::uint64_t first,
-                                                        std::uint64_t count) {
+                                                           std::uint64_t count) {
     RETRACE_TRY(entry, open(root));
     return cut_range(entry->header(), entry->tensor.data.data(), entry->tree, first, count);
 }

@@ -21,7 +21,7 @@ public:
     /// `checkpoints` outlives the provider. Above `bytes_max`, which includes the trees, the least recently requested
     /// tensors are evicted.
     explicit CheckpointProvider(const solver::CheckpointStore& checkpoints,
-                             std::uint64_t bytes_max = std::uint64_t{512} << 20);
+                                std::uint64_t bytes_max = std::uint64_t{512} << 20);
     ~CheckpointProvider();
 
     std::optional<wire::StateManifest> state(const Hash32& root) const;

@@ -27,9 +27,7 @@ std::uint64_t ArtifactQuota::of_requester(const std::string& requester) const {
     return value_of(of_requester_, requester);
 }
 
-std::uint64_t ArtifactQuota::of_task(std::uint64_t task) const {
-    return value_of(of_task_, task);
-}
+std::uint64_t ArtifactQuota::of_task(std::uint64_t task) const { return value_of(of_task_, task); }
 
 bool ArtifactQuota::is_of(const Hash32& root, const std::string& requester) const {
     const auto found = charges_.find(root);
@@ -69,14 +67,14 @@ Status<Failure> ArtifactQuota::charge(const Hash32& root, std::uint64_t bytes, c
         const std::uint64_t of_requester =
             this->of_requester(owner.requester) - (before.requester == owner.requester ? before.bytes : 0);
         if (bytes > owner.bytes_max || of_task > owner.bytes_max - bytes) {
-            refused = failure(Fault::over_quota, size + " does not fit: the escrow of task " +
-                                                     std::to_string(owner.task) + " stands for " +
-                                                     mebibytes(owner.bytes_max) +
-                                                     " of artifacts; post it with a higher price ceiling");
+            refused =
+                failure(Fault::over_quota, size + " does not fit: the escrow of task " + std::to_string(owner.task) +
+                                               " stands for " + mebibytes(owner.bytes_max) +
+                                               " of artifacts; post it with a higher price ceiling");
         } else if (bytes > limits_.requester || of_requester > limits_.requester - bytes) {
-            refused = failure(Fault::over_quota, size + " does not fit: one requester has " +
-                                                     mebibytes(limits_.requester) +
-                                                     " of artifacts on this node at most; wait until a task is over");
+            refused =
+                failure(Fault::over_quota, size + " does not fit: one requester has " + mebibytes(limits_.requester) +
+                                               " of artifacts on this node at most; wait until a task is over");
         } else {
             release(root);
             add(root, {bytes, owner.task, owner.requester});

@@ -57,8 +57,7 @@ Status<> read_lists(Receipt& out, const StrictObject& fields) {
     RETRACE_TRY(states, fields.array("states", kListMax));
     for (const json::value& entry : *states) {
         RETRACE_TRY(state, read_state(entry));
-        if (!out.states.empty() && state.index <= out.states.back().index)
-            return error("the states do not ascend");
+        if (!out.states.empty() && state.index <= out.states.back().index) return error("the states do not ascend");
         out.states.push_back(state);
     }
     RETRACE_TRY(audits, fields.array("audits", kListMax));
@@ -75,10 +74,8 @@ Status<> read_lists(Receipt& out, const StrictObject& fields) {
 Status<> check(const Receipt& receipt) {
     if (receipt.steps == 0 || receipt.interval == 0) return error("no steps, or no interval");
     const std::uint64_t segments = (receipt.steps - 1) / receipt.interval + 1;
-    if (receipt.states.empty() || receipt.states.front().index != 0)
-        return error("the initial state is missing");
-    if (receipt.states.back().index != segments)
-        return error("the last state is not the end of the training");
+    if (receipt.states.empty() || receipt.states.front().index != 0) return error("the initial state is missing");
+    if (receipt.states.back().index != segments) return error("the last state is not the end of the training");
     if (!receipt.audits.empty() && receipt.audits.back().segment >= segments) {
         return error("an audit of a segment that does not exist");
     }
@@ -90,13 +87,13 @@ Status<> check(const Receipt& receipt) {
 std::string to_json(const Receipt& receipt) {
     json::array states, audits;
     for (const Receipt::State& state : receipt.states) {
-        states.push_back(json::object{
-            {"index", state.index}, {"height", state.height}, {"root", to_0x(view(state.root))}});
+        states.push_back(
+            json::object{{"index", state.index}, {"height", state.height}, {"root", to_0x(view(state.root))}});
     }
     for (const Receipt::Audit& audit : receipt.audits) {
         json::array auditors(audit.auditors.begin(), audit.auditors.end());
-        audits.push_back(json::object{
-            {"segment", audit.segment}, {"height", audit.height}, {"auditors", std::move(auditors)}});
+        audits.push_back(
+            json::object{{"segment", audit.segment}, {"height", audit.height}, {"auditors", std::move(auditors)}});
     }
     return json::serialize(json::object{{"format", kFormatVersion},
                                         {"chain_id", receipt.chain_id},
@@ -119,10 +116,9 @@ std::string to_json(const Receipt& receipt) {
 
 Result<Receipt> receipt_from_json(View text) {
     RETRACE_TRY(value, parse_json(text, "receipt"));
-    RETRACE_TRY(fields,
-                StrictObject::open(value, {"format", "chain_id", "task", "requester", "solver", "contract",
-                                           "program", "init", "data", "seed", "steps", "interval",
-                                           "posted_height", "settled_height", "states", "audits"}));
+    RETRACE_TRY(fields, StrictObject::open(value, {"format", "chain_id", "task", "requester", "solver", "contract",
+                                                   "program", "init", "data", "seed", "steps", "interval",
+                                                   "posted_height", "settled_height", "states", "audits"}));
     RETRACE_TRY(format, fields.number("format"));
     if (format != kFormatVersion) return error("receipt format " + std::to_string(format) + " is unknown");
     Receipt out;
@@ -143,8 +139,7 @@ Result<Receipt> receipt_from_json(View text) {
         RETRACE_TRY(hash, fields.hash(field));
         *target = hash;
     }
-    const std::pair<const char*, std::string*> addresses[] = {{"requester", &out.requester},
-                                                              {"solver", &out.solver}};
+    const std::pair<const char*, std::string*> addresses[] = {{"requester", &out.requester}, {"solver", &out.solver}};
     for (const auto& [field, target] : addresses) {
         RETRACE_TRY(address_text, fields.text(field, 42));
         RETRACE_TRY(address, read_address(address_text));

@@ -40,8 +40,8 @@ std::optional<std::uint64_t> number(std::string_view text) {
 }
 
 /// Parses "first=F&count=N" (or two other names), in this order.
-std::optional<wire::Range> parse_range(std::string_view query, std::string_view first_name = "first=",
-                                       std::string_view count_name = "count=") {
+std::optional<wire::Range> parse_range(std::string_view query,
+                                       std::string_view first_name = "first=", std::string_view count_name = "count=") {
     const auto at = query.find('&');
     if (at == std::string_view::npos) return std::nullopt;
     const std::string_view first = query.substr(0, at), count = query.substr(at + 1);
@@ -53,33 +53,24 @@ std::optional<wire::Range> parse_range(std::string_view query, std::string_view 
 
 unsigned status_of(Fault fault) noexcept {
     switch (fault) {
-        case Fault::not_found:
-            return 404;
-        case Fault::incomplete:
-            return 409;
-        case Fault::not_wanted:
-            return 403;
-        case Fault::malformed:
-            return 400;
-        case Fault::too_large:
-            return 413;
+        case Fault::not_found: return 404;
+        case Fault::incomplete: return 409;
+        case Fault::not_wanted: return 403;
+        case Fault::malformed: return 400;
+        case Fault::too_large: return 413;
         case Fault::wrong_root:
         case Fault::wrong_proof:
-        case Fault::bad_tile:
-            return 422;
-        case Fault::out_of_range:
-            return 416;
+        case Fault::bad_tile: return 422;
+        case Fault::out_of_range: return 416;
         case Fault::no_space:
-        case Fault::over_quota:
-            return 507;
+        case Fault::over_quota: return 507;
         case Fault::corrupt:
         case Fault::io:
         case Fault::in_use:
         case Fault::unreachable:
         case Fault::timeout:
         case Fault::refused:
-        case Fault::wrong_shape:
-            return 500;
+        case Fault::wrong_shape: return 500;
     }
     return 500;
 }
@@ -100,8 +91,7 @@ bool is_elsewhere(const Result<T, Failure>& result) {
 
 HttpReply refusal(const Failure& failure) {
     // The message of a failed file operation names a local path, which must not leave this machine.
-    const bool ours =
-        failure.fault == Fault::io || failure.fault == Fault::corrupt || failure.fault == Fault::no_space;
+    const bool ours = failure.fault == Fault::io || failure.fault == Fault::corrupt || failure.fault == Fault::no_space;
     const wire::Refusal body{std::string(slug(failure.fault)), ours ? "the store failed" : failure.message};
     return {status_of(failure.fault), "application/octet-stream", wire::encode(body)};
 }
@@ -204,8 +194,7 @@ Result<wire::StateManifest, Failure> ArtifactServer::manifest(const Hash32& root
     return out;
 }
 
-Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_view what,
-                                               std::string_view query) {
+Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_view what, std::string_view query) {
     HttpReply reply;
     if (what == "tiles" || what == "leaves") {
         const auto range = parse_range(query);

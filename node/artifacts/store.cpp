@@ -28,8 +28,7 @@ Result<kernels::Program, Failure> decode(View file, const kernels::Limits& limit
 }  // namespace
 
 Result<std::unique_ptr<Store>, Failure> Store::open(const fs::path& folder, const Options& options) {
-    for (const char* const part : {"programs", "tensors", "states"})
-        RETRACE_CHECK(make_directory(folder / part));
+    for (const char* const part : {"programs", "tensors", "states"}) RETRACE_CHECK(make_directory(folder / part));
     RETRACE_TRY(lock, lock_file(folder / "lock"));
     for (const char* const part : {"programs", "tensors", "states"}) remove_leftovers(folder / part);
     return std::unique_ptr<Store>(new Store(folder, options, std::move(lock)));
@@ -41,22 +40,16 @@ Store::Store(fs::path folder, const Options& options, FileDescriptor lock)
       lock_(std::move(lock)),
       pool_(options.threads),
       tensors_(folder_ / "tensors", options.tensors, pool_),
-      parts_(folder_ / "programs",
-             {.file_bytes = options.program_bytes,
-              .piece_bytes = options.piece_bytes,
-              .free_bytes = options.tensors.free_bytes}) {}
+      parts_(folder_ / "programs", {.file_bytes = options.program_bytes,
+                                    .piece_bytes = options.piece_bytes,
+                                    .free_bytes = options.tensors.free_bytes}) {}
 
-fs::path Store::program_path(const Hash32& root) const {
-    return folder_ / "programs" / (to_hex(view(root)) + ".rtp");
-}
+fs::path Store::program_path(const Hash32& root) const { return folder_ / "programs" / (to_hex(view(root)) + ".rtp"); }
 
-fs::path Store::state_path(const Hash32& root) const {
-    return folder_ / "states" / (to_hex(view(root)) + ".state");
-}
+fs::path Store::state_path(const Hash32& root) const { return folder_ / "states" / (to_hex(view(root)) + ".state"); }
 
 Result<Hash32, Failure> Store::put_program(View file) {
-    if (file.size() > options_.program_bytes)
-        return failure(Fault::too_large, "the program file is too long");
+    if (file.size() > options_.program_bytes) return failure(Fault::too_large, "the program file is too long");
     RETRACE_TRY(program, decode(file, options_.programs));
     const Hash32 root = kernels::CommittedProgram(std::move(program)).root();
     const std::lock_guard lock(mutex_);
@@ -65,8 +58,7 @@ Result<Hash32, Failure> Store::put_program(View file) {
 }
 
 Status<Failure> Store::add_program(const Hash32& root, View file) {
-    if (file.size() > options_.program_bytes)
-        return failure(Fault::too_large, "the program file is too long");
+    if (file.size() > options_.program_bytes) return failure(Fault::too_large, "the program file is too long");
     RETRACE_TRY(program, decode(file, options_.programs));
     if (kernels::CommittedProgram(std::move(program)).root() != root) {
         return failure(Fault::wrong_root, "the program does not hash to " + to_hex(view(root)));
@@ -123,8 +115,8 @@ Result<Hash32, Failure> Store::put_state(const Hash32& program_root, const kerne
         roots.push_back(root);
     }
     const auto commitment = kernels::commit_roots(program_root, state.step, std::move(roots));
-    RETRACE_CHECK(write_manifest(
-        commitment.root, {commitment.header.contract, program_root, state.step, commitment.tensor_roots}));
+    RETRACE_CHECK(write_manifest(commitment.root,
+                                 {commitment.header.contract, program_root, state.step, commitment.tensor_roots}));
     return commitment.root;
 }
 
@@ -169,8 +161,7 @@ Result<wire::Info, Failure> Store::info(const Hash32& root) {
         RETRACE_TRY(header, tensors_.header(root));
         RETRACE_TRY(missing, tensors_.missing(root));
         const std::uint64_t size = data_bytes(header);
-        return wire::Info{wire::Kind::tensor, tensors_.complete(root), size, std::move(header),
-                          std::move(missing)};
+        return wire::Info{wire::Kind::tensor, tensors_.complete(root), size, std::move(header), std::move(missing)};
     }
     RETRACE_TRY(manifest, read_manifest(root));
     const bool complete = std::all_of(manifest.tensor_roots.begin(), manifest.tensor_roots.end(),
@@ -194,8 +185,7 @@ Result<wire::StateManifest, Failure> Store::read_manifest(const Hash32& root) co
 
 Status<Failure> Store::write_manifest(const Hash32& root, const wire::StateManifest& manifest) {
     if (manifest.tensor_roots.size() > wire::kStateTensorsMax) {
-        return failure(Fault::too_large,
-                       "a state of more than " + std::to_string(wire::kStateTensorsMax) + " tensors");
+        return failure(Fault::too_large, "a state of more than " + std::to_string(wire::kStateTensorsMax) + " tensors");
     }
     RETRACE_CHECK(write_durably(state_path(root), {wire::encode(manifest)}));
     return Unit{};
@@ -224,8 +214,7 @@ std::vector<Hash32> Store::list_states() const {
     std::error_code code;
     for (const auto& entry : fs::directory_iterator(folder_ / "states", code)) {
         const auto name = from_hex(entry.path().stem().string());
-        if (entry.path().extension() == ".state" && name && name->size() == 32)
-            out.push_back(to_hash32(*name));
+        if (entry.path().extension() == ".state" && name && name->size() == 32) out.push_back(to_hash32(*name));
     }
     std::sort(out.begin(), out.end());
     return out;

@@ -25,12 +25,11 @@ public:
         std::size_t program_bytes = std::size_t{80}
                                     << 20;  ///< Limit of a program file; its constants are limited to 64 MiB.
         std::size_t piece_bytes = std::size_t{1} << 20;  ///< Minimum size of a piece of a program file.
-        unsigned threads = 0;               ///< Hashing threads; 0: as many as the machine has.
+        unsigned threads = 0;                            ///< Hashing threads; 0: as many as the machine has.
     };
 
     /// in_use when another process has the store open.
-    static Result<std::unique_ptr<Store>, Failure> open(const std::filesystem::path& folder,
-                                                        const Options& options);
+    static Result<std::unique_ptr<Store>, Failure> open(const std::filesystem::path& folder, const Options& options);
     static Result<std::unique_ptr<Store>, Failure> open(const std::filesystem::path& folder) {
         return open(folder, Options{});
     }

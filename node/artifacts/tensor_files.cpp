@@ -19,15 +19,12 @@ using kernels::TensorHeader;
 template <class Map>
 void trim(Map& open, std::size_t limit) {
     while (open.size() > limit) {
-        open.erase(std::min_element(open.begin(), open.end(), [](const auto& a, const auto& b) {
-            return a.second->used < b.second->used;
-        }));
+        open.erase(std::min_element(open.begin(), open.end(),
+                                    [](const auto& a, const auto& b) { return a.second->used < b.second->used; }));
     }
 }
 
-std::string name_of(const Hash32& root) {
-    return "tensor " + to_hex(view(root));
-}
+std::string name_of(const Hash32& root) { return "tensor " + to_hex(view(root)); }
 
 /// Disk space that a sparse file takes.
 std::uint64_t allocated_bytes(const fs::path& path) {
@@ -106,8 +103,7 @@ Result<TensorFiles::Whole*, Failure> TensorFiles::open_whole(const Hash32& root)
     }
     whole->header = std::move(*header);
     whole->file = std::move(file);
-    whole->tree =
-        merkle::TileTree(kernels::tile_leaves(whole->data(), whole->header.dtype, whole->header.dims, pool_));
+    whole->tree = merkle::TileTree(kernels::tile_leaves(whole->data(), whole->header.dtype, whole->header.dims, pool_));
     if (whole->tree.root() != whole->header.tree_root) {
         set_aside();
         return failure(Fault::corrupt, name_of(root) + ": the elements are damaged; the file was set aside");
@@ -134,8 +130,7 @@ Result<TensorHeader, Failure> TensorFiles::header(const Hash32& root) {
     return part->header;
 }
 
-Result<wire::TileRange, Failure> TensorFiles::tiles(const Hash32& root, std::uint64_t first,
-                                                    std::uint64_t count) {
+Result<wire::TileRange, Failure> TensorFiles::tiles(const Hash32& root, std::uint64_t first, std::uint64_t count) {
     RETRACE_TRY(whole, open_whole(root));
     return cut_range(whole->header, whole->data(), whole->tree, first, count);
 }
@@ -153,8 +148,7 @@ Status<Failure> TensorFiles::check_room(const TensorHeader& header) const {
     }
     const std::uint64_t free = free_bytes(folder_);
     if (free < limits_.free_bytes || free - limits_.free_bytes < size) {
-        return failure(Fault::no_space,
-                       "a tensor of " + std::to_string(size) + " bytes does not fit on the disk");
+        return failure(Fault::no_space, "a tensor of " + std::to_string(size) + " bytes does not fit on the disk");
     }
     return Unit{};
 }
@@ -256,8 +250,8 @@ Status<Failure> TensorFiles::add(const Hash32& root, const wire::TileRange& rang
 }
 
 Status<Failure> TensorFiles::finish(const Hash32& root, Part& part) {
-    const auto leaves = kernels::tile_leaves(part.file.bytes().data() + kTensorFileHead, part.header.dtype,
-                                             part.header.dims, pool_);
+    const auto leaves =
+        kernels::tile_leaves(part.file.bytes().data() + kTensorFileHead, part.header.dtype, part.header.dims, pool_);
     merkle::TileTree tree(leaves);
     if (tree.root() != part.header.tree_root) {
         parts_.erase(root);

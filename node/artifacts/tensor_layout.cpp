@@ -43,8 +43,7 @@ std::uint64_t data_bytes(const kernels::TensorHeader& header) {
     return kernels::geometry(header.dims).elements() * kernels::size_of(header.dtype);
 }
 
-Result<kernels::TensorHeader, Failure> read_tensor_file_head(View head, std::uint64_t file_size,
-                                                             const Hash32& root) {
+Result<kernels::TensorHeader, Failure> read_tensor_file_head(View head, std::uint64_t file_size, const Hash32& root) {
     const std::string name = "tensor " + to_hex(view(root));
     if (head.size() < kTensorFileHead) return failure(Fault::corrupt, name + ": the file is cut off");
     Reader in(head);
@@ -69,22 +68,18 @@ Status<Failure> check_header(const Hash32& root, const kernels::TensorHeader& he
 Status<Failure> check_range(const wire::TileRange& range) {
     const Geometry shape = kernels::geometry(range.header.dims);
     const std::uint64_t size = wire::tile_bytes(range.header.dtype), count = range.count();
-    if (count == 0 || range.tiles.size() % size != 0)
-        return failure(Fault::malformed, "no whole number of tiles");
+    if (count == 0 || range.tiles.size() % size != 0) return failure(Fault::malformed, "no whole number of tiles");
     if (count > wire::kRangeTilesMax) return failure(Fault::too_large, "too many tiles in one message");
     if (range.first >= shape.tiles() || count > shape.tiles() - range.first) {
-        return failure(Fault::out_of_range,
-                       "the tensor has only " + std::to_string(shape.tiles()) + " tiles");
+        return failure(Fault::out_of_range, "the tensor has only " + std::to_string(shape.tiles()) + " tiles");
     }
     std::vector<merkle::IndexedLeaf> leaves(count);
     for (std::uint64_t i = 0; i < count; ++i) {
         leaves[i] = {range.first + i, merkle::tile_leaf(View(range.tiles).subspan(i * size, size))};
     }
-    if (const auto proved = merkle::verify(range.header.tree_root, shape.tiles(), leaves, range.proof);
-        !proved) {
-        return failure(Fault::wrong_proof,
-                       "tiles from " + std::to_string(range.first) +
-                           " do not lead to the root: " + std::string(slug(proved.error())));
+    if (const auto proved = merkle::verify(range.header.tree_root, shape.tiles(), leaves, range.proof); !proved) {
+        return failure(Fault::wrong_proof, "tiles from " + std::to_string(range.first) +
+                                               " do not lead to the root: " + std::string(slug(proved.error())));
     }
     for (std::uint64_t i = 0; i < count; ++i) {
         const View tile = View(range.tiles).subspan(i * size, size);
@@ -97,19 +92,16 @@ Status<Failure> check_range(const wire::TileRange& range) {
 }
 
 Result<wire::TileRange, Failure> cut_range(const kernels::TensorHeader& header, const std::uint8_t* data,
-                                           const merkle::TileTree& tree, std::uint64_t first,
-                                           std::uint64_t count) {
+                                           const merkle::TileTree& tree, std::uint64_t first, std::uint64_t count) {
     const Geometry shape = kernels::geometry(header.dims);
     if (count == 0 || first >= shape.tiles()) {
-        return failure(Fault::out_of_range,
-                       "the tensor has only " + std::to_string(shape.tiles()) + " tiles");
+        return failure(Fault::out_of_range, "the tensor has only " + std::to_string(shape.tiles()) + " tiles");
     }
     count = std::min({count, shape.tiles() - first, wire::kRangeTilesMax});
     const std::uint64_t size = wire::tile_bytes(header.dtype);
     wire::TileRange out{header, first, Bytes(count * size), {}};
     for (std::uint64_t i = 0; i < count; ++i) {
-        kernels::gather_tile(data, kernels::size_of(header.dtype), shape, first + i,
-                             out.tiles.data() + i * size);
+        kernels::gather_tile(data, kernels::size_of(header.dtype), shape, first + i, out.tiles.data() + i * size);
     }
     std::vector<std::uint64_t> indices(count);
     std::iota(indices.begin(), indices.end(), first);

@@ -13,8 +13,7 @@ inline constexpr std::size_t kTensorFileHead = 128;
 /// Returns the encoded header, padded to kTensorFileHead bytes.
 Bytes tensor_file_head(const kernels::TensorHeader& header);
 /// Returns the header of a file of `file_size` bytes; corrupt unless it hashes to `root` and the size fits.
-Result<kernels::TensorHeader, Failure> read_tensor_file_head(View head, std::uint64_t file_size,
-                                                             const Hash32& root);
+Result<kernels::TensorHeader, Failure> read_tensor_file_head(View head, std::uint64_t file_size, const Hash32& root);
 
 std::uint64_t data_bytes(const kernels::TensorHeader& header);
 /// Checks that `header` hashes to `root` and that its tree covers as many tiles as its extents say (an empty tensor has
@@ -25,8 +24,7 @@ Status<Failure> check_range(const wire::TileRange& range);
 /// Returns tiles [first, first + count) of row-major elements with their proof; fewer if the range exceeds
 /// wire::kRangeTilesMax or the end. out_of_range if the first tile does not exist.
 Result<wire::TileRange, Failure> cut_range(const kernels::TensorHeader& header, const std::uint8_t* data,
-                                           const merkle::TileTree& tree, std::uint64_t first,
-                                           std::uint64_t count);
+                                           const merkle::TileTree& tree, std::uint64_t first, std::uint64_t count);
 inline constexpr std::uint64_t kLeavesMax = 65'536;  ///< Hashes in one message: 2 MiB.
 /// Returns the hashes of tiles [first, first + count), at least one and at most kLeavesMax, or out_of_range.
 Result<Bytes, Failure> cut_leaves(const merkle::TileTree& tree, std::uint64_t first, std::uint64_t count);

@@ -51,9 +51,7 @@ extern "C" void on_signal(int) {
     if (g_stop.exchange(true)) ::_exit(kFailed);
     ::alarm(kStopSeconds);
 }
-extern "C" void on_alarm(int) {
-    ::_exit(kDone);
-}
+extern "C" void on_alarm(int) { ::_exit(kDone); }
 
 /// Runs `body` until SIGINT or SIGTERM; a second signal ends the process at once. All durable state of an agent is on
 /// the chain and in atomically written files, so it can be stopped at any point.

@@ -157,8 +157,8 @@ int run_main(int argc, char** argv) {
     try {
         return program.run ? program.run() : kWrongUsage;
     } catch (const kernels::NoMemory& e) {
-        return fail(program, "this machine has not the memory that this takes: " + std::to_string(e.bytes()) +
-                                 " bytes at once");
+        return fail(program,
+                    "this machine has not the memory that this takes: " + std::to_string(e.bytes()) + " bytes at once");
     } catch (const std::bad_alloc&) {
         return fail(program, "this machine has not the memory that this takes");
     } catch (const std::exception& e) {  // A device that failed, for instance.

@@ -22,9 +22,8 @@ inline constexpr int kWrongUsage = 2;
 
 /// Result of parsing the command line.
 struct Program {
-    bool json = false;  ///< --json was given: standard output carries one JSON value and nothing else.
-    std::function<int()>
-        run;  ///< Set by the callback of the chosen subcommand; returns the exit code.
+    bool json = false;         ///< --json was given: standard output carries one JSON value and nothing else.
+    std::function<int()> run;  ///< Set by the callback of the chosen subcommand; returns the exit code.
 };
 
 /// Adds --json to a subcommand.

@@ -17,9 +17,7 @@ constexpr const char* kOption = "--config";
 constexpr const char* kGroup = "Configuration";  // identifies the option of add_config_option
 
 /// Returns "--name" for "--name=value".
-std::string name_of(const std::string& argument) {
-    return argument.substr(0, argument.find('='));
-}
+std::string name_of(const std::string& argument) { return argument.substr(0, argument.find('=')); }
 
 std::optional<std::string> file_of(const std::vector<std::string>& arguments) {
     for (std::size_t i = 1; i < arguments.size(); ++i) {

@@ -29,12 +29,11 @@ void print(const Program& program, const DataSet& data) {
         std::cout << manifest_json(data);
         return;
     }
-    std::cout << "data set  " << data.name << "\nsource    " << data.source << "\nsamples   "
-              << data.samples() << '\n';
+    std::cout << "data set  " << data.name << "\nsource    " << data.source << "\nsamples   " << data.samples() << '\n';
     if (data.classes > 0) std::cout << "classes   " << data.classes << '\n';
     for (const DataSet::Part& part : data.parts) {
-        std::cout << "tensor    " << part.name << "  " << dtype_name(part.tensor.dtype) << ' '
-                  << shape_of(part.tensor) << "  root " << to_0x(view(part.root)) << '\n';
+        std::cout << "tensor    " << part.name << "  " << dtype_name(part.tensor.dtype) << ' ' << shape_of(part.tensor)
+                  << "  root " << to_0x(view(part.root)) << '\n';
     }
 }
 
@@ -44,42 +43,34 @@ int run_import(const Program& program, const ImportArguments& arguments) {
     options.flat = !arguments.images;
     const auto data = import_dataset(arguments.path, options);
     if (!data) return fail(program, data.error().message);
-    if (const auto saved = save_dataset(*data, arguments.out); !saved)
-        return fail(program, saved.error().message);
+    if (const auto saved = save_dataset(*data, arguments.out); !saved) return fail(program, saved.error().message);
     print(program, *data);
     return kDone;
 }
 
 void add_import(CLI::App& data, Program& program) {
-    CLI::App* command =
-        data.add_subcommand("import", "Turn files into a data set that is committed tile by tile");
+    CLI::App* command = data.add_subcommand("import", "Turn files into a data set that is committed tile by tile");
     auto arguments = std::make_shared<ImportArguments>();
     command
-        ->add_option(
-            "PATH", arguments->path,
-            "fashion-mnist, a folder (IDX files, or images in one folder for each class), or a file (.csv, "
-            ".npz, .safetensors; anything else is raw tokens)")
+        ->add_option("PATH", arguments->path,
+                     "fashion-mnist, a folder (IDX files, or images in one folder for each class), or a file (.csv, "
+                     ".npz, .safetensors; anything else is raw tokens)")
         ->required();
-    command->add_option("-o,--out", arguments->out, "Folder to write; must not exist or be empty")
-        ->required();
+    command->add_option("-o,--out", arguments->out, "Folder to write; must not exist or be empty")->required();
     command->add_option("--split", arguments->split, "Of IDX files")->check(CLI::IsMember({"train", "test"}));
-    command->add_flag("--images", arguments->images,
-                      "Keep channels, rows and columns instead of flat samples");
+    command->add_flag("--images", arguments->images, "Keep channels, rows and columns instead of flat samples");
     command->add_option("--name", arguments->options.name, "Name of the data set");
     command->add_option("--label", arguments->options.label, "CSV: the column to predict (the last one)");
-    command->add_option("--context", arguments->options.context, "Tokens of a sample")
-        ->check(CLI::Range(1, 1 << 20));
+    command->add_option("--context", arguments->options.context, "Tokens of a sample")->check(CLI::Range(1, 1 << 20));
     command->add_option("--token-bytes", arguments->options.token_bytes, "Bytes of a raw token")
         ->check(CLI::IsMember({1, 2, 4}));
     add_json(*command, program);
-    command->callback([&program, arguments] {
-        program.run = [&program, arguments] { return run_import(program, *arguments); };
-    });
+    command->callback(
+        [&program, arguments] { program.run = [&program, arguments] { return run_import(program, *arguments); }; });
 }
 
 void add_show(CLI::App& data, Program& program) {
-    CLI::App* command =
-        data.add_subcommand("show", "Check an imported data set against its roots and print it");
+    CLI::App* command = data.add_subcommand("show", "Check an imported data set against its roots and print it");
     auto folder = std::make_shared<std::string>();
     command->add_option("FOLDER", *folder, "What `retrace data import` wrote")->required();
     add_json(*command, program);

@@ -18,8 +18,8 @@ void add_demo(CLI::App& app, Program& program) {
         "demo", "Run the whole market on this machine: post, train, audit, dispute, slash, pay, fetch");
     auto options = std::make_shared<DemoOptions>();
     command->add_option("--cheat", options->cheat, "The fraud to commit (ulp)")
-        ->check(CLI::IsMember(
-            {"ulp", "skip_steps", "wrong_data", "stale_checkpoint", "silent", "none", "false_accuser"}));
+        ->check(
+            CLI::IsMember({"ulp", "skip_steps", "wrong_data", "stale_checkpoint", "silent", "none", "false_accuser"}));
     command->add_option("--folder", options->folder,
                         "Keep everything here (default: a temporary folder, removed on success)");
     command->add_option("--steps", options->steps, "Training steps of a task (900)");

@@ -74,13 +74,11 @@ Result<market::Params> chain_params(const Flags& flags) {
 }
 
 Result<market::Setting> setting_of(const market::Params& chain, const Flags& flags) {
-    if (flags.segments == 0 || flags.segments > market::kSegmentsMax)
-        return error("--segments is 1 to 1000000");
+    if (flags.segments == 0 || flags.segments > market::kSegmentsMax) return error("--segments is 1 to 1000000");
     if (flags.audit_bp > market::kBasisPoints) return error("--audit-bp is at most 10000");
     if (flags.auditors == 0 || flags.auditors > market::kAuditorsMax) return error("--auditors is 1 to 5");
     if (flags.cost_bp > market::kBasisPoints) return error("--cost-bp is at most 10000");
-    if (flags.verifiers == 0 || flags.verifiers > market::kVerifiersMax)
-        return error("--verifiers is 1 to 1024");
+    if (flags.verifiers == 0 || flags.verifiers > market::kVerifiersMax) return error("--verifiers is 1 to 1024");
     market::Setting setting;
     RETRACE_TRY(params, with_changes(chain, flags.set));
     setting.params = params;
@@ -103,17 +101,13 @@ Result<market::Setting> setting_of(const market::Params& chain, const Flags& fla
 }
 
 json::object prospect_json(const Prospect& p) {
-    return {{"fraud", std::string(market::slug(p.fraud))},
-            {"win", p.win.to_decimal()},
-            {"lose", p.lose.to_decimal()},
-            {"gain", difference(p.win, p.lose)},
-            {"pays", p.pays()},
-            {"asserted", p.assumed}};
+    return {{"fraud", std::string(market::slug(p.fraud))}, {"win", p.win.to_decimal()}, {"lose", p.lose.to_decimal()},
+            {"gain", difference(p.win, p.lose)},           {"pays", p.pays()},          {"asserted", p.assumed}};
 }
 
 json::object odds_json(const market::Setting& setting) {
-    const auto chance = market::effective_audit_probability(
-        setting.spec.audit_bp, setting.params.collusion_bp, setting.spec.auditors);
+    const auto chance =
+        market::effective_audit_probability(setting.spec.audit_bp, setting.params.collusion_bp, setting.spec.auditors);
     json::object out;
     for (const std::uint64_t bad : {1, 2, 5, 10})
         if (bad <= setting.spec.segments())
@@ -150,24 +144,22 @@ json::object report_json(const market::Setting& s) {
 void print_report(const market::Setting& s) {
     const auto bounds = market::limits(s).value();
     const auto books = market::audit_books(s);
-    std::cout << "task           " << s.spec.segments() << " segments at "
-              << format_coins(s.spec.price_ceiling) << ", each audited with " << percent(s.spec.audit_bp)
-              << " by " << int{s.spec.auditors} << "; the first and the last always\nstake          locked "
-              << format_coins(s.stake, 6) << ", least without safety " << format_coins(bounds.least_stake, 6)
-              << ", bears " << percent(bounds.collusion_bp) << " of colluding verifier stake ("
-              << percent(bounds.served_collusion_bp) << " if everybody is served)\ndetection     ";
+    std::cout << "task           " << s.spec.segments() << " segments at " << format_coins(s.spec.price_ceiling)
+              << ", each audited with " << percent(s.spec.audit_bp) << " by " << int{s.spec.auditors}
+              << "; the first and the last always\nstake          locked " << format_coins(s.stake, 6)
+              << ", least without safety " << format_coins(bounds.least_stake, 6) << ", bears "
+              << percent(bounds.collusion_bp) << " of colluding verifier stake (" << percent(bounds.served_collusion_bp)
+              << " if everybody is served)\ndetection     ";
     for (const auto& [bad, chance] : odds_json(s))
         std::cout << " " << std::string(bad) << " bad " << std::fixed << std::setprecision(2)
                   << 100 * chance.as_double() << " %;";
     std::cout << "\naudits         " << std::setprecision(1) << static_cast<double>(books.audits_milli) / 1e3
               << " expected, replaying " << percent(books.replays_bp) << " of the work for "
               << percent(market::audit_cost_bp(s.params, s.spec)) << " of the price\nverifier       earns "
-              << format_coins(books.income, 6) << " a task, its replays cost "
-              << format_coins(books.expense, 6) << " (one of " << s.verifiers
-              << ")\nlimits         the audit fee covers segments "
-              << (bounds.price_for_auditors == U256::max()
-                      ? std::string("of any price")
-                      : "up to " + format_coins(bounds.price_for_auditors, 6))
+              << format_coins(books.income, 6) << " a task, its replays cost " << format_coins(books.expense, 6)
+              << " (one of " << s.verifiers << ")\nlimits         the audit fee covers segments "
+              << (bounds.price_for_auditors == U256::max() ? std::string("of any price")
+                                                           : "up to " + format_coins(bounds.price_for_auditors, 6))
               << "\n\nexpected gain over honest play, in coins\n";
     for (const Prospect& p : market::prospects(s)) {
         std::cout << std::setw(14) << coins(p.win, p.lose) << "  " << std::left << std::setw(17)
@@ -213,8 +205,8 @@ void print_economy(const market::Economy& economy, const Flags& flags) {
         for (const market::StrategyResult& r : *side) {
             const U256 each = U256(r.agents);
             std::cout << std::left << std::setw(10) << r.role << std::setw(16) << r.strategy << std::right
-                      << std::setw(6) << r.agents << std::setw(7) << r.jobs << std::setw(6) << r.convictions
-                      << "  " << std::setw(14) << coins(r.earned / each, r.spent / each) << '\n';
+                      << std::setw(6) << r.agents << std::setw(7) << r.jobs << std::setw(6) << r.convictions << "  "
+                      << std::setw(14) << coins(r.earned / each, r.spent / each) << '\n';
         }
     std::cout << "honest strategies earn most: " << (economy.honest_best() ? "yes" : "NO") << '\n';
 }
@@ -251,23 +243,19 @@ void add_econ(CLI::App& app, Program& program) {
         "econ", "Expected profit of cheating, auditing and honest work; exits with an error if cheating pays");
     auto flags = std::make_shared<Flags>();
     command->add_option("--genesis", flags->genesis, "Genesis file; else the built-in parameters");
-    command->add_option(
-        "--set", flags->set,
-        "NAME=VALUE: another value of a genesis parameter; an unknown name lists them (repeatable)");
+    command->add_option("--set", flags->set,
+                        "NAME=VALUE: another value of a genesis parameter; an unknown name lists them (repeatable)");
     command->add_option("--segments", flags->segments, "Segments of the task [100]");
     command->add_option("--price", flags->price, "Coins for a segment [the audit fee]");
     command->add_option("--stake", flags->stake, "Coins that the solver locks [the floor]");
     command->add_option("--audit-bp", flags->audit_bp, "Audit probability in hundredths of a per cent [500]");
     command->add_option("--auditors", flags->auditors, "Auditors of a segment [2]");
-    command->add_option("--cost-bp", flags->cost_bp,
-                        "Cost of computing a segment as a share of its price [8000]");
+    command->add_option("--cost-bp", flags->cost_bp, "Cost of computing a segment as a share of its price [8000]");
     command->add_option("--verifiers", flags->verifiers, "Verifiers that share the audits [10]");
-    command->add_option("--simulate", flags->simulate,
-                        "Also play so many tasks among honest and cheating agents");
+    command->add_option("--simulate", flags->simulate, "Also play so many tasks among honest and cheating agents");
     command->add_option("--seed", flags->seed, "Of the simulation [1]");
     add_json(*command, program);
-    command->callback(
-        [&program, flags] { program.run = [&program, flags] { return econ(program, *flags); }; });
+    command->callback([&program, flags] { program.run = [&program, flags] { return econ(program, *flags); }; });
 }
 
 }  // namespace retrace::node::cli

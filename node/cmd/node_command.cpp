@@ -117,8 +117,7 @@ void print_started(const Program& program, const Node& node, const std::string& 
     if (program.json) {
         boost::json::array accounts;
         if (node.config().dev) {
-            for (const auto& [address, coins] : node.genesis().alloc)
-                accounts.emplace_back(ledger::to_0x(address));
+            for (const auto& [address, coins] : node.genesis().alloc) accounts.emplace_back(ledger::to_0x(address));
         }
         std::cout << boost::json::serialize(boost::json::object{{"rpc", url},
                                                                 {"chain_id", chain_id},
@@ -185,9 +184,8 @@ int run_node(const Program& program, const Config& config) {
     }
     const bool ipv6 = config.rpc.host.find(':') != std::string::npos;
     const std::string scheme = config.rpc.tls ? "https://" : "http://";
-    print_started(
-        program, **node,
-        scheme + (ipv6 ? "[" + config.rpc.host + "]" : config.rpc.host) + ":" + std::to_string(*port));
+    print_started(program, **node,
+                  scheme + (ipv6 ? "[" + config.rpc.host + "]" : config.rpc.host) + ":" + std::to_string(*port));
     const int code = wait_for_end(**node, signals);
     (*node)->stop();
     if (code != kDone) return fail(program, "the engine halted: " + (*node)->status().reason);
@@ -202,8 +200,7 @@ int verify_db(const Program& program, const Config& config) {
     });
     if (!verified) return fail(program, verified.error().message);
     if (program.json) {
-        std::cout << boost::json::serialize(boost::json::object{{"verified", true}, {"height", last}})
-                  << '\n';
+        std::cout << boost::json::serialize(boost::json::object{{"verified", true}, {"height", last}}) << '\n';
     } else {
         std::cout << "all blocks up to height " << last << " agree with their replay\n";
     }
@@ -216,8 +213,7 @@ void add_node(CLI::App& app, Program& program) {
     CLI::App* command = app.add_subcommand("node", "Run a node of the ledger");
     auto flags = std::make_shared<Flags>();
     command->add_option("--config", flags->config_file, "TOML file; the command line overrides it");
-    command->add_flag("--dev", flags->dev,
-                      "Developer chain: loopback only, ten funded accounts with published keys");
+    command->add_flag("--dev", flags->dev, "Developer chain: loopback only, ten funded accounts with published keys");
     command->add_option("--data-dir", flags->data_dir, "Folder of the chain");
     command->add_option("--genesis", flags->genesis, "Genesis file, for a new data directory");
     command->add_option("--rpc-host", flags->rpc_host, "Address to listen on (127.0.0.1)");
@@ -235,17 +231,19 @@ void add_node(CLI::App& app, Program& program) {
                         "Number of past blocks to keep, at least as many as states; 0: all");
     command->add_flag("--archive", flags->archive, "Keep every block and every state");
     const CLI::Range mebibytes(std::uint64_t{1}, std::uint64_t{1} << 40);
-    command->add_option("--artifact-quota", flags->artifact_quota,
-                        "MiB of requesters' programs and data in all (half of what is free at the start)")
+    command
+        ->add_option("--artifact-quota", flags->artifact_quota,
+                     "MiB of requesters' programs and data in all (half of what is free at the start)")
         ->check(mebibytes);
-    command->add_option("--artifact-requester-quota", flags->requester_quota,
-                        "MiB of them of one requester (a quarter of those in all)")
+    command
+        ->add_option("--artifact-requester-quota", flags->requester_quota,
+                     "MiB of them of one requester (a quarter of those in all)")
         ->check(mebibytes);
-    command->add_option("--artifact-mib-per-coin", flags->mib_per_coin,
-                        "MiB of them that a task may have for each coin of its escrow (1024)")
+    command
+        ->add_option("--artifact-mib-per-coin", flags->mib_per_coin,
+                     "MiB of them that a task may have for each coin of its escrow (1024)")
         ->check(mebibytes);
-    command->add_flag("--no-empty-blocks", flags->no_empty_blocks,
-                      "Make a block only if there is a transaction");
+    command->add_flag("--no-empty-blocks", flags->no_empty_blocks, "Make a block only if there is a transaction");
     command->add_option("--proposer", flags->proposer, "Account that receives the priority fees");
     command->add_option("--cors", flags->cors,
                         "Origins that browsers may call from, http://name:* for any port, or * for all (none; "

@@ -27,12 +27,9 @@ void NodeOptions::add_to(CLI::App& command, const std::string& timeout) {
     auto* ca =
         command.add_option("--tls-ca", *file, "PEM file of certificate authorities for an https node (the system's)");
     command
-        .add_option("--tls-fingerprint", *fingerprint,
-                    "SHA-256 of an https node's certificate, as the node prints it")
+        .add_option("--tls-fingerprint", *fingerprint, "SHA-256 of an https node's certificate, as the node prints it")
         ->excludes(ca);
-    command
-        .add_option("--timeout", timeout_s,
-                    "Seconds to wait for a node that does not answer (" + timeout + ")")
+    command.add_option("--timeout", timeout_s, "Seconds to wait for a node that does not answer (" + timeout + ")")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000}));
     // The flags become part of the address as parse_url reads it, so that every user of the address knows which
     // certificate to trust.
@@ -69,9 +66,7 @@ void KeyOptions::add_to(CLI::App& command) {
     command.add_option("--key", key, "Keystore file, or an address whose key is in the folder of --keys");
     add_keys_option(command, keys);
     command.add_option("--passphrase-file", passphrase_file, "File whose first line unlocks the key");
-    command
-        .add_option("--dev-account", dev_account,
-                    "Use account N (0-9) of the developer chain's published mnemonic")
+    command.add_option("--dev-account", dev_account, "Use account N (0-9) of the developer chain's published mnemonic")
         ->check(CLI::Range(0U, kDevAccounts - 1));
 }
 
@@ -84,14 +79,12 @@ Result<ledger::SecretKey> KeyOptions::load() const {
         const wallet::KeyFolder folder(keys);
         const auto found = folder.find(address);
         const auto files = found ? std::vector<wallet::KeyFile>() : folder.list();
-        const auto silent =
-            std::count_if(files.begin(), files.end(), [](const auto& file) { return !file.address; });
+        const auto silent = std::count_if(files.begin(), files.end(), [](const auto& file) { return !file.address; });
         if (!found)
             return error("the folder " + keys + " has no key of " + key +
-                         (silent != 0
-                              ? ", unless it is in one of " + std::to_string(silent) +
-                                    " keystores there that do not say their address (name it: --key FILE)"
-                              : "") +
+                         (silent != 0 ? ", unless it is in one of " + std::to_string(silent) +
+                                            " keystores there that do not say their address (name it: --key FILE)"
+                                      : "") +
                          "; see retrace wallet list");
         path = *found;
     } else if (!std::filesystem::exists(path)) {
@@ -118,8 +111,7 @@ Result<std::unique_ptr<Session>> Session::open(const SignerOptions& options) {
 Result<ledger::Address> typed_address(const std::string& text) {
     const auto address = ledger::parse_address(text);
     if (!address) return error("not an address (\"0x\" and 40 hex digits): " + text);
-    if (!ledger::checksum_holds(text))
-        return error("the address is mistyped, its EIP-55 checksum fails: " + text);
+    if (!ledger::checksum_holds(text)) return error("the address is mistyped, its EIP-55 checksum fails: " + text);
     return *address;
 }
 

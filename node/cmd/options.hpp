@@ -61,10 +61,7 @@ struct Session {
 
     static Result<std::unique_ptr<Session>> open(const SignerOptions& options);
     Session(RpcClient client_in, ledger::SecretKey key_in, std::uint64_t chain)
-        : client(std::move(client_in)),
-          key(std::move(key_in)),
-          chain_id(chain),
-          submitter(client, key, chain) {}
+        : client(std::move(client_in)), key(std::move(key_in)), chain_id(chain), submitter(client, key, chain) {}
 };
 
 /// Parses an address typed by a user: in mixed case the EIP-55 checksum must hold, because otherwise a digit is wrong.

@@ -66,8 +66,7 @@ int verify(const Program& program, const Flags& flags) {
     if (!root) return fail(program, root.error().message);
     const ProvenState state(*client, *height, *root);
     const auto checked = check_receipt(*receipt, state);
-    const auto audited =
-        flags.require_audits && checked ? require_audits(*checked, *receipt, state) : Status<>(Unit{});
+    const auto audited = flags.require_audits && checked ? require_audits(*checked, *receipt, state) : Status<>(Unit{});
     // Checked first: unproven values were read as empty.
     if (state.failure()) return fail(program, *state.failure());
     if (!checked) return fail(program, checked.error().message);
@@ -91,13 +90,12 @@ int verify(const Program& program, const Flags& flags) {
         return kDone;
     }
     std::cout << "task " << receipt->task << ": " << checked->states << " states and " << checked->audits
-              << " audits are on the ledger as the receipt says (" << state.proofs()
-              << " proofs under state root " << to_hex(view(*root)) << " of block " << *height << ")\n"
+              << " audits are on the ledger as the receipt says (" << state.proofs() << " proofs under state root "
+              << to_hex(view(*root)) << " of block " << *height << ")\n"
               << checked->verified << " segments were audited, with " << checked->auditors
               << " verdicts equal to the last bit; " << checked->not_drawn << " were not drawn; " << checked->unaudited
               << " were drawn and paid though nobody audited them\n";
-    if (flags.replay > 0)
-        std::cout << *replayed << " segments were replayed and end in the receipt's states\n";
+    if (flags.replay > 0) std::cout << *replayed << " segments were replayed and end in the receipt's states\n";
     return kDone;
 }
 
@@ -114,11 +112,9 @@ void add_receipt(CLI::App& app, Program& program) {
     command->add_flag("--require-audits", flags->require_audits,
                       "Fail unless every segment that the task's terms promise to audit was: the first, the last and "
                       "those that were drawn");
-    command->add_option("--data-dir", flags->data_dir,
-                        "Where fetched states are kept (~/.retrace/requester)");
+    command->add_option("--data-dir", flags->data_dir, "Where fetched states are kept (~/.retrace/requester)");
     add_json(*command, program);
-    command->callback(
-        [&program, flags] { program.run = [&program, flags] { return verify(program, *flags); }; });
+    command->callback([&program, flags] { program.run = [&program, flags] { return verify(program, *flags); }; });
 }
 
 }  // namespace retrace::node::cli

@@ -26,18 +26,17 @@ int print(const Program& program, const ledger::SnapshotManifest& manifest) {
     std::uint64_t bytes = manifest.block.bytes;
     for (const ledger::SnapshotFile& chunk : manifest.chunks) bytes += chunk.bytes;
     if (program.json) {
-        std::cout << boost::json::serialize(
-                         boost::json::object{{"height", manifest.header.height},
-                                             {"block_hash", block},
-                                             {"state_root", to_0x(view(manifest.header.state_root))},
-                                             {"genesis_hash", to_0x(view(manifest.genesis))},
-                                             {"snapshot_root", root},
-                                             {"chunks", manifest.chunks.size()},
-                                             {"bytes", bytes}})
+        std::cout << boost::json::serialize(boost::json::object{{"height", manifest.header.height},
+                                                                {"block_hash", block},
+                                                                {"state_root", to_0x(view(manifest.header.state_root))},
+                                                                {"genesis_hash", to_0x(view(manifest.genesis))},
+                                                                {"snapshot_root", root},
+                                                                {"chunks", manifest.chunks.size()},
+                                                                {"bytes", bytes}})
                   << '\n';
     } else {
-        std::cout << "height " << manifest.header.height << ", " << manifest.chunks.size() << " chunks, "
-                  << bytes << " bytes\nblock    " << block << "\nsnapshot " << root << '\n';
+        std::cout << "height " << manifest.header.height << ", " << manifest.chunks.size() << " chunks, " << bytes
+                  << " bytes\nblock    " << block << "\nsnapshot " << root << '\n';
     }
     return kDone;
 }
@@ -61,9 +60,8 @@ int run_import(const Program& program, const Flags& flags) {
     const auto imported = import_data(flags.config, native_rules(), flags.folder, to_hash32(*bytes));
     if (!imported) return fail(program, imported.error().message);
     if (program.json) {
-        std::cout << boost::json::serialize(boost::json::object{{"height", imported->height},
-                                                                {"accounts", imported->accounts},
-                                                                {"slots", imported->slots}})
+        std::cout << boost::json::serialize(boost::json::object{
+                         {"height", imported->height}, {"accounts", imported->accounts}, {"slots", imported->slots}})
                   << '\n';
     } else {
         std::cout << "block " << imported->height << " with " << imported->accounts << " accounts and "
@@ -81,20 +79,17 @@ void add_snapshot(CLI::App& app, Program& program) {
     const auto add = [&](const char* name, const char* what, int (*run)(const Program&, const Flags&)) {
         CLI::App* sub = command->add_subcommand(name, what);
         add_json(*sub, program);
-        sub->callback([&program, flags, run] {
-            program.run = [&program, flags, run] { return run(program, *flags); };
-        });
+        sub->callback(
+            [&program, flags, run] { program.run = [&program, flags, run] { return run(program, *flags); }; });
         return sub;
     };
     const auto add_data_dir = [&](CLI::App* sub) {
-        sub->add_option("--data-dir", flags->config.data_dir, "Folder of the chain; its node is stopped")
-            ->required();
+        sub->add_option("--data-dir", flags->config.data_dir, "Folder of the chain; its node is stopped")->required();
         sub->add_flag("--dev", flags->config.dev, "Of a developer chain");
     };
     CLI::App* out = add("export", "Write the state into a new folder", run_export);
     add_data_dir(out);
-    out->add_option("--height", flags->height,
-                    "Block after which the state is taken; the last one when absent");
+    out->add_option("--height", flags->height, "Block after which the state is taken; the last one when absent");
     out->add_option("--out", flags->folder, "Folder to make")->required();
     CLI::App* in = add("import", "Begin a new data directory with a snapshot", run_import);
     add_data_dir(in);

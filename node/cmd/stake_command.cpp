@@ -24,8 +24,7 @@ struct Flags {
     std::string amount, address;
 };
 
-json::object capability_json(const market::SolverInfo& solver,
-                             const std::optional<market::Challenge>& challenge) {
+json::object capability_json(const market::SolverInfo& solver, const std::optional<market::Challenge>& challenge) {
     json::object out{{"score", solver.capability}, {"measured_height", solver.capability_height}};
     if (!challenge) return out;
     out["challenge"] = challenge->id;
@@ -66,11 +65,9 @@ int print_stake(const Program& program, RpcClient& client, const ledger::Address
         std::cout << json::serialize(out) << '\n';
         return kDone;
     }
-    std::cout << "bonded " << format_coins(stake.bonded) << ", of it locked " << format_coins(stake.locked)
-              << '\n';
+    std::cout << "bonded " << format_coins(stake.bonded) << ", of it locked " << format_coins(stake.locked) << '\n';
     if (!stake.unbonding.is_zero()) {
-        std::cout << "unbonding " << format_coins(stake.unbonding) << ", free at block "
-                  << stake.unbond_height << '\n';
+        std::cout << "unbonding " << format_coins(stake.unbonding) << ", free at block " << stake.unbond_height << '\n';
     }
     if (solver) print_capability(*solver, challenge);
     return kDone;
@@ -111,9 +108,8 @@ void add_change(CLI::App& parent, Program& program, const char* name, const char
     if (verb != Verb::withdraw) command->add_option("AMOUNT", flags->amount, "Coins")->required();
     flags->signer.add_to(*command);
     add_json(*command, program);
-    command->callback([&program, flags, verb] {
-        program.run = [&program, flags, verb] { return change(program, *flags, verb); };
-    });
+    command->callback(
+        [&program, flags, verb] { program.run = [&program, flags, verb] { return change(program, *flags, verb); }; });
 }
 
 }  // namespace
@@ -126,8 +122,7 @@ void add_stake(CLI::App& app, Program& program) {
     command->add_option("ADDRESS", flags->address, "The party")->required();
     flags->signer.node.add_to(*command);
     add_json(*command, program);
-    command->callback(
-        [&program, flags] { program.run = [&program, flags] { return show(program, *flags); }; });
+    command->callback([&program, flags] { program.run = [&program, flags] { return show(program, *flags); }; });
     add_change(*stake, program, "deposit", "Bond coins", Verb::deposit);
     add_change(*stake, program, "unbond", "Begin to free what is not locked", Verb::unbond);
     add_change(*stake, program, "withdraw", "Take out what has finished unbonding", Verb::withdraw);

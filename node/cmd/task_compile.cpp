@@ -50,16 +50,14 @@ Status<> settle(Flags& flags) {
     TaskFile& task = flags.request.task;
     kernels::TrainingSpec& training = flags.request.training;
     const auto ceiling = parse_coins(flags.price_ceiling);
-    if (!ceiling || ceiling->is_zero())
-        return error("--price-ceiling must be coins for each segment, like 0.5");
+    if (!ceiling || ceiling->is_zero()) return error("--price-ceiling must be coins for each segment, like 0.5");
     task.price_ceiling = *ceiling;
     task.audit_bp = static_cast<std::uint16_t>(flags.audit_percent * 100 + 0.5);
     training.optimizer = flags.optimizer == "sgd" ? kernels::Optimizer::sgd : kernels::Optimizer::adamw;
     training.loss = flags.loss == "mse"   ? kernels::LossKind::mse
                     : flags.loss == "bce" ? kernels::LossKind::bce
                                           : kernels::LossKind::cross_entropy;
-    training.order =
-        flags.order == "sequential" ? kernels::DataOrder::sequential : kernels::DataOrder::shuffled;
+    training.order = flags.order == "sequential" ? kernels::DataOrder::sequential : kernels::DataOrder::shuffled;
     training.precision = flags.precision == "f32"    ? Precision::f32
                          : flags.precision == "i8x3" ? Precision::i8x3
                                                      : Precision::i8x2;
@@ -76,8 +74,7 @@ Status<> settle(Flags& flags) {
         flags.request.module = flags.model;
     }
     const std::string named = std::filesystem::path(flags.model).stem().string();
-    if (task.name.empty())
-        task.name = named + " on " + std::filesystem::path(flags.data.data).filename().string();
+    if (task.name.empty()) task.name = named + " on " + std::filesystem::path(flags.data.data).filename().string();
     if (task.name.size() > 64) task.name.resize(64);
     return Unit{};
 }
@@ -101,34 +98,31 @@ int compile(const Program& program, Flags& flags) {
     } else {
         std::cout << "compiled " << flags.model << ": " << data->train.samples() << " samples to train, "
                   << test_samples << " to test, " << task->steps << " steps in " << segments << " segments\n"
-                  << "next: retrace task submit " << (flags.request.out / "task.toml").string()
-                  << " --key FILE\n";
+                  << "next: retrace task submit " << (flags.request.out / "task.toml").string() << " --key FILE\n";
     }
     return kDone;
 }
 
 void add_data_options(CLI::App& command, DataRequest& data) {
-    command.add_option(
-        "--data", data.data,
-        "fashion-mnist, a folder (IDX files, images by class, `retrace data import`) or a file (.csv, "
-        ".npz, .safetensors; anything else is raw tokens)");
+    command.add_option("--data", data.data,
+                       "fashion-mnist, a folder (IDX files, images by class, `retrace data import`) or a file (.csv, "
+                       ".npz, .safetensors; anything else is raw tokens)");
     command.add_option("--test-data", data.test_data,
                        "The same for measuring. IDX files have their own; of tokens the last tenth is kept for it");
-    command.add_option("--test-share", data.test_share,
-                       "Keep this share of the samples, the last ones, for measuring; e.g. 0.2")
+    command
+        .add_option("--test-share", data.test_share,
+                    "Keep this share of the samples, the last ones, for measuring; e.g. 0.2")
         ->check(CLI::Range(0.0, 0.9));
     command.add_flag("--flat", data.flat, "Samples are vectors, not images");
     command.add_option("--label", data.label, "CSV: the column to predict (the last one)");
     command.add_option("--context", data.context, "Tokens of a sample, of raw tokens (128)")
         ->check(CLI::Range(1, 1 << 20));
-    command.add_option("--token-bytes", data.token_bytes, "Bytes of a raw token (1)")
-        ->check(CLI::IsMember({1, 2, 4}));
+    command.add_option("--token-bytes", data.token_bytes, "Bytes of a raw token (1)")->check(CLI::IsMember({1, 2, 4}));
 }
 
 void add_model_options(CLI::App& command, Flags& flags) {
     command.add_option("--hidden", flags.request.model.hidden, "mlp: widths of the hidden layers (128)");
-    command.add_option("--width", flags.width,
-                       "gpt, llama, vit-s: width; resnet-s: channels of the first stage");
+    command.add_option("--width", flags.width, "gpt, llama, vit-s: width; resnet-s: channels of the first stage");
     command.add_option("--layers", flags.layers, "gpt, llama, vit-s: blocks; resnet-s: blocks of a stage");
     command.add_option("--heads", flags.heads, "gpt, llama, vit-s: heads of attention (4)");
     command.add_option("--lora-rank", flags.request.model.lora_rank,
@@ -141,8 +135,7 @@ void add_training_options(CLI::App& command, Flags& flags) {
     kernels::TrainingSpec& training = flags.request.training;
     command.add_option("--loss", flags.loss, "cross_entropy, mse, or bce (of logits, or of a final sigmoid)")
         ->check(CLI::IsMember({"cross_entropy", "mse", "bce"}));
-    command.add_option("--optimizer", flags.optimizer, "adamw or sgd")
-        ->check(CLI::IsMember({"adamw", "sgd"}));
+    command.add_option("--optimizer", flags.optimizer, "adamw or sgd")->check(CLI::IsMember({"adamw", "sgd"}));
     command.add_option("--lr", training.learning_rate, "Learning rate (0.001)");
     command.add_option("--schedule", training.schedule, "constant or cosine")
         ->check(CLI::IsMember({"constant", "cosine"}));
@@ -181,8 +174,7 @@ void add_task_compile(CLI::App& parent, Program& program) {
     auto flags = std::make_shared<Flags>();
     flags->request.task.steps = 1000;
     flags->request.task.interval = 100;
-    command
-        ->add_option("MODEL", flags->model, "A TorchScript file, or mlp, lenet, resnet-s, gpt, llama, vit-s")
+    command->add_option("MODEL", flags->model, "A TorchScript file, or mlp, lenet, resnet-s, gpt, llama, vit-s")
         ->required();
     command->add_option("-o,--out", flags->request.out, "Folder to write")->required();
     command->add_option("--start", flags->request.start,
@@ -194,8 +186,7 @@ void add_task_compile(CLI::App& parent, Program& program) {
     add_training_options(*command, *flags);
     add_task_options(*command, *flags);
     add_json(*command, program);
-    command->callback(
-        [&program, flags] { program.run = [&program, flags] { return compile(program, *flags); }; });
+    command->callback([&program, flags] { program.run = [&program, flags] { return compile(program, *flags); }; });
 }
 
 }  // namespace retrace::node::cli

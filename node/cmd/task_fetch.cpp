@@ -65,8 +65,8 @@ std::vector<StepLoss> replayed_losses(const Receipt& receipt, const FetchFlags& 
 }
 
 /// Writes model.safetensors, model.pt, receipt.json and metrics.csv; adds their facts to `out`.
-Status<> write_files(const Delivered& model, const std::vector<StepLoss>& losses,
-                     const std::optional<TaskFile>& task, const fs::path& folder, json::object& out) {
+Status<> write_files(const Delivered& model, const std::vector<StepLoss>& losses, const std::optional<TaskFile>& task,
+                     const fs::path& folder, json::object& out) {
     const std::map<std::string, std::string> metadata{{"format", "pt"},
                                                       {"retrace.task", std::to_string(model.receipt.task)}};
     RETRACE_TRY(names, write_model(model.program, model.state, metadata, task ? &*task : nullptr, folder));
@@ -77,8 +77,7 @@ Status<> write_files(const Delivered& model, const std::vector<StepLoss>& losses
         kernels::ThreadPool pool;
         RETRACE_TRY(result, evaluate_task(*task, model.state, pool));
         out["loss"] = result.loss;
-        table.rows.push_back(
-            {model.state.step, {std::nullopt, static_cast<float>(result.loss), std::nullopt}});
+        table.rows.push_back({model.state.step, {std::nullopt, static_cast<float>(result.loss), std::nullopt}});
         if (result.counts_correct) {
             out["accuracy"] = result.accuracy();
             table.rows.back().values[2] = static_cast<float>(result.accuracy());
@@ -140,8 +139,7 @@ void add_task_fetch(CLI::App& parent, Program& program) {
     command->add_option("--losses", flags->losses,
                         "Replay so many of the last segments for the losses in metrics.csv (1; 0: none)");
     add_json(*command, program);
-    command->callback(
-        [&program, flags] { program.run = [&program, flags] { return fetch(program, *flags); }; });
+    command->callback([&program, flags] { program.run = [&program, flags] { return fetch(program, *flags); }; });
 }
 
 }  // namespace retrace::node::cli

@@ -42,9 +42,9 @@ constexpr std::chrono::milliseconds kMeasure{1500};  ///< Approximate total time
 
 struct Plan {
     std::uint64_t parameters = 0, state_bytes = 0, data_bytes = 0, buffer_bytes = 0;
-    std::uint64_t commitment_bytes = 0;  ///< The copy that a solver hashes during the next step.
-    std::uint64_t party_bytes = 0;       ///< Compared with --memory of a solver or verifier.
-    std::uint64_t step_bytes = 0;        ///< Needed for timing steps, including the data set.
+    std::uint64_t commitment_bytes = 0;         ///< The copy that a solver hashes during the next step.
+    std::uint64_t party_bytes = 0;              ///< Compared with --memory of a solver or verifier.
+    std::uint64_t step_bytes = 0;               ///< Needed for timing steps, including the data set.
     std::optional<std::uint64_t> device_bytes;  ///< Device memory for training; only in a build with CUDA.
     std::uint64_t step_flops = 0;
     std::uint64_t evidence_bytes = 0;  ///< Upper bound of the evidence in the last move of a dispute.
@@ -76,8 +76,7 @@ std::uint64_t trained_elements(const kernels::Program& program) {
     for (std::uint32_t i = 0; i < program.states; ++i) {
         const kernels::TensorRecord& record = program.tensors[i];
         const std::uint64_t elements = kernels::geometry(record.dims).elements();
-        if (names.contains(record.name + ".m") || names.contains(record.name + ".momentum"))
-            with_moments += elements;
+        if (names.contains(record.name + ".m") || names.contains(record.name + ".momentum")) with_moments += elements;
         if (record.writer != kernels::kNoWriter && !record.name.ends_with("running_mean") &&
             !record.name.ends_with("running_var")) {
             written += elements;
@@ -102,7 +101,7 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
     // Counted as in solver::TaskCache, for a party that computes on the CPU.
     const auto most = [](const kernels::Executor& e) { return std::max(e.planned_bytes(), e.dispute_bytes()); };
     plan.party_bytes = 2 * solver::memory_of(program) + most(executor);  // The party's, and the worker's.
-    std::uint64_t beginning = 0;  // Extra memory for making the first state.
+    std::uint64_t beginning = 0;                                         // Extra memory for making the first state.
     if (task.initialiser) {
         RETRACE_TRY(init, read_program(*task.initialiser));
         const kernels::Executor initialiser(init, pool);
@@ -119,7 +118,7 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
 
 struct Timing {
     std::optional<double> step_seconds;
-    std::string not_timed;  ///< Reason if `step_seconds` is empty.
+    std::string not_timed;     ///< Reason if `step_seconds` is empty.
     OutlierSampling outliers;  ///< Outliers of the first step.
 };
 
@@ -203,9 +202,7 @@ std::string amount(std::uint64_t bytes) {
 }
 
 /// Rounded up, so that the value suffices for --memory.
-std::uint64_t mebibytes(std::uint64_t bytes) {
-    return (bytes + (1 << 20) - 1) >> 20;
-}
+std::uint64_t mebibytes(std::uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; }
 
 struct Price {
     std::uint64_t segments = 0;
@@ -223,9 +220,7 @@ Result<Price> price_of(const TaskFile& task, const NodeOptions& node) {
     const auto escrow = market::escrow_of(spec, params);
     if (!escrow) return error("price_ceiling is too large");
     const auto chance = market::effective_audit_probability(spec.audit_bp, params.collusion_bp, spec.auditors);
-    const auto found = [&](std::uint64_t bad) {
-        return static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;
-    };
+    const auto found = [&](std::uint64_t bad) { return static_cast<double>(market::detection_ppm(chance, bad)) / 1e6; };
     return Price{spec.segments(), *escrow, found(1), found(10), chain.auditors};
 }
 
@@ -255,19 +250,17 @@ void say(const TaskFile& task, const Plan& plan, const Price& price) {
     const double flops = static_cast<double>(plan.step_flops) * static_cast<double>(task.steps);
     std::cout << std::setprecision(3) << "parameters   " << plan.parameters << " (state with moments "
               << amount(plan.state_bytes) << ")\narithmetic   " << static_cast<double>(plan.step_flops) / 1e9
-              << " GFLOP a step, " << flops / 1e12 << " TFLOP in all\nmemory       "
-              << amount(plan.memory()) << " at the peak: state, " << amount(plan.buffer_bytes) << " of buffers, "
+              << " GFLOP a step, " << flops / 1e12 << " TFLOP in all\nmemory       " << amount(plan.memory())
+              << " at the peak: state, " << amount(plan.buffer_bytes) << " of buffers, "
               << amount(plan.commitment_bytes) << " for commitments, " << amount(plan.data_bytes)
               << " of data\n             solvers and verifiers count " << plan.party_bytes << " bytes ("
               << mebibytes(plan.party_bytes) << " MiB) against --memory\n"
-              << on_device(plan)
-              << "price        at most "
-              << format_coins(price.escrow.work) << " for " << price.segments << " segments and "
-              << format_coins(price.escrow.audits)
+              << on_device(plan) << "price        at most " << format_coins(price.escrow.work) << " for "
+              << price.segments << " segments and " << format_coins(price.escrow.audits)
               << " set aside for audits\naudits       " << chances_of(price) << "\n             "
               << auditors_of(task, price) << '\n'
-              << "evidence     a dispute ends with at most "
-              << plan.evidence_bytes / 1024 << " KiB of tiles and proofs\n"
+              << "evidence     a dispute ends with at most " << plan.evidence_bytes / 1024
+              << " KiB of tiles and proofs\n"
               << std::flush;
 }
 
@@ -280,26 +273,26 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
         not_timed = timing.not_timed;
     }
     json::object out{{"parameters", plan.parameters},
-            {"flops_per_step", plan.step_flops},
-            {"flops", static_cast<double>(plan.step_flops) * static_cast<double>(task.steps)},
-            {"memory_bytes", plan.memory()},
-            {"party_memory_bytes", plan.party_bytes},
-            {"device_bytes", plan.device_bytes ? json::value(*plan.device_bytes) : json::value()},
-            {"state_bytes", plan.state_bytes},
-            {"commitment_bytes", plan.commitment_bytes},
-            {"seconds_per_step", step_seconds},
-            {"seconds", seconds},
-            {"not_timed", not_timed},
-            {"outliers", timing.outliers.json},
-            {"segments", price.segments},
-            {"escrow", price.escrow.total().to_decimal()},
-            {"escrow_work", price.escrow.work.to_decimal()},
-            {"escrow_audits", price.escrow.audits.to_decimal()},
-            {"detection_of_one", price.can_audit() ? json::value(price.found_one) : json::value()},
-            {"detection_of_ten", price.can_audit() ? json::value(price.found_ten) : json::value()},
-            {"possible_auditors", price.auditors ? json::value(*price.auditors) : json::value()},
-            {"paid_unaudited", task.allow_unaudited},
-            {"evidence_bytes", plan.evidence_bytes}};
+                     {"flops_per_step", plan.step_flops},
+                     {"flops", static_cast<double>(plan.step_flops) * static_cast<double>(task.steps)},
+                     {"memory_bytes", plan.memory()},
+                     {"party_memory_bytes", plan.party_bytes},
+                     {"device_bytes", plan.device_bytes ? json::value(*plan.device_bytes) : json::value()},
+                     {"state_bytes", plan.state_bytes},
+                     {"commitment_bytes", plan.commitment_bytes},
+                     {"seconds_per_step", step_seconds},
+                     {"seconds", seconds},
+                     {"not_timed", not_timed},
+                     {"outliers", timing.outliers.json},
+                     {"segments", price.segments},
+                     {"escrow", price.escrow.total().to_decimal()},
+                     {"escrow_work", price.escrow.work.to_decimal()},
+                     {"escrow_audits", price.escrow.audits.to_decimal()},
+                     {"detection_of_one", price.can_audit() ? json::value(price.found_one) : json::value()},
+                     {"detection_of_ten", price.can_audit() ? json::value(price.found_ten) : json::value()},
+                     {"possible_auditors", price.auditors ? json::value(*price.auditors) : json::value()},
+                     {"paid_unaudited", task.allow_unaudited},
+                     {"evidence_bytes", plan.evidence_bytes}};
     add_old_keys(out);
     return out;
 }
@@ -343,9 +336,8 @@ void add_task_plan(CLI::App& parent, Program& program) {
     node->add_to(*command);
     command->get_option("--node")->description("Take fees and odds from this chain, not from a new one");
     add_json(*command, program);
-    command->callback([&program, folder, node] {
-        program.run = [&program, folder, node] { return show(program, *folder, *node); };
-    });
+    command->callback(
+        [&program, folder, node] { program.run = [&program, folder, node] { return show(program, *folder, *node); }; });
 }
 
 }  // namespace retrace::node::cli

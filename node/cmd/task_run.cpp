@@ -98,9 +98,8 @@ int run_local(const Program& program, const Flags& flags) {
 
     auto device = solver::open_device(*solver::parse_device(flags.device), *step);
     if (!device) return fail(program, device.error().message);
-    solver::ProgramRunner runner = *device == nullptr
-                                       ? solver::ProgramRunner(*step, inputs, pool)
-                                       : solver::ProgramRunner(*step, inputs, pool, std::move(*device));
+    solver::ProgramRunner runner = *device == nullptr ? solver::ProgramRunner(*step, inputs, pool)
+                                                      : solver::ProgramRunner(*step, inputs, pool, std::move(*device));
     const kernels::CommittedProgram committed(*step);
     const std::unique_ptr<solver::Training> training = runner.train(committed, *state, pool);
     const MetricTable table = train(program, *task, *training);
@@ -140,8 +139,7 @@ int run_local(const Program& program, const Flags& flags) {
 }  // namespace
 
 void add_task_run(CLI::App& parent, Program& program) {
-    CLI::App* command =
-        parent.add_subcommand("run", "Train a compiled task on this machine, without a market");
+    CLI::App* command = parent.add_subcommand("run", "Train a compiled task on this machine, without a market");
     auto flags = std::make_shared<Flags>();
     command->add_option("FOLDER", flags->folder, "task.toml or its folder")->required();
     command->add_flag("--local", flags->local, "On this machine (the only way there is)");
@@ -153,8 +151,7 @@ void add_task_run(CLI::App& parent, Program& program) {
                       "Say at the end how many blocks of the products hold an outlier, where digits may not suffice");
     command->add_option("-o,--out", flags->out, "Folder for the model and metrics.csv");
     add_json(*command, program);
-    command->callback(
-        [&program, flags] { program.run = [&program, flags] { return run_local(program, *flags); }; });
+    command->callback([&program, flags] { program.run = [&program, flags] { return run_local(program, *flags); }; });
 }
 
 }  // namespace retrace::node::cli

@@ -64,9 +64,9 @@ int list(const Program& program, const NodeOptions& node) {
         if (program.json) {
             out.push_back(to_json(*status));
         } else {
-            std::cout << std::setw(6) << id << "  " << std::left << std::setw(12)
-                      << market::slug(status->task.state) << std::right << std::setw(4) << status->paid << "/"
-                      << status->spec.segments() << " paid  " << printable(status->spec.name) << '\n';
+            std::cout << std::setw(6) << id << "  " << std::left << std::setw(12) << market::slug(status->task.state)
+                      << std::right << std::setw(4) << status->paid << "/" << status->spec.segments() << " paid  "
+                      << printable(status->spec.name) << '\n';
         }
     }
     if (program.json) std::cout << json::serialize(out) << '\n';
@@ -82,20 +82,18 @@ int show(const Program& program, const NodeOptions& node, std::uint64_t id) {
         std::cout << json::serialize(to_json(*status)) << '\n';
         return kDone;
     }
-    std::cout << "task " << id << " \"" << printable(status->spec.name)
-              << "\": " << market::slug(status->task.state) << "\nsegments " << status->spec.segments()
-              << ": committed " << status->committed << ", verified " << status->verified << ", paid "
-              << status->paid << "\nescrow " << format_coins(status->task.escrow) << ", for audits "
-              << format_coins(status->task.audit_budget) << '\n';
+    std::cout << "task " << id << " \"" << printable(status->spec.name) << "\": " << market::slug(status->task.state)
+              << "\nsegments " << status->spec.segments() << ": committed " << status->committed << ", verified "
+              << status->verified << ", paid " << status->paid << "\nescrow " << format_coins(status->task.escrow)
+              << ", for audits " << format_coins(status->task.audit_budget) << '\n';
     if (status->waiting) {
         std::cout << "segment " << status->waiting->segment << " of run " << status->waiting->run
                   << " waits for auditors; from height " << status->waiting->decide_from
                   << " `retrace task decide` pays for it or ends the run\n";
     }
     for (const market::Run& run : status->runs) {
-        std::cout << "run " << run.index << " by " << ledger::to_checksum(run.solver) << ": "
-                  << market::slug(run.state) << ", " << format_coins(run.price) << " a segment, earned "
-                  << format_coins(run.earned) << '\n';
+        std::cout << "run " << run.index << " by " << ledger::to_checksum(run.solver) << ": " << market::slug(run.state)
+                  << ", " << format_coins(run.price) << " a segment, earned " << format_coins(run.earned) << '\n';
     }
     return kDone;
 }
@@ -107,8 +105,7 @@ int send_call(const Program& program, const SignerOptions& options, const Call& 
     const auto outcome = (*session)->submitter.execute(std::string(Call::kName), call);
     if (!outcome) return fail(program, outcome.error().message);
     if (program.json) {
-        std::cout << json::serialize(
-                         json::object{{"tx", to_0x(view(outcome->hash))}, {"height", outcome->height}})
+        std::cout << json::serialize(json::object{{"tx", to_0x(view(outcome->hash))}, {"height", outcome->height}})
                   << '\n';
     } else {
         std::cout << "done in block " << outcome->height << '\n';
@@ -132,8 +129,7 @@ int odds(const Program& program, const NodeOptions& node, const std::string& fil
     spec.price_ceiling = task->price_ceiling;
     spec.audit_bp = task->audit_bp;
     spec.auditors = task->auditors;
-    const auto chance =
-        market::effective_audit_probability(spec.audit_bp, params->collusion_bp, spec.auditors);
+    const auto chance = market::effective_audit_probability(spec.audit_bp, params->collusion_bp, spec.auditors);
     const std::size_t possible = possible_auditors(state, *params, spec, ledger::Address{});
     if (state.failure()) return fail(program, state.failure()->message);
     json::object detection;  // Empty if no auditor can be drawn.
@@ -144,24 +140,23 @@ int odds(const Program& program, const NodeOptions& node, const std::string& fil
     const auto floor = market::stake_floor(*params, spec);
     const double cost = static_cast<double>(market::audit_cost_bp(*params, spec)) / 1e4;
     if (program.json) {
-        std::cout << json::serialize(json::object{
-                         {"segments", spec.segments()},
-                         {"detection", detection},
-                         {"audit_cost_share", cost},
-                         {"possible_auditors", possible},
-                         {"paid_unaudited", task->allow_unaudited},
-                         {"stake", floor ? json::value(floor->to_decimal()) : json::value(nullptr)}})
+        std::cout << json::serialize(
+                         json::object{{"segments", spec.segments()},
+                                      {"detection", detection},
+                                      {"audit_cost_share", cost},
+                                      {"possible_auditors", possible},
+                                      {"paid_unaudited", task->allow_unaudited},
+                                      {"stake", floor ? json::value(floor->to_decimal()) : json::value(nullptr)}})
                   << '\n';
         return kDone;
     }
     std::cout << std::fixed << std::setprecision(2);
     for (const auto& [bad, probability] : detection) {
-        std::cout << std::setw(4) << std::string(bad) << " bad of " << spec.segments()
-                  << " segments: detected with " << 100 * probability.as_double() << " %\n";
+        std::cout << std::setw(4) << std::string(bad) << " bad of " << spec.segments() << " segments: detected with "
+                  << 100 * probability.as_double() << " %\n";
     }
     std::cout << "audits cost about " << 100 * cost << " % of the price ceiling\n"
-              << "a bid locks " << (floor ? format_coins(*floor) : std::string("more than there can be"))
-              << '\n'
+              << "a bid locks " << (floor ? format_coins(*floor) : std::string("more than there can be")) << '\n'
               << (possible == 0 ? "no chance can be told that a bad segment is detected; "
                                 : "the first and the last segment are always audited; ")
               << of_auditors(possible, *task) << '\n';
@@ -184,9 +179,8 @@ void add_task_show(CLI::App& parent, Program& program) {
     auto flags = std::make_shared<Flags>();
     CLI::App* list_command = add("list", "List the newest tasks");
     flags->signer.node.add_to(*list_command);
-    list_command->callback([&program, flags] {
-        program.run = [&program, flags] { return list(program, flags->signer.node); };
-    });
+    list_command->callback(
+        [&program, flags] { program.run = [&program, flags] { return list(program, flags->signer.node); }; });
     CLI::App* show_command = add("show", "Show a task");
     show_command->add_option("ID", flags->task, "Task")->required();
     flags->signer.node.add_to(*show_command);

@@ -29,9 +29,8 @@ std::string progress_line(const TaskStatus& status) {
                        std::to_string(status.committed) + ", verified " + std::to_string(status.verified) + ", paid " +
                        std::to_string(status.paid) + " of " + std::to_string(status.spec.segments());
     if (status.waiting) {
-        line += "; segment " + std::to_string(status.waiting->segment) +
-                " waits for auditors, from height " + std::to_string(status.waiting->decide_from) +
-                " `retrace task decide` says what becomes of it";
+        line += "; segment " + std::to_string(status.waiting->segment) + " waits for auditors, from height " +
+                std::to_string(status.waiting->decide_from) + " `retrace task decide` says what becomes of it";
     }
     return line;
 }
@@ -47,9 +46,8 @@ void note_folder(const Flags& flags, std::uint64_t chain_id, std::uint64_t task)
 /// Waits until the model is ready, also across restarts of the node; fails if the task ends without one.
 Status<> wait_for_model(const Flags& flags, RpcClient& client, std::uint64_t task, json::object& out) {
     flags.signer.node.wait_longer(client);
-    RETRACE_TRY(status, wait_for_delivery(client, task, [](const TaskStatus& now) {
-                    std::cerr << progress_line(now) << std::endl;
-                }));
+    RETRACE_TRY(status, wait_for_delivery(client, task,
+                                          [](const TaskStatus& now) { std::cerr << progress_line(now) << std::endl; }));
     const market::TaskState state = status.task.state;
     out["state"] = std::string(market::slug(state));
     if (state == market::TaskState::delivering || state == market::TaskState::settled) return Unit{};
@@ -76,8 +74,7 @@ int submit(const Program& program, const Flags& flags) {
     const auto posted = post_task(*task, **store, (*session)->submitter, client, show_transfer);
     if (!posted) return fail(program, posted.error().message);
     note_folder(flags, (*session)->chain_id, posted->id);
-    std::cerr << "task " << posted->id << " posted, " << format_coins(posted->escrow) << " in escrow"
-              << std::endl;
+    std::cerr << "task " << posted->id << " posted, " << format_coins(posted->escrow) << " in escrow" << std::endl;
     json::object out{{"task", posted->id}, {"escrow", posted->escrow.to_decimal()}};
     if (flags.wait) {
         if (const auto ready = wait_for_model(flags, client, posted->id, out); !ready)
@@ -101,10 +98,8 @@ int upload(const Program& program, const Flags& flags) {
     const auto spec = spec_of(*task, **store);
     if (!spec) return fail(program, spec.error().message);
     if (spec->program_root != status->spec.program_root || spec->data_roots != status->spec.data_roots ||
-        spec->init_root != status->spec.init_root ||
-        spec->initial_state_root != status->spec.initial_state_root)
-        return fail(program,
-                    flags.file + " is not what task " + std::to_string(flags.task) + " was posted from");
+        spec->init_root != status->spec.init_root || spec->initial_state_root != status->spec.initial_state_root)
+        return fail(program, flags.file + " is not what task " + std::to_string(flags.task) + " was posted from");
     if (const auto done = upload_task(*spec, **store, *client, show_transfer); !done)
         return fail(program, done.error().message);
     note_folder(flags, *chain_id, flags.task);
@@ -132,9 +127,8 @@ void add_task_submit(CLI::App& parent, Program& program) {
         CLI::App* command = parent.add_subcommand(name, what);
         auto flags = std::make_shared<Flags>();
         add_json(*command, program);
-        command->callback([&program, flags, run] {
-            program.run = [&program, flags, run] { return run(program, *flags); };
-        });
+        command->callback(
+            [&program, flags, run] { program.run = [&program, flags, run] { return run(program, *flags); }; });
         return std::pair(command, flags);
     };
     const auto [post, post_flags] =
@@ -146,8 +140,7 @@ void add_task_submit(CLI::App& parent, Program& program) {
     post->add_flag("--allow-unaudited", post_flags->allow_unaudited,
                    "Pay for segments that no auditor can be drawn for");
 
-    const auto [again, again_flags] =
-        add("upload", "Resume the upload of a task that was posted", upload);
+    const auto [again, again_flags] = add("upload", "Resume the upload of a task that was posted", upload);
     again->add_option("ID", again_flags->task, "Task")->required();
     again->add_option("FILE", again_flags->file, "task.toml or its folder")->required();
     again_flags->signer.node.add_to(*again);

@@ -38,9 +38,7 @@ struct SendOptions {
     std::uint64_t timeout_s = 60;
 };
 
-Unexpected<Error> failed(const RpcFailure& failure) {
-    return error(failure.message);
-}
+Unexpected<Error> failed(const RpcFailure& failure) { return error(failure.message); }
 
 Result<ledger::U256> amount_of(const std::string& text, const char* what) {
     const auto amount = parse_coins(text);
@@ -76,8 +74,8 @@ Result<ledger::TxPtr> make_tx(const SendOptions& options, Session& session) {
     if (!data) return error("--data is not hex");
     const auto gas = client.estimate_gas(session.key.address(), to, value, *data);
     if (!gas) return failed(gas.error());
-    const auto nonce = options.nonce ? Result<std::uint64_t, RpcFailure>(*options.nonce)
-                                     : client.next_nonce(session.key.address());
+    const auto nonce =
+        options.nonce ? Result<std::uint64_t, RpcFailure>(*options.nonce) : client.next_nonce(session.key.address());
     if (!nonce) return failed(nonce.error());
     RETRACE_TRY(fees, fees_for(options, client, *gas));
     tx.chain_id = session.chain_id;
@@ -128,8 +126,7 @@ int run_send(const Program& program, const SendOptions& options) {
         std::cout << json::serialize(out) << '\n';
     } else {
         std::cout << "sent " << rpc::data(*sent);
-        if (!options.no_wait)
-            std::cout << ", in block " << out["height"] << ", fee " << out["fee"].as_string().c_str();
+        if (!options.no_wait) std::cout << ", in block " << out["height"] << ", fee " << out["fee"].as_string().c_str();
         std::cout << '\n';
     }
     return kDone;
@@ -178,9 +175,8 @@ Result<json::object> history_line(RpcClient& client, const json::object& tx) {
     const auto outcome = client.outcome(*hash);
     if (!outcome) return failed(outcome.error());
     if (!*outcome) return error("the node has no receipt of " + member(tx, "hash"));
-    json::object out{{"height", (*outcome)->height},  {"hash", member(tx, "hash")},
-                     {"from", member(tx, "from")},    {"to", member(tx, "to")},
-                     {"value", format_coins(*value)}, {"ok", (*outcome)->ok}};
+    json::object out{{"height", (*outcome)->height}, {"hash", member(tx, "hash")},    {"from", member(tx, "from")},
+                     {"to", member(tx, "to")},       {"value", format_coins(*value)}, {"ok", (*outcome)->ok}};
     if (!(*outcome)->ok) out["reason"] = (*outcome)->reason;
     return out;
 }
@@ -236,18 +232,15 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
     send->add_option("--to", send_options->to, "Receiver")->required();
     send->add_option("--value", send_options->value, "Coins, e.g. 1.5; or \"100 wei\"")->required();
     send->add_option("--data", send_options->data, "Call data in hex");
-    send->add_option(
-        "--nonce", send_options->nonce,
-        "Number of the transaction; that of one that waits replaces it, for a higher fee and tip");
-    send->add_option("--max-fee", send_options->max_fee,
-                     "The most that one gas costs, e.g. \"3000000000 wei\"");
+    send->add_option("--nonce", send_options->nonce,
+                     "Number of the transaction; that of one that waits replaces it, for a higher fee and tip");
+    send->add_option("--max-fee", send_options->max_fee, "The most that one gas costs, e.g. \"3000000000 wei\"");
     send->add_option("--tip", send_options->tip, "Of that, the most that goes to whoever makes the block");
     send->add_flag("--no-wait", send_options->no_wait, "Return before it is in a block");
     send->add_option("--confirm-timeout", send_options->timeout_s, "Seconds to wait for a block (60)");
     add_json(*send, program);
-    send->callback([&program, send_options] {
-        program.run = [&, send_options] { return run_send(program, *send_options); };
-    });
+    send->callback(
+        [&program, send_options] { program.run = [&, send_options] { return run_send(program, *send_options); }; });
 
     CLI::App* balance = wallet.add_subcommand("balance", "Balance of an account");
     auto balance_options = std::make_shared<AccountOptions>();

@@ -70,8 +70,7 @@ void print_secret(const ledger::SecretText& line) {
 /// Prints `before`, `secret`, `after` and a newline from a buffer that is wiped.
 void print_with(std::string_view before, std::string_view secret, std::string_view after) {
     ledger::SecretText line(before.size() + secret.size() + after.size() + 1);
-    ensure(line.append(before) && line.append(secret) && line.append(after) && line.append("\n"),
-           "room for all");
+    ensure(line.append(before) && line.append(secret) && line.append(after) && line.append("\n"), "room for all");
     print_secret(line);
 }
 
@@ -86,13 +85,11 @@ ledger::SecretText hex_of(View secret) {
 }
 
 /// Stores the key and reports it. `words` is printed once and never stored.
-int store(const Program& program, const NewOptions& options, const ledger::SecretKey& key,
-          std::string_view words) {
+int store(const Program& program, const NewOptions& options, const ledger::SecretKey& key, std::string_view words) {
     const auto passphrase = read_passphrase(options.passphrase_file, "passphrase for the new keystore", true);
     if (!passphrase) return fail(program, passphrase.error().message);
-    const auto path =
-        wallet::KeyFolder(options.keys)
-            .add(key, passphrase->view(), options.light ? wallet::kLightScrypt : wallet::kStandardScrypt);
+    const auto path = wallet::KeyFolder(options.keys)
+                          .add(key, passphrase->view(), options.light ? wallet::kLightScrypt : wallet::kStandardScrypt);
     if (!path) return fail(program, path.error().message);
     const std::string address = ledger::to_checksum(key.address());
     if (program.json) {
@@ -158,8 +155,7 @@ int run_export(const Program& program, const KeyOptions& options, bool private_k
             print_with("", secret.view(), "");
         return kDone;
     }
-    const auto passphrase =
-        read_passphrase(options.passphrase_file, "passphrase of the exported keystore", true);
+    const auto passphrase = read_passphrase(options.passphrase_file, "passphrase of the exported keystore", true);
     if (!passphrase) return fail(program, passphrase.error().message);
     std::cout << wallet::encrypt_keystore(*key, passphrase->view());
     return kDone;
@@ -171,12 +167,10 @@ int run_list(const Program& program, const std::string& keys) {
         warn_if_open(file.path);
         const std::string address = file.address ? ledger::to_checksum(*file.address) : std::string();
         if (program.json) {
-            const json::value known =
-                file.address ? json::value(json::string(address)) : json::value(nullptr);
+            const json::value known = file.address ? json::value(json::string(address)) : json::value(nullptr);
             out.push_back(json::object{{"address", known}, {"file", file.path}});
         } else {
-            std::cout << (file.address ? address : "address unknown until it is opened") << "  " << file.path
-                      << '\n';
+            std::cout << (file.address ? address : "address unknown until it is opened") << "  " << file.path << '\n';
         }
     }
     if (program.json) std::cout << json::serialize(out) << '\n';
@@ -189,21 +183,19 @@ void add_wallet_keys(CLI::App& wallet, Program& program) {
     CLI::App* fresh = wallet.add_subcommand("new", "Make a key");
     auto new_options = std::make_shared<NewOptions>();
     add_new_options(*fresh, *new_options);
-    CLI::Option* words = fresh->add_flag("--mnemonic", new_options->mnemonic,
-                                         "From twelve new words (BIP-39), which are printed once");
+    CLI::Option* words =
+        fresh->add_flag("--mnemonic", new_options->mnemonic, "From twelve new words (BIP-39), which are printed once");
     add_mnemonic_passphrase(*fresh, *new_options, words);
     add_json(*fresh, program);
-    fresh->callback([&program, new_options] {
-        program.run = [&, new_options] { return run_new(program, *new_options); };
-    });
+    fresh->callback(
+        [&program, new_options] { program.run = [&, new_options] { return run_new(program, *new_options); }; });
 
     CLI::App* taken = wallet.add_subcommand("import", "Take over a key from elsewhere");
     auto import_options = std::make_shared<NewOptions>();
     add_new_options(*taken, *import_options);
     taken->add_option("--keystore", import_options->keystore, "Keystore V3 file");
     taken->add_option("--private-key-file", import_options->private_key_file, "File with 64 hex digits");
-    CLI::Option* file =
-        taken->add_option("--mnemonic-file", import_options->mnemonic_file, "File with BIP-39 words");
+    CLI::Option* file = taken->add_option("--mnemonic-file", import_options->mnemonic_file, "File with BIP-39 words");
     add_mnemonic_passphrase(*taken, *import_options, file);
     taken->add_option("--index", import_options->index, "Account of the mnemonic: m/44'/60'/0'/0/INDEX");
     add_json(*taken, program);
@@ -218,9 +210,7 @@ void add_wallet_keys(CLI::App& wallet, Program& program) {
     out->add_flag("--private-key", *private_key, "Print the private key itself");
     add_json(*out, program);
     out->callback([&program, export_options, private_key] {
-        program.run = [&, export_options, private_key] {
-            return run_export(program, *export_options, *private_key);
-        };
+        program.run = [&, export_options, private_key] { return run_export(program, *export_options, *private_key); };
     });
 
     CLI::App* list = wallet.add_subcommand("list", "List the folder of keys");

@@ -21,17 +21,16 @@ namespace {
 namespace json = boost::json;
 
 struct MessageOptions {
-    KeyOptions key;         // sign only
-    std::string address;    // verify only
-    std::string signature;  // verify only
+    KeyOptions key;                      // sign only
+    std::string address;                 // verify only
+    std::string signature;               // verify only
     std::optional<std::string> message;  // or typed_file
     std::string typed_file;
 };
 
 void add_message_options(CLI::App& command, MessageOptions& options) {
     CLI::Option* text = command.add_option("message", options.message, "The text (EIP-191)");
-    command
-        .add_option("--typed", options.typed_file, "JSON file with typed data (EIP-712) instead of a text")
+    command.add_option("--typed", options.typed_file, "JSON file with typed data (EIP-712) instead of a text")
         ->excludes(text);
 }
 
@@ -86,9 +85,8 @@ void add_wallet_messages(CLI::App& wallet, Program& program) {
     sign_options->key.add_to(*sign);
     add_message_options(*sign, *sign_options);
     add_json(*sign, program);
-    sign->callback([&program, sign_options] {
-        program.run = [&, sign_options] { return run_sign(program, *sign_options); };
-    });
+    sign->callback(
+        [&program, sign_options] { program.run = [&, sign_options] { return run_sign(program, *sign_options); }; });
 
     CLI::App* verify = wallet.add_subcommand("verify", "Check who signed a text or typed data");
     auto verify_options = std::make_shared<MessageOptions>();

@@ -31,8 +31,7 @@ using Memory = std::unique_ptr<BIO, decltype(&BIO_free)>;
 
 Unexpected<Error> failed(const std::string& what) {
     char reason[256] = "unknown reason";
-    if (const unsigned long code = ERR_get_error(); code != 0)
-        ERR_error_string_n(code, reason, sizeof reason);
+    if (const unsigned long code = ERR_get_error(); code != 0) ERR_error_string_n(code, reason, sizeof reason);
     ERR_clear_error();
     return error("TLS: " + what + ": " + reason);
 }
@@ -52,9 +51,8 @@ std::string names_of(const std::string& host) {
     std::string names = "DNS:localhost,IP:127.0.0.1,IP:::1";
     boost::system::error_code no_address;
     boost::asio::ip::make_address(host, no_address);
-    const bool plain =
-        host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-") ==
-        std::string::npos;
+    const bool plain = host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-") ==
+                       std::string::npos;
     if (!host.empty() && plain && host != "localhost") names += (no_address ? ",DNS:" : ",IP:") + host;
     return names;
 }
@@ -79,8 +77,7 @@ Result<Certificate> make_certificate(EVP_PKEY* key, const std::string& host) {
     const bool extended = add_extension(out.get(), NID_subject_alt_name, names_of(host)) &&
                           add_extension(out.get(), NID_basic_constraints, "critical,CA:FALSE") &&
                           add_extension(out.get(), NID_ext_key_usage, "serverAuth");
-    if (!extended || X509_sign(out.get(), key, EVP_sha256()) == 0)
-        return failed("the certificate cannot be signed");
+    if (!extended || X509_sign(out.get(), key, EVP_sha256()) == 0) return failed("the certificate cannot be signed");
     return out;
 }
 
@@ -104,16 +101,15 @@ Result<Files> self_signed(const std::string& folder, const std::string& host) {
     }
     if (has_certificate && has_key) return files;
     // The key is written first, so a key without a certificate is left by an interrupted first start and is replaced.
-    if (has_certificate)
-        return error(files.certificate + " is there without " + files.key + "; remove or complete it");
+    if (has_certificate) return error(files.certificate + " is there without " + files.key + "; remove or complete it");
     const Key key(EVP_EC_gen("P-256"), EVP_PKEY_free);
     if (!key) return failed("no key can be made");
     RETRACE_TRY(certificate, make_certificate(key.get(), host));
     RETRACE_CHECK(write_pem(files.key, 0600, [&](BIO* out) {
         return PEM_write_bio_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
     }));
-    RETRACE_CHECK(write_pem(files.certificate, 0644,
-                            [&](BIO* out) { return PEM_write_bio_X509(out, certificate.get()); }));
+    RETRACE_CHECK(
+        write_pem(files.certificate, 0644, [&](BIO* out) { return PEM_write_bio_X509(out, certificate.get()); }));
     return files;
 }
 
@@ -135,14 +131,12 @@ Result<std::shared_ptr<ssl::context>> server_context(const Files& files) {
     SSL_CTX_set_options(context->native_handle(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
     // Group access is allowed, as some distributions use it (ssl-cert); access for others is not.
     std::error_code unknown;
-    const auto open =
-        std::filesystem::status(files.key, unknown).permissions() & std::filesystem::perms::others_all;
+    const auto open = std::filesystem::status(files.key, unknown).permissions() & std::filesystem::perms::others_all;
     if (!unknown && open != std::filesystem::perms::none)
         return error("TLS: everybody may read or change the key " + files.key + "; chmod o-rwx it");
     boost::system::error_code code;
     context->use_certificate_chain_file(files.certificate, code);
-    if (code)
-        return error("TLS: the certificate " + files.certificate + " cannot be used: " + code.message());
+    if (code) return error("TLS: the certificate " + files.certificate + " cannot be used: " + code.message());
     context->use_private_key_file(files.key, ssl::context::pem, code);
     if (code) return error("TLS: the key " + files.key + " cannot be used: " + code.message());
     return context;
@@ -159,8 +153,7 @@ Result<std::shared_ptr<ssl::context>> client_context(const Trust& trust, const s
             Fingerprint seen{};
             unsigned size = 0;
             X509* shown = X509_STORE_CTX_get_current_cert(at.native_handle());
-            return shown != nullptr && X509_digest(shown, EVP_sha256(), seen.data(), &size) == 1 &&
-                   seen == wanted;
+            return shown != nullptr && X509_digest(shown, EVP_sha256(), seen.data(), &size) == 1 && seen == wanted;
         });
         return context;
     }

@@ -41,7 +41,6 @@ struct Trust {
     std::optional<Fingerprint> fingerprint;  ///< Only this certificate, whatever name it carries.
     bool operator==(const Trust&) const = default;
 };
-Result<std::shared_ptr<boost::asio::ssl::context>> client_context(const Trust& trust,
-                                                                  const std::string& host);
+Result<std::shared_ptr<boost::asio::ssl::context>> client_context(const Trust& trust, const std::string& host);
 
 }  // namespace retrace::node::tls

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Parses fingerprints. Separate from OpenSSL, because the simulation's views parse addresses too.
-#include "node/net/certificate.hpp"
-
 #include <algorithm>
 
 #include "merkle/base/bytes.hpp"
+#include "node/net/certificate.hpp"
 
 namespace retrace::node::tls {
 

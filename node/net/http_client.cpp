@@ -150,8 +150,7 @@ struct HttpConnection::Impl {
         return run(code, "no TLS with this node, or not the one that is trusted");
     }
 
-    Result<HttpReply, Failure> once(http::request<Body>& message, std::size_t limit,
-                                    Clock::time_point until) {
+    Result<HttpReply, Failure> once(http::request<Body>& message, std::size_t limit, Clock::time_point until) {
         if (!stream) {
             const auto connected = connect(until);
             if (!connected) stream.reset();
@@ -172,8 +171,7 @@ struct HttpConnection::Impl {
         RETRACE_CHECK(run(code, "no reply"));
         auto reply = parser.release();
         if (!written || !reply.keep_alive()) stream.reset();
-        return HttpReply{reply.result_int(), std::string(reply[http::field::content_type]),
-                         std::move(reply.body())};
+        return HttpReply{reply.result_int(), std::string(reply[http::field::content_type]), std::move(reply.body())};
     }
 
     Url url;

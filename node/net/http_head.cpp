@@ -10,9 +10,7 @@ namespace {
 namespace beast = boost::beast;
 namespace http = beast::http;
 
-std::string_view text(beast::string_view v) {
-    return {v.data(), v.size()};
-}
+std::string_view text(beast::string_view v) { return {v.data(), v.size()}; }
 
 bool is_port(std::string_view port) {
     return port.size() <= 5 && port.find_first_not_of("0123456789") == std::string_view::npos;
@@ -41,22 +39,15 @@ std::optional<HeadFault> fault_of_length(const http::fields& head, unsigned vers
 
 }  // namespace
 
-unsigned status_of(HeadFault fault) noexcept {
-    return fault == HeadFault::host_not_listed ? 403 : 400;
-}
+unsigned status_of(HeadFault fault) noexcept { return fault == HeadFault::host_not_listed ? 403 : 400; }
 
 std::string_view text_of(HeadFault fault) noexcept {
     switch (fault) {
-        case HeadFault::transfer_encoding:
-            return "the only Transfer-Encoding is chunked, in HTTP/1.1";
-        case HeadFault::two_lengths:
-            return "a request has a Transfer-Encoding or a Content-Length, not both";
-        case HeadFault::target:
-            return "the target of a request is a path";
-        case HeadFault::host:
-            return "a request names its host, once";
-        case HeadFault::host_not_listed:
-            return "this host name is not listed";
+        case HeadFault::transfer_encoding: return "the only Transfer-Encoding is chunked, in HTTP/1.1";
+        case HeadFault::two_lengths: return "a request has a Transfer-Encoding or a Content-Length, not both";
+        case HeadFault::target: return "the target of a request is a path";
+        case HeadFault::host: return "a request names its host, once";
+        case HeadFault::host_not_listed: return "this host name is not listed";
     }
     return "";
 }
@@ -96,20 +87,17 @@ std::optional<std::string> host_of(std::string_view field) {
 }
 
 bool host_allowed(std::string_view host, const std::vector<std::string>& allowed) {
-    return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& name) {
-        return name == "*" || lower(without_brackets(name)) == host;
-    });
+    return std::any_of(allowed.begin(), allowed.end(),
+                       [&](const std::string& name) { return name == "*" || lower(without_brackets(name)) == host; });
 }
 
-bool is_loopback(std::string_view host) {
-    return host == "localhost" || host == "::1" || host.substr(0, 4) == "127.";
-}
+bool is_loopback(std::string_view host) { return host == "localhost" || host == "::1" || host.substr(0, 4) == "127."; }
 
 std::vector<std::string> hosts_of(std::string_view address, const std::vector<std::string>& more) {
     std::vector<std::string> out = more;
     if (!is_loopback(address) && more.empty()) return out;
-    for (const std::string_view name : {std::string_view("localhost"), std::string_view("127.0.0.1"),
-                                        std::string_view("::1"), address}) {
+    for (const std::string_view name :
+         {std::string_view("localhost"), std::string_view("127.0.0.1"), std::string_view("::1"), address}) {
         if (!host_allowed(lower(without_brackets(name)), out)) out.emplace_back(name);
     }
     return out;

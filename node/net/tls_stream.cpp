@@ -12,13 +12,17 @@ void Stream::handshake(Handshake side, IoHandler handler) {
 }
 
 void Stream::read_some(const MutableBuffers& into, IoHandler handler) {
-    if (layers_->tls) layers_->tls->async_read_some(into, std::move(handler));
-    else layers_->tcp.async_read_some(into, std::move(handler));
+    if (layers_->tls)
+        layers_->tls->async_read_some(into, std::move(handler));
+    else
+        layers_->tcp.async_read_some(into, std::move(handler));
 }
 
 void Stream::write_some(const ConstBuffers& from, IoHandler handler) {
-    if (layers_->tls) layers_->tls->async_write_some(from, std::move(handler));
-    else layers_->tcp.async_write_some(from, std::move(handler));
+    if (layers_->tls)
+        layers_->tls->async_write_some(from, std::move(handler));
+    else
+        layers_->tcp.async_write_some(from, std::move(handler));
 }
 
 }  // namespace retrace::node::tls

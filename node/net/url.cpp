@@ -22,8 +22,7 @@ bool parse_trust(std::string_view fragment, tls::Trust& out) {
 
 bool is_port(std::string_view text) {
     if (text.empty() || text.size() > 5) return false;
-    return text.find_first_not_of("0123456789") == std::string_view::npos &&
-           std::stoul(std::string(text)) <= 65535;
+    return text.find_first_not_of("0123456789") == std::string_view::npos && std::stoul(std::string(text)) <= 65535;
 }
 
 }  // namespace

@@ -41,15 +41,12 @@ Result<std::unique_ptr<DataDir>> DataDir::open(const std::string& path) {
     if (lock < 0) return io_error(name, "cannot open the lock");
     if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
         ::close(lock);
-        return error(
-            path + ": the data directory is in use by another process; stop it or choose another --data-dir");
+        return error(path + ": the data directory is in use by another process; stop it or choose another --data-dir");
     }
     return std::unique_ptr<DataDir>(new DataDir(path, lock));
 }
 
-DataDir::~DataDir() {
-    ::close(lock_);
-}
+DataDir::~DataDir() { ::close(lock_); }
 
 Result<std::optional<ledger::Genesis>> DataDir::genesis() const {
     if (!std::filesystem::exists(file("genesis"))) return std::optional<ledger::Genesis>();
@@ -72,8 +69,7 @@ Status<> make_private_folder(const std::string& path) {
 std::optional<std::string> warning_if_open(const std::string& path) {
     struct stat info {};
     // Only regular files are checked, not e.g. pipes.
-    if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || (info.st_mode & 07) == 0)
-        return std::nullopt;
+    if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || (info.st_mode & 07) == 0) return std::nullopt;
     return "everybody may read or change " + path + "; chmod o-rwx it";
 }
 

@@ -41,8 +41,6 @@ struct Failure {
     Failure(FileError error);
 };
 
-inline Unexpected<Failure> failure(Fault fault, std::string message) {
-    return {Failure{fault, std::move(message)}};
-}
+inline Unexpected<Failure> failure(Fault fault, std::string message) { return {Failure{fault, std::move(message)}}; }
 
 }  // namespace retrace::node

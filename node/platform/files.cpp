@@ -65,8 +65,7 @@ Status<Failure> create_sparse(const fs::path& path, View head, std::uint64_t siz
     const fs::path beside = unfinished_path(path);
     RETRACE_TRY(file, create_file(beside, 0644));
     if (!write_all(file.get(), head)) return system_failure(beside, "cannot write");
-    if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0)
-        return system_failure(beside, "cannot extend");
+    if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0) return system_failure(beside, "cannot extend");
     if (::rename(beside.c_str(), path.c_str()) != 0) return system_failure(path, "cannot rename");
     return Unit{};
 }
@@ -97,8 +96,7 @@ Result<FileDescriptor, Failure> lock_file(const fs::path& path) {
     FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     if (!file) return system_failure(path, "cannot open");
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK)
-            return failure(Fault::in_use, path.string() + ": in use by another process");
+        if (errno == EWOULDBLOCK) return failure(Fault::in_use, path.string() + ": in use by another process");
         return system_failure(path, "cannot lock");
     }
     return file;

@@ -6,17 +6,14 @@
 namespace retrace::node::rpc {
 namespace {
 
-Unexpected<std::string> wrong(std::string what) {
-    return {std::move(what)};
-}
+Unexpected<std::string> wrong(std::string what) { return {std::move(what)}; }
 
 Parsed<std::string_view> hex_text(const json::value& v) {
     if (!v.is_string()) return wrong("cannot unmarshal non-string into hex");
     const json::string& text = v.get_string();
     const std::string_view s(text.data(), text.size());
     if (s.empty()) return wrong("empty hex string");
-    if (s.size() < 2 || s[0] != '0' || (s[1] != 'x' && s[1] != 'X'))
-        return wrong("hex string without 0x prefix");
+    if (s.size() < 2 || s[0] != '0' || (s[1] != 'x' && s[1] != 'X')) return wrong("hex string without 0x prefix");
     return s.substr(2);
 }
 
@@ -103,12 +100,8 @@ Parsed<Bytes> parse_data(const json::value& v) {
     return out;
 }
 
-Parsed<Hash32> parse_hash(const json::value& v) {
-    return fixed<Hash32>(v, "Hash");
-}
-Parsed<ledger::Address> parse_address(const json::value& v) {
-    return fixed<ledger::Address>(v, "Address");
-}
+Parsed<Hash32> parse_hash(const json::value& v) { return fixed<Hash32>(v, "Hash"); }
+Parsed<ledger::Address> parse_address(const json::value& v) { return fixed<ledger::Address>(v, "Address"); }
 
 Parsed<bool> parse_bool(const json::value& v) {
     if (!v.is_bool()) return wrong("not a boolean");

@@ -19,18 +19,10 @@ namespace retrace::node::rpc {
 namespace json = boost::json;
 
 std::string quantity(std::uint64_t v);
-inline std::string quantity(const ledger::U256& v) {
-    return v.to_quantity();
-}
-inline std::string data(View bytes) {
-    return to_0x(bytes);
-}
-inline std::string data(const Hash32& hash) {
-    return to_0x(view(hash));
-}
-inline std::string data(const ledger::Address& address) {
-    return ledger::to_0x(address);
-}
+inline std::string quantity(const ledger::U256& v) { return v.to_quantity(); }
+inline std::string data(View bytes) { return to_0x(bytes); }
+inline std::string data(const Hash32& hash) { return to_0x(view(hash)); }
+inline std::string data(const ledger::Address& address) { return ledger::to_0x(address); }
 
 /// The error text completes a sentence "invalid argument 0: …".
 template <class T>

@@ -49,9 +49,7 @@ Bound of_process() {
     return out;
 }
 
-std::array<Bound, 3> bounds() {
-    return {of_machine(), of_group(), of_process()};
-}
+std::array<Bound, 3> bounds() { return {of_machine(), of_group(), of_process()}; }
 
 }  // namespace
 

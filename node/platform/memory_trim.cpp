@@ -5,8 +5,6 @@
 
 namespace retrace::node::rpc {
 
-void MemoryTrim::run() noexcept {
-    ::malloc_trim(0);
-}
+void MemoryTrim::run() noexcept { ::malloc_trim(0); }
 
 }  // namespace retrace::node::rpc

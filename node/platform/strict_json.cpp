@@ -8,9 +8,7 @@ namespace {
 
 namespace json = boost::json;
 
-std::string quoted(std::string_view field) {
-    return "field \"" + std::string(field) + "\" ";
-}
+std::string quoted(std::string_view field) { return "field \"" + std::string(field) + "\" "; }
 
 Result<Hash32> read_hash(const json::value& value, std::string_view field) {
     if (value.is_string() && value.get_string().size() == 66) {
@@ -33,14 +31,12 @@ Result<json::value> parse_json(View text, const std::string& where) {
     json::parse_options options;
     options.max_depth = 16;
     json::error_code code;
-    json::value out =
-        json::parse({reinterpret_cast<const char*>(text.data()), text.size()}, code, {}, options);
+    json::value out = json::parse({reinterpret_cast<const char*>(text.data()), text.size()}, code, {}, options);
     if (code) return error(where + ": not JSON: " + code.message());
     return out;
 }
 
-Result<StrictObject> StrictObject::open(const json::value& value,
-                                        std::initializer_list<std::string_view> fields) {
+Result<StrictObject> StrictObject::open(const json::value& value, std::initializer_list<std::string_view> fields) {
     if (!value.is_object()) return error("not a JSON object");
     const json::object& object = value.get_object();
     auto at = object.begin();
@@ -65,18 +61,14 @@ Result<std::string> StrictObject::text(std::string_view field, std::size_t limit
     return std::string(value.get_string().data(), value.get_string().size());
 }
 
-Result<std::uint64_t> StrictObject::number(std::string_view field) const {
-    return read_number(at(field), field);
-}
+Result<std::uint64_t> StrictObject::number(std::string_view field) const { return read_number(at(field), field); }
 
 Result<bool> StrictObject::boolean(std::string_view field) const {
     if (!at(field).is_bool()) return error(quoted(field) + "is not true or false");
     return at(field).get_bool();
 }
 
-Result<Hash32> StrictObject::hash(std::string_view field) const {
-    return read_hash(at(field), field);
-}
+Result<Hash32> StrictObject::hash(std::string_view field) const { return read_hash(at(field), field); }
 
 Result<const json::array*> StrictObject::array(std::string_view field, std::size_t limit) const {
     const json::value& value = at(field);

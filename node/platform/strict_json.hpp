@@ -20,8 +20,7 @@ Result<boost::json::value> parse_json(View text, const std::string& where);
 /// which must outlive it.
 class StrictObject {
 public:
-    static Result<StrictObject> open(const boost::json::value& value,
-                                     std::initializer_list<std::string_view> fields);
+    static Result<StrictObject> open(const boost::json::value& value, std::initializer_list<std::string_view> fields);
 
     Result<std::string> text(std::string_view field, std::size_t limit) const;
     Result<std::uint64_t> number(std::string_view field) const;

@@ -28,8 +28,7 @@ std::optional<U256> parse_coins(std::string_view text) {
     const std::size_t point = std::min(text.find('.'), text.size());
     const std::string_view whole = text.substr(0, point);
     const std::string_view fraction = point < text.size() ? text.substr(point + 1) : std::string_view{};
-    if (whole.empty() || (point < text.size() && fraction.empty()) || fraction.size() > kDecimals)
-        return std::nullopt;
+    if (whole.empty() || (point < text.size() && fraction.empty()) || fraction.size() > kDecimals) return std::nullopt;
     const std::string digits =
         std::string(whole) + std::string(fraction) + std::string(kDecimals - fraction.size(), '0');
     return bounded(U256::from_decimal(digits));

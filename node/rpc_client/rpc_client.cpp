@@ -122,19 +122,19 @@ Result<json::value, RpcFailure> RpcClient::call(std::string_view method, json::a
     const auto reply = exchange(request);
     if (!reply) {
         const Fault fault = reply.error().fault;
-        return Unexpected{RpcFailure{0, "no answer from the node at " + url_ + ": " + reply.error().message, {},
+        return Unexpected{RpcFailure{0,
+                                     "no answer from the node at " + url_ + ": " + reply.error().message,
+                                     {},
                                      fault == Fault::unreachable || fault == Fault::timeout}};
     }
     boost::system::error_code code;
-    json::value value =
-        json::parse({reinterpret_cast<const char*>(reply->body.data()), reply->body.size()}, code);
+    json::value value = json::parse({reinterpret_cast<const char*>(reply->body.data()), reply->body.size()}, code);
     const json::object* object = code ? nullptr : value.if_object();
     if (object == nullptr) {
-        return Unexpected{RpcFailure{
-            0, url_ + " answered HTTP " + std::to_string(reply->status) + " without JSON-RPC", {}, false}};
+        return Unexpected{
+            RpcFailure{0, url_ + " answered HTTP " + std::to_string(reply->status) + " without JSON-RPC", {}, false}};
     }
-    if (const json::value* failure = object->if_contains("error");
-        failure != nullptr && failure->is_object()) {
+    if (const json::value* failure = object->if_contains("error"); failure != nullptr && failure->is_object()) {
         RpcFailure out{-32603, "unknown error", {}, false};
         const json::object& fields = failure->get_object();
         if (const json::value* v = fields.if_contains("code"); v != nullptr && v->is_int64()) {
@@ -160,12 +160,8 @@ Result<std::uint64_t, RpcFailure> RpcClient::quantity(std::string_view method, j
     return *parsed;
 }
 
-Result<std::uint64_t, RpcFailure> RpcClient::chain_id() {
-    return quantity("eth_chainId", {});
-}
-Result<std::uint64_t, RpcFailure> RpcClient::height() {
-    return quantity("eth_blockNumber", {});
-}
+Result<std::uint64_t, RpcFailure> RpcClient::chain_id() { return quantity("eth_chainId", {}); }
+Result<std::uint64_t, RpcFailure> RpcClient::height() { return quantity("eth_blockNumber", {}); }
 
 Result<ledger::Account, RpcFailure> RpcClient::account(const ledger::Address& address) {
     RETRACE_TRY(value, call("retrace_getAccount", {rpc::data(address), "latest"}));
@@ -186,8 +182,7 @@ Result<ledger::U256, RpcFailure> RpcClient::base_fee() {
     return member(value, "baseFeePerGas", rpc::parse_u256);
 }
 
-Result<std::uint64_t, RpcFailure> RpcClient::estimate_gas(const ledger::Address& from,
-                                                          const ledger::Address& to,
+Result<std::uint64_t, RpcFailure> RpcClient::estimate_gas(const ledger::Address& from, const ledger::Address& to,
                                                           const ledger::U256& value, View data) {
     return quantity("eth_estimateGas", {json::object{{"from", rpc::data(from)},
                                                      {"to", rpc::data(to)},

@@ -32,15 +32,14 @@ ArtifactExtension::ArtifactExtension(std::unique_ptr<Store> store, const ledger:
         follow();
         settle_quota();
     }
-    server_.take_payment(
-        {[this](const Hash32& root, const std::vector<Hash32>& names, std::uint64_t bytes) {
-             return charge(root, names, bytes);
-         },
-         [this](const Hash32& root, bool is_here) {
-             const std::lock_guard lock(mutex_);
-             arriving_.erase(root);
-             if (!is_here) quota_.release(root);
-         }});
+    server_.take_payment({[this](const Hash32& root, const std::vector<Hash32>& names, std::uint64_t bytes) {
+                              return charge(root, names, bytes);
+                          },
+                          [this](const Hash32& root, bool is_here) {
+                              const std::lock_guard lock(mutex_);
+                              arriving_.erase(root);
+                              if (!is_here) quota_.release(root);
+                          }});
     Listener listener;
     listener.on_block = [this](const std::shared_ptr<const ledger::Block>&) {
         const std::lock_guard lock(wake_mutex_);
@@ -51,9 +50,7 @@ ArtifactExtension::ArtifactExtension(std::unique_ptr<Store> store, const ledger:
     tidying_ = std::jthread([this](const std::stop_token& stop) { keep_tidy(stop); });
 }
 
-ArtifactExtension::~ArtifactExtension() {
-    application_.unlisten(token_);
-}
+ArtifactExtension::~ArtifactExtension() { application_.unlisten(token_); }
 
 std::uint64_t ArtifactExtension::bytes_of(const ledger::U256& escrow, std::uint64_t mib_per_coin) {
     const ledger::U256 coin = ledger::U256(1000) * ledger::U256(market::kMilli);
@@ -172,11 +169,14 @@ void ArtifactExtension::settle_quota() {
         if (!manifest) continue;
         for (const Hash32& tensor : manifest->tensor_roots) names[tensor].push_back(state);
     }
-    quota_.settle(store_->sizes(), [&](const Hash32& root) {
-        std::vector<Hash32>& of_root = names[root];
-        of_root.push_back(root);
-        return owners_of(of_root);
-    }, arriving_);
+    quota_.settle(
+        store_->sizes(),
+        [&](const Hash32& root) {
+            std::vector<Hash32>& of_root = names[root];
+            of_root.push_back(root);
+            return owners_of(of_root);
+        },
+        arriving_);
 }
 
 std::vector<Hash32> ArtifactExtension::giving_way_to(const std::vector<ArtifactQuota::Owner>& owners) const {

@@ -77,9 +77,9 @@ private:
     std::mutex wake_mutex_;
     std::condition_variable_any wake_;
     bool has_block_ = false;
-    std::mutex mutex_;  // guards the members below, up to the server
-    std::optional<std::uint64_t> height_;  ///< The newest block that `follow` has processed.
-    std::map<std::uint64_t, Task> tasks_;  ///< Live tasks by id.
+    std::mutex mutex_;                                    // guards the members below, up to the server
+    std::optional<std::uint64_t> height_;                 ///< The newest block that `follow` has processed.
+    std::map<std::uint64_t, Task> tasks_;                 ///< Live tasks by id.
     std::map<Hash32, std::set<std::uint64_t>> tasks_of_;  ///< Root → live tasks that name it.
     std::map<Hash32, std::uint64_t> settled_;  ///< Root → height in which the last task that named it settled.
     std::set<Hash32> due_;                     ///< Artifacts to delete in the next `tidy`.

@@ -30,11 +30,8 @@ struct Metrics::Impl {
             .Add({}, prometheus::Histogram::BucketBoundaries{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0});
     prometheus::Gauge& height =
         BuildGauge().Name("retrace_height").Help("Height of the last block").Register(registry).Add({});
-    prometheus::Counter& txs = BuildCounter()
-                                   .Name("retrace_transactions_total")
-                                   .Help("Transactions in blocks")
-                                   .Register(registry)
-                                   .Add({});
+    prometheus::Counter& txs =
+        BuildCounter().Name("retrace_transactions_total").Help("Transactions in blocks").Register(registry).Add({});
     prometheus::Counter& gas =
         BuildCounter().Name("retrace_gas_total").Help("Gas used in blocks").Register(registry).Add({});
     prometheus::Family<prometheus::Gauge>& pool =

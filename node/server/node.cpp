@@ -92,10 +92,10 @@ struct Node::Impl {
             rpc::Backend{*chain, pool, *application, *engine, filters, kVersion, rules.contracts});
         register_methods(router, *backend);
         register_discover(router, *backend);
-        dispatcher = std::make_unique<rpc::Dispatcher>(
-            router, rpc::DispatchLimits{}, [this](const std::string& method, bool failed, double seconds) {
-                metrics.rpc_call(method, failed, seconds);
-            });
+        dispatcher = std::make_unique<rpc::Dispatcher>(router, rpc::DispatchLimits{},
+                                                       [this](const std::string& method, bool failed, double seconds) {
+                                                           metrics.rpc_call(method, failed, seconds);
+                                                       });
         server = std::make_unique<rpc::Server>(std::move(options), *dispatcher);
         server->route({"/health", 0, [this](const rpc::HttpRequest&) { return health(); }});
         server->route({"/metrics", 0, [this](const rpc::HttpRequest&) { return metrics_text(); }});
@@ -133,17 +133,15 @@ struct Node::Impl {
         const rpc::ServerStats server_stats = server->stats();
         rpc::HttpResponse response;
         response.content_type = "text/plain; version=0.0.4";
-        response.body = metrics.text({pool_stats.pending, pool_stats.queued, server_stats.http_connections,
-                                      server_stats.ws_connections, server_stats.refused,
-                                      rules.broken_invariants->load()});
+        response.body =
+            metrics.text({pool_stats.pending, pool_stats.queued, server_stats.http_connections,
+                          server_stats.ws_connections, server_stats.refused, rules.broken_invariants->load()});
         return response;
     }
 };
 
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Node::~Node() {
-    stop();
-}
+Node::~Node() { stop(); }
 
 Result<std::unique_ptr<Node>> Node::open(const Config& config, Rules rules) {
     RETRACE_CHECK(check(config));
@@ -170,8 +168,8 @@ Result<std::uint16_t> Node::start() {
     if (waiting != 0) spdlog::info("event=pool_restored txs={}", waiting);
     RETRACE_CHECK(impl_->engine->start(*impl_->application));
     impl_->server->serve();
-    spdlog::info("event=started chain_id={} height={} rpc={}:{} engine={}", genesis().chain_id,
-                 chain().height(), impl_->config.rpc.host, port, impl_->engine->name());
+    spdlog::info("event=started chain_id={} height={} rpc={}:{} engine={}", genesis().chain_id, chain().height(),
+                 impl_->config.rpc.host, port, impl_->engine->name());
     return port;
 }
 
@@ -182,33 +180,15 @@ void Node::stop() noexcept {
     impl_->server->stop();
 }
 
-rpc::Router& Node::router() noexcept {
-    return impl_->router;
-}
-const rpc::Backend& Node::backend() const noexcept {
-    return *impl_->backend;
-}
-void Node::route(rpc::HttpRoute route) {
-    impl_->server->route(std::move(route));
-}
-LedgerApplication& Node::application() noexcept {
-    return *impl_->application;
-}
-ledger::Chain& Node::chain() noexcept {
-    return *impl_->chain;
-}
-const ledger::Genesis& Node::genesis() const noexcept {
-    return impl_->chain->genesis();
-}
-engine::EngineStatus Node::status() const {
-    return impl_->engine->status();
-}
-const std::string& Node::certificate() const noexcept {
-    return impl_->certificate;
-}
-const Config& Node::config() const noexcept {
-    return impl_->config;
-}
+rpc::Router& Node::router() noexcept { return impl_->router; }
+const rpc::Backend& Node::backend() const noexcept { return *impl_->backend; }
+void Node::route(rpc::HttpRoute route) { impl_->server->route(std::move(route)); }
+LedgerApplication& Node::application() noexcept { return *impl_->application; }
+ledger::Chain& Node::chain() noexcept { return *impl_->chain; }
+const ledger::Genesis& Node::genesis() const noexcept { return impl_->chain->genesis(); }
+engine::EngineStatus Node::status() const { return impl_->engine->status(); }
+const std::string& Node::certificate() const noexcept { return impl_->certificate; }
+const Config& Node::config() const noexcept { return impl_->config; }
 
 Status<> verify_data(const Config& config, const Rules& rules,
                      const std::function<void(std::uint64_t height)>& progress) {

@@ -23,8 +23,7 @@ Result<ledger::Genesis> settle_genesis(const Config& config, const Rules& rules,
     RETRACE_TRY(wanted, wanted_genesis(config, rules));
     RETRACE_TRY(kept, data.genesis());
     if (!kept && !wanted) {
-        return error(config.data_dir +
-                     ": a new data directory needs --genesis FILE, or --dev for a developer chain");
+        return error(config.data_dir + ": a new data directory needs --genesis FILE, or --dev for a developer chain");
     }
     if (!kept) {
         RETRACE_CHECK(data.keep_genesis(*wanted));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "node/server/rules.hpp"
 
-#include <boost/json/parse.hpp>
 #include <spdlog/spdlog.h>
+
+#include <boost/json/parse.hpp>
 
 #include "contracts/calls/addresses.hpp"
 #include "contracts/executor.hpp"
@@ -15,13 +16,14 @@ Rules native_rules() {
     Rules rules;
     rules.executor = std::make_unique<contracts::Executor>([count = rules.broken_invariants](const std::string& what) {
         ++*count;
-        spdlog::error("event=broken_invariant what=\"{}\" effect=\"undone; a scheduled item freezes its task\" "
-                      "remedy=\"please report it with the block's height\"",
-                      what);
+        spdlog::error(
+            "event=broken_invariant what=\"{}\" effect=\"undone; a scheduled item freezes its task\" "
+            "remedy=\"please report it with the block's height\"",
+            what);
     });
     for (const contracts::Contract contract : contracts::kContracts) {
-        rules.contracts.push_back({std::string(contracts::interface_name(contract)),
-                                   contracts::address_of(contract), abi::abi_json(contract)});
+        rules.contracts.push_back({std::string(contracts::interface_name(contract)), contracts::address_of(contract),
+                                   abi::abi_json(contract)});
     }
     market::Params developer = default_params();
     developer.developer_chain = true;

@@ -28,9 +28,7 @@ struct Compiled {
     std::vector<solver::NamedTensor> initial;
 };
 
-kernels::Dims without_first(const kernels::Dims& dims) {
-    return {dims.begin() + 1, dims.end()};
-}
+kernels::Dims without_first(const kernels::Dims& dims) { return {dims.begin() + 1, dims.end()}; }
 
 /// Checks that the samples and targets of both data sets have the same shapes and types.
 Status<> check_alike(const DataSet& train, const DataSet& test) {
@@ -45,9 +43,7 @@ Status<> check_alike(const DataSet& train, const DataSet& test) {
 }
 
 /// Returns the number of elements of one target.
-std::uint64_t target_size(const kernels::Tensor& y) {
-    return y.elements() / y.dims[0];
-}
+std::uint64_t target_size(const kernels::Tensor& y) { return y.elements() / y.dims[0]; }
 
 std::uint32_t greatest(const kernels::Tensor& labels) {
     std::uint32_t out = 0;
@@ -65,8 +61,7 @@ Result<Compiled> build_builtin(const CompileRequest& request, const kernels::Tra
     RETRACE_CHECK(kernels::check_model(model));
     if (!classifies) model.classes = target_size(y);
     kernels::ModelSource source = kernels::source_of(model, training.precision);
-    if (source.tokens && !are_tokens(train))
-        return error(model.kind + " reads tokens, and the data set has none");
+    if (source.tokens && !are_tokens(train)) return error(model.kind + " reads tokens, and the data set has none");
     source.x_dtype = x.dtype;
     source.y_dtype = y.dtype;
     source.target = without_first(y.dims);
@@ -90,9 +85,8 @@ Result<Compiled> build_imported(const CompileRequest& request, const kernels::Tr
     // A byte of text has 256 values, but the model needs only those that occur.
     if (options.tokens) options.classes = greatest(y) + 1;
     const std::uint64_t eval_batch = std::min(eval_samples, training.batch);
-    RETRACE_TRY(recording,
-                record_model(request.module, {options.tokens, options.sample, training.batch, eval_batch},
-                             request.require_sandbox));
+    RETRACE_TRY(recording, record_model(request.module, {options.tokens, options.sample, training.batch, eval_batch},
+                                        request.require_sandbox));
     auto mapped = solver::map_model(std::move(recording), options);
     if (!mapped) return error(request.module.string() + ": " + mapped.error().message);
     auto programs = kernels::build_training(mapped->source, training, eval_samples, eval_batch);
@@ -101,9 +95,7 @@ Result<Compiled> build_imported(const CompileRequest& request, const kernels::Tr
 }
 
 /// Whether this is a low-rank correction of a frozen layer, which the weights of the original model do not have.
-bool is_correction(const std::string& name) {
-    return name.ends_with(".lora_down") || name.ends_with(".lora_up");
-}
+bool is_correction(const std::string& name) { return name.ends_with(".lora_down") || name.ends_with(".lora_up"); }
 
 /// Reads every tensor of the model as another training left it; corrections that the file lacks are initialised from
 /// the seed.

@@ -16,9 +16,9 @@ struct CompileRequest {
     std::filesystem::path module;    ///< A TorchScript file to use instead of `model`.
     kernels::TrainingSpec training;  ///< `samples` is taken from the data.
     std::filesystem::path start;     ///< A safetensors file with the initial weights; empty: the model's own.
-    TaskFile task;              ///< Name, steps, interval, seed and the terms of the market; paths are set.
-    std::filesystem::path out;  ///< A folder that does not exist or is empty.
-    bool require_sandbox = false;  ///< Whether a TorchScript file is read only in a sandbox.
+    TaskFile task;                   ///< Name, steps, interval, seed and the terms of the market; paths are set.
+    std::filesystem::path out;       ///< A folder that does not exist or is empty.
+    bool require_sandbox = false;    ///< Whether a TorchScript file is read only in a sandbox.
 };
 
 /// Writes task.toml, program.rtp, eval.rtp and test_data/ (when `test` is given), data/, and init.rtp into request.out;

@@ -15,8 +15,7 @@ bool same_shape(const kernels::Tensor& tensor, const kernels::TensorRecord& reco
     return tensor.dtype == record.dtype && tensor.dims == record.dims;
 }
 
-Status<> check_fit(const Program& program, const kernels::State& state,
-                   const std::vector<kernels::Tensor>& data) {
+Status<> check_fit(const Program& program, const kernels::State& state, const std::vector<kernels::Tensor>& data) {
     if (program.states != state.tensors.size() || program.datasets != data.size()) {
         return error("the evaluation program belongs to another model or data set");
     }

@@ -11,8 +11,7 @@
 
 namespace retrace::node {
 
-Result<kernels::State> read_initial_state(const std::filesystem::path& path,
-                                          const kernels::Program& program) {
+Result<kernels::State> read_initial_state(const std::filesystem::path& path, const kernels::Program& program) {
     auto file = read_file(path, kDataBytesMax);
     if (!file) return error(file.error().message);
     auto content = solver::decode_safetensors(*file);
@@ -37,19 +36,16 @@ Result<kernels::State> read_initial_state(const std::filesystem::path& path,
         state.tensors.push_back(std::move(*found->second));
         given.erase(found);
     }
-    if (!given.empty())
-        return error(path.string() + ": the program has no state tensor " + given.begin()->first);
+    if (!given.empty()) return error(path.string() + ": the program has no state tensor " + given.begin()->first);
     return state;
 }
 
-Status<> write_initial_state(const std::vector<solver::NamedTensor>& tensors,
-                             const std::filesystem::path& path) {
+Status<> write_initial_state(const std::vector<solver::NamedTensor>& tensors, const std::filesystem::path& path) {
     RETRACE_CHECK(write_durably(path, {solver::encode_safetensors({tensors, {{"format", "pt"}}})}));
     return Unit{};
 }
 
-Result<kernels::State> first_state(const TaskFile& task, const kernels::Program& program,
-                                   kernels::ThreadPool& pool) {
+Result<kernels::State> first_state(const TaskFile& task, const kernels::Program& program, kernels::ThreadPool& pool) {
     if (!task.initialiser) return read_initial_state(*task.initial_state, program);
     RETRACE_TRY(init, read_program(*task.initialiser));
     if (init.states != program.states) return error("the initialiser belongs to another program");

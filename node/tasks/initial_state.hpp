@@ -14,11 +14,9 @@ namespace retrace::node {
 /// errors, as are NaN and infinities; subnormals become zeros of their sign (contract 1).
 Result<kernels::State> read_initial_state(const std::filesystem::path& path, const kernels::Program& program);
 /// Writes such a file.
-Status<> write_initial_state(const std::vector<solver::NamedTensor>& tensors,
-                             const std::filesystem::path& path);
+Status<> write_initial_state(const std::vector<solver::NamedTensor>& tensors, const std::filesystem::path& path);
 
 /// Returns the task's initial state: the result of its initialiser with its seed, or its named initial state.
-Result<kernels::State> first_state(const TaskFile& task, const kernels::Program& program,
-                                   kernels::ThreadPool& pool);
+Result<kernels::State> first_state(const TaskFile& task, const kernels::Program& program, kernels::ThreadPool& pool);
 
 }  // namespace retrace::node

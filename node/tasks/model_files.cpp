@@ -25,8 +25,8 @@ std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, 
 }
 
 Result<std::vector<std::string>> write_model(const kernels::Program& program, const kernels::State& state,
-                                             const std::map<std::string, std::string>& metadata,
-                                             const TaskFile* task, const fs::path& folder) {
+                                             const std::map<std::string, std::string>& metadata, const TaskFile* task,
+                                             const fs::path& folder) {
     std::error_code code;
     const bool made = fs::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
@@ -43,16 +43,14 @@ Result<std::vector<std::string>> write_model(const kernels::Program& program, co
         if (!exported) return give_up(exported.error().message);
         names.push_back("model.pt");
     }
-    const auto written =
-        write_durably(folder / "model.safetensors", {solver::encode_safetensors({tensors, metadata})});
+    const auto written = write_durably(folder / "model.safetensors", {solver::encode_safetensors({tensors, metadata})});
     if (!written) return give_up(written.error().message);
     if (names.size() > 1) fs::rename(draft, folder / "model.pt", code);
     if (code) return give_up((folder / "model.pt").string() + ": " + code.message());
     return names;
 }
 
-Result<Evaluation> evaluate_task(const TaskFile& task, const kernels::State& state,
-                                 kernels::ThreadPool& pool) {
+Result<Evaluation> evaluate_task(const TaskFile& task, const kernels::State& state, kernels::ThreadPool& pool) {
     if (!task.evaluation || !task.test_data) return error("the task has no test data");
     RETRACE_TRY(program, read_program(*task.evaluation));
     RETRACE_TRY(test, load_dataset(*task.test_data));

@@ -20,11 +20,10 @@ std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, 
 /// Writes model.safetensors and, for a task compiled from TorchScript, model.pt into a folder, which is created if
 /// needed. Returns the names of the files.
 Result<std::vector<std::string>> write_model(const kernels::Program& program, const kernels::State& state,
-                                             const std::map<std::string, std::string>& metadata,
-                                             const TaskFile* task, const std::filesystem::path& folder);
+                                             const std::map<std::string, std::string>& metadata, const TaskFile* task,
+                                             const std::filesystem::path& folder);
 
 /// Evaluates a state with the task's evaluation program; fails if the task has no test data.
-Result<Evaluation> evaluate_task(const TaskFile& task, const kernels::State& state,
-                                 kernels::ThreadPool& pool);
+Result<Evaluation> evaluate_task(const TaskFile& task, const kernels::State& state, kernels::ThreadPool& pool);
 
 }  // namespace retrace::node

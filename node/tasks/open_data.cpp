@@ -30,8 +30,7 @@ ImportOptions options_of(const DataRequest& request, Split split) {
 
 Result<DataSet> open_one(const std::string& path, const DataRequest& request, Split split) {
     std::error_code ignored;
-    if (path != "fashion-mnist" && !fs::exists(path, ignored))
-        return error(path + ": no such file or folder");
+    if (path != "fashion-mnist" && !fs::exists(path, ignored)) return error(path + ": no such file or folder");
     if (has_manifest(path)) return load_dataset(path);
     return import_dataset(path, options_of(request, split));
 }
@@ -97,8 +96,8 @@ Status<> check_data(const DataSet& data, kernels::LossKind loss, std::uint64_t b
         return error("the data set needs parts x [samples, …] and y [samples, …], and no others");
     }
     if (data.samples() < batch) {
-        return error("the data set has " + std::to_string(data.samples()) +
-                     " samples, fewer than a batch of " + std::to_string(batch));
+        return error("the data set has " + std::to_string(data.samples()) + " samples, fewer than a batch of " +
+                     std::to_string(batch));
     }
     if (x->dtype != DType::u8 && x->dtype != DType::i32 && x->dtype != DType::f32) {
         return error("x holds " + std::string(dtype_name(x->dtype)) + "; u8, i32 and f32 are understood");

@@ -17,8 +17,7 @@ namespace fs = std::filesystem;
 /// Reads one table and records which keys were read, so that a misspelt key is an error instead of a default.
 class Table {
 public:
-    Table(const toml::table& root, std::string name)
-        : name_(std::move(name)), table_(root[name_].as_table()) {}
+    Table(const toml::table& root, std::string name) : name_(std::move(name)), table_(root[name_].as_table()) {}
 
     std::optional<std::string> text(const char* key) {
         const toml::node* node = find(key);
@@ -55,8 +54,7 @@ public:
     std::string problem() {
         if (table_ != nullptr) {
             for (const auto& [key, node] : *table_) {
-                if (!asked_.contains(std::string(key.str())))
-                    fail(std::string(key.str()), "is not a known key");
+                if (!asked_.contains(std::string(key.str()))) fail(std::string(key.str()), "is not a known key");
             }
         }
         return error_;
@@ -109,15 +107,13 @@ void read_market(Table& table, TaskFile& task) {
     if (ceiling && (!amount || amount->is_zero()))
         table.fail("price_ceiling", "must be coins for each segment, like \"0.5\"");
     task.price_ceiling = amount.value_or(ledger::U256{});
-    task.audit_bp =
-        static_cast<std::uint16_t>(table.number("audit_basis_points", 0, 10'000).value_or(task.audit_bp));
+    task.audit_bp = static_cast<std::uint16_t>(table.number("audit_basis_points", 0, 10'000).value_or(task.audit_bp));
     task.auditors = static_cast<std::uint8_t>(table.number("auditors", 1, 5).value_or(task.auditors));
     task.replicas = static_cast<std::uint8_t>(table.number("replicas", 1, 5).value_or(task.replicas));
     task.allow_unaudited = table.flag("allow_unaudited").value_or(false);
     task.hardware_class = static_cast<std::uint8_t>(table.number("hardware_class", 0, 255).value_or(0));
     constexpr std::uint64_t kBlocksMax = 100'000'000;
-    task.checkpoint_blocks =
-        table.number("checkpoint_blocks", 1, kBlocksMax).value_or(task.checkpoint_blocks);
+    task.checkpoint_blocks = table.number("checkpoint_blocks", 1, kBlocksMax).value_or(task.checkpoint_blocks);
     task.replay_blocks = table.number("replay_blocks", 1, kBlocksMax).value_or(task.replay_blocks);
     task.finish_blocks = table.number("finish_blocks", 1, kBlocksMax).value_or(task.finish_blocks);
 }
@@ -134,8 +130,7 @@ Result<TaskFile> load_task_file(const fs::path& path) {
     try {
         root = toml::parse_file(file.string());
     } catch (const toml::parse_error& e) {
-        return error(file.string() + ":" + std::to_string(e.source().begin.line) + ": " +
-                     std::string(e.description()));
+        return error(file.string() + ":" + std::to_string(e.source().begin.line) + ": " + std::string(e.description()));
     }
     for (const auto& [key, node] : root) {
         if (key.str() != "task" && key.str() != "market") {
@@ -157,8 +152,7 @@ Result<TaskFile> load_task_file(const fs::path& path) {
 Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
     const auto stored = [&](const fs::path& path) {
         const fs::path relative = fs::absolute(path).lexically_relative(fs::absolute(folder));
-        return relative.empty() || *relative.begin() == ".." ? fs::absolute(path).string()
-                                                             : relative.string();
+        return relative.empty() || *relative.begin() == ".." ? fs::absolute(path).string() : relative.string();
     };
     toml::table general{{"name", task.name},
                         {"program", stored(task.program)},

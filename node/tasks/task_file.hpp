@@ -13,14 +13,12 @@ namespace retrace::node {
 
 struct TaskFile {
     std::string name;
-    std::filesystem::path program;  ///< Training program; absolute after loading.
-    std::optional<std::filesystem::path>
-        initialiser;  ///< Seeded initialiser program; exactly one of the two.
-    std::optional<std::filesystem::path>
-        initial_state;                                ///< model.safetensors with the initial state tensors.
-    std::optional<std::filesystem::path> evaluation;  ///< Program that measures the model on the test data.
-    std::optional<std::filesystem::path> module;      ///< TorchScript file that the task was compiled from.
-    std::filesystem::path data;                       ///< Folder of an imported data set (node/tasks/data).
+    std::filesystem::path program;                       ///< Training program; absolute after loading.
+    std::optional<std::filesystem::path> initialiser;    ///< Seeded initialiser program; exactly one of the two.
+    std::optional<std::filesystem::path> initial_state;  ///< model.safetensors with the initial state tensors.
+    std::optional<std::filesystem::path> evaluation;     ///< Program that measures the model on the test data.
+    std::optional<std::filesystem::path> module;         ///< TorchScript file that the task was compiled from.
+    std::filesystem::path data;                          ///< Folder of an imported data set (node/tasks/data).
     std::optional<std::filesystem::path> test_data;
     std::uint64_t steps = 0, interval = 0, seed = 0;
 

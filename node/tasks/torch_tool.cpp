@@ -122,14 +122,13 @@ Result<solver::RecordedModel> record_model(const fs::path& model, const ModelInp
     RETRACE_TRY(bytes, read_file(out, kDataBytesMax));
     auto recorded = solver::decode_recording(bytes);
     if (recorded) {
-        for (const std::string& sentence : solver::fixed_modes(*recorded))
-            std::cerr << "warning: " << sentence << '\n';
+        for (const std::string& sentence : solver::fixed_modes(*recorded)) std::cerr << "warning: " << sentence << '\n';
     }
     return recorded;
 }
 
-Status<> export_model(const fs::path& model, const std::vector<solver::NamedTensor>& tensors,
-                      std::uint64_t steps, const fs::path& out) {
+Status<> export_model(const fs::path& model, const std::vector<solver::NamedTensor>& tensors, std::uint64_t steps,
+                      const fs::path& out) {
     const Scratch scratch;
     if (scratch.path().empty()) return error("no folder for temporary files");
     const fs::path file = scratch.path() / "tensors.safetensors";

@@ -56,8 +56,7 @@ Read<Bytes> bytes_of(const json::object& from, const char* name) {
 
 Read<std::uint64_t> number_of(const json::object& from, const char* name) {
     const json::value* v = from.if_contains(name);
-    if (v == nullptr || !v->is_int64() || v->get_int64() < 0)
-        return malformed(std::string(name) + " is no number");
+    if (v == nullptr || !v->is_int64() || v->get_int64() < 0) return malformed(std::string(name) + " is no number");
     return static_cast<std::uint64_t>(v->get_int64());
 }
 
@@ -87,15 +86,13 @@ Read<Bytes> derive_key(const json::object& crypto, std::string_view passphrase) 
         RETRACE_TRY(n, number_of(*params, "n"));
         RETRACE_TRY(r, number_of(*params, "r"));
         RETRACE_TRY(p, number_of(*params, "p"));
-        if (r > UINT32_MAX || p > UINT32_MAX)
-            return fail(KeystoreError::unsupported, "scrypt: r or p over the limit");
+        if (r > UINT32_MAX || p > UINT32_MAX) return fail(KeystoreError::unsupported, "scrypt: r or p over the limit");
         if (r != 0 && p != 0 && n > kScryptWorkMax / r / p)
             return fail(KeystoreError::unsupported, "scrypt: n * r * p is over the limit of " +
                                                         std::to_string(kScryptWorkMax) +
                                                         " (2^26), which takes up to a minute");
-        derived =
-            ledger::scrypt(view(passphrase), salt,
-                           {n, static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(p)}, kDerivedSize);
+        derived = ledger::scrypt(view(passphrase), salt,
+                                 {n, static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(p)}, kDerivedSize);
     } else if (kdf == "pbkdf2") {
         RETRACE_TRY(prf, text_of(*params, "prf"));
         RETRACE_TRY(rounds, number_of(*params, "c"));
@@ -104,8 +101,7 @@ Read<Bytes> derive_key(const json::object& crypto, std::string_view passphrase) 
             return fail(KeystoreError::unsupported, "pbkdf2: " + std::to_string(rounds) +
                                                         " rounds are over the limit of " +
                                                         std::to_string(ledger::kPbkdf2RoundsMax));
-        derived = ledger::pbkdf2_hmac_sha256(view(passphrase), salt, static_cast<std::uint32_t>(rounds),
-                                             kDerivedSize);
+        derived = ledger::pbkdf2_hmac_sha256(view(passphrase), salt, static_cast<std::uint32_t>(rounds), kDerivedSize);
     } else {
         return fail(KeystoreError::unsupported, "key derivation " + kdf.substr(0, 32));
     }
@@ -113,13 +109,9 @@ Read<Bytes> derive_key(const json::object& crypto, std::string_view passphrase) 
     return std::move(derived).value();
 }
 
-Hash32 mac_of(View derived, View ciphertext) {
-    return ledger::keccak256({derived.subspan(16, 16), ciphertext});
-}
+Hash32 mac_of(View derived, View ciphertext) { return ledger::keccak256({derived.subspan(16, 16), ciphertext}); }
 
-void wipe_text(std::string& text) {
-    ledger::wipe({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-}
+void wipe_text(std::string& text) { ledger::wipe({reinterpret_cast<std::uint8_t*>(text.data()), text.size()}); }
 
 bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
@@ -131,8 +123,8 @@ std::string random_uuid() {
     bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0FU) | 0x40U);  // version 4
     bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3FU) | 0x80U);  // RFC 4122
     const std::string hex = to_hex(bytes);
-    return hex.substr(0, 8) + '-' + hex.substr(8, 4) + '-' + hex.substr(12, 4) + '-' + hex.substr(16, 4) +
-           '-' + hex.substr(20);
+    return hex.substr(0, 8) + '-' + hex.substr(8, 4) + '-' + hex.substr(12, 4) + '-' + hex.substr(16, 4) + '-' +
+           hex.substr(20);
 }
 
 /// Not inlined, so that its stack frame is wiped after it has returned.
@@ -169,31 +161,25 @@ std::string random_uuid() {
 
 std::string_view slug(KeystoreError error) noexcept {
     switch (error) {
-        case KeystoreError::malformed:
-            return "keystore_malformed";
-        case KeystoreError::unsupported:
-            return "keystore_unsupported";
-        case KeystoreError::wrong_passphrase:
-            return "wrong_passphrase";
-        case KeystoreError::bad_key:
-            return "keystore_bad_key";
+        case KeystoreError::malformed: return "keystore_malformed";
+        case KeystoreError::unsupported: return "keystore_unsupported";
+        case KeystoreError::wrong_passphrase: return "wrong_passphrase";
+        case KeystoreError::bad_key: return "keystore_bad_key";
     }
     return "unknown";
 }
 
-Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view text,
-                                                            std::string_view passphrase) {
+Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view text, std::string_view passphrase) {
     auto key = unlocked(text, passphrase);
     if (!key && key.error().code == KeystoreError::wrong_passphrase && !is_ascii(passphrase)) {
         auto form = nfkc(passphrase);
         if (form && *form != passphrase) key = unlocked(text, *form);
         if (form) wipe_text(*form);
         if (!key && key.error().code == KeystoreError::wrong_passphrase) {
-            key = fail(
-                KeystoreError::wrong_passphrase,
-                key.error().message +
-                    (form ? "; the passphrase is not ASCII: it was tried as typed and in Unicode's form NFKC"
-                          : "; the passphrase is no UTF-8, as other wallets take it"));
+            key = fail(KeystoreError::wrong_passphrase,
+                       key.error().message +
+                           (form ? "; the passphrase is not ASCII: it was tried as typed and in Unicode's form NFKC"
+                                 : "; the passphrase is no UTF-8, as other wallets take it"));
         }
     }
     wipe_stack();
@@ -212,9 +198,7 @@ std::optional<ledger::Address> keystore_address(std::string_view text) {
     return ledger::parse_address(address);
 }
 
-bool is_keystore(std::string_view text) {
-    return parse_crypto(text).has_value();
-}
+bool is_keystore(std::string_view text) { return parse_crypto(text).has_value(); }
 
 std::string encrypt_keystore(const ledger::SecretKey& key, std::string_view passphrase,
                              const ledger::ScryptParams& params) {
@@ -223,29 +207,23 @@ std::string encrypt_keystore(const ledger::SecretKey& key, std::string_view pass
     ledger::random_bytes(salt);
     ledger::random_bytes(iv);
     auto form = nfkc(passphrase);
-    auto derived =
-        ledger::scrypt(view(form ? std::string_view(*form) : passphrase), salt, params, kDerivedSize);
+    auto derived = ledger::scrypt(view(form ? std::string_view(*form) : passphrase), salt, params, kDerivedSize);
     if (form) wipe_text(*form);
     ensure(derived.has_value(), "our own scrypt parameters are within the limits");
     const Bytes ciphertext = ledger::aes_128_ctr(View(*derived).first(16), iv, key.bytes());
     const Hash32 mac = mac_of(*derived, ciphertext);
     ledger::wipe(*derived);
     wipe_stack();
-    const json::object crypto{{"cipher", "aes-128-ctr"},
-                              {"cipherparams", {{"iv", to_hex(iv)}}},
-                              {"ciphertext", to_hex(ciphertext)},
-                              {"kdf", "scrypt"},
-                              {"kdfparams",
-                               {{"dklen", kDerivedSize},
-                                {"n", params.n},
-                                {"p", params.p},
-                                {"r", params.r},
-                                {"salt", to_hex(salt)}}},
-                              {"mac", to_hex(view(mac))}};
-    const json::object file{{"address", ledger::to_0x(key.address()).substr(2)},
-                            {"crypto", crypto},
-                            {"id", random_uuid()},
-                            {"version", 3}};
+    const json::object crypto{
+        {"cipher", "aes-128-ctr"},
+        {"cipherparams", {{"iv", to_hex(iv)}}},
+        {"ciphertext", to_hex(ciphertext)},
+        {"kdf", "scrypt"},
+        {"kdfparams",
+         {{"dklen", kDerivedSize}, {"n", params.n}, {"p", params.p}, {"r", params.r}, {"salt", to_hex(salt)}}},
+        {"mac", to_hex(view(mac))}};
+    const json::object file{
+        {"address", ledger::to_0x(key.address()).substr(2)}, {"crypto", crypto}, {"id", random_uuid()}, {"version", 3}};
     return json::serialize(file) + "\n";
 }
 

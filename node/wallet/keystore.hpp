@@ -18,13 +18,12 @@ inline constexpr ledger::ScryptParams kStandardScrypt{262'144, 8, 1};
 inline constexpr ledger::ScryptParams kLightScrypt{4'096, 8, 1};
 
 enum class KeystoreError : std::uint8_t {
-    malformed = 1,    ///< Not the JSON of a V3 keystore.
-    unsupported = 2,  ///< Another version, cipher or key derivation, or parameters over the limits: a
-                      ///< stranger's file may not hang the wallet, so 2^26 block mixes of scrypt, up to a
-                      ///< minute, or ten million rounds of PBKDF2.
-    wrong_passphrase =
-        3,        ///< The MAC does not match: a wrong passphrase or damaged bytes, which look the same.
-    bad_key = 4,  ///< Decrypts to an invalid private key, or not to the file's address.
+    malformed = 1,         ///< Not the JSON of a V3 keystore.
+    unsupported = 2,       ///< Another version, cipher or key derivation, or parameters over the limits: a
+                           ///< stranger's file may not hang the wallet, so 2^26 block mixes of scrypt, up to a
+                           ///< minute, or ten million rounds of PBKDF2.
+    wrong_passphrase = 3,  ///< The MAC does not match: a wrong passphrase or damaged bytes, which look the same.
+    bad_key = 4,           ///< Decrypts to an invalid private key, or not to the file's address.
 };
 std::string_view slug(KeystoreError error) noexcept;
 
@@ -35,8 +34,7 @@ struct KeystoreFailure {
 
 /// Decrypts `json` of at most 64 KiB. Tries the passphrase as typed, and then in NFKC, as ethers and this wallet write
 /// it.
-Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view json,
-                                                            std::string_view passphrase);
+Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view json, std::string_view passphrase);
 /// Returns the address that the file claims, without decrypting; nullopt when it has none.
 std::optional<ledger::Address> keystore_address(std::string_view json);
 /// Whether this looks like a V3 file. A file without an address can be one, because that member is optional.

@@ -33,9 +33,7 @@ const std::vector<std::string_view>& words() {
     return list;
 }
 
-bool bit(View bytes, std::size_t index) {
-    return (bytes[index / 8] >> (7 - index % 8) & 1) != 0;
-}
+bool bit(View bytes, std::size_t index) { return (bytes[index / 8] >> (7 - index % 8) & 1) != 0; }
 
 /// Returns the words separated by single spaces, whatever whitespace was typed.
 ledger::SecretText normalised(std::string_view mnemonic) {
@@ -52,20 +50,17 @@ ledger::SecretText normalised(std::string_view mnemonic) {
     return out;
 }
 
-void wipe_text(std::string& text) {
-    ledger::wipe({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-}
+void wipe_text(std::string& text) { ledger::wipe({reinterpret_cast<std::uint8_t*>(text.data()), text.size()}); }
 
 std::array<std::uint8_t, 4> big_endian(std::uint32_t v) {
-    return {static_cast<std::uint8_t>(v >> 24), static_cast<std::uint8_t>(v >> 16),
-            static_cast<std::uint8_t>(v >> 8), static_cast<std::uint8_t>(v)};
+    return {static_cast<std::uint8_t>(v >> 24), static_cast<std::uint8_t>(v >> 16), static_cast<std::uint8_t>(v >> 8),
+            static_cast<std::uint8_t>(v)};
 }
 
 }  // namespace
 
 ledger::SecretText mnemonic_of(View entropy) {
-    ensure(entropy.size() >= 16 && entropy.size() <= 32 && entropy.size() % 4 == 0,
-           "entropy of a BIP-39 size");
+    ensure(entropy.size() >= 16 && entropy.size() <= 32 && entropy.size() % 4 == 0, "entropy of a BIP-39 size");
     Bytes bits(entropy.size() + 1);  // allocated at full size: a growing vector leaves copies behind
     std::copy(entropy.begin(), entropy.end(), bits.begin());
     bits.back() = merkle::sha256(entropy).bytes[0];  // the checksum is its first size/4 bits
@@ -73,8 +68,7 @@ ledger::SecretText mnemonic_of(View entropy) {
     ledger::SecretText out(count * (kWordMax + 1));
     for (std::size_t word = 0; word < count; ++word) {
         std::size_t index = 0;
-        for (std::size_t i = 0; i < kWordBits; ++i)
-            index = index << 1 | (bit(bits, word * kWordBits + i) ? 1 : 0);
+        for (std::size_t i = 0; i < kWordBits; ++i) index = index << 1 | (bit(bits, word * kWordBits + i) ? 1 : 0);
         ensure((word == 0 || out.push_back(' ')) && out.append(words()[index]), "room for every word");
     }
     ledger::wipe(bits);
@@ -85,22 +79,19 @@ Result<Bytes> entropy_of(std::string_view mnemonic) {
     const ledger::SecretText text = normalised(mnemonic);
     const std::vector<std::string_view> parts = split(text.view(), ' ');
     if (parts.size() < 12 || parts.size() > 24 || parts.size() % 3 != 0) {
-        return error("a mnemonic has 12, 15, 18, 21 or 24 words, this one has " +
-                     std::to_string(parts.size()));
+        return error("a mnemonic has 12, 15, 18, 21 or 24 words, this one has " + std::to_string(parts.size()));
     }
     Bytes bits(parts.size() * kWordBits / 8 + 1);
     for (std::size_t word = 0; word < parts.size(); ++word) {
         const auto it = std::lower_bound(words().begin(), words().end(), parts[word]);
         if (it == words().end() || *it != parts[word]) {
             ledger::wipe(bits);
-            return error("word " + std::to_string(word + 1) +
-                         " of the mnemonic is not in the English BIP-39 list");
+            return error("word " + std::to_string(word + 1) + " of the mnemonic is not in the English BIP-39 list");
         }
         const auto index = static_cast<std::size_t>(it - words().begin());
         for (std::size_t i = 0; i < kWordBits; ++i) {
             const std::size_t at = word * kWordBits + i;
-            if ((index >> (kWordBits - 1 - i) & 1) != 0)
-                bits[at / 8] |= static_cast<std::uint8_t>(0x80U >> at % 8);
+            if ((index >> (kWordBits - 1 - i) & 1) != 0) bits[at / 8] |= static_cast<std::uint8_t>(0x80U >> at % 8);
         }
     }
     Bytes entropy(bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(parts.size() / 3 * 4));
@@ -160,8 +151,7 @@ Result<ExtendedKey> child_key(const ExtendedKey& parent, std::uint32_t index) {
 
 Result<std::vector<std::uint32_t>> parse_path(std::string_view path) {
     const std::vector<std::string_view> parts = split(path, '/');
-    if (parts.front() != "m" || parts.size() > kPathMax + 1)
-        return error("a path is m/44'/60'/0'/0/0 or alike");
+    if (parts.front() != "m" || parts.size() > kPathMax + 1) return error("a path is m/44'/60'/0'/0/0 or alike");
     std::vector<std::uint32_t> out;
     for (std::size_t i = 1; i < parts.size(); ++i) {
         std::string_view part = parts[i];
@@ -189,8 +179,8 @@ Result<ExtendedKey> derive(View seed, const std::vector<std::uint32_t>& path) {
 namespace {
 
 /// Not inlined, so that its stack frame is wiped after it has returned.
-[[gnu::noinline]] Result<ledger::SecretKey> derive_account(std::string_view mnemonic,
-                                                           std::string_view passphrase, std::uint32_t index) {
+[[gnu::noinline]] Result<ledger::SecretKey> derive_account(std::string_view mnemonic, std::string_view passphrase,
+                                                           std::uint32_t index) {
     RETRACE_TRY(seed, seed_of(mnemonic, passphrase));
     auto key = derive(seed, {44 | kHardened, 60 | kHardened, kHardened, 0, index});
     if (!key) return error(key.error().message);
@@ -199,8 +189,7 @@ namespace {
 
 }  // namespace
 
-Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase,
-                                      std::uint32_t index) {
+Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase, std::uint32_t index) {
     if (index >= kHardened) return error("the index of an account is below 2^31: " + std::to_string(index));
     auto key = derive_account(mnemonic, passphrase, index);
     wipe_stack();

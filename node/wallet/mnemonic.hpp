@@ -55,7 +55,6 @@ Result<ExtendedKey> derive(View seed, const std::vector<std::uint32_t>& path);
 
 /// Derives m/44'/60'/0'/0/index, which Ethereum wallets call account `index`; an Error from 2^31 on, where hardened
 /// keys begin.
-Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase,
-                                      std::uint32_t index);
+Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase, std::uint32_t index);
 
 }  // namespace retrace::node::wallet

@@ -28,9 +28,7 @@ struct Member {
 };
 using Types = std::map<std::string, std::vector<Member>>;
 
-std::string_view text_of(const json::string& s) {
-    return {s.data(), s.size()};
-}
+std::string_view text_of(const json::string& s) { return {s.data(), s.size()}; }
 
 Unexpected<Error> misfit(const std::string& name, const std::string& why) {
     return error("typed data: " + name + ": " + why);
@@ -73,8 +71,7 @@ Result<Word> encode_integer(const std::string& name, const json::value& v, unsig
     unsigned used = 256;
     while (used > 0 && (be[(256 - used) / 8] >> ((used - 1) % 8) & 1) == 0) --used;
     bool is_power = used > 0;  // a negative number may be exactly -2^(bits-1)
-    for (unsigned i = 1; i < used; ++i)
-        is_power = is_power && (be[31 - (i - 1) / 8] >> ((i - 1) % 8) & 1) == 0;
+    for (unsigned i = 1; i < used; ++i) is_power = is_power && (be[31 - (i - 1) / 8] >> ((i - 1) % 8) & 1) == 0;
     const bool fits = used <= magnitude_bits || (negative && used == magnitude_bits + 1 && is_power);
     if (!fits) return misfit(name, "the number does not fit its type");
     Word out = be;
@@ -144,8 +141,7 @@ private:
         return out + ")";
     }
 
-    Result<Word> encode_value(const std::string& name, const std::string& type, const json::value& v,
-                              int depth) const {
+    Result<Word> encode_value(const std::string& name, const std::string& type, const json::value& v, int depth) const {
         if (!type.empty() && type.back() == ']') return encode_array(name, type, v, depth);
         if (types_.contains(type)) {
             RETRACE_TRY(hash, hash_struct(type, v, depth + 1));
@@ -154,16 +150,14 @@ private:
         return encode_atom(name, type, v);
     }
 
-    Result<Word> encode_array(const std::string& name, const std::string& type, const json::value& v,
-                              int depth) const {
+    Result<Word> encode_array(const std::string& name, const std::string& type, const json::value& v, int depth) const {
         const std::size_t open = type.rfind('[');
         const json::array* items = v.if_array();
         if (open == std::string::npos) return misfit(name, "not a type: " + type);
         if (items == nullptr) return misfit(name, "not an array");
         if (depth > kDepthMax) return misfit(name, "nested too deep");
         const std::string size = type.substr(open + 1, type.size() - open - 2);
-        if (!size.empty() && size != std::to_string(items->size()))
-            return misfit(name, "wrong number of items");
+        if (!size.empty() && size != std::to_string(items->size())) return misfit(name, "wrong number of items");
         Bytes encoded;
         for (const json::value& item : *items) {
             RETRACE_TRY(word, encode_value(name, type.substr(0, open), item, depth + 1));
@@ -228,8 +222,8 @@ Result<Types> parse_types(const json::value* v) {
                 !member_type->is_string()) {
                 return misfit(type, "a member is {name, type}");
             }
-            parsed.push_back({std::string(text_of(member_name->get_string())),
-                              std::string(text_of(member_type->get_string()))});
+            parsed.push_back(
+                {std::string(text_of(member_name->get_string())), std::string(text_of(member_type->get_string()))});
         }
     }
     return out;

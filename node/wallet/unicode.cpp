@@ -40,12 +40,8 @@ Result<std::string> normalised(std::string_view text, Form form) {
 
 }  // namespace
 
-Result<std::string> nfkd(std::string_view text) {
-    return normalised(text, icu::Normalizer2::getNFKDInstance);
-}
+Result<std::string> nfkd(std::string_view text) { return normalised(text, icu::Normalizer2::getNFKDInstance); }
 
-Result<std::string> nfkc(std::string_view text) {
-    return normalised(text, icu::Normalizer2::getNFKCInstance);
-}
+Result<std::string> nfkc(std::string_view text) { return normalised(text, icu::Normalizer2::getNFKCInstance); }
 
 }  // namespace retrace::node::wallet

@@ -9,13 +9,9 @@
 namespace retrace::wire {
 namespace {
 
-void put_hash(std::string& out, const Hash32& hash) {
-    out.append(hash.bytes.begin(), hash.bytes.end());
-}
+void put_hash(std::string& out, const Hash32& hash) { out.append(hash.bytes.begin(), hash.bytes.end()); }
 
-std::string hash_text(const Hash32& hash) {
-    return {hash.bytes.begin(), hash.bytes.end()};
-}
+std::string hash_text(const Hash32& hash) { return {hash.bytes.begin(), hash.bytes.end()}; }
 
 template <class Message>
 Bytes serialise(const Message& message) {
@@ -76,25 +72,17 @@ std::string printable(std::string text) {
 
 std::string_view slug(WireError error) noexcept {
     switch (error) {
-        case WireError::too_long:
-            return "too_long";
-        case WireError::malformed:
-            return "malformed";
-        case WireError::bad_header:
-            return "bad_header";
-        case WireError::bad_length:
-            return "bad_length";
+        case WireError::too_long: return "too_long";
+        case WireError::malformed: return "malformed";
+        case WireError::bad_header: return "bad_header";
+        case WireError::bad_length: return "bad_length";
     }
     return "unknown";
 }
 
-std::uint64_t tile_bytes(kernels::DType dtype) noexcept {
-    return std::uint64_t{1024} * kernels::size_of(dtype);
-}
+std::uint64_t tile_bytes(kernels::DType dtype) noexcept { return std::uint64_t{1024} * kernels::size_of(dtype); }
 
-std::uint64_t TileRange::count() const noexcept {
-    return tiles.size() / tile_bytes(header.dtype);
-}
+std::uint64_t TileRange::count() const noexcept { return tiles.size() / tile_bytes(header.dtype); }
 
 Hash32 StateManifest::root() const {
     kernels::StateCommitment commitment{{contract, program, step, {}}, tensor_roots, {}};
@@ -191,8 +179,7 @@ Result<Info, WireError> decode_info(View bytes) {
     const std::uint64_t tiles = out.kind == Kind::tensor ? kernels::geometry(out.header.dims).tiles() : 0;
     std::uint64_t from = 0;
     for (const pb::Range& gap : in.missing()) {
-        if (gap.count() == 0 || gap.first() < from || gap.first() > tiles ||
-            gap.count() > tiles - gap.first()) {
+        if (gap.count() == 0 || gap.first() < from || gap.first() > tiles || gap.count() > tiles - gap.first()) {
             return Unexpected{WireError::malformed};
         }
         out.missing.push_back({gap.first(), gap.count()});
@@ -204,8 +191,7 @@ Result<Info, WireError> decode_info(View bytes) {
 Result<Refusal, WireError> decode_refusal(View bytes) {
     pb::Refusal in;
     RETRACE_CHECK(parse(in, bytes));
-    if (in.slug().size() > 100 || in.message().size() > kRefusalTextMax)
-        return Unexpected{WireError::too_long};
+    if (in.slug().size() > 100 || in.message().size() > kRefusalTextMax) return Unexpected{WireError::too_long};
     return Refusal{printable(in.slug()), printable(in.message())};
 }
 

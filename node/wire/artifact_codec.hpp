@@ -12,7 +12,7 @@
 
 namespace retrace::wire {
 
-inline constexpr std::uint64_t kRangeTilesMax = 1024;  ///< Tiles in one message: at most 4 MiB.
+inline constexpr std::uint64_t kRangeTilesMax = 1024;                      ///< Tiles in one message: at most 4 MiB.
 inline constexpr std::size_t kMessageBytesMax = (4u << 20) + (64u << 10);  ///< Limit of every message.
 inline constexpr std::size_t kStateTensorsMax = 1u << 16;
 inline constexpr std::size_t kMissingRangesMax = 256;
@@ -61,8 +61,7 @@ struct Info {
     bool complete = false;
     std::uint64_t bytes = 0;
     kernels::TensorHeader header;  ///< Only for a tensor.
-    std::vector<Range>
-        missing;  ///< The first gaps of a tensor that is still arriving; ascending, not empty ranges.
+    std::vector<Range> missing;    ///< The first gaps of a tensor that is still arriving; ascending, not empty ranges.
     bool operator==(const Info&) const = default;
 };
 

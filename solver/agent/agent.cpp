@@ -8,8 +8,11 @@
 namespace retrace::solver {
 
 SolverAgent::SolverAgent(SolverConfig config, TaskCache& task_cache, CheckpointStore& store)
-    : config_(std::move(config)), task_cache_(task_cache), store_(store),
-      capability_(config_.bench, config_.bench_rounds_max, config_.resend_blocks), outbox_(config_.resend_blocks),
+    : config_(std::move(config)),
+      task_cache_(task_cache),
+      store_(store),
+      capability_(config_.bench, config_.bench_rounds_max, config_.resend_blocks),
+      outbox_(config_.resend_blocks),
       slot_(config_.step_timeout) {}
 
 SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
@@ -82,9 +85,7 @@ void SolverAgent::retry_later(std::uint64_t task, RunRecord& record, const std::
     problems_.push_back(std::move(text));
 }
 
-std::vector<std::string> SolverAgent::take_problems() {
-    return std::exchange(problems_, {});
-}
+std::vector<std::string> SolverAgent::take_problems() { return std::exchange(problems_, {}); }
 
 void SolverAgent::list_waiting(const SolverView& view) {
     waiting_.clear();

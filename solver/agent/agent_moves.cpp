@@ -13,8 +13,7 @@ constexpr unsigned kAttempts = 3;
 
 }  // namespace
 
-bool SolverAgent::due(const char* what, std::uint64_t a, std::uint64_t b, std::uint64_t c,
-                      std::uint64_t height) {
+bool SolverAgent::due(const char* what, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t height) {
     const std::string key =
         std::string(what) + " " + std::to_string(a) + " " + std::to_string(b) + " " + std::to_string(c);
     return outbox_.due(key, height);
@@ -45,8 +44,7 @@ void SolverAgent::accept(const RunView& run, const RunRecord& record, std::uint6
     if (prepared.missing && run.may_report_kept) {
         // The report moves the deadline of acceptData; work_for tries again meanwhile.
         if (due("report kept", task, run.run, 0, height))
-            out.moves.emplace_back(
-                ReportKept{task, *run.may_report_kept, run.first_state, *prepared.missing, 0});
+            out.moves.emplace_back(ReportKept{task, *run.may_report_kept, run.first_state, *prepared.missing, 0});
         return;
     }
     if (hopes(run, record)) return;

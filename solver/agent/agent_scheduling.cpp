@@ -77,8 +77,9 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
         Prepared blank;
         blank.task = key.first;
         blank.run = key.second;
-        return make_order<SolverResult>("prepare task " + std::to_string(key.first) + again, blank,
-                                        [this, run] { return SolverResult(prepare(run)); }, fetch_by);
+        return make_order<SolverResult>(
+            "prepare task " + std::to_string(key.first) + again, blank,
+            [this, run] { return SolverResult(prepare(run)); }, fetch_by);
     };
     if (!record.prepared) return preparing("");
     // Declining is free before the run is accepted and impossible afterwards; then missing data are waited for.

@@ -61,8 +61,7 @@ Reached SolverAgent::reach(const RunView& run, std::uint64_t index, std::optiona
     reached.put_off = !*made;
     if (reached.put_off) return reached;
     for (std::uint64_t old = run.first_state; old < run.keep_from && old <= index; ++old) {
-        if (store_.commitment({run.terms.id, run.run, old}))
-            (void)store_.retain({run.terms.id, run.run, old}, false);
+        if (store_.commitment({run.terms.id, run.run, old})) (void)store_.retain({run.terms.id, run.run, old}, false);
     }
     // If this fails, the rest is dropped the next time.
     (void)store_.prune(run.terms.id, run.run, config_.keep_checkpoints);
@@ -103,8 +102,7 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
                                           : task_cache_.fetch(material, first_root, first_state);
         if (!first) return error(first.error().message);
         state = std::move(first).value();
-        RETRACE_CHECK(
-            save(first_state, kernels::commit_state(material.program->root(), *state, pool), *state));
+        RETRACE_CHECK(save(first_state, kernels::commit_state(material.program->root(), *state, pool), *state));
     }
     Trainer trainer(*material.program, *material.runner, material.terms.schedule, pool);
     preemption.begin_step();
@@ -119,9 +117,8 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
     return finished;
 }
 
-Result<kernels::State> SolverAgent::state_of(const TaskTerms& terms, std::uint32_t run,
-                                             std::uint64_t first_state, const Hash32& first_root,
-                                             std::uint64_t index) {
+Result<kernels::State> SolverAgent::state_of(const TaskTerms& terms, std::uint32_t run, std::uint64_t first_state,
+                                             const Hash32& first_root, std::uint64_t index) {
     const auto material = task_cache_.material(terms);
     if (!material) return error(material.error().message);
     const CheckpointKey key{terms.id, run, index};
@@ -140,7 +137,7 @@ Result<TileAnswer> SolverAgent::state_tile(TaskMaterial& material, const RunView
     const CheckpointKey key{run.terms.id, run.run, index};
     const auto from_store = [&] {
         return task_cache_.answers().state_tile(store_, key, material.program->header(), report.tensor, report.tile,
-                                              task_cache_.pool());
+                                                task_cache_.pool());
     };
     if (auto made = from_store()) return made;
     // Recompute a missing or damaged state.
@@ -159,16 +156,16 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
     }
     const kernels::CommittedProgram& program = *(*material)->program;
     switch (report.kind) {
-        case ReportKind::kept:
-            answered.problem = "this solver keeps no state for others";
-            break;
+        case ReportKind::kept: answered.problem = "this solver keeps no state for others"; break;
         case ReportKind::state:
         case ReportKind::model: {
             const bool model = report.kind == ReportKind::model;
             const std::uint64_t index = model ? run.terms.schedule.segments() : report.index;
             const auto made = state_tile(**material, run, index, report);
-            if (made) answered.answer = encode(*made);
-            else answered.problem = made.error().message;
+            if (made)
+                answered.answer = encode(*made);
+            else
+                answered.problem = made.error().message;
             break;
         }
         case ReportKind::data:
@@ -179,9 +176,7 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
             answered.answer = encode(task_cache_.answers().data_tile(
                 (*material)->data[report.index], run.terms.data_roots[report.index], report.tile, task_cache_.pool()));
             break;
-        case ReportKind::program:
-            answered.answer = encode(answer_program(program, report.tensor, report.tile));
-            break;
+        case ReportKind::program: answered.answer = encode(answer_program(program, report.tensor, report.tile)); break;
     }
     return answered;
 }

@@ -21,8 +21,10 @@ CapabilityAgent::Output CapabilityAgent::on_view(std::uint64_t height, const std
 
 void CapabilityAgent::on_done(const CapabilityResult& result) {
     busy_ = false;
-    if (const auto* measured = std::get_if<Measured>(&result)) claim_ = *measured;
-    else proof_ = std::get<Proved>(result);
+    if (const auto* measured = std::get_if<Measured>(&result))
+        claim_ = *measured;
+    else
+        proof_ = std::get<Proved>(result);
 }
 
 void CapabilityAgent::answer(const ChallengeView& challenge, std::uint64_t height, Output& out) {
@@ -36,11 +38,11 @@ void CapabilityAgent::answer(const ChallengeView& challenge, std::uint64_t heigh
     busy_ = true;
     newest_ = challenge.id;
     stop_ = std::make_shared<std::atomic<bool>>(false);
-    out.work = CapabilityWork{"measure challenge " + std::to_string(challenge.id),
-                              [bench = bench_, id = challenge.id, seed = challenge.seed, stop = stop_,
-                               limit = rounds_max_] {
-                                  return CapabilityResult(Measured{id, bench->run(id, seed, limit, *stop)});
-                              }};
+    out.work =
+        CapabilityWork{"measure challenge " + std::to_string(challenge.id),
+                       [bench = bench_, id = challenge.id, seed = challenge.seed, stop = stop_, limit = rounds_max_] {
+                           return CapabilityResult(Measured{id, bench->run(id, seed, limit, *stop)});
+                       }};
 }
 
 void CapabilityAgent::prove(const ChallengeView& challenge, std::uint64_t height, Output& out) {
@@ -52,11 +54,11 @@ void CapabilityAgent::prove(const ChallengeView& challenge, std::uint64_t height
     if (busy_) return;
     busy_ = true;
     newest_ = challenge.id;
-    out.work = CapabilityWork{"prove challenge " + std::to_string(challenge.id),
-                              [bench = bench_, id = challenge.id, seed = challenge.seed, rounds = challenge.rounds,
-                               draws = challenge.draws] {
-                                  return CapabilityResult(Proved{id, bench->prove(id, seed, rounds, draws)});
-                              }};
+    out.work = CapabilityWork{
+        "prove challenge " + std::to_string(challenge.id),
+        [bench = bench_, id = challenge.id, seed = challenge.seed, rounds = challenge.rounds, draws = challenge.draws] {
+            return CapabilityResult(Proved{id, bench->prove(id, seed, rounds, draws)});
+        }};
 }
 
 bool CapabilityAgent::due(const char* what, std::uint64_t challenge, std::uint64_t height) {

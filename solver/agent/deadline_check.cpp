@@ -56,9 +56,9 @@ DisputeCost dispute_cost(const kernels::Program& program, std::uint64_t steps) {
     tiles = saturating_add(tiles, tiles_of(tensors.subspan(program.tensors_static())));
     tiles = saturating_add(tiles, tiles_of_evidence(program));
     const std::uint64_t step = kernels::step_cost(program);
-    return {saturating_mul(step, saturating_add(steps, (steps + 1) / 2)), saturating_mul(step, kRunsOfTheStep),
-            saturating_add(saturating_mul(saturating_add(tiles, kPartialTiles), kTileCost),
-                           kFileCost * program.states)};
+    return {
+        saturating_mul(step, saturating_add(steps, (steps + 1) / 2)), saturating_mul(step, kRunsOfTheStep),
+        saturating_add(saturating_mul(saturating_add(tiles, kPartialTiles), kTileCost), kFileCost * program.states)};
 }
 
 /// A run that nobody can replay in time is never verified and so never paid; it is declined while that is free. Not
@@ -72,8 +72,7 @@ Status<> check_replayable(const RunView& run, const kernels::Program& program, s
     if (run.replay_cost_max == 0 || saturating_add(cost, hashing) <= run.replay_cost_max) return Unit{};
     return error("auditors could not replay a segment in the time that they have: it costs " + std::to_string(cost) +
                  " multiply-adds and hashing and files worth " + std::to_string(hashing) +
-                 ", and a machine with this one's measured speed does at most " +
-                 std::to_string(run.replay_cost_max) +
+                 ", and a machine with this one's measured speed does at most " + std::to_string(run.replay_cost_max) +
                  " meanwhile (replay_blocks of the task, a shorter checkpoint interval, fewer state tensors)");
 }
 
@@ -93,8 +92,7 @@ Status<> check_clock(const RunView& run, const kernels::Program& program, std::u
 
 }  // namespace
 
-Status<> check_pace(const RunView& run, const kernels::Program& program, const kernels::Program* init,
-                    bool on_device) {
+Status<> check_pace(const RunView& run, const kernels::Program& program, const kernels::Program* init, bool on_device) {
     const std::uint64_t steps = std::min(run.terms.schedule.interval, run.terms.schedule.steps);
     if (!on_device) RETRACE_CHECK(check_replayable(run, program, steps));
     if (init != nullptr) RETRACE_CHECK(check_clock(run, *init, 1, false));

@@ -10,7 +10,6 @@ namespace retrace::solver {
 
 /// The error says which work would take too long, with the numbers. `init` is null where the first state is given by
 /// its root. With `on_device` a device, whose speed is not measured, computes the steps of `program`.
-Status<> check_pace(const RunView& run, const kernels::Program& program, const kernels::Program* init,
-                    bool on_device);
+Status<> check_pace(const RunView& run, const kernels::Program& program, const kernels::Program* init, bool on_device);
 
 }  // namespace retrace::solver

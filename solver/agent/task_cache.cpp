@@ -15,16 +15,15 @@ Unexpected<Unavailable> unavailable(std::string message, std::optional<ReportKin
 }  // namespace
 
 RunnerFactory honest_runners() {
-    return [](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
-              kernels::ThreadPool& pool) {
+    return [](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool) {
         return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
     };
 }
 
 RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::string&)> report) {
     return [choice, report = std::move(report)](const TaskTerms& terms, const kernels::Program& program,
-                                            kernels::Inputs inputs,
-                                            kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
+                                                kernels::Inputs inputs,
+                                                kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
         auto device = open_device(choice, program);
         if (!device) {
             report("task " + std::to_string(terms.id) + ": " + device.error().message);
@@ -47,8 +46,7 @@ Status<> check_initialiser(const kernels::Program& init, const kernels::Program&
     for (std::uint32_t i = 0; i < init.states; ++i) {
         const kernels::TensorRecord& made = init.tensors[i];
         const kernels::TensorRecord& used = program.tensors[i];
-        if (made.dtype != used.dtype || made.dims != used.dims)
-            return error("the initialiser makes other shapes");
+        if (made.dtype != used.dtype || made.dims != used.dims) return error("the initialiser makes other shapes");
         if (made.writer == kernels::kNoWriter) return error("the initialiser leaves a state tensor out");
     }
     for (const kernels::OpRecord& op : init.ops) {
@@ -76,7 +74,7 @@ std::uint64_t memory_of(const kernels::Program& program) {
 }
 
 TaskCache::TaskCache(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners, std::uint64_t memory,
-                   RunnerFactory initialisers)
+                     RunnerFactory initialisers)
     : source_(source),
       pool_(pool),
       runners_(std::move(runners)),
@@ -168,8 +166,7 @@ Result<kernels::State, Unavailable> TaskCache::initial_state(TaskMaterial& mater
     return state;
 }
 
-Result<kernels::State, Unavailable> TaskCache::fetch(TaskMaterial& material, const Hash32& root,
-                                                    std::uint64_t index) {
+Result<kernels::State, Unavailable> TaskCache::fetch(TaskMaterial& material, const Hash32& root, std::uint64_t index) {
     return fetch_state(source_, *material.program, root, material.terms.schedule.step_of(index), pool_);
 }
 

@@ -46,7 +46,7 @@ public:
     /// `source` and `pool` must outlive the cache. `memory` is the memory quota of all tasks together, in bytes: a
     /// program file of a few kilobytes can ask for more memory than any machine has.
     TaskCache(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners(),
-             std::uint64_t memory = UINT64_MAX, RunnerFactory initialisers = honest_runners());
+              std::uint64_t memory = UINT64_MAX, RunnerFactory initialisers = honest_runners());
 
     /// Called repeatedly while the memory quota does not suffice; returns whether it freed something.
     using MakeRoom = std::function<bool()>;
@@ -59,8 +59,7 @@ public:
     /// given, is asked between ops, and PutOff is thrown when it returns false.
     Result<kernels::State, Unavailable> initial_state(TaskMaterial& material, const kernels::GoOn& go_on = {});
     /// Fetches state `index` from another party and checks it against `root`.
-    Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root,
-                                              std::uint64_t index);
+    Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root, std::uint64_t index);
     /// The cache of answers to reports. It uses spare memory and is cleared first when a task needs that memory.
     AnswerCache& answers() noexcept { return answers_; }
     /// Shrinks the answer cache to the memory that tasks and the user of on_less_to_spare leave. Called after an order

@@ -38,8 +38,7 @@ Result<std::unique_ptr<kernels::CommittedProgram>> fetch_program(ArtifactSource&
 }
 
 Result<std::vector<Tensor>, Unavailable> fetch_data(ArtifactSource& source, const kernels::Program& program,
-                                                    const std::vector<Hash32>& roots,
-                                                    kernels::ThreadPool& pool) {
+                                                    const std::vector<Hash32>& roots, kernels::ThreadPool& pool) {
     if (roots.size() != program.datasets)
         return Unexpected{Unavailable{"the task names another number of data sets", std::nullopt, 0, 0}};
     std::vector<Tensor> data;
@@ -55,17 +54,14 @@ Result<std::vector<Tensor>, Unavailable> fetch_data(ArtifactSource& source, cons
     return data;
 }
 
-Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source,
-                                                const kernels::CommittedProgram& program, const Hash32& root,
-                                                std::uint64_t step, kernels::ThreadPool& pool) {
+Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source, const kernels::CommittedProgram& program,
+                                                const Hash32& root, std::uint64_t step, kernels::ThreadPool& pool) {
     auto roots = source.state(root);
     if (!roots) return Unexpected{not_served(roots.error().message, 0)};
     const kernels::Program& plan = program.program();
-    if (roots->tensor_roots.size() != plan.states)
-        return Unexpected{not_served("a state of another program", 0)};
+    if (roots->tensor_roots.size() != plan.states) return Unexpected{not_served("a state of another program", 0)};
     const kernels::StateCommitment own = kernels::commit_roots(program.root(), step, roots->tensor_roots);
-    if (own.root != root)
-        return Unexpected{not_served("the tensor roots served do not lead to the state root", 0)};
+    if (own.root != root) return Unexpected{not_served("the tensor roots served do not lead to the state root", 0)};
     kernels::State state;
     state.step = step;
     for (std::uint32_t i = 0; i < plan.states; ++i) {

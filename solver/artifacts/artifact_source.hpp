@@ -46,13 +46,11 @@ struct Unavailable {
 Result<std::unique_ptr<kernels::CommittedProgram>> fetch_program(ArtifactSource& source, const Hash32& root,
                                                                  std::uint64_t limit);
 /// Fetches the data sets of `program`; checks each against its recorded dtype and dims and its entry in `roots`.
-Result<std::vector<kernels::Tensor>, Unavailable> fetch_data(ArtifactSource& source,
-                                                             const kernels::Program& program,
+Result<std::vector<kernels::Tensor>, Unavailable> fetch_data(ArtifactSource& source, const kernels::Program& program,
                                                              const std::vector<Hash32>& roots,
                                                              kernels::ThreadPool& pool);
 /// Fetches a state of `program` at `step`; every tile is checked against `root`.
-Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source,
-                                                const kernels::CommittedProgram& program, const Hash32& root,
-                                                std::uint64_t step, kernels::ThreadPool& pool);
+Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source, const kernels::CommittedProgram& program,
+                                                const Hash32& root, std::uint64_t step, kernels::ThreadPool& pool);
 
 }  // namespace retrace::solver

@@ -26,8 +26,7 @@ Status<> verify_leaf(const Hash32& root, std::uint64_t leaves, std::uint64_t ind
 Status<> verify_tile(const TileAnswer& answer, std::uint64_t tile) {
     const kernels::Geometry shape = kernels::geometry(answer.header.dims);
     const std::uint64_t tiles = shape.tiles();
-    if (tiles == 0)
-        return answer.tile.empty() ? Status<>(Unit{}) : error("a tile of a tensor without elements");
+    if (tiles == 0) return answer.tile.empty() ? Status<>(Unit{}) : error("a tile of a tensor without elements");
     // A root can commit to other bytes, but then no tensor hashes to it, and nobody could continue from it.
     if (!kernels::is_tile(answer.tile, answer.header.dtype, shape, existing(tile, tiles)))
         return error("the tile has another length, nonzero padding or a bool other than 0 and 1");
@@ -79,8 +78,7 @@ Status<> verify_state_tile(const TileAnswer& answer, const Hash32& program_root,
     if (states == 0) return answer.tile.empty() ? Status<>(Unit{}) : error("a tile of a state without tensors");
     const std::uint32_t shown = existing(tensor, states);
     RETRACE_CHECK(verify_leaf(answer.state->header.tree_root, states, shown,
-                              kernels::state_leaf(shown, answer.header.root()), answer.state->proof,
-                              "the tensor"));
+                              kernels::state_leaf(shown, answer.header.root()), answer.state->proof, "the tensor"));
     return verify_tile(answer, shown == tensor ? tile : 0);
 }
 
@@ -120,8 +118,7 @@ Status<> verify_program_record(const ProgramAnswer& answer, const Hash32& progra
                        "the record");
 }
 
-ProgramAnswer answer_program(const kernels::CommittedProgram& program, std::uint32_t list,
-                             std::uint64_t index) {
+ProgramAnswer answer_program(const kernels::CommittedProgram& program, std::uint32_t list, std::uint64_t index) {
     const merkle::TileTree& tree = list == 0 ? program.op_tree() : program.tensor_tree();
     ProgramAnswer answer;
     answer.header = program.header();
@@ -153,14 +150,13 @@ TileAnswer answer_empty_state(const kernels::ProgramHeader& program, const kerne
     return nothing;
 }
 
-TileAnswer answer_state_tile(const kernels::ProgramHeader& program,
-                             const kernels::StateCommitment& commitment, const kernels::State& state,
-                             std::uint32_t tensor, std::uint64_t tile, kernels::ThreadPool& pool) {
+TileAnswer answer_state_tile(const kernels::ProgramHeader& program, const kernels::StateCommitment& commitment,
+                             const kernels::State& state, std::uint32_t tensor, std::uint64_t tile,
+                             kernels::ThreadPool& pool) {
     if (state.tensors.empty()) return answer_empty_state(program, commitment);
     const std::uint64_t shown = existing(tensor, state.tensors.size());
     TileAnswer answer = answer_tensor_tile(state.tensors.at(shown), shown == tensor ? tile : 0, pool);
-    answer.state =
-        TileAnswer::InState{commitment.header, program, commitment.tree().prove({&shown, 1})};
+    answer.state = TileAnswer::InState{commitment.header, program, commitment.tree().prove({&shown, 1})};
     return answer;
 }
 

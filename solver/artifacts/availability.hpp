@@ -45,13 +45,12 @@ Bytes encode(const ProgramAnswer& answer);
 Result<ProgramAnswer, CodecError> decode_program_answer(View bytes);
 Status<> verify_program_record(const ProgramAnswer& answer, const Hash32& program_root, std::uint32_t list,
                                std::uint64_t index);
-ProgramAnswer answer_program(const kernels::CommittedProgram& program, std::uint32_t list,
-                             std::uint64_t index);
+ProgramAnswer answer_program(const kernels::CommittedProgram& program, std::uint32_t list, std::uint64_t index);
 
 /// Makes the answer to a report of `tensor` and `tile`; numbers out of range are answered as above.
-TileAnswer answer_state_tile(const kernels::ProgramHeader& program,
-                             const kernels::StateCommitment& commitment, const kernels::State& state,
-                             std::uint32_t tensor, std::uint64_t tile, kernels::ThreadPool& pool);
+TileAnswer answer_state_tile(const kernels::ProgramHeader& program, const kernels::StateCommitment& commitment,
+                             const kernels::State& state, std::uint32_t tensor, std::uint64_t tile,
+                             kernels::ThreadPool& pool);
 inline TileAnswer answer_state_tile(const kernels::CommittedProgram& program,
                                     const kernels::StateCommitment& commitment, const kernels::State& state,
                                     std::uint32_t tensor, std::uint64_t tile, kernels::ThreadPool& pool) {

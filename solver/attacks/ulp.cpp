@@ -53,8 +53,7 @@ std::size_t difference(const State& a, const State& b) {
 
 }  // namespace
 
-UlpRunner::UlpRunner(Steps wrong, const kernels::Program& program, kernels::Inputs inputs,
-                     kernels::ThreadPool& pool)
+UlpRunner::UlpRunner(Steps wrong, const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool)
     : ProgramRunner(program, std::move(inputs), pool), wrong_(std::move(wrong)) {}
 
 void UlpRunner::tamper_with(const Target& target) {

@@ -10,8 +10,7 @@
 namespace retrace::solver {
 namespace {
 
-constexpr std::uint64_t kTileBytes = 4096, kRowBytes = 4 * kCapabilityExtent,
-                        kTileRows = kTileBytes / kRowBytes;
+constexpr std::uint64_t kTileBytes = 4096, kRowBytes = 4 * kCapabilityExtent, kTileRows = kTileBytes / kRowBytes;
 constexpr std::uint64_t kTiles = kCapabilityExtent / kTileRows;
 constexpr std::size_t kTileSiblings = 6, kHistorySiblings = 48;
 static_assert(std::uint64_t{1} << kTileSiblings == kTiles);
@@ -44,8 +43,7 @@ Result<Hash32> state_root_of(const OpenedRows& rows, std::uint32_t row) {
 /// Bits of element (`row`, `column`) of the state, from the tile that holds the row. Elements are little endian.
 std::uint32_t bits_in(const OpenedRows& rows, std::uint32_t row, std::uint32_t column) {
     const std::uint8_t* at = rows.tile.data() + row % kTileRows * kRowBytes + column * 4u;
-    return std::uint32_t{at[0]} | std::uint32_t{at[1]} << 8 | std::uint32_t{at[2]} << 16 |
-           std::uint32_t{at[3]} << 24;
+    return std::uint32_t{at[0]} | std::uint32_t{at[1]} << 8 | std::uint32_t{at[2]} << 16 | std::uint32_t{at[3]} << 24;
 }
 CapabilityRow row_in(const OpenedRows& rows, std::uint32_t row) {
     CapabilityRow out;
@@ -53,10 +51,9 @@ CapabilityRow row_in(const OpenedRows& rows, std::uint32_t row) {
     return out;
 }
 
-Status<> verify_item(const CapabilityItem& item, const CapabilityRules& rules, std::uint64_t rounds,
-                     const Hash32& root, const CapabilityDraw& draw) {
-    if (item.input.has_value() != (draw.round != 0))
-        return error("the first state follows from the seed, no other");
+Status<> verify_item(const CapabilityItem& item, const CapabilityRules& rules, std::uint64_t rounds, const Hash32& root,
+                     const CapabilityDraw& draw) {
+    if (item.input.has_value() != (draw.round != 0)) return error("the first state follows from the seed, no other");
     std::vector<merkle::IndexedLeaf> leaves;
     CapabilityRow input;
     if (item.input) {
@@ -69,8 +66,7 @@ Status<> verify_item(const CapabilityItem& item, const CapabilityRules& rules, s
     }
     RETRACE_TRY(after, state_root_of(item.output, draw.row));
     leaves.push_back({draw.round, capability_leaf(after)});
-    if (!merkle::verify(root, rounds, leaves, item.history))
-        return error("the states are not those of the run");
+    if (!merkle::verify(root, rounds, leaves, item.history)) return error("the states are not those of the run");
     if (rules.element(draw.round, draw.row, input) != bits_in(item.output, draw.row, draw.column))
         return error("the element does not follow from the state before");
     return Unit{};
@@ -112,13 +108,11 @@ merkle::TileTree capability_state_tree(const std::vector<float>& state, kernels:
 }
 
 Hash32 capability_state_root(const std::vector<float>& state, kernels::ThreadPool& pool) {
-    return kernels::tensor_root(reinterpret_cast<const std::uint8_t*>(state.data()), kernels::DType::f32,
-                                state_dims(), pool);
+    return kernels::tensor_root(reinterpret_cast<const std::uint8_t*>(state.data()), kernels::DType::f32, state_dims(),
+                                pool);
 }
 
-Hash32 capability_leaf(const Hash32& state_root) {
-    return merkle::append_leaf(view(state_root));
-}
+Hash32 capability_leaf(const Hash32& state_root) { return merkle::append_leaf(view(state_root)); }
 
 Hash32 capability_root(const std::vector<Hash32>& leaves) {
     merkle::AppendTree run;
@@ -126,11 +120,11 @@ Hash32 capability_root(const std::vector<Hash32>& leaves) {
     return run.root();
 }
 
-Status<> verify_capability(const CapabilityProof& proof, std::uint64_t seed, std::uint64_t rounds,
-                           const Hash32& root, const std::vector<CapabilityDraw>& draws) {
+Status<> verify_capability(const CapabilityProof& proof, std::uint64_t seed, std::uint64_t rounds, const Hash32& root,
+                           const std::vector<CapabilityDraw>& draws) {
     if (proof.items.size() != draws.size())
-        return error(std::to_string(draws.size()) + " elements were drawn, " +
-                     std::to_string(proof.items.size()) + " are opened");
+        return error(std::to_string(draws.size()) + " elements were drawn, " + std::to_string(proof.items.size()) +
+                     " are opened");
     const CapabilityRules rules(seed);
     for (std::size_t i = 0; i < draws.size(); ++i) {
         const auto right = verify_item(proof.items[i], rules, rounds, root, draws[i]);

@@ -42,8 +42,8 @@ Hash32 capability_root(const std::vector<Hash32>& leaves);
 
 /// Checks that `proof` opens the run under `root` at every draw and that each drawn element follows from its input row.
 /// The error names the first fault.
-Status<> verify_capability(const CapabilityProof& proof, std::uint64_t seed, std::uint64_t rounds,
-                           const Hash32& root, const std::vector<CapabilityDraw>& draws);
+Status<> verify_capability(const CapabilityProof& proof, std::uint64_t seed, std::uint64_t rounds, const Hash32& root,
+                           const std::vector<CapabilityDraw>& draws);
 
 /// Opens the rows that hold row `row` of `state`.
 OpenedRows open_rows(const std::vector<float>& state, std::uint32_t row, kernels::ThreadPool& pool);

@@ -14,14 +14,10 @@ namespace {
 using kernels::Precision;
 
 /// Keeps the sign and the mantissa of `bits` and maps it to ±[1, 2). Zero becomes ±1, so values do not vanish.
-std::uint32_t wrap(std::uint32_t bits) {
-    return (bits & 0x807fffffu) | 0x3f800000u;
-}
+std::uint32_t wrap(std::uint32_t bits) { return (bits & 0x807fffffu) | 0x3f800000u; }
 
 /// Returns a multiple of 2^-23 in [-1, 1); every operation is exact.
-float weight_of(std::uint32_t word) {
-    return kernels::uniform_of(word) * 2.0f - 1.0f;
-}
+float weight_of(std::uint32_t word) { return kernels::uniform_of(word) * 2.0f - 1.0f; }
 
 /// The matrix product as the referee evaluates it. Rows of both operands are contiguous.
 kernels::OpFacts product_facts() {
@@ -42,8 +38,7 @@ public:
         : first_{std::uint64_t{row} * kCapabilityExtent, std::uint64_t{column} * kCapabilityExtent},
           rows_{&weights, &input} {}
     std::optional<std::uint32_t> read(std::uint32_t slot, std::uint64_t element) override {
-        if (slot > 1 || element < first_[slot] || element - first_[slot] >= kCapabilityExtent)
-            return std::nullopt;
+        if (slot > 1 || element < first_[slot] || element - first_[slot] >= kCapabilityExtent) return std::nullopt;
         return kernels::to_bits((*rows_[slot])[element - first_[slot]]);
     }
 
@@ -60,9 +55,7 @@ void fill(kernels::PhiloxKey key, std::uint64_t first, std::uint64_t count, floa
     }
 }
 
-float first_value(std::uint32_t word) {
-    return kernels::from_bits(wrap(word));
-}
+float first_value(std::uint32_t word) { return kernels::from_bits(wrap(word)); }
 
 }  // namespace
 
@@ -75,8 +68,8 @@ std::uint64_t capability_seed(const Hash32& beacon, std::uint64_t challenge) {
     return load_u64(digest.data());
 }
 
-std::vector<CapabilityDraw> capability_draws(const Hash32& beacon, std::uint64_t challenge,
-                                             std::uint64_t rounds, std::uint32_t count) {
+std::vector<CapabilityDraw> capability_draws(const Hash32& beacon, std::uint64_t challenge, std::uint64_t rounds,
+                                             std::uint32_t count) {
     ensure(rounds != 0 && rounds <= kCapabilityRoundsMax && count <= kCapabilityDrawsMax,
            "the number of rounds was checked when they were claimed");
     std::vector<CapabilityDraw> out;
@@ -118,8 +111,7 @@ CapabilityRow CapabilityRules::weights(std::uint64_t round, std::uint32_t row) c
     return pool_row(window(round) + row);
 }
 
-std::uint32_t CapabilityRules::element(std::uint64_t round, std::uint32_t row,
-                                       const CapabilityRow& input) const {
+std::uint32_t CapabilityRules::element(std::uint64_t round, std::uint32_t row, const CapabilityRow& input) const {
     static const kernels::OpFacts facts = product_facts();
     const CapabilityRow weights = this->weights(round, row);
     // The column determines only which row of the operand is the input, so column 0 is used.
@@ -150,8 +142,7 @@ std::vector<float> CapabilityMachine::first() const {
     return out;
 }
 
-void CapabilityMachine::step(std::uint64_t round, const std::vector<float>& state,
-                             std::vector<float>& next) const {
+void CapabilityMachine::step(std::uint64_t round, const std::vector<float>& state, std::vector<float>& next) const {
     ensure(state.size() == kCapabilityElements, "a state is 256 by 256");
     next.resize(kCapabilityElements);
     kernels::MatrixView a{weights_.data() + rules_.window(round) * kCapabilityExtent,

@@ -32,8 +32,8 @@ std::uint64_t capability_seed(const Hash32& beacon, std::uint64_t challenge);
 /// Draw d is SHA-256("retrace/capability-draw/1" ‖ beacon 32 ‖ challenge u64 ‖ d u32): round = first u64
 /// modulo `rounds`, row and column = the next two bytes. 1 ≤ rounds ≤ kCapabilityRoundsMax, count ≤
 /// kCapabilityDrawsMax (asserted).
-std::vector<CapabilityDraw> capability_draws(const Hash32& beacon, std::uint64_t challenge,
-                                             std::uint64_t rounds, std::uint32_t count);
+std::vector<CapabilityDraw> capability_draws(const Hash32& beacon, std::uint64_t challenge, std::uint64_t rounds,
+                                             std::uint32_t count);
 
 /// S_{t+1} = wrap(P_t · S_tᵀ), with the product in i8x2 by the kernel contract. P_t is a window of 256 rows of a
 /// pool of seeded weights. wrap keeps sign and mantissa and sets the exponent of [1, 2), so that values neither

@@ -40,8 +40,7 @@ CheckpointStore::CheckpointStore(fs::path directory, std::unique_ptr<Seal> seal)
       seal_(std::move(seal)),
       tensors_(std::make_unique<TensorStore>(directory_ / "tensors", seal_.get())) {}
 
-Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(fs::path directory,
-                                                               std::unique_ptr<Seal> seal) {
+Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(fs::path directory, std::unique_ptr<Seal> seal) {
     std::unique_ptr<CheckpointStore> store(new CheckpointStore(std::move(directory), std::move(seal)));
     RETRACE_CHECK(make_directory(store->directory_ / "states"));
     RETRACE_CHECK(make_directory(store->directory_ / "tensors"));
@@ -73,8 +72,7 @@ Status<> CheckpointStore::load_index() {
         const Hash32 digest = in.hash();
         const bool whole = in.finish().has_value() && version == kManifestVersion &&
                            merkle::sha256(View(bytes).first(bytes.size() - 32)) == digest &&
-                           (!entry.complete ||
-                            entry.commitment.tree().root() == entry.commitment.header.tree_root) &&
+                           (!entry.complete || entry.commitment.tree().root() == entry.commitment.header.tree_root) &&
                            path_of(key) == path;
         if (!whole) {
             std::error_code ignored;
@@ -90,8 +88,7 @@ Status<> CheckpointStore::load_index() {
 
 fs::path CheckpointStore::path_of(const CheckpointKey& key) const {
     return directory_ / "states" /
-           (std::to_string(key.task) + "-" + std::to_string(key.run) + "-" + std::to_string(key.index) +
-            ".state");
+           (std::to_string(key.task) + "-" + std::to_string(key.run) + "-" + std::to_string(key.index) + ".state");
 }
 
 Status<> CheckpointStore::write_entry(const CheckpointKey& key, const Entry& entry) {
@@ -153,7 +150,7 @@ Result<kernels::State> CheckpointStore::load(const CheckpointKey& key, kernels::
 }
 
 Result<kernels::Tensor> CheckpointStore::tensor(const Hash32& root, kernels::ThreadPool& pool,
-                                                 merkle::TileTree* tree) const {
+                                                merkle::TileTree* tree) const {
     const std::lock_guard lock(mutex_);
     return tensors_->read(root, pool, tree);
 }
@@ -168,8 +165,7 @@ std::optional<StateRoots> CheckpointStore::state(const Hash32& root) const {
     return std::nullopt;
 }
 
-std::optional<CheckpointKey> CheckpointStore::newest(std::uint64_t task, std::uint32_t run,
-                                                     std::uint64_t index) const {
+std::optional<CheckpointKey> CheckpointStore::newest(std::uint64_t task, std::uint32_t run, std::uint64_t index) const {
     const std::lock_guard lock(mutex_);
     std::optional<CheckpointKey> best;
     const CheckpointKey last{task, run, index};
@@ -249,8 +245,7 @@ std::optional<Hash32> CheckpointStore::newest_version(const Hash32& program, std
     const Entry* best = nullptr;
     for (const auto& [key, entry] : entries_) {
         const kernels::StateHeader& header = entry.commitment.header;
-        if (!entry.complete || header.program != program || number >= entry.commitment.tensor_roots.size())
-            continue;
+        if (!entry.complete || header.program != program || number >= entry.commitment.tensor_roots.size()) continue;
         if (best == nullptr || header.step > best->commitment.header.step) best = &entry;
     }
     return best == nullptr ? std::nullopt : std::optional(best->commitment.tensor_roots[number]);
@@ -289,8 +284,7 @@ Status<> CheckpointStore::forget(std::uint64_t task, std::uint32_t run) {
 Status<> CheckpointStore::collect_garbage() {
     std::set<Hash32> needed;
     for (const auto& [key, entry] : entries_)
-        if (entry.complete)
-            needed.insert(entry.commitment.tensor_roots.begin(), entry.commitment.tensor_roots.end());
+        if (entry.complete) needed.insert(entry.commitment.tensor_roots.begin(), entry.commitment.tensor_roots.end());
     tensors_->keep_only(needed);
     return Unit{};
 }

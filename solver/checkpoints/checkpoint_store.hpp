@@ -38,8 +38,7 @@ public:
                                                          std::unique_ptr<Seal> seal = nullptr);
 
     /// Saves a checkpoint durably. Saving the same key again with another root is an error.
-    Status<> save(const CheckpointKey& key, const kernels::StateCommitment& commitment,
-                  const kernels::State& state);
+    Status<> save(const CheckpointKey& key, const kernels::StateCommitment& commitment, const kernels::State& state);
     /// A checkpoint's roots. The state root is kept after the tensors are dropped; the tensor roots are not.
     std::optional<kernels::StateCommitment> commitment(const CheckpointKey& key) const;
     /// Loads the tensors and checks each against its root. The error names a missing or damaged tensor.

@@ -26,22 +26,16 @@ bool has_no_files(const std::filesystem::path& folder) {
 
 std::string_view slug(StoreFault fault) noexcept {
     switch (fault) {
-        case StoreFault::missing:
-            return "missing";
-        case StoreFault::damaged:
-            return "damaged";
-        case StoreFault::sealed:
-            return "sealed";
-        case StoreFault::wrong_key:
-            return "wrong_key";
-        case StoreFault::plain:
-            return "plain";
+        case StoreFault::missing: return "missing";
+        case StoreFault::damaged: return "damaged";
+        case StoreFault::sealed: return "sealed";
+        case StoreFault::wrong_key: return "wrong_key";
+        case StoreFault::plain: return "plain";
     }
     return "invalid";
 }
 
-Unexpected<StoreProblem> fault(const std::filesystem::path& path, StoreFault kind,
-                               std::string_view sentence) {
+Unexpected<StoreProblem> fault(const std::filesystem::path& path, StoreFault kind, std::string_view sentence) {
     return {{kind, path.string() + ": " + std::string(sentence) + " (" + std::string(slug(kind)) + ")"}};
 }
 
@@ -59,8 +53,7 @@ Status<> write_sealed(const std::filesystem::path& path, std::initializer_list<V
     return batch.finish();
 }
 
-Result<Bytes, StoreProblem> read_sealed(const std::filesystem::path& path, std::uint64_t limit,
-                                        const Seal* seal) {
+Result<Bytes, StoreProblem> read_sealed(const std::filesystem::path& path, std::uint64_t limit, const Seal* seal) {
     RETRACE_TRY(bytes, read_file(path, limit + limit / 1024 + kSealOverhead));
     if (!is_sealed(bytes)) {
         if (seal == nullptr) return bytes;
@@ -84,8 +77,7 @@ Status<> check_key(const std::filesystem::path& directory, const Seal* seal) {
         }
         return write_sealed(path, {view(kKeyText)}, seal);
     }
-    if (seal == nullptr)
-        return fault(path, StoreFault::sealed, "the checkpoints here are encrypted; give the key");
+    if (seal == nullptr) return fault(path, StoreFault::sealed, "the checkpoints here are encrypted; give the key");
     const auto text = read_sealed(path, kKeyText.size(), seal);
     if (!text) return fault(path, StoreFault::wrong_key, "the checkpoints here belong to another key");
     return Unit{};

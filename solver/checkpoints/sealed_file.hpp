@@ -22,8 +22,7 @@ std::string_view slug(StoreFault fault) noexcept;
 struct StoreProblem {
     std::optional<StoreFault> kind;
     std::string message;
-    StoreProblem(std::optional<StoreFault> fault, std::string words)
-        : kind(fault), message(std::move(words)) {}
+    StoreProblem(std::optional<StoreFault> fault, std::string words) : kind(fault), message(std::move(words)) {}
     StoreProblem(Error system) : message(std::move(system.message)) {}
     operator Error() const { return {message}; }
 };
@@ -36,8 +35,7 @@ Status<> add_sealed(FileBatch& batch, const std::string& name, std::initializer_
 Status<> write_sealed(const std::filesystem::path& path, std::initializer_list<View> parts, const Seal* seal);
 /// read_file, and opens the seal. With a seal an unsealed file counts as damaged, because anybody with write access may
 /// have made it.
-Result<Bytes, StoreProblem> read_sealed(const std::filesystem::path& path, std::uint64_t limit,
-                                        const Seal* seal);
+Result<Bytes, StoreProblem> read_sealed(const std::filesystem::path& path, std::uint64_t limit, const Seal* seal);
 
 /// Checks with a small file in the directory that its checkpoints belong to this key, or to none without a seal. Must
 /// be called before anything is read: with a wrong key files look damaged, and damaged files are removed.

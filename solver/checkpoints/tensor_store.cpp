@@ -36,8 +36,7 @@ kernels::Tensor read_header(Reader& in) {
     tensor.dtype = static_cast<kernels::DType>(in.u8());
     tensor.dims.resize(in.enumerated(0, kernels::kRankMax));
     for (std::uint64_t& extent : tensor.dims) extent = in.u64();
-    if (!kernels::is_dtype(tensor.dtype) || !kernels::check_dims(tensor.dims))
-        in.fail(CodecError::not_canonical);
+    if (!kernels::is_dtype(tensor.dtype) || !kernels::check_dims(tensor.dims)) in.fail(CodecError::not_canonical);
     return tensor;
 }
 
@@ -45,8 +44,7 @@ kernels::Tensor read_header(Reader& in) {
 void put_tile(kernels::Tensor& tensor, std::uint64_t index, View tile) {
     const kernels::Geometry shape = kernels::geometry(tensor.dims);
     const std::uint32_t size = kernels::size_of(tensor.dtype);
-    const std::uint64_t row = index / shape.tile_cols() * kTileSide,
-                        col = index % shape.tile_cols() * kTileSide;
+    const std::uint64_t row = index / shape.tile_cols() * kTileSide, col = index % shape.tile_cols() * kTileSide;
     const std::uint64_t rows = std::min<std::uint64_t>(kTileSide, shape.rows - row);
     const std::uint64_t cols = std::min<std::uint64_t>(kTileSide, shape.cols - col);
     for (std::uint64_t i = 0; i < rows; ++i) {
@@ -135,8 +133,7 @@ Status<> TensorStore::write(std::span<const Hash32> roots, std::span<const kerne
     Files added;
     // If writing fails, `last` names absent versions, so the next version is written whole.
     last.resize(roots.size());
-    for (std::size_t i = 0; i < roots.size(); ++i)
-        RETRACE_CHECK(add(batch, roots[i], tensors[i], last[i], added));
+    for (std::size_t i = 0; i < roots.size(); ++i) RETRACE_CHECK(add(batch, roots[i], tensors[i], last[i], added));
     const auto finished = batch.finish();
     syncs_ += batch.syncs();
     if (finished) files_.merge(added);

@@ -31,8 +31,7 @@ public:
     static constexpr std::uint32_t kDeltasMax = 8;
 
     /// `seal` must outlive the store; null: plain files.
-    TensorStore(std::filesystem::path directory, const Seal* seal)
-        : directory_(std::move(directory)), seal_(seal) {}
+    TensorStore(std::filesystem::path directory, const Seal* seal) : directory_(std::move(directory)), seal_(seal) {}
 
     /// Lists the files and removes those that a crash left unfinished.
     Status<> open();

@@ -39,8 +39,7 @@ private:
             RETRACE_TRY(name, string());
             if (!next(':')) return fail("':'");
             RETRACE_TRY(content, value());
-            if (!fields.emplace(name, std::move(content)).second)
-                return error("header: field \"" + name + "\" twice");
+            if (!fields.emplace(name, std::move(content)).second) return error("header: field \"" + name + "\" twice");
         }
         return fields;
     }
@@ -99,22 +98,14 @@ private:
         switch (c) {
             case '"':
             case '\\':
-            case '/':
-                return std::string(1, c);
-            case 'b':
-                return std::string("\b");
-            case 'f':
-                return std::string("\f");
-            case 'n':
-                return std::string("\n");
-            case 'r':
-                return std::string("\r");
-            case 't':
-                return std::string("\t");
-            case 'u':
-                return code_point();
-            default:
-                return fail("an escape");
+            case '/': return std::string(1, c);
+            case 'b': return std::string("\b");
+            case 'f': return std::string("\f");
+            case 'n': return std::string("\n");
+            case 'r': return std::string("\r");
+            case 't': return std::string("\t");
+            case 'u': return code_point();
+            default: return fail("an escape");
         }
     }
 
@@ -172,8 +163,7 @@ private:
     }
     char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
     void skip_space() {
-        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
-            ++at_;
+        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
     }
     Unexpected<Error> fail(const std::string& wanted) const {
         return error("header: " + wanted + " expected at byte " + std::to_string(at_));
@@ -186,9 +176,7 @@ private:
 
 }  // namespace
 
-Result<Header> parse_header(std::string_view text) {
-    return Parser(text).header();
-}
+Result<Header> parse_header(std::string_view text) { return Parser(text).header(); }
 
 std::string quote(std::string_view text) {
     static constexpr std::string_view kHex = "0123456789abcdef";

@@ -14,17 +14,13 @@ namespace {
 using kernels::DType;
 using kernels::Tensor;
 
-constexpr std::array<std::pair<DType, std::string_view>, 5> kDTypes = {{{DType::f32, "F32"},
-                                                                        {DType::i8, "I8"},
-                                                                        {DType::u8, "U8"},
-                                                                        {DType::i32, "I32"},
-                                                                        {DType::boolean, "BOOL"}}};
+constexpr std::array<std::pair<DType, std::string_view>, 5> kDTypes = {
+    {{DType::f32, "F32"}, {DType::i8, "I8"}, {DType::u8, "U8"}, {DType::i32, "I32"}, {DType::boolean, "BOOL"}}};
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::size_t kAlignment = 8;
 
 std::string_view name_of(DType dtype) {
-    const auto found =
-        std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& d) { return d.first == dtype; });
+    const auto found = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& d) { return d.first == dtype; });
     ensure(found != kDTypes.end(), "a known dtype");
     return found->second;
 }
@@ -49,12 +45,10 @@ Result<Placed> read_entry(const std::string& name, const HeaderEntry& entry) {
     const auto* type = std::get_if<std::string>(&dtype->second);
     const auto* dims = std::get_if<std::vector<std::uint64_t>>(&shape->second);
     const auto* range = std::get_if<std::vector<std::uint64_t>>(&offsets->second);
-    if (type == nullptr || dims == nullptr || range == nullptr || range->size() != 2 ||
-        (*range)[0] > (*range)[1]) {
+    if (type == nullptr || dims == nullptr || range == nullptr || range->size() != 2 || (*range)[0] > (*range)[1]) {
         return error("tensor \"" + name + "\": a field of the wrong type");
     }
-    const auto known =
-        std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& d) { return d.second == *type; });
+    const auto known = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& d) { return d.second == *type; });
     if (known == kDTypes.end()) return error("tensor \"" + name + "\": dtype " + *type + " is not supported");
     if (const auto fine = kernels::check_dims(*dims); !fine) {
         return error("tensor \"" + name + "\": " + fine.error().message);
@@ -92,8 +86,8 @@ Bytes encode_safetensors(const TensorFile& file) {
         ensure(names.insert(named.name).second, "names of tensors are unique");
         const std::uint64_t end = at + named.tensor.data.size();
         header += (header.size() > 1 ? "," : "") + quote(named.name) +
-                  ":{\"dtype\":" + quote(name_of(named.tensor.dtype)) +
-                  ",\"shape\":" + list(named.tensor.dims) + ",\"data_offsets\":" + list({at, end}) + "}";
+                  ":{\"dtype\":" + quote(name_of(named.tensor.dtype)) + ",\"shape\":" + list(named.tensor.dims) +
+                  ",\"data_offsets\":" + list({at, end}) + "}";
         at = end;
     }
     header += "}";
@@ -127,8 +121,7 @@ Result<TensorFile> decode_safetensors(View bytes) {
     });
     std::uint64_t at = 0;
     for (Placed& tensor : placed) {
-        if (tensor.begin != at)
-            return error("tensor \"" + tensor.named.name + "\": a gap or an overlap before it");
+        if (tensor.begin != at) return error("tensor \"" + tensor.named.name + "\": a gap or an overlap before it");
         if (tensor.end > data.size()) return error("tensor \"" + tensor.named.name + "\": truncated");
         tensor.named.tensor.data = to_bytes(data.subspan(tensor.begin, tensor.end - tensor.begin));
         at = tensor.end;

@@ -8,9 +8,7 @@ using kernels::DType;
 using kernels::Value;
 using Kind = Argument::Kind;
 
-Kind Call::kind(std::size_t i) const {
-    return i < count() ? op_.arguments[i].kind : Kind::none;
-}
+Kind Call::kind(std::size_t i) const { return i < count() ? op_.arguments[i].kind : Kind::none; }
 
 Value Call::stand_in(const kernels::Dims& dims, DType dtype) {
     if (dtype == DType::f32) return kernels::fill(graph(), 0.0f, dims);
@@ -67,13 +65,9 @@ std::vector<double> Call::numbers(std::size_t i) const {
     return kind(i) == Kind::numbers ? op_.arguments[i].numbers : std::vector<double>();
 }
 
-bool Call::flag(std::size_t i) const {
-    return kind(i) == Kind::boolean && op_.arguments[i].integers.at(0) != 0;
-}
+bool Call::flag(std::size_t i) const { return kind(i) == Kind::boolean && op_.arguments[i].integers.at(0) != 0; }
 
-std::string Call::text(std::size_t i) const {
-    return kind(i) == Kind::text ? op_.arguments[i].text : std::string();
-}
+std::string Call::text(std::size_t i) const { return kind(i) == Kind::text ? op_.arguments[i].text : std::string(); }
 
 std::size_t Call::axis(std::size_t i, std::int64_t otherwise, std::size_t rank) {
     std::int64_t at = integer(i, otherwise);
@@ -85,13 +79,9 @@ std::size_t Call::axis(std::size_t i, std::int64_t otherwise, std::size_t rank) 
     return static_cast<std::size_t>(at);
 }
 
-std::uint32_t Call::value_number(std::size_t i) const {
-    return op_.arguments.at(i).values.at(0);
-}
+std::uint32_t Call::value_number(std::size_t i) const { return op_.arguments.at(i).values.at(0); }
 
-bool Call::is_used(std::size_t result) const {
-    return used_[op_.results.at(result)];
-}
+bool Call::is_used(std::size_t result) const { return used_[op_.results.at(result)]; }
 
 Call::Values Call::refuse(std::string why) {
     if (refusal_.empty()) refusal_ = std::move(why);

@@ -54,10 +54,10 @@ Value picked(Tape& tape, Value x, std::size_t axis, Value index) {
     const std::uint64_t extent = dims[0],
                         rest = kernels::geometry(dims).elements() / std::max<std::uint64_t>(extent, 1);
     const Value rows = view_as(tape, turned, {extent, rest});
-    const Value found = tape.note({rows}, g.op(OpCode::gather_rows, {rows, index}),
-                                  [&g, index, extent](Value dy, const Needed&) {
-                                      return Gradients{g.op(OpCode::scatter_add_rows, {dy, index}, {extent})};
-                                  });
+    const Value found =
+        tape.note({rows}, g.op(OpCode::gather_rows, {rows, index}), [&g, index, extent](Value dy, const Needed&) {
+            return Gradients{g.op(OpCode::scatter_add_rows, {dy, index}, {extent})};
+        });
     dims[0] = g.dims(index)[0];
     return reordered(tape, view_as(tape, found, dims), inverse(order));
 }
@@ -66,8 +66,7 @@ Value picked(Tape& tape, Value x, std::size_t axis, const std::vector<std::int64
     return picked(tape, x, axis, constant_of(tape.graph(), index));
 }
 
-Value mapped_along(Tape& tape, Value x, std::size_t axis, std::uint64_t out,
-                   const std::vector<float>& matrix) {
+Value mapped_along(Tape& tape, Value x, std::size_t axis, std::uint64_t out, const std::vector<float>& matrix) {
     const std::uint64_t in = tape.graph().dims(x)[axis];
     std::vector<float> transposed(matrix.size());
     for (std::uint64_t i = 0; i < out; ++i) {
@@ -76,8 +75,8 @@ Value mapped_along(Tape& tape, Value x, std::size_t axis, std::uint64_t out,
     const Value map = constant_of(tape.graph(), {in, out}, transposed);
     return along(tape, x, axis, [&](Value turned) {
         const bool flat = tape.graph().dims(turned).size() == 1;
-        const Value y = matrix_product(tape, flat ? view_as(tape, turned, {1, in}) : turned, map,
-                                       kernels::Precision::f32);
+        const Value y =
+            matrix_product(tape, flat ? view_as(tape, turned, {1, in}) : turned, map, kernels::Precision::f32);
         return flat ? view_as(tape, y, {out}) : y;
     });
 }
@@ -87,8 +86,7 @@ Value stretched(Tape& tape, Value x, std::size_t axis, std::uint64_t gap) {
     Dims dims = tape.graph().dims(x);
     const Around at = around(dims, axis);
     Value y = view_as(tape, x, {at.before, at.extent, 1, at.after});
-    y = view_as(tape, padded(tape, y, {0, 0, 0, 0}, {0, 0, gap - 1, 0}, 0.0f),
-                {at.before, at.extent * gap, at.after});
+    y = view_as(tape, padded(tape, y, {0, 0, 0, 0}, {0, 0, gap - 1, 0}, 0.0f), {at.before, at.extent * gap, at.after});
     dims[axis] = (at.extent - 1) * gap + 1;
     return view_as(tape, part_of(tape, y, 1, 0, dims[axis]), dims);
 }
@@ -109,8 +107,7 @@ Value joined_all(Tape& tape, std::vector<Value> values, std::size_t axis) {
         std::vector<Value> next;
         for (std::size_t i = 0; i < values.size(); i += kInputsMax) {
             const auto first = values.begin() + static_cast<std::ptrdiff_t>(i);
-            const auto last =
-                values.begin() + static_cast<std::ptrdiff_t>(std::min(i + kInputsMax, values.size()));
+            const auto last = values.begin() + static_cast<std::ptrdiff_t>(std::min(i + kInputsMax, values.size()));
             next.push_back(joined(tape, std::vector<Value>(first, last), axis));
         }
         values = std::move(next);
@@ -120,9 +117,8 @@ Value joined_all(Tape& tape, std::vector<Value> values, std::size_t axis) {
 
 Value with_slope(Tape& tape, Value x, Value y, std::function<Value()> slope) {
     Graph& g = tape.graph();
-    return tape.note({x}, y, [&g, slope = std::move(slope)](Value dy, const Needed&) {
-        return Gradients{mul(g, dy, slope())};
-    });
+    return tape.note(
+        {x}, y, [&g, slope = std::move(slope)](Value dy, const Needed&) { return Gradients{mul(g, dy, slope())}; });
 }
 
 Value root_of(Tape& tape, Value x) {

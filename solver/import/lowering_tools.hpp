@@ -16,8 +16,7 @@ kernels::Value along(kernels::Tape& tape, kernels::Value x, std::size_t axis,
 /// Elements of one axis by number (int32 [m]), in that order; a number may occur again. The gradient is a
 /// scatter-add.
 kernels::Value picked(kernels::Tape& tape, kernels::Value x, std::size_t axis, kernels::Value index);
-kernels::Value picked(kernels::Tape& tape, kernels::Value x, std::size_t axis,
-                      const std::vector<std::int64_t>& index);
+kernels::Value picked(kernels::Tape& tape, kernels::Value x, std::size_t axis, const std::vector<std::int64_t>& index);
 /// A constant matrix [out][in], row by row, times the elements along an axis, in f32.
 kernels::Value mapped_along(kernels::Tape& tape, kernels::Value x, std::size_t axis, std::uint64_t out,
                             const std::vector<float>& matrix);

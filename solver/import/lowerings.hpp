@@ -56,9 +56,7 @@ public:
 
     const kernels::Dims& dims(kernels::Value value) { return graph().dims(value); }
     kernels::DType dtype(kernels::Value value) { return graph().shape(value).dtype; }
-    const kernels::Dims& result_dims(std::size_t i = 0) const {
-        return recording_.values[op_.results.at(i)].dims;
-    }
+    const kernels::Dims& result_dims(std::size_t i = 0) const { return recording_.values[op_.results.at(i)].dims; }
     kernels::DType result_dtype() const { return recording_.values[op_.results.at(0)].dtype; }
 
     /// Notes why, and gives values of the recorded shapes so that the rest can be looked at too.
@@ -73,9 +71,7 @@ public:
     const std::vector<std::pair<std::uint32_t, kernels::Value>>& updates() const { return updates_; }
 
 private:
-    kernels::DType dtype_of(std::size_t result) const {
-        return recording_.values[op_.results.at(result)].dtype;
-    }
+    kernels::DType dtype_of(std::size_t result) const { return recording_.values[op_.results.at(result)].dtype; }
     kernels::Value stand_in(const kernels::Dims& dims, kernels::DType dtype);
     kernels::Value missing(std::size_t i, const char* what);
 

@@ -21,9 +21,7 @@ Value scaled(Call& call, Value x, double factor) {
 Value shifted(Call& call, Value x, double by) {
     return binary(call.tape(), OpCode::add, x, call.graph().scalar(static_cast<float>(by)));
 }
-Value times(Call& call, Value a, Value b) {
-    return binary(call.tape(), OpCode::mul, a, b);
-}
+Value times(Call& call, Value a, Value b) { return binary(call.tape(), OpCode::mul, a, b); }
 Value above(Call& call, Value x, double limit) {
     return elementwise(call.graph(), OpCode::greater, {x, call.graph().scalar(static_cast<float>(limit))});
 }
@@ -40,20 +38,14 @@ Value between(Call& call, Value x, double low, double high) {
     });
 }
 
-Call::Values apply_relu(Call& call) {
-    return {relu(call.tape(), call.tensor(0))};
-}
-Call::Values apply_silu(Call& call) {
-    return {silu(call.tape(), call.tensor(0))};
-}
+Call::Values apply_relu(Call& call) { return {relu(call.tape(), call.tensor(0))}; }
+Call::Values apply_silu(Call& call) { return {silu(call.tape(), call.tensor(0))}; }
 
 Value leaky(Call& call, Value x, double slope) {
     return choose(call.tape(), above(call, x, 0), x, scaled(call, x, slope));
 }
 
-Call::Values leaky_relu(Call& call) {
-    return {leaky(call, call.tensor(0), call.number(1, 0.01))};
-}
+Call::Values leaky_relu(Call& call) { return {leaky(call, call.tensor(0), call.number(1, 0.01))}; }
 
 /// (x, lower, upper, training, generator): without training the mean slope.
 Call::Values rrelu(Call& call) {
@@ -74,8 +66,7 @@ Call::Values prelu(Call& call) {
 /// x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³))).
 Value gelu_by_tanh(Call& call, Value x) {
     const Value cube = times(call, times(call, x, x), x);
-    const Value inner =
-        scaled(call, binary(call.tape(), OpCode::add, x, scaled(call, cube, 0.044715)), 0.79788456);
+    const Value inner = scaled(call, binary(call.tape(), OpCode::add, x, scaled(call, cube, 0.044715)), 0.79788456);
     return times(call, scaled(call, x, 0.5), shifted(call, unary(call.tape(), OpCode::tanh, inner), 1));
 }
 
@@ -84,9 +75,7 @@ Call::Values apply_gelu(Call& call) {
     return {gelu(call.tape(), call.tensor(0))};
 }
 
-Call::Values hardtanh(Call& call) {
-    return {between(call, call.tensor(0), call.number(1, -1), call.number(2, 1))};
-}
+Call::Values hardtanh(Call& call) { return {between(call, call.tensor(0), call.number(1, -1), call.number(2, 1))}; }
 
 /// scale · (x above 0, α·(exp(x·s) - 1) below); no power of a positive number is taken, as it might be
 /// infinite.
@@ -105,9 +94,7 @@ Call::Values celu(Call& call) {
     const double alpha = call.number(1, 1);
     return {elu_of(call, call.tensor(0), alpha, 1, 1 / alpha)};
 }
-Call::Values selu(Call& call) {
-    return {elu_of(call, call.tensor(0), 1.6732632423543772, 1.0507009873554805, 1)};
-}
+Call::Values selu(Call& call) { return {elu_of(call, call.tensor(0), 1.6732632423543772, 1.0507009873554805, 1)}; }
 
 /// log(1 + exp(βx)) / β; x itself where βx is over the threshold.
 Call::Values apply_softplus(Call& call) {
@@ -126,13 +113,9 @@ Call::Values mish(Call& call) {
     return {times(call, x, unary(call.tape(), OpCode::tanh, softplus(call.tape(), x)))};
 }
 
-Value hard_gate(Call& call, Value x) {
-    return scaled(call, between(call, shifted(call, x, 3), 0, 6), 1.0 / 6);
-}
+Value hard_gate(Call& call, Value x) { return scaled(call, between(call, shifted(call, x, 3), 0, 6), 1.0 / 6); }
 
-Call::Values hardsigmoid(Call& call) {
-    return {hard_gate(call, call.tensor(0))};
-}
+Call::Values hardsigmoid(Call& call) { return {hard_gate(call, call.tensor(0))}; }
 Call::Values hardswish(Call& call) {
     const Value x = call.tensor(0);
     return {times(call, x, hard_gate(call, x))};
@@ -146,8 +129,7 @@ Call::Values hardshrink(Call& call) {
 Call::Values softshrink(Call& call) {
     const Value x = call.tensor(0), zero = call.graph().scalar(0.0f);
     const double width = call.number(1, 0.5);
-    const Value below =
-        elementwise(call.graph(), OpCode::less, {x, call.graph().scalar(static_cast<float>(-width))});
+    const Value below = elementwise(call.graph(), OpCode::less, {x, call.graph().scalar(static_cast<float>(-width))});
     return {choose(call.tape(), above(call, x, width), shifted(call, x, -width),
                    choose(call.tape(), below, shifted(call, x, width), zero))};
 }
@@ -197,22 +179,20 @@ Call::Values expm1(Call& call) {
     const Value near = div(g, scale(g, t, 2.0f), sub(g, one, t));
     const Value power = g.op(OpCode::exp, {x});
     const Value is_near = g.op(OpCode::less, {g.op(OpCode::abs, {x}), one});
-    return {
-        with_slope(call.tape(), x, select(g, is_near, near, sub(g, power, one)), [power] { return power; })};
+    return {with_slope(call.tape(), x, select(g, is_near, near, sub(g, power, one)), [power] { return power; })};
 }
 
 /// log(x) times a factor: other bases.
 template <int base>
 Call::Values log_to_base(Call& call) {
-    return {scaled(call, unary(call.tape(), OpCode::log, call.tensor(0)),
-                   1 / std::log(static_cast<double>(base)))};
+    return {scaled(call, unary(call.tape(), OpCode::log, call.tensor(0)), 1 / std::log(static_cast<double>(base)))};
 }
 Call::Values exp2(Call& call) {
     return {unary(call.tape(), OpCode::exp, scaled(call, call.tensor(0), 0.6931471805599453))};
 }
 Call::Values erfc(Call& call) {
-    return {binary(call.tape(), OpCode::sub, call.graph().scalar(1.0f),
-                   unary(call.tape(), OpCode::erf, call.tensor(0)))};
+    return {
+        binary(call.tape(), OpCode::sub, call.graph().scalar(1.0f), unary(call.tape(), OpCode::erf, call.tensor(0)))};
 }
 
 /// -1, 0 or 1; no gradient passes.

@@ -15,9 +15,7 @@ using kernels::DType;
 using kernels::OpCode;
 using kernels::Value;
 
-bool is_float(Call& call, Value value) {
-    return call.dtype(value) == DType::f32;
-}
+bool is_float(Call& call, Value value) { return call.dtype(value) == DType::f32; }
 
 template <OpCode code>
 Call::Values apply_binary(Call& call) {
@@ -58,14 +56,12 @@ Call::Values apply_clamp(Call& call) {
 }
 
 Call::Values clamp_min(Call& call) {
-    if (call.kind(1) == Argument::Kind::value)
-        return call.refuse("a bound that is a tensor; use torch.maximum");
+    if (call.kind(1) == Argument::Kind::value) return call.refuse("a bound that is a tensor; use torch.maximum");
     return {clamp(call.tape(), call.tensor(0), static_cast<float>(call.number(1, 0)),
                   std::numeric_limits<float>::infinity())};
 }
 Call::Values clamp_max(Call& call) {
-    if (call.kind(1) == Argument::Kind::value)
-        return call.refuse("a bound that is a tensor; use torch.minimum");
+    if (call.kind(1) == Argument::Kind::value) return call.refuse("a bound that is a tensor; use torch.minimum");
     return {clamp(call.tape(), call.tensor(0), -std::numeric_limits<float>::infinity(),
                   static_cast<float>(call.number(1, 0)))};
 }
@@ -88,8 +84,7 @@ Call::Values lerp(Call& call) {
 }
 
 Call::Values apply_power(Call& call) {
-    if (call.kind(1) == Argument::Kind::value)
-        return call.refuse("an exponent that is a tensor; use a number");
+    if (call.kind(1) == Argument::Kind::value) return call.refuse("an exponent that is a tensor; use a number");
     const Value x = call.tensor(0);
     if (!is_float(call, x)) return call.refuse(kIntegers);
     return {power(call.tape(), x, static_cast<float>(call.number(1, 1)))};
@@ -99,9 +94,7 @@ Call::Values reciprocal(Call& call) {
     return {binary(call.tape(), OpCode::div, call.graph().scalar(1.0f), call.tensor(0))};
 }
 
-bool is_int32(double x) {
-    return x >= -2147483648.0 && x <= 2147483647.0 && std::floor(x) == x;
-}
+bool is_int32(double x) { return x >= -2147483648.0 && x <= 2147483647.0 && std::floor(x) == x; }
 
 template <OpCode code, bool negated = false>
 Call::Values compare(Call& call) {
@@ -112,8 +105,7 @@ Call::Values compare(Call& call) {
         return call.refuse(
             "a comparison of whole numbers with a fraction, or with one of more than 32 bits; "
             "convert to float32 first");
-    const Value b =
-        whole ? call.graph().scalar_i32(static_cast<std::int32_t>(call.number(1, 0))) : call.operand(1);
+    const Value b = whole ? call.graph().scalar_i32(static_cast<std::int32_t>(call.number(1, 0))) : call.operand(1);
     if (call.dtype(a) != call.dtype(b) || call.dtype(a) == DType::boolean) {
         return call.refuse("a comparison of these types");
     }

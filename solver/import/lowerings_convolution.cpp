@@ -48,24 +48,21 @@ Value dilated(Tape& tape, Value weight, const Pair& dilation) {
 }
 
 /// Windows of every channel for itself: [n·c, windows, kernel] times the channel's weights, summed.
-Value by_channel(Call& call, Value x, Value weight, const std::optional<Value>& bias,
-                 const Convolution& how) {
+Value by_channel(Call& call, Value x, Value weight, const std::optional<Value>& bias, const Convolution& how) {
     Tape& tape = call.tape();
     Graph& g = call.graph();
     const Dims in = call.dims(x), w = call.dims(weight);
     const std::uint64_t oh = (in[2] + 2 * how.padding[0] - w[2]) / how.stride[0] + 1;
     const std::uint64_t ow = (in[3] + 2 * how.padding[1] - w[3]) / how.stride[1] + 1;
-    const std::vector<std::uint64_t> window{w[2],          w[3],           how.stride[0],
-                                            how.stride[1], how.padding[0], how.padding[1]};
+    const std::vector<std::uint64_t> window{w[2], w[3], how.stride[0], how.stride[1], how.padding[0], how.padding[1]};
     std::vector<std::uint64_t> gather = window, scatter{in[0] * in[1], 1, in[2], in[3]};
     gather.push_back(0);
     scatter.insert(scatter.end(), window.begin(), window.end());
     const Value planes = view_as(tape, x, {in[0] * in[1], 1, in[2], in[3]});
-    const Value windows =
-        tape.note({planes}, g.op(OpCode::window_gather, {planes}, gather),
-                  [&g, scatter](Value dy, const std::vector<bool>&) {
-                      return std::vector<std::optional<Value>>{g.op(OpCode::window_scatter, {dy}, scatter)};
-                  });
+    const Value windows = tape.note(
+        {planes}, g.op(OpCode::window_gather, {planes}, gather), [&g, scatter](Value dy, const std::vector<bool>&) {
+            return std::vector<std::optional<Value>>{g.op(OpCode::window_scatter, {dy}, scatter)};
+        });
     const Value each = view_as(tape, windows, {in[0], in[1], oh * ow, w[2] * w[3]});
     const Value product = binary(tape, OpCode::mul, each, view_as(tape, weight, {in[1], 1, w[2] * w[3]}));
     Value y = view_as(tape, sum_axes(tape, product, {3}, false), {in[0], in[1], oh, ow});
@@ -85,8 +82,7 @@ Value convolved(Call& call, Value x, Value weight, const std::optional<Value>& b
         std::optional<Value> shift;
         if (bias) shift = part_of(tape, *bias, 0, i * outputs, outputs);
         parts.push_back(conv2d(tape, part_of(tape, x, 1, i * channels, channels),
-                               part_of(tape, weight, 0, i * outputs, outputs), shift, window,
-                               call.precision()));
+                               part_of(tape, weight, 0, i * outputs, outputs), shift, window, call.precision()));
     }
     return joined_all(tape, parts, 1);
 }
@@ -101,8 +97,7 @@ Value flipped(Tape& tape, Value x, std::size_t axis) {
 Value reversed_weight(Tape& tape, Value weight, std::uint64_t groups) {
     const Dims w = tape.graph().dims(weight);
     Value y = view_as(tape, weight, {groups, w[0] / groups, w[1], w[2], w[3]});
-    y = view_as(tape, kernels::permuted(tape, y, {0, 2, 1, 3, 4}),
-                {groups * w[1], w[0] / groups, w[2], w[3]});
+    y = view_as(tape, kernels::permuted(tape, y, {0, 2, 1, 3, 4}), {groups * w[1], w[0] / groups, w[2], w[3]});
     return flipped(tape, flipped(tape, y, 2), 3);
 }
 
@@ -133,8 +128,7 @@ Call::Values convolve(Call& call, Convolution how) {
     Value x = call.tensor(0), weight = call.tensor(1);
     const std::optional<Value> bias = call.maybe(2);
     Dims dx = call.dims(x), dw = call.dims(weight);
-    if (dx.size() != dw.size())
-        return call.refuse("a convolution of a sample without batch; use unsqueeze(0)");
+    if (dx.size() != dw.size()) return call.refuse("a convolution of a sample without batch; use unsqueeze(0)");
     if (dx.size() == 3) {  // An image of one row.
         how = with_one_row(how);
         dx.insert(dx.begin() + 2, 1);
@@ -144,8 +138,7 @@ Call::Values convolve(Call& call, Convolution how) {
     }
     if (dx.size() != 4) return call.refuse("a convolution of volumes; use Conv1d or Conv2d");
     const bool alone = !how.transposed && how.groups == dx[1] && dw[0] == dx[1];
-    if (how.groups > 64 && !alone)
-        return call.refuse("more than 64 groups; use fewer, or one for each channel");
+    if (how.groups > 64 && !alone) return call.refuse("more than 64 groups; use fewer, or one for each channel");
     const Value y = how.transposed ? transposed(call, x, weight, bias, how)
                                    : convolved(call, x, dilated(tape, weight, how.dilation), bias, how);
     return {view_as(tape, y, call.result_dims())};
@@ -168,9 +161,8 @@ Call::Values apply_conv(Call& call) {
 
 /// (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, …).
 Call::Values apply_convolution(Call& call) {
-    return convolve(
-        call, {pair_of(call.integers(3), 1), pair_of(call.integers(4), 0), pair_of(call.integers(5), 1),
-               pair_of(call.integers(7), 0), static_cast<std::uint64_t>(call.integer(8, 1)), call.flag(6)});
+    return convolve(call, {pair_of(call.integers(3), 1), pair_of(call.integers(4), 0), pair_of(call.integers(5), 1),
+                           pair_of(call.integers(7), 0), static_cast<std::uint64_t>(call.integer(8, 1)), call.flag(6)});
 }
 
 // ---- pooling
@@ -199,23 +191,19 @@ Pool pool_of(Call& call, float filler) {
         out.image = view_as(tape, out.image, in);
     }
     for (std::size_t i = 0; i < 2; ++i) {
-        const std::uint64_t used = (wanted[2 + i] - 1) * stride[i] + kernel[i],
-                            there = in[2 + i] + 2 * padding[i];
+        const std::uint64_t used = (wanted[2 + i] - 1) * stride[i] + kernel[i], there = in[2 + i] + 2 * padding[i];
         out.extra[i] = used > there ? used - there : 0;
     }
     if (out.extra[0] + out.extra[1] > 0) {
         const Dims edge{0, 0, padding[0], padding[1]};
-        out.image = padded(tape, out.image, edge,
-                           {0, 0, padding[0] + out.extra[0], padding[1] + out.extra[1]}, filler);
+        out.image = padded(tape, out.image, edge, {0, 0, padding[0] + out.extra[0], padding[1] + out.extra[1]}, filler);
         padding = {0, 0};
     }
     out.window = {kernel[0], kernel[1], stride[0], padding[0], stride[1], padding[1]};
     return out;
 }
 
-bool is_batch_of(Call& call, std::size_t rank) {
-    return call.dims(call.tensor(0)).size() == rank;
-}
+bool is_batch_of(Call& call, std::size_t rank) { return call.dims(call.tensor(0)).size() == rank; }
 
 template <std::size_t rank>
 Call::Values apply_max_pool(Call& call) {
@@ -223,11 +211,9 @@ Call::Values apply_max_pool(Call& call) {
         if (dilation != 1) return call.refuse("dilation; use dilation=1");
     }
     if (!is_batch_of(call, rank)) return call.refuse("pooling of samples without batch");
-    if (call.op().results.size() > 1 && call.is_used(1))
-        return call.refuse("places of maxima; use the maxima alone");
+    if (call.op().results.size() > 1 && call.is_used(1)) return call.refuse("places of maxima; use the maxima alone");
     const Pool pool = pool_of(call, -std::numeric_limits<float>::infinity());
-    Call::Values out{
-        view_as(call.tape(), max_pool2d(call.tape(), pool.image, pool.window, true), call.result_dims())};
+    Call::Values out{view_as(call.tape(), max_pool2d(call.tape(), pool.image, pool.window, true), call.result_dims())};
     if (call.op().results.size() > 1) out.push_back(call.nothing(1));
     return out;
 }
@@ -241,8 +227,7 @@ std::vector<float> counts_of(Call& call, const Pool& pool, bool padding_counts) 
                                              static_cast<std::int64_t>(pool.window.width)};
     const std::array<std::int64_t, 2> stride{static_cast<std::int64_t>(pool.window.stride),
                                              static_cast<std::int64_t>(*pool.window.stride_across)};
-    const Pair padding =
-        in.size() == 3 ? Pair{0, pair_of(call.integers(3), 0)[1]} : pair_of(call.integers(3), 0);
+    const Pair padding = in.size() == 3 ? Pair{0, pair_of(call.integers(3), 0)[1]} : pair_of(call.integers(3), 0);
     std::array<std::vector<std::int64_t>, 2> each;
     for (std::size_t i = 0; i < 2; ++i) {
         const auto pad = static_cast<std::int64_t>(padding[i]), extent = static_cast<std::int64_t>(inner[i]);
@@ -282,8 +267,7 @@ std::vector<float> shares(std::uint64_t in, std::uint64_t out) {
     std::vector<float> matrix(in * out, 0.0f);
     for (std::uint64_t i = 0; i < out; ++i) {
         const std::uint64_t first = i * in / out, last = ((i + 1) * in + out - 1) / out;
-        for (std::uint64_t j = first; j < last; ++j)
-            matrix[i * in + j] = 1.0f / static_cast<float>(last - first);
+        for (std::uint64_t j = first; j < last; ++j) matrix[i * in + j] = 1.0f / static_cast<float>(last - first);
     }
     return matrix;
 }
@@ -305,8 +289,7 @@ Call::Values apply_adaptive_max_pool(Call& call) {
     const Value x = call.tensor(0);
     const Dims in = call.dims(x), out = call.result_dims();
     if (in.size() != 4) return call.refuse("pooling of samples without batch");
-    if (in[2] % out[2] != 0 || in[3] % out[3] != 0)
-        return call.refuse("windows of several sizes; use MaxPool2d");
+    if (in[2] % out[2] != 0 || in[3] % out[3] != 0) return call.refuse("windows of several sizes; use MaxPool2d");
     if (call.is_used(1)) return call.refuse("places of maxima; use the maxima alone");
     const std::uint64_t height = in[2] / out[2], width = in[3] / out[3];
     return {max_pool2d(call.tape(), x, {height, width, height, 0, width, 0}, true), call.nothing(1)};

@@ -32,8 +32,7 @@ Call::Values repeat(Call& call) {
 
 /// (x, times, axis, …): every element several times in a row.
 Call::Values repeat_interleave(Call& call) {
-    if (call.kind(1) != Kind::integer)
-        return call.refuse("another number of copies for each; use one number");
+    if (call.kind(1) != Kind::integer) return call.refuse("another number of copies for each; use one number");
     const Value x = call.tensor(0);
     const bool flat = call.kind(2) == Kind::none;
     const Dims dims = flat ? Dims{kernels::geometry(call.dims(x)).elements()} : call.dims(x);
@@ -49,11 +48,9 @@ Call::Values flip(Call& call) {
     Value y = call.tensor(0);
     const std::size_t rank = call.dims(y).size();
     for (const std::int64_t named : call.integers(1)) {
-        const auto axis =
-            static_cast<std::size_t>(named < 0 ? named + static_cast<std::int64_t>(rank) : named);
+        const auto axis = static_cast<std::size_t>(named < 0 ? named + static_cast<std::int64_t>(rank) : named);
         std::vector<std::int64_t> order(call.dims(y).at(axis));
-        for (std::size_t i = 0; i < order.size(); ++i)
-            order[i] = static_cast<std::int64_t>(order.size() - 1 - i);
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(order.size() - 1 - i);
         y = picked(call.tape(), y, axis, order);
     }
     return {y};
@@ -97,12 +94,8 @@ std::int64_t reflected(std::int64_t i, std::int64_t n) {
     if (i < 0) return -i;
     return i < n ? i : 2 * (n - 1) - i;
 }
-std::int64_t nearest(std::int64_t i, std::int64_t n) {
-    return std::clamp<std::int64_t>(i, 0, n - 1);
-}
-std::int64_t around_again(std::int64_t i, std::int64_t n) {
-    return (i % n + n) % n;
-}
+std::int64_t nearest(std::int64_t i, std::int64_t n) { return std::clamp<std::int64_t>(i, 0, n - 1); }
+std::int64_t around_again(std::int64_t i, std::int64_t n) { return (i % n + n) % n; }
 
 /// (x, padding): the list counts from the last axis: before, after, before, after, …
 template <std::int64_t (*source)(std::int64_t, std::int64_t)>
@@ -114,8 +107,7 @@ Call::Values pad_by_index(Call& call) {
         const std::size_t axis = rank - 1 - i;
         const auto extent = static_cast<std::int64_t>(call.dims(y)[axis]);
         std::vector<std::int64_t> places;
-        for (std::int64_t at = -pads[2 * i]; at < extent + pads[2 * i + 1]; ++at)
-            places.push_back(source(at, extent));
+        for (std::int64_t at = -pads[2 * i]; at < extent + pads[2 * i + 1]; ++at) places.push_back(source(at, extent));
         if (pads[2 * i] != 0 || pads[2 * i + 1] != 0) y = picked(call.tape(), y, axis, places);
     }
     return {y};
@@ -130,11 +122,9 @@ Call::Values pixel_shuffle(Call& call) {
     const Dims wide = back ? in : call.result_dims(), deep = back ? call.result_dims() : in;
     const std::size_t rank = in.size();
     const std::uint64_t r = wide[rank - 1] / deep[rank - 1], c = wide[rank - 3];
-    const std::uint64_t images =
-        kernels::geometry(in).elements() / (c * r * r * deep[rank - 2] * deep[rank - 1]);
+    const std::uint64_t images = kernels::geometry(in).elements() / (c * r * r * deep[rank - 2] * deep[rank - 1]);
     const std::uint64_t h = deep[rank - 2], w = deep[rank - 1];
-    const Value parts =
-        view_as(call.tape(), x, back ? Dims{images * c, h, r, w, r} : Dims{images * c, r, r, h, w});
+    const Value parts = view_as(call.tape(), x, back ? Dims{images * c, h, r, w, r} : Dims{images * c, r, r, h, w});
     const std::vector<std::uint64_t> order =
         back ? std::vector<std::uint64_t>{0, 2, 4, 1, 3} : std::vector<std::uint64_t>{0, 3, 1, 4, 2};
     return {view_as(call.tape(), kernels::permuted(call.tape(), parts, order), call.result_dims())};
@@ -160,8 +150,7 @@ Call::Values triangle(Call& call) {
 /// A tensor of the recorded shape, all elements alike, whatever the argument held.
 Call::Values filled(Call& call, double value) {
     const Dims dims = call.result_dims();
-    if (call.result_dtype() == DType::f32)
-        return {kernels::fill(call.graph(), static_cast<float>(value), dims)};
+    if (call.result_dtype() == DType::f32) return {kernels::fill(call.graph(), static_cast<float>(value), dims)};
     const std::uint64_t count = kernels::geometry(dims).elements();
     if (call.result_dtype() == DType::boolean)
         return {call.graph().constant(DType::boolean, dims, Bytes(count, value != 0 ? 1 : 0))};

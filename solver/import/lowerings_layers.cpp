@@ -36,8 +36,7 @@ Call::Values apply_linear(Call& call) {
 /// A vector on the left is a row, on the right a column.
 Call::Values apply_matmul(Call& call) {
     Value a = call.tensor(0), b = call.tensor(1);
-    if (call.dtype(a) != DType::f32 || call.dtype(b) != DType::f32)
-        return call.refuse("a product of whole numbers");
+    if (call.dtype(a) != DType::f32 || call.dtype(b) != DType::f32) return call.refuse("a product of whole numbers");
     if (call.dims(a).empty() || call.dims(b).empty()) return call.refuse("a product with a single number");
     if (call.dims(a).size() == 1) a = view_as(call.tape(), a, {1, call.dims(a)[0]});
     if (call.dims(b).size() == 1) b = view_as(call.tape(), b, {call.dims(b)[0], 1});
@@ -48,8 +47,7 @@ Call::Values apply_matmul(Call& call) {
 Call::Values apply_addmm(Call& call) {
     const auto times = [&](Value x, std::size_t factor) {
         if (call.number(factor, 1) == 1) return x;
-        return binary(call.tape(), OpCode::mul, x,
-                      call.graph().scalar(static_cast<float>(call.number(factor, 1))));
+        return binary(call.tape(), OpCode::mul, x, call.graph().scalar(static_cast<float>(call.number(factor, 1))));
     };
     const Value product = matrix_product(call.tape(), call.tensor(1), call.tensor(2), precision_of(call));
     return {binary(call.tape(), OpCode::add, times(product, 4), times(call.tensor(0), 3))};
@@ -64,8 +62,7 @@ Value gain_of(Call& call, std::size_t i, float otherwise, const Dims& dims) {
 }
 
 /// (x - mean) · 1/√(variance + ε) · gain + shift with given statistics, channel by channel.
-Value with_statistics(Call& call, Value x, Value gain, Value shift, Value mean, Value variance,
-                      float epsilon) {
+Value with_statistics(Call& call, Value x, Value gain, Value shift, Value mean, Value variance, float epsilon) {
     kernels::Tape& tape = call.tape();
     const Dims column{call.dims(x)[1], 1, 1};
     const auto turned = [&](Value v) { return view_as(tape, v, column); };
@@ -108,8 +105,8 @@ Call::Values apply_layer_norm(Call& call) {
     for (const std::int64_t extent : call.integers(1)) width *= static_cast<std::uint64_t>(extent);
     const std::uint64_t all = kernels::geometry(call.dims(call.tensor(0))).elements();
     const Value x = view_as(call.tape(), call.tensor(0), {all / width, width});
-    const Value y = layer_norm(call.tape(), x, gain_of(call, 2, 1.0f, {width}),
-                               gain_of(call, 3, 0.0f, {width}), static_cast<float>(call.number(4, 1e-5)));
+    const Value y = layer_norm(call.tape(), x, gain_of(call, 2, 1.0f, {width}), gain_of(call, 3, 0.0f, {width}),
+                               static_cast<float>(call.number(4, 1e-5)));
     return {view_as(call.tape(), y, call.result_dims())};
 }
 
@@ -118,11 +115,10 @@ Call::Values apply_group_norm(Call& call) {
     const Dims dims = call.dims(call.tensor(0));
     const auto groups = static_cast<std::uint64_t>(call.integer(1, 1));
     const std::uint64_t rows = dims[0] * groups, width = kernels::geometry(dims).elements() / rows;
-    const Value one = kernels::fill(call.graph(), 1.0f, {width}),
-                zero = kernels::fill(call.graph(), 0.0f, {width});
+    const Value one = kernels::fill(call.graph(), 1.0f, {width}), zero = kernels::fill(call.graph(), 0.0f, {width});
     const Value x = view_as(call.tape(), call.tensor(0), {rows, width});
-    Value y = view_as(call.tape(),
-                      layer_norm(call.tape(), x, one, zero, static_cast<float>(call.number(4, 1e-5))), dims);
+    Value y =
+        view_as(call.tape(), layer_norm(call.tape(), x, one, zero, static_cast<float>(call.number(4, 1e-5))), dims);
     Dims column(dims.size() - 1, 1);
     column[0] = dims[1];
     if (call.maybe(2)) y = binary(call.tape(), OpCode::mul, y, view_as(call.tape(), call.tensor(2), column));
@@ -146,15 +142,13 @@ Call::Values apply_embedding(Call& call) {
     if (padding < 0) {
         found = embedding(call.tape(), table, flat);
     } else {
-        const Value is_padding =
-            g.op(OpCode::equal, {flat, g.scalar_i32(static_cast<std::int32_t>(padding))});
+        const Value is_padding = g.op(OpCode::equal, {flat, g.scalar_i32(static_cast<std::int32_t>(padding))});
         const Value counted = g.op(OpCode::select, {is_padding, g.scalar_i32(-1), flat});
         const std::uint64_t rows = g.dims(table)[0];
-        found = call.tape().note({table}, g.op(OpCode::gather_rows, {table, flat}),
-                                 [&g, counted, rows](Value dy, const std::vector<bool>&) {
-                                     return std::vector<std::optional<Value>>{
-                                         g.op(OpCode::scatter_add_rows, {dy, counted}, {rows})};
-                                 });
+        found = call.tape().note(
+            {table}, g.op(OpCode::gather_rows, {table, flat}), [&g, counted, rows](Value dy, const std::vector<bool>&) {
+                return std::vector<std::optional<Value>>{g.op(OpCode::scatter_add_rows, {dy, counted}, {rows})};
+            });
     }
     return {view_as(call.tape(), found, call.result_dims())};
 }
@@ -172,8 +166,7 @@ Call::Values apply_channel_dropout(Call& call) {
     const Value x = call.tensor(0);
     const auto rate = static_cast<float>(call.number(1, 0.5));
     if (!call.flag(2) || rate == 0.0f) return {x};
-    if (rate >= 1.0f || call.dims(x).size() < 3)
-        return call.refuse("a dropout of everything, or of no channels");
+    if (rate >= 1.0f || call.dims(x).size() < 3) return call.refuse("a dropout of everything, or of no channels");
     Dims dims(call.dims(x).size(), 1);
     dims[0] = call.dims(x)[0];
     dims[1] = call.dims(x)[1];

@@ -32,12 +32,8 @@ Value gate(Tape& tape, Value gates, std::size_t i, std::uint64_t width, OpCode f
     return unary(tape, function, part_of(tape, gates, 1, i * width, width));
 }
 
-Value plus(Tape& tape, Value a, Value b) {
-    return binary(tape, OpCode::add, a, b);
-}
-Value times(Tape& tape, Value a, Value b) {
-    return binary(tape, OpCode::mul, a, b);
-}
+Value plus(Tape& tape, Value a, Value b) { return binary(tape, OpCode::add, a, b); }
+Value times(Tape& tape, Value a, Value b) { return binary(tape, OpCode::mul, a, b); }
 
 /// `from_input`: [batch, gates · width].
 Memory next(Tape& tape, Cell kind, const Weights& weights, Value from_input, const Memory& now,
@@ -46,12 +42,10 @@ Memory next(Tape& tape, Cell kind, const Weights& weights, Value from_input, con
     const Value from_hidden = linear(tape, now.hidden, weights.of_hidden, weights.hidden_bias, precision);
     if (kind == Cell::gru) {
         const auto part = [&](Value all, std::size_t i) { return part_of(tape, all, 1, i * width, width); };
-        const Value reset =
-            unary(tape, OpCode::sigmoid, plus(tape, part(from_input, 0), part(from_hidden, 0)));
-        const Value keep =
-            unary(tape, OpCode::sigmoid, plus(tape, part(from_input, 1), part(from_hidden, 1)));
-        const Value fresh = unary(tape, OpCode::tanh,
-                                  plus(tape, part(from_input, 2), times(tape, reset, part(from_hidden, 2))));
+        const Value reset = unary(tape, OpCode::sigmoid, plus(tape, part(from_input, 0), part(from_hidden, 0)));
+        const Value keep = unary(tape, OpCode::sigmoid, plus(tape, part(from_input, 1), part(from_hidden, 1)));
+        const Value fresh =
+            unary(tape, OpCode::tanh, plus(tape, part(from_input, 2), times(tape, reset, part(from_hidden, 2))));
         const Value change = binary(tape, OpCode::sub, now.hidden, fresh);
         return {plus(tape, fresh, times(tape, keep, change)), {}};
     }
@@ -60,8 +54,7 @@ Memory next(Tape& tape, Cell kind, const Weights& weights, Value from_input, con
     if (kind == Cell::relu) return {relu(tape, gates), {}};
     const Value in = gate(tape, gates, 0, width, OpCode::sigmoid),
                 forget = gate(tape, gates, 1, width, OpCode::sigmoid);
-    const Value fresh = gate(tape, gates, 2, width, OpCode::tanh),
-                out = gate(tape, gates, 3, width, OpCode::sigmoid);
+    const Value fresh = gate(tape, gates, 2, width, OpCode::tanh), out = gate(tape, gates, 3, width, OpCode::sigmoid);
     const Value cell = plus(tape, times(tape, forget, now.cell), times(tape, in, fresh));
     return {times(tape, out, unary(tape, OpCode::tanh, cell)), cell};
 }
@@ -72,8 +65,8 @@ Value run(Call& call, Cell kind, const Weights& weights, Value x, bool backwards
     const Dims dims = call.dims(x);
     const std::uint64_t gates = call.dims(weights.of_input)[0], width = call.dims(memory.hidden)[1];
     // The part of the gates that comes from the input is one product for all steps.
-    const Value all = linear(tape, view_as(tape, x, {dims[0] * dims[1], dims[2]}), weights.of_input,
-                             weights.input_bias, call.precision());
+    const Value all = linear(tape, view_as(tape, x, {dims[0] * dims[1], dims[2]}), weights.of_input, weights.input_bias,
+                             call.precision());
     std::vector<Value> outputs(dims[0]);
     for (std::uint64_t i = 0; i < dims[0]; ++i) {
         const std::uint64_t step = backwards ? dims[0] - 1 - i : i;
@@ -111,8 +104,7 @@ Call::Values recurrent(Call& call) {
     if (call.dims(x).size() != 3) return call.refuse("a recurrent net without batch; use unsqueeze");
     if (call.flag(8)) x = kernels::permuted(tape, x, {1, 0, 2});
     if (call.dims(x)[0] > kStepsMax) return call.refuse("more than 512 steps; use attention or convolutions");
-    const Call::Values states = has_cell ? call.tensors(1) : Call::Values{call.tensor(1)},
-                       given = call.tensors(2);
+    const Call::Values states = has_cell ? call.tensors(1) : Call::Values{call.tensor(1)}, given = call.tensors(2);
     const auto layers = static_cast<std::uint64_t>(call.integer(4, 1));
     const std::uint64_t ways = call.flag(7) ? 2 : 1, each = call.flag(3) ? 4 : 2;
     if (given.size() != layers * ways * each || states.size() != (has_cell ? 2u : 1u))
@@ -126,15 +118,13 @@ Call::Values recurrent(Call& call) {
             const Value* const w = given.data() + at * each;
             const Weights weights{w[0], w[1], each == 4 ? std::optional(w[2]) : std::nullopt,
                                   each == 4 ? std::optional(w[3]) : std::nullopt};
-            Memory memory{state_at(tape, states[0], at),
-                          has_cell ? state_at(tape, states.back(), at) : Value{}};
+            Memory memory{state_at(tape, states[0], at), has_cell ? state_at(tape, states.back(), at) : Value{}};
             sides.push_back(run(call, kind, weights, x, way == 1, memory));
             hidden.push_back(memory.hidden);
             cells.push_back(memory.cell);
         }
         x = ways == 1 ? sides[0] : joined(tape, sides, 2);
-        const std::string stream =
-            "dropout." + std::to_string(call.op().results.at(0)) + "." + std::to_string(layer);
+        const std::string stream = "dropout." + std::to_string(call.op().results.at(0)) + "." + std::to_string(layer);
         if (call.flag(6) && rate > 0 && layer + 1 < layers) x = dropout(tape, x, rate, stream);
     }
     Call::Values out{call.flag(8) ? kernels::permuted(tape, x, {1, 0, 2}) : x, stacked(tape, hidden)};
@@ -151,8 +141,7 @@ Call::Values one_step(Call& call) {
     if (states.size() != (has_cell ? 2u : 1u) || call.dims(states[0]).size() != 2)
         return call.refuse("a recurrent cell without batch; use unsqueeze");
     const Weights weights{call.tensor(2), call.tensor(3), call.maybe(4), call.maybe(5)};
-    const Value from_input =
-        linear(tape, call.tensor(0), weights.of_input, weights.input_bias, call.precision());
+    const Value from_input = linear(tape, call.tensor(0), weights.of_input, weights.input_bias, call.precision());
     const Memory memory = next(tape, kind, weights, from_input, {states[0], states.back()}, call.precision());
     return has_cell ? Call::Values{memory.hidden, memory.cell} : Call::Values{memory.hidden};
 }

@@ -136,13 +136,9 @@ Value greatest_first(Tape& tape, Value x, Value first) {
 
 /// The place of the greatest of each row; of equal ones the first, as PyTorch has it. The op counts +0 as greater than
 /// -0, and the sum of both is +0.
-Value first_place(Graph& g, Value rows) {
-    return argmax_rows(g, add(g, rows, g.scalar(0.0f)));
-}
+Value first_place(Graph& g, Value rows) { return argmax_rows(g, add(g, rows, g.scalar(0.0f))); }
 
-Value turned_sign(Call& call, Value x, bool minimum) {
-    return minimum ? unary(call.tape(), OpCode::neg, x) : x;
-}
+Value turned_sign(Call& call, Value x, bool minimum) { return minimum ? unary(call.tape(), OpCode::neg, x) : x; }
 
 /// amax, amin (x, axes, keep), and max, min of everything (x).
 template <bool minimum>
@@ -178,8 +174,7 @@ Call::Values extreme(Call& call) {
     const Value rows = gathered(call, turned_sign(call, x, minimum), axes);
     const Value first = first_place(call.graph(), rows);
     const Value y = turned_sign(call, greatest_first(call.tape(), rows, first), minimum);
-    return {view_as(call.tape(), y, call.result_dims(0)),
-            kernels::reshape(call.graph(), first, call.result_dims(1))};
+    return {view_as(call.tape(), y, call.result_dims(0)), kernels::reshape(call.graph(), first, call.result_dims(1))};
 }
 
 /// (x, axis, keep); of everything where no axis is named.
@@ -188,8 +183,7 @@ Call::Values place_of_extreme(Call& call) {
     const Value x = call.tensor(0);
     if (call.dtype(x) != DType::f32) return call.refuse(kIntegers);
     const std::size_t rank = call.dims(x).size();
-    const Axes axes =
-        call.kind(1) == Kind::none ? axes_of(call, call.count(), rank) : Axes{call.axis(1, 0, rank)};
+    const Axes axes = call.kind(1) == Kind::none ? axes_of(call, call.count(), rank) : Axes{call.axis(1, 0, rank)};
     const Value rows = gathered(call, turned_sign(call, x, minimum), axes);
     return {kernels::reshape(call.graph(), first_place(call.graph(), rows), call.result_dims())};
 }

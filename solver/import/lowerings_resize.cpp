@@ -14,8 +14,7 @@ using kernels::Value;
 /// The place in the input that output `i` looks at (PyTorch's rule; `corners`: align_corners).
 double source_of(std::uint64_t i, std::uint64_t in, std::uint64_t out, bool corners) {
     if (corners)
-        return out == 1 ? 0
-                        : static_cast<double>(i) * static_cast<double>(in - 1) / static_cast<double>(out - 1);
+        return out == 1 ? 0 : static_cast<double>(i) * static_cast<double>(in - 1) / static_cast<double>(out - 1);
     const double scale = static_cast<double>(in) / static_cast<double>(out);
     return std::max(0.0, (static_cast<double>(i) + 0.5) * scale - 0.5);
 }
@@ -35,8 +34,7 @@ std::vector<float> interpolation(std::uint64_t in, std::uint64_t out, bool corne
 
 /// The scale factor of an image's axis (a number for each, or a list of them), 0 where none is given.
 double scale_of(Call& call, std::size_t scales, std::size_t axis) {
-    if (call.kind(scales) != Argument::Kind::numbers)
-        return call.number(std::min(scales + axis, call.count()), 0);
+    if (call.kind(scales) != Argument::Kind::numbers) return call.number(std::min(scales + axis, call.count()), 0);
     const std::vector<double> all = call.numbers(scales);
     return axis < all.size() ? all[axis] : 0;
 }
@@ -60,8 +58,8 @@ Call::Values upsample_nearest(Call& call) {
     const Dims in = call.dims(y), out = call.result_dims();
     for (std::size_t axis = 2; axis < in.size(); ++axis) {
         const double given = scale_of(call, 2, axis - 2);
-        const float step = given > 0 ? static_cast<float>(1 / given)
-                                     : static_cast<float>(in[axis]) / static_cast<float>(out[axis]);
+        const float step =
+            given > 0 ? static_cast<float>(1 / given) : static_cast<float>(in[axis]) / static_cast<float>(out[axis]);
         std::vector<std::int64_t> places(out[axis]);
         for (std::uint64_t i = 0; i < out[axis]; ++i) {
             const auto place = static_cast<std::int64_t>(std::floor(static_cast<float>(i) * step));

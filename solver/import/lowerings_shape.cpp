@@ -15,16 +15,13 @@ using kernels::DType;
 using kernels::OpCode;
 using kernels::Value;
 
-std::uint64_t elements(const Dims& dims) {
-    return kernels::geometry(dims).elements();
-}
+std::uint64_t elements(const Dims& dims) { return kernels::geometry(dims).elements(); }
 
 /// The same elements under the recorded shape.
 Call::Values same_elements(Call& call) {
     const Value x = call.tensor(0);
     if (call.dtype(x) != call.result_dtype()) return call.refuse("another type of the same bits");
-    if (elements(call.dims(x)) != elements(call.result_dims()))
-        return call.refuse("another number of elements");
+    if (elements(call.dims(x)) != elements(call.result_dims())) return call.refuse("another number of elements");
     return {view_as(call.tape(), x, call.result_dims())};
 }
 
@@ -38,8 +35,7 @@ Call::Values converted(Call& call) {
     const Value x = call.tensor(0);
     if (call.dtype(x) == call.result_dtype()) return {x};
     const bool from_bool_to_int = call.dtype(x) == DType::boolean && call.result_dtype() == DType::i32;
-    if (call.result_dtype() != DType::f32 && !from_bool_to_int)
-        return call.refuse("a conversion to this type");
+    if (call.result_dtype() != DType::f32 && !from_bool_to_int) return call.refuse("a conversion to this type");
     return {kernels::convert(call.graph(), x, call.result_dtype())};
 }
 
@@ -109,8 +105,7 @@ Call::Values apply_slice(Call& call) {
     start = std::clamp<std::int64_t>(start, 0, extent);
     if (const std::int64_t step = call.integer(4, 1); step != 1) {
         std::vector<std::int64_t> places(call.result_dims().at(axis));
-        for (std::size_t i = 0; i < places.size(); ++i)
-            places[i] = start + static_cast<std::int64_t>(i) * step;
+        for (std::size_t i = 0; i < places.size(); ++i) places[i] = start + static_cast<std::int64_t>(i) * step;
         return {picked(call.tape(), x, axis, places)};
     }
     return {part_of(call.tape(), x, axis, static_cast<std::uint64_t>(start), call.result_dims().at(axis))};
@@ -129,8 +124,7 @@ Call::Values cat(Call& call) {
     const Call::Values values = call.tensors(0);
     for (const Value value : values) {
         if (call.dtype(value) != call.dtype(values.front())) return call.refuse("a join of several types");
-        if (call.dims(value).size() != call.result_dims().size())
-            return call.refuse("a join with an empty list");
+        if (call.dims(value).size() != call.result_dims().size()) return call.refuse("a join with an empty list");
     }
     return {joined_all(call.tape(), values, call.axis(1, 0, call.result_dims().size()))};
 }

@@ -47,8 +47,7 @@ std::set<std::uint32_t> reached(const Recording& recording) {
             if (op->overwritten != kNoArgument) out.insert(op->arguments[op->overwritten].values.at(0));
             continue;
         }
-        for (const Argument& argument : op->arguments)
-            out.insert(argument.values.begin(), argument.values.end());
+        for (const Argument& argument : op->arguments) out.insert(argument.values.begin(), argument.values.end());
     }
     return out;
 }
@@ -59,8 +58,7 @@ std::set<std::uint32_t> changed_buffers(const Recording& recording) {
     for (const auto& [buffer, next] : recording.updates) out.insert(buffer);
     for (const RecordedOp& op : recording.ops) {
         if (!is_norm_with_statistics(op)) continue;
-        for (const std::size_t i : {3, 4})
-            out.insert(op.arguments[i].values.begin(), op.arguments[i].values.end());
+        for (const std::size_t i : {3, 4}) out.insert(op.arguments[i].values.begin(), op.arguments[i].values.end());
     }
     return out;
 }
@@ -80,8 +78,7 @@ States choose_states(const Recording& recording) {
 }
 
 bool is_product(const RecordedOp& op) {
-    return op.name == "aten::linear" || op.name == "aten::matmul" || op.name == "aten::mm" ||
-           op.name == "aten::addmm";
+    return op.name == "aten::linear" || op.name == "aten::matmul" || op.name == "aten::mm" || op.name == "aten::addmm";
 }
 
 /// The last product that the output depends on.
@@ -140,8 +137,7 @@ private:
             const std::uint32_t number = plan_.states.values[i];
             const RecordedValue& value = recording_.values[number];
             const Value state = graph_.state(value.name, DType::f32, value.dims);
-            out_.parameters.push_back(
-                {value.name, value.dims, kernels::Start::given, 0.0f, plan_.states.trained[i]});
+            out_.parameters.push_back({value.name, value.dims, kernels::Start::given, 0.0f, plan_.states.trained[i]});
             out_.values.push_back(state);
             values_[number] = state;
             states_[number] = state;
@@ -235,8 +231,7 @@ private:
         const Value output = values_.at(number);
         if (graph_.shape(output).dtype != DType::f32) return error("the model's output is not float32");
         const kernels::Dims& dims = recording_.values[recording_.output].dims;
-        if (dims.empty())
-            return error("the model's output is one number; it must have a row for each sample");
+        if (dims.empty()) return error("the model's output is one number; it must have a row for each sample");
         const kernels::Geometry shape = kernels::geometry(dims);
         if (shape.elements() == 0 || shape.elements() != graph_.matrix(output).elements())
             return error("the model's output has no elements");
@@ -263,8 +258,7 @@ Result<Unit> check_names(const Plan& plan) {
     std::set<std::string> seen;
     for (const std::uint32_t number : plan.states.values) {
         const std::string& name = plan.model.train.values[number].name;
-        if (name.empty() || name.size() > 100)
-            return error("parameter \"" + name + "\": names have 1 to 100 bytes");
+        if (name.empty() || name.size() > 100) return error("parameter \"" + name + "\": names have 1 to 100 bytes");
         if (!seen.insert(name).second) return error("two parameters are named " + name);
     }
     // An optimiser names the moments of a parameter after it.
@@ -276,9 +270,7 @@ Result<Unit> check_names(const Plan& plan) {
 
 }  // namespace
 
-bool is_known(const std::string& name) {
-    return find_op(name) != nullptr || has_hint(name);
-}
+bool is_known(const std::string& name) { return find_op(name) != nullptr || has_hint(name); }
 
 Result<MappedModel> map_model(RecordedModel model, const MappingOptions& options) {
     RETRACE_CHECK(check_recording(model));
@@ -299,8 +291,7 @@ Result<MappedModel> map_model(RecordedModel model, const MappingOptions& options
     out.source.target = options.target;
     out.source.tokens = options.tokens;
     out.source.classes = options.classes;
-    out.source.write = [plan](kernels::Tape& tape, Value x, std::uint64_t,
-                              bool training) -> Result<ModelOutput> {
+    out.source.write = [plan](kernels::Tape& tape, Value x, std::uint64_t, bool training) -> Result<ModelOutput> {
         return Writer(tape, *plan, training).write(x);
     };
     return out;

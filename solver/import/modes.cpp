@@ -32,10 +32,9 @@ std::vector<std::string> fixed_modes(const RecordedModel& model) {
         for (const RecordedOp& op : (training ? model.train : model.eval).ops) {
             const std::optional<bool> told = told_to_train(op);
             if (!told || *told == training) continue;
-            out.insert(
-                op.name + " in " + op.where +
-                (training ? " is off while the model trains" : " trains while the model is evaluated") +
-                ", as when the file was traced; torch.jit.script keeps both modes");
+            out.insert(op.name + " in " + op.where +
+                       (training ? " is off while the model trains" : " trains while the model is evaluated") +
+                       ", as when the file was traced; torch.jit.script keeps both modes");
         }
     }
     return {out.begin(), out.end()};

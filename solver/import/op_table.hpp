@@ -26,15 +26,15 @@ struct ImportedOp {
     Lowering lower;
 };
 
-std::vector<ImportedOp> activation_ops();      ///< Functions of one number.
-std::vector<ImportedOp> arithmetic_ops();      ///< Elementwise, comparisons, softmax.
-std::vector<ImportedOp> convolution_ops();     ///< Convolutions, pooling.
-std::vector<ImportedOp> index_ops();           ///< Copies and choices along axes.
-std::vector<ImportedOp> layer_ops();           ///< Products, norms, embedding, dropout, attention.
-std::vector<ImportedOp> recurrent_ops();       ///< Recurrent layers, step by step.
-std::vector<ImportedOp> reduction_ops();       ///< Sums, spreads, extremes over axes.
-std::vector<ImportedOp> resize_ops();          ///< Resizing of images.
-std::vector<ImportedOp> shape_ops();           ///< Views, slices, joins, conversions.
+std::vector<ImportedOp> activation_ops();   ///< Functions of one number.
+std::vector<ImportedOp> arithmetic_ops();   ///< Elementwise, comparisons, softmax.
+std::vector<ImportedOp> convolution_ops();  ///< Convolutions, pooling.
+std::vector<ImportedOp> index_ops();        ///< Copies and choices along axes.
+std::vector<ImportedOp> layer_ops();        ///< Products, norms, embedding, dropout, attention.
+std::vector<ImportedOp> recurrent_ops();    ///< Recurrent layers, step by step.
+std::vector<ImportedOp> reduction_ops();    ///< Sums, spreads, extremes over axes.
+std::vector<ImportedOp> resize_ops();       ///< Resizing of images.
+std::vector<ImportedOp> shape_ops();        ///< Views, slices, joins, conversions.
 
 /// nullptr if the op cannot be imported.
 const ImportedOp* find_op(const std::string& name);

@@ -23,8 +23,8 @@ bool keeps_elements(const RecordedOp& op) {
 }
 
 bool makes_probabilities(const RecordedOp& op) {
-    constexpr std::string_view kNames[] = {"aten::sigmoid", "aten::softmax", "aten::_softmax",
-                                           "aten::hardsigmoid", "aten::log_sigmoid"};
+    constexpr std::string_view kNames[] = {"aten::sigmoid", "aten::softmax", "aten::_softmax", "aten::hardsigmoid",
+                                           "aten::log_sigmoid"};
     return is_one_of(op.name, kNames);
 }
 
@@ -34,9 +34,7 @@ struct Way {
     bool shifted = false;  ///< A number is added to it.
 };
 
-Way operator|(Way a, Way b) {
-    return {a.divides || b.divides, a.shifted || b.shifted};
-}
+Way operator|(Way a, Way b) { return {a.divides || b.divides, a.shifted || b.shifted}; }
 
 /// Sigmoid and softmax as people write them: 1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), exp(x) / exp(x).sum(),
 /// 0.5 * (1 + tanh(x / 2)).
@@ -127,9 +125,8 @@ Result<std::uint32_t> logits_of(const Recording& recording, kernels::LossKind lo
     if (sigmoid && !last->arguments.empty() && last->arguments[0].values.size() == 1)
         return last->arguments[0].values[0];
     if (const RecordedOp* const found = probabilities_behind(recording)) {
-        return error("--loss bce takes logits, and the output is made of probabilities (" + found->name +
-                     " in " + found->where +
-                     "); end the model with torch.sigmoid, or return what goes into it");
+        return error("--loss bce takes logits, and the output is made of probabilities (" + found->name + " in " +
+                     found->where + "); end the model with torch.sigmoid, or return what goes into it");
     }
     return recording.output;
 }

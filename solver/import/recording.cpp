@@ -31,8 +31,7 @@ void write(Writer& out, const RecordedOp& op) {
         .u32(op.overwritten)
         .u32(static_cast<std::uint32_t>(op.arguments.size()));
     for (const Argument& argument : op.arguments) {
-        out.u8(static_cast<std::uint8_t>(argument.kind))
-            .u32(static_cast<std::uint32_t>(argument.values.size()));
+        out.u8(static_cast<std::uint8_t>(argument.kind)).u32(static_cast<std::uint32_t>(argument.values.size()));
         for (const std::uint32_t value : argument.values) out.u32(value);
         out.u32(static_cast<std::uint32_t>(argument.integers.size()));
         for (const std::int64_t integer : argument.integers) out.u64(static_cast<std::uint64_t>(integer));
@@ -131,8 +130,7 @@ Result<RecordedModel> decode_recording(View bytes) {
     RecordedModel out;
     out.train = read_recording(in);
     out.eval = read_recording(in);
-    if (const auto end = in.finish(); !end)
-        return error("the recorded model is " + std::string(slug(end.error())));
+    if (const auto end = in.finish(); !end) return error("the recorded model is " + std::string(slug(end.error())));
     RETRACE_CHECK(check_recording(out));
     return out;
 }

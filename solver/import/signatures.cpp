@@ -16,9 +16,7 @@ Status<> unless(bool holds, const char* why) {
     return Unit{};
 }
 
-std::uint64_t product(const Dims& dims) {
-    return kernels::geometry(dims).elements();
-}
+std::uint64_t product(const Dims& dims) { return kernels::geometry(dims).elements(); }
 
 std::uint64_t product_of(const std::vector<std::uint64_t>& factors) {
     std::uint64_t out = 1;

@@ -21,9 +21,7 @@ Status<> broadcasting(CallShape& call) {
 }
 
 /// With a condition alone the op is refused for what it is.
-Status<> where(CallShape& call) {
-    return call.count() < 3 ? Status<>(Unit{}) : broadcasting<3>(call);
-}
+Status<> where(CallShape& call) { return call.count() < 3 ? Status<>(Unit{}) : broadcasting<3>(call); }
 
 Status<> prelu(CallShape& call) {
     const std::uint64_t slopes = product(call.dims(1));

@@ -49,8 +49,8 @@ std::optional<Dims> convolved(const Convolution& how, const Dims& x, const Dims&
     Dims out{x[0], how.transposed ? product_of({w[1], how.groups}) : w[0]};
     const Pair reach = reach_of(how, w);
     for (std::size_t i = 0; i < 2; ++i) {
-        const std::uint64_t there = how.transposed ? (x[2 + i] - 1) * how.stride[i] + reach[i] + how.extra[i]
-                                                   : x[2 + i] + 2 * how.padding[i];
+        const std::uint64_t there =
+            how.transposed ? (x[2 + i] - 1) * how.stride[i] + reach[i] + how.extra[i] : x[2 + i] + 2 * how.padding[i];
         const std::uint64_t taken = how.transposed ? 2 * how.padding[i] + 1 : reach[i];
         if (there < taken || reach[i] > kWindowMax) return std::nullopt;
         out.push_back(how.transposed ? there - taken + 1 : (there - taken) / how.stride[i] + 1);
@@ -183,9 +183,7 @@ Status<> nearest(CallShape& call) {
         if (scale > 0 && !(scale > 1e-6 && scale < 1e6)) return error(kOutOfRange);
     return resizing(call, true);
 }
-Status<> linear(CallShape& call) {
-    return resizing(call, false);
-}
+Status<> linear(CallShape& call) { return resizing(call, false); }
 
 }  // namespace
 

@@ -36,9 +36,7 @@ std::optional<DeviceChoice> parse_device(std::string_view name) {
     return std::nullopt;
 }
 
-Status<> check_device(DeviceChoice choice) {
-    return choice == DeviceChoice::cuda ? check_cuda() : Status<>(Unit{});
-}
+Status<> check_device(DeviceChoice choice) { return choice == DeviceChoice::cuda ? check_cuda() : Status<>(Unit{}); }
 
 Opened open_device(DeviceChoice choice, const kernels::Program& program) {
     if (choice == DeviceChoice::cpu) return std::unique_ptr<kernels::ExternalBackend>();

@@ -10,20 +10,19 @@ std::unique_ptr<Training> StepRunner::train(const kernels::CommittedProgram& pro
     return std::make_unique<HostTraining>(*this, program, state, pool);
 }
 
-ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs inputs,
-                             kernels::ThreadPool& pool, kernels::Backend backend)
+ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
+                             kernels::Backend backend)
     : program_(program), pool_(pool), inputs_(std::move(inputs)), executor_(program, pool, backend) {}
 
-ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs inputs,
-                             kernels::ThreadPool& pool, std::unique_ptr<kernels::ExternalBackend> device)
+ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
+                             std::unique_ptr<kernels::ExternalBackend> device)
     : program_(program),
       pool_(pool),
       inputs_(std::move(inputs)),
       executor_(program, pool),
       device_(std::move(device)) {}
 
-std::optional<std::vector<kernels::Metric>> ProgramRunner::attempt(kernels::State& state,
-                                                                   const kernels::GoOn& go_on) {
+std::optional<std::vector<kernels::Metric>> ProgramRunner::attempt(kernels::State& state, const kernels::GoOn& go_on) {
     ensure(!use_.busy, "a device trains one state at a time");
     kernels::ExternalBackend* const device = device_in_use();
     if (device == nullptr) return executor_.attempt(state, inputs_, go_on);
@@ -38,9 +37,7 @@ std::optional<std::vector<kernels::Metric>> ProgramRunner::attempt(kernels::Stat
     }
 }
 
-std::vector<Hash32> ProgramRunner::trace(const kernels::State& state) {
-    return executor_.trace(state, inputs_);
-}
+std::vector<Hash32> ProgramRunner::trace(const kernels::State& state) { return executor_.trace(state, inputs_); }
 
 std::vector<kernels::Tensor> ProgramRunner::outputs(const kernels::State& state,
                                                     const std::vector<std::uint32_t>& ops) {

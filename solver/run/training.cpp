@@ -7,17 +7,11 @@
 
 namespace retrace::solver {
 
-HostTraining::HostTraining(StepRunner& runner, const kernels::CommittedProgram& program,
-                           kernels::State& state, kernels::ThreadPool& pool)
-    : runner_(runner),
-      state_(state),
-      pool_(pool),
-      program_(program),
-      committer_(program.program(), program.root()) {}
+HostTraining::HostTraining(StepRunner& runner, const kernels::CommittedProgram& program, kernels::State& state,
+                           kernels::ThreadPool& pool)
+    : runner_(runner), state_(state), pool_(pool), program_(program), committer_(program.program(), program.root()) {}
 
-std::vector<kernels::Metric> HostTraining::advance() {
-    return runner_.step(state_);
-}
+std::vector<kernels::Metric> HostTraining::advance() { return runner_.step(state_); }
 
 std::optional<std::vector<kernels::Metric>> HostTraining::attempt(const kernels::GoOn& go_on) {
     return runner_.attempt(state_, go_on);

@@ -81,8 +81,8 @@ struct DeviceUse {
 class DeviceTraining final : public Training {
 public:
     /// All arguments must outlive the training. `use.busy` is true as long as the training exists.
-    DeviceTraining(kernels::ExternalBackend& device, const kernels::Inputs& inputs,
-                   const Hash32& program_root, kernels::State& state, DeviceUse& use);
+    DeviceTraining(kernels::ExternalBackend& device, const kernels::Inputs& inputs, const Hash32& program_root,
+                   kernels::State& state, DeviceUse& use);
     ~DeviceTraining() override;
     DeviceTraining(const DeviceTraining&) = delete;
     DeviceTraining& operator=(const DeviceTraining&) = delete;

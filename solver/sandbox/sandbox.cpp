@@ -25,15 +25,40 @@ namespace {
 
 /// Calls that are allowed with any arguments: for open files, memory, threads, time and process exit.
 constexpr int kAllowed[] = {
-    SCMP_SYS(read),              SCMP_SYS(write),             SCMP_SYS(readv),             SCMP_SYS(writev),
-    SCMP_SYS(pread64),           SCMP_SYS(pwrite64),          SCMP_SYS(lseek),             SCMP_SYS(close),
-    SCMP_SYS(munmap),            SCMP_SYS(mremap),            SCMP_SYS(brk),               SCMP_SYS(madvise),
-    SCMP_SYS(futex),             SCMP_SYS(set_robust_list),   SCMP_SYS(rseq),              SCMP_SYS(sched_yield),
-    SCMP_SYS(sched_getaffinity), SCMP_SYS(rt_sigaction),      SCMP_SYS(rt_sigprocmask),    SCMP_SYS(rt_sigreturn),
-    SCMP_SYS(sigaltstack),       SCMP_SYS(restart_syscall),   SCMP_SYS(getpid),            SCMP_SYS(gettid),
-    SCMP_SYS(clock_gettime),     SCMP_SYS(gettimeofday),      SCMP_SYS(clock_nanosleep),   SCMP_SYS(nanosleep),
-    SCMP_SYS(getrandom),         SCMP_SYS(getrusage),         SCMP_SYS(exit),              SCMP_SYS(exit_group),
-    SCMP_SYS(poll),              SCMP_SYS(ppoll),
+    SCMP_SYS(read),
+    SCMP_SYS(write),
+    SCMP_SYS(readv),
+    SCMP_SYS(writev),
+    SCMP_SYS(pread64),
+    SCMP_SYS(pwrite64),
+    SCMP_SYS(lseek),
+    SCMP_SYS(close),
+    SCMP_SYS(munmap),
+    SCMP_SYS(mremap),
+    SCMP_SYS(brk),
+    SCMP_SYS(madvise),
+    SCMP_SYS(futex),
+    SCMP_SYS(set_robust_list),
+    SCMP_SYS(rseq),
+    SCMP_SYS(sched_yield),
+    SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(sigaltstack),
+    SCMP_SYS(restart_syscall),
+    SCMP_SYS(getpid),
+    SCMP_SYS(gettid),
+    SCMP_SYS(clock_gettime),
+    SCMP_SYS(gettimeofday),
+    SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(nanosleep),
+    SCMP_SYS(getrandom),
+    SCMP_SYS(getrusage),
+    SCMP_SYS(exit),
+    SCMP_SYS(exit_group),
+    SCMP_SYS(poll),
+    SCMP_SYS(ppoll),
 };
 
 constexpr std::uint32_t kRefuse = SCMP_ACT_ERRNO(EPERM);
@@ -41,9 +66,7 @@ constexpr std::uint32_t kRefuse = SCMP_ACT_ERRNO(EPERM);
 using Filter = std::unique_ptr<void, decltype(&::seccomp_release)>;
 
 /// Condition: none of `bits` is set in an argument.
-scmp_arg_cmp without(unsigned argument, scmp_datum_t bits) {
-    return {argument, SCMP_CMP_MASKED_EQ, bits, 0};
-}
+scmp_arg_cmp without(unsigned argument, scmp_datum_t bits) { return {argument, SCMP_CMP_MASKED_EQ, bits, 0}; }
 
 /// 0, or a negative errno of the first rule that could not be added.
 int add_rules(scmp_filter_ctx filter) {

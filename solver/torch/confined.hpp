@@ -12,9 +12,9 @@ namespace retrace::solver {
 
 /// Resource limits for reading a stranger's file.
 struct Allowance {
-    std::uint64_t file_bytes = 0;     ///< Longest file that `work` may write.
+    std::uint64_t file_bytes = 0;  ///< Longest file that `work` may write.
     std::uint64_t wall_seconds = 3600;
-    bool sandbox = true;              ///< Off only where the kernel has none (sandbox_is_supported).
+    bool sandbox = true;  ///< Off only where the kernel has none (sandbox_is_supported).
 };
 
 /// Runs `work` in a sandboxed child process (sandbox.hpp) and waits for it. The caller must open the streams that

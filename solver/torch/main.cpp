@@ -40,9 +40,9 @@ constexpr const char* kUsage =
 struct Arguments {
     bool export_it = false, require_sandbox = false;
     fs::path model, out;
-    SampleBatch train, eval;   ///< record
-    fs::path tensors;          ///< export
-    std::uint64_t steps = 0;   ///< export
+    SampleBatch train, eval;  ///< record
+    fs::path tensors;         ///< export
+    std::uint64_t steps = 0;  ///< export
 };
 
 std::optional<std::uint64_t> parse_number(std::string_view text) {
@@ -103,8 +103,7 @@ void limit_this_process() {
     const long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
     constexpr rlim_t kLeast = rlim_t{2} << 30;
     if (pages > 0 && size > 0)
-        at_most(RLIMIT_DATA,
-                std::max(kLeast, static_cast<rlim_t>(pages) * static_cast<rlim_t>(size) / 4 * 3));
+        at_most(RLIMIT_DATA, std::max(kLeast, static_cast<rlim_t>(pages) * static_cast<rlim_t>(size) / 4 * 3));
     at_most(RLIMIT_CPU, 20 * 60);
     at_most(RLIMIT_CORE, 0);
 }
@@ -148,9 +147,7 @@ private:
     bool kept_ = false;
 };
 
-Bytes bytes_of(std::ifstream& in) {
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
+Bytes bytes_of(std::ifstream& in) { return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()}; }
 
 Status<> write_flushed(std::ostream& out, View bytes) {
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -184,8 +181,9 @@ Status<> run(const Arguments& arguments) {
     if (!allowance.sandbox) {
         const std::string why = "no sandbox: this kernel has no seccomp filters for this processor";
         if (arguments.require_sandbox) {
-            return error(why + "; read the model on a machine whose kernel has them (CONFIG_SECCOMP_FILTER), or "
-                               "leave out --require-sandbox");
+            return error(why +
+                         "; read the model on a machine whose kernel has them (CONFIG_SECCOMP_FILTER), or "
+                         "leave out --require-sandbox");
         }
         std::cerr << "warning: " << why << "; the model is read with the rights of this user\n";
     }

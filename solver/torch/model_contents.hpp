@@ -81,8 +81,7 @@ private:
     void walk(const IValue& value, const std::string& path, int depth = 0) {
         // A file of a few megabytes can nest lists deep enough to overflow any stack.
         if (depth > kDepthMax) throw Stop("what the model holds is nested deeper than 512 levels");
-        const bool holds_others =
-            value.isObject() || value.isList() || value.isGenericDict() || value.isTuple();
+        const bool holds_others = value.isObject() || value.isList() || value.isGenericDict() || value.isTuple();
         if (!holds_others) {
             leaves_.push_back({path, value, {}});
             return;
@@ -92,12 +91,10 @@ private:
         if (value.isObject()) {
             const auto object = value.toObject();
             for (std::size_t i = 0; i < object->type()->numAttributes(); ++i)
-                walk(object->getSlot(i),
-                     (path.empty() ? "" : path + ".") + object->type()->getAttributeName(i),
+                walk(object->getSlot(i), (path.empty() ? "" : path + ".") + object->type()->getAttributeName(i),
                      depth + 1);
         } else if (value.isTuple()) {
-            for (const IValue& item : value.toTupleRef().elements())
-                walk(item, path + "[]", depth + 1);
+            for (const IValue& item : value.toTupleRef().elements()) walk(item, path + "[]", depth + 1);
         } else if (value.isList()) {
             leaves_.push_back(
                 {path + " (its length)", IValue(static_cast<std::int64_t>(value.toListRef().size())), {}});

@@ -39,8 +39,7 @@ inline std::istream& from_the_start(std::istream& file) {
 inline Status<> check_record(const std::string& record, const std::string& text) {
     const auto names = [&](const char* what) { return text.find(what) != std::string::npos; };
     // Loading calls it, so it would run before check_graphs could check it.
-    if (names("__setstate__"))
-        return error("the model runs code when it is opened (__setstate__), which is refused");
+    if (names("__setstate__")) return error("the model runs code when it is opened (__setstate__), which is refused");
     if (names("torch.classes"))
         return error("the model holds native objects (torch.classes), which run code when it is opened");
     if (names("_rebuild_qtensor") || names("_rebuild_sparse"))
@@ -55,15 +54,13 @@ inline Status<> check_file(std::istream& file) {
     if (!from_the_start(file).read(head, 2)) return error("cannot be read, or is empty");
     const char* const advice =
         "; write it with torch.jit.script(model).save(path) or torch.jit.trace(model, x).save(path)";
-    if (head[0] == '\x80')
-        return error(std::string("a Python pickle, which runs code when it is opened") + advice);
+    if (head[0] == '\x80') return error(std::string("a Python pickle, which runs code when it is opened") + advice);
     if (head[0] != 'P' || head[1] != 'K') return error(std::string("no TorchScript file") + advice);
     try {
         caffe2::serialize::PyTorchStreamReader reader(&from_the_start(file));
         if (!reader.hasRecord("constants.pkl"))
             return error(std::string("written by torch.save, which pickles Python objects") + advice);
-        if (reader.hasRecord("model.json"))
-            return error(std::string("written by a PyTorch before 1.4") + advice);
+        if (reader.hasRecord("model.json")) return error(std::string("written by a PyTorch before 1.4") + advice);
         for (const std::string& record : reader.getAllRecords()) {
             // The reader ignores the case of names.
             std::string lower = record;
@@ -163,8 +160,8 @@ inline bool is_allowed_primitive(const std::string& name) {
 inline bool is_allowed_op(const std::string& name) {
     // Resizing exposes uninitialised memory, so data of this process could get into the program.
     static const std::set<std::string> refused = {
-        "save",     "from_file",          "set_data",          "set_",      "grad",       "resize_",
-        "backward", "as_strided_scatter", "resize_as_sparse_", "rename_",   "wait_stream", "resize_as_",
+        "save",     "from_file",          "set_data",          "set_",    "grad",        "resize_",
+        "backward", "as_strided_scatter", "resize_as_sparse_", "rename_", "wait_stream", "resize_as_",
         "resize",   "resize_as",          "resize_as_sparse"};
     if (refused.count(name) > 0) return false;
     if (name[0] != '_' || name.rfind("__", 0) == 0) return true;
@@ -285,9 +282,8 @@ inline Result<torch::jit::Module> load(std::istream& file) {
     } catch (const std::exception& e) {
         const std::string why = in_words(e);
         const bool is_newer = why.rfind("Unknown", 0) == 0;
-        return error(
-            "cannot be loaded (" + why + ")" +
-            (is_newer ? "; it was written by a newer PyTorch than this LibTorch, " TORCH_VERSION : ""));
+        return error("cannot be loaded (" + why + ")" +
+                     (is_newer ? "; it was written by a newer PyTorch than this LibTorch, " TORCH_VERSION : ""));
     }
 }
 

@@ -25,9 +25,7 @@ public:
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
 
-    void add_input(const at::Tensor& tensor) {
-        bind(tensor, add_value(tensor, ValueKind::input, "the input"));
-    }
+    void add_input(const at::Tensor& tensor) { bind(tensor, add_value(tensor, ValueKind::input, "the input")); }
     void add_named(const at::Tensor& tensor, ValueKind kind, const std::string& name);
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     /// forward() may change buffers only if `training`.
@@ -66,8 +64,7 @@ private:
     Argument argument_of(const IValue& value, const std::string& where);
     void run_unseen(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void forget_written(const c10::OperatorHandle& op, const std::vector<IValue>& arguments);
-    void note(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,
-              std::string name);
+    void note(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack, std::string name);
     std::vector<at::Tensor> check_writes(const c10::OperatorHandle& op, const std::vector<IValue>& arguments,
                                          const std::string& where) const;
     void note_cut(const std::vector<IValue>& arguments, const std::vector<at::Tensor>& results);
@@ -89,8 +86,7 @@ inline std::uint32_t Recorder::add_value(const at::Tensor& tensor, ValueKind kin
     RecordedValue value;
     value.kind = kind;
     // A number that tracing turned into a float64 tensor (math.sqrt(width)) is taken as float32.
-    const bool is_number =
-        kind == ValueKind::constant && tensor.dim() == 0 && tensor.scalar_type() == at::kDouble;
+    const bool is_number = kind == ValueKind::constant && tensor.dim() == 0 && tensor.scalar_type() == at::kDouble;
     value.dtype = is_number ? DType::f32 : dtype_of(tensor, where);
     value.dims = dims_of(tensor, where);
     const bool has_data = kind != ValueKind::input && kind != ValueKind::result;
@@ -221,15 +217,13 @@ inline Argument Recorder::argument_of(const IValue& value, const std::string& wh
     } else if (value.isList()) {
         out.kind = Kind::values;
         for (const IValue& item : value.toListRef()) {
-            if (item.isTensor() && item.toTensor().defined())
-                out.values.push_back(value_of(item.toTensor(), where));
+            if (item.isTensor() && item.toTensor().defined()) out.values.push_back(value_of(item.toTensor(), where));
         }
     }
     return out;
 }
 
-inline void Recorder::run_unseen(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
-                                 torch::jit::Stack* stack) {
+inline void Recorder::run_unseen(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     const c10::impl::ExcludeDispatchKeyGuard unseen(DispatchKey::Fake);
     op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, DispatchKey::Fake), stack);
 }
@@ -245,8 +239,7 @@ inline void Recorder::forget_written(const c10::OperatorHandle& op, const std::v
     }
 }
 
-inline void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
-                           torch::jit::Stack* stack) {
+inline void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     const std::string name = without_overload(op);
     const std::size_t number = op.schema().arguments().size();
     const std::vector<IValue> arguments(stack->end() - static_cast<std::ptrdiff_t>(number), stack->end());
@@ -267,8 +260,7 @@ inline void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet ke
     // A composite op that no rule knows by its name is decomposed; its parts are dispatched to this function again.
     const bool composite = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
     if (dynamic && !is_known(name) && composite) {
-        op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, DispatchKey::Fake),
-                           stack);
+        op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, DispatchKey::Fake), stack);
         return;
     }
     note(op, keys, stack, name);
@@ -285,8 +277,7 @@ inline std::vector<at::Tensor> Recorder::check_writes(const c10::OperatorHandle&
         out.push_back(arguments[i].toTensor());
         const void* const storage = storage_of(out.back());
         if (cut_.count(storage) > 0 && buffers_.count(storage) == 0)
-            throw Stop(where +
-                       " writes a tensor that shares its memory with a detached one; detach a clone()");
+            throw Stop(where + " writes a tensor that shares its memory with a detached one; detach a clone()");
     }
     if (out.size() > 1 && !at::GradMode::is_enabled())
         throw Stop(where + " writes several tensors under no_grad; write them one by one");
@@ -346,21 +337,18 @@ inline void Recorder::note(const c10::OperatorHandle& op, c10::DispatchKeySet ke
 
 inline Recording Recorder::finish(const IValue& output, bool training) {
     if (!output.isTensor()) {
-        throw Stop("forward() returns " + output.tagKind() +
-                   "; it must return one tensor, the model's output");
+        throw Stop("forward() returns " + output.tagKind() + "; it must return one tensor, the model's output");
     }
     out_.output = value_of(output.toTensor(), "the output");
     for (const auto& [number, tensor] : named_) {
         const std::uint32_t now = find(tensor);
         const std::string& name = out_.values[number].name;
         if (now == number || counter_of(tensor) != nullptr) continue;
-        if (out_.values[number].kind != ValueKind::buffer)
-            throw Stop("forward() changes the parameter " + name);
+        if (out_.values[number].kind != ValueKind::buffer) throw Stop("forward() changes the parameter " + name);
         if (now == kUnknown)
             throw Stop("forward() changes a part of the buffer " + name + "; change all of it (torch.cat)");
         if (!training)
-            throw Stop("forward() changes the buffer " + name +
-                       " when it evaluates; change it only if self.training");
+            throw Stop("forward() changes the buffer " + name + " when it evaluates; change it only if self.training");
         out_.updates.emplace_back(number, now);
     }
     return std::move(out_);

@@ -32,27 +32,22 @@ inline std::string without_overload(const c10::OperatorHandle& op) {
 
 inline DType dtype_of(const at::Tensor& tensor, const std::string& where) {
     switch (tensor.scalar_type()) {
-        case at::kFloat:
-            return DType::f32;
+        case at::kFloat: return DType::f32;
         case at::kLong:
         case at::kInt:
         case at::kShort:
         case at::kByte:
-        case at::kChar:
-            return DType::i32;
-        case at::kBool:
-            return DType::boolean;
-        default:
-            break;
+        case at::kChar: return DType::i32;
+        case at::kBool: return DType::boolean;
+        default: break;
     }
-    throw Stop(where + " computes in " + c10::toString(tensor.scalar_type()) +
-               "; use float32 (model.float())");
+    throw Stop(where + " computes in " + c10::toString(tensor.scalar_type()) + "; use float32 (model.float())");
 }
 
 inline kernels::Dims dims_of(const at::Tensor& tensor, const std::string& where) {
     if (tensor.dim() > static_cast<std::int64_t>(kernels::kRankMax)) {
-        throw Stop(where + " makes a tensor of rank " + std::to_string(tensor.dim()) +
-                   "; programs have at most " + std::to_string(kernels::kRankMax));
+        throw Stop(where + " makes a tensor of rank " + std::to_string(tensor.dim()) + "; programs have at most " +
+                   std::to_string(kernels::kRankMax));
     }
     return {tensor.sizes().begin(), tensor.sizes().end()};
 }
@@ -95,18 +90,16 @@ inline std::string module_path() {
 
 /// Whether another run of the op would give other results: random ops, and those that LibTorch marks as drawing from
 /// its generator, unless their argument `train` or `training` is false.
-inline bool is_random(const c10::OperatorHandle& op, const std::string& name,
-                      const std::vector<IValue>& arguments) {
-    for (const char* random : {"rand", "bernoulli", "normal", "uniform", "multinomial", "exponential",
-                               "cauchy", "geometric", "log_normal", "poisson"}) {
+inline bool is_random(const c10::OperatorHandle& op, const std::string& name, const std::vector<IValue>& arguments) {
+    for (const char* random : {"rand", "bernoulli", "normal", "uniform", "multinomial", "exponential", "cauchy",
+                               "geometric", "log_normal", "poisson"}) {
         if (name.rfind(std::string("aten::") + random, 0) == 0) return true;
     }
     const bool drops = name.find("dropout") != std::string::npos || name.rfind("aten::rrelu", 0) == 0;
     if (!drops && !op.hasTag(at::Tag::nondeterministic_seeded)) return false;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string& argument = op.schema().arguments()[i].name();
-        if ((argument == "train" || argument == "training") && arguments[i].isBool())
-            return arguments[i].toBool();
+        if ((argument == "train" || argument == "training") && arguments[i].isBool()) return arguments[i].toBool();
     }
     return true;
 }

@@ -53,8 +53,7 @@ Recorded record(torch::jit::Module module, bool training, const SampleBatch& bat
         explicit Listening(Recorder& recorder) { Recorder::active = &recorder; }
         ~Listening() { Recorder::active = nullptr; }
     };
-    const c10::impl::ExcludeDispatchKeyGuard below_autograd(
-        c10::autograd_dispatch_keyset_with_ADInplaceOrView);
+    const c10::impl::ExcludeDispatchKeyGuard below_autograd(c10::autograd_dispatch_keyset_with_ADInplaceOrView);
     IValue output;
     {
         const Listening listening(recorder);
@@ -80,16 +79,13 @@ void check_counters(const Recorder::Counters& train, const Recorder::Counters& e
 
 std::string shape_text(const SampleBatch& batch) {
     std::string out = batch.tokens ? "int64 [" : "float32 [";
-    for (std::size_t i = 0; i < batch.dims.size(); ++i)
-        out += (i > 0 ? ", " : "") + std::to_string(batch.dims[i]);
+    for (std::size_t i = 0; i < batch.dims.size(); ++i) out += (i > 0 ? ", " : "") + std::to_string(batch.dims[i]);
     return out + "]";
 }
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(_, Fake, m) {
-    m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
-}
+TORCH_LIBRARY_IMPL(_, Fake, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 
 void prepare_torch() {
     // The first op detects the processor, which decides how constants are computed, to the last bit.
@@ -135,8 +131,7 @@ Status<> export_model(std::istream& file, const std::vector<NamedTensor>& tensor
                 const kernels::Tensor& value = *found->second;
                 if (value.dtype != DType::f32) throw Stop(name + " is given as no float32");
                 const std::vector<std::int64_t> sizes(value.dims.begin(), value.dims.end());
-                if (tensor.sizes() != at::IntArrayRef(sizes))
-                    throw Stop(name + " has another shape in the model");
+                if (tensor.sizes() != at::IntArrayRef(sizes)) throw Stop(name + " has another shape in the model");
                 tensor.copy_(at::from_blob(const_cast<float*>(value.f32()), sizes, at::kFloat));
                 given.erase(found);
             } else if (name.size() >= 19 && name.substr(name.size() - 19) == "num_batches_tracked") {

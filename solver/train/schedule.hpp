@@ -12,9 +12,7 @@ struct Schedule {
 
     /// n = ceil(steps / interval); the states are 0 … n.
     std::uint64_t segments() const noexcept { return steps / interval + (steps % interval != 0 ? 1 : 0); }
-    std::uint64_t step_of(std::uint64_t index) const noexcept {
-        return index >= segments() ? steps : index * interval;
-    }
+    std::uint64_t step_of(std::uint64_t index) const noexcept { return index >= segments() ? steps : index * interval; }
 };
 
 }  // namespace retrace::solver

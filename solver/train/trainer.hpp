@@ -27,8 +27,7 @@ public:
         std::function<Status<>(std::uint64_t index, const kernels::StateCommitment&, const kernels::State&)>;
 
     /// All arguments must outlive the trainer. `runner` runs `program`.
-    Trainer(const kernels::CommittedProgram& program, StepRunner& runner, Schedule schedule,
-            kernels::ThreadPool& pool);
+    Trainer(const kernels::CommittedProgram& program, StepRunner& runner, Schedule schedule, kernels::ThreadPool& pool);
 
     /// Trains `state` (at any step) up to checkpoint `index`. Returns false if on_progress stopped it, or if `go_on`,
     /// called between ops, aborted a step; then `state` has no tensors or is that of an earlier step.

@@ -87,9 +87,7 @@ private:
     void fetch(const WorkerRequest& request, std::uint64_t step, kernels::State& state);
     std::vector<Hash32> roots(const WorkerRequest& request, std::uint64_t step, std::size_t count);
     [[noreturn]] void died(const std::string& how);
-    std::span<const kernels::TensorRecord> states() const {
-        return std::span(program_.tensors).first(program_.states);
-    }
+    std::span<const kernels::TensorRecord> states() const { return std::span(program_.tensors).first(program_.states); }
 
     const kernels::Program& program_;
     std::chrono::milliseconds leave_within_, most_;

@@ -46,8 +46,7 @@ void read_kind(Reader& in, Message& message) {
 
 void write(Writer& out, const std::vector<kernels::Metric>& metrics) {
     out.u32(static_cast<std::uint32_t>(metrics.size()));
-    for (const kernels::Metric& metric : metrics)
-        out.text(metric.name).u32(std::bit_cast<std::uint32_t>(metric.value));
+    for (const kernels::Metric& metric : metrics) out.text(metric.name).u32(std::bit_cast<std::uint32_t>(metric.value));
 }
 
 std::vector<kernels::Metric> read_metrics(Reader& in, std::size_t most) {
@@ -91,21 +90,20 @@ std::size_t longest_reply(const ReplyLimits& limits) {
 
 Bytes encode(const WorkerRequest& request) {
     Writer out = begin(request);
-    std::visit(Overloaded{
-                   [&](const SetProgram& m) {
-                       out.u64(m.seed).u64(m.program_bytes).u8(static_cast<std::uint8_t>(m.device));
-                   },
-                   [&](const Load& m) { out.u64(m.step); },
-                   [&](const Advance& m) { out.u64(m.number).u32(m.most); },
-                   [&](const Leave& m) { out.u64(m.number); },
-                   [&](const Outputs& m) {
-                       out.u32(static_cast<std::uint32_t>(m.ops.size()));
-                       for (const std::uint32_t op : m.ops) out.u32(op);
-                   },
-                   [&](const Partial& m) { out.u32(m.op).u64(m.step).u64(m.tile).u64(m.first).u64(m.end); },
-                   [](const auto&) {},
-               },
-               request);
+    std::visit(
+        Overloaded{
+            [&](const SetProgram& m) { out.u64(m.seed).u64(m.program_bytes).u8(static_cast<std::uint8_t>(m.device)); },
+            [&](const Load& m) { out.u64(m.step); },
+            [&](const Advance& m) { out.u64(m.number).u32(m.most); },
+            [&](const Leave& m) { out.u64(m.number); },
+            [&](const Outputs& m) {
+                out.u32(static_cast<std::uint32_t>(m.ops.size()));
+                for (const std::uint32_t op : m.ops) out.u32(op);
+            },
+            [&](const Partial& m) { out.u32(m.op).u64(m.step).u64(m.tile).u64(m.first).u64(m.end); },
+            [](const auto&) {},
+        },
+        request);
     return std::move(out).take();
 }
 

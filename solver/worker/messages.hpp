@@ -46,12 +46,12 @@ struct Advance {
 struct Leave {
     std::uint64_t number = 0;
 };
-struct Store {};           ///< Asks for the tensors of the present state.
-struct Commit {};          ///< Asks for the tensor roots of the present state.
-struct BeginCommitment {};  ///< Starts computing the roots concurrently with the next steps.
+struct Store {};             ///< Asks for the tensors of the present state.
+struct Commit {};            ///< Asks for the tensor roots of the present state.
+struct BeginCommitment {};   ///< Starts computing the roots concurrently with the next steps.
 struct FinishCommitment {};  ///< Asks for the roots of the commitment that was begun.
-struct StoreCommitted {};  ///< Asks for the tensors of the state that was committed to.
-struct Trace {};           ///< Asks for the output roots of the next step.
+struct StoreCommitted {};    ///< Asks for the tensors of the state that was committed to.
+struct Trace {};             ///< Asks for the output roots of the next step.
 /// Asks for the outputs of these ops (ascending) in the next step.
 struct Outputs {
     std::vector<std::uint32_t> ops;

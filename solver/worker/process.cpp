@@ -59,8 +59,8 @@ public:
         ::posix_spawnattr_setsigmask(&attributes_, &none);
         ::posix_spawnattr_setsigdefault(&attributes_, &all);
         // Its own process group, so that it does not get the signals that a terminal sends to the party.
-        ::posix_spawnattr_setflags(
-            &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        ::posix_spawnattr_setflags(&attributes_,
+                                   POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     }
     ~Spawning() {
         ::posix_spawn_file_actions_destroy(&actions_);
@@ -132,7 +132,8 @@ std::string WorkerProcess::end() {
     }
     if (gone != 0) return ended_ = gone == pid_ ? words_of_status(status) : "gone";
     ::kill(pid_, SIGKILL);
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
     return ended_ = "stopped";
 }
 

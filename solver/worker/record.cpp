@@ -10,8 +10,7 @@ void WorkerRecord::started() {
     ++starts_;
 }
 
-void WorkerRecord::died(std::uint64_t task, const std::string& how, const std::string& where,
-                        unsigned weight) {
+void WorkerRecord::died(std::uint64_t task, const std::string& how, const std::string& where, unsigned weight) {
     constexpr unsigned kDoublings = 6;  // At most 64 s, because deadlines are not much longer.
     std::string text = "task " + std::to_string(task) + ": its worker process " + how + " at " + where;
     {
@@ -48,8 +47,8 @@ std::optional<std::string> WorkerRecord::put_off(std::uint64_t task) const {
 WorkerRecord::Figures WorkerRecord::figures() const {
     const std::lock_guard lock(mutex_);
     const auto now = Clock::now();
-    const auto put_off = std::count_if(tasks_.begin(), tasks_.end(),
-                                       [&](const auto& item) { return item.second.next > now; });
+    const auto put_off =
+        std::count_if(tasks_.begin(), tasks_.end(), [&](const auto& item) { return item.second.next > now; });
     return {starts_, deaths_, static_cast<std::uint64_t>(put_off)};
 }
 

@@ -110,8 +110,7 @@ std::vector<Hash32> RemoteRunner::trace(const kernels::State& state) {
     });
 }
 
-std::vector<kernels::Tensor> RemoteRunner::outputs(const kernels::State& state,
-                                                   const std::vector<std::uint32_t>& ops) {
+std::vector<kernels::Tensor> RemoteRunner::outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) {
     return complete("outputs of " + step_name(state.step), [&](Connection& worker) {
         worker.load(state);
         return worker.outputs(ops);

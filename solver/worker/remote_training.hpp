@@ -44,7 +44,7 @@ private:
     kernels::State& state_;
     kernels::State spare_;  // Receive buffer; swapped with state_ once it is complete.
     std::uint64_t step_ = 0, committed_step_ = 0;
-    std::uint64_t ahead_ = 0;  // The worker may compute steps ahead up to this one.
+    std::uint64_t ahead_ = 0;                        // The worker may compute steps ahead up to this one.
     std::deque<std::vector<kernels::Metric>> made_;  // Metrics of the steps that the worker has made after step_.
     bool under_way_ = false;
     std::uint64_t number_ = 0;         // Connection in which this training is loaded; 0: none.

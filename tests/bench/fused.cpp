@@ -60,7 +60,9 @@ Row measure(const std::string& name, const kernels::Program& program, int rounds
     for (std::size_t i = 0; i < executors.size(); ++i) {
         seconds.push_back(median(samples[i]));
         std::fprintf(stderr, " %s %.3f ms, %.1f MB;",
-                     i == 0 ? "one by one" : i == 1 ? "elementwise runs" : "fused runs",
+                     i == 0   ? "one by one"
+                     : i == 1 ? "elementwise runs"
+                              : "fused runs",
                      1e3 * seconds[i], 1e-6 * static_cast<double>(executors[i].planned_bytes()));
     }
     std::fputc('\n', stderr);
@@ -101,6 +103,4 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace retrace::bench
 
-int main(int argc, char** argv) {
-    return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc));
-}
+int main(int argc, char** argv) { return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc)); }

@@ -93,8 +93,7 @@ std::vector<Group> groups() {
         {"avx2",
          CpuLevel::avx2,
          "OPENBLAS_CORETYPE=Haswell ONEDNN_MAX_CPU_ISA=AVX2",
-         {{"matmul_i8x2_avx2", CpuLevel::avx2, Precision::i8x2},
-          {"matmul_f32_avx2", CpuLevel::avx2, Precision::f32}}},
+         {{"matmul_i8x2_avx2", CpuLevel::avx2, Precision::i8x2}, {"matmul_f32_avx2", CpuLevel::avx2, Precision::f32}}},
         {"avx512",
          CpuLevel::avx512,
          "OPENBLAS_CORETYPE=SkylakeX ONEDNN_MAX_CPU_ISA=AVX512_CORE",
@@ -106,8 +105,7 @@ std::vector<Group> groups() {
         {"amx",
          CpuLevel::amx,
          "OPENBLAS_CORETYPE=SkylakeX",  // Its best for fp32; it does not detect every new processor.
-         {{"matmul_i8x2_amx", CpuLevel::amx, Precision::i8x2},
-          {"matmul_i8x3_amx", CpuLevel::amx, Precision::i8x3}}},
+         {{"matmul_i8x2_amx", CpuLevel::amx, Precision::i8x2}, {"matmul_i8x3_amx", CpuLevel::amx, Precision::i8x3}}},
     };
 }
 
@@ -128,8 +126,8 @@ std::vector<double> measure_shape(const Shape& s, const std::vector<SgemmPeer>& 
     }
     for (const Candidate& candidate : ours) {
         bodies.push_back([&, level = candidate.level, precision = candidate.precision] {
-            matmul_at(level, precision, {a.data(), s.m, s.k, s.k, 1}, {b.data(), s.k, s.n, s.n, 1}, c.data(),
-                      s.n, pool);
+            matmul_at(level, precision, {a.data(), s.m, s.k, s.k, 1}, {b.data(), s.k, s.n, s.n, 1}, c.data(), s.n,
+                      pool);
         });
     }
     return interleaved(bodies, rounds);
@@ -144,22 +142,20 @@ void measure_group(const Group& group, int rounds) {
     for (const Shape& s : kShapes) {
         const std::vector<double> seconds = measure_shape(s, peers, ours, pool, rounds);
         const double work = 2e-9 * static_cast<double>(s.m * s.n * s.k);
-        const double best =
-            *std::min_element(seconds.begin(), seconds.begin() + static_cast<long>(peers.size()));
+        const double best = *std::min_element(seconds.begin(), seconds.begin() + static_cast<long>(peers.size()));
         log_best += std::log(work / best) / std::size(kShapes);
         std::fprintf(stderr, "%4llu x %4llu x %4llu  best sgemm %7.1f", static_cast<unsigned long long>(s.m),
                      static_cast<unsigned long long>(s.n), static_cast<unsigned long long>(s.k), work / best);
         for (std::size_t i = 0; i < ours.size(); ++i) {
             const double rate = work / seconds[peers.size() + i];
             log_ours[i] += std::log(rate) / std::size(kShapes);
-            std::fprintf(stderr, "  %s %7.1f (%.3f)", ours[i].name.c_str(), rate,
-                         best / seconds[peers.size() + i]);
+            std::fprintf(stderr, "  %s %7.1f (%.3f)", ours[i].name.c_str(), rate, best / seconds[peers.size() + i]);
         }
         std::fputc('\n', stderr);
     }
     for (std::size_t i = 0; i < ours.size(); ++i) {
-        print_row({ours[i].name, "GFLOP/s", "best of " + peers[0].name + ", " + peers[1].name,
-                   std::exp(log_ours[i]), std::exp(log_best)});
+        print_row({ours[i].name, "GFLOP/s", "best of " + peers[0].name + ", " + peers[1].name, std::exp(log_ours[i]),
+                   std::exp(log_best)});
     }
 }
 
@@ -170,8 +166,7 @@ void measure_hash(int rounds) {
     const auto tree = [&] { kernels::tensor_root(data.data(), kernels::DType::f32, {kRows, kCols}, pool); };
     const auto plain = [&] {
         merkle::Sha256 hash;
-        for (std::size_t at = 0; at < data.size(); at += 4096)
-            hash.update(View(data.data() + at, 4096)).finish();
+        for (std::size_t at = 0; at < data.size(); at += 4096) hash.update(View(data.data() + at, 4096)).finish();
     };
     const std::vector<double> seconds = interleaved({plain, tree}, rounds);
     const double gigabytes = 1e-9 * static_cast<double>(data.size());
@@ -199,8 +194,8 @@ void measure_subnormal(int rounds) {
     };
     const std::vector<double> seconds = interleaved({product(normal), product(subnormal)}, rounds);
     const double work = 2e-9 * static_cast<double>(kSide * kSide * kSide);
-    print_row({"matmul_i8x2_subnormal", "GFLOP/s", "the same product of normal data", work / seconds[1],
-               work / seconds[0]});
+    print_row(
+        {"matmul_i8x2_subnormal", "GFLOP/s", "the same product of normal data", work / seconds[1], work / seconds[0]});
 }
 
 int measure_all(bool json, int rounds) {
@@ -208,17 +203,16 @@ int measure_all(bool json, int rounds) {
     for (const Group& group : groups()) {
         if (kernels::cpu_levels().back() < group.needs) {
             for (const Candidate& c : group.candidates) {
-                rows.push_back(
-                    {c.name, "GFLOP/s", "skipped: this machine has no " + std::string(group.name)});
+                rows.push_back({c.name, "GFLOP/s", "skipped: this machine has no " + std::string(group.name)});
             }
             continue;
         }
         std::vector<std::string> names;
         for (const Candidate& c : group.candidates) names.emplace_back(c.name);
-        const std::vector<Row> measured = child_rows(
-            "OMP_NUM_THREADS=1 " + std::string(group.environment) + " '" + own_path() + "' --group " +
-                std::string(group.name) + " --rounds " + std::to_string(rounds),
-            names);
+        const std::vector<Row> measured =
+            child_rows("OMP_NUM_THREADS=1 " + std::string(group.environment) + " '" + own_path() + "' --group " +
+                           std::string(group.name) + " --rounds " + std::to_string(rounds),
+                       names);
         rows.insert(rows.end(), measured.begin(), measured.end());
     }
     const std::pair<const char*, std::vector<std::string>> singles[] = {{"hash", {"hash_tile_tree"}},
@@ -229,7 +223,8 @@ int measure_all(bool json, int rounds) {
         rows.insert(rows.end(), measured.begin(), measured.end());
     }
     const std::pair<const char*, std::vector<std::string>> programs[] = {
-        {"bench_elements", {}}, {"bench_fused", {}},
+        {"bench_elements", {}},
+        {"bench_fused", {}},
         {"bench_train", {"train_gpt", "train_cnn", "commit_share", "peak_memory"}}};
     for (const auto& [name, names] : programs) {
         const std::string program = program_beside(name);

@@ -30,9 +30,7 @@ namespace {
 using kernels::DType;
 using kernels::Tensor;
 
-double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// A process that answers each line with a number; without a program there is no peer.
 class Peer {
@@ -115,9 +113,8 @@ bool read_idx(const std::string& name, std::size_t header, Bytes& out) {
 
 Job gpt_job() {
     Job job{"train_gpt", "tokens/s", GptSizes::batch * GptSizes::tokens, 1, {"gpt"}, {}, {}, {}, {}};
-    job.model = {
-        "gpt",           {}, {GptSizes::tokens}, GptSizes::vocabulary, GptSizes::width, GptSizes::layers,
-        GptSizes::heads, 4};
+    job.model = {"gpt",           {}, {GptSizes::tokens}, GptSizes::vocabulary, GptSizes::width, GptSizes::layers,
+                 GptSizes::heads, 4};
     job.training.samples = 256;
     job.training.batch = GptSizes::batch;
     job.x = noise({256, GptSizes::tokens}, GptSizes::vocabulary);
@@ -135,8 +132,7 @@ Job cnn_job() {
     job.training.batch = CnnSizes::batch;
     job.x = noise({kSamples, 1, CnnSizes::side, CnnSizes::side}, 256);
     job.y = noise({kSamples}, CnnSizes::classes);
-    if (!read_idx("train-images-idx3-ubyte", 16, job.x.data) ||
-        !read_idx("train-labels-idx1-ubyte", 8, job.y.data))
+    if (!read_idx("train-images-idx3-ubyte", 16, job.x.data) || !read_idx("train-labels-idx1-ubyte", 8, job.y.data))
         std::fprintf(stderr, "train_cnn: noise in place of Fashion-MNIST (package dataset-fashion-mnist)\n");
     return job;
 }
@@ -175,8 +171,7 @@ Measured measure(const Job& job, int rounds) {
     Measured out;
     out.step = median(ours);
     out.commit = median(commits);
-    out.bytes =
-        static_cast<double>(executor.planned_bytes() + kernels::StateCommitter::planned_bytes(programs.train));
+    out.bytes = static_cast<double>(executor.planned_bytes() + kernels::StateCommitter::planned_bytes(programs.train));
     for (const Tensor& tensor : state.tensors) out.bytes += static_cast<double>(tensor.data.size());
     for (std::size_t i = 0; i < peers.size(); ++i) {
         if (!peers[i]->present()) continue;
@@ -184,8 +179,7 @@ Measured measure(const Job& job, int rounds) {
         if (out.peer_step == 0 || seconds < out.peer_step) out.peer_step = seconds, out.peer_bytes = bytes;
     }
     std::fprintf(stderr, "%s: %.4f s a step, peer %.4f s; state committed in %.4f s; %.1f MB, peer %.1f MB\n",
-                 job.name.c_str(), out.step, out.peer_step, out.commit, out.bytes * 1e-6,
-                 out.peer_bytes * 1e-6);
+                 job.name.c_str(), out.step, out.peer_step, out.commit, out.bytes * 1e-6, out.peer_bytes * 1e-6);
     return out;
 }
 
@@ -204,12 +198,11 @@ std::vector<Row> measure_all(int rounds, const std::string& only) {
     }
     const auto share = [](const Measured& m) { return m.commit / (100 * m.step); };
     if (measured.empty()) return rows;
-    const Measured& worst =
-        share(measured.front()) > share(measured.back()) ? measured.front() : measured.back();
+    const Measured& worst = share(measured.front()) > share(measured.back()) ? measured.front() : measured.back();
     rows.push_back({"commit_share", "s", "100 training steps", worst.commit, 100 * worst.step});
     const Measured& gpt = measured.front();  // the first, or the only one
-    rows.push_back({"peak_memory", "MB", gpt.peer_bytes > 0 ? "LibTorch fp32 eager" : "peer missing",
-                    gpt.bytes * 1e-6, gpt.peer_bytes * 1e-6});
+    rows.push_back({"peak_memory", "MB", gpt.peer_bytes > 0 ? "LibTorch fp32 eager" : "peer missing", gpt.bytes * 1e-6,
+                    gpt.peer_bytes * 1e-6});
     return rows;
 }
 
@@ -227,9 +220,7 @@ int run(const std::vector<std::string>& arguments) {
         else if (arguments[i] == "--rounds" && i + 1 < arguments.size())
             rounds = std::max(1, std::atoi(arguments[++i].c_str()));
         else
-            return std::fputs("usage: bench_train [--json] [--rounds N] [--only train_gpt|train_cnn]\n",
-                              stderr),
-                   2;
+            return std::fputs("usage: bench_train [--json] [--rounds N] [--only train_gpt|train_cnn]\n", stderr), 2;
     }
     const std::vector<Row> rows = measure_all(rounds, only);
     if (lines) {

@@ -8,8 +8,7 @@ namespace retrace::bench {
 
 /// A GPT over bytes: learned positions, layer norm before each part, GELU, an untied head without bias.
 struct GptSizes {
-    static constexpr std::uint64_t layers = 6, width = 384, heads = 6, tokens = 256, vocabulary = 256,
-                                   batch = 16;
+    static constexpr std::uint64_t layers = 6, width = 384, heads = 6, tokens = 256, vocabulary = 256, batch = 16;
 };
 
 /// LeNet-5 with ReLU and maximum pooling on images of 28×28.

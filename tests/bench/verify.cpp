@@ -77,8 +77,7 @@ struct Training {
     /// The verifier's work: the start is checked against its root first.
     Hash32 replay() {
         const Hash32 root = kernels::commit_state(committed.root(), start, pool).root;
-        verifier::Replayer replayer({&committed, &committed, &runner, &pool, 1, inputs.datasets}, start,
-                                    kSegmentSteps);
+        verifier::Replayer replayer({&committed, &committed, &runner, &pool, 1, inputs.datasets}, start, kSegmentSteps);
         return root.is_zero() ? root : replayer.end_root();
     }
 };
@@ -116,8 +115,7 @@ market::Setting policy(std::uint64_t audit_bp, std::uint8_t auditors) {
 }
 
 double caught_percent(std::uint64_t audit_bp, std::uint64_t bad) {
-    return 1e-4 * static_cast<double>(
-                      market::detection_ppm(market::effective_audit_probability(audit_bp, 0, 2), bad));
+    return 1e-4 * static_cast<double>(market::detection_ppm(market::effective_audit_probability(audit_bp, 0, 2), bad));
 }
 
 void add_audits(std::vector<Row>& rows, const Speeds& speeds) {
@@ -140,8 +138,8 @@ void add_audits(std::vector<Row>& rows, const Speeds& speeds) {
     }
     std::uint64_t least = 1;
     while (caught_percent(least, 10) < 99) ++least;
-    rows.push_back({"p_for_99_of_10", "%", "audit rate that catches 10 of 100 with 99 %",
-                    1e-2 * static_cast<double>(least), 0});
+    rows.push_back(
+        {"p_for_99_of_10", "%", "audit rate that catches 10 of 100 with 99 %", 1e-2 * static_cast<double>(least), 0});
     rows.push_back({"catch_10_of_100_at_that_p", "%", "at least", caught_percent(least, 10), 99});
 }
 
@@ -150,25 +148,21 @@ void add_disputes(std::vector<Row>& rows) {
     double referee = 0, macs = 0;
     for (const test::SyntheticShape& shape : test::synthetic_shapes()) {
         const test::SyntheticResult result = test::synthetic_dispute(shape, true);
-        const double bytes =
-            static_cast<double>(result.game.evidence_bytes + result.moves * test::kTxOverhead);
+        const double bytes = static_cast<double>(result.game.evidence_bytes + result.moves * test::kTxOverhead);
         rows.push_back({"dispute_bytes_" + shape.name, "KiB", "at most", bytes / 1024, 160});
         if (shape.parameters() < 900'000'000) continue;
         referee = std::max(referee, result.referee_ms);
-        macs = std::max(macs,
-                        static_cast<double>(shape.batch * shape.m) * static_cast<double>(shape.n * shape.k));
+        macs = std::max(macs, static_cast<double>(shape.batch * shape.m) * static_cast<double>(shape.n * shape.k));
         worst.moves = std::max(worst.moves, result.moves);
         worst.game.rounds = std::max(worst.game.rounds, result.game.rounds);
         worst.game.largest_move = std::max(worst.game.largest_move, result.game.largest_move);
-        worst.game.evidence_bytes = std::max(worst.game.evidence_bytes,
-                                             result.game.evidence_bytes + result.moves * test::kTxOverhead);
+        worst.game.evidence_bytes =
+            std::max(worst.game.evidence_bytes, result.game.evidence_bytes + result.moves * test::kTxOverhead);
     }
     const double seconds = worst.moves * kBlockSeconds;
     rows.push_back({"dispute_rounds", "rounds", "at most", static_cast<double>(worst.game.rounds), 24});
-    rows.push_back(
-        {"dispute_largest_move", "KiB", "at most", static_cast<double>(worst.game.largest_move) / 1024, 96});
-    rows.push_back(
-        {"dispute_bytes", "KiB", "at most", static_cast<double>(worst.game.evidence_bytes) / 1024, 160});
+    rows.push_back({"dispute_largest_move", "KiB", "at most", static_cast<double>(worst.game.largest_move) / 1024, 96});
+    rows.push_back({"dispute_bytes", "KiB", "at most", static_cast<double>(worst.game.evidence_bytes) / 1024, 160});
     rows.push_back({"dispute_referee", "ms", "at most", referee, 1});
     rows.push_back({"dispute_time_opml", "s", "opML: MNIST", seconds, kOpmlSeconds});
     rows.push_back({"dispute_time_bold", "s", "BoLD: two challenge periods", seconds, kBoldSeconds});
@@ -198,6 +192,4 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace retrace::bench
 
-int main(int argc, char** argv) {
-    return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc));
-}
+int main(int argc, char** argv) { return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc)); }

@@ -17,9 +17,7 @@ namespace {
 
 using namespace solver;
 
-double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 double median(std::vector<double> values) {
     std::sort(values.begin(), values.end());
@@ -35,8 +33,8 @@ struct Seconds {
     double steps = 0, checkpoint = 0;
 };
 
-Seconds round(StepRunner& runner, const kernels::CommittedProgram& program, kernels::State& state,
-              std::uint64_t steps, kernels::ThreadPool& pool) {
+Seconds round(StepRunner& runner, const kernels::CommittedProgram& program, kernels::State& state, std::uint64_t steps,
+              kernels::ThreadPool& pool) {
     const auto training = runner.train(program, state, pool);
     training->advance();  // Not measured, because it also loads the state of the previous round.
     Seconds out;
@@ -89,10 +87,11 @@ void measure(const Row& row, const char* executable, std::size_t rounds) {
         checkpoints.push_back(b.checkpoint - a.checkpoint);
         whole.push_back((b.steps + b.checkpoint) / (a.steps + a.checkpoint));
     }
-    std::printf("%-8s state %7.2f MiB, step %9.3f ms: steps in a worker take %.3f times as long, a checkpoint %.1f ms "
-                "more, %llu steps with one %.3f times\n",
-                row.name, static_cast<double>(bytes) / (1 << 20), 1e3 * median(own_steps), median(steps),
-                1e3 * median(checkpoints), static_cast<unsigned long long>(row.steps), median(whole));
+    std::printf(
+        "%-8s state %7.2f MiB, step %9.3f ms: steps in a worker take %.3f times as long, a checkpoint %.1f ms "
+        "more, %llu steps with one %.3f times\n",
+        row.name, static_cast<double>(bytes) / (1 << 20), 1e3 * median(own_steps), median(steps),
+        1e3 * median(checkpoints), static_cast<unsigned long long>(row.steps), median(whole));
 }
 
 }  // namespace

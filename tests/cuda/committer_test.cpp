@@ -16,9 +16,8 @@ namespace {
 
 /// A state in the device's memory and its committer.
 struct Committed {
-    std::vector<Tensor> tensors{zeros(DType::f32, {70, 100}), zeros(DType::f32, {}),
-                                zeros(DType::u8, {65, 33}),   zeros(DType::i32, {5, 3, 7}),
-                                zeros(DType::f32, {0, 4}),    zeros(DType::f32, {40, 40}),
+    std::vector<Tensor> tensors{zeros(DType::f32, {70, 100}), zeros(DType::f32, {}),     zeros(DType::u8, {65, 33}),
+                                zeros(DType::i32, {5, 3, 7}), zeros(DType::f32, {0, 4}), zeros(DType::f32, {40, 40}),
                                 zeros(DType::i8, {31})};
     static constexpr std::size_t kUnwritten = 5;
     Queue queue = *Queue::open();
@@ -43,8 +42,7 @@ struct Committed {
     }
     void bring() {
         for (std::size_t i = 0; i < tensors.size(); ++i)
-            EXPECT_TRUE(
-                queue.copy_in(state.data() + places[i], tensors[i].data.data(), tensors[i].data.size()));
+            EXPECT_TRUE(queue.copy_in(state.data() + places[i], tensors[i].data.data(), tensors[i].data.size()));
     }
     void expect_roots() {
         ThreadPool pool(1);

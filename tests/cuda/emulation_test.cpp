@@ -33,8 +33,7 @@ TEST_F(EmulationDeathTest, AKernelKeepsToTheSharedMemoryThatItAskedFor) {
 }
 
 TEST_F(EmulationDeathTest, LaunchesThatADeviceRefusesEndTheProcess) {
-    EXPECT_DEATH(run(32, device.shared_limit + 16, [] {}),
-                 "more shared memory than a block of this device can have");
+    EXPECT_DEATH(run(32, device.shared_limit + 16, [] {}), "more shared memory than a block of this device can have");
     EXPECT_DEATH(run(1056, 0, [] {}), "at most 1024 threads");
     EXPECT_DEATH(run(64, 0,
                      [] {

@@ -6,8 +6,8 @@
 #include "kernels/builder/training.hpp"
 #include "kernels/cuda/executor.hpp"
 #include "kernels/cuda/kernels.hpp"
-#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/chunks.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/scalar/scalar.hpp"
 #include "tests/cuda/emulation/cuda.hpp"
@@ -101,8 +101,7 @@ TEST(RowRuns, ReductionsInsideEndWithTheirOwnEpilogue) {
     ASSERT_EQ(plan_of(program, 48 << 10).fused_runs.size(), 1u);
     State expected = random_state(program, Data::bell, 1);
     for (std::uint64_t i = 0; i < 120; ++i)  // subnormals, then NaNs of another payload
-        expected.tensors[0].f32()[i] =
-            from_bits(i < 60 ? 0x00012345u + static_cast<std::uint32_t>(i) : 0x7fc12345u);
+        expected.tensors[0].f32()[i] = from_bits(i < 60 ? 0x00012345u + static_cast<std::uint32_t>(i) : 0x7fc12345u);
     State found = expected;
     Executor(program, pool, Backend::reference).step(expected, {});
     const auto device = DeviceExecutor::create(program);
@@ -230,9 +229,7 @@ TEST(DeviceMemory, LongContextsTakeLittle) {
 
 INSTANTIATE_TEST_SUITE_P(Orders, DeviceFusion,
                          ::testing::Values(emulation::Order::ascending, emulation::Order::descending),
-                         [](const auto& info) {
-                             return info.param == emulation::Order::ascending ? "up" : "down";
-                         });
+                         [](const auto& info) { return info.param == emulation::Order::ascending ? "up" : "down"; });
 
 }  // namespace
 }  // namespace retrace::kernels::cuda

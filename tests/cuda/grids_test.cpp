@@ -96,8 +96,7 @@ TEST_F(BlocksBeyondTheLast, ComputeNoTileOfSlicedProducts) {
             slice_vectors(nullptr, Precision::i8x1, x.data(), across, 3, 1, 1, slices);
             EXPECT_TRUE(digits.intact());
             EXPECT_TRUE(scales.intact());
-            multiply_slices(nullptr, Precision::i8x1, slices, slices, out.data(), 3, 1, 1, 1,
-                            {227 * 1024, warpgroups});
+            multiply_slices(nullptr, Precision::i8x1, slices, slices, out.data(), 3, 1, 1, 1, {227 * 1024, warpgroups});
             expect(out, {1, 4, 9});
         }
     }

@@ -22,8 +22,7 @@ Json cases() {
 
 /// Whether the emulated device computes it in a few milliseconds.
 bool is_small(const KnownAnswer& known) {
-    return known.is_matmul() ? known.rows * known.cols * known.depth < 100'000
-                             : known.rows * known.cols < 20'000;
+    return known.is_matmul() ? known.rows * known.cols * known.depth < 100'000 : known.rows * known.cols < 20'000;
 }
 
 TEST(KnownAnswers, HoldAsProgramsOnTheCpuAndTheSmallOnesOnTheEmulatedDevice) {

@@ -36,8 +36,8 @@ Tensor values_of(const Extents& e, std::mt19937_64& random) {
     Tensor values = zeros(DType::f32, {e.tokens, e.width});
     for (std::uint64_t i = 0; i < e.tokens * e.width; ++i) {
         const auto word = static_cast<std::uint32_t>(random());
-        const std::uint32_t bits = random() % 200 == 0 ? kSpecial[random() % 8]
-                                                       : (word & 0x807fffffu) | (100 + word % 50) << 23;
+        const std::uint32_t bits =
+            random() % 200 == 0 ? kSpecial[random() % 8] : (word & 0x807fffffu) | (100 + word % 50) << 23;
         store_u32(values.data.data() + 4 * i, bits);
     }
     return values;
@@ -72,8 +72,15 @@ protected:
 };
 
 TEST_F(ScatterRows, RandomRowsHaveTheBitsOfTheDefinition) {
-    for (const Extents& e : {Extents{1, 1, 1}, {255, 3, 2}, {256, 255, 1}, {257, 256, 3}, {700, 257, 1}, {3000, 40, 5},
-                             {900, 65535, 1}, {900, 65536, 1}, {40, 7, 700}}) {
+    for (const Extents& e : {Extents{1, 1, 1},
+                             {255, 3, 2},
+                             {256, 255, 1},
+                             {257, 256, 3},
+                             {700, 257, 1},
+                             {3000, 40, 5},
+                             {900, 65535, 1},
+                             {900, 65536, 1},
+                             {40, 7, 700}}) {
         expect_equal(e, [&](std::uint64_t) { return static_cast<std::int64_t>(random() % e.rows); });
     }
 }
@@ -102,7 +109,8 @@ TEST_F(ScatterRows, IndicesOutOfRangeMatchNoRow) {
 TEST_F(ScatterRows, BlocksThatSortSeveralTimesInAnotherOrderOfThreads) {
     emulation::settings = {75, emulation::Order::descending, 100};
     // More than 1024 blocks of 256 tokens, so each thread block takes two.
-    expect_equal({280'000, 5, 1}, [&](std::uint64_t) { return static_cast<std::int64_t>(random() % 6); }, Backend::cpu);
+    expect_equal(
+        {280'000, 5, 1}, [&](std::uint64_t) { return static_cast<std::int64_t>(random() % 6); }, Backend::cpu);
 }
 
 TEST_F(ScatterRows, WorkGrowsWithTokensAndRowsAndNotWithTheirProduct) {

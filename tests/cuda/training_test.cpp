@@ -42,8 +42,7 @@ TEST_P(DeviceTraining, StepsMetricsAndRootsAreThoseOfTheCpu) {
         ASSERT_EQ(found->size(), expected.size());
         for (std::size_t i = 0; i < expected.size(); ++i) {
             EXPECT_EQ((*found)[i].name, expected[i].name);
-            EXPECT_EQ(to_bits((*found)[i].value), to_bits(expected[i].value))
-                << expected[i].name << ", step " << step;
+            EXPECT_EQ(to_bits((*found)[i].value), to_bits(expected[i].value)) << expected[i].name << ", step " << step;
         }
     }
     State stored{0, state.tensors};
@@ -67,8 +66,7 @@ TEST_P(DeviceTraining, TraceIsThatOfTheCpuAndLeavesTheStateAlone) {
     EXPECT_GT(emulation::device.turns, turns);
     EXPECT_EQ(state, before);
     const auto last = static_cast<std::uint32_t>(programs.train.ops.size() - 1);
-    EXPECT_EQ((*device)->outputs(state, inputs, {3, last / 2, last}),
-              cpu.outputs(state, inputs, {3, last / 2, last}));
+    EXPECT_EQ((*device)->outputs(state, inputs, {3, last / 2, last}), cpu.outputs(state, inputs, {3, last / 2, last}));
     State stored = state;
     (*device)->store(stored);
     EXPECT_EQ(stored, before);
@@ -79,8 +77,7 @@ TEST_P(DeviceTraining, TraceIsThatOfTheCpuAndLeavesTheStateAlone) {
     EXPECT_EQ(state, expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DeviceTraining,
-                         ::testing::ValuesIn(golden::names()),
+INSTANTIATE_TEST_SUITE_P(All, DeviceTraining, ::testing::ValuesIn(golden::names()),
                          [](const auto& info) { return info.param; });
 
 TEST(DevicePrograms, RandomProgramsGiveTheBitsOfTheReference) {
@@ -163,8 +160,7 @@ TEST_F(DeviceLimits, TooLittleMemoryNamesTheBytesAskedForAndTakesNone) {
     emulation::device.memory = needed - 1;
     const auto made = DeviceExecutor::create(programs.train);
     ASSERT_FALSE(made);
-    EXPECT_THAT(made.error().message,
-                HasSubstr(std::to_string(needed) + " bytes of device memory asked for"));
+    EXPECT_THAT(made.error().message, HasSubstr(std::to_string(needed) + " bytes of device memory asked for"));
     EXPECT_EQ(emulation::device.taken, 0u);
 }
 

@@ -76,6 +76,4 @@ int run() {
 }  // namespace
 }  // namespace retrace::kernels
 
-int main() {
-    return retrace::kernels::run();
-}
+int main() { return retrace::kernels::run(); }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compiled for AMX and entered only where it is.
-#include "tests/emulation/wrong_tiles.hpp"
-
 #include "kernels/matmul/amx_unit.hpp"
+#include "tests/emulation/wrong_tiles.hpp"
 
 namespace retrace::kernels {
 

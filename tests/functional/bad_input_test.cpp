@@ -28,8 +28,7 @@ namespace json = boost::json;
 class BadInput : public testing::Test {
 protected:
     void SetUp() override {
-        folder_ =
-            std::filesystem::temp_directory_path() / ("retrace_bad_input_" + std::to_string(::getpid()));
+        folder_ = std::filesystem::temp_directory_path() / ("retrace_bad_input_" + std::to_string(::getpid()));
         std::filesystem::create_directories(folder_);
         const auto port = free_port();
         ASSERT_TRUE(port.has_value());
@@ -83,8 +82,7 @@ protected:
     int run(const std::vector<std::string>& arguments) { return run(RETRACE_PROGRAM, arguments); }
     int run_party(const std::string& role, const std::string& key, const std::string& pass,
                   const std::vector<std::string>& more = {}) {
-        std::vector<std::string> all{role,       "--node",     url_,
-                                     "--key",    path(key),    "--passphrase-file",
+        std::vector<std::string> all{role,       "--node",     url_,         "--key", path(key), "--passphrase-file",
                                      path(pass), "--data-dir", path("party")};
         all.insert(all.end(), more.begin(), more.end());
         return run(all);
@@ -194,8 +192,7 @@ TEST_F(BadInput, AMissingDataSetNamesItsPackage) {
         const std::string hide = "mount -t tmpfs none " + installed->string();
         if (run("/usr/bin/unshare", {"-rm", "sh", "-c", hide}) != 0)
             GTEST_SKIP() << "SKIP: hiding " << *installed << " needs the right to mount (run as root, or uninstall it)";
-        EXPECT_EQ(run("/usr/bin/unshare",
-                      {"-rm", "sh", "-c", hide + " && exec " + RETRACE_PROGRAM + " demo --quiet"}),
+        EXPECT_EQ(run("/usr/bin/unshare", {"-rm", "sh", "-c", hide + " && exec " + RETRACE_PROGRAM + " demo --quiet"}),
                   1);
     }
     EXPECT_THAT(text("run.log"), HasSubstr("install Debian's package dataset-fashion-mnist"));

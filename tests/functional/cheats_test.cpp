@@ -33,8 +33,8 @@ protected:
     Stakes bonded() const {
         Stakes out;
         read([&](const node::RemoteState& state) {
-            for (const Role role : {Role::honest_solver, Role::cheating_solver, Role::verifier_1,
-                                    Role::verifier_2, Role::verifier_3})
+            for (const Role role :
+                 {Role::honest_solver, Role::cheating_solver, Role::verifier_1, Role::verifier_2, Role::verifier_3})
                 out[role] = views::stake(state, cast_->address(role)).bonded;
         });
         return out;
@@ -110,9 +110,7 @@ struct SolverCase {
 };
 class CheatingSolver : public Cheats, public ::testing::WithParamInterface<SolverCase> {};
 
-TEST_P(CheatingSolver, LosesItsLockOrNothingAndTheTaskIsDone) {
-    play({"--cheat", GetParam().cheat}, GetParam().end);
-}
+TEST_P(CheatingSolver, LosesItsLockOrNothingAndTheTaskIsDone) { play({"--cheat", GetParam().cheat}, GetParam().end); }
 
 INSTANTIATE_TEST_SUITE_P(
     Table, CheatingSolver,
@@ -123,8 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
                       SolverCase{"lie_steps", End::convicted}, SolverCase{"lie_state", End::convicted},
                       SolverCase{"lie_trace", End::convicted}, SolverCase{"lie_tiles", End::convicted},
                       SolverCase{"lie_links", End::convicted}, SolverCase{"lie_tile", End::convicted},
-                      SolverCase{"lie_header", End::convicted},
-                      SolverCase{"stop_in_dispute", End::convicted}),
+                      SolverCase{"lie_header", End::convicted}, SolverCase{"stop_in_dispute", End::convicted}),
     [](const auto& info) { return std::string(info.param.cheat); });
 
 /// Returns the answer of the server on this port.
@@ -202,8 +199,7 @@ TEST_P(CheatingVerifier, CostsNobodyButItself) {
 INSTANTIATE_TEST_SUITE_P(Table, CheatingVerifier,
                          ::testing::Values(VerifierCase{"copier", true}, VerifierCase{"guesser", true},
                                            VerifierCase{"never_reveals", true}, VerifierCase{"no_show", true},
-                                           VerifierCase{"false_reporter", false},
-                                           VerifierCase{"griefer", false}),
+                                           VerifierCase{"false_reporter", false}, VerifierCase{"griefer", false}),
                          [](const auto& info) { return std::string(info.param.cheat); });
 
 }  // namespace

@@ -96,8 +96,8 @@ protected:
     void SetUp() override {
         folder_ = fs::temp_directory_path() / ("retrace_crash_" + std::to_string(::getpid()));
         const char* given = std::getenv("RETRACE_SEED");
-        seed_ = given != nullptr ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))
-                                 : std::random_device{}();
+        seed_ =
+            given != nullptr ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
         random_.seed(seed_);
         std::cout << "RETRACE_SEED=" << seed_ << std::endl;
         auto task = compile(folder_ / "task");
@@ -160,8 +160,7 @@ protected:
         Submitter submitter(rpc, key, rpc.chain_id().value());
         auto store = Store::open(folder_ / "requester");
         ASSERT_TRUE(store.has_value());
-        const auto posted =
-            post_task(*task_, **store, submitter, rpc, [](const ArtifactClient::Progress&) {});
+        const auto posted = post_task(*task_, **store, submitter, rpc, [](const ArtifactClient::Progress&) {});
         ASSERT_TRUE(posted.has_value()) << posted.error().message;
         id_ = posted->id;
     }
@@ -264,10 +263,8 @@ protected:
         }
     }
 
-    std::map<Role, std::vector<std::string>> parties_{{Role::honest_solver, kHonest},
-                                                      {Role::verifier_1, {}},
-                                                      {Role::verifier_2, {}},
-                                                      {Role::verifier_3, {}}};
+    std::map<Role, std::vector<std::string>> parties_{
+        {Role::honest_solver, kHonest}, {Role::verifier_1, {}}, {Role::verifier_2, {}}, {Role::verifier_3, {}}};
     fs::path folder_;
     std::uint32_t seed_ = 0;
     std::mt19937 random_;
@@ -319,8 +316,10 @@ TEST_F(Crash, ADisputeEndsWithTheConvictionThroughKills) {
         const auto dispute = views::dispute(state, id);
         ASSERT_TRUE(dispute.has_value()) << id;
         EXPECT_EQ(dispute->solver, cheater) << id;
-        if (dispute->state == market::DisputeState::solver_lost) ++convictions;
-        else EXPECT_EQ(dispute->state, market::DisputeState::withdrawn) << id;
+        if (dispute->state == market::DisputeState::solver_lost)
+            ++convictions;
+        else
+            EXPECT_EQ(dispute->state, market::DisputeState::withdrawn) << id;
     }
     EXPECT_EQ(convictions, 1U);
     check_model(state, *status);

@@ -24,17 +24,13 @@ struct Play {
     std::uint64_t segments() const { return steps / interval; }
 };
 
-void PrintTo(const Play& play, std::ostream* out) {
-    *out << play.cheat;
-}
+void PrintTo(const Play& play, std::ostream* out) { *out << play.cheat; }
 
 class Demo : public testing::TestWithParam<Play> {
 protected:
     void SetUp() override {
-        if (!fashion_mnist_folder())
-            GTEST_SKIP() << "SKIP: Debian's package dataset-fashion-mnist is not installed";
-        log_ =
-            std::filesystem::temp_directory_path() / ("retrace_demo_" + std::to_string(::getpid()) + ".log");
+        if (!fashion_mnist_folder()) GTEST_SKIP() << "SKIP: Debian's package dataset-fashion-mnist is not installed";
+        log_ = std::filesystem::temp_directory_path() / ("retrace_demo_" + std::to_string(::getpid()) + ".log");
         play();
     }
     void TearDown() override {
@@ -45,11 +41,11 @@ protected:
     /// Its last line is the JSON object; warnings may precede it.
     void play() {
         const Play& play = GetParam();
-        auto demo = Process::start(
-            RETRACE_PROGRAM,
-            {"demo", "--json", "--quiet", "--cheat", play.cheat, "--steps", std::to_string(play.steps),
-             "--checkpoint-every", std::to_string(play.interval), "--timeout", "200"},
-            log_);
+        auto demo =
+            Process::start(RETRACE_PROGRAM,
+                           {"demo", "--json", "--quiet", "--cheat", play.cheat, "--steps", std::to_string(play.steps),
+                            "--checkpoint-every", std::to_string(play.interval), "--timeout", "200"},
+                           log_);
         ASSERT_TRUE(demo.has_value());
         const auto end = std::chrono::steady_clock::now() + kTimeout;
         while (demo->running() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(50ms);
@@ -100,8 +96,7 @@ TEST_P(Demo, HappensAsPromised) {
     if (play.cheat == "ulp") {
         const json::object& cheater = facts_.at("cheater").as_object();
         EXPECT_EQ(number(cheater.at("segment")), play.segments() - 1);
-        for (const char* name : {"op", "tile", "link", "element"})
-            EXPECT_TRUE(cheater.contains(name)) << name;
+        for (const char* name : {"op", "tile", "link", "element"}) EXPECT_TRUE(cheater.contains(name)) << name;
     }
     if (play.outcome == "accuser_punished") {
         EXPECT_NE(facts_.at("accuser").at("slashed").as_string(), "0");
@@ -114,13 +109,14 @@ TEST_P(Demo, HappensAsPromised) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Frauds, Demo,
-    testing::Values(Play{"ulp", "convicted", 900, 100}, Play{"false_accuser", "accuser_punished", 450, 50},
-                    Play{"skip_steps", "convicted", 450, 90}, Play{"wrong_data", "convicted", 450, 90},
-                    Play{"stale_checkpoint", "convicted", 450, 90}, Play{"silent", "replaced", 450, 90},
-                    Play{"none", "honest", 450, 90}),
-    [](const auto& info) { return info.param.cheat; });
+INSTANTIATE_TEST_SUITE_P(Frauds, Demo,
+                         testing::Values(Play{"ulp", "convicted", 900, 100},
+                                         Play{"false_accuser", "accuser_punished", 450, 50},
+                                         Play{"skip_steps", "convicted", 450, 90},
+                                         Play{"wrong_data", "convicted", 450, 90},
+                                         Play{"stale_checkpoint", "convicted", 450, 90},
+                                         Play{"silent", "replaced", 450, 90}, Play{"none", "honest", 450, 90}),
+                         [](const auto& info) { return info.param.cheat; });
 
 }  // namespace
 }  // namespace retrace::node

@@ -93,8 +93,7 @@ protected:
     /// Compiles an MLP on small images into `name`.
     std::string compile(const std::string& options, const std::string& name = "task") {
         if (!fs::exists(path("images"))) small_images(256);
-        say("task compile mlp --data " + path("images").string() + " -o " + path(name).string() + " " +
-            options);
+        say("task compile mlp --data " + path("images").string() + " -o " + path(name).string() + " " + options);
         return path(name).string();
     }
     std::uint64_t submit(const std::string& folder) const {

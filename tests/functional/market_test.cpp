@@ -40,13 +40,11 @@ kernels::Program large_program() {
     model.hidden = {16};
     model.input = {1, 28, 28};
     kernels::ModelSource source = kernels::source_of(model, kernels::Precision::i8x2);
-    source.write = [inner = source.write](kernels::Tape& tape, kernels::Value x, std::uint64_t batch,
-                                          bool training) {
+    source.write = [inner = source.write](kernels::Tape& tape, kernels::Value x, std::uint64_t batch, bool training) {
         constexpr std::uint64_t kRows = 44'800, kColumns = 28;
         kernels::Graph& g = tape.graph();
         Bytes numbers(kRows * kColumns * 4);
-        for (std::size_t i = 0; i < numbers.size(); i += 4)
-            store_u32(numbers.data() + i, 0x37000000u + (i % 8191) * 4);
+        for (std::size_t i = 0; i < numbers.size(); i += 4) store_u32(numbers.data() + i, 0x37000000u + (i % 8191) * 4);
         const kernels::Value table = g.constant(kernels::DType::f32, {kRows, kColumns}, std::move(numbers));
         const kernels::Value row = kernels::reshape(g, kernels::sum_columns(g, table), {kColumns});
         return inner(tape, kernels::add(g, x, row), batch, training);
@@ -87,9 +85,7 @@ TEST_F(Market, ATaskOfFiveMegabytesBeginsWithGivenWeightsAndItsReceiptIsChecked)
     EXPECT_EQ(read.at("states").to_number<int>(), 5);
     EXPECT_GE(read.at("audits").to_number<int>(), 2) << "the first and the last segment";
     EXPECT_EQ(read.at("replayed").to_number<int>(), 0);
-    EXPECT_EQ(
-        say("receipt verify " + receipt + node() + store() + " --replay 2").at("replayed").to_number<int>(),
-        2);
+    EXPECT_EQ(say("receipt verify " + receipt + node() + store() + " --replay 2").at("replayed").to_number<int>(), 2);
 
     const std::string demanding = node() + store() + " --require-audits";
     EXPECT_TRUE(say("receipt verify " + receipt + demanding).at("valid").as_bool());
@@ -110,8 +106,7 @@ TEST_F(Market, ATaskOfFiveMegabytesBeginsWithGivenWeightsAndItsReceiptIsChecked)
 
 TEST_F(Market, ARunningTaskIsGivenASecondSolver) {
     // Windows are long, so that the first solver is still at work when the second joins.
-    start({{Role::honest_solver, kHonest}, {Role::verifier_1, {}}, {Role::verifier_2, {}}},
-          {{"challenge_blocks", 50}});
+    start({{Role::honest_solver, kHonest}, {Role::verifier_1, {}}, {Role::verifier_2, {}}}, {{"challenge_blocks", 50}});
     if (HasFatalFailure()) return;
     // Long enough that, even on a fast machine, a replica that wins has some segments left to be paid for; otherwise it
     // declines (contracts 12.7.9).
@@ -193,8 +188,7 @@ TEST_F(Market, ACommandThatFollowsATaskLivesThroughTheDeathOfItsNode) {
     EXPECT_TRUE(follower->running());
     start_node();
     says("answers");
-    for (int i = 0; i < 1800 && follower->running(); ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (int i = 0; i < 1800 && follower->running(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     EXPECT_EQ(follower->exit_status(), 0) << text_of(path("follower.log"));
     EXPECT_EQ(fetched_root(1), root_of(task));
 }

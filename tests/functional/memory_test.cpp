@@ -11,8 +11,7 @@ using ::testing::HasSubstr;
 
 const std::string kSmall = " --hidden 16 --batch 16 --price-ceiling 1 --steps 4 --checkpoint-every 2";
 
-const std::map<std::string, std::uint64_t> kTimeToBid{
-    {"bid_blocks", 40}, {"reveal_blocks", 40}, {"epoch_blocks", 10}};
+const std::map<std::string, std::uint64_t> kTimeToBid{{"bid_blocks", 40}, {"reveal_blocks", 40}, {"epoch_blocks", 10}};
 
 class Memory : public MarketTest {
 protected:
@@ -47,11 +46,9 @@ TEST_F(Memory, AProgramOfAFewKilobytesThatAsksForGigabytesIsDeclinedByName) {
     });
     if (HasFatalFailure()) return;
     EXPECT_THAT(log_of(Role::honest_solver), HasSubstr("decline task=" + std::to_string(id)));
-    EXPECT_THAT(log_of(Role::honest_solver),
-                HasSubstr("bytes of memory and 1073741824 are allowed (--memory)"));
+    EXPECT_THAT(log_of(Role::honest_solver), HasSubstr("bytes of memory and 1073741824 are allowed (--memory)"));
     read([&](const node::RemoteState& state) {
-        EXPECT_TRUE(views::stake(state, cast_->address(Role::honest_solver)).locked.is_zero())
-            << "it left for nothing";
+        EXPECT_TRUE(views::stake(state, cast_->address(Role::honest_solver)).locked.is_zero()) << "it left for nothing";
     });
     EXPECT_TRUE(cast_->running(Role::honest_solver));
     do_a_small_task();

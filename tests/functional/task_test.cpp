@@ -60,8 +60,7 @@ TEST_F(Task, LossesOptimisersAndSchedulesOfNumbers) {
     table << "a,b,y\n";
     for (int i = 0; i < 64; ++i) table << i % 7 << ".5," << i % 5 << ",0." << i % 9 << '\n';
     table.close();
-    const std::string data =
-        " --data " + path("table.csv").string() + " --test-data " + path("table.csv").string();
+    const std::string data = " --data " + path("table.csv").string() + " --test-data " + path("table.csv").string();
     for (const char* how :
          {"--loss mse --optimizer sgd --momentum 0 --lr 0.05 --clip 1",
           "--loss bce --optimizer adamw --betas 0.8 0.9 --eps 1e-6 --weight-decay 0.1 --schedule cosine "
@@ -96,8 +95,8 @@ TEST_F(Task, APlanSaysWhatItTakes) {
     EXPECT_EQ(plan.at("parameters").to_number<std::uint64_t>(), 61'706u);  // LeNet-5 on 28 × 28 with padding.
     EXPECT_EQ(plan.at("segments").to_number<std::uint64_t>(), 4u);
     EXPECT_TRUE(plan.at("not_timed").is_null());
-    for (const char* field : {"flops_per_step", "memory_bytes", "party_memory_bytes", "seconds",
-                              "detection_of_one", "evidence_bytes"}) {
+    for (const char* field :
+         {"flops_per_step", "memory_bytes", "party_memory_bytes", "seconds", "detection_of_one", "evidence_bytes"}) {
         EXPECT_GT(plan.at(field).to_number<double>(), 0) << field;
     }
     const json::object& outliers = plan.at("outliers").as_object();
@@ -108,10 +107,9 @@ TEST_F(Task, APlanSaysWhatItTakes) {
     EXPECT_TRUE(plan.contains("device_bytes"));
     EXPECT_GT(run(" --outliers").at("outliers").at("blocks").to_number<std::uint64_t>(), 1'000u);
     const Ran words = retrace("task plan " + path("task").string());
-    for (const char* said : {"precision    crest factor of blocks ", "parameters   61706",
-                             "GFLOP a step", "at the peak", "against --memory",
-                             "ms a step here", "price        at most", "audits       one bad segment",
-                             "evidence     a dispute ends with at most"}) {
+    for (const char* said : {"precision    crest factor of blocks ", "parameters   61706", "GFLOP a step",
+                             "at the peak", "against --memory", "ms a step here", "price        at most",
+                             "audits       one bad segment", "evidence     a dispute ends with at most"}) {
         EXPECT_THAT(words.out, HasSubstr(said));
     }
 }
@@ -158,8 +156,8 @@ TEST_F(Task, RunningStatisticsAreNoParameters) {
 }
 
 TEST_F(Task, AModelThatReadsTokensWantsTokens) {
-    const Ran ran = retrace("task compile gpt --data " + small_images(32).string() + " --batch 8 -o " +
-                            path("task").string());
+    const Ran ran =
+        retrace("task compile gpt --data " + small_images(32).string() + " --batch 8 -o " + path("task").string());
     EXPECT_EQ(ran.status, 1);
     EXPECT_THAT(ran.err, HasSubstr("tokens"));
 }

@@ -51,9 +51,8 @@ TEST_F(WithoutNode, ACommandThatComesBeforeItsNodeWaitsForIt) {
 }
 
 TEST_F(WithoutNode, ItEndsWhenNobodyComes) {
-    for (const std::string& command :
-         {"stake show " + std::string(kAccount), std::string("task list"), std::string("task follow 1"),
-          std::string("stake deposit 5 --dev-account 1")}) {
+    for (const std::string& command : {"stake show " + std::string(kAccount), std::string("task list"),
+                                       std::string("task follow 1"), std::string("stake deposit 5 --dev-account 1")}) {
         const auto start = Clock::now();
         const Ran ran = retrace(command + node() + " --timeout 1");
         EXPECT_EQ(ran.status, 1) << command;
@@ -71,16 +70,15 @@ TEST_F(WithoutNode, WhatWasSentBeforeTheNodeDiedIsSentAgain) {
     auto first = start_node();
     ASSERT_TRUE(first.has_value());
     ASSERT_EQ(retrace("wallet balance " + std::string(kAccount) + node() + " --timeout 60").status, 0);
-    auto deposits = node::Process::start(RETRACE_PROGRAM,
-                                         {"stake", "deposit", "5", "--dev-account", "1", "--timeout", "60",
-                                          "--node", "http://127.0.0.1:" + port_},
-                                         path("deposit.log"));
+    auto deposits = node::Process::start(
+        RETRACE_PROGRAM,
+        {"stake", "deposit", "5", "--dev-account", "1", "--timeout", "60", "--node", "http://127.0.0.1:" + port_},
+        path("deposit.log"));
     ASSERT_TRUE(deposits.has_value());
     first->kill();  // Before, while or after the transaction was sent.
     auto second = start_node();
     ASSERT_TRUE(second.has_value());
-    for (int i = 0; i < 1200 && deposits->running(); ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (int i = 0; i < 1200 && deposits->running(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     EXPECT_EQ(deposits->exit_status(), 0);
     const Ran stake = retrace("stake show 0x70997970C51812dc3A010C7d01b50e0d17dc79C8" + node());
     EXPECT_THAT(stake.out, HasSubstr("bonded 5,")) << "once, not twice";

@@ -45,8 +45,8 @@ std::string unknown_subfolder(const std::string& path) {
         const std::string folder = parent_of(rule.path);
         if (!path.starts_with(folder + "/")) continue;
         const std::string in = subfolder_in(folder, path);
-        const bool known = std::any_of(subfolders.begin(), subfolders.end(),
-                                       [&](const SubfolderRule& r) { return r.path == in; });
+        const bool known =
+            std::any_of(subfolders.begin(), subfolders.end(), [&](const SubfolderRule& r) { return r.path == in; });
         if (!in.empty() && !known) return in;
     }
     return {};

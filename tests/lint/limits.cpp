@@ -13,8 +13,10 @@ std::string in_one_line(std::string_view text) {
     std::string out;
     for (const char c : text) {
         const bool blank = c == ' ' || c == '\n' || c == '\t';
-        if (!blank) out += c;
-        else if (!out.empty() && out.back() != ' ') out += ' ';
+        if (!blank)
+            out += c;
+        else if (!out.empty() && out.back() != ' ')
+            out += ' ';
     }
     return out;
 }

@@ -10,9 +10,7 @@ namespace {
 
 constexpr std::string_view kEndings[] = {".cpp", ".hpp", ".cu", ".cuh", ".md"};
 
-bool is_path_character(char c) {
-    return is_word_character(c) || c == '/' || c == '-' || c == '.';
-}
+bool is_path_character(char c) { return is_word_character(c) || c == '/' || c == '-' || c == '.'; }
 
 bool names_source(std::string_view token) {
     if (token.empty() || !(is_word_character(token[0]) || token[0] == '.') || token[0] == '_') return false;

@@ -53,11 +53,10 @@ Findings check_named_tests(const Tree& tree) {
             if (is_test_path(token)) {
                 file = text_of(tree, token);
                 if (!file)
-                    out.push_back(
-                        {page->first, number, "named_test", "there is no tests/" + std::string(token)});
+                    out.push_back({page->first, number, "named_test", "there is no tests/" + std::string(token)});
             } else if (file && is_name(token) && !has_word(*file, token)) {
-                out.push_back({page->first, number, "named_test",
-                               "the file before it has no test " + std::string(token)});
+                out.push_back(
+                    {page->first, number, "named_test", "the file before it has no test " + std::string(token)});
             }
         }
     }

@@ -15,8 +15,8 @@ Findings check_retired_names(const Tree& tree) {
             ++number;
             for (const RetiredName& name : retired_names()) {
                 if (!has_word(line, name.old)) continue;
-                out.push_back({path, number, "retired_name",
-                               std::string(name.old) + " is now " + std::string(name.now)});
+                out.push_back(
+                    {path, number, "retired_name", std::string(name.old) + " is now " + std::string(name.now)});
             }
         }
     }

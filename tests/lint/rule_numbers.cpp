@@ -109,7 +109,9 @@ bool goes_on(std::string_view between) {
 class Reader {
 public:
     Reader(const Specs& specs, const std::string& path)
-        : specs_(specs), path_(path), own_(own_folder(specs, path)),
+        : specs_(specs),
+          path_(path),
+          own_(own_folder(specs, path)),
           alone_(contains_word(kCitesAlone, own_) && path.starts_with(own_ + "/")) {}
 
     void read(std::string_view line, std::size_t number, Findings& out) {

@@ -55,15 +55,15 @@ Findings check_arrows(const Tree& tree);       ///< include_arrow, include_missi
 Findings check_cycles(const Tree& tree);       ///< include_cycle, subfolder_cycle
 Findings check_third_party(const Tree& tree);  ///< third_party_home, third_party_unknown
 Findings check_determinism(const Tree& tree);  ///< determinism
-/// spdx, pragma_once, tab, trailing_space, long_line, long_file, unfinished, machine_path
+/// spdx, pragma_once, tab, trailing_space, long_file, unfinished, machine_path
 Findings check_text(const Tree& tree);
-Findings check_folders(const Tree& tree);      ///< readme_missing, spec_missing, folder_unknown
-Findings check_named_tests(const Tree& tree);  ///< named_test: of the threat model
-Findings check_test_names(const Tree& tree);   ///< test_name
-Findings check_named_files(const Tree& tree);  ///< named_file, unknown_document: in pages and in comments
+Findings check_folders(const Tree& tree);        ///< readme_missing, spec_missing, folder_unknown
+Findings check_named_tests(const Tree& tree);    ///< named_test: of the threat model
+Findings check_test_names(const Tree& tree);     ///< test_name
+Findings check_named_files(const Tree& tree);    ///< named_file, unknown_document: in pages and in comments
 Findings check_retired_names(const Tree& tree);  ///< retired_name: in code, comments and literals apart
-Findings check_limits(const Tree& tree);        ///< limit: docs/limits.md against the code
-Findings check_rule_numbers(const Tree& tree); ///< rule_number: cited, and in no SPEC.md
+Findings check_limits(const Tree& tree);         ///< limit: docs/limits.md against the code
+Findings check_rule_numbers(const Tree& tree);   ///< rule_number: cited, and in no SPEC.md
 
 /// All of them, in the order above.
 Findings check_all(const Tree& tree);

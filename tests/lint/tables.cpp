@@ -113,10 +113,11 @@ constexpr Library kLibraries[] = {
     {"libsecp256k1", "secp256k1", "ledger/crypto/"},
     {"Crypto++", "cryptopp/ crypto++/", "ledger/crypto/"},
     {"RocksDB", "rocksdb/", "ledger/storage/rocks_store.cpp"},
-    {"LibTorch", "torch/ ATen/ c10/ caffe2/", "solver/torch/ tests/bench/peers/ tests/functional/torch/torch_peer.cpp "
-                 "tests/functional/torch/op_peer.cpp"},
+    {"LibTorch", "torch/ ATen/ c10/ caffe2/",
+     "solver/torch/ tests/bench/peers/ tests/functional/torch/torch_peer.cpp "
+     "tests/functional/torch/op_peer.cpp"},
     {"libseccomp", "seccomp.h", "solver/sandbox/"},
-    {"Boost.JSON", "boost/json", "node/ tests/"},  // Tests read their vectors with it.
+    {"Boost.JSON", "boost/json", "node/ tests/"},                 // Tests read their vectors with it.
     {"Boost.Multiprecision", "boost/multiprecision/", "tests/"},  // An independent twin of our 256-bit integers.
     {"Boost", "boost/", "node/ tests/functional/"},
     {"Protobuf", "google/protobuf/", "node/wire/"},
@@ -153,8 +154,8 @@ constexpr std::string_view kSystem =
 
 constexpr BannedWords kBanned[] = {
     {"ledger market contracts", "float double", "amounts are integers; floating point belongs to the kernels"},
-    {"merkle ledger market verifier contracts",
-     "unordered_map unordered_set unordered_multimap unordered_multiset", "iteration order differs between machines"},
+    {"merkle ledger market verifier contracts", "unordered_map unordered_set unordered_multimap unordered_multiset",
+     "iteration order differs between machines"},
     {"merkle ledger market verifier contracts",
      "system_clock steady_clock high_resolution_clock random_device getenv setlocale",
      "clock, chance and environment are injected"},

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // What a file may look like, whatever it says.
-#include <algorithm>
 #include <cctype>
 
 #include "tests/lint/rules.hpp"
@@ -9,31 +8,37 @@ namespace retrace::lint {
 namespace {
 
 constexpr std::size_t kLinesMax = 400;
-constexpr std::size_t kColumnsMax = 120;
 
 // Written in halves, so that this file does not break its own rules.
-constexpr std::string_view kUnfinished[] = {"TO" "DO", "FIX" "ME", "XX" "X", "HA" "CK"};
-constexpr std::string_view kMachinePaths[] = {"/wo" "rk/main", "/wo" "rk/shared", "/wo" "rk/.library", "/tm" "p/plan"};
-
-std::size_t columns(std::string_view line) {
-    // Code points, not bytes: a byte 10xxxxxx continues a character.
-    return static_cast<std::size_t>(
-        std::count_if(line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
+constexpr std::string_view kUnfinished[] = {
+    "TO"
+    "DO",
+    "FIX"
+    "ME",
+    "XX"
+    "X",
+    "HA"
+    "CK"};
+constexpr std::string_view kMachinePaths[] = {
+    "/wo"
+    "rk/main",
+    "/wo"
+    "rk/shared",
+    "/wo"
+    "rk/.library",
+    "/tm"
+    "p/plan"};
 
 bool has_license(const std::vector<std::string_view>& lines) {
     const std::size_t at = !lines.empty() && lines[0].starts_with("#!") ? 1 : 0;
-    return lines.size() > at && (lines[at] == "// SPDX-License-Identifier: MIT" ||
-                                 lines[at] == "# SPDX-License-Identifier: MIT");
+    return lines.size() > at &&
+           (lines[at] == "// SPDX-License-Identifier: MIT" || lines[at] == "# SPDX-License-Identifier: MIT");
 }
 
 void check_line(const std::string& path, std::size_t number, std::string_view line, Findings& out) {
     const auto find = [&](const char* rule, std::string message) { out.push_back({path, number, rule, message}); };
     if (line.find('\t') != std::string_view::npos) find("tab", "spaces indent");
     if (line.ends_with(' ') || line.ends_with('\r')) find("trailing_space", "space at the end of the line");
-    if (is_code(path) && columns(line) > kColumnsMax) {
-        find("long_line", std::to_string(columns(line)) + " columns, at most " + std::to_string(kColumnsMax));
-    }
     for (const std::string_view word : kUnfinished) {
         if (has_word(line, word)) find("unfinished", "finish it, or open an issue: " + std::string(word));
     }
@@ -66,8 +71,8 @@ Findings check_text(const Tree& tree) {
                 out.push_back({path, 0, "pragma_once", "a header says #pragma once"});
             }
             if (lines.size() > kLinesMax) {
-                out.push_back({path, 0, "long_file",
-                               std::to_string(lines.size()) + " lines: has it more than one purpose?"});
+                out.push_back(
+                    {path, 0, "long_file", std::to_string(lines.size()) + " lines: has it more than one purpose?"});
             }
         }
         for (std::size_t i = 0; i < lines.size(); ++i) check_line(path, i + 1, lines[i], out);

@@ -113,10 +113,9 @@ std::vector<std::string_view> quoted(std::string_view line) {
 
 Findings check_all(const Tree& tree) {
     Findings all;
-    for (const auto check :
-         {check_arrows, check_cycles, check_third_party, check_determinism, check_text, check_folders,
-          check_named_tests, check_test_names, check_named_files, check_retired_names, check_limits,
-          check_rule_numbers}) {
+    for (const auto check : {check_arrows, check_cycles, check_third_party, check_determinism, check_text,
+                             check_folders, check_named_tests, check_test_names, check_named_files, check_retired_names,
+                             check_limits, check_rule_numbers}) {
         const Findings found = check(tree);
         all.insert(all.end(), found.begin(), found.end());
     }

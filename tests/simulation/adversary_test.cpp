@@ -31,9 +31,7 @@ U256 wealth(const Outcome& outcome, const std::string& name) {
     const auto& balance = outcome.balances.at(name);
     return balance.coins + balance.bonded + balance.fees;
 }
-U256 earned(const Outcome& outcome, std::size_t run) {
-    return outcome.tasks.at(0).runs.at(run).earned;
-}
+U256 earned(const Outcome& outcome, std::size_t run) { return outcome.tasks.at(0).runs.at(run).earned; }
 
 U256 wealth_of_all(const Outcome& outcome, std::string_view role) {
     U256 sum;
@@ -190,14 +188,14 @@ TEST(Adversaries, TwoThatWithholdInTurnBothLoseTheirLocks) {
     ASSERT_EQ(outcome.tasks[0].runs.size(), 3u);
     for (const char* name : {"solver0", "solver1"}) {
         EXPECT_EQ(outcome.balances.at(name).bonded, scenario.solvers[0].stake - lock);
-        EXPECT_EQ(wealth(outcome, name) + lock,
-                  initial_coins() +
-                      fees_of_reports(outcome, outcome.solver_of(outcome.tasks[0].runs[0]) == name ? 0 : 1))
+        EXPECT_EQ(
+            wealth(outcome, name) + lock,
+            initial_coins() + fees_of_reports(outcome, outcome.solver_of(outcome.tasks[0].runs[0]) == name ? 0 : 1))
             << "paid for no segment";
     }
     EXPECT_EQ(wealth(outcome, "solver2"), initial_coins() + earned(outcome, 2));
-    EXPECT_EQ(wealth_of_all(outcome, "solver") + wealth_of_all(outcome, "verifier") +
-                  wealth(outcome, "requester") + lock + lock,
+    EXPECT_EQ(wealth_of_all(outcome, "solver") + wealth_of_all(outcome, "verifier") + wealth(outcome, "requester") +
+                  lock + lock,
               initial_coins() * U256(1 + scenario.verifiers.size() + scenario.solvers.size()))
         << "both locks are burned, and nothing else";
 }
@@ -299,8 +297,8 @@ TEST_P(CheatingVerifier, CostsNobodyButItself) {
         // The part that is neither paid out nor given to the solver is burned, and nothing else is.
         const U256 burned = lost_in_seats(outcome, cheater) + lost_in_disputes(outcome, cheater, true) +
                             lost_in_disputes(outcome, cheater, false) + fees_of_reports(outcome, 0) - gained;
-        EXPECT_EQ(wealth(outcome, "requester") + wealth_of_all(outcome, "verifier") +
-                      wealth_of_all(outcome, "solver") + burned,
+        EXPECT_EQ(wealth(outcome, "requester") + wealth_of_all(outcome, "verifier") + wealth_of_all(outcome, "solver") +
+                      burned,
                   initial_coins() * U256(1 + scenario.verifiers.size() + scenario.solvers.size()));
     } else {
         EXPECT_EQ(outcome.verdicts.frauds_convicted, 1u) << "the others see it";
@@ -349,11 +347,9 @@ TEST_P(BadRequester, PaysForWorkThatWasDoneAndForNothingElse) {
     U256 paid;
     for (const market::Run& run : outcome.tasks[0].runs) paid += run.earned;
     U256 audits;
-    for (const char* name : {"verifier0", "verifier1", "verifier2"})
-        audits += wealth(outcome, name) - initial_coins();
+    for (const char* name : {"verifier0", "verifier1", "verifier2"}) audits += wealth(outcome, name) - initial_coins();
     EXPECT_EQ(wealth(outcome, "requester") + paid + audits, initial_coins());
-    EXPECT_EQ(wealth(outcome, "solver0") + wealth(outcome, "solver1"),
-              initial_coins() + initial_coins() + paid);
+    EXPECT_EQ(wealth(outcome, "solver0") + wealth(outcome, "solver1"), initial_coins() + initial_coins() + paid);
     EXPECT_EQ(paid.is_zero(), GetParam().end != TaskState::settled);
 }
 

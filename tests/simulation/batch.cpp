@@ -30,9 +30,7 @@ extern "C" void on_abort(int) {
 
 }  // namespace
 
-void name_seed_on_abort() {
-    std::signal(SIGABRT, on_abort);
-}
+void name_seed_on_abort() { std::signal(SIGABRT, on_abort); }
 
 Played play_seed(std::uint64_t seed, Draw draw, const Catalogue& catalogue, const RunOptions& options) {
     if (draw == Draw::single) return {play(seed, random_scenario(seed), catalogue, options), std::nullopt};

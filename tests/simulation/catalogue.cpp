@@ -36,8 +36,7 @@ TaskKind make_kind(std::string name, const kernels::ModelSpec& model, kernels::T
     kind.name = std::move(name);
     kind.data = made_up_data(built->train, model.classes);
     kernels::ThreadPool pool(1);
-    for (const kernels::Tensor& tensor : kind.data)
-        kind.data_roots.push_back(kernels::tensor_root(tensor, pool));
+    for (const kernels::Tensor& tensor : kind.data) kind.data_roots.push_back(kernels::tensor_root(tensor, pool));
     kind.program_bytes = kernels::encode(built->train);
     kind.init_bytes = kernels::encode(built->init);
     kind.program = std::make_unique<const kernels::CommittedProgram>(std::move(built->train));
@@ -72,19 +71,19 @@ Catalogue make_catalogue() {
     return out;
 }
 
-std::vector<Hash32> true_roots(const TaskKind& kind, std::uint64_t steps, std::uint64_t interval,
-                               std::uint64_t seed, kernels::ThreadPool& pool) {
+std::vector<Hash32> true_roots(const TaskKind& kind, std::uint64_t steps, std::uint64_t interval, std::uint64_t seed,
+                               kernels::ThreadPool& pool) {
     solver::ProgramRunner runner(kind.program->program(), kind.inputs(seed), pool);
     kernels::State state = kernels::run_initialiser(kind.init->program(), seed, pool);
     std::vector<Hash32> roots{kernels::commit_state(kind.program->root(), state, pool).root};
     solver::Trainer trainer(*kind.program, runner, {steps, interval}, pool);
     const solver::Schedule schedule{steps, interval};
-    const auto trained = trainer.run(
-        state, schedule.segments(), {},
-        [&](std::uint64_t, const kernels::StateCommitment& at, const kernels::State&) -> Status<> {
-            roots.push_back(at.root);
-            return Unit{};
-        });
+    const auto trained =
+        trainer.run(state, schedule.segments(), {},
+                    [&](std::uint64_t, const kernels::StateCommitment& at, const kernels::State&) -> Status<> {
+                        roots.push_back(at.root);
+                        return Unit{};
+                    });
     ensure(trained.has_value(), "nothing stops an honest run");
     return roots;
 }

@@ -26,7 +26,7 @@ using Catalogue = std::vector<TaskKind>;
 Catalogue make_catalogue();
 
 /// State roots 0 … segments of an honest run: the ground truth for every party's claims.
-std::vector<Hash32> true_roots(const TaskKind& kind, std::uint64_t steps, std::uint64_t interval,
-                               std::uint64_t seed, kernels::ThreadPool& pool);
+std::vector<Hash32> true_roots(const TaskKind& kind, std::uint64_t steps, std::uint64_t interval, std::uint64_t seed,
+                               kernels::ThreadPool& pool);
 
 }  // namespace retrace::sim

@@ -56,8 +56,8 @@ void Checkers::see(const AnyEvent& event, const ledger::StateView& view) {
     } else if (const auto* committed = std::get_if<contracts::CheckpointCommitted>(&event)) {
         const auto run = views::run(view, committed->task, committed->run);
         const auto first = opened_.lower_bound({committed->task, committed->index, 0});
-        const bool known = first != opened_.end() && std::get<0>(*first) == committed->task &&
-                           std::get<1>(*first) == committed->index;
+        const bool known =
+            first != opened_.end() && std::get<0>(*first) == committed->task && std::get<1>(*first) == committed->index;
         if (run && honest(run->solver) && committed->index > run->first_state && !known)
             ++due_[{committed->task, committed->run}];
     } else if (const auto* assigned = std::get_if<contracts::TaskAssigned>(&event)) {
@@ -138,21 +138,20 @@ void Checkers::count_frauds(const ledger::StateView& view) {
         const bool wrong_by_truth = opened && start->root == truth[index] && end->root != truth[index + 1];
         if (!run || (!wrong_by_truth && accused_.count(segment) == 0)) continue;
         ++verdicts_.frauds_audited;
-        const bool lost = run->state == market::RunState::forfeited &&
-                          slashed_[run->solver][task] >= locked_[{task, run_index}];
+        const bool lost =
+            run->state == market::RunState::forfeited && slashed_[run->solver][task] >= locked_[{task, run_index}];
         if (lost)
             ++verdicts_.frauds_convicted;
         else
-            report("the wrong segment " + std::to_string(index) + " of task " + std::to_string(task) +
-                   " run " + std::to_string(run_index) + " by " + name(run->solver) +
-                   " was audited and not convicted");
+            report("the wrong segment " + std::to_string(index) + " of task " + std::to_string(task) + " run " +
+                   std::to_string(run_index) + " by " + name(run->solver) + " was audited and not convicted");
     }
 }
 
 /// Paid segments with a promised audit must be correct, and computed segments must be paid.
 void Checkers::check_paid(const ledger::StateView& view, const market::Run& run) {
-    const std::string which = "task " + std::to_string(run.task) + " run " + std::to_string(run.index) + " by " +
-                              name(run.solver);
+    const std::string which =
+        "task " + std::to_string(run.task) + " run " + std::to_string(run.index) + " by " + name(run.solver);
     const auto spec = views::spec(view, run.task);
     const auto due = due_.find({run.task, run.index});
     if (spec && due != due_.end() && run.state == market::RunState::settled) {
@@ -168,8 +167,8 @@ void Checkers::check_paid(const ledger::StateView& view, const market::Run& run)
     for (std::uint64_t index = run.first_state; spec && index < run.paid && index + 1 < truth.size(); ++index) {
         const auto start = views::checkpoint(view, run.task, run.index, index);
         const auto end = views::checkpoint(view, run.task, run.index, index + 1);
-        const bool promised = index == run.first_state || index + 1 == spec->segments() ||
-                              spec->audit_bp == market::kBasisPoints;
+        const bool promised =
+            index == run.first_state || index + 1 == spec->segments() || spec->audit_bp == market::kBasisPoints;
         if (promised && start && end && start->root == truth[index] && end->root != truth[index + 1])
             verdicts_.paid_wrong.push_back("segment " + std::to_string(index) + " of " + which);
     }
@@ -188,8 +187,7 @@ void Checkers::check_outcomes(const ledger::StateView& view) {
             if (!run || !honest(run->solver) || run->paid == run->first_state) continue;
             const auto first = views::checkpoint(view, id, index, run->first_state);
             const auto last = views::checkpoint(view, id, index, run->paid);
-            const bool from_truth =
-                first && run->first_state < truth.size() && first->root == truth[run->first_state];
+            const bool from_truth = first && run->first_state < truth.size() && first->root == truth[run->first_state];
             if (from_truth && last && run->paid < truth.size() && last->root != truth[run->paid])
                 report("honest " + name(run->solver) + " was paid for another state than the true one");
         }

@@ -163,9 +163,9 @@ void be_idle_in_seats(OwnerDraft& owner, Random& random) {
 }
 
 using Plan = void (*)(OwnerDraft&, Random&);
-constexpr Plan kPlans[] = {challenge_falsely, accuse_falsely,     dispute_decoys,     report_in_bursts,
-                           report_falsely,    differ,             raise_and_leave,    join_and_be_silent,
-                           cheat_with_auditors, flood,            bid_at_limits,      be_idle_in_seats};
+constexpr Plan kPlans[] = {challenge_falsely,   accuse_falsely, dispute_decoys,  report_in_bursts,
+                           report_falsely,      differ,         raise_and_leave, join_and_be_silent,
+                           cheat_with_auditors, flood,          bid_at_limits,   be_idle_in_seats};
 
 void add_honest(Scenario& scenario, Random& random) {
     for (SolverRole& role : scenario.solvers) {
@@ -354,8 +354,7 @@ Judgement judge(const Scenario& scenario, const Outcome& outcome) {
             began += initial_coins();
         } else if (!name.starts_with("requester")) {
             const U256 has = wealth(outcome, name) + asked(outcome, name);
-            if (has < initial_coins())
-                lose("honest " + name + " lost " + (initial_coins() - has).to_decimal());
+            if (has < initial_coins()) lose("honest " + name + " lost " + (initial_coins() - has).to_decimal());
         }
     }
     const Account account(scenario, outcome);

@@ -30,8 +30,7 @@ struct Change {
 DiskImage image_of(const fs::path& folder) {
     DiskImage image;
     std::error_code failure;
-    for (fs::recursive_directory_iterator it(folder, failure), end; !failure && it != end;
-         it.increment(failure)) {
+    for (fs::recursive_directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure)) {
         if (!it->is_regular_file()) continue;
         std::ifstream in(it->path(), std::ios::binary);
         image[it->path()] = Bytes(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());

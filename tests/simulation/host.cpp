@@ -17,18 +17,14 @@ constexpr std::uint64_t kProposers = 3;
 
 std::string_view slug(ProposerFraud fraud) noexcept {
     switch (fraud) {
-        case ProposerFraud::none:
-            return "honest";
-        case ProposerFraud::censor:
-            return "censor";
-        case ProposerFraud::delay:
-            return "delay";
+        case ProposerFraud::none: return "honest";
+        case ProposerFraud::censor: return "censor";
+        case ProposerFraud::delay: return "delay";
     }
     return "unknown";
 }
 
-Host::Host(const ledger::Genesis& genesis, const ledger::TxExecutor& executor, HostOptions options,
-           Random random)
+Host::Host(const ledger::Genesis& genesis, const ledger::TxExecutor& executor, HostOptions options, Random random)
     : genesis_(genesis), executor_(executor), options_(std::move(options)), random_(random) {
     ensure(open_with_fault(), "a fresh chain opens");
 }

@@ -34,8 +34,7 @@ struct HostOptions {
 class Host {
 public:
     /// `executor` outlives the host.
-    Host(const ledger::Genesis& genesis, const ledger::TxExecutor& executor, HostOptions options,
-         Random random);
+    Host(const ledger::Genesis& genesis, const ledger::TxExecutor& executor, HostOptions options, Random random);
 
     const ledger::Chain& chain() const noexcept { return *chain_; }
     /// Receives a transaction. Returns an empty string if it was accepted, else the reason for the refusal.

@@ -18,8 +18,7 @@ public:
     TimedRunner(std::unique_ptr<solver::StepRunner> inner, std::uint64_t steps)
         : inner_(std::move(inner)), steps_(steps) {}
 
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
-                                                        const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
         Machine::take_step(steps_);
         return inner_->attempt(state, go_on);
     }
@@ -27,8 +26,7 @@ public:
         Machine::take_step(steps_);
         return inner_->trace(state);
     }
-    std::vector<kernels::Tensor> outputs(const kernels::State& state,
-                                         const std::vector<std::uint32_t>& ops) override {
+    std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override {
         Machine::take_step(steps_);
         return inner_->outputs(state, ops);
     }
@@ -143,8 +141,8 @@ void Machine::note_tile() {
 
 solver::RunnerFactory timed_runners(solver::RunnerFactory inner) {
     return [inner = std::move(inner)](const solver::TaskTerms& terms, const kernels::Program& program,
-                                      kernels::Inputs inputs, kernels::ThreadPool& pool)
-               -> std::unique_ptr<solver::StepRunner> {
+                                      kernels::Inputs inputs,
+                                      kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {
         auto runner = inner(terms, program, std::move(inputs), pool);
         if (runner == nullptr) return nullptr;
         const std::uint64_t steps = std::min(terms.schedule.interval, terms.schedule.steps);

@@ -62,9 +62,9 @@ private:
     std::function<void()> job_, done_;
     std::exception_ptr failed_;
     bool busy_ = false, ended_ = false, cut_ = false, quit_ = false;
-    std::uint64_t tiles_ = 0;    ///< Tiles hashed whose time is not spent yet.
-    std::uint64_t waits_ = 0;    ///< Number of the current wait; a wake-up with an older number is ignored because its
-                                 ///< wait was cut short.
+    std::uint64_t tiles_ = 0;  ///< Tiles hashed whose time is not spent yet.
+    std::uint64_t waits_ = 0;  ///< Number of the current wait; a wake-up with an older number is ignored because its
+                               ///< wait was cut short.
     Millis worked_ = 0;
     std::uint64_t seed_ = 0;
     /// Only one of the two threads runs at a time: `go_` wakes the worker, `back_` the simulation.

@@ -81,8 +81,7 @@ std::optional<Arguments> read(int count, char** words) {
 void print_outcome(const Played& played, std::FILE* to) {
     const Outcome& outcome = played.outcome;
     for (const std::string& violation : outcome.verdicts.violations)
-        std::fprintf(to, "VIOLATION seed %llu: %s\n", static_cast<unsigned long long>(outcome.seed),
-                     violation.c_str());
+        std::fprintf(to, "VIOLATION seed %llu: %s\n", static_cast<unsigned long long>(outcome.seed), violation.c_str());
     if (!played.judgement) return;
     for (const std::string& sentence : played.judgement->sentences)
         std::fprintf(to, "JUDGEMENT seed %llu: %s\n", static_cast<unsigned long long>(outcome.seed), sentence.c_str());
@@ -94,8 +93,7 @@ void print_progress(const Summary& so_far, std::uint64_t seeds, std::chrono::ste
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::fprintf(stderr, "%llu of %llu runs, %llu violations, %.1f runs a second\n",
                  static_cast<unsigned long long>(so_far.runs), static_cast<unsigned long long>(seeds),
-                 static_cast<unsigned long long>(so_far.violations),
-                 static_cast<double>(so_far.runs) / seconds);
+                 static_cast<unsigned long long>(so_far.violations), static_cast<double>(so_far.runs) / seconds);
 }
 
 int play_one(const Arguments& arguments, const Catalogue& catalogue) {
@@ -111,13 +109,12 @@ int play_one(const Arguments& arguments, const Catalogue& catalogue) {
         std::printf("%s\n", to_json(summary).c_str());
     } else {
         print_outcome(played, stdout);
-        std::printf(
-            "seed %llu: %llu blocks, %llu transactions, %llu of %llu audited frauds convicted, trace %s\n",
-            static_cast<unsigned long long>(outcome.seed), static_cast<unsigned long long>(outcome.height),
-            static_cast<unsigned long long>(outcome.transactions),
-            static_cast<unsigned long long>(outcome.verdicts.frauds_convicted),
-            static_cast<unsigned long long>(outcome.verdicts.frauds_audited),
-            to_hex(view(outcome.trace_hash)).c_str());
+        std::printf("seed %llu: %llu blocks, %llu transactions, %llu of %llu audited frauds convicted, trace %s\n",
+                    static_cast<unsigned long long>(outcome.seed), static_cast<unsigned long long>(outcome.height),
+                    static_cast<unsigned long long>(outcome.transactions),
+                    static_cast<unsigned long long>(outcome.verdicts.frauds_convicted),
+                    static_cast<unsigned long long>(outcome.verdicts.frauds_audited),
+                    to_hex(view(outcome.trace_hash)).c_str());
     }
     return summary.good() ? 0 : 1;
 }
@@ -140,8 +137,7 @@ int play_many(const Arguments& arguments, const Catalogue& catalogue) {
         std::printf(
             "%llu runs, %llu violations, %llu honest parties slashed, %llu of %llu audited frauds "
             "convicted\n",
-            static_cast<unsigned long long>(summary.runs),
-            static_cast<unsigned long long>(summary.violations),
+            static_cast<unsigned long long>(summary.runs), static_cast<unsigned long long>(summary.violations),
             static_cast<unsigned long long>(summary.honest_slashed),
             static_cast<unsigned long long>(summary.frauds_convicted),
             static_cast<unsigned long long>(summary.frauds_audited));
@@ -173,6 +169,4 @@ int run(int count, char** words) {
 }  // namespace
 }  // namespace retrace::sim
 
-int main(int count, char** words) {
-    return retrace::sim::run(count, words);
-}
+int main(int count, char** words) { return retrace::sim::run(count, words); }

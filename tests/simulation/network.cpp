@@ -6,9 +6,8 @@
 namespace retrace::sim {
 
 bool Network::is_cut(NodeId node, Millis now) const {
-    return std::any_of(cuts_.begin(), cuts_.end(), [&](const Cut& cut) {
-        return cut.node == node && cut.from <= now && now < cut.until;
-    });
+    return std::any_of(cuts_.begin(), cuts_.end(),
+                       [&](const Cut& cut) { return cut.node == node && cut.from <= now && now < cut.until; });
 }
 
 std::optional<Millis> Network::send(NodeId from, NodeId to, Millis now) {

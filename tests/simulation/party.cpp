@@ -14,8 +14,7 @@ constexpr std::uint64_t kRepeatBlocks = 2;  // Interval after which a pending tr
 constexpr std::size_t kPendingMax = 400;    // Maximum number of pending transactions.
 
 ledger::SecretKey key_of(const std::string& name) {
-    const Hash32 seed =
-        merkle::sha256({view(std::string_view("simulated key")), view(std::string_view(name))});
+    const Hash32 seed = merkle::sha256({view(std::string_view("simulated key")), view(std::string_view(name))});
     auto key = ledger::SecretKey::from_bytes(view(seed));
     ensure(key.has_value(), "a hash is a key");
     return std::move(*key);
@@ -23,9 +22,7 @@ ledger::SecretKey key_of(const std::string& name) {
 
 }  // namespace
 
-ledger::Address party_address(const std::string& name) {
-    return key_of(name).address();
-}
+ledger::Address party_address(const std::string& name) { return key_of(name).address(); }
 
 Party::Party(World& world, NodeId id, std::string name, bool honest, std::uint64_t speed_bp)
     : world_(world),
@@ -110,8 +107,7 @@ void Party::on_notice(std::uint64_t height) {
     act(*view_, height);
 }
 
-void Party::send(std::string_view what, const ledger::Address& to, Bytes data, const ledger::U256& value,
-                 bool force) {
+void Party::send(std::string_view what, const ledger::Address& to, Bytes data, const ledger::U256& value, bool force) {
     if (!view_ || pending_.size() >= kPendingMax) return;
     if (!force) {
         ledger::BlockContext block;

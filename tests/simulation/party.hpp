@@ -54,8 +54,7 @@ protected:
 
     /// Signs and sends a call, unless the rules would refuse it in the current view (`force` sends it even then).
     template <class Call>
-    void call(std::string_view what, const Call& content, const ledger::U256& value = {},
-              bool force = false) {
+    void call(std::string_view what, const Call& content, const ledger::U256& value = {}, bool force = false) {
         send(what, contracts::address_of(Call::kContract), contracts::calldata(content), value, force);
     }
     /// Queues a long computation on the party's machine, which runs one at a time; urgent ones go first.
@@ -89,8 +88,7 @@ private:
         Bytes raw;
         std::uint64_t sent_height = 0;
     };
-    void send(std::string_view what, const ledger::Address& to, Bytes data, const ledger::U256& value,
-              bool force);
+    void send(std::string_view what, const ledger::Address& to, Bytes data, const ledger::U256& value, bool force);
     void transmit(const Bytes& raw);
     void resend(const ledger::StateView& view, std::uint64_t height);
     void start_job();

@@ -8,8 +8,7 @@ namespace retrace::sim {
 /// Serves a party's checkpoints to others.
 class StoreProvider final : public solver::ArtifactSource {
 public:
-    StoreProvider(const solver::CheckpointStore& store, kernels::ThreadPool& pool)
-        : store_(store), pool_(pool) {}
+    StoreProvider(const solver::CheckpointStore& store, kernels::ThreadPool& pool) : store_(store), pool_(pool) {}
     Result<Bytes> program(const Hash32&, std::uint64_t) override { return error("programs are at the node"); }
     Result<solver::StateRoots> state(const Hash32& root) override {
         const auto found = store_.state(root);

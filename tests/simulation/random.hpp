@@ -20,9 +20,7 @@ public:
     }
     /// Returns a number in 0 … n - 1; n must not be 0. The bias is below 2^-50 for the ranges drawn here.
     std::uint64_t below(std::uint64_t n) noexcept { return next() % n; }
-    std::uint64_t between(std::uint64_t low, std::uint64_t high) noexcept {
-        return low + below(high - low + 1);
-    }
+    std::uint64_t between(std::uint64_t low, std::uint64_t high) noexcept { return low + below(high - low + 1); }
     bool chance(unsigned permille) noexcept { return below(1000) < permille; }
     template <class List>
     const auto& pick(const List& list) noexcept {

@@ -48,11 +48,10 @@ TEST_P(HonestMinority, OfOneWins) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ThreeToFive, HonestMinority,
-                         ::testing::Values(Crowd{3, 0}, Crowd{3, 1}, Crowd{3, 2}, Crowd{4, 0}, Crowd{4, 3},
-                                           Crowd{5, 0}, Crowd{5, 2}, Crowd{5, 4}),
+                         ::testing::Values(Crowd{3, 0}, Crowd{3, 1}, Crowd{3, 2}, Crowd{4, 0}, Crowd{4, 3}, Crowd{5, 0},
+                                           Crowd{5, 2}, Crowd{5, 4}),
                          [](const auto& info) {
-                             return std::to_string(info.param.replicas) + "_" +
-                                    std::to_string(info.param.honest);
+                             return std::to_string(info.param.replicas) + "_" + std::to_string(info.param.honest);
                          });
 
 /// A replica that joins a running task is paid for states that were not public yet. It joins only where that is sure to

@@ -17,18 +17,12 @@ constexpr std::uint64_t kAskBlocks = 6;
 
 std::string_view slug(RequesterFraud fraud) noexcept {
     switch (fraud) {
-        case RequesterFraud::none:
-            return "honest";
-        case RequesterFraud::withdraw:
-            return "withdraw";
-        case RequesterFraud::impossible:
-            return "impossible";
-        case RequesterFraud::no_upload:
-            return "no_upload";
-        case RequesterFraud::disappear:
-            return "disappear";
-        case RequesterFraud::burst:
-            return "burst";
+        case RequesterFraud::none: return "honest";
+        case RequesterFraud::withdraw: return "withdraw";
+        case RequesterFraud::impossible: return "impossible";
+        case RequesterFraud::no_upload: return "no_upload";
+        case RequesterFraud::disappear: return "disappear";
+        case RequesterFraud::burst: return "burst";
     }
     return "unknown";
 }
@@ -68,20 +62,17 @@ void RequesterParty::post(const Order& order) {
     const market::TaskSpec spec = spec_of(order);
     const auto escrow = market::escrow_of(spec, world().params);
     ensure(escrow.has_value(), "the simulation's prices are small");
-    call(
-        "posts a task of " + world().catalogue[order.kind].name + " (" + std::string(slug(order.fraud)) + ")",
-        contracts::PostTask{spec}, escrow->total());
+    call("posts a task of " + world().catalogue[order.kind].name + " (" + std::string(slug(order.fraud)) + ")",
+         contracts::PostTask{spec}, escrow->total());
     if (order.fraud == RequesterFraud::no_upload) return;
     const TaskKind& kind = world().catalogue[order.kind];
     world().uploads.programs[spec.program_root] =
         order.fraud == RequesterFraud::impossible ? Bytes{1, 2, 3} : kind.program_bytes;
     world().uploads.programs[spec.init_root] = kind.init_bytes;
-    for (std::size_t i = 0; i < kind.data.size(); ++i)
-        world().uploads.tensors[kind.data_roots[i]] = kind.data[i];
+    for (std::size_t i = 0; i < kind.data.size(); ++i) world().uploads.tensors[kind.data_roots[i]] = kind.data[i];
 }
 
-bool RequesterParty::has_model(const ledger::StateView& view, const market::Task& task,
-                               const market::TaskSpec& spec) {
+bool RequesterParty::has_model(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec) {
     NetworkSource source(world(), id());
     const TaskKind* kind = nullptr;
     for (const TaskKind& candidate : world().catalogue)
@@ -89,18 +80,16 @@ bool RequesterParty::has_model(const ledger::StateView& view, const market::Task
     if (kind == nullptr) return false;
     for (const std::uint32_t run : task.active) {
         const auto last = views::checkpoint(view, task.id, run, spec.segments());
-        if (last && last->opened &&
-            solver::fetch_state(source, *kind->program, last->root, spec.steps, world().pool))
+        if (last && last->opened && solver::fetch_state(source, *kind->program, last->root, spec.steps, world().pool))
             return true;
     }
     return false;
 }
 
-void RequesterParty::raise(const ledger::StateView& view, const market::Task& task,
-                           const market::TaskSpec& spec, std::uint8_t replicas) {
+void RequesterParty::raise(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec,
+                           std::uint8_t replicas) {
     const auto missing = static_cast<std::uint8_t>(replicas - task.active.size());
-    const auto escrow =
-        market::escrow_of_more(spec, world().params, views::joining_state(view, task).index, missing);
+    const auto escrow = market::escrow_of_more(spec, world().params, views::joining_state(view, task).index, missing);
     call("wants " + std::to_string(replicas) + " replicas", contracts::RaiseReplicas{task.id, replicas},
          escrow.total());
 }
@@ -117,8 +106,7 @@ void RequesterParty::report_burst(const market::Task& task, const market::TaskSp
              world().params.report_fee, true);
 }
 
-void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t id,
-                            const Order& order) {
+void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t id, const Order& order) {
     const auto task = views::task(view, id);
     const auto spec = world().immutable.spec(view, id);
     if (!task || !spec || task->requester != address()) return;
@@ -129,8 +117,7 @@ void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height,
         if ((order.seed + task->round) % 3 != 0) call("cancels its task", contracts::CancelTask{id});
         return;
     }
-    if (order.raise_to > order.replicas && task->state == market::TaskState::running &&
-        raised_.insert(id).second)
+    if (order.raise_to > order.replicas && task->state == market::TaskState::running && raised_.insert(id).second)
         raise(view, *task, *spec, order.raise_to);
     if (order.fraud == RequesterFraud::disappear || task->state != market::TaskState::delivering) return;
     tried_height_[id] = height;

@@ -23,11 +23,11 @@ struct Order {
     std::uint16_t audit_bp = 2500;
     std::uint8_t auditors = 2, replicas = 1;
     bool allow_unaudited = false;  ///< Unaudited segments are paid all the same.
-    std::uint8_t raise_to = 0;  ///< Replicas wanted once the task is running; 0 leaves their number unchanged.
+    std::uint8_t raise_to = 0;     ///< Replicas wanted once the task is running; 0 leaves their number unchanged.
     std::uint64_t at_height = 25;
     std::uint64_t replay_blocks = 10, finish_blocks = 600;
     std::uint64_t checkpoint_blocks = 0;  ///< Longest time between checkpoints; at least the chain's parameter.
-    std::size_t requester = 0;  ///< Index of the requester that posts it.
+    std::size_t requester = 0;            ///< Index of the requester that posts it.
     RequesterFraud fraud = RequesterFraud::none;
 };
 
@@ -51,8 +51,8 @@ private:
 
     std::vector<Order> orders_;
     std::size_t number_;
-    std::set<std::size_t> posted_;  ///< Indices of orders.
-    std::set<std::uint64_t> raised_, reported_;  ///< Task ids.
+    std::set<std::size_t> posted_;                         ///< Indices of orders.
+    std::set<std::uint64_t> raised_, reported_;            ///< Task ids.
     std::map<std::uint64_t, std::uint64_t> tried_height_;  ///< By task: height of the last request for the model.
 };
 

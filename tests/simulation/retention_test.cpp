@@ -63,7 +63,7 @@ TEST(Retention, OffersAreMadeAndTakenAfterTheFirstAuditWasPaid) {
 
 TEST(Retention, ASuccessorStartsFromTheStateThatWasPaidFor) {
     Scenario scenario = long_task();
-    scenario.orders[0].steps = 300;  // Leaves time for offers between the end of the first audit and the silence.
+    scenario.orders[0].steps = 300;     // Leaves time for offers between the end of the first audit and the silence.
     scenario.orders[0].audit_bp = 100;  // Few audits, so that auditors keep hardly any states.
     scenario.solvers[0] = *solver_named("silent");
     scenario.solvers[0].segment = 240;

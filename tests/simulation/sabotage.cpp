@@ -38,25 +38,19 @@ void grow_stake(ledger::State& state, const ledger::Address& party) {
 
 std::string_view slug(Sabotage sabotage) noexcept {
     switch (sabotage) {
-        case Sabotage::none:
-            return "none";
-        case Sabotage::slash_honest:
-            return "slash_honest";
-        case Sabotage::mint:
-            return "mint";
-        case Sabotage::two_movers:
-            return "two_movers";
-        case Sabotage::stall:
-            return "stall";
-        case Sabotage::acquit:
-            return "acquit";
+        case Sabotage::none: return "none";
+        case Sabotage::slash_honest: return "slash_honest";
+        case Sabotage::mint: return "mint";
+        case Sabotage::two_movers: return "two_movers";
+        case Sabotage::stall: return "stall";
+        case Sabotage::acquit: return "acquit";
     }
     return "unknown";
 }
 
 std::optional<Sabotage> parse_sabotage(std::string_view text) noexcept {
-    const auto found = std::find_if(kSabotages.begin(), kSabotages.end(),
-                                    [&](Sabotage sabotage) { return slug(sabotage) == text; });
+    const auto found =
+        std::find_if(kSabotages.begin(), kSabotages.end(), [&](Sabotage sabotage) { return slug(sabotage) == text; });
     if (found == kSabotages.end()) return std::nullopt;
     return *found;
 }
@@ -73,8 +67,7 @@ void WatchedExecutor::break_disputes(ledger::State& state) const {
     });
 }
 
-std::vector<ledger::Log> WatchedExecutor::begin_block(ledger::State& state,
-                                                      const ledger::BlockContext& block) const {
+std::vector<ledger::Log> WatchedExecutor::begin_block(ledger::State& state, const ledger::BlockContext& block) const {
     ledger::State overlay = ledger::State::over(state);
     std::vector<ledger::Log> logs = begin_sabotaged(overlay, block);
     (void)broken_invariant(state, overlay);
@@ -99,15 +92,12 @@ std::vector<ledger::Log> WatchedExecutor::begin_sabotaged(ledger::State& state,
         case Sabotage::mint:
             if (block.height % 50 == 0) grow_stake(state, victim_);
             break;
-        case Sabotage::two_movers:
-            break_disputes(state);
-            break;
+        case Sabotage::two_movers: break_disputes(state); break;
         case Sabotage::acquit:
-            for_open_disputes(
-                state, [&](const market::Dispute& dispute) { contracts::withdraw_dispute(fx, dispute.id); });
+            for_open_disputes(state,
+                              [&](const market::Dispute& dispute) { contracts::withdraw_dispute(fx, dispute.id); });
             break;
-        default:
-            break;
+        default: break;
     }
     logs.insert(logs.end(), fx.logs.begin(), fx.logs.end());
     return logs;

@@ -39,8 +39,7 @@ public:
                                  const ledger::Call& call) const override {
         return rules_.view_call(view, block, call);
     }
-    std::vector<ledger::Log> begin_block(ledger::State& state,
-                                         const ledger::BlockContext& block) const override;
+    std::vector<ledger::Log> begin_block(ledger::State& state, const ledger::BlockContext& block) const override;
     void genesis(ledger::State& state, View config) const override { rules_.genesis(state, config); }
     std::optional<std::string> broken_invariant(const ledger::StateView& before,
                                                 const ledger::State& after) const override;

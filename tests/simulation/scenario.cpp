@@ -15,9 +15,7 @@ constexpr std::uint64_t kSpeeds[] = {kJustAllowed, kJustAllowed, 15'000, 30'000,
 constexpr Millis kOutageMax = 5 * kBlockMillis, kCalmMin = 45 * kBlockMillis, kCalmMax = 160 * kBlockMillis;
 constexpr Millis kOutagesUntil = 900 * kBlockMillis;
 
-ledger::U256 coins(std::uint64_t count) {
-    return ledger::U256(count) * ledger::U256(1000 * market::kMilli);
-}
+ledger::U256 coins(std::uint64_t count) { return ledger::U256(count) * ledger::U256(1000 * market::kMilli); }
 
 SolverRole honest_solver() {
     SolverRole role;
@@ -136,9 +134,8 @@ const std::vector<std::string>& solver_names() {
 }
 
 const std::vector<std::string>& verifier_names() {
-    static const std::vector<std::string> kNames = {"false_accuser", "copier",  "never_reveals",
-                                                    "guesser",       "no_show", "false_reporter",
-                                                    "colluder",      "griefer"};
+    static const std::vector<std::string> kNames = {"false_accuser", "copier",         "never_reveals", "guesser",
+                                                    "no_show",       "false_reporter", "colluder",      "griefer"};
     return kNames;
 }
 

@@ -58,8 +58,7 @@ private:
 std::vector<std::string> names_of(const Scenario& scenario) {
     std::vector<std::string> names{"requester"};
     for (std::size_t i = 0; i < scenario.solvers.size(); ++i) names.push_back("solver" + std::to_string(i));
-    for (std::size_t i = 0; i < scenario.verifiers.size(); ++i)
-        names.push_back("verifier" + std::to_string(i));
+    for (std::size_t i = 0; i < scenario.verifiers.size(); ++i) names.push_back("verifier" + std::to_string(i));
     for (std::size_t i = 1; i < scenario.requesters; ++i) names.push_back("requester" + std::to_string(i));
     return names;
 }
@@ -73,8 +72,7 @@ bool is_honest(const Scenario& scenario, std::size_t party) {
     return !scenario.bad_requesters.contains(party - scenario.verifiers.size() + 1);
 }
 
-Play::Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue,
-           const RunOptions& options)
+Play::Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue, const RunOptions& options)
     : seed_(seed),
       scenario_(scenario),
       params_(scenario.params),
@@ -166,8 +164,8 @@ void Play::listen_for_stalls() {
             if (stall.before && deadline_in(line) == 0) continue;  // The deadline is not running yet.
             if (!stalled_.insert(i).second) continue;
             const Millis from = world_->clock.now() + stall.after * kBlockMillis;
-            const Millis until = stall.before ? (deadline_in(line) - *stall.before) * kBlockMillis
-                                              : from + stall.blocks * kBlockMillis;
+            const Millis until =
+                stall.before ? (deadline_in(line) - *stall.before) * kBlockMillis : from + stall.blocks * kBlockMillis;
             world_->network.cut(world_->parties[stall.party]->id(), from, until);
         }
     });
@@ -180,8 +178,7 @@ bool Play::all_ended(const ledger::StateView& view) const {
 void Play::set_truths(const ledger::StateView& view) {
     for (std::uint64_t id = truths_.size() + 1; id <= views::task_count(view); ++id) {
         const Order& order = scenario_.orders[id - 1];
-        truths_[id] =
-            true_roots(world_->catalogue[order.kind], order.steps, order.interval, order.seed, world_->pool);
+        truths_[id] = true_roots(world_->catalogue[order.kind], order.steps, order.interval, order.seed, world_->pool);
         checkers_->set_truth(id, truths_[id]);
     }
 }
@@ -297,9 +294,7 @@ Outcome Play::run() {
 
 }  // namespace
 
-ledger::U256 initial_coins() {
-    return ledger::U256(kCoins) * ledger::U256(1000 * market::kMilli);
-}
+ledger::U256 initial_coins() { return ledger::U256(kCoins) * ledger::U256(1000 * market::kMilli); }
 
 fs::path scratch_folder() {
     static std::atomic<std::uint64_t> count{0};
@@ -310,8 +305,7 @@ fs::path scratch_folder() {
     return base / ("retrace-sim-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
 }
 
-Outcome play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue,
-             const RunOptions& options) {
+Outcome play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue, const RunOptions& options) {
     RunOptions own = options;
     if (own.folder.empty()) own.folder = scratch_folder();
     Outcome outcome;

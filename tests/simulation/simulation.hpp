@@ -27,7 +27,7 @@ struct Outcome {
         Hash32 paid_root;              ///< Last state of a settled run.
         market::TaskSpec spec;
         ledger::Address requester;
-        std::vector<Hash32> truth;             ///< Roots of all states.
+        std::vector<Hash32> truth;               ///< Roots of all states.
         std::vector<std::vector<Hash32>> roots;  ///< By run: roots of all states, zero where it opened none.
     };
     std::vector<TaskEnd> tasks;
@@ -52,8 +52,7 @@ struct RunOptions {
 ledger::U256 initial_coins();
 
 /// Plays the scenario. The same arguments give the same outcome on any machine and in parallel with other runs.
-Outcome play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue,
-             const RunOptions& options);
+Outcome play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue, const RunOptions& options);
 
 /// A folder on a memory file system if the machine has one, for `RunOptions::folder`.
 std::filesystem::path scratch_folder();

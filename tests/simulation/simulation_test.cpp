@@ -130,9 +130,7 @@ void expect_good(const std::vector<std::uint64_t>& seeds, Draw draw) {
 
 TEST(Simulation, SeedsThatFailedOnceFailNoMore) { expect_good(seeds_of(RETRACE_FAILED_SEEDS), Draw::single); }
 
-TEST(Composed, SeedsThatFailedOnceFailNoMore) {
-    expect_good(seeds_of(RETRACE_FAILED_COMPOSED_SEEDS), Draw::composed);
-}
+TEST(Composed, SeedsThatFailedOnceFailNoMore) { expect_good(seeds_of(RETRACE_FAILED_COMPOSED_SEEDS), Draw::composed); }
 
 TEST(Composed, OneSeedIsOneRunAndOneJudgement) {
     for (const std::uint64_t seed : {1, 2, 3}) {
@@ -175,9 +173,8 @@ TEST(Composed, TheJudgeSeesThatHonestAuditorsAreSwitchedOff) {
     Outcome outcome = play(1, scenario, catalogue(), {});
     ASSERT_THAT(outcome.verdicts.violations, ::testing::IsEmpty());
     const Judgement judgement = judge(scenario, outcome);
-    EXPECT_THAT(judgement.sentences,
-                ::testing::UnorderedElementsAre("a requester paid solver0 for what is wrong",
-                                                ::testing::StartsWith("the owner gained ")));
+    EXPECT_THAT(judgement.sentences, ::testing::UnorderedElementsAre("a requester paid solver0 for what is wrong",
+                                                                     ::testing::StartsWith("the owner gained ")));
     EXPECT_EQ(judgement.honest_losses, 1u);
     EXPECT_EQ(judgement.owners_ahead, 1u);
     // One honest auditor among those drawn is enough.

@@ -59,8 +59,8 @@ void SolverParty::boot() {
                 return std::make_unique<solver::ProgramRunner>(program, std::move(inputs), pool);
             return solver::make_attacker(*role.fraud, terms.schedule, program, std::move(inputs), pool, role.segment);
         };
-    memory->task_cache = std::make_unique<solver::TaskCache>(*memory->source, world().pool,
-                                                          timed_runners(std::move(runners)));
+    memory->task_cache =
+        std::make_unique<solver::TaskCache>(*memory->source, world().pool, timed_runners(std::move(runners)));
     solver::SolverConfig config;
     config.secret = secret();
     config.resend_blocks = kResendBlocks;
@@ -71,8 +71,7 @@ void SolverParty::boot() {
         memory->bench = std::make_unique<solver::HonestBench>(world().pool);
     config.bench = memory->bench.get();
     config.bench_rounds_max = role_.inflates_benchmark ? 8 * kBenchRounds : kBenchRounds;
-    memory->agent =
-        std::make_unique<solver::SolverAgent>(std::move(config), *memory->task_cache, *memory->store);
+    memory->agent = std::make_unique<solver::SolverAgent>(std::move(config), *memory->task_cache, *memory->store);
     memory->dispute_replays = std::make_unique<verifier::DisputeReplays>(
         *memory->task_cache, [agent = memory->agent.get()](const verifier::DisputeView& view) {
             return agent->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
@@ -145,9 +144,7 @@ node::Quote SolverParty::quote(const ledger::StateView& view, std::uint64_t id, 
 
 void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     if (!views::solver(view, address())) return enroll(view, height);
-    const node::Pricing pricing = [&](std::uint64_t id, const market::TaskSpec& spec) {
-        return quote(view, id, spec);
-    };
+    const node::Pricing pricing = [&](std::uint64_t id, const market::TaskSpec& spec) { return quote(view, id, spec); };
     const solver::SolverView seen = node::solver_view(view, height, address(), pricing, world().immutable);
     solver::SolverAgent::Output out = memory_->agent->on_view(seen);
     if (unresponsive_) unresponsive_->filter(seen, out.moves);
@@ -203,9 +200,7 @@ void SolverParty::play(const ledger::StateView& view, std::uint64_t height) {
             if (role_.dispute_attack && dispute.id == move.dispute)
                 bytes = verifier::apply_attack(*role_.dispute_attack, dispute.game, move.move);
         }
-        if (bytes)
-            call("moves in dispute " + std::to_string(move.dispute),
-                 contracts::PlayMove{move.dispute, *bytes});
+        if (bytes) call("moves in dispute " + std::to_string(move.dispute), contracts::PlayMove{move.dispute, *bytes});
     }
     if (out.work) {
         const auto done = [this](const verifier::Answer& answer) {
@@ -258,15 +253,13 @@ void SolverParty::make_moves(const ledger::StateView& view, const solver::Solver
                  contracts::OpenSegment{m->task, m->run, m->opening.index, m->opening.salt, m->opening.root});
         } else if (const auto* m = std::get_if<solver::RevealSegment>(&move)) {
             call("reveals the end of segment " + std::to_string(m->opening.index - 1),
-                 contracts::RevealSegment{m->task, m->run, m->opening.index - 1, m->opening.salt,
-                                          m->opening.root});
+                 contracts::RevealSegment{m->task, m->run, m->opening.index - 1, m->opening.salt, m->opening.root});
         } else if (const auto* m = std::get_if<solver::OpenRoots>(&move)) {
             for (const solver::Opening& opening : m->openings)
                 call("opens state " + std::to_string(opening.index),
                      contracts::OpenRoots{m->task, m->run, opening.index, {opening.salt}, {opening.root}});
         } else if (const auto* m = std::get_if<solver::AnswerReport>(&move)) {
-            call("answers report " + std::to_string(m->report),
-                 contracts::AnswerUnavailable{m->report, m->answer});
+            call("answers report " + std::to_string(m->report), contracts::AnswerUnavailable{m->report, m->answer});
         } else if (const auto* m = std::get_if<solver::ReportKept>(&move)) {
             constexpr auto kKept = static_cast<std::uint8_t>(market::ReportKind::kept);
             call("reports a state that is not kept",
@@ -276,8 +269,8 @@ void SolverParty::make_moves(const ledger::StateView& view, const solver::Solver
             call("answers challenge " + std::to_string(m->challenge),
                  contracts::AnswerCapability{m->challenge, m->rounds, m->root});
         } else if (const auto* m = std::get_if<solver::ProveCapability>(&move)) {
-            call("proves challenge " + std::to_string(m->challenge),
-                 contracts::ProveCapability{m->challenge, m->proof}, {}, role_.inflates_benchmark);
+            call("proves challenge " + std::to_string(m->challenge), contracts::ProveCapability{m->challenge, m->proof},
+                 {}, role_.inflates_benchmark);
         } else if (const auto* m = std::get_if<solver::RequestRetention>(&move)) {
             call("pays for keeping state " + std::to_string(m->index),
                  contracts::RequestRetention{m->task, m->run, m->index}, world().params.audit_fee);

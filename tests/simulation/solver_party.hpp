@@ -23,13 +23,13 @@ struct SolverRole {
     ledger::U256 stake;
     std::uint64_t price_bp = 8000;  ///< In basis points of a task's ceiling.
     bool pays_for_retention = false;
-    bool bids_always = false;  ///< Bids even for more than its machine can compute.
+    bool bids_always = false;         ///< Bids even for more than its machine can compute.
     bool inflates_benchmark = false;  ///< Claims benchmark rounds that it did not compute.
-    bool mute = false;    ///< Answers no challenge.
-    bool owned = false;   ///< Honest itself, but works for an owner of dishonest parties.
-    std::uint64_t holds_until = 0;  ///< Commits to no trained state before this height; 0: no delay.
-    bool blind = false;   ///< Commits to made-up states at once, then opens none and stays silent.
-    std::uint64_t speed_bp = kFast;  ///< In basis points of the slowest allowed machine.
+    bool mute = false;                ///< Answers no challenge.
+    bool owned = false;               ///< Honest itself, but works for an owner of dishonest parties.
+    std::uint64_t holds_until = 0;    ///< Commits to no trained state before this height; 0: no delay.
+    bool blind = false;               ///< Commits to made-up states at once, then opens none and stays silent.
+    std::uint64_t speed_bp = kFast;   ///< In basis points of the slowest allowed machine.
 
     bool honest() const {
         return !fraud && !protocol_attack && !dispute_attack && !inflates_benchmark && !mute && !blind && !owned &&

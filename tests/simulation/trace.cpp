@@ -27,9 +27,8 @@ struct Words {
         out += Event::kName;
         const auto names = Event::names();
         std::size_t i = 0;
-        std::apply(
-            [&](const auto&... fields) { ((out += " ", out += names[i++], out += "=", value(fields)), ...); },
-            Event::tie(event));
+        std::apply([&](const auto&... fields) { ((out += " ", out += names[i++], out += "=", value(fields)), ...); },
+                   Event::tie(event));
     }
 };
 

@@ -27,8 +27,7 @@ std::unique_ptr<verifier::Verifier> VerifierParty::adversary(const verifier::Ver
                                                              std::unique_ptr<verifier::Verifier> honest) {
     if (role_.fraud) return verifier::make_attacker(*role_.fraud, config, std::move(honest));
     if (!role_.colludes) return honest;
-    const auto whisper = [this](std::uint64_t task, std::uint32_t run,
-                                std::uint64_t index) -> std::optional<Hash32> {
+    const auto whisper = [this](std::uint64_t task, std::uint32_t run, std::uint64_t index) -> std::optional<Hash32> {
         for (const auto& party : world().parties) {
             const auto* solver = dynamic_cast<const SolverParty*>(party.get());
             if (solver == nullptr || solver->honest()) continue;
@@ -118,14 +117,12 @@ void VerifierParty::make_move(const ledger::StateView& view, const verifier::Ver
     } else if (const auto* m = std::get_if<verifier::RevealBeacon>(&move)) {
         call("reveals its beacon link", contracts::RevealBeacon{m->preimage});
     } else if (const auto* m = std::get_if<verifier::ChallengeInitial>(&move)) {
-        call("challenges the initial state", contracts::ChallengeInitial{m->task, m->run, m->root},
-             bond_of(m->task));
+        call("challenges the initial state", contracts::ChallengeInitial{m->task, m->run, m->root}, bond_of(m->task));
     } else if (const auto* m = std::get_if<verifier::ChallengeSegment>(&move)) {
         call("challenges segment " + std::to_string(m->segment),
              contracts::ChallengeSegment{m->task, m->run, m->segment, m->root}, bond_of(m->task));
     } else if (const auto* m = std::get_if<verifier::AnswerReport>(&move)) {
-        call("answers report " + std::to_string(m->report),
-             contracts::AnswerUnavailable{m->report, m->answer});
+        call("answers report " + std::to_string(m->report), contracts::AnswerUnavailable{m->report, m->answer});
     } else if (const auto* m = std::get_if<verifier::PlayMove>(&move)) {
         call("moves in dispute " + std::to_string(m->dispute), contracts::PlayMove{m->dispute, m->move});
     }

@@ -30,8 +30,7 @@ private:
     void boot() override;
     void halt() override;
     void act(const ledger::StateView& view, std::uint64_t height) override;
-    void enroll(const ledger::StateView& view, std::uint64_t height,
-                const std::optional<market::VerifierInfo>& info);
+    void enroll(const ledger::StateView& view, std::uint64_t height, const std::optional<market::VerifierInfo>& info);
     void make_move(const ledger::StateView& view, const verifier::VerifierMove& move);
     std::unique_ptr<verifier::Verifier> adversary(const verifier::VerifierConfig& config,
                                                   std::unique_ptr<verifier::Verifier> honest);

@@ -32,8 +32,7 @@ Result<solver::StateRoots> NetworkSource::state(const Hash32& root) {
 }
 
 Result<kernels::Tensor> NetworkSource::tensor(const Hash32& root, const kernels::TensorRecord& record) {
-    if (const auto found = world_.uploads.tensors.find(root);
-        found != world_.uploads.tensors.end() && reach(kHostNode))
+    if (const auto found = world_.uploads.tensors.find(root); found != world_.uploads.tensors.end() && reach(kHostNode))
         return found->second;
     for (const auto& party : world_.parties) {
         if (!party->up() || party->provider() == nullptr) continue;

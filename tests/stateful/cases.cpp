@@ -12,8 +12,7 @@ using market::AuditPhase;
 using market::ReportKind;
 using market::SeatState;
 
-void Players::report(const Address& who, ReportKind kind, std::uint64_t task, std::uint32_t run,
-                     std::uint64_t index) {
+void Players::report(const Address& who, ReportKind kind, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
     send(who,
          ReportUnavailable{static_cast<std::uint8_t>(kind), task, run, index,
                            static_cast<std::uint32_t>(draws_.below(3)), draws_.below(3)},
@@ -22,15 +21,14 @@ void Players::report(const Address& who, ReportKind kind, std::uint64_t task, st
 
 void Players::serve_seat(const market::Audit& audit, const market::Seat& seat) {
     const TaskModel& task = mirror().tasks[audit.task - 1];
-    const Hash32 salt = Secrets::salt(audit.id, 2, 2),
-                 root = secrets_.verdict_root(task.spec, audit, seat.auditor);
+    const Hash32 salt = Secrets::salt(audit.id, 2, 2), root = secrets_.verdict_root(task.spec, audit, seat.auditor);
     if (audit.phase == AuditPhase::collecting && seat.state == SeatState::drawn) {
         if (draws_.one_in(12)) {
             const auto kind = static_cast<ReportKind>(draws_.between(1, 3));
             report(seat.auditor, kind, audit.task, audit.run, kind == ReportKind::state ? audit.segment : 0);
         } else if (diligent()) {
-            send(seat.auditor, CommitVerdict{audit.id, solver::verdict_commitment(
-                                                           root, salt, seat.auditor.bytes, audit.id)});
+            send(seat.auditor,
+                 CommitVerdict{audit.id, solver::verdict_commitment(root, salt, seat.auditor.bytes, audit.id)});
         }
     }
     if (audit.phase == AuditPhase::verdicts && seat.state == SeatState::committed && diligent()) {
@@ -73,8 +71,8 @@ void Players::serve_disputes() {
         const market::Dispute dispute = mirror().disputes[id - 1];
         if (dispute.state != market::DisputeState::open) continue;
         if (draws_.one_in(30))
-            report(dispute.challenger, static_cast<ReportKind>(draws_.between(1, 3)), dispute.task,
-                   dispute.run, dispute.segment);
+            report(dispute.challenger, static_cast<ReportKind>(draws_.between(1, 3)), dispute.task, dispute.run,
+                   dispute.segment);
         if (!draws_.one_in(2)) continue;
         const auto game = views::game(world_.state(), id);
         if (!game) continue;
@@ -95,8 +93,7 @@ void Players::serve_disputes() {
             for (const auto truth : {Secrets::Truth::right, Secrets::Truth::wrong})
                 if (secrets_.root(step, truth) == game->search.high_hash && !draws_.one_in(10))
                     send(dispute.solver,
-                         PlayMove{id,
-                                  encode(Move{OpenState{secrets_.header(step, truth), secrets_.program()}})});
+                         PlayMove{id, encode(Move{OpenState{secrets_.header(step, truth), secrets_.program()}})});
         }
     }
 }
@@ -105,9 +102,8 @@ void Players::answer(const market::Report& report) {
     const TaskModel& task = mirror().tasks[report.task - 1];
     const RunModel& run = task.runs[report.run];
     if (report.kind == ReportKind::program)
-        return (void)send(
-            run.run.solver,
-            AnswerUnavailable{report.id, encode(solver::ProgramAnswer{secrets_.program(), {}, {}})});
+        return (void)send(run.run.solver,
+                          AnswerUnavailable{report.id, encode(solver::ProgramAnswer{secrets_.program(), {}, {}})});
     solver::TileAnswer answer;
     if (report.kind == ReportKind::data) {
         answer.header = secrets_.data();

@@ -37,8 +37,8 @@ public:
     bool plays_challenge(const Address& party) const {
         return std::any_of(mirror_.open_disputes.begin(), mirror_.open_disputes.end(), [&](std::uint64_t id) {
             const market::Dispute& dispute = mirror_.disputes.at(id - 1);
-            const bool at_will = dispute.kind == market::DisputeKind::challenge ||
-                                 dispute.kind == market::DisputeKind::initial;
+            const bool at_will =
+                dispute.kind == market::DisputeKind::challenge || dispute.kind == market::DisputeKind::initial;
             return at_will && (dispute.solver == party || dispute.challenger == party);
         });
     }
@@ -58,9 +58,7 @@ private:
     std::set<Key> items_;
 };
 
-bool is_running(const RunModel& model) {
-    return model.run.state == RunState::running;
-}
+bool is_running(const RunModel& model) { return model.run.state == RunState::running; }
 
 /// Whether another run of the task still has to commit, open or be audited up to `index`, so that this one waits for
 /// it.
@@ -72,8 +70,8 @@ bool others_owe(const TaskModel& task, std::uint32_t run, std::uint64_t index) {
         const auto state = other.states.find(index);
         if (state != other.states.end() && !state->second.opened) return true;
         const auto segment = index == 0 ? other.segments.end() : other.segments.find(index - 1);
-        if (segment != other.segments.end() && (segment->second.state == SegmentState::waiting_draw ||
-                                                segment->second.state == SegmentState::auditing))
+        if (segment != other.segments.end() &&
+            (segment->second.state == SegmentState::waiting_draw || segment->second.state == SegmentState::auditing))
             return true;
     }
     return false;
@@ -85,8 +83,7 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
     if (run.unaudited_since != 0)  // Until the requester decides, or auditors are available.
         return pending.reminds(ScheduledKind::unaudited, run.task, run.index)
                    ? std::nullopt
-                   : std::optional(
-                         at("a run whose audits wait for auditors is looked at again", run.task, run.index));
+                   : std::optional(at("a run whose audits wait for auditors is looked at again", run.task, run.index));
     const auto found = model.segments.find(run.finalised);
     if (found == model.segments.end())
         return std::nullopt;  // The run waits for its own next state, which has a deadline.
@@ -94,8 +91,7 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
     if (segment.state == SegmentState::waiting_draw)
         return pending.has(ScheduledKind::draw, run.task, run.index, run.finalised)
                    ? std::nullopt
-                   : std::optional(
-                         at("a segment that waits for its draw has one scheduled", run.task, run.index));
+                   : std::optional(at("a segment that waits for its draw has one scheduled", run.task, run.index));
     if (segment.state == SegmentState::auditing || segment.open_disputes != 0)
         return std::nullopt;  // Audits are checked separately.
     if (segment.window_end != 0)
@@ -103,8 +99,7 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
                        others_owe(task, run.index, run.finalised + 1) || task.task.active.size() > 1 ||
                        pending.plays_challenge(run.solver)
                    ? std::nullopt
-                   : std::optional(
-                         at("a window that ends has a reminder of the payment", run.task, run.index));
+                   : std::optional(at("a window that ends has a reminder of the payment", run.task, run.index));
     for (const std::uint64_t index : {run.finalised, run.finalised + 1}) {
         const auto state = model.states.find(index);
         if (state == model.states.end() || state->second.opened) continue;
@@ -113,19 +108,17 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
                 return at("a state that is to be opened has its deadline scheduled", run.task, run.index);
         } else if (!others_owe(task, run.index, index)) {
             const auto before = index == 0 ? model.segments.end() : model.segments.find(index - 1);
-            const bool blind =
-                before != model.segments.end() && (before->second.state == SegmentState::auditing ||
-                                                   before->second.state == SegmentState::waiting_draw);
+            const bool blind = before != model.segments.end() && (before->second.state == SegmentState::auditing ||
+                                                                  before->second.state == SegmentState::waiting_draw);
             if (!blind)
                 for (std::uint64_t from = 0; from <= index; ++from)
                     if (pending.has(ScheduledKind::wake, run.task, 0, from)) return std::nullopt;
             if (!blind) {
-                std::string where = "task " + std::to_string(run.task) + ", run " +
-                                    std::to_string(run.index) + ", state " + std::to_string(index) + " of " +
-                                    std::to_string(run.next_state) + ", clear " + std::to_string(run.finalised);
+                std::string where = "task " + std::to_string(run.task) + ", run " + std::to_string(run.index) +
+                                    ", state " + std::to_string(index) + " of " + std::to_string(run.next_state) +
+                                    ", clear " + std::to_string(run.finalised);
                 for (const auto& [i, record] : model.segments)
-                    where +=
-                        ", segment " + std::to_string(i) + ": " + std::string(market::slug(record.state));
+                    where += ", segment " + std::to_string(i) + ": " + std::string(market::slug(record.state));
                 return "a state that nobody waits for is to be opened by a deadline (" + where + ")";
             }
         }
@@ -133,27 +126,23 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
     return std::nullopt;
 }
 
-std::optional<std::string> unscheduled_run(const TaskModel& task, const RunModel& model,
-                                           const Pending& pending) {
+std::optional<std::string> unscheduled_run(const TaskModel& task, const RunModel& model, const Pending& pending) {
     const market::Run& run = model.run;
     if (run.state == RunState::assigned)
         return pending.reminds(ScheduledKind::accept_deadline, run.task, run.index)
                    ? std::nullopt
-                   : std::optional(
-                         at("an assigned run has to be accepted by a deadline", run.task, run.index));
+                   : std::optional(at("an assigned run has to be accepted by a deadline", run.task, run.index));
     if (!is_running(model)) return std::nullopt;
     if (run.deadline != 0)
         return pending.reminds(ScheduledKind::checkpoint_deadline, run.task, run.index)
                    ? std::nullopt
-                   : std::optional(
-                         at("a checkpoint is due by a deadline scheduled", run.task, run.index));
+                   : std::optional(at("a checkpoint is due by a deadline scheduled", run.task, run.index));
     return stuck_run(task, model, pending);
 }
 
 std::optional<std::string> unscheduled_task(const TaskModel& model, const Pending& pending) {
     const market::Task& task = model.task;
-    const bool auction =
-        task.state == TaskState::bidding || (task.state == TaskState::running && task.wanted != 0);
+    const bool auction = task.state == TaskState::bidding || (task.state == TaskState::running && task.wanted != 0);
     if (auction && !pending.has(ScheduledKind::auction_close, task.id, task.round))
         return at("an auction has its end scheduled", task.id);
     if (task.state == TaskState::delivering && !pending.has(ScheduledKind::deliver_deadline, task.id))
@@ -165,8 +154,7 @@ std::optional<std::string> unscheduled_task(const TaskModel& model, const Pendin
     return std::nullopt;
 }
 
-std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market::Audit& audit,
-                                             const Pending& pending) {
+std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market::Audit& audit, const Pending& pending) {
     if (audit.phase == AuditPhase::drawing) {
         if (pending.has(ScheduledKind::redraw, audit.id)) return std::nullopt;
         for (const auto& [place, queued] : mirror.queue)
@@ -189,8 +177,7 @@ std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market:
     if (run.run.unaudited_since != 0) return std::nullopt;  // 14.12.2: the state is withheld.
     const auto before = audit.segment == 0 ? run.segments.end() : run.segments.find(audit.segment - 1);
     if (audit.phase == AuditPhase::waiting && before != run.segments.end() &&
-        (before->second.state == SegmentState::auditing ||
-         before->second.state == SegmentState::waiting_draw))
+        (before->second.state == SegmentState::auditing || before->second.state == SegmentState::waiting_draw))
         return std::nullopt;
     for (std::uint64_t from = 0; from <= state; ++from)
         if (pending.has(ScheduledKind::wake, audit.task, 0, from)) return std::nullopt;
@@ -209,8 +196,7 @@ std::optional<std::string> without_schedule(const Mirror& mirror, std::uint64_t 
     for (const std::uint64_t id : mirror.open_audits)
         if (auto broken = unscheduled_audit(mirror, mirror.audits[id - 1], pending)) return broken;
     for (const std::uint64_t id : mirror.open_disputes)
-        if (!pending.reminds(ScheduledKind::dispute_clock, id, 0))
-            return at("a dispute's clock is scheduled", id);
+        if (!pending.reminds(ScheduledKind::dispute_clock, id, 0)) return at("a dispute's clock is scheduled", id);
     for (const std::uint64_t id : mirror.open_reports)
         if (!pending.has(ScheduledKind::report_deadline, id)) return at("a report's deadline is scheduled", id);
     for (const auto& [id, challenge] : mirror.challenges)
@@ -224,8 +210,7 @@ std::optional<std::string> over_bound(const Mirror& mirror) {
     for (const std::uint64_t id : mirror.active_tasks) {
         const TaskModel& model = mirror.tasks[id - 1];
         if (model.task.bidders.size() > market::kBiddersMax) return at("an auction has at most 64 bids", id);
-        if (model.task.active.size() > market::kReplicasMax)
-            return at("a task has at most five replicas", id);
+        if (model.task.active.size() > market::kReplicasMax) return at("a task has at most five replicas", id);
         for (const std::uint32_t active : model.task.active) ++runs[model.runs[active].run.solver];
         for (const Address& bidder : model.task.bidders) ++runs[bidder];
     }
@@ -239,21 +224,16 @@ std::optional<std::string> over_bound(const Mirror& mirror) {
     return std::nullopt;
 }
 
-std::optional<std::string> still_open(const Mirror& mirror, const market::Params& params,
-                                      std::uint64_t height) {
+std::optional<std::string> still_open(const Mirror& mirror, const market::Params& params, std::uint64_t height) {
     if (!mirror.active_tasks.empty()) {
         const TaskModel& model = mirror.tasks[*mirror.active_tasks.begin() - 1];
-        return at("every task ends by itself, not in " + std::string(market::slug(model.task.state)),
-                  model.task.id);
+        return at("every task ends by itself, not in " + std::string(market::slug(model.task.state)), model.task.id);
     }
     if (!mirror.open_audits.empty()) return at("every audit ends by itself", *mirror.open_audits.begin());
-    if (!mirror.open_disputes.empty())
-        return at("every dispute ends by itself", *mirror.open_disputes.begin());
+    if (!mirror.open_disputes.empty()) return at("every dispute ends by itself", *mirror.open_disputes.begin());
     if (!mirror.open_reports.empty()) return at("every report ends by itself", *mirror.open_reports.begin());
-    if (!mirror.open_retentions.empty())
-        return at("every offer ends by itself", *mirror.open_retentions.begin());
-    const std::uint64_t windows =
-        5 * params.epoch_blocks + params.capability_blocks + params.answer_blocks + 1;
+    if (!mirror.open_retentions.empty()) return at("every offer ends by itself", *mirror.open_retentions.begin());
+    const std::uint64_t windows = 5 * params.epoch_blocks + params.capability_blocks + params.answer_blocks + 1;
     for (const auto& [id, challenge] : mirror.challenges)
         if (market::is_open(challenge.state) && !mirror.cursor && challenge.opened_height + windows < height)
             return at("every capability challenge ends by itself", id);

@@ -15,7 +15,6 @@ std::optional<std::string> without_schedule(const Mirror& mirror, std::uint64_t 
 std::optional<std::string> over_bound(const Mirror& mirror);
 /// Records that are still open after all parties were silent for longer than the longest window. Beacons keep opening
 /// capability challenges, so only one that is older than its windows counts.
-std::optional<std::string> still_open(const Mirror& mirror, const market::Params& params,
-                                      std::uint64_t height);
+std::optional<std::string> still_open(const Mirror& mirror, const market::Params& params, std::uint64_t height);
 
 }  // namespace retrace::stateful

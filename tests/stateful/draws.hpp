@@ -29,9 +29,7 @@ public:
     }
     /// Returns a number in [0, count); 0 for count 0.
     std::uint64_t below(std::uint64_t count) noexcept { return count == 0 ? 0 : next() % count; }
-    std::uint64_t between(std::uint64_t low, std::uint64_t high) noexcept {
-        return low + below(high - low + 1);
-    }
+    std::uint64_t between(std::uint64_t low, std::uint64_t high) noexcept { return low + below(high - low + 1); }
     bool one_in(std::uint64_t count) noexcept { return below(count) == 0; }
     bool percent(std::uint64_t share) noexcept { return below(100) < share; }
     template <class T>

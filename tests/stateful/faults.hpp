@@ -21,16 +21,14 @@ public:
                             const ledger::Call& call) const override {
         ledger::CallResult result = right_.call(state, block, call);
         for (const contracts::Contract contract : contracts::kContracts)
-            if (address_of(contract) == call.to)
-                after(state, block, call, method_name(contract, call.data), result.ok);
+            if (address_of(contract) == call.to) after(state, block, call, method_name(contract, call.data), result.ok);
         return result;
     }
     ledger::CallResult view_call(const ledger::StateView& view, const ledger::BlockContext& block,
                                  const ledger::Call& call) const override {
         return right_.view_call(view, block, call);
     }
-    std::vector<ledger::Log> begin_block(ledger::State& state,
-                                         const ledger::BlockContext& block) const override {
+    std::vector<ledger::Log> begin_block(ledger::State& state, const ledger::BlockContext& block) const override {
         return right_.begin_block(state, block);
     }
     void genesis(ledger::State& state, View config) const override { right_.genesis(state, config); }
@@ -50,8 +48,8 @@ private:
 
 /// The escrow of the first task claims more coins than the contract holds.
 class InventsACoin final : public FaultyExecutor {
-    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&,
-               const std::string& method, bool ok) const override {
+    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&, const std::string& method,
+               bool ok) const override {
         if (!ok || method != "acceptData") return;
         auto task = contracts::must_load<market::Task>(state, contracts::keys::task(1));
         task.escrow += ledger::U256(1);
@@ -61,8 +59,8 @@ class InventsACoin final : public FaultyExecutor {
 
 /// The deadline of an accepted task's first checkpoint is never scheduled.
 class ForgetsADeadline final : public FaultyExecutor {
-    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call& call,
-               const std::string& method, bool ok) const override {
+    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call& call, const std::string& method,
+               bool ok) const override {
         if (!ok || method != "acceptData") return;
         for (const auto& id : contracts::views::open_runs(state, call.sender)) {
             const auto run = contracts::views::run(state, id.task, id.run);
@@ -81,8 +79,8 @@ class ForgetsADeadline final : public FaultyExecutor {
 
 /// A refused call reads far too many records first.
 class ReadsTooMuch final : public FaultyExecutor {
-    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&,
-               const std::string& method, bool ok) const override {
+    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&, const std::string& method,
+               bool ok) const override {
         if (ok || method != "revealBid") return;
         for (std::uint64_t id = 1; id < 2'000; ++id) (void)contracts::views::dispute(state, id);
     }
@@ -90,8 +88,8 @@ class ReadsTooMuch final : public FaultyExecutor {
 
 /// A call breaks an invariant.
 class Aborts final : public FaultyExecutor {
-    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call& call,
-               const std::string& method, bool ok) const override {
+    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call& call, const std::string& method,
+               bool ok) const override {
         ensure(!ok || method != "acceptData" || contracts::views::open_runs(state, call.sender).size() < 2,
                "a solver has one task");
     }
@@ -99,12 +97,11 @@ class Aborts final : public FaultyExecutor {
 
 /// State depends on something outside the records: here the number of calls since the process began.
 class DependsOnTheProcess final : public FaultyExecutor {
-    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&,
-               const std::string& method, bool ok) const override {
+    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&, const std::string& method,
+               bool ok) const override {
         ++calls_;
         const Bytes count{static_cast<std::uint8_t>(1 + calls_ % 251)};
-        if (ok && method == "acceptData")
-            state.set_slot(address_of(contracts::Contract::market), view("?"), count);
+        if (ok && method == "acceptData") state.set_slot(address_of(contracts::Contract::market), view("?"), count);
     }
     mutable std::uint64_t calls_ = 0;
 };

@@ -16,8 +16,7 @@ std::vector<std::string> method_names(std::type_identity<std::variant<Call...>>)
 
 /// Lists the states of a life cycle that no game reached, with their names.
 template <class Enum>
-void missing_states(std::vector<std::string>& out, const Visits& visits, const char* what,
-                    Enum first = Enum{1}) {
+void missing_states(std::vector<std::string>& out, const Visits& visits, const char* what, Enum first = Enum{1}) {
     for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last_of(Enum{})); ++i)
         if (visits[i] == 0) out.push_back(std::string(what) + " " + std::to_string(i));
 }
@@ -51,8 +50,7 @@ std::vector<std::string> never_reached(const Depth& depth) {
     const Reached& r = depth.reached;
     // posted and forfeited are left within the same call or block; frozen and released are never reached (SPEC 1.1).
     missing_states(out, r.tasks, "task state", market::TaskState::bidding);
-    for (const auto state :
-         {market::TaskState::forfeited, market::TaskState::frozen, market::TaskState::released})
+    for (const auto state : {market::TaskState::forfeited, market::TaskState::frozen, market::TaskState::released})
         std::erase(out, "task state " + std::to_string(static_cast<int>(state)));
     missing_states<market::RunState>(out, r.runs, "run state");
     missing_states<market::SegmentState>(out, r.segments, "segment state");
@@ -77,8 +75,8 @@ std::vector<std::string> never_reached(const Depth& depth) {
 
 std::string to_text(const Depth& depth) {
     std::ostringstream out;
-    out << depth.games << " games, " << depth.calls_in_all << " calls, " << depth.restarted
-        << " games with restarts, " << depth.replayed << " played twice\n";
+    out << depth.games << " games, " << depth.calls_in_all << " calls, " << depth.restarted << " games with restarts, "
+        << depth.replayed << " played twice\n";
     std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> methods;
     std::map<std::uint16_t, std::uint64_t> verdicts;
     for (const auto& [key, count] : depth.calls) {
@@ -92,9 +90,9 @@ std::string to_text(const Depth& depth) {
             << std::setw(12) << counts.second << "\n";
     out << "  at most                      reads    writes     bytes   items   least gas\n";
     for (const auto& [name, most] : depth.costs.methods)
-        out << "  " << std::left << std::setw(28) << name << std::right << std::setw(6) << most.reads
-            << std::setw(10) << most.writes << std::setw(10) << most.bytes << std::setw(8) << most.items
-            << std::setw(12) << most.gas << "\n";
+        out << "  " << std::left << std::setw(28) << name << std::right << std::setw(6) << most.reads << std::setw(10)
+            << most.writes << std::setw(10) << most.bytes << std::setw(8) << most.items << std::setw(12) << most.gas
+            << "\n";
     out << "  verdicts:";
     for (const auto& [verdict, count] : verdicts)
         if (verdict != 0) out << " " << slug(static_cast<Verdict>(verdict)) << "=" << count;
@@ -115,28 +113,25 @@ std::string to_text(const Depth& depth) {
     out << "  raised=" << r.raised << " successors=" << r.successors << " joined_late=" << r.joined_late
         << " late_schedules=" << r.late_schedules << " longest_list=" << r.longest_list << "\n"
         << std::setprecision(3) << "  of a call's bounds: reads " << depth.costs.call_reads_a_limit << " ("
-        << depth.costs.reads_of << "), writes " << depth.costs.call_writes_a_limit << " ("
-        << depth.costs.writes_of << "), bytes " << depth.costs.call_bytes_a_limit << " ("
-        << depth.costs.bytes_of << "); longest call " << depth.costs.call_seconds * 1e3
-        << " ms\n  the start of a block: at most " << depth.costs.block_reads << " records read, "
-        << depth.costs.block_seconds * 1e3 << " ms\n";
+        << depth.costs.reads_of << "), writes " << depth.costs.call_writes_a_limit << " (" << depth.costs.writes_of
+        << "), bytes " << depth.costs.call_bytes_a_limit << " (" << depth.costs.bytes_of << "); longest call "
+        << depth.costs.call_seconds * 1e3 << " ms\n  the start of a block: at most " << depth.costs.block_reads
+        << " records read, " << depth.costs.block_seconds * 1e3 << " ms\n";
     return out.str();
 }
 
 std::string to_json(const Depth& depth) {
     std::ostringstream out;
-    out << "{\"games\":" << depth.games << ",\"calls\":" << depth.calls_in_all
-        << ",\"restarted\":" << depth.restarted << ",\"replayed\":" << depth.replayed << ",\"accepted\":{";
+    out << "{\"games\":" << depth.games << ",\"calls\":" << depth.calls_in_all << ",\"restarted\":" << depth.restarted
+        << ",\"replayed\":" << depth.replayed << ",\"accepted\":{";
     const char* comma = "";
     for (const auto& [key, count] : depth.calls) {
         if (key.second != 0) continue;
         out << comma << "\"" << key.first << "\":" << count;
         comma = ",";
     }
-    out << "},\"never_reached\":" << never_reached(depth).size()
-        << ",\"block_reads\":" << depth.costs.block_reads
-        << ",\"block_ms\":" << depth.costs.block_seconds * 1e3
-        << ",\"call_ms\":" << depth.costs.call_seconds * 1e3
+    out << "},\"never_reached\":" << never_reached(depth).size() << ",\"block_reads\":" << depth.costs.block_reads
+        << ",\"block_ms\":" << depth.costs.block_seconds * 1e3 << ",\"call_ms\":" << depth.costs.call_seconds * 1e3
         << ",\"longest_list\":" << depth.reached.longest_list;
     return out.str();
 }

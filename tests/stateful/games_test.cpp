@@ -81,8 +81,7 @@ TEST(Games, FindAStateThatDependsOnTheProcess) {
     options.restart_every = 4;
     Depth depth;
     std::optional<Failure> failure;
-    for (std::uint64_t seed = 1; seed <= 5 && !failure; ++seed)
-        failure = play_seed(seed, options, depth).failure;
+    for (std::uint64_t seed = 1; seed <= 5 && !failure; ++seed) failure = play_seed(seed, options, depth).failure;
     ASSERT_TRUE(failure.has_value());
     EXPECT_EQ(failure->property, "the same calls make the same state, with restarts and without");
 }

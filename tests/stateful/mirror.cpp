@@ -58,10 +58,9 @@ void keep_if(std::set<std::uint64_t>& open, std::uint64_t id, bool is_open) {
 void Reached::add(const Reached& other) {
     Visits* const mine[] = {&tasks,   &runs,          &segments, &audits,       &seats,      &disputes,
                             &endings, &dispute_kinds, &reports,  &report_kinds, &retentions, &challenges};
-    const Visits* const theirs[] = {&other.tasks,        &other.runs,          &other.segments,
-                                    &other.audits,       &other.seats,         &other.disputes,
-                                    &other.endings,      &other.dispute_kinds, &other.reports,
-                                    &other.report_kinds, &other.retentions,    &other.challenges};
+    const Visits* const theirs[] = {&other.tasks,   &other.runs,         &other.segments,   &other.audits,
+                                    &other.seats,   &other.disputes,     &other.endings,    &other.dispute_kinds,
+                                    &other.reports, &other.report_kinds, &other.retentions, &other.challenges};
     for (std::size_t i = 0; i < std::size(mine); ++i)
         for (std::size_t n = 0; n < mine[i]->size(); ++n) (*mine[i])[n] += (*theirs[i])[n];
     raised += other.raised;
@@ -85,9 +84,7 @@ void Mirror::apply(const ledger::StateDiff& diff) {
     }
 }
 
-TaskModel& Mirror::task_of(std::uint64_t id) {
-    return at_id(tasks, id);
-}
+TaskModel& Mirror::task_of(std::uint64_t id) { return at_id(tasks, id); }
 
 RunModel& Mirror::run_of(std::uint64_t id, std::uint64_t run) {
     TaskModel& task = task_of(id);
@@ -181,12 +178,10 @@ void Mirror::market_record(View key, const Bytes& value) {
         case 'a':
         case 'p': {
             Reader list(value);
-            if (!value.empty())
-                reached.longest_list = std::max<std::size_t>(reached.longest_list, list.u32());
+            if (!value.empty()) reached.longest_list = std::max<std::size_t>(reached.longest_list, list.u32());
             return;
         }
-        default:
-            return;
+        default: return;
     }
 }
 
@@ -213,8 +208,7 @@ void Mirror::staking_record(View key, const Bytes& value) {
             challenges[id] = std::move(now);
             return;
         }
-        default:
-            return;
+        default: return;
     }
 }
 
@@ -223,8 +217,7 @@ void Mirror::audit_record(std::uint64_t id, const Bytes& value) {
     auto now = decode<market::Audit>(value);
     visit(reached.audits, audit.phase, now.phase);
     for (std::size_t i = 0; i < now.seats.size(); ++i)
-        visit(reached.seats, i < audit.seats.size() ? audit.seats[i].state : market::SeatState{},
-              now.seats[i].state);
+        visit(reached.seats, i < audit.seats.size() ? audit.seats[i].state : market::SeatState{}, now.seats[i].state);
     reached.longest_list = std::max(reached.longest_list, now.seats.size());
     audit = std::move(now);
     keep_if(open_audits, id, audit.phase != market::AuditPhase::closed);
@@ -268,12 +261,10 @@ void Mirror::audits_record(View key, const Bytes& value) {
         case 'o':
         case 'r': {
             Reader list(value);
-            if (!value.empty())
-                reached.longest_list = std::max<std::size_t>(reached.longest_list, list.u32());
+            if (!value.empty()) reached.longest_list = std::max<std::size_t>(reached.longest_list, list.u32());
             return;
         }
-        default:
-            return;
+        default: return;
     }
 }
 

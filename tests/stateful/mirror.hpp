@@ -33,11 +33,11 @@ using Visits = std::array<std::uint64_t, 16>;
 struct Reached {
     Visits tasks{}, runs{}, segments{}, audits{}, seats{}, disputes{}, dispute_kinds{}, endings{}, reports{},
         report_kinds{}, retentions{}, challenges{};
-    std::uint64_t raised = 0;        ///< Auctions for more replicas.
-    std::uint64_t successors = 0;    ///< Runs that start from a paid state.
-    std::uint64_t joined_late = 0;   ///< Runs with segments that are paid to another run.
+    std::uint64_t raised = 0;          ///< Auctions for more replicas.
+    std::uint64_t successors = 0;      ///< Runs that start from a paid state.
+    std::uint64_t joined_late = 0;     ///< Runs with segments that are paid to another run.
     std::uint64_t late_schedules = 0;  ///< Blocks that left due items to the next block.
-    std::size_t longest_list = 0;    ///< Most items of one record.
+    std::size_t longest_list = 0;      ///< Most items of one record.
     void add(const Reached& other);
 };
 

@@ -54,40 +54,20 @@ private:
     template <class T>
     void change_number(T& value) {
         switch (draws_.below(6)) {
-            case 0:
-                ++value;
-                break;
-            case 1:
-                --value;
-                break;
-            case 2:
-                value = 0;
-                break;
-            case 3:
-                value = std::numeric_limits<T>::max();
-                break;
-            case 4:
-                value = static_cast<T>(draws_.below(12));
-                break;
-            default:
-                value = static_cast<T>(draws_.next() >> draws_.below(64));
-                break;
+            case 0: ++value; break;
+            case 1: --value; break;
+            case 2: value = 0; break;
+            case 3: value = std::numeric_limits<T>::max(); break;
+            case 4: value = static_cast<T>(draws_.below(12)); break;
+            default: value = static_cast<T>(draws_.next() >> draws_.below(64)); break;
         }
     }
     void change_amount(ledger::U256& value) {
         switch (draws_.below(4)) {
-            case 0:
-                value = value == ledger::U256::max() ? value : value + ledger::U256(1);
-                break;
-            case 1:
-                value = value.is_zero() ? value : value - ledger::U256(1);
-                break;
-            case 2:
-                value = ledger::U256();
-                break;
-            default:
-                value = ledger::U256::max();
-                break;
+            case 0: value = value == ledger::U256::max() ? value : value + ledger::U256(1); break;
+            case 1: value = value.is_zero() ? value : value - ledger::U256(1); break;
+            case 2: value = ledger::U256(); break;
+            default: value = ledger::U256::max(); break;
         }
     }
     template <class T>

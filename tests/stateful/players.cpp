@@ -27,10 +27,7 @@ SendCall any_call(std::size_t index, Draws& draws) {
 }  // namespace
 
 Players::Players(World& world, const Profile& profile, Draws& draws)
-    : world_(world),
-      profile_(profile),
-      draws_(draws),
-      secrets_(profile.params, profile.cheats, profile.liars) {
+    : world_(world), profile_(profile), draws_(draws), secrets_(profile.params, profile.cheats, profile.liars) {
     enlist();
 }
 
@@ -70,8 +67,7 @@ void Players::reveal_beacons() {
     const std::uint64_t epoch = views::epoch_of(profile_.params, world_.height());
     std::vector<std::pair<Address, Hash32>> due;
     for (const auto& [who, info] : mirror().verifiers)
-        if (info.member && info.joined_epoch < epoch && info.revealed_epoch != epoch)
-            due.emplace_back(who, info.head);
+        if (info.member && info.joined_epoch < epoch && info.revealed_epoch != epoch) due.emplace_back(who, info.head);
     for (const auto& [who, head] : due) {
         if (!draws_.percent(std::min<std::uint64_t>(profile_.diligence + 8, 99))) continue;
         if (const auto preimage = secrets_.preimage(head)) send(who, RevealBeacon{*preimage});
@@ -97,9 +93,8 @@ void Players::serve_staking() {
         if (!has.unbonding.is_zero() && (world_.height() >= has.unbond_height || draws_.one_in(8)))
             send(who, Withdraw{});
         else if (!has.available().is_zero())
-            send(who,
-                 BeginUnbond{draws_.one_in(3) ? has.available()
-                                              : has.available() / U256(draws_.between(2, 50)) + U256(1)});
+            send(who, BeginUnbond{draws_.one_in(3) ? has.available()
+                                                   : has.available() / U256(draws_.between(2, 50)) + U256(1)});
         else
             bond(who, p.min_solver_stake + U256(1));
     }
@@ -113,8 +108,7 @@ void Players::serve_staking() {
 void Players::serve_challenges() {
     std::vector<market::Challenge> open;
     for (const auto& [id, challenge] : mirror().challenges)
-        if (challenge.state == market::ChallengeState::running ||
-            challenge.state == market::ChallengeState::proving)
+        if (challenge.state == market::ChallengeState::running || challenge.state == market::ChallengeState::proving)
             open.push_back(challenge);
     for (const market::Challenge& challenge : open) {
         if (!draws_.one_in(4)) continue;
@@ -126,8 +120,8 @@ void Players::serve_challenges() {
                 benched_.insert(challenge.id);
                 send(challenge.solver, AnswerCapability{challenge.id, claim.rounds, claim.root});
             } else if (draws_.one_in(3)) {
-                send(challenge.solver, AnswerCapability{challenge.id, 1 + draws_.below(1'000),
-                                                        Secrets::salt(challenge.id, 1, 1)});
+                send(challenge.solver,
+                     AnswerCapability{challenge.id, 1 + draws_.below(1'000), Secrets::salt(challenge.id, 1, 1)});
             }
             continue;
         }
@@ -136,11 +130,10 @@ void Players::serve_challenges() {
             if (draws_.one_in(8)) send(challenge.solver, ProveCapability{challenge.id, {0}});
             continue;
         }
-        const auto drawn =
-            solver::capability_draws(challenge.draw_beacon, challenge.id, challenge.rounds,
-                                     static_cast<std::uint32_t>(profile_.params.capability_draws));
-        send(challenge.solver, ProveCapability{challenge.id, bench_.prove(challenge.id, challenge.seed,
-                                                                          challenge.rounds, drawn)});
+        const auto drawn = solver::capability_draws(challenge.draw_beacon, challenge.id, challenge.rounds,
+                                                    static_cast<std::uint32_t>(profile_.params.capability_draws));
+        send(challenge.solver,
+             ProveCapability{challenge.id, bench_.prove(challenge.id, challenge.seed, challenge.rounds, drawn)});
         benched_.erase(challenge.id);
         benched_.insert(0);  // At most once per game.
     }
@@ -172,8 +165,7 @@ void Players::block() {
 void play(World& world, const Profile& profile, Draws& draws) {
     Players players(world, profile, draws);
     // Limits blocks too, because a game without open tasks or players makes few calls in a block.
-    for (std::uint64_t blocks = 0; !players.over() && blocks < 2 * profile.calls + 200; ++blocks)
-        players.block();
+    for (std::uint64_t blocks = 0; !players.over() && blocks < 2 * profile.calls + 200; ++blocks) players.block();
     world.check();
     (void)world.drain(longest_wait(profile.params));
 }

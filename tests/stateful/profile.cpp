@@ -20,8 +20,8 @@ void shorten(Params& p, Draws& draws) {
     p.epoch_blocks = draws.between(2, 5);
     for (std::uint64_t* blocks : {&p.bid_blocks, &p.reveal_blocks, &p.accept_blocks, &p.answer_blocks})
         *blocks = draws.between(2, 6);
-    for (std::uint64_t* blocks : {&p.open_blocks, &p.verdict_blocks, &p.reveal_segment_blocks,
-                                  &p.reveal_verdict_blocks, &p.challenge_blocks, &p.capability_blocks})
+    for (std::uint64_t* blocks : {&p.open_blocks, &p.verdict_blocks, &p.reveal_segment_blocks, &p.reveal_verdict_blocks,
+                                  &p.challenge_blocks, &p.capability_blocks})
         *blocks = draws.between(3, 12);
     p.checkpoint_blocks = draws.between(16, 60);
     // A slow winner can outlast another auction.
@@ -43,18 +43,12 @@ std::uint64_t duration(Draws& draws) {
 
 U256 amount(Draws& draws) {
     switch (draws.below(6)) {
-        case 0:
-            return U256();
-        case 1:
-            return U256(1);
-        case 2:
-            return U256(kMilli);
-        case 3:
-            return U256(kMilli) * U256(1'000'000);
-        case 4:
-            return U256(draws.next());
-        default:
-            return U256(~std::uint64_t{0}) * U256(~std::uint64_t{0});  // below 2^128
+        case 0: return U256();
+        case 1: return U256(1);
+        case 2: return U256(kMilli);
+        case 3: return U256(kMilli) * U256(1'000'000);
+        case 4: return U256(draws.next());
+        default: return U256(~std::uint64_t{0}) * U256(~std::uint64_t{0});  // below 2^128
     }
 }
 
@@ -66,20 +60,18 @@ std::uint64_t share(Draws& draws) {
 void stretch(Params& p, Draws& draws) {
     shorten(p, draws);
     for (std::uint64_t* blocks :
-         {&p.epoch_blocks, &p.bid_blocks, &p.reveal_blocks, &p.accept_blocks, &p.checkpoint_blocks,
-          &p.open_blocks, &p.verdict_blocks, &p.reveal_segment_blocks, &p.reveal_verdict_blocks,
-          &p.challenge_blocks, &p.deliver_blocks, &p.answer_blocks, &p.move_blocks, &p.moves,
-          &p.capability_blocks, &p.capability_rest_blocks, &p.unaudited_blocks})
+         {&p.epoch_blocks, &p.bid_blocks, &p.reveal_blocks, &p.accept_blocks, &p.checkpoint_blocks, &p.open_blocks,
+          &p.verdict_blocks, &p.reveal_segment_blocks, &p.reveal_verdict_blocks, &p.challenge_blocks, &p.deliver_blocks,
+          &p.answer_blocks, &p.move_blocks, &p.moves, &p.capability_blocks, &p.capability_rest_blocks,
+          &p.unaudited_blocks})
         if (draws.one_in(3)) *blocks = duration(draws);
     // Otherwise no task is accepted (contracts 12.1.15).
     p.unbond_blocks = 2 * p.moves * p.move_blocks + 80 + draws.below(300);
-    for (U256* coins :
-         {&p.bid_deposit, &p.min_verifier_stake, &p.min_solver_stake, &p.audit_bond, &p.challenge_bond,
-          &p.report_fee, &p.audit_fee, &p.beacon_penalty, &p.capability_penalty})
+    for (U256* coins : {&p.bid_deposit, &p.min_verifier_stake, &p.min_solver_stake, &p.audit_bond, &p.challenge_bond,
+                        &p.report_fee, &p.audit_fee, &p.beacon_penalty, &p.capability_penalty})
         if (draws.one_in(3)) *coins = amount(draws);
     p.audit_bond = ledger::min(p.audit_bond, p.min_verifier_stake);
-    for (std::uint64_t* bp :
-         {&p.challenger_share_bp, &p.silence_penalty_bp, &p.solver_cost_bp, &p.capability_bp})
+    for (std::uint64_t* bp : {&p.challenger_share_bp, &p.silence_penalty_bp, &p.solver_cost_bp, &p.capability_bp})
         if (draws.one_in(3)) *bp = share(draws);
     if (draws.one_in(4)) p.collusion_bp = draws.below(6'000);
     if (draws.one_in(3)) p.audit_fee_bp = draws.below(10'001);
@@ -116,14 +108,9 @@ Profile profile_of(Draws& draws) {
     out.stops = draws.one_in(2) ? 6 : draws.between(0, 60);
     out.accepts = draws.one_in(2) ? 90 : draws.between(10, 60);
     switch (out.kind) {
-        case Kind::small:
-            shorten(out.params, draws);
-            break;
-        case Kind::defaults:
-            break;
-        case Kind::extreme:
-            stretch(out.params, draws);
-            break;
+        case Kind::small: shorten(out.params, draws); break;
+        case Kind::defaults: break;
+        case Kind::extreme: stretch(out.params, draws); break;
         case Kind::crowd:
             shorten(out.params, draws);
             out.params.bid_blocks = 12;
@@ -159,8 +146,8 @@ Profile profile_of(Draws& draws) {
 
 std::uint64_t longest_wait(const market::Params& p) {
     // Audits may be redrawn many times; all other windows follow one another.
-    const std::uint64_t audit = 4 * p.epoch_blocks + p.open_blocks + p.verdict_blocks +
-                                p.reveal_segment_blocks + p.reveal_verdict_blocks + p.answer_blocks + 100;
+    const std::uint64_t audit = 4 * p.epoch_blocks + p.open_blocks + p.verdict_blocks + p.reveal_segment_blocks +
+                                p.reveal_verdict_blocks + p.answer_blocks + 100;
     return 64 * (p.redraws + 2) * audit + 64 * (p.bid_blocks + p.reveal_blocks + p.accept_blocks) +
            8 * p.checkpoint_blocks + p.deliver_blocks + p.challenge_blocks + 8 * p.moves * p.move_blocks +
            p.capability_rest_blocks + 3 * p.unaudited_blocks + p.unbond_blocks + p.capability_blocks + 20'000;

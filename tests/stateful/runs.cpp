@@ -32,8 +32,7 @@ void Players::post_task() {
     spec.audit_bp = kShares[draws_.below(std::size(kShares))];
     if (profile_.attests < 30) spec.audit_bp = 1;
     spec.auditors = static_cast<std::uint8_t>(draws_.between(1, draws_.one_in(8) ? 5 : 3));
-    spec.replicas =
-        static_cast<std::uint8_t>(draws_.one_in(2) ? 1 : draws_.between(1, draws_.one_in(4) ? 5 : 3));
+    spec.replicas = static_cast<std::uint8_t>(draws_.one_in(2) ? 1 : draws_.between(1, draws_.one_in(4) ? 5 : 3));
     spec.hardware_class = static_cast<std::uint8_t>(draws_.one_in(6) ? draws_.below(3) : 0);
     spec.checkpoint_blocks = draws_.one_in(2) ? 0 : draws_.below(80);
     spec.replay_blocks = draws_.below(8);
@@ -96,9 +95,8 @@ void Players::commit_states(const TaskModel& model, const RunModel& run) {
                                : profile_.kind == Kind::crowd ? 2
                                                               : draws_.between(1, 3);
     for (std::uint64_t i = now.next_state; i < now.next_state + most && i <= model.spec.segments(); ++i) {
-        const Hash32 sealed =
-            solver::checkpoint_commitment(now.task, now.index, i, Secrets::salt(now.task, now.index, i),
-                                          secrets_.run_root(model, now.index, i));
+        const Hash32 sealed = solver::checkpoint_commitment(
+            now.task, now.index, i, Secrets::salt(now.task, now.index, i), secrets_.run_root(model, now.index, i));
         if (send(now.solver, CommitCheckpoint{now.task, now.index, i, sealed}) != Verdict::ok) return;
     }
 }
@@ -123,8 +121,7 @@ void Players::ask_keepers(const TaskModel& model, const RunModel& run) {
     const market::Run& own = run.run;
     for (const RunModel& other : model.runs) {
         const auto state = other.states.find(own.first_state);
-        if (state == other.states.end() || state->second.keepers.empty() ||
-            state->second.root != own.first_root)
+        if (state == other.states.end() || state->second.keepers.empty() || state->second.root != own.first_root)
             continue;
         const Address who = own.solver;
         return report(who, market::ReportKind::kept, own.task, other.run.index, own.first_state);
@@ -134,8 +131,8 @@ void Players::ask_keepers(const TaskModel& model, const RunModel& run) {
 void Players::challenge_windows(const TaskModel& model, const RunModel& run) {
     const market::Run now = run.run;
     std::vector<std::uint64_t> open;
-    for (auto segment = run.segments.lower_bound(now.finalised);
-         segment != run.segments.end() && open.size() < 16; ++segment)
+    for (auto segment = run.segments.lower_bound(now.finalised); segment != run.segments.end() && open.size() < 16;
+         ++segment)
         if (segment->second.window_end > world_.height()) open.push_back(segment->first);
     for (const std::uint64_t i : open) {
         if (!draws_.percent(profile_.challenges)) continue;
@@ -151,14 +148,12 @@ void Players::challenge_windows(const TaskModel& model, const RunModel& run) {
                  market::challenge_bond(profile_.params, model.spec));
     }
     const auto first = run.states.find(0);
-    if (!model.spec.init_root.is_zero() && first != run.states.end() && first->second.opened &&
-        now.next_state > 1 && now.finalised == 0 && draws_.percent(profile_.challenges)) {
+    if (!model.spec.init_root.is_zero() && first != run.states.end() && first->second.opened && now.next_state > 1 &&
+        now.finalised == 0 && draws_.percent(profile_.challenges)) {
         const Address who = anybody();
         bond(who, profile_.params.min_verifier_stake);
         const Hash32 right = secrets_.true_root(model.spec, 0);
-        send(who,
-             ChallengeInitial{now.task, now.index,
-                              first->second.root == right ? Secrets::salt(7, 7, 7) : right},
+        send(who, ChallengeInitial{now.task, now.index, first->second.root == right ? Secrets::salt(7, 7, 7) : right},
              market::challenge_bond(profile_.params, model.spec));
     }
 }
@@ -175,9 +170,8 @@ void Players::serve_run(const TaskModel& model, const RunModel& run) {
     }
     if (now.state != RunState::running) return;
     if (now.first_state > 0 && now.next_state == now.first_state && draws_.one_in(8)) ask_keepers(model, run);
-    const bool stops =
-        mixed(now.task * 31 + now.index) % 100 < profile_.stops &&
-        now.next_state > mixed(now.task) % (1 + std::min<std::uint64_t>(model.spec.segments(), 12));
+    const bool stops = mixed(now.task * 31 + now.index) % 100 < profile_.stops &&
+                       now.next_state > mixed(now.task) % (1 + std::min<std::uint64_t>(model.spec.segments(), 12));
     if (now.next_state <= model.spec.segments() && !stops && diligent() &&
         (profile_.kind == Kind::lengthy || draws_.one_in(2)))
         commit_states(model, run);
@@ -200,25 +194,21 @@ void Players::serve_requester(const TaskModel& model) {
     if (task.state == TaskState::bidding && draws_.one_in(100)) send(task.requester, CancelTask{task.id});
     if (task.state == TaskState::delivering) {
         if (draws_.one_in(8) && !task.active.empty())
-            report(task.requester, market::ReportKind::model, task.id, draws_.pick(task.active),
-                   model.spec.segments());
+            report(task.requester, market::ReportKind::model, task.id, draws_.pick(task.active), model.spec.segments());
         else if (draws_.one_in(5))
             send(task.requester, AcceptModel{task.id});
     }
     for (const std::uint32_t active : task.active) {
         const market::Run& run = model.runs[active].run;
-        if (run.unaudited_since == 0 ||
-            run.unaudited_since + profile_.params.unaudited_blocks > world_.height())
+        if (run.unaudited_since == 0 || run.unaudited_since + profile_.params.unaudited_blocks > world_.height())
             continue;
-        if (draws_.one_in(3))
-            return (void)send(task.requester, DecideUnaudited{task.id, active, draws_.one_in(2)});
+        if (draws_.one_in(3)) return (void)send(task.requester, DecideUnaudited{task.id, active, draws_.one_in(2)});
     }
     if (task.state == TaskState::running && task.wanted == 0 && task.active.size() < market::kReplicasMax &&
         draws_.one_in(profile_.raises)) {
         const auto joining = views::newest_finalised_state(world_.state(), task);
         if (joining.index >= model.spec.segments()) return;
-        const auto more =
-            static_cast<std::uint8_t>(draws_.between(1, market::kReplicasMax - task.active.size()));
+        const auto more = static_cast<std::uint8_t>(draws_.between(1, market::kReplicasMax - task.active.size()));
         send(task.requester, RaiseReplicas{task.id, static_cast<std::uint8_t>(task.active.size() + more)},
              market::escrow_of_more(model.spec, profile_.params, joining.index, more).total());
     }
@@ -226,8 +216,8 @@ void Players::serve_requester(const TaskModel& model) {
 
 void Players::serve_tasks() {
     const std::uint64_t burst = profile_.kind == Kind::crowd ? 120 : 1;
-    for (std::uint64_t i = 0; i < burst && mirror().active_tasks.size() < profile_.tasks &&
-                              posted_ < profile_.tasks_in_all && !out_of_gas();
+    for (std::uint64_t i = 0;
+         i < burst && mirror().active_tasks.size() < profile_.tasks && posted_ < profile_.tasks_in_all && !out_of_gas();
          ++i)
         if (burst > 1 || draws_.one_in(4)) post_task();
     const std::vector<std::uint64_t> active(mirror().active_tasks.begin(), mirror().active_tasks.end());

@@ -9,13 +9,9 @@ namespace {
 
 constexpr std::uint64_t kChainLength = 48;
 
-std::uint64_t number_of(const ledger::Address& who) {
-    return load_u32(who.bytes.data() + 16);
-}
+std::uint64_t number_of(const ledger::Address& who) { return load_u32(who.bytes.data() + 16); }
 
-std::uint64_t mixed3(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-    return mixed(mixed(mixed(a) ^ b) ^ c);
-}
+std::uint64_t mixed3(std::uint64_t a, std::uint64_t b, std::uint64_t c) { return mixed(mixed(mixed(a) ^ b) ^ c); }
 
 std::uint64_t state_step(const market::TaskSpec& spec, std::uint64_t index) {
     return std::min(spec.steps, index * spec.interval);
@@ -23,9 +19,7 @@ std::uint64_t state_step(const market::TaskSpec& spec, std::uint64_t index) {
 
 }  // namespace
 
-kernels::ProgramHeader Secrets::program() const {
-    return {};
-}
+kernels::ProgramHeader Secrets::program() const { return {}; }
 
 kernels::TensorHeader Secrets::data() const {
     kernels::TensorHeader header;
@@ -61,8 +55,7 @@ Hash32 Secrets::root(std::uint64_t step, Truth truth) const {
     return known;
 }
 
-Secrets::Truth Secrets::truth_of(std::uint64_t task, std::uint32_t run, std::uint64_t index,
-                                 bool seeded) const {
+Secrets::Truth Secrets::truth_of(std::uint64_t task, std::uint32_t run, std::uint64_t index, bool seeded) const {
     const std::uint64_t draw = mixed3(task, run, 17);
     if (draw % 100 >= cheats_) return Truth::right;
     const std::uint64_t from = (draw >> 8) % 4;
@@ -77,8 +70,7 @@ Hash32 Secrets::run_root(const TaskModel& task, std::uint32_t run, std::uint64_t
     // 13.2: a run that starts from an agreed state and shows another one loses at once, so only a few do.
     if (index == assigned.first_state && index > 0 && mixed3(task.task.id, run, 5) % 16 != 0)
         return assigned.first_root;
-    return root(state_step(task.spec, index),
-                truth_of(task.task.id, run, index, !task.spec.init_root.is_zero()));
+    return root(state_step(task.spec, index), truth_of(task.task.id, run, index, !task.spec.init_root.is_zero()));
 }
 
 Hash32 Secrets::true_root(const market::TaskSpec& spec, std::uint64_t index) const {

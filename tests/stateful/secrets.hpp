@@ -32,8 +32,7 @@ public:
     /// Root of state `index` of a run as its solver has it, and the true root.
     Hash32 run_root(const TaskModel& task, std::uint32_t run, std::uint64_t index) const;
     Hash32 true_root(const market::TaskSpec& spec, std::uint64_t index) const;
-    Hash32 verdict_root(const market::TaskSpec& spec, const market::Audit& audit,
-                        const ledger::Address& auditor) const;
+    Hash32 verdict_root(const market::TaskSpec& spec, const market::Audit& audit, const ledger::Address& auditor) const;
 
     static Hash32 salt(std::uint64_t a, std::uint64_t b, std::uint64_t c);
     U256 price(const TaskModel& task, const ledger::Address& bidder) const;

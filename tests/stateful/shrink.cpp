@@ -52,8 +52,7 @@ Trace shrink(Trace trace, const std::string& property, const Options& options, d
     // Removes whole methods and whole parties first, since most of a game is unrelated to the failure.
     std::set<std::string> methods;
     for (const Event& event : trace.events)
-        if (const auto* call = std::get_if<SendCall>(&event))
-            methods.insert(method_name(call->contract, call->data));
+        if (const auto* call = std::get_if<SendCall>(&event)) methods.insert(method_name(call->contract, call->data));
     for (const std::string& method : methods)
         without([&](const SendCall& call) { return method_name(call.contract, call.data) == method; });
     for (std::uint32_t i = 0; i < trace.accounts; ++i)

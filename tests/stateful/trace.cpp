@@ -13,8 +13,7 @@ namespace {
 using contracts::Contract;
 
 template <class... Call>
-std::map<std::pair<Contract, std::uint32_t>, std::string> names_of(
-    std::type_identity<std::variant<Call...>>) {
+std::map<std::pair<Contract, std::uint32_t>, std::string> names_of(std::type_identity<std::variant<Call...>>) {
     return {{{Call::kContract, abi::selector(contracts::signature_of<Call>())}, std::string(Call::kName)}...};
 }
 
@@ -66,10 +65,9 @@ std::string to_text(const Trace& trace) {
             continue;
         }
         const auto& call = std::get<SendCall>(event);
-        out << "call " << to_hex({call.sender.bytes.data(), 20}) << " "
-            << static_cast<unsigned>(call.contract) << " " << call.value.to_decimal() << " "
-            << (call.data.empty() ? "-" : to_hex(call.data)) << " " << method_name(call.contract, call.data)
-            << "\n";
+        out << "call " << to_hex({call.sender.bytes.data(), 20}) << " " << static_cast<unsigned>(call.contract) << " "
+            << call.value.to_decimal() << " " << (call.data.empty() ? "-" : to_hex(call.data)) << " "
+            << method_name(call.contract, call.data) << "\n";
     }
     return out.str();
 }

@@ -19,8 +19,7 @@ using contracts::Verdict;
 
 constexpr std::uint64_t kBlockGas = 400'000'000;
 constexpr std::uint64_t kIntrinsicGas = 21'000;
-constexpr std::uint64_t kIdleLooks =
-    16;  // One of so many blocks in which nothing is due is executed all the same.
+constexpr std::uint64_t kIdleLooks = 16;  // One of so many blocks in which nothing is due is executed all the same.
 
 /// Throws a sentence of the checks, with its ids as the detail.
 [[noreturn]] void fail(const std::string& sentence) {
@@ -34,8 +33,7 @@ std::uint64_t items_added(const ledger::StateView& before, const ledger::StateDi
     std::uint64_t added = 0;
     const std::uint8_t tag = contracts::keys::due_count(0).bytes[0];
     for (const auto& [slot, value] : diff.slots) {
-        if (slot.contract != address_of(contracts::Contract::market) || slot.key[0] != tag || value.empty())
-            continue;
+        if (slot.contract != address_of(contracts::Contract::market) || slot.key[0] != tag || value.empty()) continue;
         const Bytes old = before.slot(slot.contract, slot.key);
         added += Reader(value).u64() - (old.empty() ? 0 : Reader(old).u64());
     }
@@ -102,8 +100,7 @@ void World::guarded(Work work) {
     try {
         work();
     } catch (const BrokenInvariant& broken) {
-        throw Failure(std::string("nothing aborts: ") + broken.what(),
-                      "height " + std::to_string(block_.height));
+        throw Failure(std::string("nothing aborts: ") + broken.what(), "height " + std::to_string(block_.height));
     }
 }
 
@@ -138,8 +135,8 @@ void World::take_over(ledger::State& next) {
     mirror_.apply(diff);
 }
 
-void World::check_cost(const std::string& method, std::uint64_t gas, const Counted& read,
-                       const ledger::State& next, const ledger::StateDiff& diff) {
+void World::check_cost(const std::string& method, std::uint64_t gas, const Counted& read, const ledger::State& next,
+                       const ledger::StateDiff& diff) {
     std::size_t written = 0;
     for (const auto& [slot, value] : diff.slots) written += value.size();
     const Limits& limits = options_.limits;
@@ -147,25 +144,21 @@ void World::check_cost(const std::string& method, std::uint64_t gas, const Count
         static_cast<double>(read.reads) * static_cast<double>(limits.gas_a_read) / static_cast<double>(gas);
     const double writes =
         static_cast<double>(next.mark()) * static_cast<double>(limits.gas_a_write) / static_cast<double>(gas);
-    const double bytes =
-        static_cast<double>(read.bytes + written) / static_cast<double>(gas * limits.bytes_a_gas);
+    const double bytes = static_cast<double>(read.bytes + written) / static_cast<double>(gas * limits.bytes_a_gas);
     if (reads > costs_.call_reads_a_limit) costs_.reads_of = method, costs_.call_reads_a_limit = reads;
     if (writes > costs_.call_writes_a_limit) costs_.writes_of = method, costs_.call_writes_a_limit = writes;
     if (bytes > costs_.call_bytes_a_limit) costs_.bytes_of = method, costs_.call_bytes_a_limit = bytes;
     Costs::Most& most =
         costs_.methods[method.substr(0, method.find(' ')) + (method.ends_with(" ok") ? "" : " refused")];
-    most = {std::max<std::uint64_t>(most.reads, read.reads),
-            std::max<std::uint64_t>(most.writes, next.mark()),
-            std::max<std::uint64_t>(most.bytes, read.bytes + written),
-            std::max(most.items, items_added(state_, diff)), most.gas == 0 ? gas : std::min(most.gas, gas)};
+    most = {std::max<std::uint64_t>(most.reads, read.reads), std::max<std::uint64_t>(most.writes, next.mark()),
+            std::max<std::uint64_t>(most.bytes, read.bytes + written), std::max(most.items, items_added(state_, diff)),
+            most.gas == 0 ? gas : std::min(most.gas, gas)};
     const auto over = [&](const char* property, std::size_t amount) {
-        throw Failure(property,
-                      method + ", " + std::to_string(amount) + " for " + std::to_string(gas) + " gas");
+        throw Failure(property, method + ", " + std::to_string(amount) + " for " + std::to_string(gas) + " gas");
     };
     if (reads > 1) over("the records that a call reads are bounded by its gas", read.reads);
     if (writes > 1) over("the records that a call writes are bounded by its gas", next.mark());
-    if (bytes > 1)
-        over("the bytes that a call reads and writes are bounded by its gas", read.bytes + written);
+    if (bytes > 1) over("the bytes that a call reads and writes are bounded by its gas", read.bytes + written);
 }
 
 Verdict World::send(const SendCall& call) {
@@ -179,8 +172,7 @@ Verdict World::send(const SendCall& call) {
         const Counted counted(state_);
         ledger::State next = ledger::State::over(counted);
         const double from = processor_seconds();
-        const ledger::CallResult result =
-            executor_.call(next, block_, {call.sender, to, call.value, call.data, gas});
+        const ledger::CallResult result = executor_.call(next, block_, {call.sender, to, call.value, call.data, gas});
         const double seconds = processor_seconds() - from;
         const Counted read = counted;
         const ledger::StateDiff diff = next.diff();
@@ -195,8 +187,7 @@ Verdict World::send(const SendCall& call) {
         }
         ++counts_[{name, static_cast<std::uint16_t>(verdict)}];
         if (result.gas_used != gas) throw Failure("a call uses the gas that its bytes say", name);
-        check_cost(name + " " + std::string(result.ok ? "ok" : contracts::slug(verdict)), gas, read, next,
-                   diff);
+        check_cost(name + " " + std::string(result.ok ? "ok" : contracts::slug(verdict)), gas, read, next, diff);
         costs_.call_seconds = std::max(costs_.call_seconds, seconds);
         if (seconds > options_.limits.call_seconds) throw Failure("the time of a call is bounded", name);
         if (!result.ok) return;
@@ -219,12 +210,10 @@ void World::begin_block() {
         costs_.block_reads = std::max<std::uint64_t>(costs_.block_reads, counted.reads);
         costs_.block_seconds = std::max(costs_.block_seconds, seconds);
         if (counted.reads > options_.limits.block_reads)
-            throw Failure("what the start of a block reads is bounded",
-                          std::to_string(counted.reads) + " records");
+            throw Failure("what the start of a block reads is bounded", std::to_string(counted.reads) + " records");
         if (seconds > options_.limits.block_seconds)
             throw Failure("the time of the start of a block is bounded", std::to_string(seconds) + " s");
-        if (!ledger::supply_conserved(state_, next))
-            throw Failure("the start of a block conserves the supply", "");
+        if (!ledger::supply_conserved(state_, next)) throw Failure("the start of a block conserves the supply", "");
         if (const auto broken = executor_.broken_invariant(state_, next))
             throw Failure("invariants hold: " + *broken, "");
         take_over(next);
@@ -311,8 +300,7 @@ void World::restart() {
             if (state_.slot(slot.contract, slot.key) != value)
                 throw Failure("a state is written and read again", "a slot");
         for (const auto& [address, account] : diff.accounts)
-            if (state_.account(address) != account)
-                throw Failure("a state is written and read again", "an account");
+            if (state_.account(address) != account) throw Failure("a state is written and read again", "an account");
     });
 }
 

@@ -21,8 +21,7 @@ namespace retrace::stateful {
 class Failure : public std::runtime_error {
 public:
     Failure(std::string property, const std::string& detail)
-        : std::runtime_error(property + (detail.empty() ? "" : ": " + detail)),
-          property(std::move(property)) {}
+        : std::runtime_error(property + (detail.empty() ? "" : ": " + detail)), property(std::move(property)) {}
     std::string property;
 };
 
@@ -38,9 +37,8 @@ struct Limits {
 
 struct Options {
     Limits limits;
-    unsigned check_every = 16;  ///< Blocks between sums over all records (all other checks run after each block).
-    unsigned restart_every =
-        0;  ///< Commits to the store and reopens it after so many executed blocks; 0: never.
+    unsigned check_every = 16;   ///< Blocks between sums over all records (all other checks run after each block).
+    unsigned restart_every = 0;  ///< Commits to the store and reopens it after so many executed blocks; 0: never.
     std::uint64_t calls_max = ~std::uint64_t{0};   ///< Limit on a game's calls, in addition to its profile's.
     const ledger::TxExecutor* executor = nullptr;  ///< nullptr: the contracts.
 };
@@ -98,8 +96,8 @@ private:
     void begin_block();
     void advance(std::uint64_t blocks);
     void take_over(ledger::State& next);
-    void check_cost(const std::string& method, std::uint64_t gas, const Counted& read,
-                    const ledger::State& next, const ledger::StateDiff& diff);
+    void check_cost(const std::string& method, std::uint64_t gas, const Counted& read, const ledger::State& next,
+                    const ledger::StateDiff& diff);
     template <class Work>
     void guarded(Work work);
 

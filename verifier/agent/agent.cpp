@@ -38,8 +38,7 @@ VerifierWork as_verifier_work(solver::WorkOrder<Done> order) {
 
 }  // namespace
 
-VerifierAgent::VerifierAgent(VerifierConfig config, solver::TaskCache& task_cache,
-                             solver::CheckpointStore& store)
+VerifierAgent::VerifierAgent(VerifierConfig config, solver::TaskCache& task_cache, solver::CheckpointStore& store)
     : context_(std::move(config), task_cache, store),
       dispute_replays_(
           task_cache, [this](const DisputeView& view) { return dispute_starts_.state_of(view); },
@@ -59,15 +58,16 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     // Done before any new work, including that of disputes: a busy party would otherwise never delete a state.
     if (context_.slot.is_free()) clean_up(view);
     const std::optional<AnyDuty> duty = first_duty(view);
-    DisputeAgent::Output played =
-        disputes_.on_view(view.height, view.disputes, duty ? duty->place : solver::kUnasked);
+    DisputeAgent::Output played = disputes_.on_view(view.height, view.disputes, duty ? duty->place : solver::kUnasked);
     for (PlayMove& move : played.moves) out.moves.push_back(std::move(move));
     if (played.work) {
         played.work->fetch_by = context_.side_fetch_by();
         out.work = as_verifier_work(std::move(*played.work));
     } else if (context_.slot.is_free()) {
-        if (duty) out.work = order_for(view, *duty);
-        else out.work = unasked_work(view);
+        if (duty)
+            out.work = order_for(view, *duty);
+        else
+            out.work = unasked_work(view);
         if (out.work) {
             context_.slot.take(duty ? duty->place : solver::kUnasked);
             context_.slot.equip(*out.work);

@@ -90,8 +90,8 @@ AgentOrder<Replayed> AuditAgent::replay_order(const VerifierView& view, const Au
     };
     Replayed blank;
     blank.audit = seat.id;
-    return {solver::make_order<Replayed>("replay " + name, blank, [this, seat] { return replay(seat); },
-                                         fetch_by(view, seat)),
+    return {solver::make_order<Replayed>(
+                "replay " + name, blank, [this, seat] { return replay(seat); }, fetch_by(view, seat)),
             is_wanted};
 }
 

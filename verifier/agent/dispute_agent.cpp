@@ -7,15 +7,11 @@ namespace retrace::verifier {
 namespace {
 
 /// Number of the game's position: evidence_bytes grows with every move.
-std::uint64_t turn_of(const Game& game) {
-    return game.evidence_bytes;
-}
+std::uint64_t turn_of(const Game& game) { return game.evidence_bytes; }
 
 std::uint64_t place_of(const DisputeView& view) { return solver::place_of(view.due, view.deadline); }
 
-bool is_due(const DisputeView& view) {
-    return view.game.phase != Phase::decided && view.game.mover == view.side;
-}
+bool is_due(const DisputeView& view) { return view.game.phase != Phase::decided && view.game.mover == view.side; }
 
 }  // namespace
 
@@ -68,14 +64,14 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
 
 solver::WorkOrder<Answer> DisputeAgent::answer_order(const DisputeView& view) {
     const std::uint64_t turn = turn_of(view.game);
-    return solver::make_order<Answer>("move in dispute " + std::to_string(view.id), Answer{view.id, turn, {}, ""},
-                                      [this, view, turn] {
-        const Result<Bytes, MoveProblem> move = dispute_replays_.answer(view, &slot_.preemption());
-        if (move) return Answer{view.id, turn, *move, ""};
-        using Kind = MoveProblem::Kind;
-        if (move.error().kind == Kind::put_off) return Answer{view.id, turn, {}, "", false, true};
-        return Answer{view.id, turn, {}, move.error().message, move.error().kind == Kind::no_case};
-    });
+    return solver::make_order<Answer>(
+        "move in dispute " + std::to_string(view.id), Answer{view.id, turn, {}, ""}, [this, view, turn] {
+            const Result<Bytes, MoveProblem> move = dispute_replays_.answer(view, &slot_.preemption());
+            if (move) return Answer{view.id, turn, *move, ""};
+            using Kind = MoveProblem::Kind;
+            if (move.error().kind == Kind::put_off) return Answer{view.id, turn, {}, "", false, true};
+            return Answer{view.id, turn, {}, move.error().message, move.error().kind == Kind::no_case};
+        });
 }
 
 void DisputeAgent::on_done(const Answer& answer) {
@@ -86,8 +82,10 @@ void DisputeAgent::on_done(const Answer& answer) {
         problems_.push_back("dispute " + std::to_string(answer.dispute) + ": " + answer.problem);
     }
     // Missing data may be served later: a failed answer is retried.
-    if (answer.move.empty()) retry_height_[answer.dispute] = height_ + resend_blocks_;
-    else retry_height_.erase(answer.dispute);
+    if (answer.move.empty())
+        retry_height_[answer.dispute] = height_ + resend_blocks_;
+    else
+        retry_height_.erase(answer.dispute);
     answers_[answer.dispute] = answer;
 }
 

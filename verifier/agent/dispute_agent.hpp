@@ -19,8 +19,8 @@ struct Answer {
     std::uint64_t turn = 0;  ///< Position of the game that was answered.
     Bytes move;              ///< Empty if no move could be made.
     std::string problem;
-    bool no_case = false;    ///< No move will ever be made.
-    bool put_off = false;    ///< Preempted by work with an earlier place: neither a move nor a problem yet.
+    bool no_case = false;  ///< No move will ever be made.
+    bool put_off = false;  ///< Preempted by work with an earlier place: neither a move nor a problem yet.
 };
 
 class DisputeAgent {
@@ -28,7 +28,9 @@ public:
     /// `dispute_replays` and `slot` outlive the agent. Only its work orders compute moves. `slot`: a worker slot that
     /// is shared with another agent; null: the agent has its own.
     DisputeAgent(std::uint64_t resend_blocks, DisputeReplays& dispute_replays, solver::WorkerSlot* slot = nullptr)
-        : dispute_replays_(dispute_replays), slot_(slot != nullptr ? *slot : own_slot_), resend_blocks_(resend_blocks),
+        : dispute_replays_(dispute_replays),
+          slot_(slot != nullptr ? *slot : own_slot_),
+          resend_blocks_(resend_blocks),
           outbox_(resend_blocks) {}
     DisputeAgent(const DisputeAgent&) = delete;
     DisputeAgent& operator=(const DisputeAgent&) = delete;
@@ -54,7 +56,7 @@ private:
     std::optional<std::uint64_t> working_;  // Dispute of the running work order.
     std::uint64_t height_ = 0;
     std::map<std::uint64_t, std::uint64_t> retry_height_;  // Dispute → height of the retry after a failed answer.
-    std::map<std::uint64_t, Answer> answers_;  // Newest answer by dispute.
+    std::map<std::uint64_t, Answer> answers_;              // Newest answer by dispute.
     std::vector<std::string> problems_;
 };
 

@@ -36,12 +36,14 @@ std::optional<std::string> doubt(const DisputeView& view, Replayer& truth) {
 
 DisputeReplays::DisputeReplays(solver::TaskCache& task_cache, StartState start, std::uint64_t memory)
     : task_cache_(task_cache), start_(std::move(start)), memory_(memory) {
-    task_cache_.on_less_to_spare([this](std::uint64_t spare) {
-        // During a move, this thread holds the lock already.
-        if (working_) return keep_within(spare);
-        const std::lock_guard lock(use_);
-        keep_within(spare);
-    }, [this] { return kept_bytes(); });
+    task_cache_.on_less_to_spare(
+        [this](std::uint64_t spare) {
+            // During a move, this thread holds the lock already.
+            if (working_) return keep_within(spare);
+            const std::lock_guard lock(use_);
+            keep_within(spare);
+        },
+        [this] { return kept_bytes(); });
 }
 
 DisputeReplays::~DisputeReplays() { task_cache_.on_less_to_spare({}); }
@@ -115,8 +117,8 @@ Result<Replayer*> DisputeReplays::truth(const DisputeView& view) {
     const auto material = task_cache_.material(view.terms, [&] { return give_up_task_but(view.terms.id); });
     if (!material) return error(material.error().message);
     solver::TaskMaterial& task = **material;
-    ReplaySetup setup{task.program.get(), task.program.get(), task.runner.get(),
-                      &task_cache_.pool(),  view.terms.seed,    task.inputs().datasets};
+    ReplaySetup setup{task.program.get(),  task.program.get(), task.runner.get(),
+                      &task_cache_.pool(), view.terms.seed,    task.inputs().datasets};
     if (segment.initialiser) {
         if (task.init == nullptr) return error("the task has no initialiser");
         setup.played = task.init.get();

@@ -22,8 +22,7 @@ void DisputeStarts::report_missing(const std::vector<DisputeView>& disputes, std
         const solver::Unavailable& what = missing->second;
         const std::uint64_t index = what.kind == solver::ReportKind::state ? play.segment : what.index;
         if (context_.due("report in dispute " + std::to_string(play.id)))
-            moves.emplace_back(
-                ReportUnavailable{*what.kind, play.terms.id, play.run, index, what.tensor, what.tile});
+            moves.emplace_back(ReportUnavailable{*what.kind, play.terms.id, play.run, index, what.tensor, what.tile});
     }
     std::erase_if(missing_, [&](const auto& item) {
         return std::none_of(disputes.begin(), disputes.end(),

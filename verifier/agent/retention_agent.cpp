@@ -28,8 +28,7 @@ void RetentionAgent::attest(const VerifierView& view, std::vector<VerifierMove>&
     };
     for (const KeepView& kept : view.keep)
         if (kept.may_attest) attest({kept.task, kept.run, kept.index}, kept.run);
-    for (const OfferView& offer : view.offers)
-        attest(kept_key(offer.terms.id, offer.run, offer.index), offer.run);
+    for (const OfferView& offer : view.offers) attest(kept_key(offer.terms.id, offer.run, offer.index), offer.run);
 }
 
 void RetentionAgent::answer_reports(const std::vector<KeptReportView>& reports, std::vector<VerifierMove>& moves) {
@@ -103,8 +102,7 @@ void RetentionAgent::take_answer(const KeptAnswer& made) {
 }
 
 void RetentionAgent::on_done(const Held& held) {
-    if (!held.problem.empty() && !held.put_off)
-        failed_.add(keep_name(held.task, held.run, held.index), held.problem);
+    if (!held.problem.empty() && !held.put_off) failed_.add(keep_name(held.task, held.run, held.index), held.problem);
 }
 
 // --- Worker thread.

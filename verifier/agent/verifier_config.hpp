@@ -17,7 +17,7 @@ struct VerifierConfig {
     /// Share of all opened segments that the agent replays unasked, in basis points. Its secret decides which ones, so
     /// that a solver cannot predict which segments nobody checks.
     std::uint64_t watch_bp = 0;
-    bool keep_offers = true;                ///< Keeps states that solvers pay for.
+    bool keep_offers = true;  ///< Keeps states that solvers pay for.
     /// Longest wait for peers, in blocks, by work without an audit deadline. The work resumes later where it stopped,
     /// so that an audit that is drawn meanwhile does not miss its deadline.
     std::uint64_t side_fetch_blocks = 15;

@@ -73,8 +73,7 @@ void WatchAgent::forget_closed(const VerifierView& view) {
 }
 
 bool WatchAgent::waits_for_check(const InitialView& initial) const {
-    return initials_.count({initial.terms.id, initial.run}) == 0 &&
-           !failed_.contains(initial_name(initial.terms.id));
+    return initials_.count({initial.terms.id, initial.run}) == 0 && !failed_.contains(initial_name(initial.terms.id));
 }
 
 bool WatchAgent::waits_for_replay(const WatchView& seen) const {
@@ -94,11 +93,11 @@ AgentOrder<InitialChecked> WatchAgent::check_order(const InitialView& initial) {
             return RunKey{other.terms.id, other.run} == run;
         });
     };
-    return {solver::make_order<InitialChecked>(
-                "check " + initial_name(initial.terms.id),
-                InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
-                [this, initial] { return check_initial(initial); }, context_.side_fetch_by()),
-            is_wanted};
+    return {
+        solver::make_order<InitialChecked>(
+            "check " + initial_name(initial.terms.id), InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
+            [this, initial] { return check_initial(initial); }, context_.side_fetch_by()),
+        is_wanted};
 }
 
 std::optional<AgentOrder<InitialChecked>> WatchAgent::unasked_check_order(const VerifierView& view) {
@@ -122,9 +121,9 @@ std::optional<AgentOrder<Watched>> WatchAgent::watch_order(const VerifierView& v
                            [&](const WatchView& seen) { return segment_of(seen) == segment; });
     };
     return AgentOrder<Watched>{
-        solver::make_order<Watched>(watch_name(segment_of(*first)),
-                                    Watched{first->terms.id, first->run, first->segment, std::nullopt, ""},
-                                    [this, seen = *first] { return watch(seen); }, context_.side_fetch_by()),
+        solver::make_order<Watched>(
+            watch_name(segment_of(*first)), Watched{first->terms.id, first->run, first->segment, std::nullopt, ""},
+            [this, seen = *first] { return watch(seen); }, context_.side_fetch_by()),
         is_wanted};
 }
 

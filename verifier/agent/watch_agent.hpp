@@ -23,7 +23,7 @@ struct InitialChecked {
     std::uint32_t run = 0;
     std::optional<Hash32> other;  ///< Own root, if it differs.
     std::string problem;
-    bool put_off = false;         ///< Preempted by more urgent work: it is retried later.
+    bool put_off = false;  ///< Preempted by more urgent work: it is retried later.
 };
 /// Result of replaying a segment that this party was not drawn for.
 struct Watched {
@@ -32,7 +32,7 @@ struct Watched {
     std::uint64_t segment = 0;
     std::optional<Hash32> other;  ///< Own root of the end, if it differs.
     std::string problem;
-    bool put_off = false;         ///< Preempted by more urgent work: it is resumed later.
+    bool put_off = false;  ///< Preempted by more urgent work: it is resumed later.
 };
 
 class WatchAgent {
@@ -76,7 +76,7 @@ private:
     AgentContext& context_;
     SegmentReplays& replays_;
     FailedWork failed_;
-    std::map<RunKey, std::optional<Hash32>> initials_;      // Run → own root of state 0 where it differs.
+    std::map<RunKey, std::optional<Hash32>> initials_;                // Run → own root of state 0 where it differs.
     std::map<solver::CheckpointKey, std::optional<Hash32>> watched_;  // Segment → own root where it differs.
     std::map<solver::CheckpointKey, std::uint64_t> right_;  // Watched segment that was right → height of the replay.
 };

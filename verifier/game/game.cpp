@@ -68,8 +68,7 @@ Game start(const Facts& facts, const Claim& claim) {
         await(game, Phase::open_state, Side::solver);
     } else {
         ensure(claim.first_step < claim.last_step, "a segment has steps");
-        enter_search(game, Phase::search_steps,
-                     {claim.first_step, claim.last_step, claim.start_root, claim.end_root});
+        enter_search(game, Phase::search_steps, {claim.first_step, claim.last_step, claim.start_root, claim.end_root});
     }
     return game;
 }

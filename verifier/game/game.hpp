@@ -39,10 +39,10 @@ struct Claim {
 };
 
 enum class Phase : std::uint8_t {
-    search_steps = 1,   ///< A: solver posts intermediate state roots, challenger names the first it disputes.
-    open_state = 2,     ///< Solver opens the header of the disputed state root.
-    descend_state = 3,  ///< Solver posts children of the state tree node, challenger names one.
-    open_trace = 4,  ///< Solver posts the trace root bound to the disputed tensor (or proves it unwritten).
+    search_steps = 1,    ///< A: solver posts intermediate state roots, challenger names the first it disputes.
+    open_state = 2,      ///< Solver opens the header of the disputed state root.
+    descend_state = 3,   ///< Solver posts children of the state tree node, challenger names one.
+    open_trace = 4,      ///< Solver posts the trace root bound to the disputed tensor (or proves it unwritten).
     descend_trace = 5,   ///< Level B.
     open_tensor = 6,     ///< Solver opens the op's output header and the op's static facts.
     descend_tiles = 7,   ///< Level C.
@@ -59,15 +59,14 @@ enum class Ending : std::uint8_t {
     none = 0,
     referee_solver_wrong = 1,
     referee_challenger_wrong = 2,
-    wrong_header = 3,  ///< Step, contract, program, dtype or dims differ from the static facts: solver loses.
+    wrong_header = 3,       ///< Step, contract, program, dtype or dims differ from the static facts: solver loses.
     unwritten_changed = 4,  ///< A tensor that no op writes changed: solver loses.
     unwritten_equal = 5,    ///< It did not change: the challenger disputed an agreed value and loses.
     bad_tile = 6,           ///< Wrong length, nonzero padding, bool not 0 or 1: solver loses.
     timeout_solver = 7,
     timeout_challenger = 8,  ///< Set through `expire`.
-    bad_program = 9,  ///< The opened records are not a valid op: solver loses, it should not have accepted them.
-    nothing_disputed =
-        10,  ///< The disputed hash covers static facts only, all of them right: challenger loses.
+    bad_program = 9,         ///< The opened records are not a valid op: solver loses, it should not have accepted them.
+    nothing_disputed = 10,   ///< The disputed hash covers static facts only, all of them right: challenger loses.
 };
 std::string_view slug(Ending ending) noexcept;
 
@@ -174,8 +173,7 @@ struct OpenTensor {
     kernels::TensorHeader header;  ///< Preimage of the disputed trace leaf.
     kernels::OpRecord op;
     merkle::MultiProof op_proof;
-    std::vector<kernels::TensorRecord>
-        records;  ///< Inputs in order of tensor number (distinct), output last.
+    std::vector<kernels::TensorRecord> records;  ///< Inputs in order of tensor number (distinct), output last.
     merkle::MultiProof records_proof;
 };
 struct OpenTile {
@@ -188,8 +186,8 @@ struct NameElement {
 struct InputEvidence {
     std::uint32_t tensor = 0;  ///< Tensor number in the program.
     kernels::TensorHeader header;
-    merkle::MultiProof provenance;  ///< Proof in the input state, in the constant tree or in the accepted subtree of
-                                    ///< the trace (Game::accepted); empty for data.
+    merkle::MultiProof provenance;     ///< Proof in the input state, in the constant tree or in the accepted subtree of
+                                       ///< the trace (Game::accepted); empty for data.
     std::vector<std::uint64_t> tiles;  ///< Ascending.
     std::vector<Bytes> tile_bytes;
     merkle::MultiProof tile_proof;
@@ -200,8 +198,7 @@ struct ProveElement {
     Bytes partial;                                    ///< Tile of the partial before the link; empty for link 0.
 };
 /// The index in the variant is the wire tag.
-using Move =
-    std::variant<PostHashes, Choose, OpenState, OpenTrace, OpenTensor, OpenTile, NameElement, ProveElement>;
+using Move = std::variant<PostHashes, Choose, OpenState, OpenTrace, OpenTensor, OpenTile, NameElement, ProveElement>;
 Bytes encode(const Move& move);
 inline constexpr std::size_t kMoveBytesMax = 96 * 1024;
 /// Largest number of input slots of an op whose evidence the ledger accepts.

@@ -83,8 +83,7 @@ void put_op(Writer& out, const Game& game) {
     for (const auto& operand : game.op.inputs) put(out, operand);
     put(out, game.op.output);
     out.u32(static_cast<std::uint32_t>(game.op_inputs.size()));
-    for (const InputOrigin& origin : game.op_inputs)
-        out.u8(static_cast<std::uint8_t>(origin.kind)).u32(origin.place);
+    for (const InputOrigin& origin : game.op_inputs) out.u8(static_cast<std::uint8_t>(origin.kind)).u32(origin.place);
 }
 void get_op(Reader& in, Game& game) {
     if (!in.boolean()) return;
@@ -101,12 +100,7 @@ void get_op(Reader& in, Game& game) {
 }
 
 void put(Writer& out, const Found& found) {
-    out.u64(found.step)
-        .u32(found.state_tensor)
-        .u32(found.op)
-        .u64(found.tile)
-        .u64(found.link)
-        .u64(found.element);
+    out.u64(found.step).u32(found.state_tensor).u32(found.op).u64(found.tile).u64(found.link).u64(found.element);
     out.u32(found.claimed_bits).u32(found.referee_bits);
 }
 Found get_found(Reader& in) {

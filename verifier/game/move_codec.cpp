@@ -9,19 +9,11 @@ namespace {
 using merkle::decode_multi_proof;
 using merkle::encode_to;
 
-void put(Writer& out, const PostHashes& move) {
-    put_hashes(out, move.hashes);
-}
-void get(Reader& in, PostHashes& move) {
-    move.hashes = get_hashes(in, kArity);
-}
+void put(Writer& out, const PostHashes& move) { put_hashes(out, move.hashes); }
+void get(Reader& in, PostHashes& move) { move.hashes = get_hashes(in, kArity); }
 
-void put(Writer& out, const Choose& move) {
-    out.u32(move.index);
-}
-void get(Reader& in, Choose& move) {
-    move.index = in.u32();
-}
+void put(Writer& out, const Choose& move) { out.u32(move.index); }
+void get(Reader& in, Choose& move) { move.index = in.u32(); }
 
 void put(Writer& out, const OpenState& move) {
     move.header.encode_to(out);
@@ -84,20 +76,12 @@ void get(Reader& in, OpenTensor& move) {
     move.records_proof = decode_multi_proof(in, kSiblingsMax);
 }
 
-void put(Writer& out, const OpenTile& move) {
-    out.bytes(move.tile);
-}
+void put(Writer& out, const OpenTile& move) { out.bytes(move.tile); }
 // A tile of a wrong length must decode, because its poster then loses: the limit is that of a whole move.
-void get(Reader& in, OpenTile& move) {
-    move.tile = to_bytes(in.bytes(kMoveBytesMax));
-}
+void get(Reader& in, OpenTile& move) { move.tile = to_bytes(in.bytes(kMoveBytesMax)); }
 
-void put(Writer& out, const NameElement& move) {
-    out.u32(move.place);
-}
-void get(Reader& in, NameElement& move) {
-    move.place = in.u32();
-}
+void put(Writer& out, const NameElement& move) { out.u32(move.place); }
+void get(Reader& in, NameElement& move) { move.place = in.u32(); }
 
 void put(Writer& out, const InputEvidence& input) {
     out.u32(input.tensor);
@@ -170,8 +154,6 @@ Result<Move, CodecError> decode_move(View bytes) {
     return move;
 }
 
-std::size_t size_of(const Move& move) {
-    return encode(move).size();
-}
+std::size_t size_of(const Move& move) { return encode(move).size(); }
 
 }  // namespace retrace::verifier

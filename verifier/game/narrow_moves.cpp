@@ -34,8 +34,7 @@ void enter_descent(Game& game, Phase phase, const Descent& descent) {
             ensure(phase == Phase::descend_tiles, "a descent");
             game.found.tile = descent.index;
             // Nothing is agreed before the first link; the last position is the tile itself, including the epilogue.
-            return enter_search(game, Phase::search_links,
-                                {0, kernels::link_count(game.op), {}, descent.node});
+            return enter_search(game, Phase::search_links, {0, kernels::link_count(game.op), {}, descent.node});
     }
 }
 
@@ -63,8 +62,7 @@ Status<MoveError> choose_in_search(Game& game, const Choose& move) {
 Status<MoveError> choose_in_descent(Game& game, const Choose& move) {
     if (move.index >= game.posted.size()) return Unexpected{MoveError::out_of_range};
     if (game.phase == Phase::descend_trace) {
-        for (const Hash32& root : left_of_path(game.descent, game.posted, move.index))
-            game.accepted.push_back(root);
+        for (const Hash32& root : left_of_path(game.descent, game.posted, move.index)) game.accepted.push_back(root);
     }
     enter_descent(game, game.phase, descend_to(game.descent, move.index, game.posted[move.index]));
     return Unit{};

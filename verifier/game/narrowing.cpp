@@ -14,8 +14,7 @@ static_assert(std::uint64_t{1} << kLevelsARound == kArity);
 
 /// A node without a right sibling was promoted: the node below it has the same hash, so no question is needed.
 Descent past_promoted(Descent descent) {
-    while (descent.level > 0 &&
-           2 * descent.index + 1 >= merkle::level_width(descent.leaves, descent.level - 1)) {
+    while (descent.level > 0 && 2 * descent.index + 1 >= merkle::level_width(descent.leaves, descent.level - 1)) {
         --descent.level;
         descent.index *= 2;
     }
@@ -70,8 +69,7 @@ bool are_children(const Descent& descent, std::span<const Hash32> hashes) {
     return hashes.size() == children_of(descent).count && merkle::tree_root(hashes) == descent.node;
 }
 
-std::vector<Hash32> left_of_path(const Descent& descent, std::span<const Hash32> posted,
-                                 std::uint64_t index) {
+std::vector<Hash32> left_of_path(const Descent& descent, std::span<const Hash32> posted, std::uint64_t index) {
     std::vector<Hash32> roots;
     for (std::uint32_t up = descent.level - children_of(descent).level; up-- > 0;) {
         if ((index >> up & 1) == 0) continue;

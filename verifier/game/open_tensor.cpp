@@ -54,12 +54,9 @@ bool take_facts(Game& game, const OpenTensor& move, const std::vector<std::uint3
 Status<MoveError> open_tensor(Game& game, const OpenTensor& move) {
     const kernels::ProgramHeader& program = game.program;
     const std::uint32_t op = game.found.op;
-    if (kernels::trace_leaf(op, move.header.root()) != game.descent.node)
-        return Unexpected{MoveError::wrong_leaf};
-    const Hash32 op_leaf =
-        merkle::indexed_leaf(merkle::Tag::record_leaf, op, kernels::encode_record(move.op));
-    if (!proves(program.op_tree, program.ops, op, op_leaf, move.op_proof))
-        return Unexpected{MoveError::bad_proof};
+    if (kernels::trace_leaf(op, move.header.root()) != game.descent.node) return Unexpected{MoveError::wrong_leaf};
+    const Hash32 op_leaf = merkle::indexed_leaf(merkle::Tag::record_leaf, op, kernels::encode_record(move.op));
+    if (!proves(program.op_tree, program.ops, op, op_leaf, move.op_proof)) return Unexpected{MoveError::bad_proof};
 
     const std::uint32_t output = program.tensors_static() + op;
     const std::vector<std::uint32_t>& inputs = move.op.inputs;

@@ -53,8 +53,7 @@ Status<MoveError> open_trace(Game& game, const OpenTrace& move) {
     const std::uint32_t index = game.found.state_tensor;
     if (state_leaf(index, move.tensor_root) != game.descent.node) return Unexpected{MoveError::wrong_leaf};
     if (move.program.root() != game.facts.played_root) return Unexpected{MoveError::wrong_opening};
-    const Hash32 record =
-        merkle::indexed_leaf(merkle::Tag::record_leaf, index, kernels::encode_record(move.record));
+    const Hash32 record = merkle::indexed_leaf(merkle::Tag::record_leaf, index, kernels::encode_record(move.record));
     if (!proves(move.program.tensor_tree, move.program.tensors(), index, record, move.record_proof)) {
         return Unexpected{MoveError::bad_proof};
     }
@@ -64,8 +63,7 @@ Status<MoveError> open_trace(Game& game, const OpenTrace& move) {
         return Unit{};
     }
     const bool has_writer = move.record.writer != kernels::kNoWriter;
-    if (has_writer != std::holds_alternative<Written>(move.source))
-        return Unexpected{MoveError::wrong_opening};
+    if (has_writer != std::holds_alternative<Written>(move.source)) return Unexpected{MoveError::wrong_opening};
     return has_writer ? written(game, move, std::get<Written>(move.source))
                       : unwritten(game, move, std::get<Unwritten>(move.source));
 }

@@ -46,21 +46,20 @@ Status<MoveError> check_origin(const Game& game, const ProveElement& move, const
             // root of the trace, because the challenger does not know the rest of the trace.
             const LeftSubtree subtree = left_subtree(game.found.op, place);
             const std::uint64_t leaves = std::uint64_t{1} << subtree.level;
-            proved = proves(game.accepted[subtree.place], leaves, place % leaves,
-                            kernels::trace_leaf(place, root), input.provenance);
+            proved = proves(game.accepted[subtree.place], leaves, place % leaves, kernels::trace_leaf(place, root),
+                            input.provenance);
             break;
         }
         case TensorKind::state:
             if (!move.input_state || move.input_state->root() != game.input_root) {
                 return Unexpected{MoveError::wrong_opening};
             }
-            proved = proves(move.input_state->tree_root, game.program.states, place,
-                            kernels::state_leaf(place, root), input.provenance);
+            proved = proves(move.input_state->tree_root, game.program.states, place, kernels::state_leaf(place, root),
+                            input.provenance);
             break;
         case TensorKind::constant:
-            proved =
-                proves(game.program.constant_tree, game.program.constants, place,
-                       merkle::indexed_leaf(merkle::Tag::record_leaf, place, view(root)), input.provenance);
+            proved = proves(game.program.constant_tree, game.program.constants, place,
+                            merkle::indexed_leaf(merkle::Tag::record_leaf, place, view(root)), input.provenance);
             break;
         case TensorKind::data:
             proved = input.provenance.siblings.empty() && place < game.facts.data_roots.size() &&
@@ -126,8 +125,7 @@ Result<std::uint32_t, MoveError> carried_before(const Game& game, const ProveEle
         return Unexpected{MoveError::wrong_count};
     }
     if (merkle::tile_leaf(move.partial) != game.search.low_hash) return Unexpected{MoveError::wrong_opening};
-    return bits_at(move.partial, dtype,
-                   kernels::geometry(game.op.output.dims).place_in_tile(game.found.element));
+    return bits_at(move.partial, dtype, kernels::geometry(game.op.output.dims).place_in_tile(game.found.element));
 }
 
 }  // namespace
@@ -136,8 +134,7 @@ Status<MoveError> prove_element(Game& game, const ProveElement& move) {
     OpenedTiles opened(game.op);
     RETRACE_CHECK(check_inputs(game, move, opened));
     RETRACE_TRY(before, carried_before(game, move));
-    const kernels::ElementQuery query{game.found.element, game.found.link, before, game.facts.seed,
-                                      game.found.step};
+    const kernels::ElementQuery query{game.found.element, game.found.link, before, game.facts.seed, game.found.step};
     const auto bits = kernels::evaluate(game.op, query, opened);
     if (!bits) return Unexpected{MoveError::missing_input};
     game.found.referee_bits = *bits;

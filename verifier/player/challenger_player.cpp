@@ -38,14 +38,10 @@ merkle::MultiProof prove_below(const merkle::TileTree& tree, std::uint64_t index
 merkle::MultiProof provenance_of(const Game& game, Replayer& truth, const InputOrigin& origin) {
     const std::uint64_t place = origin.place;
     switch (origin.kind) {
-        case kernels::TensorKind::state:
-            return truth.input_of(game.found.step).tree().prove({&place, 1});
-        case kernels::TensorKind::constant:
-            return truth.setup().played->constant_tree().prove({&place, 1});
-        case kernels::TensorKind::data:
-            return {};
-        case kernels::TensorKind::op_output:
-            break;
+        case kernels::TensorKind::state: return truth.input_of(game.found.step).tree().prove({&place, 1});
+        case kernels::TensorKind::constant: return truth.setup().played->constant_tree().prove({&place, 1});
+        case kernels::TensorKind::data: return {};
+        case kernels::TensorKind::op_output: break;
     }
     const std::uint32_t level = left_subtree(game.found.op, place).level;
     return prove_below(truth.trace_tree_of(game.found.step), place, level);
@@ -59,12 +55,10 @@ ProveElement prove_element_of(const Game& game, Replayer& truth) {
     if (query.link > 0) {
         move.partial = truth.partial_of(t, game.found.op, game.found.tile, query.link);
         const std::uint32_t size = kernels::size_of(game.op.output.dtype);
-        query.before =
-            size == 4 ? load_u32(move.partial.data() + std::size_t{4} * place) : move.partial[place];
+        query.before = size == 4 ? load_u32(move.partial.data() + std::size_t{4} * place) : move.partial[place];
     }
     WholeInputs inputs = whole_inputs(truth, t, game.found.op);
-    std::map<std::uint32_t, std::pair<std::uint32_t, std::set<std::uint64_t>>>
-        tiles;  // Tensor → a slot, its tiles.
+    std::map<std::uint32_t, std::pair<std::uint32_t, std::set<std::uint64_t>>> tiles;  // Tensor → a slot, its tiles.
     for (const kernels::TileRef& read : kernels::inputs_of(game.op, query, inputs)) {
         auto& [slot, wanted] = tiles[game.op.op.inputs[read.slot]];
         slot = read.slot;
@@ -79,8 +73,7 @@ ProveElement prove_element_of(const Game& game, Replayer& truth) {
         input.header = {whole.dtype, whole.dims, tree.root()};
         input.provenance = provenance_of(game, truth, origin);
         input.tiles.assign(read.second.begin(), read.second.end());
-        for (const std::uint64_t tile : input.tiles)
-            input.tile_bytes.push_back(kernels::tile_bytes(whole, tile));
+        for (const std::uint64_t tile : input.tiles) input.tile_bytes.push_back(kernels::tile_bytes(whole, tile));
         input.tile_proof = tree.prove(input.tiles);
         if (origin.kind == kernels::TensorKind::state) move.input_state = truth.input_of(t).header;
         move.inputs.push_back(std::move(input));
@@ -97,15 +90,10 @@ Result<Move> challenger_move(const Game& game, Replayer& truth) {
         case Phase::descend_state:
         case Phase::descend_trace:
         case Phase::descend_tiles:
-        case Phase::search_links:
-            return Move(choose(game, truth));
-        case Phase::name_element:
-            return Move(name_element_of(game, truth));
-        case Phase::prove_element:
-            return Move(prove_element_of(game, truth));
-        default:
-            ensure(false, "a phase of the challenger");
-            return error("");
+        case Phase::search_links: return Move(choose(game, truth));
+        case Phase::name_element: return Move(name_element_of(game, truth));
+        case Phase::prove_element: return Move(prove_element_of(game, truth));
+        default: ensure(false, "a phase of the challenger"); return error("");
     }
 }
 

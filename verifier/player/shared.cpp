@@ -8,8 +8,7 @@ namespace {
 std::vector<Hash32> own_children(const Descent& descent, const merkle::TileTree& tree) {
     const Children children = children_of(descent);
     std::vector<Hash32> hashes;
-    for (std::uint64_t i = 0; i < children.count; ++i)
-        hashes.push_back(tree.node(children.level, children.first + i));
+    for (std::uint64_t i = 0; i < children.count; ++i) hashes.push_back(tree.node(children.level, children.first + i));
     return hashes;
 }
 
@@ -20,8 +19,7 @@ std::uint32_t output_tensor(const Game& game, const Replayer& truth) {
 std::vector<Hash32> own_links(const Game& game, Replayer& truth) {
     std::vector<Hash32> hashes;
     for (const std::uint64_t links : search_positions(game.search)) {
-        hashes.push_back(
-            merkle::tile_leaf(truth.partial_of(game.found.step, game.found.op, game.found.tile, links)));
+        hashes.push_back(merkle::tile_leaf(truth.partial_of(game.found.step, game.found.op, game.found.tile, links)));
     }
     return hashes;
 }
@@ -31,17 +29,11 @@ std::vector<Hash32> own_links(const Game& game, Replayer& truth) {
 std::vector<Hash32> own_hashes(const Game& game, Replayer& truth) {
     const std::uint64_t t = game.found.step;
     switch (game.phase) {
-        case Phase::search_steps:
-            return truth.roots_at(game.search.low, search_positions(game.search));
-        case Phase::descend_state:
-            return own_children(game.descent, truth.output_of(t).tree());
-        case Phase::descend_trace:
-            return own_children(game.descent, truth.trace_tree_of(t));
-        case Phase::descend_tiles:
-            return own_children(game.descent, truth.tiles_of(t, output_tensor(game, truth)));
-        default:
-            ensure(game.phase == Phase::search_links, "a phase of hashes");
-            return own_links(game, truth);
+        case Phase::search_steps: return truth.roots_at(game.search.low, search_positions(game.search));
+        case Phase::descend_state: return own_children(game.descent, truth.output_of(t).tree());
+        case Phase::descend_trace: return own_children(game.descent, truth.trace_tree_of(t));
+        case Phase::descend_tiles: return own_children(game.descent, truth.tiles_of(t, output_tensor(game, truth)));
+        default: ensure(game.phase == Phase::search_links, "a phase of hashes"); return own_links(game, truth);
     }
 }
 

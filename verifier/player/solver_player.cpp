@@ -7,14 +7,11 @@
 namespace retrace::verifier {
 namespace {
 
-merkle::MultiProof prove_one(const merkle::TileTree& tree, std::uint64_t index) {
-    return tree.prove({&index, 1});
-}
+merkle::MultiProof prove_one(const merkle::TileTree& tree, std::uint64_t index) { return tree.prove({&index, 1}); }
 
 Result<Move> open_state_of(const Game& game, Replayer& truth) {
     OpenState move{truth.output_of(game.found.step).header, truth.setup().program->header()};
-    if (move.header.root() != game.search.high_hash)
-        return error("the replay does not lead to the committed state");
+    if (move.header.root() != game.search.high_hash) return error("the replay does not lead to the committed state");
     return Move(move);
 }
 
@@ -33,8 +30,7 @@ Result<Move> open_trace_of(const Game& game, Replayer& truth) {
         move.source = Unwritten{input.header, input.tensor_roots[tensor], prove_one(input.tree(), tensor)};
         return Move(std::move(move));
     }
-    if (truth.trace_of(t)[writer] != move.tensor_root)
-        return error("the trace does not lead to the committed state");
+    if (truth.trace_of(t)[writer] != move.tensor_root) return error("the trace does not lead to the committed state");
     const merkle::TileTree& trace = truth.trace_tree_of(t);
     move.source = Written{trace.root(), prove_one(trace, writer)};
     return Move(std::move(move));
@@ -54,8 +50,7 @@ Move open_tensor_of(const Game& game, Replayer& truth) {
     std::set<std::uint64_t> numbers(move.op.inputs.begin(), move.op.inputs.end());
     numbers.insert(output);
     for (const std::uint64_t number : numbers) move.records.push_back(played.program().tensors[number]);
-    move.records_proof =
-        played.tensor_tree().prove(std::vector<std::uint64_t>(numbers.begin(), numbers.end()));
+    move.records_proof = played.tensor_tree().prove(std::vector<std::uint64_t>(numbers.begin(), numbers.end()));
     return move;
 }
 
@@ -68,19 +63,12 @@ Result<Move> solver_move(const Game& game, Replayer& truth) {
         case Phase::descend_state:
         case Phase::descend_trace:
         case Phase::descend_tiles:
-        case Phase::search_links:
-            return Move(PostHashes{own_hashes(game, truth)});
-        case Phase::open_state:
-            return open_state_of(game, truth);
-        case Phase::open_trace:
-            return open_trace_of(game, truth);
-        case Phase::open_tensor:
-            return open_tensor_of(game, truth);
-        case Phase::open_tile:
-            return Move(OpenTile{own_tile(game, truth)});
-        default:
-            ensure(false, "a phase of the solver");
-            return error("");
+        case Phase::search_links: return Move(PostHashes{own_hashes(game, truth)});
+        case Phase::open_state: return open_state_of(game, truth);
+        case Phase::open_trace: return open_trace_of(game, truth);
+        case Phase::open_tensor: return open_tensor_of(game, truth);
+        case Phase::open_tile: return Move(OpenTile{own_tile(game, truth)});
+        default: ensure(false, "a phase of the solver"); return error("");
     }
 }
 

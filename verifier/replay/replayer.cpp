@@ -21,7 +21,7 @@ struct Replayer::Segment {
     std::uint64_t last_step = 0;
     std::map<std::uint64_t, Hash32> roots = {};   // By step, once requested.
     std::map<std::uint64_t, State> cursors = {};  // Keyed by replay.
-    std::uint64_t replays = 0;                   // Number of replays ever made.
+    std::uint64_t replays = 0;                    // Number of replays ever made.
 };
 
 struct Replayer::StepCache {
@@ -50,8 +50,7 @@ std::uint64_t bytes_of(const merkle::TileTree& tree) { return 2 * tree.leaf_coun
 
 }  // namespace
 
-Replayer::Replayer(std::shared_ptr<Segment> segment)
-    : segment_(std::move(segment)), number_(segment_->replays++) {}
+Replayer::Replayer(std::shared_ptr<Segment> segment) : segment_(std::move(segment)), number_(segment_->replays++) {}
 
 Replayer::Replayer(ReplaySetup setup, State start, std::uint64_t last_step)
     : Replayer(std::make_shared<Segment>(Segment{std::move(setup), false, std::move(start), last_step})) {

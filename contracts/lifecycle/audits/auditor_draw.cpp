@@ -102,10 +102,14 @@ void nobody_to_draw(Effects& fx, market::Audit& audit) {
 
 /// Takes seats, or continues without any. Returns false when the audit has to wait for busy members.
 bool go_on(Effects& fx, market::Audit& audit, Search search) {
-    if (search == Search::found) enter_collecting(fx, audit);
-    else if (search == Search::nobody) nobody_to_draw(fx, audit);
-    else if (search == Search::too_few) wait_for_auditors(fx, audit);
-    else return false;
+    if (search == Search::found)
+        enter_collecting(fx, audit);
+    else if (search == Search::nobody)
+        nobody_to_draw(fx, audit);
+    else if (search == Search::too_few)
+        wait_for_auditors(fx, audit);
+    else
+        return false;
     return true;
 }
 
@@ -152,12 +156,13 @@ void give_up_place(Effects& fx, std::uint64_t place) {
 
 void enter_drawing(Effects& fx, market::Audit& audit) {
     set_phase(fx, audit, AuditPhase::drawing, 0);
-    const auto start = must_load<market::Checkpoint>(fx.state,
-                                                     keys::checkpoint(audit.task, audit.run, audit.segment));
+    const auto start = must_load<market::Checkpoint>(fx.state, keys::checkpoint(audit.task, audit.run, audit.segment));
     // The newest beacon may be older than the opening: the solver would have known the auditors.
     const std::uint64_t height = next_draw_height(fx.params, start.open_height);
-    if (height > fx.height) draw_at(fx, height, audit);
-    else draw_auditors_of(fx, audit.id);
+    if (height > fx.height)
+        draw_at(fx, height, audit);
+    else
+        draw_auditors_of(fx, audit.id);
 }
 
 bool is_audited_beside(const Effects& fx, const market::Audit& audit) {

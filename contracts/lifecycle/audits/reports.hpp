@@ -21,7 +21,7 @@ keys::Key reports_about(const market::Report& report);
 /// segment needs. 16.1.13
 struct Awaited {
     std::uint64_t open = 0;
-    std::uint64_t until = 0;     ///< Height at which the last of the answers is due.
+    std::uint64_t until = 0;  ///< Height at which the last of the answers is due.
     static auto tie(auto& a) { return std::tie(a.open, a.until); }
 };
 void await_answer(Effects& fx, const market::Report& report);

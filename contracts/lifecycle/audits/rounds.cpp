@@ -64,8 +64,10 @@ void count_audits(Effects& fx, const keys::Key& key, const market::Audit& audit,
     const bool before = had(fx, audit, property), after = property(audit);
     if (before == after) return;
     const std::uint64_t now = counter(fx.state, key) + (after ? 1 : 0) - (before ? 1 : 0);
-    if (now == 0) remove(fx.state, key);
-    else store(fx.state, key, Counter{now});
+    if (now == 0)
+        remove(fx.state, key);
+    else
+        store(fx.state, key, Counter{now});
 }
 
 void draw_again(Effects& fx, market::Audit& audit) {
@@ -192,8 +194,7 @@ void audit_deadline(Effects& fx, std::uint64_t id) {
         return remind(fx, audit.deadline + 1, ScheduledKind::audit_deadline, id, 0);
     switch (audit.phase) {
         case AuditPhase::opening:
-        case AuditPhase::revealing:
-            return lose_silent_run(fx, audit.task, audit.run, SlashReason::not_opened);  // 14.4
+        case AuditPhase::revealing: return lose_silent_run(fx, audit.task, audit.run, SlashReason::not_opened);  // 14.4
         case AuditPhase::collecting: return replace_silent(fx, audit);
         case AuditPhase::verdicts: {
             for (market::Seat& seat : audit.seats)

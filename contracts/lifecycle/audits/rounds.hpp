@@ -21,7 +21,7 @@ void draw_queued(Effects& fx, const BrokenInvariantHandler& on_broken);
 void audit_deadline(Effects& fx, std::uint64_t audit);
 
 void enter_opening(Effects& fx, market::Audit& audit);
-void enter_drawing(Effects& fx, market::Audit& audit);     ///< Called when the segment's start is open.
+void enter_drawing(Effects& fx, market::Audit& audit);  ///< Called when the segment's start is open.
 /// 14.12.13: whether auditors have committed to the same segment of another run, with which this run's end will be
 /// compared.
 bool is_audited_beside(const Effects& fx, const market::Audit& audit);

@@ -53,8 +53,8 @@ Readiness readiness(const Effects& fx, const Address& party, const market::Verif
     // 14.2.8: limits how long an audit waits for a silent auditor.
     const bool in_time = busy_until(fx.state, party, fx.height) - fx.height <= fx.params.unbond_blocks / 2;
     const bool free = in_time && views::stake(fx.state, party).available() >= needed &&
-                      views::open_audits(fx.state, party).size() +
-                              views::open_disputes(fx.state, party).size() < market::kOpenItemsMax;
+                      views::open_audits(fx.state, party).size() + views::open_disputes(fx.state, party).size() <
+                          market::kOpenItemsMax;
     if (free) return Readiness::free;
     return in_time && !serves_elsewhere(fx, party) ? Readiness::none : Readiness::busy;
 }
@@ -123,9 +123,7 @@ bool had_members(const StateView& view, const market::Audit& audit) {
     return counter(view, keys::had_members(audit.id)) != 0;
 }
 
-void note_members(Effects& fx, const market::Audit& audit) {
-    store(fx.state, keys::had_members(audit.id), Counter{1});
-}
+void note_members(Effects& fx, const market::Audit& audit) { store(fx.state, keys::had_members(audit.id), Counter{1}); }
 
 void forget_members(Effects& fx, const market::Audit& audit) {
     if (had_members(fx.state, audit)) remove(fx.state, keys::had_members(audit.id));
@@ -198,9 +196,8 @@ void pay_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
 void forget_matched(Effects& fx, std::uint64_t task) {
     auto matched = list<MatchedAudit>(fx.state, keys::matched_audits(task));
     if (matched.empty()) return;
-    std::erase_if(matched, [&](const MatchedAudit& item) {
-        return item.height + fx.params.reveal_verdict_blocks < fx.height;
-    });
+    std::erase_if(matched,
+                  [&](const MatchedAudit& item) { return item.height + fx.params.reveal_verdict_blocks < fx.height; });
     store_list(fx.state, keys::matched_audits(task), std::move(matched));
 }
 
@@ -244,8 +241,10 @@ void settle_silence(Effects& fx, market::Audit& audit) {
     const bool possible = 2 * static_cast<std::size_t>(verdicts) > audit.seats.size();
     for (market::Seat& seat : audit.seats) {
         if (seat.state != market::SeatState::missed || seat.bond.is_zero()) continue;
-        if (possible) slash_locked(fx, seat.auditor, audit.task, seat.bond, {}, SlashReason::verdict_missed);
-        else unlock(fx, seat.auditor, seat.bond);
+        if (possible)
+            slash_locked(fx, seat.auditor, audit.task, seat.bond, {}, SlashReason::verdict_missed);
+        else
+            unlock(fx, seat.auditor, seat.bond);
         seat.bond = U256();
     }
 }

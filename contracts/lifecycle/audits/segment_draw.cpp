@@ -14,8 +14,8 @@ using market::SegmentState;
 
 bool is_audited(const Effects& fx, const market::Run& run, const market::Segment& segment, std::uint64_t index) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
-    if (segment.audits != 0) return true;                                            // another round
-    if (index == run.first_state || index + 1 == spec.segments()) return true;       // 14.1: always
+    if (segment.audits != 0) return true;                                       // another round
+    if (index == run.first_state || index + 1 == spec.segments()) return true;  // 14.1: always
     const auto reveals = list<market::Reveal>(fx.state, keys::reveals());
     return market::is_drawn(reveals, run.task, run.index, index, spec.audit_bp);
 }

@@ -110,8 +110,10 @@ void wait_for_auditors(Effects& fx, market::Audit& audit) {
     run.unaudited_from = waiting(fx, audit.task, audit.run).front();
     if (!missed_checkpoint(fx.state, run)) run.deadline = 0;  // 14.12.3
     store(fx.state, keys::run(audit.task, audit.run), run);
-    if (is_paid_for(fx, audit)) remind(fx, fx.height + 1, ScheduledKind::unaudited, audit.task, audit.run);
-    else look_again(fx, run);
+    if (is_paid_for(fx, audit))
+        remind(fx, fx.height + 1, ScheduledKind::unaudited, audit.task, audit.run);
+    else
+        look_again(fx, run);
 }
 
 void end_wait_for_auditors(Effects& fx, const market::Audit& audit) {
@@ -140,8 +142,7 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
     const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
     if (run.state != market::RunState::running || run.unaudited_since == 0) return;
     if (close_paid(fx, task, index)) return;
-    const bool nobody_decided =
-        !run.pays_unaudited && fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks;
+    const bool nobody_decided = !run.pays_unaudited && fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks;
     if (nobody_decided && may_end(fx, run)) return end_unpaid(fx, task, index);
     const auto audits = without_auditors(fx, task, index, waiting(fx, task, index), kAtOnceMax);
     // 14.12.13: closes an audit whose segment was audited in a replica meanwhile.

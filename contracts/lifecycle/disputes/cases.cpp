@@ -52,8 +52,8 @@ void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game
     store(fx.state, keys::dispute(dispute.id), dispute);
     store_game(fx, dispute.id, game);
     remind(fx, dispute.deadline + 1, ScheduledKind::dispute_clock, dispute.id, 0);
-    fx.emit(DisputeMoved{dispute.id, static_cast<std::uint8_t>(game.phase), dispute.mover, game.rounds,
-                         dispute.deadline});
+    fx.emit(
+        DisputeMoved{dispute.id, static_cast<std::uint8_t>(game.phase), dispute.mover, game.rounds, dispute.deadline});
 }
 
 /// Whether any bonded party may open such a dispute at its own cost. 18.6
@@ -84,9 +84,7 @@ void resume_payments(Effects& fx, const market::Dispute& dispute) {
 }
 
 /// Whether the dispute takes one of the places that strangers share (15.2.5).
-bool is_strangers(DisputeKind kind, std::uint64_t audit) {
-    return audit == 0 && is_at_will(kind);
-}
+bool is_strangers(DisputeKind kind, std::uint64_t audit) { return audit == 0 && is_at_will(kind); }
 
 /// Key under which a dispute is found without a search, for the kinds that a party opens at will or that two replicas
 /// have.
@@ -202,8 +200,10 @@ void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
 }
 
 void return_bond(Effects& fx, const market::Dispute& dispute) {
-    if (bond_is_stake(dispute.kind)) unlock(fx, dispute.challenger, dispute.bond);
-    else pay(fx, Contract::disputes, dispute.challenger, dispute.bond);
+    if (bond_is_stake(dispute.kind))
+        unlock(fx, dispute.challenger, dispute.bond);
+    else
+        pay(fx, Contract::disputes, dispute.challenger, dispute.bond);
 }
 
 /// A party with a claim on the challenger's share, and the root that it says is right; none for an initial state.
@@ -252,8 +252,8 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     const Claimant claimant = claimant_of(fx, dispute);  // While all disputes of the segment are open.
     pay_waiting_seats(fx, dispute, claimant);
     // 15.10: that the solver of a late run does not move proves nothing.
-    const bool proves = !is_late(fx.state, dispute) ||
-                        dispute.ending != static_cast<std::uint8_t>(verifier::Ending::timeout_solver);
+    const bool proves =
+        !is_late(fx.state, dispute) || dispute.ending != static_cast<std::uint8_t>(verifier::Ending::timeout_solver);
     close_dispute(fx, dispute, DisputeState::solver_lost);
     return_bond(fx, dispute);
     const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
@@ -290,8 +290,10 @@ void convict_accuser(Effects& fx, const market::Dispute& dispute) {
 
 void convict_challenger(Effects& fx, market::Dispute& dispute) {
     close_dispute(fx, dispute, DisputeState::challenger_lost);
-    if (market::between_replicas(dispute.kind)) convict_replica(fx, dispute);
-    else convict_accuser(fx, dispute);
+    if (market::between_replicas(dispute.kind))
+        convict_replica(fx, dispute);
+    else
+        convict_accuser(fx, dispute);
     if (dispute.kind == DisputeKind::audit) open_next_dispute(fx, dispute.task, dispute.run, dispute.segment);
     settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
     advance_payments(fx, dispute.task, dispute.run);
@@ -303,10 +305,9 @@ void settle(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
     dispute.rounds = game.rounds;
     dispute.evidence_bytes = game.evidence_bytes;
     const bool solver_lost = *game.loser == Side::solver;
-    fx.emit(DisputeDecided{dispute.id, solver_lost ? dispute.solver : dispute.challenger, dispute.task,
-                           dispute.ending, game.rounds, game.evidence_bytes, game.found.step, game.found.op,
-                           game.found.tile, game.found.link, game.found.element, game.found.claimed_bits,
-                           game.found.referee_bits});
+    fx.emit(DisputeDecided{dispute.id, solver_lost ? dispute.solver : dispute.challenger, dispute.task, dispute.ending,
+                           game.rounds, game.evidence_bytes, game.found.step, game.found.op, game.found.tile,
+                           game.found.link, game.found.element, game.found.claimed_bits, game.found.referee_bits});
     solver_lost ? convict_solver(fx, dispute) : convict_challenger(fx, dispute);
 }
 
@@ -335,8 +336,10 @@ std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {
     list_dispute(fx, dispute);
     fx.emit(DisputeOpened{dispute.id, dispute.task, dispute.run, dispute.segment,
                           static_cast<std::uint8_t>(dispute.kind), dispute.solver, dispute.challenger});
-    if (game.loser) settle(fx, dispute, game);
-    else give_turn(fx, dispute, game);
+    if (game.loser)
+        settle(fx, dispute, game);
+    else
+        give_turn(fx, dispute, game);
     return dispute.id;
 }
 
@@ -414,8 +417,10 @@ void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& gam
     std::uint64_t& clock =
         dispute.mover == static_cast<std::uint8_t>(Side::solver) ? dispute.solver_clock : dispute.challenger_clock;
     clock -= std::min(clock, fx.height - dispute.turn_height);
-    if (game.loser) settle(fx, dispute, game);
-    else give_turn(fx, dispute, game);
+    if (game.loser)
+        settle(fx, dispute, game);
+    else
+        give_turn(fx, dispute, game);
 }
 
 void wait_for_tiles(Effects& fx, std::uint64_t id, std::uint64_t until, bool charged) {
@@ -431,8 +436,8 @@ void wait_for_tiles(Effects& fx, std::uint64_t id, std::uint64_t until, bool cha
 
 void end_wait_for_tiles(Effects& fx, std::uint64_t id) {
     auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
-    const bool waits = answers_awaited(fx.state, dispute.task, dispute.run, dispute.segment, dispute.challenger)
-                           .has_value();
+    const bool waits =
+        answers_awaited(fx.state, dispute.task, dispute.run, dispute.segment, dispute.challenger).has_value();
     if (waits || dispute.waits_until <= fx.height) return;
     const std::uint64_t left = dispute.waits_until - fx.height;
     dispute.waits_until = fx.height;

@@ -12,8 +12,8 @@ struct Accusation {
     std::uint32_t run = 0;
     std::uint64_t segment = 0;
     Address challenger;
-    U256 bond;                   ///< Held coins, or locked stake for kind audit and replica.
-    std::uint64_t audit = 0;     ///< Audit in which the challenger holds its seat; 0: none.
+    U256 bond;                ///< Held coins, or locked stake for kind audit and replica.
+    std::uint64_t audit = 0;  ///< Audit in which the challenger holds its seat; 0: none.
     Hash32 claimed_root;
 };
 /// Opens a dispute about a segment with both ends open. Returns the dispute's id.

@@ -71,8 +71,8 @@ void start_deadlines(Effects& fx, const market::Run& run, std::uint64_t index, m
     const std::uint64_t owed = index == run.first_state ? index : index - 1;
     const auto segment = views::segment(fx.state, run.task, run.index, owed);
     if (index > run.first_state)
-        if (auto before = open_audit(fx.state, run, owed); before && before->phase == AuditPhase::revealing &&
-                                                     before->deadline == 0)
+        if (auto before = open_audit(fx.state, run, owed);
+            before && before->phase == AuditPhase::revealing && before->deadline == 0)
             return start_reveal_deadline(fx, *before);
     if (!segment || segment->state != SegmentState::unaudited || checkpoint.open_deadline != 0) return;
     checkpoint.open_deadline = fx.height + fx.params.open_blocks;
@@ -83,8 +83,10 @@ void start_deadlines(Effects& fx, const market::Run& run, std::uint64_t index, m
 void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
     const auto checkpoint = views::checkpoint(fx.state, task.id, run.index, index);
     if (!checkpoint) return;
-    if (checkpoint->opened) continue_audits(fx, run, index);
-    else if (may_open(fx.state, task, run, index)) start_deadlines(fx, run, index, *checkpoint);
+    if (checkpoint->opened)
+        continue_audits(fx, run, index);
+    else if (may_open(fx.state, task, run, index))
+        start_deadlines(fx, run, index, *checkpoint);
 }
 
 /// Whether the opening is due: its deadline or that of an audit that waits for it has begun, or auditors wait to reveal

@@ -36,8 +36,8 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     run.deadline = 0;
     run.state = to;
     store(fx.state, keys::run(id, index), run);
-    for (const keys::Key& key : {keys::deadline_work(id, index), keys::begun_deadline(id, index),
-                                 keys::pending_draws(id, index)})
+    for (const keys::Key& key :
+         {keys::deadline_work(id, index), keys::begun_deadline(id, index), keys::pending_draws(id, index)})
         remove(fx.state, key);
     remove_from_list(fx.state, keys::open_runs(run.solver), views::RunId{id, index});
     for (const std::uint64_t audit : list<std::uint64_t>(fx.state, keys::run_audits(id, index)))
@@ -173,14 +173,16 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
     if (counter(fx.state, keys::paid_wrong(task.id)) > task.first_state) return expire_task(fx, task);
     stop_raising(fx, task);
     move_task(fx, task, task.state == market::TaskState::assigned ? TaskEvent::leave : event);
-    if (task.state == market::TaskState::forfeited) open_auction(fx, task);
-    else end_task(fx, task);
+    if (task.state == market::TaskState::forfeited)
+        open_auction(fx, task);
+    else
+        end_task(fx, task);
 }
 
 }  // namespace
 
-void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& amount,
-              const std::vector<Share>& shares, SlashReason reason, std::uint64_t right_until) {
+void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& amount, const std::vector<Share>& shares,
+              SlashReason reason, std::uint64_t right_until) {
     market::Run run = run_of(fx, id, index);
     ensure(!market::is_over(run.state), "a run ends once");
     slash_locked(fx, run.solver, id, amount, shares, reason);

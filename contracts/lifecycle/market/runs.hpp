@@ -59,8 +59,8 @@ void pay_what_is_finalised(Effects& fx, std::uint64_t task, std::uint32_t run);
 inline constexpr std::uint64_t kAllRight = UINT64_MAX;
 /// Slashes `amount` of the run's lock and forfeits the run; the task goes back to bidding when no other run is left.
 /// `right_until`: the newest state of the run that is not proved wrong (13.7.1).
-void lose_run(Effects& fx, std::uint64_t task, std::uint32_t run, const U256& amount,
-              const std::vector<Share>& shares, SlashReason reason, std::uint64_t right_until = kAllRight);
+void lose_run(Effects& fx, std::uint64_t task, std::uint32_t run, const U256& amount, const std::vector<Share>& shares,
+              SlashReason reason, std::uint64_t right_until = kAllRight);
 /// As lose_run, with a silent solver's penalty: the whole lock when an audit waits for the solver, else a share (13.5).
 void lose_silent_run(Effects& fx, std::uint64_t task, std::uint32_t run, SlashReason reason);
 /// Whether a run that has missed a checkpoint still waits for draws, or for disputes opened since its deadline (13.5.1),

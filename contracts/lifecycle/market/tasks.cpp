@@ -64,8 +64,7 @@ void move_task(Effects& fx, market::Task& task, TaskEvent event) {
 }
 
 bool takes_bids(const market::Task& task) {
-    return task.wanted != 0 &&
-           (task.state == market::TaskState::bidding || task.state == market::TaskState::running);
+    return task.wanted != 0 && (task.state == market::TaskState::bidding || task.state == market::TaskState::running);
 }
 
 void open_raise(Effects& fx, market::Task& task, std::uint8_t wanted) {
@@ -111,8 +110,10 @@ void return_bids(Effects& fx, market::Task& task, bool cancelled) {
         remove(fx.state, keys::bid(task.id, bidder));
         remove(fx.state, keys::bid_work(task.id, bidder));
         const std::uint64_t left = views::open_bids(fx.state, bidder) - 1;
-        if (left == 0) remove(fx.state, keys::open_bids(bidder));
-        else store(fx.state, keys::open_bids(bidder), Counter{left});
+        if (left == 0)
+            remove(fx.state, keys::open_bids(bidder));
+        else
+            store(fx.state, keys::open_bids(bidder), Counter{left});
     }
     task.bidders.clear();
 }
@@ -126,10 +127,9 @@ void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
     const auto start = views::joining_state(fx.state, task);
     // 12.7.10: a run without segments could not be paid and would have no deadline to end it.
     const bool nothing_left = views::newest_finalised_state(fx.state, task).index >= spec.segments();
-    const auto winners = nothing_left ? std::vector<market::Winner>{}
-                                      : market::clear_auction(offers, task.wanted, spec.price_ceiling);
-    for (const market::Winner& winner : winners)
-        assign(fx, task, start, raising, offers[winner.offer], winner.price);
+    const auto winners =
+        nothing_left ? std::vector<market::Winner>{} : market::clear_auction(offers, task.wanted, spec.price_ceiling);
+    for (const market::Winner& winner : winners) assign(fx, task, start, raising, offers[winner.offer], winner.price);
     return_bids(fx, task, false);
     task.wanted = 0;
     // 12.7: without enough bids a running task goes on as it is; the added escrow is returned at the end.

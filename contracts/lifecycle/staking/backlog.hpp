@@ -9,9 +9,9 @@ namespace retrace::contracts {
 /// The work assigned to a party. A party is one machine with one worker, however many runs, seats and disputes it has.
 /// It does its work in the order in which it was assigned.
 struct Backlog {
-    std::uint64_t until = 0;   ///< Height by which a machine that uses its whole allowance has done all of it.
-    std::uint64_t open = 0;    ///< Blocks of assigned work that is not over, begun or not.
-    std::uint64_t total = 0;   ///< Blocks of assigned work less those given back (18.7).
+    std::uint64_t until = 0;           ///< Height by which a machine that uses its whole allowance has done all of it.
+    std::uint64_t open = 0;            ///< Blocks of assigned work that is not over, begun or not.
+    std::uint64_t total = 0;           ///< Blocks of assigned work less those given back (18.7).
     std::uint64_t dispute_work = 0;    ///< Part of `open`: its disputes, on either side.
     std::uint64_t challenge_work = 0;  ///< Part of `dispute_work`: challenges about its runs, and its own.
     std::uint64_t own_challenges = 0;  ///< Number of its own challenges that are open.

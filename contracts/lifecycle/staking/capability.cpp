@@ -100,8 +100,7 @@ void challenge_due(Effects& fx, std::uint64_t id) {
         case ChallengeState::waiting:
             challenge.seed = solver::capability_seed(beacon, id);
             challenge.seed_height = fx.height;
-            return wait_until(fx, challenge, ChallengeState::running,
-                              fx.height + fx.params.capability_blocks);
+            return wait_until(fx, challenge, ChallengeState::running, fx.height + fx.params.capability_blocks);
         case ChallengeState::answered:
             // The reminder of the answer's deadline fires before the beacon that draws is known.
             if (fx.height < challenge.deadline) return;
@@ -117,8 +116,7 @@ void challenge_due(Effects& fx, std::uint64_t id) {
                                    SlashReason::capability_unproved);
         case ChallengeState::proved:
         case ChallengeState::unproved:
-        case ChallengeState::unanswered:
-            return;
+        case ChallengeState::unanswered: return;
     }
 }
 

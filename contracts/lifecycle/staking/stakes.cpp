@@ -61,8 +61,7 @@ void slash_locked(Effects& fx, const Address& party, std::uint64_t task, const U
     fx.emit(Slashed{party, task, amount, amount - given, given, std::string(slug(reason))});
 }
 
-void slash_available(Effects& fx, const Address& party, std::uint64_t task, const U256& amount,
-                     SlashReason reason) {
+void slash_available(Effects& fx, const Address& party, std::uint64_t task, const U256& amount, SlashReason reason) {
     market::Stake stake = views::stake(fx.state, party);
     const U256 taken = ledger::min(amount, stake.available());
     if (taken.is_zero()) return;

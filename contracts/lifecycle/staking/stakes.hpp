@@ -13,18 +13,18 @@ void lock(Effects& fx, const Address& party, const U256& amount);
 void unlock(Effects& fx, const Address& party, const U256& amount);
 
 enum class SlashReason : std::uint8_t {
-    wrong_result = 1,       ///< A dispute was lost by the solver.
-    wrong_initial = 2,      ///< The run's first state is not the agreed one.
-    not_opened = 3,         ///< A state of a drawn segment was not opened in time.
-    not_checkpointed = 4,   ///< A checkpoint was missed.
-    not_served = 5,         ///< A reported tile was not posted.
-    verdict_missed = 6,     ///< No verdict was committed.
-    verdict_hidden = 7,     ///< A committed verdict was not revealed.
-    false_accusation = 8,   ///< A dispute was lost by the challenger.
+    wrong_result = 1,      ///< A dispute was lost by the solver.
+    wrong_initial = 2,     ///< The run's first state is not the agreed one.
+    not_opened = 3,        ///< A state of a drawn segment was not opened in time.
+    not_checkpointed = 4,  ///< A checkpoint was missed.
+    not_served = 5,        ///< A reported tile was not posted.
+    verdict_missed = 6,    ///< No verdict was committed.
+    verdict_hidden = 7,    ///< A committed verdict was not revealed.
+    false_accusation = 8,  ///< A dispute was lost by the challenger.
     beacon_missed = 9,
-    not_kept = 10,          ///< A keeper did not have an attested state when it was needed.
-    not_audited = 11,       ///< No drawn auditor of a segment was served.
-    capability_unproved = 12,   ///< A benchmark run was claimed and not proved.
+    not_kept = 10,             ///< A keeper did not have an attested state when it was needed.
+    not_audited = 11,          ///< No drawn auditor of a segment was served.
+    capability_unproved = 12,  ///< A benchmark run was claimed and not proved.
 };
 std::string_view slug(SlashReason reason) noexcept;
 

@@ -11,8 +11,7 @@ using market::ReportKind;
 
 bool proves_program(const AnswerUnavailable& call, const market::Report& report, const TaskSpec& spec) {
     const auto answer = solver::decode_program_answer(call.proof);
-    return answer &&
-           solver::verify_program_record(*answer, spec.program_root, report.tensor, report.tile).has_value();
+    return answer && solver::verify_program_record(*answer, spec.program_root, report.tensor, report.tile).has_value();
 }
 
 bool proves_tile(const StateView& view, const AnswerUnavailable& call, const market::Report& report,
@@ -29,31 +28,31 @@ bool proves_tile(const StateView& view, const AnswerUnavailable& call, const mar
 Verdict admit_asked(const market::Report& report, const TxContext& context, const StateView& view) {
     if (report.kind != ReportKind::kept) {
         const auto run = must_load<market::Run>(view, keys::run(report.task, report.run));
-        return run.solver == context.sender ? Verdict::ok : Verdict::not_solver;                // 16.2.4
+        return run.solver == context.sender ? Verdict::ok : Verdict::not_solver;  // 16.2.4
     }
     const auto kept = must_load<market::Checkpoint>(view, keys::checkpoint(report.task, report.run, report.index));
     const bool keeps = std::find(kept.keepers.begin(), kept.keepers.end(), context.sender) != kept.keepers.end();
-    return keeps ? Verdict::ok : Verdict::not_keeper;                                           // 16.2.4
+    return keeps ? Verdict::ok : Verdict::not_keeper;  // 16.2.4
 }
 
 }  // namespace
 
 Verdict check(const AnswerUnavailable& call) {
-    if (call.proof.size() > solver::kTileAnswerBytesMax) return Verdict::wrong_answer;          // 16.2.1
+    if (call.proof.size() > solver::kTileAnswerBytesMax) return Verdict::wrong_answer;  // 16.2.1
     return Verdict::ok;
 }
 
 Verdict admit(const AnswerUnavailable& call, const TxContext& context, const StateView& view) {
     const auto report = views::report(view, call.report);
-    if (!report) return Verdict::unknown_report;                                                // 16.2.2
-    if (report->state != market::ReportState::open) return Verdict::already_answered;           // 16.2.3
+    if (!report) return Verdict::unknown_report;                                       // 16.2.2
+    if (report->state != market::ReportState::open) return Verdict::already_answered;  // 16.2.3
     const Verdict asked = admit_asked(*report, context, view);
-    if (asked != Verdict::ok) return asked;                                                     // 16.2.4
-    if (context.height > report->deadline) return Verdict::too_late;                            // 16.2.5
+    if (asked != Verdict::ok) return asked;                           // 16.2.4
+    if (context.height > report->deadline) return Verdict::too_late;  // 16.2.5
     const auto spec = must_load<TaskSpec>(view, keys::spec(report->task));
     const bool proved = report->kind == ReportKind::program ? proves_program(call, *report, spec)
                                                             : proves_tile(view, call, *report, spec);
-    return proved ? Verdict::ok : Verdict::wrong_answer;                                        // 16.2.6
+    return proved ? Verdict::ok : Verdict::wrong_answer;  // 16.2.6
 }
 
 void apply(const AnswerUnavailable& call, const TxContext& context, Effects& fx) {

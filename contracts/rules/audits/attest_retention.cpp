@@ -23,10 +23,10 @@ const market::Seat* matched_seat(const market::Audit& audit, const Address& part
 }
 
 Verdict admit_offer(const AttestRetention& call, const TxContext& context, const StateView& view) {
-    if (!open_retention(view, call.task, call.run, call.index)) return Verdict::not_matched;    // 14.9.6
+    if (!open_retention(view, call.task, call.run, call.index)) return Verdict::not_matched;  // 14.9.6
     const auto verifier = views::verifier(view, context.sender);
-    if (!verifier || !verifier->member) return Verdict::not_member;                             // 14.9.7
-    if (views::run(view, call.task, call.run)->solver == context.sender) return Verdict::own_run;   // 14.9.8
+    if (!verifier || !verifier->member) return Verdict::not_member;                                // 14.9.7
+    if (views::run(view, call.task, call.run)->solver == context.sender) return Verdict::own_run;  // 14.9.8
     return Verdict::ok;
 }
 
@@ -73,25 +73,25 @@ void note_retained(const AttestRetention& call, Effects& fx) {
 }  // namespace
 
 Verdict check(const AttestRetention& call) {
-    if (call.index == 0) return Verdict::wrong_index;                                           // 14.9.1
+    if (call.index == 0) return Verdict::wrong_index;  // 14.9.1
     return Verdict::ok;
 }
 
 Verdict admit(const AttestRetention& call, const TxContext& context, const StateView& view) {
-    if (!views::task(view, call.task)) return Verdict::unknown_task;                            // 14.9.2
-    if (!views::run(view, call.task, call.run)) return Verdict::unknown_run;                    // 14.9.3
+    if (!views::task(view, call.task)) return Verdict::unknown_task;          // 14.9.2
+    if (!views::run(view, call.task, call.run)) return Verdict::unknown_run;  // 14.9.3
     const auto checkpoint = views::checkpoint(view, call.task, call.run, call.index);
-    if (!checkpoint) return Verdict::not_committed;                                             // 14.9.4
+    if (!checkpoint) return Verdict::not_committed;  // 14.9.4
     const auto& keepers = checkpoint->keepers;
     if (std::find(keepers.begin(), keepers.end(), context.sender) != keepers.end())
-        return Verdict::already_attested;                                                       // 14.9.5
+        return Verdict::already_attested;  // 14.9.5
     const auto audit = audit_before(view, call);
     if (!audit || !matched_seat(*audit, context.sender)) {
         const Verdict offered = admit_offer(call, context, view);
         if (offered != Verdict::ok) return offered;
     }
     if (views::stake(view, context.sender).available() < context.params.audit_bond)
-        return Verdict::stake_too_low;                                                          // 14.9.9
+        return Verdict::stake_too_low;  // 14.9.9
     return Verdict::ok;
 }
 

@@ -14,25 +14,25 @@ using market::AuditPhase;
 Verdict admit_phase(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index,
                     AuditPhase phase) {
     const auto segment = views::segment(view, task, run, index);
-    if (!segment || segment->audit == 0) return Verdict::unknown_audit;                             // 14.5.5
+    if (!segment || segment->audit == 0) return Verdict::unknown_audit;  // 14.5.5
     const auto audit = must_load<market::Audit>(view, keys::audit(segment->audit));
-    if (audit.phase == AuditPhase::waiting) return Verdict::would_leak;                             // 14.5.6
-    return audit.phase == phase ? Verdict::ok : Verdict::wrong_phase;                               // 14.5.7
+    if (audit.phase == AuditPhase::waiting) return Verdict::would_leak;  // 14.5.6
+    return audit.phase == phase ? Verdict::ok : Verdict::wrong_phase;    // 14.5.7
 }
 
 }  // namespace
 
 Verdict check(const OpenSegment& call) {
-    if (call.segment >= market::kSegmentsMax) return Verdict::unknown_audit;                        // 14.5.1
+    if (call.segment >= market::kSegmentsMax) return Verdict::unknown_audit;  // 14.5.1
     return Verdict::ok;
 }
 
 Verdict admit(const OpenSegment& call, const TxContext& context, const StateView& view) {
     const Verdict running = admit_running(view, call.task, call.run, context.sender);
-    if (running != Verdict::ok) return running;                                                     // 14.5.2
+    if (running != Verdict::ok) return running;  // 14.5.2
     const Verdict phase = admit_phase(view, call.task, call.run, call.segment, AuditPhase::opening);
-    if (phase != Verdict::ok) return phase;                                                         // 14.5.3
-    return admit_opening(view, call.task, call.run, call.segment, call.salt, call.root);            // 14.5.4
+    if (phase != Verdict::ok) return phase;                                               // 14.5.3
+    return admit_opening(view, call.task, call.run, call.segment, call.salt, call.root);  // 14.5.4
 }
 
 void apply(const OpenSegment& call, const TxContext&, Effects& fx) {
@@ -41,16 +41,16 @@ void apply(const OpenSegment& call, const TxContext&, Effects& fx) {
 }
 
 Verdict check(const RevealSegment& call) {
-    if (call.segment >= market::kSegmentsMax) return Verdict::unknown_audit;                        // 14.7.1
+    if (call.segment >= market::kSegmentsMax) return Verdict::unknown_audit;  // 14.7.1
     return Verdict::ok;
 }
 
 Verdict admit(const RevealSegment& call, const TxContext& context, const StateView& view) {
     const Verdict running = admit_running(view, call.task, call.run, context.sender);
-    if (running != Verdict::ok) return running;                                                     // 14.7.2
+    if (running != Verdict::ok) return running;  // 14.7.2
     const Verdict phase = admit_phase(view, call.task, call.run, call.segment, AuditPhase::revealing);
-    if (phase != Verdict::ok) return phase;                                                         // 14.7.3
-    return admit_opening(view, call.task, call.run, call.segment + 1, call.salt, call.root);        // 14.7.4
+    if (phase != Verdict::ok) return phase;                                                   // 14.7.3
+    return admit_opening(view, call.task, call.run, call.segment + 1, call.salt, call.root);  // 14.7.4
 }
 
 void apply(const RevealSegment& call, const TxContext&, Effects& fx) {

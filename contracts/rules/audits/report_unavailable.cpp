@@ -62,49 +62,51 @@ bool is_late(const market::Dispute& dispute, std::uint64_t height) {
 Verdict admit_model(const ReportUnavailable& call, const TxContext& context, const StateView& view,
                     const market::Run& run, const TaskSpec& spec) {
     const auto task = must_load<market::Task>(view, keys::task(call.task));
-    if (task.requester != context.sender) return Verdict::not_requester;                            // 16.1.5
+    if (task.requester != context.sender) return Verdict::not_requester;  // 16.1.5
     if (run.state != market::RunState::delivering || task.state != market::TaskState::delivering)
-        return Verdict::wrong_run_state;                                                            // 16.1.6
-    if (call.index != spec.segments()) return Verdict::nothing_to_report;                           // 16.1.7
-    if (context.height + context.params.answer_blocks > task.deliver_end) return Verdict::too_late; // 16.1.8
+        return Verdict::wrong_run_state;                                                             // 16.1.6
+    if (call.index != spec.segments()) return Verdict::nothing_to_report;                            // 16.1.7
+    if (context.height + context.params.answer_blocks > task.deliver_end) return Verdict::too_late;  // 16.1.8
     return Verdict::ok;
 }
 
 /// Admits a report to the keepers of the state from which the sender's run of the task starts.
 Verdict admit_kept(const ReportUnavailable& call, const TxContext& context, const StateView& view) {
     const auto own = run_of_solver(view, call.task, context.sender);
-    if (!own) return Verdict::not_solver;                                                           // 16.1.14
+    if (!own) return Verdict::not_solver;  // 16.1.14
     const bool starting = (own->state == market::RunState::assigned || own->state == market::RunState::running) &&
                           own->next_state == own->first_state;
-    if (!starting) return Verdict::wrong_run_state;                                                 // 16.1.15
+    if (!starting) return Verdict::wrong_run_state;  // 16.1.15
     const auto kept = views::checkpoint(view, call.task, call.run, call.index);
     if (call.index == 0 || call.index != own->first_state || !kept || kept->root != own->first_root ||
         kept->keepers.empty())
-        return Verdict::nothing_to_report;                                                          // 16.1.16
-    if (context.height > moved_deadline(view, context.params, *own)) return Verdict::too_late;      // 16.1.17
-    return own->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;            // 16.1.12
+        return Verdict::nothing_to_report;                                                      // 16.1.16
+    if (context.height > moved_deadline(view, context.params, *own)) return Verdict::too_late;  // 16.1.17
+    return own->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;        // 16.1.12
 }
 
 Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, const StateView& view,
                       const market::Run& run, const TaskSpec& spec, std::size_t open) {
-    if (run.state != market::RunState::running) return Verdict::wrong_run_state;                    // 16.1.9
+    if (run.state != market::RunState::running) return Verdict::wrong_run_state;  // 16.1.9
     if (kind_of(call) == ReportKind::data && call.index >= spec.data_roots.size())
-        return Verdict::nothing_to_report;                                                          // 16.1.10
+        return Verdict::nothing_to_report;  // 16.1.10
     auto audits = owed_audits(view, call, context.sender);
     const auto disputes = own_disputes(view, call, context.sender);
-    if (audits.empty() && disputes.empty()) return Verdict::not_auditor;                            // 16.1.11
+    if (audits.empty() && disputes.empty()) return Verdict::not_auditor;  // 16.1.11
     const bool audit_left = std::any_of(audits.begin(), audits.end(), [&](market::Audit& audit) {
         return owed_seat(audit, context.sender)->reports < context.params.reports;
     });
     if (audit_left && open < kReportsMax) return Verdict::ok;
-    if (disputes.empty() || open >= kOtherReportsMax) return Verdict::too_many_open;                // 16.1.12
+    if (disputes.empty() || open >= kOtherReportsMax) return Verdict::too_many_open;  // 16.1.12
     std::size_t late = 0, left = 0;
     for (const market::Dispute& dispute : disputes) {
-        if (is_late(dispute, context.height)) ++late;
-        else if (dispute.reports < context.params.reports) ++left;
+        if (is_late(dispute, context.height))
+            ++late;
+        else if (dispute.reports < context.params.reports)
+            ++left;
     }
-    if (audits.empty() && late == disputes.size()) return Verdict::too_late;                        // 16.1.17
-    return left != 0 ? Verdict::ok : Verdict::too_many_open;                                        // 16.1.12
+    if (audits.empty() && late == disputes.size()) return Verdict::too_late;  // 16.1.17
+    return left != 0 ? Verdict::ok : Verdict::too_many_open;                  // 16.1.12
 }
 
 /// Blocks by which a wait until `until` extends one that lasts until `before`: several answers are waited for at once.
@@ -151,8 +153,10 @@ void wait_for_checker(const ReportUnavailable& call, const Address& reporter, st
         // Beyond `most` answers do not move the seat either, until it reports again itself.
         seat->moves = static_cast<std::uint32_t>(charged ? std::min<std::uint64_t>(seat->moves, most)
                                                          : std::min<std::uint64_t>(seat->moves + 1, most + 1));
-        if (moves) enter_collecting(fx, audit);
-        else store(fx.state, keys::audit(audit.id), audit);
+        if (moves)
+            enter_collecting(fx, audit);
+        else
+            store(fx.state, keys::audit(audit.id), audit);
     }
     for (const market::Dispute& dispute : disputes) {
         const bool charged = &dispute == dispute_charged;
@@ -188,8 +192,8 @@ std::uint64_t answer_due(Effects& fx, const market::Report& report) {
     std::uint64_t due = fx.height;
     for (const Address& party : asked_by(fx.state, report)) {
         const bool knows = lies_ready || is_among(about.busy, party) || is_among(about.ready, party);
-        due = std::max(due, knows ? busy_until(fx.state, party, fx.height)
-                                  : give_work(fx, party, market::answer_work(spec)));
+        due = std::max(
+            due, knows ? busy_until(fx.state, party, fx.height) : give_work(fx, party, market::answer_work(spec)));
         if (!knows) about.busy.push_back(party);
     }
     ++about.open;
@@ -222,8 +226,8 @@ void end_wait_for_state(Effects& fx, const market::Report& report) {
 void resume_audit(Effects& fx, const market::Report& report) {
     if (report.kind == ReportKind::kept) return end_wait_for_state(fx, report);
     if (report.kind == ReportKind::model) return;
-    const ReportUnavailable call{static_cast<std::uint8_t>(report.kind), report.task, report.run, report.index,
-                                 report.tensor, report.tile};
+    const ReportUnavailable call{
+        static_cast<std::uint8_t>(report.kind), report.task, report.run, report.index, report.tensor, report.tile};
     // None: it was a challenger's, or the auditor has committed. A seat that was drawn meanwhile waited as well.
     for (market::Audit& audit : owed_audits(fx.state, call, report.reporter))
         if (owed_seat(audit, report.reporter)->moves <= fx.params.reports)  // 16.1.20
@@ -234,16 +238,16 @@ void resume_audit(Effects& fx, const market::Report& report) {
 
 Verdict check(const ReportUnavailable& call) {
     if (call.kind == 0 || call.kind > static_cast<std::uint8_t>(last_of(ReportKind{})))
-        return Verdict::bad_kind;                                                                   // 16.1.1
+        return Verdict::bad_kind;  // 16.1.1
     return Verdict::ok;
 }
 
 Verdict admit(const ReportUnavailable& call, const TxContext& context, const StateView& view) {
-    if (!views::task(view, call.task)) return Verdict::unknown_task;                                // 16.1.2
+    if (!views::task(view, call.task)) return Verdict::unknown_task;  // 16.1.2
     const auto run = views::run(view, call.task, call.run);
-    if (!run) return Verdict::unknown_run;                                                          // 16.1.3
-    if (context.value != context.params.report_fee) return Verdict::wrong_value;                    // 16.1.4
-    const std::size_t open = views::open_reports(view, call.task).size();                           // 16.1.12
+    if (!run) return Verdict::unknown_run;                                        // 16.1.3
+    if (context.value != context.params.report_fee) return Verdict::wrong_value;  // 16.1.4
+    const std::size_t open = views::open_reports(view, call.task).size();         // 16.1.12
     if (kind_of(call) == ReportKind::kept)
         return open < kOtherReportsMax ? admit_kept(call, context, view) : Verdict::too_many_open;
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));

@@ -41,23 +41,21 @@ void return_retentions(Effects& fx, std::uint64_t task, std::uint32_t run, std::
 }
 
 Verdict check(const RequestRetention& call) {
-    if (call.index == 0) return Verdict::wrong_index;                                           // 14.11.1
+    if (call.index == 0) return Verdict::wrong_index;  // 14.11.1
     return Verdict::ok;
 }
 
 Verdict admit(const RequestRetention& call, const TxContext& context, const StateView& view) {
     const Verdict running = admit_running(view, call.task, call.run, context.sender);
-    if (running != Verdict::ok) return running;                                                 // 14.11.2
+    if (running != Verdict::ok) return running;  // 14.11.2
     const auto run = must_load<market::Run>(view, keys::run(call.task, call.run));
     const auto checkpoint = views::checkpoint(view, call.task, call.run, call.index);
-    if (!checkpoint || !checkpoint->opened) return Verdict::not_opened;                         // 14.11.3
-    if (call.index <= run.paid) return Verdict::wrong_index;                                    // 14.11.4
+    if (!checkpoint || !checkpoint->opened) return Verdict::not_opened;  // 14.11.3
+    if (call.index <= run.paid) return Verdict::wrong_index;             // 14.11.4
     if (!checkpoint->keepers.empty() || open_retention(view, call.task, call.run, call.index))
-        return Verdict::already_requested;                                                      // 14.11.5
-    if (context.value < context.params.audit_fee || context.value.is_zero())
-        return Verdict::wrong_value;                                                            // 14.11.6
-    if (offers_of(view, call.task, call.run).size() >= kRunRetentionsMax)
-        return Verdict::too_many_open;                                                          // 14.11.7
+        return Verdict::already_requested;                                                                 // 14.11.5
+    if (context.value < context.params.audit_fee || context.value.is_zero()) return Verdict::wrong_value;  // 14.11.6
+    if (offers_of(view, call.task, call.run).size() >= kRunRetentionsMax) return Verdict::too_many_open;   // 14.11.7
     return Verdict::ok;
 }
 

@@ -34,29 +34,29 @@ bool has_place(const StateView& view, const TxContext& context, const market::Ru
            (sender.own_challenges < kOwnChallenges || takes_challenges(context, sender));
 }
 
-Verdict admit_challenge(const StateView& view, const TxContext& context, market::DisputeKind kind,
-                        std::uint64_t task, std::uint32_t index, std::uint64_t segment_index) {
-    if (!views::task(view, task)) return Verdict::unknown_task;                                     // 15.1.5
+Verdict admit_challenge(const StateView& view, const TxContext& context, market::DisputeKind kind, std::uint64_t task,
+                        std::uint32_t index, std::uint64_t segment_index) {
+    if (!views::task(view, task)) return Verdict::unknown_task;  // 15.1.5
     const auto run = views::run(view, task, index);
-    if (!run) return Verdict::unknown_run;                                                          // 15.1.6
-    if (run->state != market::RunState::running) return Verdict::wrong_run_state;                   // 15.1.7
-    if (run->solver == context.sender) return Verdict::own_run;                                     // 15.1.8
+    if (!run) return Verdict::unknown_run;                                         // 15.1.6
+    if (run->state != market::RunState::running) return Verdict::wrong_run_state;  // 15.1.7
+    if (run->solver == context.sender) return Verdict::own_run;                    // 15.1.8
     const auto spec = must_load<TaskSpec>(view, keys::spec(task));
-    if (context.value != market::challenge_bond(context.params, spec)) return Verdict::wrong_value; // 15.1.9
+    if (context.value != market::challenge_bond(context.params, spec)) return Verdict::wrong_value;  // 15.1.9
     // 15.1.10: the stake gives an accuser more to lose than one bond.
     if (views::stake(view, context.sender).bonded < context.params.min_verifier_stake) return Verdict::stake_too_low;
     const auto segment = views::segment(view, task, index, segment_index);
-    if (!segment) return Verdict::not_opened;                                                       // 15.1.11
-    if (segment_index < run->finalised) return Verdict::window_closed;                                  // 15.1.12
+    if (!segment) return Verdict::not_opened;                           // 15.1.11
+    if (segment_index < run->finalised) return Verdict::window_closed;  // 15.1.12
     const auto end = window_end(view, context.params, spec, *run, *segment);
-    if (end && context.height >= *end) return Verdict::window_closed;                               // 15.1.12
+    if (end && context.height >= *end) return Verdict::window_closed;  // 15.1.12
     if (views::accusation(view, kind, task, index, segment_index, context.sender) != 0 ||
         views::open_disputes(view, context.sender).size() + views::open_audits(view, context.sender).size() >=
             market::kOpenItemsMax)
-        return Verdict::too_many_open;                                                              // 15.2.5
+        return Verdict::too_many_open;  // 15.2.5
     const bool seated = kind == market::DisputeKind::initial && seat_from(view, *segment, context.sender) != 0;
     const bool room = seated ? run->open_disputes < kRunDisputesMax : has_place(view, context, *run, *segment);
-    return room ? Verdict::ok : Verdict::too_many_open;                                             // 15.2.5
+    return room ? Verdict::ok : Verdict::too_many_open;  // 15.2.5
 }
 
 bool is_root(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index, const Hash32& root) {
@@ -66,36 +66,34 @@ bool is_root(const StateView& view, std::uint64_t task, std::uint32_t run, std::
 }  // namespace
 
 Verdict check(const ChallengeSegment& call) {
-    if (call.segment >= market::kSegmentsMax) return Verdict::not_opened;                           // 15.1.1
+    if (call.segment >= market::kSegmentsMax) return Verdict::not_opened;  // 15.1.1
     return Verdict::ok;
 }
 
 Verdict admit(const ChallengeSegment& call, const TxContext& context, const StateView& view) {
-    const Verdict verdict = admit_challenge(view, context, market::DisputeKind::challenge, call.task, call.run,
-                                            call.segment);
-    if (verdict != Verdict::ok) return verdict;                                                     // 15.1.2
-    if (views::segment(view, call.task, call.run, call.segment)->window_end == 0)
-        return Verdict::not_opened;                                                                 // 15.1.4
-    if (is_root(view, call.task, call.run, call.segment + 1, call.root)) return Verdict::same_root; // 15.1.3
+    const Verdict verdict =
+        admit_challenge(view, context, market::DisputeKind::challenge, call.task, call.run, call.segment);
+    if (verdict != Verdict::ok) return verdict;                                                                // 15.1.2
+    if (views::segment(view, call.task, call.run, call.segment)->window_end == 0) return Verdict::not_opened;  // 15.1.4
+    if (is_root(view, call.task, call.run, call.segment + 1, call.root)) return Verdict::same_root;            // 15.1.3
     return Verdict::ok;
 }
 
 void apply(const ChallengeSegment& call, const TxContext& context, Effects& fx) {
-    open_dispute(fx, {market::DisputeKind::challenge, call.task, call.run, call.segment, context.sender,
-                      context.value, 0, call.root});
+    open_dispute(fx, {market::DisputeKind::challenge, call.task, call.run, call.segment, context.sender, context.value,
+                      0, call.root});
 }
 
 Verdict check(const ChallengeInitial&) { return Verdict::ok; }
 
 Verdict admit(const ChallengeInitial& call, const TxContext& context, const StateView& view) {
     const Verdict verdict = admit_challenge(view, context, market::DisputeKind::initial, call.task, call.run, 0);
-    if (verdict != Verdict::ok) return verdict;                                                     // 15.2.1
-    if (must_load<TaskSpec>(view, keys::spec(call.task)).init_root.is_zero())
-        return Verdict::not_seeded;                                                                 // 15.2.2
+    if (verdict != Verdict::ok) return verdict;                                                            // 15.2.1
+    if (must_load<TaskSpec>(view, keys::spec(call.task)).init_root.is_zero()) return Verdict::not_seeded;  // 15.2.2
     // 15.2.4: the window opens with the state itself, because an audit of segment 0 cannot show that its start is
     // wrong.
     if (!views::checkpoint(view, call.task, call.run, 0)->opened) return Verdict::not_opened;
-    if (is_root(view, call.task, call.run, 0, call.root)) return Verdict::same_root;                // 15.2.3
+    if (is_root(view, call.task, call.run, 0, call.root)) return Verdict::same_root;  // 15.2.3
     return Verdict::ok;
 }
 

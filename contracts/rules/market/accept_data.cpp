@@ -10,10 +10,10 @@ namespace retrace::contracts {
 namespace {
 
 Verdict admit_assigned(std::uint64_t task, const TxContext& context, const StateView& view) {
-    if (!views::task(view, task)) return Verdict::unknown_task;                      // 12.5.1
+    if (!views::task(view, task)) return Verdict::unknown_task;  // 12.5.1
     const auto run = run_of_solver(view, task, context.sender);
-    if (!run) return Verdict::not_solver;                                            // 12.5.2
-    if (run->state != market::RunState::assigned) return Verdict::wrong_run_state;   // 12.5.3
+    if (!run) return Verdict::not_solver;                                           // 12.5.2
+    if (run->state != market::RunState::assigned) return Verdict::wrong_run_state;  // 12.5.3
     return Verdict::ok;
 }
 
@@ -53,8 +53,7 @@ std::uint64_t moved_deadline(const StateView& view, const market::Params& params
     const std::uint64_t moved = run.deadline + total - std::min(total, counted);
     if (run.state != market::RunState::assigned) return moved;
     // Its own disputes must not let a winner hold a task for ever that it does not accept (18.4).
-    const std::uint64_t latest = run.assigned_height + params.accept_blocks + run.waited +
-                                 challenges_ahead_max(params);
+    const std::uint64_t latest = run.assigned_height + params.accept_blocks + run.waited + challenges_ahead_max(params);
     return std::max(run.deadline, std::min(moved, latest));
 }
 
@@ -95,7 +94,7 @@ std::uint64_t checkpoint_deadline(const Effects& fx, const market::Run& run) {
 
 void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     count_work(fx, run);
-    if (missed_checkpoint(fx.state, run)) return;  // 13.5.1
+    if (missed_checkpoint(fx.state, run)) return;                           // 13.5.1
     if (run.next_state > run.first_state) end_finish_wait(run, fx.height);  // It has its first state.
     // While 13.8.5 refuses the commitment, the solver waits for others; its time begins afterwards.
     const bool waits = run.next_state - run.finalised >= kUnfinalisedMax || run.unaudited_since != 0;  // 14.12.3

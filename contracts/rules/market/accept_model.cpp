@@ -9,9 +9,9 @@ Verdict check(const AcceptModel&) { return Verdict::ok; }
 
 Verdict admit(const AcceptModel& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
-    if (!task) return Verdict::unknown_task;                                                // 12.6.1
-    if (task->requester != context.sender) return Verdict::not_requester;                   // 12.6.2
-    if (task->state != market::TaskState::delivering) return Verdict::wrong_task_state;     // 12.6.3
+    if (!task) return Verdict::unknown_task;                                             // 12.6.1
+    if (task->requester != context.sender) return Verdict::not_requester;                // 12.6.2
+    if (task->state != market::TaskState::delivering) return Verdict::wrong_task_state;  // 12.6.3
     return Verdict::ok;
 }
 

@@ -9,8 +9,8 @@ Verdict check(const CancelTask&) { return Verdict::ok; }
 
 Verdict admit(const CancelTask& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
-    if (!task) return Verdict::unknown_task;                                                    // 12.2.1
-    if (task->requester != context.sender) return Verdict::not_requester;                       // 12.2.2
+    if (!task) return Verdict::unknown_task;                               // 12.2.1
+    if (task->requester != context.sender) return Verdict::not_requester;  // 12.2.2
     // 12.2.3: this includes a successor's auction; payments already made are kept.
     if (!market::next(task->state, market::TaskEvent::cancel)) return Verdict::wrong_task_state;
     return Verdict::ok;

@@ -18,23 +18,21 @@ market::Escrow price_of(const RaiseReplicas& call, const Params& params, const S
 }  // namespace
 
 Verdict check(const RaiseReplicas& call) {
-    if (call.replicas == 0 || call.replicas > market::kReplicasMax)
-        return Verdict::replicas_out_of_range;                                                  // 12.7.1
+    if (call.replicas == 0 || call.replicas > market::kReplicasMax) return Verdict::replicas_out_of_range;  // 12.7.1
     return Verdict::ok;
 }
 
 Verdict admit(const RaiseReplicas& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
-    if (!task) return Verdict::unknown_task;                                                    // 12.7.2
-    if (task->requester != context.sender) return Verdict::not_requester;                       // 12.7.3
-    if (task->state != market::TaskState::running) return Verdict::wrong_task_state;            // 12.7.4
-    if (task->wanted != 0) return Verdict::already_bid;                                         // 12.7.5
-    if (call.replicas <= task->active.size()) return Verdict::not_more_replicas;                // 12.7.6
-    if (task->round >= context.params.rounds) return Verdict::rounds_used_up;                   // 12.7.7
+    if (!task) return Verdict::unknown_task;                                          // 12.7.2
+    if (task->requester != context.sender) return Verdict::not_requester;             // 12.7.3
+    if (task->state != market::TaskState::running) return Verdict::wrong_task_state;  // 12.7.4
+    if (task->wanted != 0) return Verdict::already_bid;                               // 12.7.5
+    if (call.replicas <= task->active.size()) return Verdict::not_more_replicas;      // 12.7.6
+    if (task->round >= context.params.rounds) return Verdict::rounds_used_up;         // 12.7.7
     if (views::newest_finalised_state(view, *task).index >= must_load<TaskSpec>(view, keys::spec(call.task)).segments())
-        return Verdict::too_late;                                                               // 12.7.10
-    if (context.value != price_of(call, context.params, view, *task).total())
-        return Verdict::wrong_value;                                                            // 12.7.8
+        return Verdict::too_late;                                                                           // 12.7.10
+    if (context.value != price_of(call, context.params, view, *task).total()) return Verdict::wrong_value;  // 12.7.8
     return Verdict::ok;
 }
 

@@ -29,9 +29,8 @@ std::vector<solver::CapabilityDraw> draws_of(const Challenge& challenge, const P
 }  // namespace
 
 Verdict check(const AnswerCapability& call) {
-    if (call.rounds == 0 || call.rounds > solver::kCapabilityRoundsMax)
-        return Verdict::rounds_out_of_range;                   // 17.5.1
-    if (call.root.is_zero()) return Verdict::commitment_zero;  // 17.5.2
+    if (call.rounds == 0 || call.rounds > solver::kCapabilityRoundsMax) return Verdict::rounds_out_of_range;  // 17.5.1
+    if (call.root.is_zero()) return Verdict::commitment_zero;                                                 // 17.5.2
     return Verdict::ok;
 }
 
@@ -63,8 +62,8 @@ Verdict admit(const ProveCapability& call, const TxContext& context, const State
         return verdict;
     const auto challenge = views::challenge(view, call.challenge).value();
     const auto proof = solver::decode_capability_proof(call.proof);
-    const auto right = solver::verify_capability(proof.value(), challenge.seed, challenge.rounds,
-                                                 challenge.root, draws_of(challenge, context.params));
+    const auto right = solver::verify_capability(proof.value(), challenge.seed, challenge.rounds, challenge.root,
+                                                 draws_of(challenge, context.params));
     return right ? Verdict::ok : Verdict::wrong_capability_proof;  // 17.7.2
 }
 
@@ -72,9 +71,8 @@ void apply(const ProveCapability& call, const TxContext& context, Effects& fx) {
     auto challenge = must_load<Challenge>(fx.state, keys::challenge(call.challenge));
     challenge.state = ChallengeState::proved;
     challenge.deadline = 0;
-    challenge.score =
-        market::capability_score(challenge.rounds * solver::kCapabilityRoundCost, challenge.seed_height,
-                                 challenge.answer_height, fx.params.capability_blocks);
+    challenge.score = market::capability_score(challenge.rounds * solver::kCapabilityRoundCost, challenge.seed_height,
+                                               challenge.answer_height, fx.params.capability_blocks);
     store(fx.state, keys::challenge(challenge.id), challenge);
     auto info = must_load<market::SolverInfo>(fx.state, keys::solver(context.sender));
     // 17.10: a solver that left the list meanwhile gets no score, because it could not be challenged again.
@@ -82,8 +80,8 @@ void apply(const ProveCapability& call, const TxContext& context, Effects& fx) {
     if (std::binary_search(listed.begin(), listed.end(), context.sender)) info.capability = challenge.score;
     info.capability_height = fx.height;
     store(fx.state, keys::solver(context.sender), info);
-    fx.emit(CapabilityMeasured{context.sender, challenge.id, info.capability,
-                               static_cast<std::uint8_t>(challenge.state)});
+    fx.emit(
+        CapabilityMeasured{context.sender, challenge.id, info.capability, static_cast<std::uint8_t>(challenge.state)});
 }
 
 }  // namespace retrace::contracts

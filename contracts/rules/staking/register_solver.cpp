@@ -16,7 +16,7 @@ Verdict admit(const RegisterSolver&, const TxContext& context, const StateView& 
         return Verdict::stake_too_low;  // 10.4.2
     const auto listed = views::solvers(view);
     if (listed.size() >= market::kSolversMax && !std::binary_search(listed.begin(), listed.end(), context.sender))
-        return Verdict::solvers_full;   // 10.4.3
+        return Verdict::solvers_full;  // 10.4.3
     return Verdict::ok;
 }
 

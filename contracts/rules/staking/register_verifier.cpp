@@ -7,21 +7,18 @@ namespace retrace::contracts {
 
 Verdict check(const RegisterVerifier& call) {
     if (call.endpoint.empty() || call.endpoint.size() > market::kEndpointMax)
-        return Verdict::endpoint_too_long;                        // 10.5.1
-    if (call.head.is_zero()) return Verdict::commitment_zero;     // 10.5.2
+        return Verdict::endpoint_too_long;                     // 10.5.1
+    if (call.head.is_zero()) return Verdict::commitment_zero;  // 10.5.2
     return Verdict::ok;
 }
 
 Verdict admit(const RegisterVerifier&, const TxContext& context, const StateView& view) {
     const market::Stake stake = views::stake(view, context.sender);
-    if (stake.bonded < context.params.min_verifier_stake)
-        return Verdict::stake_too_low;                            // 10.5.3
+    if (stake.bonded < context.params.min_verifier_stake) return Verdict::stake_too_low;  // 10.5.3
     const auto info = views::verifier(view, context.sender);
     const bool member = info && info->member;
-    if (!member && stake.available() < context.params.beacon_penalty)
-        return Verdict::stake_too_low;                            // 10.5.9
-    if (!member && views::verifiers(view).size() >= market::kVerifiersMax)
-        return Verdict::verifiers_full;                           // 10.5.4
+    if (!member && stake.available() < context.params.beacon_penalty) return Verdict::stake_too_low;        // 10.5.9
+    if (!member && views::verifiers(view).size() >= market::kVerifiersMax) return Verdict::verifiers_full;  // 10.5.4
     // 10.5.5: a new chain must not let a member out of the reveal that it owes in this epoch.
     const std::uint64_t epoch = views::epoch_of(context.params, context.height);
     if (member && info->joined_epoch < epoch && info->revealed_epoch != epoch) return Verdict::reveal_due;
@@ -52,7 +49,7 @@ Verdict check(const RetireVerifier&) { return Verdict::ok; }
 
 Verdict admit(const RetireVerifier&, const TxContext& context, const StateView& view) {
     const auto info = views::verifier(view, context.sender);
-    if (!info || !info->member) return Verdict::not_member;       // 10.5.6
+    if (!info || !info->member) return Verdict::not_member;  // 10.5.6
     // 10.5.7: leaving after others have revealed would be a free choice between two beacons.
     const std::uint64_t epoch = views::epoch_of(context.params, context.height);
     if (info->joined_epoch < epoch) return info->revealed_epoch == epoch ? Verdict::ok : Verdict::reveal_due;
@@ -61,8 +58,8 @@ Verdict admit(const RetireVerifier&, const TxContext& context, const StateView& 
 
 void apply(const RetireVerifier&, const TxContext& context, Effects& fx) {
     auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(context.sender));
-    const bool revealed = info.revealed_epoch == views::epoch_of(fx.params, fx.height) &&
-                          info.joined_epoch < info.revealed_epoch;
+    const bool revealed =
+        info.revealed_epoch == views::epoch_of(fx.params, fx.height) && info.joined_epoch < info.revealed_epoch;
     if (!revealed) return drop_member(fx, context.sender, false);
     info.retiring = true;  // its reveal still counts; it leaves when the epoch is mixed
     store(fx.state, keys::verifier(context.sender), info);

@@ -9,7 +9,7 @@ Verdict check(const RevealBeacon&) { return Verdict::ok; }
 
 Verdict admit(const RevealBeacon& call, const TxContext& context, const StateView& view) {
     const auto info = views::verifier(view, context.sender);
-    if (!info || !info->member) return Verdict::not_member;                                // 11.3.1
+    if (!info || !info->member) return Verdict::not_member;  // 11.3.1
     const std::uint64_t epoch = views::epoch_of(context.params, context.height);
     if (info->joined_epoch >= epoch) return Verdict::reveal_not_due;                       // 11.3.2
     if (info->revealed_epoch == epoch) return Verdict::reveal_done;                        // 11.3.3

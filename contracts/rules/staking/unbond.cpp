@@ -12,8 +12,7 @@ Verdict check(const BeginUnbond& call) {
 
 Verdict admit(const BeginUnbond& call, const TxContext& context, const StateView& view) {
     const market::Stake stake = views::stake(view, context.sender);
-    if (call.amount > views::free_stake(view, context.params, context.sender))
-        return Verdict::stake_too_low;  // 10.3.2
+    if (call.amount > views::free_stake(view, context.params, context.sender)) return Verdict::stake_too_low;  // 10.3.2
     const auto info = views::verifier(view, context.sender);
     // 10.3.3: a member of the beacon must keep its minimum stake; it retires first.
     if (info && info->member && stake.bonded - call.amount < context.params.min_verifier_stake)
@@ -35,8 +34,8 @@ Verdict check(const Withdraw&) { return Verdict::ok; }
 
 Verdict admit(const Withdraw&, const TxContext& context, const StateView& view) {
     const market::Stake stake = views::stake(view, context.sender);
-    if (stake.unbonding.is_zero()) return Verdict::nothing_unbonded;              // 10.3.4
-    if (context.height < stake.unbond_height) return Verdict::still_unbonding;    // 10.3.5
+    if (stake.unbonding.is_zero()) return Verdict::nothing_unbonded;            // 10.3.4
+    if (context.height < stake.unbond_height) return Verdict::still_unbonding;  // 10.3.5
     return Verdict::ok;
 }
 

@@ -29,8 +29,7 @@ void run_elementwise(const OpCall& call) {
     std::array<Side, 3> sides;
     bool flat = true;
     for (std::size_t i = 0; i < count; ++i) {
-        sides[i] = {call.inputs[i], size_of(facts.inputs[i].dtype),
-                    *spread_of(shape, geometry(facts.inputs[i].dims))};
+        sides[i] = {call.inputs[i], size_of(facts.inputs[i].dtype), *spread_of(shape, geometry(facts.inputs[i].dims))};
         flat &= sides[i].spread == Spread::full || sides[i].spread == Spread::scalar;
     }
     if (flat) {
@@ -50,8 +49,9 @@ void run_elementwise(const OpCall& call) {
             std::array<LoopOperand, 3> in;
             for (std::size_t i = 0; i < count; ++i) {
                 const Side& side = sides[i];
-                const std::uint64_t at = side.spread == Spread::full ? row * shape.cols
-                                         : side.spread == Spread::column ? row : 0;
+                const std::uint64_t at = side.spread == Spread::full     ? row * shape.cols
+                                         : side.spread == Spread::column ? row
+                                                                         : 0;
                 in[i] = {side.data + at * side.size, side.spread == Spread::full || side.spread == Spread::row};
             }
             loop(in.data(), call.output + row * shape.cols * out_size, shape.cols);

@@ -41,8 +41,8 @@ void run_batch_index(const OpCall& call) {
     const std::uint64_t steps = samples / batch;
     call.pool.parallel_for(batch, 256, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) {
-            call.out<std::int32_t>()[i] = static_cast<std::int32_t>(
-                sample_at(key, samples, call.step / steps, call.step % steps * batch + i));
+            call.out<std::int32_t>()[i] =
+                static_cast<std::int32_t>(sample_at(key, samples, call.step / steps, call.step % steps * batch + i));
         }
     });
 }

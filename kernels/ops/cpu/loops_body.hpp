@@ -70,22 +70,14 @@ void map3(const LoopOperand* in, void* out, std::size_t n, F f) {
     T* o = static_cast<T*>(out);
     if (n == 0) return;
     switch ((in[0].moves ? 4 : 0) + (in[1].moves ? 2 : 0) + (in[2].moves ? 1 : 0)) {
-        case 0:
-            return map3_as<false, false, false>(a, b, c, o, n, f);
-        case 1:
-            return map3_as<false, false, true>(a, b, c, o, n, f);
-        case 2:
-            return map3_as<false, true, false>(a, b, c, o, n, f);
-        case 3:
-            return map3_as<false, true, true>(a, b, c, o, n, f);
-        case 4:
-            return map3_as<true, false, false>(a, b, c, o, n, f);
-        case 5:
-            return map3_as<true, false, true>(a, b, c, o, n, f);
-        case 6:
-            return map3_as<true, true, false>(a, b, c, o, n, f);
-        default:
-            return map3_as<true, true, true>(a, b, c, o, n, f);
+        case 0: return map3_as<false, false, false>(a, b, c, o, n, f);
+        case 1: return map3_as<false, false, true>(a, b, c, o, n, f);
+        case 2: return map3_as<false, true, false>(a, b, c, o, n, f);
+        case 3: return map3_as<false, true, true>(a, b, c, o, n, f);
+        case 4: return map3_as<true, false, false>(a, b, c, o, n, f);
+        case 5: return map3_as<true, false, true>(a, b, c, o, n, f);
+        case 6: return map3_as<true, true, false>(a, b, c, o, n, f);
+        default: return map3_as<true, true, true>(a, b, c, o, n, f);
     }
 }
 
@@ -101,8 +93,7 @@ void binary_loop(const LoopOperand* in, void* out, std::size_t n) {
 
 template <OpCode code, class T>
 void compare_loop(const LoopOperand* in, void* out, std::size_t n) {
-    map2<T, T, std::uint8_t>(in, out, n,
-                             [](T a, T b) -> std::uint8_t { return apply_compare<code>(a, b) ? 1 : 0; });
+    map2<T, T, std::uint8_t>(in, out, n, [](T a, T b) -> std::uint8_t { return apply_compare<code>(a, b) ? 1 : 0; });
 }
 
 template <class T>
@@ -147,77 +138,45 @@ ElementLoop convert_of(DType in, DType out) {
     if (in == DType::f32) return convert_to_int_loop;
     const bool to_float = out == DType::f32;
     if (in == DType::i32) return convert_loop<std::int32_t, float>;
-    if (in == DType::i8)
-        return to_float ? convert_loop<std::int8_t, float> : convert_loop<std::int8_t, std::int32_t>;
+    if (in == DType::i8) return to_float ? convert_loop<std::int8_t, float> : convert_loop<std::int8_t, std::int32_t>;
     return to_float ? convert_loop<Byte, float> : convert_loop<Byte, std::int32_t>;
 }
 
 ElementLoop element_loop(OpCode code, DType in, DType out) {
     switch (code) {
-        case OpCode::neg:
-            return unary_loop<OpCode::neg>;
-        case OpCode::abs:
-            return unary_loop<OpCode::abs>;
-        case OpCode::exp:
-            return unary_loop<OpCode::exp>;
-        case OpCode::log:
-            return unary_loop<OpCode::log>;
-        case OpCode::tanh:
-            return unary_loop<OpCode::tanh>;
-        case OpCode::sigmoid:
-            return unary_loop<OpCode::sigmoid>;
-        case OpCode::erf:
-            return unary_loop<OpCode::erf>;
-        case OpCode::sqrt:
-            return unary_loop<OpCode::sqrt>;
-        case OpCode::rsqrt:
-            return unary_loop<OpCode::rsqrt>;
-        case OpCode::relu:
-            return unary_loop<OpCode::relu>;
-        case OpCode::sin_turns:
-            return unary_loop<OpCode::sin_turns>;
-        case OpCode::cos_turns:
-            return unary_loop<OpCode::cos_turns>;
-        case OpCode::convert:
-            return convert_of(in, out);
-        case OpCode::add:
-            return binary_loop<OpCode::add>;
-        case OpCode::sub:
-            return binary_loop<OpCode::sub>;
-        case OpCode::mul:
-            return binary_loop<OpCode::mul>;
-        case OpCode::div:
-            return binary_loop<OpCode::div>;
-        case OpCode::max:
-            return binary_loop<OpCode::max>;
-        case OpCode::min:
-            return binary_loop<OpCode::min>;
-        case OpCode::pow:
-            return binary_loop<OpCode::pow>;
-        case OpCode::powi:
-            return powi_loop;
-        case OpCode::fma:
-            return fma_loop;
-        case OpCode::equal:
-            return compare_of<OpCode::equal>(in);
-        case OpCode::less:
-            return compare_of<OpCode::less>(in);
-        case OpCode::less_equal:
-            return compare_of<OpCode::less_equal>(in);
-        case OpCode::greater:
-            return compare_of<OpCode::greater>(in);
-        case OpCode::greater_equal:
-            return compare_of<OpCode::greater_equal>(in);
-        case OpCode::logical_and:
-            return and_loop;
-        case OpCode::logical_or:
-            return or_loop;
-        case OpCode::logical_not:
-            return not_loop;
+        case OpCode::neg: return unary_loop<OpCode::neg>;
+        case OpCode::abs: return unary_loop<OpCode::abs>;
+        case OpCode::exp: return unary_loop<OpCode::exp>;
+        case OpCode::log: return unary_loop<OpCode::log>;
+        case OpCode::tanh: return unary_loop<OpCode::tanh>;
+        case OpCode::sigmoid: return unary_loop<OpCode::sigmoid>;
+        case OpCode::erf: return unary_loop<OpCode::erf>;
+        case OpCode::sqrt: return unary_loop<OpCode::sqrt>;
+        case OpCode::rsqrt: return unary_loop<OpCode::rsqrt>;
+        case OpCode::relu: return unary_loop<OpCode::relu>;
+        case OpCode::sin_turns: return unary_loop<OpCode::sin_turns>;
+        case OpCode::cos_turns: return unary_loop<OpCode::cos_turns>;
+        case OpCode::convert: return convert_of(in, out);
+        case OpCode::add: return binary_loop<OpCode::add>;
+        case OpCode::sub: return binary_loop<OpCode::sub>;
+        case OpCode::mul: return binary_loop<OpCode::mul>;
+        case OpCode::div: return binary_loop<OpCode::div>;
+        case OpCode::max: return binary_loop<OpCode::max>;
+        case OpCode::min: return binary_loop<OpCode::min>;
+        case OpCode::pow: return binary_loop<OpCode::pow>;
+        case OpCode::powi: return powi_loop;
+        case OpCode::fma: return fma_loop;
+        case OpCode::equal: return compare_of<OpCode::equal>(in);
+        case OpCode::less: return compare_of<OpCode::less>(in);
+        case OpCode::less_equal: return compare_of<OpCode::less_equal>(in);
+        case OpCode::greater: return compare_of<OpCode::greater>(in);
+        case OpCode::greater_equal: return compare_of<OpCode::greater_equal>(in);
+        case OpCode::logical_and: return and_loop;
+        case OpCode::logical_or: return or_loop;
+        case OpCode::logical_not: return not_loop;
         case OpCode::select:
             return out == DType::f32 || out == DType::i32 ? select_loop<std::uint32_t> : select_loop<Byte>;
-        default:
-            return nullptr;
+        default: return nullptr;
     }
 }
 
@@ -243,9 +202,7 @@ std::int32_t order_key(float x) {
 }
 
 // The inverse; INT32_MAX becomes a NaN, which the epilogue replaces by the canonical one.
-float of_order_key(std::int32_t key) {
-    return from_bits(static_cast<std::uint32_t>(key ^ ((key >> 31) & INT32_MAX)));
-}
+float of_order_key(std::int32_t key) { return from_bits(static_cast<std::uint32_t>(key ^ ((key >> 31) & INT32_MAX))); }
 
 // The maximum does not depend on the order. Without the NaN test of order_key the loop can be vectorised: a NaN is then
 // above +Inf or, if negative, below -Inf.
@@ -277,12 +234,9 @@ void narrow_max(const float* x, std::size_t rows, float* out) {
 // Rows of pooling windows are so short that the loop over the rows must be the vectorised one.
 void rows_max_loop(const float* x, std::size_t rows, std::size_t cols, float* out) {
     switch (cols) {
-        case 2:
-            return narrow_max<2>(x, rows, out);
-        case 4:
-            return narrow_max<4>(x, rows, out);
-        case 9:
-            return narrow_max<9>(x, rows, out);
+        case 2: return narrow_max<2>(x, rows, out);
+        case 4: return narrow_max<4>(x, rows, out);
+        case 9: return narrow_max<9>(x, rows, out);
         default:
             for (std::size_t r = 0; r < rows; ++r) out[r] = row_max_loop(x + r * cols, cols);
     }

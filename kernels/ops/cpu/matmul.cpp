@@ -38,8 +38,7 @@ void multiply(const OpCall& call, const MatmulShape& s, std::uint64_t i, ThreadP
     MatrixView b{call.in<float>(1) + i * s.k * s.n, s.k, s.n, s.n, 1};
     if (s.transposed_a) a.row_stride = 1, a.col_stride = s.m;
     if (s.transposed_b) b.row_stride = 1, b.col_stride = s.k;
-    const Windows windows_a{call.gather_of(0), call.in<float>(0)},
-        windows_b{call.gather_of(1), call.in<float>(1)};
+    const Windows windows_a{call.gather_of(0), call.in<float>(0)}, windows_b{call.gather_of(1), call.in<float>(1)};
     windows_a.stand_in(a);
     windows_b.stand_in(b);
     float* const c = call.out<float>() + i * s.m * s.n;

@@ -141,13 +141,11 @@ void move_box(const Box& whole, const T* from, T* to, ThreadPool& pool) {
     copy_box(box, from, to, pool);
 }
 
-void run_box(const Box& box, std::uint32_t size, const std::uint8_t* from, std::uint8_t* to,
-             ThreadPool& pool) {
+void run_box(const Box& box, std::uint32_t size, const std::uint8_t* from, std::uint8_t* to, ThreadPool& pool) {
     if (size == 1) {
         move_box(box, from, to, pool);
     } else {
-        move_box(box, reinterpret_cast<const std::uint32_t*>(from), reinterpret_cast<std::uint32_t*>(to),
-                 pool);
+        move_box(box, reinterpret_cast<const std::uint32_t*>(from), reinterpret_cast<std::uint32_t*>(to), pool);
     }
 }
 
@@ -174,8 +172,7 @@ void run_reshape(const OpCall& call) {
 void run_permute(const OpCall& call) {
     const Index input = strides_of(call.facts.inputs[0].dims);
     Index from{};
-    for (std::size_t i = 0; i < call.facts.output.dims.size(); ++i)
-        from[i] = input[call.facts.op.attributes[i]];
+    for (std::size_t i = 0; i < call.facts.output.dims.size(); ++i) from[i] = input[call.facts.op.attributes[i]];
     const Box box = box_of(call.facts.output.dims, from, strides_of(call.facts.output.dims));
     run_box(box, size_of(call.facts.output.dtype), call.inputs[0], call.output, call.pool);
 }
@@ -183,8 +180,7 @@ void run_permute(const OpCall& call) {
 void run_slice(const OpCall& call) {
     const Index from = strides_of(call.facts.inputs[0].dims);
     Box box = box_of(call.facts.output.dims, from, strides_of(call.facts.output.dims));
-    for (std::size_t i = 0; i < call.facts.output.dims.size(); ++i)
-        box.from += call.facts.op.attributes[i] * from[i];
+    for (std::size_t i = 0; i < call.facts.output.dims.size(); ++i) box.from += call.facts.op.attributes[i] * from[i];
     run_box(box, size_of(call.facts.output.dtype), call.inputs[0], call.output, call.pool);
 }
 

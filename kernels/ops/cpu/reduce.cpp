@@ -12,9 +12,7 @@ namespace retrace::kernels {
 namespace {
 
 /// Returns the minimum number of results of rows of `cols` terms that a thread takes.
-std::uint64_t grain_of(std::uint64_t cols) {
-    return 1 + 16384 / std::clamp<std::uint64_t>(cols, 1, kReduceTerms);
-}
+std::uint64_t grain_of(std::uint64_t cols) { return 1 + 16384 / std::clamp<std::uint64_t>(cols, 1, kReduceTerms); }
 
 /// Passes the rows of the first input, which a window gather would have computed, a few at a time to body(first, count,
 /// rows).
@@ -40,10 +38,9 @@ void run_row_reduction(const OpCall& call) {
     const std::uint64_t results = reduce_level_size(shape.cols);
     const float* x = call.in<float>(0);
     if (const OpFacts* gather = call.gather_of(0)) {
-        for_gathered_rows(call, *gather, shape,
-                          [&](std::uint64_t row, std::uint64_t count, const float* rows) {
-                              loops().rows_max(rows, count, shape.cols, call.out<float>() + row);
-                          });
+        for_gathered_rows(call, *gather, shape, [&](std::uint64_t row, std::uint64_t count, const float* rows) {
+            loops().rows_max(rows, count, shape.cols, call.out<float>() + row);
+        });
         return;
     }
     if (results == 1 && call.facts.op.code == OpCode::row_max) {
@@ -52,14 +49,13 @@ void run_row_reduction(const OpCall& call) {
         });
         return;
     }
-    call.pool.parallel_for(
-        shape.rows * results, grain_of(shape.cols), [&](std::uint64_t begin, std::uint64_t end) {
-            for (std::uint64_t i = begin; i < end; ++i) {
-                const std::uint64_t first = i % results * kReduceTerms;
-                call.out<float>()[i] =
-                    reduce(x + i / results * shape.cols + first, std::min(kReduceTerms, shape.cols - first));
-            }
-        });
+    call.pool.parallel_for(shape.rows * results, grain_of(shape.cols), [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) {
+            const std::uint64_t first = i % results * kReduceTerms;
+            call.out<float>()[i] =
+                reduce(x + i / results * shape.cols + first, std::min(kReduceTerms, shape.cols - first));
+        }
+    });
 }
 
 void run_column_reduction(const OpCall& call) {
@@ -70,16 +66,14 @@ void run_column_reduction(const OpCall& call) {
     constexpr std::uint64_t kColumns = 256;
     const std::uint64_t strips = (shape.cols + kColumns - 1) / kColumns;
     const std::uint64_t terms = std::min(kReduceTerms, shape.rows) * std::min(kColumns, shape.cols);
-    call.pool.parallel_for(
-        results * strips, 1 + 16384 / (terms + 1), [&](std::uint64_t begin, std::uint64_t end) {
-            for (std::uint64_t i = begin; i < end; ++i) {
-                const std::uint64_t level = i / strips, col = i % strips * kColumns;
-                const std::uint64_t first = level * kReduceTerms;
-                reduce(call.in<float>(0) + first * shape.cols + col, shape.cols,
-                       std::min(kReduceTerms, shape.rows - first), std::min(kColumns, shape.cols - col),
-                       call.out<float>() + level * shape.cols + col);
-            }
-        });
+    call.pool.parallel_for(results * strips, 1 + 16384 / (terms + 1), [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) {
+            const std::uint64_t level = i / strips, col = i % strips * kColumns;
+            const std::uint64_t first = level * kReduceTerms;
+            reduce(call.in<float>(0) + first * shape.cols + col, shape.cols, std::min(kReduceTerms, shape.rows - first),
+                   std::min(kColumns, shape.cols - col), call.out<float>() + level * shape.cols + col);
+        }
+    });
 }
 
 void run_row_argmax(const OpCall& call) {
@@ -87,10 +81,9 @@ void run_row_argmax(const OpCall& call) {
     const std::uint64_t results = reduce_level_size(shape.cols);
     const bool pick = call.facts.op.code == OpCode::row_argmax_pick;
     if (const OpFacts* gather = call.gather_of(0)) {
-        for_gathered_rows(call, *gather, shape,
-                          [&](std::uint64_t row, std::uint64_t count, const float* rows) {
-                              loops().rows_argmax(rows, count, shape.cols, call.out<std::int32_t>() + row);
-                          });
+        for_gathered_rows(call, *gather, shape, [&](std::uint64_t row, std::uint64_t count, const float* rows) {
+            loops().rows_argmax(rows, count, shape.cols, call.out<std::int32_t>() + row);
+        });
         return;
     }
     if (results == 1 && !pick) {
@@ -100,20 +93,19 @@ void run_row_argmax(const OpCall& call) {
         });
         return;
     }
-    call.pool.parallel_for(
-        shape.rows * results, grain_of(shape.cols), [&](std::uint64_t begin, std::uint64_t end) {
-            for (std::uint64_t i = begin; i < end; ++i) {
-                const std::uint64_t first = i % results * kReduceTerms;
-                const std::uint64_t at = i / results * shape.cols + first;
-                const float* x = call.in<float>(0) + at;
-                std::uint64_t best = 0;
-                for (std::uint64_t k = 1; k < std::min(kReduceTerms, shape.cols - first); ++k) {
-                    if (argmax_replaces(x[k], x[best])) best = k;
-                }
-                call.out<std::int32_t>()[i] =
-                    pick ? call.in<std::int32_t>(1)[at + best] : static_cast<std::int32_t>(first + best);
+    call.pool.parallel_for(shape.rows * results, grain_of(shape.cols), [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) {
+            const std::uint64_t first = i % results * kReduceTerms;
+            const std::uint64_t at = i / results * shape.cols + first;
+            const float* x = call.in<float>(0) + at;
+            std::uint64_t best = 0;
+            for (std::uint64_t k = 1; k < std::min(kReduceTerms, shape.cols - first); ++k) {
+                if (argmax_replaces(x[k], x[best])) best = k;
             }
-        });
+            call.out<std::int32_t>()[i] =
+                pick ? call.in<std::int32_t>(1)[at + best] : static_cast<std::int32_t>(first + best);
+        }
+    });
 }
 
 }  // namespace retrace::kernels

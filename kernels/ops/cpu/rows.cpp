@@ -12,8 +12,9 @@ namespace retrace::kernels {
 
 void run_gather_rows(const OpCall& call) {
     const OpFacts::Operand& table = call.facts.inputs[0];
-    const std::uint64_t bytes = std::accumulate(table.dims.begin() + 1, table.dims.end(), std::uint64_t{1},
-                                                std::multiplies<>()) * size_of(table.dtype);
+    const std::uint64_t bytes =
+        std::accumulate(table.dims.begin() + 1, table.dims.end(), std::uint64_t{1}, std::multiplies<>()) *
+        size_of(table.dtype);
     const std::int32_t* index = call.in<std::int32_t>(1);
     const std::uint64_t grain = 1 + 65536 / (bytes + 1);
     call.pool.parallel_for(call.facts.inputs[1].dims[0], grain, [&](std::uint64_t begin, std::uint64_t end) {

@@ -213,30 +213,18 @@ struct Hand {
     /// Returns the loop of an op on binary32, or null if the compiler's loop is as fast.
     static ElementLoop loop(OpCode code) {
         switch (code) {
-            case OpCode::add:
-                return loop_of<Add>;
-            case OpCode::sub:
-                return loop_of<Sub>;
-            case OpCode::mul:
-                return loop_of<Mul>;
-            case OpCode::div:
-                return loop_of<Div>;
-            case OpCode::fma:
-                return loop_of<Fma>;
-            case OpCode::sqrt:
-                return loop_of<Sqrt>;
-            case OpCode::relu:
-                return loop_of<Relu>;
-            case OpCode::exp:
-                return loop_of<Exp>;
-            case OpCode::erf:
-                return loop_of<Erf>;
-            case OpCode::tanh:
-                return loop_of<Tanh>;
-            case OpCode::sigmoid:
-                return loop_of<Sigmoid>;
-            default:
-                return nullptr;
+            case OpCode::add: return loop_of<Add>;
+            case OpCode::sub: return loop_of<Sub>;
+            case OpCode::mul: return loop_of<Mul>;
+            case OpCode::div: return loop_of<Div>;
+            case OpCode::fma: return loop_of<Fma>;
+            case OpCode::sqrt: return loop_of<Sqrt>;
+            case OpCode::relu: return loop_of<Relu>;
+            case OpCode::exp: return loop_of<Exp>;
+            case OpCode::erf: return loop_of<Erf>;
+            case OpCode::tanh: return loop_of<Tanh>;
+            case OpCode::sigmoid: return loop_of<Sigmoid>;
+            default: return nullptr;
         }
     }
 };

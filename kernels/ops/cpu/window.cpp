@@ -27,9 +27,7 @@ void gather_window(const WindowShape& s, const T* image, std::uint64_t oy, std::
 }
 
 /// Whether windows neither overlap nor are padded: then a pixel is in at most one window.
-bool is_partition(const WindowShape& s) {
-    return s.sh == s.kh && s.sw == s.kw && s.ph == 0 && s.pw == 0;
-}
+bool is_partition(const WindowShape& s) { return s.sh == s.kh && s.sw == s.kw && s.ph == 0 && s.pw == 0; }
 
 /// Copies `count` pieces of kw values that are `step` apart to places `width` apart. It is not inlined, because the
 /// surrounding code needs so many registers that the loop counter would be in memory. `Width` is kw if that is a
@@ -37,8 +35,7 @@ bool is_partition(const WindowShape& s) {
 template <class T, std::uint64_t Width>
 [[gnu::noinline]] void copy_pieces(const T* from, std::uint64_t step, T* to, std::uint64_t width, std::uint64_t count,
                                    std::uint64_t kw) {
-    for (; count != 0; --count, from += step, to += width)
-        std::memcpy(to, from, (Width != 0 ? Width : kw) * sizeof(T));
+    for (; count != 0; --count, from += step, to += width) std::memcpy(to, from, (Width != 0 ? Width : kw) * sizeof(T));
 }
 
 constexpr std::uint64_t kPaddedLine = 512;
@@ -75,8 +72,7 @@ void gather_run(const WindowShape& s, const T* image, std::uint64_t oy, std::uin
 }
 
 template <class T, std::uint64_t Width>
-void gather_rows_as(const WindowShape& s, const T* images, std::uint64_t first, std::uint64_t count, T fill,
-                    T* out) {
+void gather_rows_as(const WindowShape& s, const T* images, std::uint64_t first, std::uint64_t count, T fill, T* out) {
     const std::uint64_t width = s.c * s.kh * s.kw, end = first + count;
     const std::uint64_t most = s.kw > kPaddedLine ? 0 : (kPaddedLine - s.kw) / s.sw + 1;
     std::uint64_t ox = first % s.ow, oy = first / s.ow % s.oh;
@@ -99,17 +95,12 @@ void gather_rows_as(const WindowShape& s, const T* images, std::uint64_t first, 
 }
 
 template <class T>
-void gather_rows(const WindowShape& s, const T* images, std::uint64_t first, std::uint64_t count, T fill,
-                 T* out) {
+void gather_rows(const WindowShape& s, const T* images, std::uint64_t first, std::uint64_t count, T fill, T* out) {
     switch (s.kw) {
-        case 2:
-            return gather_rows_as<T, 2>(s, images, first, count, fill, out);
-        case 3:
-            return gather_rows_as<T, 3>(s, images, first, count, fill, out);
-        case 5:
-            return gather_rows_as<T, 5>(s, images, first, count, fill, out);
-        default:
-            return gather_rows_as<T, 0>(s, images, first, count, fill, out);
+        case 2: return gather_rows_as<T, 2>(s, images, first, count, fill, out);
+        case 3: return gather_rows_as<T, 3>(s, images, first, count, fill, out);
+        case 5: return gather_rows_as<T, 5>(s, images, first, count, fill, out);
+        default: return gather_rows_as<T, 0>(s, images, first, count, fill, out);
     }
 }
 
@@ -118,10 +109,9 @@ void gather(const OpCall& call) {
     const WindowShape s = gather_shape(call.facts);
     const T fill = static_cast<T>(call.facts.op.attributes[6]);
     const std::uint64_t width = s.c * s.kh * s.kw;
-    call.pool.parallel_for(
-        s.n * s.oh * s.ow, 1 + 8192 / (width + 1), [&](std::uint64_t begin, std::uint64_t end) {
-            gather_rows(s, call.in<T>(0), begin, end - begin, fill, call.out<T>() + begin * width);
-        });
+    call.pool.parallel_for(s.n * s.oh * s.ow, 1 + 8192 / (width + 1), [&](std::uint64_t begin, std::uint64_t end) {
+        gather_rows(s, call.in<T>(0), begin, end - begin, fill, call.out<T>() + begin * width);
+    });
 }
 
 template <std::uint64_t Width>
@@ -148,10 +138,9 @@ void turn_four(const float* in, std::uint64_t from, float* out, std::uint64_t to
     const Four low_b = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
     const Four high_a = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
     const Four high_b = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
-    const Four turned[4] = {__builtin_shufflevector(low_a, low_b, 0, 1, 4, 5),
-                            __builtin_shufflevector(low_a, low_b, 2, 3, 6, 7),
-                            __builtin_shufflevector(high_a, high_b, 0, 1, 4, 5),
-                            __builtin_shufflevector(high_a, high_b, 2, 3, 6, 7)};
+    const Four turned[4] = {
+        __builtin_shufflevector(low_a, low_b, 0, 1, 4, 5), __builtin_shufflevector(low_a, low_b, 2, 3, 6, 7),
+        __builtin_shufflevector(high_a, high_b, 0, 1, 4, 5), __builtin_shufflevector(high_a, high_b, 2, 3, 6, 7)};
     for (std::uint64_t i = 0; i < 4; ++i) std::memcpy(out + i * to, &turned[i], sizeof(Four));
 }
 
@@ -209,8 +198,7 @@ void scatter_plane(const WindowShape& s, const float* turned, float* link, float
 
 }  // namespace
 
-void gather_windows(const OpFacts& gather, const float* image, std::uint64_t first, std::uint64_t count,
-                    float* out) {
+void gather_windows(const OpFacts& gather, const float* image, std::uint64_t first, std::uint64_t count, float* out) {
     gather_rows(gather_shape(gather), image, first, count,
                 from_bits(static_cast<std::uint32_t>(gather.op.attributes[6])), out);
 }
@@ -229,11 +217,9 @@ void run_window_scatter(const OpCall& call) {
         std::vector<float> turned(partition ? 0 : s.oh * s.ow * window);
         for (std::uint64_t plane = begin; plane < end; ++plane) {
             float* out = call.out<float>() + plane * pixels;
-            const float* windows =
-                call.in<float>(0) + plane / s.c * s.oh * s.ow * width + plane % s.c * window;
+            const float* windows = call.in<float>(0) + plane / s.c * s.oh * s.ow * width + plane % s.c * window;
             if (partition) {
-                s.kw == 2 ? copy_partition<2>(s, windows, width, out)
-                          : copy_partition<0>(s, windows, width, out);
+                s.kw == 2 ? copy_partition<2>(s, windows, width, out) : copy_partition<0>(s, windows, width, out);
             } else {
                 turn_windows(s, windows, width, turned.data());
                 scatter_plane(s, turned.data(), link.data(), out);

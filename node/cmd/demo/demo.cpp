@@ -156,8 +156,7 @@ Status<> Demo::open_purse() {
 }
 
 Result<std::uint64_t> Demo::post() {
-    RETRACE_TRY(posted,
-                post_task(*task_, *store_, *submitter_, *client_, [](const ArtifactClient::Progress&) {}));
+    RETRACE_TRY(posted, post_task(*task_, *store_, *submitter_, *client_, [](const ArtifactClient::Progress&) {}));
     return posted.id;
 }
 
@@ -216,9 +215,7 @@ Status<> Demo::first_task() {
     return settle(task);
 }
 
-bool Demo::has_second_solver() const {
-    return options_.cheat != "none" && options_.cheat != "false_accuser";
-}
+bool Demo::has_second_solver() const { return options_.cheat != "none" && options_.cheat != "false_accuser"; }
 
 Status<> Demo::await_measurement(Role role) {
     const auto end = Clock::now() + std::chrono::seconds(30);
@@ -257,9 +254,8 @@ std::string Demo::outcome() {
     const DisputeFacts* facts = decisive();
     const ledger::Address cheater = cast_->address(Role::cheating_solver);
     if (options_.cheat == "false_accuser") {
-        return facts != nullptr && facts->decided->loser == cast_->address(Role::verifier_3)
-                   ? "accuser_punished"
-                   : "undecided";
+        return facts != nullptr && facts->decided->loser == cast_->address(Role::verifier_3) ? "accuser_punished"
+                                                                                             : "undecided";
     }
     if (facts != nullptr && facts->decided->loser == cheater) return "convicted";
     const auto& runs = story_->runs(cheated_task_);
@@ -322,8 +318,8 @@ Result<json::object> Demo::conclude() {
         {"model_accuracy", accuracy_},
         {"segments", (options_.steps + options_.interval - 1) / options_.interval},
         {"audits", story_->audits(honest_task_) + (cheated_task_ != 0 ? story_->audits(cheated_task_) : 0)},
-        {"verdicts_equal", story_->verdicts_equal(honest_task_) +
-                               (cheated_task_ != 0 ? story_->verdicts_equal(cheated_task_) : 0)},
+        {"verdicts_equal",
+         story_->verdicts_equal(honest_task_) + (cheated_task_ != 0 ? story_->verdicts_equal(cheated_task_) : 0)},
         {"honest_slashed", json::value(nullptr)},
         {"supply_conserved", total + burned == minted}};
     if (honest_slashed.is_zero())
@@ -333,20 +329,18 @@ Result<json::object> Demo::conclude() {
     if (options_.cheat != "none" && options_.cheat != "false_accuser") out["cheater"] = cheater_facts();
     if (options_.cheat == "false_accuser") {
         const ledger::Address accuser = cast_->address(Role::verifier_3);
-        out["accuser"] = json::object{{"address", ledger::to_checksum(accuser)},
-                                      {"slashed", story_->slashed(accuser).to_decimal()}};
+        out["accuser"] =
+            json::object{{"address", ledger::to_checksum(accuser)}, {"slashed", story_->slashed(accuser).to_decimal()}};
     }
     if (const DisputeFacts* facts = decisive()) {
-        json::object dispute{{"rounds", facts->decided->rounds},
-                             {"evidence_bytes", facts->decided->evidence_bytes}};
+        json::object dispute{{"rounds", facts->decided->rounds}, {"evidence_bytes", facts->decided->evidence_bytes}};
         const auto time = referee_time(*client_, *facts);
         dispute["referee_us"] = time ? json::value(*time) : json::value(nullptr);
         out["dispute"] = std::move(dispute);
     }
     json::object paid;
     for (const auto& [address, facts] : story_->paid(task)) {
-        paid[story_->name(address)] =
-            json::object{{"segments", facts.segments}, {"amount", facts.amount.to_decimal()}};
+        paid[story_->name(address)] = json::object{{"segments", facts.segments}, {"amount", facts.amount.to_decimal()}};
     }
     out["paid"] = std::move(paid);
     out["balances"] = std::move(balances);

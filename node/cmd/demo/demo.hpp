@@ -11,14 +11,13 @@
 namespace retrace::node {
 
 struct DemoOptions {
-    std::string cheat =
-        "ulp";  ///< ulp, skip_steps, wrong_data, stale_checkpoint, silent, none, false_accuser.
-    std::filesystem::path folder;  ///< Folder for all files; empty: a temporary one, removed on success.
+    std::string cheat = "ulp";         ///< ulp, skip_steps, wrong_data, stale_checkpoint, silent, none, false_accuser.
+    std::filesystem::path folder;      ///< Folder for all files; empty: a temporary one, removed on success.
     std::filesystem::path executable;  ///< Path of the retrace executable.
     std::uint64_t steps = 900, interval = 100, batch = 128;
     std::uint64_t block_ms = 200;
     std::uint64_t timeout_s = 300;  ///< The demo fails after this time.
-    bool quiet = false;              ///< Suppresses the line for each event.
+    bool quiet = false;             ///< Suppresses the line for each event.
 };
 
 /// Runs the demo and returns the facts that --json prints. Events are printed on standard error as they happen. An

@@ -13,9 +13,7 @@ namespace {
 
 using contracts::decode_event;
 
-std::string task_words(std::uint64_t task) {
-    return "task " + std::to_string(task) + ": ";
-}
+std::string task_words(std::uint64_t task) { return "task " + std::to_string(task) + ": "; }
 
 }  // namespace
 
@@ -44,9 +42,9 @@ Status<> EventLog::advance(RpcClient& client) {
 void EventLog::take(const PlacedLog& placed) {
     if (const auto slash = decode_event<contracts::Slashed>(placed.log)) {
         slashed_[slash->party] += slash->amount;
-        print(placed.height, name(slash->party) + " is slashed " + format_coins(slash->amount) + " (" +
-                                slash->reason + "): " + format_coins(slash->burned) + " burned, " +
-                                format_coins(slash->to_others) + " to others");
+        print(placed.height, name(slash->party) + " is slashed " + format_coins(slash->amount) + " (" + slash->reason +
+                                 "): " + format_coins(slash->burned) + " burned, " + format_coins(slash->to_others) +
+                                 " to others");
         return;
     }
     take_capability(placed.height, placed.log);
@@ -61,26 +59,25 @@ void EventLog::take_capability(std::uint64_t height, const ledger::Log& log) {
     } else if (const auto e = decode_event<contracts::CapabilityMeasured>(log)) {
         capability_[e->solver] = e->score;
         const auto state = market::slug(static_cast<market::ChallengeState>(e->state));
-        print(height, name(e->solver) + " is measured: " + std::to_string(e->score) +
-                         " multiply-adds a block (" + std::string(state) + ")");
+        print(height, name(e->solver) + " is measured: " + std::to_string(e->score) + " multiply-adds a block (" +
+                          std::string(state) + ")");
     }
 }
 
 void EventLog::take_market(std::uint64_t height, const ledger::Log& log) {
     if (const auto e = decode_event<contracts::TaskPosted>(log)) {
         print(height, task_words(e->task) + "posted \"" + e->name + "\", " + std::to_string(e->segments) +
-                         " segments, at most " + format_coins(e->price_ceiling) + " each, in escrow");
+                          " segments, at most " + format_coins(e->price_ceiling) + " each, in escrow");
     } else if (const auto e = decode_event<contracts::TaskStateChanged>(log)) {
         states_[e->task] = static_cast<market::TaskState>(e->to);
         print(height, task_words(e->task) + std::string(market::slug(static_cast<market::TaskState>(e->to))));
     } else if (const auto e = decode_event<contracts::BidRevealed>(log)) {
         print(height, task_words(e->task) + name(e->bidder) + " bids " + format_coins(e->price) +
-                         " a segment and locks " + format_coins(e->locked));
+                          " a segment and locks " + format_coins(e->locked));
     } else if (const auto e = decode_event<contracts::TaskAssigned>(log)) {
         runs_[e->task].push_back({e->solver, e->first_state, {}});
-        print(height, task_words(e->task) + "assigned to " + name(e->solver) + " for " +
-                         format_coins(e->price) + " a segment, from checkpoint " +
-                         std::to_string(e->first_state));
+        print(height, task_words(e->task) + "assigned to " + name(e->solver) + " for " + format_coins(e->price) +
+                          " a segment, from checkpoint " + std::to_string(e->first_state));
     } else if (const auto e = decode_event<contracts::CheckpointCommitted>(log)) {
         print(height, task_words(e->task) + "checkpoint " + std::to_string(e->index) + " committed, blind");
     } else if (const auto e = decode_event<contracts::SegmentDrawn>(log)) {
@@ -93,7 +90,7 @@ void EventLog::take_market(std::uint64_t height, const ledger::Log& log) {
         paid.segments += e->count;
         paid.amount += e->amount;
         print(height, task_words(e->task) + name(e->solver) + " is paid " + format_coins(e->amount) + " for " +
-                         std::to_string(e->count) + " segments");
+                          std::to_string(e->count) + " segments");
     } else if (const auto e = decode_event<contracts::RunEnded>(log)) {
         if (e->run < runs_[e->task].size()) runs_[e->task][e->run].ended = e->reason;
     }
@@ -110,9 +107,8 @@ void EventLog::take_audits(std::uint64_t height, const ledger::Log& log) {
     } else if (const auto e = decode_event<contracts::VerdictRevealed>(log)) {
         const std::uint64_t task = task_of_audit_[e->audit];
         if (e->matches) ++equal_[task];
-        print(height, task_words(task) + name(e->auditor) +
-                         (e->matches ? " got the same bits" : " got OTHER bits") + " in segment " +
-                         std::to_string(segment_of_audit_[e->audit]));
+        print(height, task_words(task) + name(e->auditor) + (e->matches ? " got the same bits" : " got OTHER bits") +
+                          " in segment " + std::to_string(segment_of_audit_[e->audit]));
     } else if (const auto e = decode_event<contracts::AuditPaid>(log)) {
         audit_fees_[e->auditor] += e->amount;
     }
@@ -122,11 +118,11 @@ void EventLog::take_disputes(const PlacedLog& placed) {
     if (const auto e = decode_event<contracts::DisputeOpened>(placed.log)) {
         disputes_[e->dispute].opened = *e;
         print(placed.height, task_words(e->task) + "dispute " + std::to_string(e->dispute) + " of segment " +
-                                std::to_string(e->segment) + ": " + name(e->challenger) + " against " +
-                                name(e->solver));
+                                 std::to_string(e->segment) + ": " + name(e->challenger) + " against " +
+                                 name(e->solver));
     } else if (const auto e = decode_event<contracts::DisputeMoved>(placed.log)) {
-        print(placed.height, "dispute " + std::to_string(e->dispute) + ": round " + std::to_string(e->rounds) +
-                                ", " + std::string(verifier::slug(static_cast<verifier::Phase>(e->phase))));
+        print(placed.height, "dispute " + std::to_string(e->dispute) + ": round " + std::to_string(e->rounds) + ", " +
+                                 std::string(verifier::slug(static_cast<verifier::Phase>(e->phase))));
     } else if (const auto e = decode_event<contracts::DisputeDecided>(placed.log)) {
         DisputeFacts& facts = disputes_[e->dispute];
         facts.decided = *e;
@@ -134,10 +130,10 @@ void EventLog::take_disputes(const PlacedLog& placed) {
         facts.last_move = placed.tx;
         const auto ending = verifier::slug(static_cast<verifier::Ending>(e->ending));
         print(placed.height, "dispute " + std::to_string(e->dispute) + ": " +
-                                (e->loser.is_zero() ? std::string("withdrawn") : name(e->loser) + " loses") +
-                                " (" + std::string(ending) + "), step " + std::to_string(e->step) + ", op " +
-                                std::to_string(e->op) + ", tile " + std::to_string(e->tile) + ", link " +
-                                std::to_string(e->link) + ", element " + std::to_string(e->element));
+                                 (e->loser.is_zero() ? std::string("withdrawn") : name(e->loser) + " loses") + " (" +
+                                 std::string(ending) + "), step " + std::to_string(e->step) + ", op " +
+                                 std::to_string(e->op) + ", tile " + std::to_string(e->tile) + ", link " +
+                                 std::to_string(e->link) + ", element " + std::to_string(e->element));
     }
 }
 

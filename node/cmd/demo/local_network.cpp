@@ -26,7 +26,7 @@ json::object demo_params() {
             {"reveal_blocks", 5},          {"accept_blocks", 100},   {"checkpoint_blocks", 60},
             {"open_blocks", 60},           {"verdict_blocks", 60},   {"reveal_segment_blocks", 60},
             {"reveal_verdict_blocks", 60}, {"challenge_blocks", 15}, {"deliver_blocks", 200},
-            {"answer_blocks", 60},         {"unbond_blocks", 6000}, {"capability_blocks", 12}};
+            {"answer_blocks", 60},         {"unbond_blocks", 6000},  {"capability_blocks", 12}};
 }
 
 Status<> write_text(const fs::path& path, const std::string& text) {
@@ -42,25 +42,20 @@ Status<> write_text(const fs::path& path, const std::string& text) {
 
 std::string_view name_of(Role role) noexcept {
     switch (role) {
-        case Role::requester:
-            return "requester";
-        case Role::honest_solver:
-            return "honest solver";
-        case Role::cheating_solver:
-            return "cheating solver";
-        case Role::verifier_1:
-            return "verifier 1";
-        case Role::verifier_2:
-            return "verifier 2";
-        case Role::verifier_3:
-            return "verifier 3";
+        case Role::requester: return "requester";
+        case Role::honest_solver: return "honest solver";
+        case Role::cheating_solver: return "cheating solver";
+        case Role::verifier_1: return "verifier 1";
+        case Role::verifier_2: return "verifier 2";
+        case Role::verifier_3: return "verifier 3";
     }
     return "";
 }
 
 Result<std::unique_ptr<LocalNetwork>> LocalNetwork::assemble(const fs::path& folder, const fs::path& executable,
-                                             std::uint64_t block_ms,
-                                             const std::map<std::string, std::uint64_t>& params, bool tls) {
+                                                             std::uint64_t block_ms,
+                                                             const std::map<std::string, std::uint64_t>& params,
+                                                             bool tls) {
     std::error_code code;
     fs::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
@@ -89,8 +84,7 @@ Status<> LocalNetwork::write_files(const std::map<std::string, std::uint64_t>& p
     for (std::uint32_t i = 0; i < kRoles; ++i) {
         const fs::path path = folder_ / ("key-" + std::to_string(i) + ".json");
         if (fs::exists(path)) continue;
-        RETRACE_CHECK(
-            write_text(path, wallet::encrypt_keystore(key(Role{i}), kPassphrase, wallet::kLightScrypt)));
+        RETRACE_CHECK(write_text(path, wallet::encrypt_keystore(key(Role{i}), kPassphrase, wallet::kLightScrypt)));
     }
     return Unit{};
 }
@@ -101,9 +95,7 @@ ledger::SecretKey LocalNetwork::key(Role role) const {
     return std::move(*key);
 }
 
-ledger::Address LocalNetwork::address(Role role) const {
-    return key(role).address();
-}
+ledger::Address LocalNetwork::address(Role role) const { return key(role).address(); }
 
 Status<> LocalNetwork::start_node() {
     std::vector<std::string> all{"node",

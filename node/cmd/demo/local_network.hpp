@@ -30,10 +30,10 @@ public:
     /// `params`: durations in blocks that differ from the demo's. `tls`: the node makes a certificate, and all other
     /// processes trust it as their authority.
     static Result<std::unique_ptr<LocalNetwork>> assemble(const std::filesystem::path& folder,
-                                                  const std::filesystem::path& executable,
-                                                  std::uint64_t block_ms,
-                                                  const std::map<std::string, std::uint64_t>& params = {},
-                                                  bool tls = false);
+                                                          const std::filesystem::path& executable,
+                                                          std::uint64_t block_ms,
+                                                          const std::map<std::string, std::uint64_t>& params = {},
+                                                          bool tls = false);
 
     const std::filesystem::path& folder() const noexcept { return folder_; }
     const std::string& node_url() const noexcept { return url_; }

@@ -19,8 +19,8 @@
 
 namespace retrace::node {
 
-Result<Process> Process::start(const std::filesystem::path& program,
-                               const std::vector<std::string>& arguments, const std::filesystem::path& log) {
+Result<Process> Process::start(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                               const std::filesystem::path& log) {
     // All allocations happen before the fork: the child of a multi-threaded process may not allocate.
     const std::string path = program.string(), log_path = log.string();
     std::vector<std::string> words{path};
@@ -123,8 +123,6 @@ Result<std::uint16_t> free_port() {
     return error(std::string("no free port on 127.0.0.1: ") + std::strerror(errno));
 }
 
-std::filesystem::path own_executable() {
-    return std::filesystem::read_symlink("/proc/self/exe");
-}
+std::filesystem::path own_executable() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
 }  // namespace retrace::node

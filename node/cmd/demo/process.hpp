@@ -18,8 +18,8 @@ namespace retrace::node {
 class Process {
 public:
     /// Runs `program` with `arguments`; standard output and error are appended to `log`.
-    static Result<Process> start(const std::filesystem::path& program,
-                                 const std::vector<std::string>& arguments, const std::filesystem::path& log);
+    static Result<Process> start(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                                 const std::filesystem::path& log);
     Process(Process&& other) noexcept;
     Process& operator=(Process&& other) noexcept;
     ~Process();

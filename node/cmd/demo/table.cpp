@@ -12,8 +12,7 @@ namespace {
 namespace json = boost::json;
 
 std::string coins(const json::value& amount) {
-    const auto parsed =
-        amount.is_string() ? ledger::U256::from_decimal(amount.get_string().c_str()) : std::nullopt;
+    const auto parsed = amount.is_string() ? ledger::U256::from_decimal(amount.get_string().c_str()) : std::nullopt;
     return format_coins(parsed.value_or(ledger::U256{}), 4);
 }
 
@@ -31,8 +30,8 @@ void add_balances(std::ostringstream& out, const json::object& balances) {
 void add_conviction(std::ostringstream& out, const json::object& cheater) {
     if (!cheater.contains("op")) return;
     out << "found        segment " << cheater.at("segment") << ", step " << cheater.at("step") << ", op "
-        << cheater.at("op") << ", tile " << cheater.at("tile") << ", link " << cheater.at("link")
-        << ", element " << cheater.at("element") << '\n';
+        << cheater.at("op") << ", tile " << cheater.at("tile") << ", link " << cheater.at("link") << ", element "
+        << cheater.at("element") << '\n';
     const auto hex = [](const json::value& bits) {
         std::ostringstream text;
         text << "0x" << std::hex << std::setfill('0') << std::setw(8) << bits.to_number<std::uint32_t>();
@@ -50,29 +49,27 @@ std::string demo_table(const json::object& facts) {
     std::ostringstream out;
     out << std::fixed << std::setprecision(2);
     out << "\nfraud        " << facts.at("cheat").as_string().c_str() << "\noutcome      "
-        << facts.at("outcome").as_string().c_str() << "\naccuracy     "
-        << 100 * facts.at("model_accuracy").as_double() << " % of the test images\n"
+        << facts.at("outcome").as_string().c_str() << "\naccuracy     " << 100 * facts.at("model_accuracy").as_double()
+        << " % of the test images\n"
         << "audits       " << facts.at("audits") << " drawn, " << facts.at("verdicts_equal")
         << " verdicts equal to the last bit\n";
     if (const json::value* cheater = facts.if_contains("cheater")) add_conviction(out, cheater->as_object());
     if (const json::value* dispute = facts.if_contains("dispute")) {
         const json::object& d = dispute->as_object();
-        out << "dispute      " << d.at("rounds") << " rounds, " << d.at("evidence_bytes")
-            << " bytes of evidence";
-        if (d.at("referee_us").is_double())
-            out << ", " << d.at("referee_us").as_double() << " us for the referee";
+        out << "dispute      " << d.at("rounds") << " rounds, " << d.at("evidence_bytes") << " bytes of evidence";
+        if (d.at("referee_us").is_double()) out << ", " << d.at("referee_us").as_double() << " us for the referee";
         out << '\n';
     }
     out << '\n';
     add_balances(out, facts.at("balances").as_object());
     out << "\npaid for the last task:\n";
     for (const auto& [name, value] : facts.at("paid").as_object()) {
-        out << "  " << std::string(name) << ": " << value.at("segments") << " segments, "
-            << coins(value.at("amount")) << '\n';
+        out << "  " << std::string(name) << ": " << value.at("segments") << " segments, " << coins(value.at("amount"))
+            << '\n';
     }
     out << "burned " << coins(facts.at("burned")) << " of " << coins(facts.at("minted"))
-        << "; balances and burned sum to the supply: "
-        << (facts.at("supply_conserved").as_bool() ? "yes" : "NO") << "\n"
+        << "; balances and burned sum to the supply: " << (facts.at("supply_conserved").as_bool() ? "yes" : "NO")
+        << "\n"
         << "took " << facts.at("seconds").as_double() << " s\n";
     return out.str();
 }

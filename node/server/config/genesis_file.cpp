@@ -21,8 +21,7 @@ Result<std::uint64_t> parse_integer(const std::string& name, const json::value& 
 
 Result<ledger::U256> parse_amount(const std::string& name, const json::value& v) {
     const json::string* text = v.if_string();
-    const auto amount =
-        text != nullptr ? ledger::U256::from_decimal({text->data(), text->size()}) : std::nullopt;
+    const auto amount = text != nullptr ? ledger::U256::from_decimal({text->data(), text->size()}) : std::nullopt;
     if (!amount) return error("genesis: " + name + " must be a decimal number in quotes");
     return *amount;
 }
@@ -45,8 +44,7 @@ Status<> parse_alloc(const json::value& v, ledger::Genesis& genesis) {
             return error("genesis: alloc." + text + " must be {\"balance\": \"…\"}");
         }
         RETRACE_TRY(amount, parse_amount("alloc." + text + ".balance", *balance));
-        if (!genesis.alloc.emplace(*address, amount).second)
-            return error("genesis: alloc names " + text + " twice");
+        if (!genesis.alloc.emplace(*address, amount).second) return error("genesis: alloc names " + text + " twice");
     }
     return Unit{};
 }
@@ -65,9 +63,8 @@ Status<> parse_member(const std::string& name, const json::value& v, ledger::Gen
         return Unit{};
     }
     if (name != "chainId" && name != "timestamp" && name != "gasLimit") {
-        return error(
-            "genesis: " + name +
-            " is not known; known are chainId, timestamp, gasLimit, baseFeePerGas, alloc, contracts");
+        return error("genesis: " + name +
+                     " is not known; known are chainId, timestamp, gasLimit, baseFeePerGas, alloc, contracts");
     }
     RETRACE_TRY(number, parse_integer(name, v));
     if (name == "chainId") genesis.chain_id = number;
@@ -103,8 +100,7 @@ Result<ledger::Genesis> parse_genesis(std::string_view text, const EncodeContrac
 Result<ledger::Genesis> load_genesis(const std::string& path, const EncodeContracts& encode_contracts) {
     const auto bytes = read_file(path, std::size_t{64} << 20);
     if (!bytes) return error("cannot read the genesis file: " + bytes.error().message);
-    auto genesis =
-        parse_genesis({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, encode_contracts);
+    auto genesis = parse_genesis({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, encode_contracts);
     if (!genesis) return error(path + ": " + genesis.error().message);
     return genesis;
 }

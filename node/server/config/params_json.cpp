@@ -72,15 +72,9 @@ bool read(const json::value& value, ledger::U256& field) {
     return amount.has_value();
 }
 
-constexpr const char* wanted(const bool&) {
-    return "true or false";
-}
-constexpr const char* wanted(const std::uint64_t&) {
-    return "a whole number";
-}
-constexpr const char* wanted(const ledger::U256&) {
-    return "coins in quotes, like \"0.5\"";
-}
+constexpr const char* wanted(const bool&) { return "true or false"; }
+constexpr const char* wanted(const std::uint64_t&) { return "a whole number"; }
+constexpr const char* wanted(const ledger::U256&) { return "coins in quotes, like \"0.5\""; }
 
 }  // namespace
 
@@ -98,8 +92,7 @@ Result<Params> params_from_json(const json::object& object) {
         const json::value* value = object.if_contains(name);
         if (value == nullptr) return;
         ++known;
-        if (!read(*value, field) && problem.empty())
-            problem = std::string(name) + " must be " + wanted(field);
+        if (!read(*value, field) && problem.empty()) problem = std::string(name) + " must be " + wanted(field);
     });
     if (!problem.empty()) return error("genesis: contracts: " + problem);
     if (known != object.size()) {
@@ -111,8 +104,8 @@ Result<Params> params_from_json(const json::object& object) {
                 names += (names.empty() ? "" : ", ") + std::string(name);
             });
             if (!found)
-                return error("genesis: contracts: " + std::string(member.key()) +
-                             " is not a parameter; there are " + names);
+                return error("genesis: contracts: " + std::string(member.key()) + " is not a parameter; there are " +
+                             names);
         }
     }
     RETRACE_CHECK(market::check(params));

@@ -14,8 +14,7 @@ using ledger::TxPtr;
 
 engine::AppInfo LedgerApplication::info() const {
     const auto tip = chain_.tip();
-    return {tip->header.height, tip->header.time_ns, tip->header.state_root,
-            ledger::genesis_hash(chain_.genesis())};
+    return {tip->header.height, tip->header.time_ns, tip->header.state_root, ledger::genesis_hash(chain_.genesis())};
 }
 
 Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
@@ -46,8 +45,7 @@ engine::CheckResult LedgerApplication::check_tx(View tx, bool) {
 std::vector<Bytes> LedgerApplication::propose(const engine::BlockView&, std::size_t max_bytes) {
     const auto view = chain_.view();
     std::vector<Bytes> txs;
-    for (const TxPtr& tx :
-         pool_.ready(*view, chain_.next_base_fee(), max_bytes, chain_.genesis().gas_limit)) {
+    for (const TxPtr& tx : pool_.ready(*view, chain_.next_base_fee(), max_bytes, chain_.genesis().gas_limit)) {
         txs.push_back(tx->raw);
     }
     return txs;

@@ -59,10 +59,7 @@ bool copy(int source, std::uint64_t from, std::uint64_t to, int target, std::uin
 
 Bytes encode(const StoredBlock& block) {
     Writer out;
-    out.u64(block.height)
-        .u64(block.time)
-        .raw(block.proposer)
-        .u32(static_cast<std::uint32_t>(block.txs.size()));
+    out.u64(block.height).u64(block.time).raw(block.proposer).u32(static_cast<std::uint32_t>(block.txs.size()));
     for (const Bytes& tx : block.txs) out.bytes(tx);
     return std::move(out).take();
 }
@@ -103,9 +100,7 @@ Result<std::unique_ptr<BlockLog>> BlockLog::open(const std::string& path, const 
     return log;
 }
 
-BlockLog::~BlockLog() {
-    ::close(fd_);
-}
+BlockLog::~BlockLog() { ::close(fd_); }
 
 Bytes BlockLog::head(const Hash32& genesis_hash, Height base) {
     Writer out;
@@ -129,8 +124,7 @@ Status<> BlockLog::check_head(const Hash32& genesis_hash) {
         return error(path_ + ": not a block log of this version");
     }
     if (!equal(View(head).subspan(sizeof kMagic, 32), view(genesis_hash))) {
-        return error(path_ +
-                     ": the block log belongs to another chain (another genesis); use another --data-dir");
+        return error(path_ + ": the block log belongs to another chain (another genesis); use another --data-dir");
     }
     base_ = load_u64(head.data() + sizeof kMagic + 32);
     return Unit{};
@@ -158,8 +152,8 @@ Status<> BlockLog::scan(Height committed) {
     }
     if (base_ + offsets_.size() < committed) {
         return error(path_ + ": damaged at byte " + std::to_string(at) + ": " +
-                     std::to_string(base_ + offsets_.size()) + " blocks are intact, " +
-                     std::to_string(committed) + " were executed; restore the file");
+                     std::to_string(base_ + offsets_.size()) + " blocks are intact, " + std::to_string(committed) +
+                     " were executed; restore the file");
     }
     torn_bytes_ = size - at;
     end_ = at;
@@ -176,8 +170,7 @@ Result<Bytes> BlockLog::read_record(std::uint64_t offset) const {
     if (length > kRecordMax) return error(path_ + ": a record is damaged");
     Bytes payload(length);
     if (!read_all(fd_, payload, offset + kRecordHead)) return io_error(path_, "cannot read the block log");
-    if (crc32(payload) != load_u32(head.data() + 4))
-        return error(path_ + ": a record's checksum does not match");
+    if (crc32(payload) != load_u32(head.data() + 4)) return error(path_ + ": a record's checksum does not match");
     return payload;
 }
 

@@ -47,8 +47,7 @@ struct SoloEngine::Impl {
     Status<> execute(const StoredBlock& block) {
         const TxViews txs(block.txs);
         RETRACE_TRY(result, application->finalize(view_of(block, txs)));
-        if (result.txs.size() != block.txs.size())
-            return error("the application lost results of transactions");
+        if (result.txs.size() != block.txs.size()) return error("the application lost results of transactions");
         RETRACE_CHECK(application->commit());
         last_time = block.time;
         const std::lock_guard lock(mutex);
@@ -77,8 +76,7 @@ struct SoloEngine::Impl {
         const auto forgotten = log->forget_below(tip - keep + 1);
         if (forgotten) return;
         forget_from = tip + keep;
-        spdlog::warn("event=block_log_not_shortened next_try={} why=\"{}\"", forget_from,
-                     forgotten.error().message);
+        spdlog::warn("event=block_log_not_shortened next_try={} why=\"{}\"", forget_from, forgotten.error().message);
     }
 
     Result<bool> produce() {
@@ -89,8 +87,7 @@ struct SoloEngine::Impl {
         block.txs = application->propose(view_of(block, TxViews({})), options.block_bytes);
         if (block.txs.empty() && !options.empty_blocks) return false;
         const TxViews txs(block.txs);
-        if (!application->process(view_of(block, txs)))
-            return error("the application refuses its own proposal");
+        if (!application->process(view_of(block, txs))) return error("the application refuses its own proposal");
         RETRACE_CHECK(log->append(block));
         RETRACE_CHECK(execute(block));
         forget_old();
@@ -124,9 +121,7 @@ SoloEngine::SoloEngine(SoloOptions options) : impl_(std::make_unique<Impl>()) {
     if (!impl_->options.clock) impl_->options.clock = system_clock_ns;
 }
 
-SoloEngine::~SoloEngine() {
-    stop();
-}
+SoloEngine::~SoloEngine() { stop(); }
 
 Status<> SoloEngine::start(Application& application) {
     ensure(impl_->application == nullptr, "an engine is started once");

@@ -20,13 +20,11 @@ constexpr std::size_t kDigits = 64;
 Result<std::string> read_token(const std::string& path) {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) return error(path + ": cannot be read");
-    if ((info.st_mode & 077) != 0)
-        return error(path + ": others may read the token; chmod 600 it, or remove it");
+    if ((info.st_mode & 077) != 0) return error(path + ": others may read the token; chmod 600 it, or remove it");
     const auto bytes = read_file(path, 1024);
     std::string text = bytes ? std::string(bytes->begin(), bytes->end()) : std::string();
     while (!text.empty() && text.back() == '\n') text.pop_back();
-    if (text.size() != kDigits || !from_hex(text))
-        return error(path + ": holds no token; remove it to get a new one");
+    if (text.size() != kDigits || !from_hex(text)) return error(path + ": holds no token; remove it to get a new one");
     return text;
 }
 

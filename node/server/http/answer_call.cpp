@@ -43,8 +43,7 @@ struct RunningCall final : Work {
 
     /// Called on the strand.
     void refuse() {
-        answer = Dispatcher::refuse(parsed.get(), kLimitExceeded,
-                                    "too many requests are waiting, try again later");
+        answer = Dispatcher::refuse(parsed.get(), kLimitExceeded, "too many requests are waiting, try again later");
     }
 
     const Dispatcher& dispatcher;

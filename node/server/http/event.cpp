@@ -16,9 +16,7 @@ constexpr std::size_t kTxBytes = 1024;
 constexpr std::size_t kLogBytes = 1024;
 constexpr std::size_t kCopies = 4;
 
-Text make_text(std::string text) {
-    return std::make_shared<const std::string>(std::move(text));
-}
+Text make_text(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
 }  // namespace
 
@@ -51,8 +49,7 @@ const Text& Event::head() {
 const Text& Event::pending_text(bool full) {
     Text& text = full ? full_ : hash_;
     if (!text) {
-        text =
-            make_text(full ? json::serialize(tx_json(*pending_, nullptr)) : '"' + data(pending_->hash) + '"');
+        text = make_text(full ? json::serialize(tx_json(*pending_, nullptr)) : '"' + data(pending_->hash) + '"');
     }
     return text;
 }
@@ -88,20 +85,11 @@ void Event::notify(const Subscribed& subscription, const std::function<bool(cons
     const Subscription& what = subscription.what;
     if (is_pending() != (what.kind == Subscription::Kind::pending_txs)) return;
     switch (what.kind) {
-        case Subscription::Kind::new_heads:
-            send(head());
-            return;
-        case Subscription::Kind::logs:
-            notify_logs(subscription, send);
-            return;
-        case Subscription::Kind::pending_txs:
-            send(pending_text(what.full_txs));
-            return;
-        case Subscription::Kind::task_progress:
-            notify_progress(what, send);
-            return;
-        case Subscription::Kind::syncing:
-            return;
+        case Subscription::Kind::new_heads: send(head()); return;
+        case Subscription::Kind::logs: notify_logs(subscription, send); return;
+        case Subscription::Kind::pending_txs: send(pending_text(what.full_txs)); return;
+        case Subscription::Kind::task_progress: notify_progress(what, send); return;
+        case Subscription::Kind::syncing: return;
     }
 }
 

@@ -13,9 +13,7 @@ namespace retrace::node::rpc {
 
 using HttpReply = http::response<http::string_body>;
 
-inline std::string_view text(beast::string_view v) {
-    return {v.data(), v.size()};
-}
+inline std::string_view text(beast::string_view v) { return {v.data(), v.size()}; }
 /// Makes a response with the HTTP version and the keep-alive of the request.
 HttpReply make_reply(const HttpMessage& request, unsigned status, std::string_view type, std::string body);
 /// Adds the CORS headers if pages of the request's origin may read the answer.

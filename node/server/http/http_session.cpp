@@ -30,9 +30,7 @@ constexpr std::size_t kReadBytes = std::size_t{64} << 10;  ///< Most bytes read 
 constexpr std::int64_t kFreeNs = 10'000'000;
 constexpr double kTokensPerMs = 4;
 
-std::int64_t now_ns() {
-    return std::chrono::steady_clock::now().time_since_epoch().count();
-}
+std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 /// CPU time of this thread, without time spent waiting.
 std::int64_t computed_ns() {
@@ -72,7 +70,7 @@ public:
     const std::string client;
     net::steady_timer wake;  ///< Timer of the work that it waits for (run_on).
     beast::flat_buffer buffer{kBufferMax};
-    Reservation held;          ///< The buffer plus the body while it is read and answered, then the answer.
+    Reservation held;       ///< The buffer plus the body while it is read and answered, then the answer.
     bool upgraded = false;  ///< The stream was moved into a WebSocket.
 };
 
@@ -98,8 +96,7 @@ net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared,
     // Only this type makes a browser send a CORS preflight, so that a page of another origin cannot post here
     // unnoticed.
     if (!is_json(request)) {
-        co_return make_reply(request, 415, "text/plain",
-                             "invalid content type, only application/json is supported\n");
+        co_return make_reply(request, 415, "text/plain", "invalid content type, only application/json is supported\n");
     }
     const bool admin = is_admin(shared, request);
     RequestContext context{connection.shared_from_this(), connection.completion(admin), nullptr, admin};
@@ -148,8 +145,7 @@ net::awaitable<HttpReply> answer_route(HttpConnection& connection, Shared& share
         shared.count_refused();
         co_return make_reply(request, 429, "text/plain", "rate limit exceeded\n");
     }
-    const auto call =
-        std::make_shared<RouteCall>(connection.shared_from_this(), std::move(allowance), route, request);
+    const auto call = std::make_shared<RouteCall>(connection.shared_from_this(), std::move(allowance), route, request);
     const Done done = co_await run_on(shared.workers, std::move(completion), call);
     if (done == Done::refused) {
         shared.count_refused();
@@ -162,17 +158,14 @@ net::awaitable<HttpReply> answer_route(HttpConnection& connection, Shared& share
     co_return reply;
 }
 
-std::string_view path_of(std::string_view target) {
-    return target.substr(0, target.find('?'));
-}
+std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
 
 std::size_t body_limit(const Shared& shared, std::string_view target) {
     const HttpRoute* route = shared.route_of(target);
     return route != nullptr ? route->body_max : shared.options.body_max;
 }
 
-net::awaitable<void> write_reply(HttpConnection& connection, Shared& shared, HttpReply& reply,
-                                 bool head_only) {
+net::awaitable<void> write_reply(HttpConnection& connection, Shared& shared, HttpReply& reply, bool head_only) {
     reply.prepare_payload();
     if (head_only) reply.body().clear();
     connection.hold(reply.body().size());
@@ -186,16 +179,16 @@ net::awaitable<void> write_reply(HttpConnection& connection, Shared& shared, Htt
 }
 
 /// Sends the last answer of the connection.
-net::awaitable<void> end_with(HttpConnection& connection, Shared& shared, const HttpMessage& request,
-                              unsigned status, std::string why) {
+net::awaitable<void> end_with(HttpConnection& connection, Shared& shared, const HttpMessage& request, unsigned status,
+                              std::string why) {
     HttpReply reply = make_reply(request, status, "text/plain", std::move(why));
     reply.keep_alive(false);
     add_cors(shared, request, reply);
     co_await write_reply(connection, shared, reply, false);
 }
 
-net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const HttpMessage& request,
-                            unsigned status, std::string why) {
+net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const HttpMessage& request, unsigned status,
+                            std::string why) {
     shared.count_refused();
     co_await end_with(connection, shared, request, status, std::move(why));
 }
@@ -206,8 +199,7 @@ constexpr const char* kForeign = "this origin is not listed (--cors)\n";
 /// because browsers hide the answers from other origins (add_cors); a WebSocket upgrade is checked separately.
 bool is_forbidden(const Shared& shared, const HttpMessage& request) {
     const http::verb method = request.method();
-    const bool reads =
-        method == http::verb::get || method == http::verb::head || method == http::verb::options;
+    const bool reads = method == http::verb::get || method == http::verb::head || method == http::verb::options;
     return !reads && shared.is_foreign(request);
 }
 
@@ -250,8 +242,8 @@ net::awaitable<boost::system::error_code> read_body_step(HttpConnection& connect
     }
     const std::size_t room = beast::read_size(buffer, kReadBytes);
     if (room == 0) co_return http::error::buffer_overflow;
-    const std::size_t got = co_await connection.stream.async_read_some(
-        buffer.prepare(room), net::redirect_error(net::use_awaitable, failed));
+    const std::size_t got = co_await connection.stream.async_read_some(buffer.prepare(room),
+                                                                       net::redirect_error(net::use_awaitable, failed));
     buffer.commit(got);
     if (failed == net::error::eof) {
         failed = {};
@@ -261,8 +253,7 @@ net::awaitable<boost::system::error_code> read_body_step(HttpConnection& connect
 }
 
 /// Reads one request. nullopt: it was refused and answered, and the connection ends.
-net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connection, Shared& shared,
-                                                        bool first) {
+net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connection, Shared& shared, bool first) {
     RequestParser parser;
     parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // the route's own limit is set after the head
     const auto& options = shared.options;
@@ -360,14 +351,12 @@ net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnec
     const Leaving leaving(shared, connection->client);
     if (upgrade) {
         connection->upgraded = true;
-        co_await serve_websocket(shared, std::move(connection->stream), std::move(*upgrade),
-                                 connection->client);
+        co_await serve_websocket(shared, std::move(connection->stream), std::move(*upgrade), connection->client);
         co_return;
     }
     if (malformed) {
         try {
-            co_await refuse(*connection, shared, HttpMessage(http::verb::get, "/", 11), 400,
-                            "not an HTTP request\n");
+            co_await refuse(*connection, shared, HttpMessage(http::verb::get, "/", 11), 400, "not an HTTP request\n");
         } catch (const std::exception&) {
             // The client has disconnected or is over its quota; nobody can be answered.
         }

@@ -32,7 +32,7 @@ void MemoryQuota::remove(Connection connection, const std::string& client, std::
 }
 
 void MemoryQuota::remove(Clients::iterator client, std::map<Connection, std::size_t>::iterator connection,
-                  std::size_t bytes) {
+                         std::size_t bytes) {
     if (!client->first.empty()) total_ -= bytes;
     client->second.bytes -= bytes;
     if ((connection->second -= bytes) == 0) client->second.connections.erase(connection);

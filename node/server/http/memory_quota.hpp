@@ -46,8 +46,7 @@ private:
     };
     using Clients = std::map<std::string, Client>;
 
-    void remove(Clients::iterator client, std::map<Connection, std::size_t>::iterator connection,
-                std::size_t bytes);
+    void remove(Clients::iterator client, std::map<Connection, std::size_t>::iterator connection, std::size_t bytes);
     /// Removes the client's largest connection from the accounts and returns it.
     Connection drop_largest(Clients::iterator client);
     /// The named client that holds most.

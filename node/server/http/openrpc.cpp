@@ -17,8 +17,8 @@ namespace {
 json::object describe(const Method& method) {
     json::array params;
     for (const ParamInfo& param : method.params) {
-        params.push_back(json::object{
-            {"name", param.name}, {"required", param.required}, {"schema", schema_named(param.type)}});
+        params.push_back(
+            json::object{{"name", param.name}, {"required", param.required}, {"schema", schema_named(param.type)}});
     }
     json::object out{{"name", method.name},
                      {"summary", method.summary},
@@ -103,8 +103,9 @@ void register_discover(Router& router, const Backend& backend) {
                 "This document.",
                 {},
                 "Object",
-                [&router, &backend, document = std::make_shared<Document>()](
-                    const Params&, Caller&) -> Answer { return document->of(router, backend.version); }});
+                [&router, &backend, document = std::make_shared<Document>()](const Params&, Caller&) -> Answer {
+                    return document->of(router, backend.version);
+                }});
 }
 
 }  // namespace retrace::node::rpc

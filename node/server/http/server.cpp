@@ -22,9 +22,7 @@ using net::ip::tcp;
 
 Connection::Connection(Shared& shared) : id(shared.next_connection++) {}
 
-Reservation::~Reservation() {
-    set(0);
-}
+Reservation::~Reservation() { set(0); }
 
 void Reservation::set(std::size_t bytes) {
     const std::size_t before = std::exchange(bytes_, bytes);
@@ -221,8 +219,7 @@ struct Server::Impl {
 
     net::awaitable<void> accept() {
         for (;;) {
-            tcp::socket socket =
-                co_await acceptor->async_accept(net::make_strand(shared->io), net::use_awaitable);
+            tcp::socket socket = co_await acceptor->async_accept(net::make_strand(shared->io), net::use_awaitable);
             boost::system::error_code code;
             const tcp::endpoint peer = socket.remote_endpoint(code);
             if (code) continue;  // already disconnected
@@ -261,13 +258,9 @@ Server::Server(ServerOptions options, const Dispatcher& dispatcher) : impl_(std:
     impl_->shared = std::make_unique<Shared>(std::move(options), dispatcher);
 }
 
-Server::~Server() {
-    stop();
-}
+Server::~Server() { stop(); }
 
-void Server::route(HttpRoute route) {
-    impl_->shared->routes.push_back(std::move(route));
-}
+void Server::route(HttpRoute route) { impl_->shared->routes.push_back(std::move(route)); }
 
 Result<std::uint16_t> Server::bind() {
     Shared& shared = *impl_->shared;

@@ -20,30 +20,29 @@ namespace retrace::node::rpc {
 
 struct ServerOptions {
     std::string host = "127.0.0.1";
-    std::uint16_t port = 8545;                    ///< 0: any free port.
-    unsigned threads = 2;                         ///< I/O threads: sockets and light requests.
-    WorkPool::Limits handlers;                    ///< For all other requests.
+    std::uint16_t port = 8545;                        ///< 0: any free port.
+    unsigned threads = 2;                             ///< I/O threads: sockets and light requests.
+    WorkPool::Limits handlers;                        ///< For all other requests.
     std::chrono::milliseconds request_timeout{5000};  ///< For one body or message, time in the queue included.
     /// Threads for HTTP routes, plus one for this machine only. Clients take turns, and as many requests may wait as
     /// for the handlers.
     unsigned workers = 2;
-    std::vector<std::string> cors_origins;        ///< "*", exact origins, or "http://name:*" for any port.
-    std::vector<std::string> hosts;               ///< Allowed Host names, see http_head; empty: any.
-    std::size_t body_max = std::size_t{5} << 20;  ///< For JSON-RPC over HTTP and a WebSocket message.
-    std::size_t connections = 2048;               ///< One more closes the one that has been idle longest.
-    std::size_t connections_per_address = 256;    ///< One more is closed at once.
-    double requests_per_second = 1000;            ///< For each address; each request of a batch counts; 0: no limit.
-    double request_burst = 5000;                  ///< Capacity of the token bucket.
-    bool limit_loopback = false;                  ///< Whether the limits per address hold for this machine too.
-    std::size_t subscriptions = 128;              ///< For each connection.
-    MemoryQuotaLimits held;                              ///< For requests, unread answers and subscriptions.
-    FilterLimits filters;                         ///< For the filters of subscriptions.
+    std::vector<std::string> cors_origins;           ///< "*", exact origins, or "http://name:*" for any port.
+    std::vector<std::string> hosts;                  ///< Allowed Host names, see http_head; empty: any.
+    std::size_t body_max = std::size_t{5} << 20;     ///< For JSON-RPC over HTTP and a WebSocket message.
+    std::size_t connections = 2048;                  ///< One more closes the one that has been idle longest.
+    std::size_t connections_per_address = 256;       ///< One more is closed at once.
+    double requests_per_second = 1000;               ///< For each address; each request of a batch counts; 0: no limit.
+    double request_burst = 5000;                     ///< Capacity of the token bucket.
+    bool limit_loopback = false;                     ///< Whether the limits per address hold for this machine too.
+    std::size_t subscriptions = 128;                 ///< For each connection.
+    MemoryQuotaLimits held;                          ///< For requests, unread answers and subscriptions.
+    FilterLimits filters;                            ///< For the filters of subscriptions.
     std::size_t pause_bytes = std::size_t{1} << 20;  ///< A WebSocket with more unread bytes is not read from.
-    std::chrono::seconds read_timeout{
-        30};  ///< For a TLS handshake, the first head, a body; also for a write.
-    std::chrono::seconds idle_timeout{120};  ///< Between requests.
-    std::string admin_token;                 ///< For administrative methods; empty: they are refused.
-    std::optional<tls::Files> tls;  ///< Certificate and key; nullopt: no TLS.
+    std::chrono::seconds read_timeout{30};           ///< For a TLS handshake, the first head, a body; also for a write.
+    std::chrono::seconds idle_timeout{120};          ///< Between requests.
+    std::string admin_token;                         ///< For administrative methods; empty: they are refused.
+    std::optional<tls::Files> tls;                   ///< Certificate and key; nullopt: no TLS.
 };
 
 struct ServerStats {

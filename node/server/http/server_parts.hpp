@@ -98,9 +98,7 @@ struct Shared {
           dispatcher(d),
           rate(options.requests_per_second, options.request_burst),
           held(options.held),
-          filters({.client = options.filters.client,
-                   .total = options.filters.total,
-                   .local = options.filters.local}),
+          filters({.client = options.filters.client, .total = options.filters.total, .local = options.filters.local}),
           io(static_cast<int>(options.threads)),
           workers({.threads = options.workers,
                    .local_threads = 1,
@@ -170,7 +168,6 @@ net::awaitable<std::string> answer_call(Shared& shared, RequestContext context, 
 /// Serves HTTP on the stream until it ends or becomes a WebSocket. `shared` outlives the io_context's handlers.
 net::awaitable<void> serve_http(Shared& shared, tls::Stream stream, std::string client);
 /// Serves a WebSocket on a stream whose upgrade request was read.
-net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request,
-                                     std::string client);
+net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request, std::string client);
 
 }  // namespace retrace::node::rpc

@@ -55,8 +55,7 @@ WorkPool::JobId WorkPool::add(const std::string& client, Job job) {
             if (most == nullptr) return 0;
         }
         job_id = ++last_ticket_;
-        insert(client,
-               {job_id, std::move(job)});  // before the eviction, because it may throw
+        insert(client, {job_id, std::move(job)});  // before the eviction, because it may throw
         if (most != nullptr) {
             given_up = std::move(most->waiting.back().job);
             most->waiting.pop_back();
@@ -74,8 +73,8 @@ bool WorkPool::withdraw(const std::string& client, JobId job_id) noexcept {
     const auto entry = clients_.find(client);
     if (entry == clients_.end()) return false;
     auto& waiting = entry->second.waiting;
-    const auto found = std::find_if(waiting.begin(), waiting.end(),
-                                    [&](const Waiting& one) { return one.job_id == job_id; });
+    const auto found =
+        std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& one) { return one.job_id == job_id; });
     if (found == waiting.end()) return false;
     withdrawn = std::move(found->job);
     waiting.erase(found);

@@ -49,8 +49,7 @@ struct Message {
     }
     std::array<net::const_buffer, 3> buffers() const {
         if (!event) return {net::buffer(own)};
-        return {net::buffer(*opening), net::buffer(*event),
-                net::buffer(kEventClosing.data(), kEventClosing.size())};
+        return {net::buffer(*opening), net::buffer(*event), net::buffer(kEventClosing.data(), kEventClosing.size())};
     }
 
     std::string own;
@@ -112,8 +111,7 @@ public:
         ws_.read_message_max(shared_.options.body_max);
         beast::get_lowest_layer(ws_).expires_never();  // the WebSocket's own timeouts apply from here
         const auto authorization = request[http::field::authorization];
-        const bool admin =
-            shows_token({authorization.data(), authorization.size()}, shared_.options.admin_token);
+        const bool admin = shows_token({authorization.data(), authorization.size()}, shared_.options.admin_token);
         co_await ws_.async_accept(request, net::use_awaitable);
         ws_.text(true);
         net::co_spawn(ws_.get_executor(), write_all(shared_from_this()), net::detached);
@@ -205,8 +203,7 @@ private:
         feed_.subscribe(subscriptions_);
     }
     void count(const Subscribed& subscription, int change) {
-        if (subscription.what.kind == Subscription::Kind::pending_txs)
-            shared_.pending_subscriptions += change;
+        if (subscription.what.kind == Subscription::Kind::pending_txs) shared_.pending_subscriptions += change;
     }
 
     /// Called with the mutex held. A turn starts only after the strand has taken the messages of the previous one, so a
@@ -335,8 +332,8 @@ private:
     Shared& shared_;
     websocket::stream<tls::Stream> ws_;
     const std::string client_;
-    net::steady_timer wake_;     // cancelled when there is something to write
-    net::steady_timer drained_;  // cancelled when little is left to write
+    net::steady_timer wake_;      // cancelled when there is something to write
+    net::steady_timer drained_;   // cancelled when little is left to write
     net::steady_timer answered_;  // timer for requests on the handlers (run_on)
     std::deque<Message> outbox_;
     Reservation received_;  // the current message, until it is answered
@@ -354,8 +351,7 @@ private:
 
 }  // namespace
 
-net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request,
-                                     std::string client) {
+net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request, std::string client) {
     auto connection = std::make_shared<WsConnection>(shared, std::move(stream), std::move(client));
     shared.add(connection);
     try {

@@ -15,8 +15,7 @@ public:
     using Clock = std::chrono::steady_clock;
 
     /// `stopping` outlives the budget; it is set when the server stops.
-    Budget(Clock::time_point deadline, const std::atomic<bool>& stopping)
-        : deadline_(deadline), stopping_(stopping) {}
+    Budget(Clock::time_point deadline, const std::atomic<bool>& stopping) : deadline_(deadline), stopping_(stopping) {}
 
     /// Called when the client has disconnected, so that nobody will read the answer.
     void hang_up() noexcept { gone_ = true; }

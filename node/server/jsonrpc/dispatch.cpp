@@ -55,12 +55,9 @@ std::string Dispatcher::handle(std::string_view body, Caller& caller) const {
 
 std::string Dispatcher::handle(const RequestBody& body, Caller& caller) const {
     switch (body.fault()) {
-        case RequestBody::Fault::none:
-            break;
-        case RequestBody::Fault::not_json:
-            return error_text(kNoId, kParseError, "parse error");
-        case RequestBody::Fault::batch_too_large:
-            return error_text(kNoId, kInvalidRequest, "batch too large");
+        case RequestBody::Fault::none: break;
+        case RequestBody::Fault::not_json: return error_text(kNoId, kParseError, "parse error");
+        case RequestBody::Fault::batch_too_large: return error_text(kNoId, kInvalidRequest, "batch too large");
         case RequestBody::Fault::too_many_values:
             return error_text(kNoId, kInvalidRequest, "too many values in one body");
     }
@@ -80,7 +77,7 @@ RequestCost Dispatcher::cost_of(const json::value& request) const {
     static const json::array no_params;
     const json::value* params = object->if_contains("params");
     return router_.cost_of({name->get_string().data(), name->get_string().size()},
-                             params != nullptr && params->is_array() ? params->get_array() : no_params);
+                           params != nullptr && params->is_array() ? params->get_array() : no_params);
 }
 
 bool Dispatcher::is_light(const RequestBody& body, std::size_t bytes) const {
@@ -89,9 +86,8 @@ bool Dispatcher::is_light(const RequestBody& body, std::size_t bytes) const {
     const json::array* batch = body.document().if_array();
     if (batch != nullptr) {
         return batch->size() <= limits_.light_batch &&
-               std::all_of(batch->begin(), batch->end(), [this](const json::value& request) {
-                   return cost_of(request) == RequestCost::light;
-               });
+               std::all_of(batch->begin(), batch->end(),
+                           [this](const json::value& request) { return cost_of(request) == RequestCost::light; });
     }
     const RequestCost cost = cost_of(body.document());
     return cost == RequestCost::light || (cost == RequestCost::brief && bytes <= limits_.brief_bytes);

@@ -31,9 +31,7 @@ struct RpcError {
 inline Unexpected<RpcError> rpc_error(int code, std::string message) {
     return {RpcError{code, std::move(message), std::nullopt}};
 }
-inline Unexpected<RpcError> server_error(std::string message) {
-    return rpc_error(kServerError, std::move(message));
-}
+inline Unexpected<RpcError> server_error(std::string message) { return rpc_error(kServerError, std::move(message)); }
 inline Unexpected<RpcError> invalid_params(std::string message) {
     return rpc_error(kInvalidParams, std::move(message));
 }

@@ -5,8 +5,8 @@ namespace retrace::node::rpc {
 
 RpcError state_not_kept(const ledger::Chain& chain, std::uint64_t height) {
     return {kServerError,
-            "header not found: the state of block " + std::to_string(height) +
-                " is not kept; the oldest is " + std::to_string(chain.oldest_state()),
+            "header not found: the state of block " + std::to_string(height) + " is not kept; the oldest is " +
+                std::to_string(chain.oldest_state()),
             std::nullopt};
 }
 

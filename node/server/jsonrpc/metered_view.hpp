@@ -28,7 +28,7 @@ class MeteredView final : public ledger::StateView {
 public:
     /// `state` is the state after block `height`. `caller` and `chain` outlive the view.
     MeteredView(Caller& caller, const ledger::Chain& chain, std::uint64_t height,
-             std::shared_ptr<const ledger::StateView> state)
+                std::shared_ptr<const ledger::StateView> state)
         : caller_(caller), chain_(chain), height_(height), state_(std::move(state)) {}
 
     ledger::Account account(const ledger::Address& address) const override;

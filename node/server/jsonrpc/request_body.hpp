@@ -6,9 +6,9 @@
 #include <boost/json/value.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace retrace::node::rpc {
 

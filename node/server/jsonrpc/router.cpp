@@ -21,8 +21,8 @@ std::string_view shortened(std::string_view name) {
 }
 
 std::size_t required_count(const Method& method) {
-    return static_cast<std::size_t>(std::count_if(method.params.begin(), method.params.end(),
-                                                  [](const ParamInfo& p) { return p.required; }));
+    return static_cast<std::size_t>(
+        std::count_if(method.params.begin(), method.params.end(), [](const ParamInfo& p) { return p.required; }));
 }
 
 }  // namespace

@@ -32,8 +32,7 @@ struct TaskSummary {
     std::uint64_t paid = 0;  ///< Number of segments paid.
     U256 price_ceiling;      ///< For each segment.
     static auto tie(auto& t) {
-        return std::tie(t.id, t.name, t.state, t.requester, t.posted_height, t.segments, t.paid,
-                        t.price_ceiling);
+        return std::tie(t.id, t.name, t.state, t.requester, t.posted_height, t.segments, t.paid, t.price_ceiling);
     }
     static Names names() {
         return {"id", "name", "state", "requester", "postedHeight", "segments", "paid", "priceCeiling"};
@@ -45,12 +44,10 @@ struct TaskAnswer {
     market::TaskSpec spec;
     std::uint64_t segments = 0;
     std::uint64_t committed = 0;  ///< Segments whose end the newest run has committed.
-    std::uint64_t finalised = 0;      ///< Those that can no longer be disputed.
+    std::uint64_t finalised = 0;  ///< Those that can no longer be disputed.
     std::uint64_t paid = 0;       ///< Those that are paid.
     std::vector<market::Run> runs;
-    static auto tie(auto& t) {
-        return std::tie(t.task, t.spec, t.segments, t.committed, t.finalised, t.paid, t.runs);
-    }
+    static auto tie(auto& t) { return std::tie(t.task, t.spec, t.segments, t.committed, t.finalised, t.paid, t.runs); }
     static Names names() { return {"task", "spec", "segments", "committed", "clear", "paid", "runs"}; }
 };
 
@@ -98,8 +95,8 @@ struct BidsExplanation {
     std::vector<contracts::views::ExplainedBid> bids;
     std::optional<SolverExplanation> solver;
     static auto tie(auto& b) {
-        return std::tie(b.task, b.round, b.state, b.closed, b.examined_height, b.bid_end, b.reveal_end,
-                        b.price_ceiling, b.stake_floor, b.bids, b.solver);
+        return std::tie(b.task, b.round, b.state, b.closed, b.examined_height, b.bid_end, b.reveal_end, b.price_ceiling,
+                        b.stake_floor, b.bids, b.solver);
     }
     static Names names() {
         return {"task",      "round",        "state",      "closed", "examinedHeight", "bidEnd",
@@ -116,8 +113,7 @@ struct TaskEventAnswer {
     std::string event;       ///< Name in the ABI, e.g. "CheckpointCommitted".
     json::object arguments;  ///< Named as in the ABI; values as in records.
     static auto tie(auto& e) {
-        return std::tie(e.task, e.height, e.block_hash, e.transaction_hash, e.log_index, e.event,
-                        e.arguments);
+        return std::tie(e.task, e.height, e.block_hash, e.transaction_hash, e.log_index, e.event, e.arguments);
     }
     static Names names() {
         return {"task", "height", "blockHash", "transactionHash", "logIndex", "event", "arguments"};
@@ -152,12 +148,12 @@ struct PartyAnswer {
     std::vector<RunName> open_runs;
     std::vector<std::uint64_t> open_audits, open_disputes;
     static auto tie(auto& p) {
-        return std::tie(p.address, p.nonce, p.balance, p.stake, p.solver, p.verifier, p.challenge,
-                        p.open_runs, p.open_audits, p.open_disputes);
+        return std::tie(p.address, p.nonce, p.balance, p.stake, p.solver, p.verifier, p.challenge, p.open_runs,
+                        p.open_audits, p.open_disputes);
     }
     static Names names() {
-        return {"address",   "nonce",    "balance",    "stake",       "solver", "verifier",
-                "challenge", "openRuns", "openAudits", "openDisputes"};
+        return {"address",  "nonce",     "balance",  "stake",      "solver",
+                "verifier", "challenge", "openRuns", "openAudits", "openDisputes"};
     }
 };
 

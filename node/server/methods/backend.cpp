@@ -9,14 +9,10 @@ std::optional<std::uint64_t> height_of(const Backend& backend, const BlockRef& r
     const std::uint64_t tip = backend.chain.height();
     switch (ref.kind) {
         case BlockRef::Kind::latest:
-        case BlockRef::Kind::pending:
-            return tip;
-        case BlockRef::Kind::earliest:
-            return 0;
-        case BlockRef::Kind::height:
-            break;
-        case BlockRef::Kind::hash:
-            return backend.chain.height_of(ref.hash);
+        case BlockRef::Kind::pending: return tip;
+        case BlockRef::Kind::earliest: return 0;
+        case BlockRef::Kind::height: break;
+        case BlockRef::Kind::hash: return backend.chain.height_of(ref.hash);
     }
     if (ref.height > tip) return std::nullopt;
     return ref.height;
@@ -29,8 +25,8 @@ Status<RpcError> check_kept(const Backend& backend, std::uint64_t height) {
 }
 
 Unexpected<RpcError> block_not_kept(const Backend& backend, std::uint64_t height) {
-    return server_error("pruned history unavailable: block " + std::to_string(height) +
-                        " is not kept; the oldest is " + std::to_string(backend.chain.oldest_block()));
+    return server_error("pruned history unavailable: block " + std::to_string(height) + " is not kept; the oldest is " +
+                        std::to_string(backend.chain.oldest_block()));
 }
 
 Checked<std::uint64_t> known_height(const Backend& backend, const BlockRef& ref) {
@@ -43,8 +39,7 @@ Checked<StateAt> state_at(const Backend& backend, Caller& caller, const BlockRef
     RETRACE_TRY(height, known_height(backend, ref));
     auto view = backend.chain.view_at(height);
     if (!view) return Unexpected{state_not_kept(backend.chain, height)};
-    return StateAt{height,
-                   std::make_shared<MeteredView>(caller, backend.chain, height, std::move(view).value())};
+    return StateAt{height, std::make_shared<MeteredView>(caller, backend.chain, height, std::move(view).value())};
 }
 
 }  // namespace retrace::node::rpc

@@ -83,13 +83,10 @@ json::array all_receipts(const ledger::Block& block) {
 }  // namespace
 
 void register_eth_blocks(Router& router, const Backend& backend) {
-    router.add({"eth_blockNumber",
-                "Height of the last block.",
-                {},
-                "Quantity",
-                [&backend](const Params&, Caller&) -> Answer {
-                    return json::value(quantity(backend.chain.height()));
-                }});
+    router.add(
+        {"eth_blockNumber", "Height of the last block.", {}, "Quantity", [&backend](const Params&, Caller&) -> Answer {
+             return json::value(quantity(backend.chain.height()));
+         }});
     // The second argument is optional (default `false`), because some clients omit it.
     add_twins(router, backend,
               {"eth_getBlockByNumber",
@@ -104,22 +101,17 @@ void register_eth_blocks(Router& router, const Backend& backend) {
                "Number of transactions in a block.",
                "Quantity?",
                {}},
-              [](const BlockPtr& block, const Params&) -> Answer {
-                  return json::value(quantity(block->txs.size()));
-              });
-    add_twins(
-        router, backend,
-        {"eth_getUncleCountByBlockNumber", "eth_getUncleCountByBlockHash", "Always zero.", "Quantity?", {}},
-        [](const BlockPtr&, const Params&) -> Answer { return json::value("0x0"); });
+              [](const BlockPtr& block, const Params&) -> Answer { return json::value(quantity(block->txs.size())); });
+    add_twins(router, backend,
+              {"eth_getUncleCountByBlockNumber", "eth_getUncleCountByBlockHash", "Always zero.", "Quantity?", {}},
+              [](const BlockPtr&, const Params&) -> Answer { return json::value("0x0"); });
     add_twins(router, backend,
               {"eth_getTransactionByBlockNumberAndIndex",
                "eth_getTransactionByBlockHashAndIndex",
                "A transaction by its place.",
                "Transaction?",
                {{"index", "Quantity"}}},
-              [&backend](const BlockPtr& block, const Params& params) {
-                  return get_tx_at(backend, block, params);
-              });
+              [&backend](const BlockPtr& block, const Params& params) { return get_tx_at(backend, block, params); });
     router.add({"eth_getBlockReceipts",
                 "Receipts of all transactions of a block.",
                 {{"block", "BlockTag"}},

@@ -12,8 +12,8 @@ using ledger::SimulatedCall;
 constexpr std::size_t kNameEchoMax = 64;
 
 template <class T>
-Checked<T> member(std::size_t arg, const json::object& object, const char* name,
-                  Parsed<T> (*parse)(const json::value&), T absent) {
+Checked<T> member(std::size_t arg, const json::object& object, const char* name, Parsed<T> (*parse)(const json::value&),
+                  T absent) {
     const json::value* value = object.if_contains(name);
     if (value == nullptr || value->is_null()) return absent;
     Parsed<T> parsed = parse(*value);
@@ -77,8 +77,7 @@ bool is_native(const Backend& backend, const ledger::Address& address) {
 /// do not balance.
 Status<RpcError> check_sender(const Backend& backend, const ledger::Address& from) {
     if (!is_native(backend, from)) return Unit{};
-    return invalid_argument(0,
-                            "from: " + ledger::to_0x(from) + " is a native contract, which sends no calls");
+    return invalid_argument(0, "from: " + ledger::to_0x(from) + " is a native contract, which sends no calls");
 }
 
 /// The largest balance of one override: the minted total, or less, so that the sum of all balances fits 256 bits.
@@ -115,8 +114,8 @@ Checked<ledger::StateDiff> parse_overrides(const Backend& backend, const Params&
     for (const auto& [name, entry] : *object) {
         RETRACE_TRY(address, argument(index, parse_address(json::value(name))));
         if (is_native(backend, address)) {
-            return invalid_argument(index, "override of " + ledger::to_0x(address) +
-                                               " is not supported: it is a native contract");
+            return invalid_argument(
+                index, "override of " + ledger::to_0x(address) + " is not supported: it is a native contract");
         }
         const json::object* fields = entry.if_object();
         if (fields == nullptr) return invalid_argument(index, "an override is not an object");
@@ -135,8 +134,8 @@ Status<RpcError> refuse_block_overrides(const Params& params, std::size_t index)
     RETRACE_TRY(object, params.object(index));
     for (const auto& [name, value] : *object) {
         if (value.is_null()) continue;
-        return invalid_argument(
-            index, "block override of " + std::string(name.substr(0, kNameEchoMax)) + " is not supported");
+        return invalid_argument(index,
+                                "block override of " + std::string(name.substr(0, kNameEchoMax)) + " is not supported");
     }
     return Unit{};
 }
@@ -174,15 +173,13 @@ Checked<Prepared> prepare(const Backend& backend, const Params& params, Caller& 
 /// Reports a refused contract creation as a revert, because clients show the message of a revert but not of other
 /// errors of an estimate.
 Unexpected<RpcError> refused(const ledger::TxRefusal& refusal) {
-    if (refusal.code == ledger::TxError::creation_not_supported)
-        return Unexpected{reverted_with(refusal.message)};
+    if (refusal.code == ledger::TxError::creation_not_supported) return Unexpected{reverted_with(refusal.message)};
     return server_error(refusal.message);
 }
 
 Answer eth_call(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(run, prepare(backend, params, caller, When::named_block));
-    const auto out =
-        ledger::simulate(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
+    const auto out = ledger::simulate(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
     if (out.refusal) return refused(*out.refusal);
     if (!out.result.ok) return Unexpected{reverted(out.result.output)};
     return json::value(data(View(out.result.output)));

@@ -141,9 +141,8 @@ Answer fee_history(const Backend& backend, const Params& params, Caller& caller)
         if (!block) return server_error("header not found");
         reward_rows.emplace_back(rewards(*block, percentiles));
     }
-    base_fees.emplace_back(
-        quantity(ledger::next_base_fee(header->base_fee, header->gas_used, header->gas_limit,
-                                       backend.chain.genesis().base_fee)));
+    base_fees.emplace_back(quantity(ledger::next_base_fee(header->base_fee, header->gas_used, header->gas_limit,
+                                                          backend.chain.genesis().base_fee)));
     json::object out{{"oldestBlock", quantity(oldest)},
                      {"baseFeePerGas", std::move(base_fees)},
                      {"gasUsedRatio", std::move(ratios)}};
@@ -172,12 +171,11 @@ void register_eth_fees(Router& router, const Backend& backend) {
                     RETRACE_TRY(tip, oracle->suggest(caller));
                     return json::value(quantity(tip));
                 }});
-    router.add(
-        {"eth_feeHistory",
-         "Base fees, fullness and tips of past blocks.",
-         {{"count", "Quantity"}, {"newest", "BlockTag"}, {"percentiles", "Percentile[]", false}},
-         "FeeHistory",
-         [&backend](const Params& params, Caller& caller) { return fee_history(backend, params, caller); }});
+    router.add({"eth_feeHistory",
+                "Base fees, fullness and tips of past blocks.",
+                {{"count", "Quantity"}, {"newest", "BlockTag"}, {"percentiles", "Percentile[]", false}},
+                "FeeHistory",
+                [&backend](const Params& params, Caller& caller) { return fee_history(backend, params, caller); }});
 }
 
 }  // namespace retrace::node::rpc

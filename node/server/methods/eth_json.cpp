@@ -139,15 +139,14 @@ json::array logs_json(const std::vector<ledger::LogEntry>& entries) {
     return out;
 }
 
-json::object receipt_json(const ledger::BlockTx& block_tx, const ledger::Receipt& receipt,
-                          const ReceiptPlace& place) {
+json::object receipt_json(const ledger::BlockTx& block_tx, const ledger::Receipt& receipt, const ReceiptPlace& place) {
     const SignedTx& tx = block_tx.tx ? *block_tx.tx : unreadable_tx();
     ledger::Bloom bloom{};
     json::array logs;
     for (std::size_t i = 0; i < receipt.logs.size(); ++i) {
         add_to_bloom(bloom, receipt.logs[i]);
-        logs.emplace_back(log_json({receipt.logs[i], place.height, place.block_hash, place.time_s,
-                                    block_tx.hash, place.index, place.first_log_index + i}));
+        logs.emplace_back(log_json({receipt.logs[i], place.height, place.block_hash, place.time_s, block_tx.hash,
+                                    place.index, place.first_log_index + i}));
     }
     json::object out{{"transactionHash", data(block_tx.hash)},
                      {"transactionIndex", quantity(place.index)},

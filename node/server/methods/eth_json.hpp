@@ -36,8 +36,7 @@ struct ReceiptPlace {
     std::uint64_t first_log_index = 0;
 };
 /// Ethereum's members and, for a failed transaction, `revertReason` (the revert data) and `error` (the message).
-json::object receipt_json(const ledger::BlockTx& tx, const ledger::Receipt& receipt,
-                          const ReceiptPlace& place);
+json::object receipt_json(const ledger::BlockTx& tx, const ledger::Receipt& receipt, const ReceiptPlace& place);
 /// Receipts of all transactions of a block.
 json::array receipts_json(const ledger::Block& block);
 

@@ -9,8 +9,7 @@
 namespace retrace::node::rpc {
 namespace {
 
-constexpr std::uint64_t kHashesMax =
-    10'000;  // in one answer of a block filter; the next answer continues
+constexpr std::uint64_t kHashesMax = 10'000;  // in one answer of a block filter; the next answer continues
 
 Checked<std::string> filter_id(const Params& params) {
     const json::string* id = params.at(0).if_string();
@@ -100,17 +99,12 @@ void register_eth_logs(Router& router, const Backend& backend) {
                 "Watches for events.",
                 {{"filter", "Filter"}},
                 "Id",
-                [&backend](const Params& params, Caller& caller) {
-                    return new_log_filter(backend, params, caller);
-                }});
-    router.add({"eth_newBlockFilter",
-                "Watches for blocks.",
-                {},
-                "Id",
-                [&backend](const Params&, Caller& caller) -> Answer {
-                    const BlockFilterState state{backend.chain.height() + 1};
-                    return named(backend.filters.add(state, caller.client));
-                }});
+                [&backend](const Params& params, Caller& caller) { return new_log_filter(backend, params, caller); }});
+    router.add(
+        {"eth_newBlockFilter", "Watches for blocks.", {}, "Id", [&backend](const Params&, Caller& caller) -> Answer {
+             const BlockFilterState state{backend.chain.height() + 1};
+             return named(backend.filters.add(state, caller.client));
+         }});
     router.add({"eth_newPendingTransactionFilter",
                 "Watches for transactions.",
                 {},
@@ -118,20 +112,17 @@ void register_eth_logs(Router& router, const Backend& backend) {
                 [&backend](const Params&, Caller& caller) -> Answer {
                     return named(backend.filters.add_pending(caller.client));
                 }});
-    router.add({"eth_getFilterChanges",
-                "What is new since the last question.",
-                {{"id", "Id"}},
-                "Changes",
-                [&backend](const Params& params, Caller& caller) {
-                    return get_filter_changes(backend, params, caller);
-                }});
+    router.add(
+        {"eth_getFilterChanges",
+         "What is new since the last question.",
+         {{"id", "Id"}},
+         "Changes",
+         [&backend](const Params& params, Caller& caller) { return get_filter_changes(backend, params, caller); }});
     router.add({"eth_getFilterLogs",
                 "All events of a filter's range.",
                 {{"id", "Id"}},
                 "Log[]",
-                [&backend](const Params& params, Caller& caller) {
-                    return get_filter_logs(backend, params, caller);
-                }});
+                [&backend](const Params& params, Caller& caller) { return get_filter_logs(backend, params, caller); }});
     router.add({"eth_uninstallFilter",
                 "Forgets a filter.",
                 {{"id", "Id"}},

@@ -47,18 +47,16 @@ Answer get_storage_at(const Backend& backend, const Params& params) {
 void register_eth_state(Router& router, const Backend& backend) {
     const ParamInfo address{"address", "Address"};
     const ParamInfo block{"block", "BlockTag", false};
-    router.add(
-        {"eth_getBalance",
-         "Balance of an account.",
-         {address, block},
-         "Quantity",
-         [&backend](const Params& params, Caller& caller) { return get_balance(backend, params, caller); }});
-    router.add(
-        {"eth_getTransactionCount",
-         "Nonce of an account.",
-         {address, block},
-         "Quantity",
-         [&backend](const Params& params, Caller& caller) { return get_tx_count(backend, params, caller); }});
+    router.add({"eth_getBalance",
+                "Balance of an account.",
+                {address, block},
+                "Quantity",
+                [&backend](const Params& params, Caller& caller) { return get_balance(backend, params, caller); }});
+    router.add({"eth_getTransactionCount",
+                "Nonce of an account.",
+                {address, block},
+                "Quantity",
+                [&backend](const Params& params, Caller& caller) { return get_tx_count(backend, params, caller); }});
     router.add({"eth_getCode",
                 "A marker for native contracts, otherwise 0x.",
                 {address, block},

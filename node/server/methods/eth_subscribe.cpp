@@ -12,8 +12,7 @@ namespace {
 
 /// The error over HTTP, where events cannot be delivered; its text makes clients poll instead.
 Unexpected<RpcError> not_here(const char* method) {
-    return rpc_error(kMethodNotFound,
-                     std::string("the method ") + method + " does not exist/is not available");
+    return rpc_error(kMethodNotFound, std::string("the method ") + method + " does not exist/is not available");
 }
 
 /// A subscription to the decoded events of one task, or of all tasks (0).
@@ -60,8 +59,8 @@ Checked<Subscription> parse_subscription(const Backend& backend, const Params& p
     }
     if (*kind == "taskProgress") return task_progress(backend, params);
     if (*kind != "logs")
-        return invalid_argument(
-            0, "no such subscription; newHeads, logs, newPendingTransactions, syncing, taskProgress");
+        return invalid_argument(0,
+                                "no such subscription; newHeads, logs, newPendingTransactions, syncing, taskProgress");
     out.kind = Subscription::Kind::logs;
     if (params.has(1)) {
         RETRACE_TRY(query, parse_log_query(params, 1));
@@ -91,12 +90,11 @@ Answer unsubscribe(const Params& params, Caller& caller) {
 }  // namespace
 
 void register_eth_subscribe(Router& router, const Backend& backend) {
-    router.add(
-        {"eth_subscribe",
-         "Pushes newHeads, logs, newPendingTransactions, syncing or taskProgress (WebSocket only).",
-         {{"kind", "Text"}, {"options", "Subscribed", false}},
-         "Id",
-         [&backend](const Params& params, Caller& caller) { return subscribe(backend, params, caller); }});
+    router.add({"eth_subscribe",
+                "Pushes newHeads, logs, newPendingTransactions, syncing or taskProgress (WebSocket only).",
+                {{"kind", "Text"}, {"options", "Subscribed", false}},
+                "Id",
+                [&backend](const Params& params, Caller& caller) { return subscribe(backend, params, caller); }});
     router.add({"eth_unsubscribe", "Ends a subscription.", {{"id", "Id"}}, "Boolean", unsubscribe});
 }
 

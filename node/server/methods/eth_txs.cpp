@@ -18,8 +18,7 @@ Answer send_raw(const Backend& backend, const Params& params) {
 json::value mined_json(const Backend& backend, const ledger::TxRecord& record) {
     const auto header = backend.chain.header(record.height);
     if (!header) return nullptr;
-    const TxPlace place{ledger::block_hash(*header), record.height, record.index,
-                        record.receipt.effective_gas_price};
+    const TxPlace place{ledger::block_hash(*header), record.height, record.index, record.receipt.effective_gas_price};
     return tx_json(record.tx, &place);
 }
 
@@ -42,9 +41,9 @@ Answer get_receipt(const Backend& backend, const Params& params, Caller& caller)
     }
     const auto header = backend.chain.header(record->height);
     if (!header) return json::value(nullptr);  // pruned meanwhile
-    return json::value(receipt_json(record->tx, record->receipt,
-                                    {ledger::block_hash(*header), record->height, header->time_s(),
-                                     record->index, record->first_log_index}));
+    return json::value(receipt_json(
+        record->tx, record->receipt,
+        {ledger::block_hash(*header), record->height, header->time_s(), record->index, record->first_log_index}));
 }
 
 }  // namespace
@@ -56,18 +55,16 @@ void register_eth_txs(Router& router, const Backend& backend) {
                 .result = "Hash",
                 .handler = [&backend](const Params& params, Caller&) { return send_raw(backend, params); },
                 .mutates_state = true});
-    router.add(
-        {"eth_getTransactionByHash",
-         "A transaction, mined or pending.",
-         {{"hash", "Hash"}},
-         "Transaction?",
-         [&backend](const Params& params, Caller& caller) { return get_tx(backend, params, caller); }});
-    router.add(
-        {"eth_getTransactionReceipt",
-         "What a mined transaction did.",
-         {{"hash", "Hash"}},
-         "Receipt?",
-         [&backend](const Params& params, Caller& caller) { return get_receipt(backend, params, caller); }});
+    router.add({"eth_getTransactionByHash",
+                "A transaction, mined or pending.",
+                {{"hash", "Hash"}},
+                "Transaction?",
+                [&backend](const Params& params, Caller& caller) { return get_tx(backend, params, caller); }});
+    router.add({"eth_getTransactionReceipt",
+                "What a mined transaction did.",
+                {{"hash", "Hash"}},
+                "Receipt?",
+                [&backend](const Params& params, Caller& caller) { return get_receipt(backend, params, caller); }});
 }
 
 }  // namespace retrace::node::rpc

@@ -10,8 +10,8 @@ constexpr std::size_t kAlternativesMax = 1000;
 
 /// One value or an array of values; null and absent yield none.
 template <class T>
-Checked<std::vector<T>> one_or_many(std::size_t arg, const json::value* value, std::size_t max,
-                                    const char* what, Parsed<T> (*parse)(const json::value&)) {
+Checked<std::vector<T>> one_or_many(std::size_t arg, const json::value* value, std::size_t max, const char* what,
+                                    Parsed<T> (*parse)(const json::value&)) {
     std::vector<T> out;
     if (value == nullptr || value->is_null()) return out;
     const json::array* many = value->if_array();
@@ -48,8 +48,8 @@ Checked<BlockRef> parse_bound(std::size_t arg, const json::object& object, const
 }  // namespace
 
 std::size_t bytes_of(const ledger::LogFilter& filter) {
-    std::size_t out = filter.addresses.capacity() * sizeof(ledger::Address) +
-                      filter.topics.capacity() * sizeof(std::vector<Hash32>);
+    std::size_t out =
+        filter.addresses.capacity() * sizeof(ledger::Address) + filter.topics.capacity() * sizeof(std::vector<Hash32>);
     for (const std::vector<Hash32>& position : filter.topics) out += position.capacity() * sizeof(Hash32);
     return out;
 }
@@ -67,8 +67,7 @@ Checked<LogQuery> parse_log_query(const Params& params, std::size_t index) {
             return bound != nullptr && !bound->is_null();
         };
         if (is_given("fromBlock") || is_given("toBlock")) {
-            return invalid_params(
-                "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other");
+            return invalid_params("cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other");
         }
         RETRACE_TRY(value, argument(index, parse_hash(*hash)));
         query.block_hash = value;
@@ -99,14 +98,13 @@ Checked<LogRange> log_range(const Backend& backend, std::uint64_t first, std::ui
     return out;
 }
 
-Checked<ledger::FoundLogs> search_kept(const Backend& backend, Caller& caller,
-                                       const ledger::LogFilter& filter, const LogRange& range) {
+Checked<ledger::FoundLogs> search_kept(const Backend& backend, Caller& caller, const ledger::LogFilter& filter,
+                                       const LogRange& range) {
     Status<RpcError> spent = Unit{};
-    auto found =
-        ledger::search_logs(backend.chain, range.first, range.last, filter, kLogsMax, [&](std::size_t work) {
-            spent = caller.spend(work);
-            return spent.has_value();
-        });
+    auto found = ledger::search_logs(backend.chain, range.first, range.last, filter, kLogsMax, [&](std::size_t work) {
+        spent = caller.spend(work);
+        return spent.has_value();
+    });
     RETRACE_CHECK(spent);
     return found;
 }
@@ -129,8 +127,7 @@ Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller&
     return std::move(found.logs);
 }
 
-Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller& caller,
-                                                 const LogQuery& query) {
+Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller& caller, const LogQuery& query) {
     if (query.block_hash) {
         const auto height = backend.chain.height_of(*query.block_hash);
         if (!height) return server_error("unknown block");
@@ -143,8 +140,7 @@ Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller&
     };
     RETRACE_TRY(first, bound(query.from));
     RETRACE_TRY(last, bound(query.to));
-    const bool both_given =
-        query.from.kind == BlockRef::Kind::height && query.to.kind == BlockRef::Kind::height;
+    const bool both_given = query.from.kind == BlockRef::Kind::height && query.to.kind == BlockRef::Kind::height;
     if (both_given && first > last) return server_error("invalid block range params");
     return find_logs(backend, caller, query.filter, first, last);
 }

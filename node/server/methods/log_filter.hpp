@@ -30,8 +30,8 @@ struct LogRange {
 };
 Checked<LogRange> log_range(const Backend& backend, std::uint64_t first, std::uint64_t last);
 /// Runs `search_logs` and charges the caller. It ends as `missing` at a block that was pruned meanwhile.
-Checked<ledger::FoundLogs> search_kept(const Backend& backend, Caller& caller,
-                                       const ledger::LogFilter& filter, const LogRange& range);
+Checked<ledger::FoundLogs> search_kept(const Backend& backend, Caller& caller, const ledger::LogFilter& filter,
+                                       const LogRange& range);
 /// Same, but such a block is an error.
 Checked<ledger::FoundLogs> search(const Backend& backend, Caller& caller, const ledger::LogFilter& filter,
                                   const LogRange& range);
@@ -40,7 +40,6 @@ Checked<ledger::FoundLogs> search(const Backend& backend, Caller& caller, const 
 Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller& caller,
                                                  const ledger::LogFilter& filter, std::uint64_t first,
                                                  std::uint64_t last);
-Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller& caller,
-                                                 const LogQuery& query);
+Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller& caller, const LogQuery& query);
 
 }  // namespace retrace::node::rpc

@@ -53,8 +53,7 @@ json::value record_json(const T& value) {
         json::object out;
         const auto names = T::names();
         std::size_t i = 0;
-        std::apply([&](const auto&... field) { ((out[names[i++]] = record_json(field)), ...); },
-                   T::tie(value));
+        std::apply([&](const auto&... field) { ((out[names[i++]] = record_json(field)), ...); }, T::tie(value));
         return out;
     } else {
         json::array out;
@@ -69,8 +68,7 @@ json::object schema_of() {
         return {{"type", "boolean"}};
     else if constexpr (std::is_enum_v<T>) {
         json::array words;
-        for (unsigned i = 1; i <= static_cast<unsigned>(last_of(T{})); ++i)
-            words.emplace_back(slug(static_cast<T>(i)));
+        for (unsigned i = 1; i <= static_cast<unsigned>(last_of(T{})); ++i) words.emplace_back(slug(static_cast<T>(i)));
         return {{"type", "string"}, {"enum", std::move(words)}};
     } else if constexpr (std::unsigned_integral<T>) {
         if constexpr (sizeof(T) <= 4)

@@ -35,8 +35,7 @@ Answer get_party(const Backend& backend, const Params& params, Caller& caller) {
                     views::open_audits(view, address),
                     views::disputes_of(view, address)};
     if (out.solver) out.challenge = views::challenge(view, out.solver->challenge);
-    for (const views::RunId& run : views::open_runs(view, address))
-        out.open_runs.push_back({run.task, run.run});
+    for (const views::RunId& run : views::open_runs(view, address)) out.open_runs.push_back({run.task, run.run});
     return record_json(out);
 }
 
@@ -66,31 +65,26 @@ Answer get_beacon(const Backend& backend, const Params& params, Caller& caller) 
 
 void register_retrace_parties(Router& router, const Backend& backend) {
     const ParamInfo block{"block", "BlockTag", false};
-    router.add(
-        {"retrace_params",
-         "The numbers that genesis fixed for the market.",
-         {block},
-         "MarketParams",
-         [&backend](const Params& params, Caller& caller) { return get_params(backend, params, caller); }});
-    router.add(
-        {"retrace_party",
-         "All that the chain knows of an address: stake, registrations, measured capability, what is open.",
-         {{"address", "Address"}, block},
-         "Party",
-         [&backend](const Params& params, Caller& caller) { return get_party(backend, params, caller); }});
+    router.add({"retrace_params",
+                "The numbers that genesis fixed for the market.",
+                {block},
+                "MarketParams",
+                [&backend](const Params& params, Caller& caller) { return get_params(backend, params, caller); }});
+    router.add({"retrace_party",
+                "All that the chain knows of an address: stake, registrations, measured capability, what is open.",
+                {{"address", "Address"}, block},
+                "Party",
+                [&backend](const Params& params, Caller& caller) { return get_party(backend, params, caller); }});
     router.add({"retrace_verifiers",
                 "Members of the beacon, in order of address.",
                 {block},
                 "Verifier[]",
-                [&backend](const Params& params, Caller& caller) {
-                    return get_verifiers(backend, params, caller);
-                }});
-    router.add(
-        {"retrace_beacon",
-         "The newest public randomness.",
-         {block},
-         "Beacon",
-         [&backend](const Params& params, Caller& caller) { return get_beacon(backend, params, caller); }});
+                [&backend](const Params& params, Caller& caller) { return get_verifiers(backend, params, caller); }});
+    router.add({"retrace_beacon",
+                "The newest public randomness.",
+                {block},
+                "Beacon",
+                [&backend](const Params& params, Caller& caller) { return get_beacon(backend, params, caller); }});
 }
 
 }  // namespace retrace::node::rpc

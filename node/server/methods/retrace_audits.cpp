@@ -22,25 +22,16 @@ bool wanted(const ListQuery& query, const market::Dispute& dispute) {
 bool wanted(const ListQuery& query, const market::Report& report) {
     return !query.party || *query.party == report.reporter;
 }
-std::string_view state_of(const market::Audit& audit) {
-    return slug(audit.phase);
-}
-std::string_view state_of(const market::Dispute& dispute) {
-    return slug(dispute.state);
-}
-std::string_view state_of(const market::Report& report) {
-    return slug(report.state);
-}
+std::string_view state_of(const market::Audit& audit) { return slug(audit.phase); }
+std::string_view state_of(const market::Dispute& dispute) { return slug(dispute.state); }
+std::string_view state_of(const market::Report& report) { return slug(report.state); }
 bool wanted(const ListQuery& query, const market::Retention& retention) {
     return !query.party || *query.party == retention.solver || *query.party == retention.keeper;
 }
-std::string_view state_of(const market::Retention& retention) {
-    return slug(retention.state);
-}
+std::string_view state_of(const market::Retention& retention) { return slug(retention.state); }
 
 template <class T>
-Answer list(const Backend& backend, const Params& params, Caller& caller,
-            std::uint64_t (*count)(const StateView&),
+Answer list(const Backend& backend, const Params& params, Caller& caller, std::uint64_t (*count)(const StateView&),
             std::optional<T> (*load)(const StateView&, std::uint64_t)) {
     RETRACE_TRY(query, parse_list_query(params, 0));
     RETRACE_TRY(ref, params.block(1));
@@ -65,14 +56,14 @@ Answer one(const Backend& backend, const Params& params, Caller& caller,
 
 /// The event that closed a dispute; nullopt if it is not found or pruned. Searches from the height at which the dispute
 /// was opened.
-Checked<std::optional<TaskEventAnswer>> decision_of(const Backend& backend, Caller& caller,
-                                                    const StateAt& state, const market::Dispute& dispute) {
+Checked<std::optional<TaskEventAnswer>> decision_of(const Backend& backend, Caller& caller, const StateAt& state,
+                                                    const market::Dispute& dispute) {
     const std::uint64_t last = std::min(state.height, dispute.opened_height + kLogRangeMax - 1);
     ledger::LogFilter filter;
     filter.addresses = {contracts::address_of(contracts::Contract::disputes)};
     const std::uint64_t first = std::max(dispute.opened_height, backend.chain.oldest_block());
     const auto range = log_range(backend, first, last);
-    if (!range) return std::optional<TaskEventAnswer>();  // pruned
+    if (!range) return std::optional<TaskEventAnswer>();               // pruned
     RETRACE_TRY(found, search_kept(backend, caller, filter, *range));  // blocks pruned meanwhile are left out
     for (auto log = found.logs.rbegin(); log != found.logs.rend(); ++log) {
         const auto decided = contracts::decode_event<contracts::DisputeDecided>(log->log);
@@ -93,8 +84,7 @@ std::string why(const market::Dispute& dispute) {
             return "the solver lost after " + std::to_string(dispute.rounds) + " rounds: " + ending;
         case market::DisputeState::challenger_lost:
             return "the challenger lost after " + std::to_string(dispute.rounds) + " rounds: " + ending;
-        case market::DisputeState::withdrawn:
-            return "the run was over before it was decided; the bond went back";
+        case market::DisputeState::withdrawn: return "the run was over before it was decided; the bond went back";
     }
     return {};
 }
@@ -126,27 +116,24 @@ void register_retrace_audits(Router& router, const Backend& backend) {
                 [&backend](const Params& params, Caller& caller) {
                     return list<market::Audit>(backend, params, caller, views::audit_count, views::audit);
                 }});
-    router.add({"retrace_audit",
-                "One audit with its seats.",
-                {{"audit", "Quantity"}, block},
-                "Audit?",
-                [&backend](const Params& params, Caller& caller) {
-                    return one(backend, params, caller, views::audit);
-                }});
+    router.add(
+        {"retrace_audit",
+         "One audit with its seats.",
+         {{"audit", "Quantity"}, block},
+         "Audit?",
+         [&backend](const Params& params, Caller& caller) { return one(backend, params, caller, views::audit); }});
     router.add({"retrace_disputes",
                 "Disputes, the newest first; `party` is either side.",
                 {query, block},
                 "DisputePage",
                 [&backend](const Params& params, Caller& caller) {
-                    return list<market::Dispute>(backend, params, caller, views::dispute_count,
-                                                 views::dispute);
+                    return list<market::Dispute>(backend, params, caller, views::dispute_count, views::dispute);
                 }});
-    router.add(
-        {"retrace_dispute",
-         "One dispute: where it stands, or how it ended and which number decided it.",
-         {{"dispute", "Quantity"}, block},
-         "Dispute?",
-         [&backend](const Params& params, Caller& caller) { return get_dispute(backend, params, caller); }});
+    router.add({"retrace_dispute",
+                "One dispute: where it stands, or how it ended and which number decided it.",
+                {{"dispute", "Quantity"}, block},
+                "Dispute?",
+                [&backend](const Params& params, Caller& caller) { return get_dispute(backend, params, caller); }});
     router.add({"retrace_reports",
                 "Reports of tiles that were not served, the newest first.",
                 {query, block},
@@ -159,23 +146,20 @@ void register_retrace_audits(Router& router, const Backend& backend) {
                 {query, block},
                 "RetentionPage",
                 [&backend](const Params& params, Caller& caller) {
-                    return list<market::Retention>(backend, params, caller, views::retention_count,
-                                                   views::retention);
+                    return list<market::Retention>(backend, params, caller, views::retention_count, views::retention);
                 }});
-    router.add({"retrace_retention",
-                "One request to keep a state.",
-                {{"retention", "Quantity"}, block},
-                "Retention?",
-                [&backend](const Params& params, Caller& caller) {
-                    return one(backend, params, caller, views::retention);
-                }});
-    router.add({"retrace_report",
-                "One report.",
-                {{"report", "Quantity"}, block},
-                "Report?",
-                [&backend](const Params& params, Caller& caller) {
-                    return one(backend, params, caller, views::report);
-                }});
+    router.add(
+        {"retrace_retention",
+         "One request to keep a state.",
+         {{"retention", "Quantity"}, block},
+         "Retention?",
+         [&backend](const Params& params, Caller& caller) { return one(backend, params, caller, views::retention); }});
+    router.add(
+        {"retrace_report",
+         "One report.",
+         {{"report", "Quantity"}, block},
+         "Report?",
+         [&backend](const Params& params, Caller& caller) { return one(backend, params, caller, views::report); }});
 }
 
 }  // namespace retrace::node::rpc

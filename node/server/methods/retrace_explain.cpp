@@ -23,8 +23,7 @@ SolverExplanation explain_solver(const StateView& view, std::uint64_t task, cons
                                  const std::vector<views::ExplainedBid>& bids, bool closed) {
     SolverExplanation out;
     out.solver = solver;
-    for (const Verdict verdict : views::bid_obstacles(view, task, solver))
-        out.obstacles.push_back(obstacle(verdict));
+    for (const Verdict verdict : views::bid_obstacles(view, task, solver)) out.obstacles.push_back(obstacle(verdict));
     for (const views::ExplainedBid& bid : bids) {
         if (bid.bidder != solver) continue;
         out.bid = true;
@@ -43,8 +42,8 @@ SolverExplanation explain_solver(const StateView& view, std::uint64_t task, cons
 
 /// The state to read bids from: they are deleted when the auction closes, so an ended auction is read at its last
 /// block.
-Checked<StateAt> auction_state(const Backend& backend, Caller& caller, const StateAt& asked,
-                               const market::Task& task, bool closed) {
+Checked<StateAt> auction_state(const Backend& backend, Caller& caller, const StateAt& asked, const market::Task& task,
+                               bool closed) {
     if (!closed || task.reveal_end == 0 || task.reveal_end > asked.height) return asked;
     return state_at(backend, caller, BlockRef{BlockRef::Kind::height, task.reveal_end - 1, {}});
 }
@@ -88,8 +87,8 @@ Answer explain_tx(const Backend& backend, const Params& params) {
     const auto header = backend.chain.header(record->height);
     const auto view = backend.chain.view();
     for (std::size_t i = 0; header && i < record->receipt.logs.size(); ++i) {
-        auto event = task_event({record->receipt.logs[i], record->height, ledger::block_hash(*header),
-                                 header->time_s(), hash, record->index, record->first_log_index + i},
+        auto event = task_event({record->receipt.logs[i], record->height, ledger::block_hash(*header), header->time_s(),
+                                 hash, record->index, record->first_log_index + i},
                                 *view);
         if (event) out.events.push_back(std::move(*event));
     }
@@ -104,12 +103,11 @@ Answer explain_tx(const Backend& backend, const Params& params) {
 }  // namespace
 
 void register_retrace_explain(Router& router, const Backend& backend) {
-    router.add(
-        {"retrace_explainBids",
-         "How the bids on a task stand or stood and why; with a solver, also why it has none.",
-         {{"task", "Quantity"}, {"solver", "Address", false}, {"block", "BlockTag", false}},
-         "BidsExplanation?",
-         [&backend](const Params& params, Caller& caller) { return explain_bids(backend, params, caller); }});
+    router.add({"retrace_explainBids",
+                "How the bids on a task stand or stood and why; with a solver, also why it has none.",
+                {{"task", "Quantity"}, {"solver", "Address", false}, {"block", "BlockTag", false}},
+                "BidsExplanation?",
+                [&backend](const Params& params, Caller& caller) { return explain_bids(backend, params, caller); }});
     router.add({"retrace_explainTransaction",
                 "Why a mined transaction was refused, or what it did.",
                 {{"hash", "Hash"}},

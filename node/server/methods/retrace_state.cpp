@@ -51,9 +51,8 @@ Answer get_account(const Backend& backend, const Params& params, Caller& caller)
     RETRACE_TRY(ref, params.block(1));
     RETRACE_TRY(state, state_at(backend, caller, ref));
     const ledger::Account account = state.view->account(address);
-    return json::value(json::object{{"height", state.height},
-                                    {"nonce", quantity(account.nonce)},
-                                    {"balance", quantity(account.balance)}});
+    return json::value(json::object{
+        {"height", state.height}, {"nonce", quantity(account.nonce)}, {"balance", quantity(account.balance)}});
 }
 
 /// A proof as JSON members for programs in any language, and `encoded` for this project's verify().
@@ -64,8 +63,8 @@ json::value proof_json(const ledger::StateProof& proof) {
                      {"leaf_key", data(proof.leaf_key)}, {"value", data(View(proof.value))},
                      {"siblings", std::move(siblings)},  {"other", nullptr}};
     if (proof.proof.other) {
-        out["other"] = json::object{{"key", data(proof.proof.other->key)},
-                                    {"value_hash", data(proof.proof.other->value_hash)}};
+        out["other"] =
+            json::object{{"key", data(proof.proof.other->key)}, {"value_hash", data(proof.proof.other->value_hash)}};
     }
     Writer encoded;
     encode_to(encoded, proof);
@@ -109,24 +108,21 @@ Answer get_proof(const Backend& backend, const Params& params, Caller& caller) {
 
 void register_retrace_state(Router& router, const Backend& backend) {
     const ParamInfo block{"block", "BlockTag", false};
-    router.add(
-        {"retrace_getSlots",
-         "Bytes of contracts' slots [{contract, key}…], all at one height.",
-         {{"slots", "Slot[]"}, block},
-         "Slots",
-         [&backend](const Params& params, Caller& caller) { return get_slots(backend, params, caller); }});
-    router.add(
-        {"retrace_getAccount",
-         "Nonce and balance at one height.",
-         {{"address", "Address"}, block},
-         "Account",
-         [&backend](const Params& params, Caller& caller) { return get_account(backend, params, caller); }});
-    router.add(
-        {"retrace_getProof",
-         "Presence or absence of an account or a slot under a block's state root.",
-         {{"leaf", "Leaf"}, block},
-         "Proof",
-         [&backend](const Params& params, Caller& caller) { return get_proof(backend, params, caller); }});
+    router.add({"retrace_getSlots",
+                "Bytes of contracts' slots [{contract, key}…], all at one height.",
+                {{"slots", "Slot[]"}, block},
+                "Slots",
+                [&backend](const Params& params, Caller& caller) { return get_slots(backend, params, caller); }});
+    router.add({"retrace_getAccount",
+                "Nonce and balance at one height.",
+                {{"address", "Address"}, block},
+                "Account",
+                [&backend](const Params& params, Caller& caller) { return get_account(backend, params, caller); }});
+    router.add({"retrace_getProof",
+                "Presence or absence of an account or a slot under a block's state root.",
+                {{"leaf", "Leaf"}, block},
+                "Proof",
+                [&backend](const Params& params, Caller& caller) { return get_proof(backend, params, caller); }});
 }
 
 }  // namespace retrace::node::rpc

@@ -11,21 +11,20 @@ json::value status(const Backend& backend) {
     const auto tip = backend.chain.tip();
     const engine::EngineStatus engine = backend.engine.status();
     const ledger::PoolStats pool = backend.pool.stats();
-    json::object out{
-        {"version", backend.version},
-        {"chain_id", backend.chain_id()},
-        {"engine", backend.engine.name()},
-        {"height", tip->header.height},
-        {"block_hash", data(tip->hash)},
-        {"block_time", tip->header.time_s()},
-        {"app_hash", data(tip->header.state_root)},
-        {"genesis_hash", data(backend.application.info().genesis_hash)},
-        {"oldest_state", backend.chain.oldest_state()},
-        {"oldest_proof", backend.chain.oldest_proof()},
-        {"oldest_block", backend.chain.oldest_block()},
-        {"syncing", engine.catching_up},
-        {"halted", engine.halted},
-        {"pool", json::object{{"pending", pool.pending}, {"queued", pool.queued}, {"bytes", pool.bytes}}}};
+    json::object out{{"version", backend.version},
+                     {"chain_id", backend.chain_id()},
+                     {"engine", backend.engine.name()},
+                     {"height", tip->header.height},
+                     {"block_hash", data(tip->hash)},
+                     {"block_time", tip->header.time_s()},
+                     {"app_hash", data(tip->header.state_root)},
+                     {"genesis_hash", data(backend.application.info().genesis_hash)},
+                     {"oldest_state", backend.chain.oldest_state()},
+                     {"oldest_proof", backend.chain.oldest_proof()},
+                     {"oldest_block", backend.chain.oldest_block()},
+                     {"syncing", engine.catching_up},
+                     {"halted", engine.halted},
+                     {"pool", json::object{{"pending", pool.pending}, {"queued", pool.queued}, {"bytes", pool.bytes}}}};
     if (engine.halted) out["reason"] = engine.reason;
     return out;
 }
@@ -33,9 +32,8 @@ json::value status(const Backend& backend) {
 json::value contracts(const Backend& backend) {
     json::array out;
     for (const ContractInfo& contract : backend.contracts) {
-        out.push_back(json::object{{"name", contract.name},
-                                   {"address", data(contract.address)},
-                                   {"abi", json::parse(contract.abi)}});
+        out.push_back(json::object{
+            {"name", contract.name}, {"address", data(contract.address)}, {"abi", json::parse(contract.abi)}});
     }
     return out;
 }

@@ -58,9 +58,8 @@ Answer list_tasks(const Backend& backend, const Params& params, Caller& caller) 
     RETRACE_TRY(ref, params.block(1));
     RETRACE_TRY(state, state_at(backend, caller, ref));
     if (query.task) return invalid_argument(0, "a list of tasks is not asked for by task");
-    return record_json(page_of<TaskSummary>(query, views::task_count(*state.view), [&](std::uint64_t id) {
-        return summary(*state.view, id, query);
-    }));
+    return record_json(page_of<TaskSummary>(query, views::task_count(*state.view),
+                                            [&](std::uint64_t id) { return summary(*state.view, id, query); }));
 }
 
 Answer get_task(const Backend& backend, const Params& params, Caller& caller) {
@@ -150,37 +149,31 @@ Answer get_task_events(const Backend& backend, const Params& params, Caller& cal
 void register_retrace_tasks(Router& router, const Backend& backend) {
     const ParamInfo task{"task", "Quantity"};
     const ParamInfo block{"block", "BlockTag", false};
-    router.add(
-        {"retrace_tasks",
-         "Tasks, the newest first.",
-         {{"query", "ListQuery", false}, block},
-         "TaskPage",
-         [&backend](const Params& params, Caller& caller) { return list_tasks(backend, params, caller); }});
-    router.add(
-        {"retrace_task",
-         "One task: its terms, its state and its runs.",
-         {task, block},
-         "Task?",
-         [&backend](const Params& params, Caller& caller) { return get_task(backend, params, caller); }});
-    router.add(
-        {"retrace_segments",
-         "Segments of a run, with the checkpoints at both ends.",
-         {task, {"run", "Quantity"}, {"first", "Quantity", false}, {"count", "Quantity", false}, block},
-         "Segment[]?",
-         [&backend](const Params& params, Caller& caller) { return get_segments(backend, params, caller); }});
-    router.add(
-        {"retrace_bids",
-         "Bids of a task's auction while it is open; see retrace_explainBids for ended ones.",
-         {task, block},
-         "Bid[]?",
-         [&backend](const Params& params, Caller& caller) { return get_bids(backend, params, caller); }});
+    router.add({"retrace_tasks",
+                "Tasks, the newest first.",
+                {{"query", "ListQuery", false}, block},
+                "TaskPage",
+                [&backend](const Params& params, Caller& caller) { return list_tasks(backend, params, caller); }});
+    router.add({"retrace_task",
+                "One task: its terms, its state and its runs.",
+                {task, block},
+                "Task?",
+                [&backend](const Params& params, Caller& caller) { return get_task(backend, params, caller); }});
+    router.add({"retrace_segments",
+                "Segments of a run, with the checkpoints at both ends.",
+                {task, {"run", "Quantity"}, {"first", "Quantity", false}, {"count", "Quantity", false}, block},
+                "Segment[]?",
+                [&backend](const Params& params, Caller& caller) { return get_segments(backend, params, caller); }});
+    router.add({"retrace_bids",
+                "Bids of a task's auction while it is open; see retrace_explainBids for ended ones.",
+                {task, block},
+                "Bid[]?",
+                [&backend](const Params& params, Caller& caller) { return get_bids(backend, params, caller); }});
     router.add({"retrace_taskEvents",
                 "What happened to a task, from its posting on or in a range of blocks.",
                 {task, {"from", "BlockTag", false}, {"to", "BlockTag", false}},
                 "TaskEvent[]?",
-                [&backend](const Params& params, Caller& caller) {
-                    return get_task_events(backend, params, caller);
-                }});
+                [&backend](const Params& params, Caller& caller) { return get_task_events(backend, params, caller); }});
 }
 
 }  // namespace retrace::node::rpc

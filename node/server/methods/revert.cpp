@@ -27,8 +27,7 @@ std::optional<std::string> revert_string(View output) {
     const View body = output.subspan(4);
     const ledger::U256 offset = ledger::U256::from_be(body.first(32));
     const ledger::U256 length = ledger::U256::from_be(body.subspan(32, 32));
-    if (offset != ledger::U256{32} || !length.fits_u64() || length.low64() > body.size() - 64)
-        return std::nullopt;
+    if (offset != ledger::U256{32} || !length.fits_u64() || length.low64() > body.size() - 64) return std::nullopt;
     const View text = body.subspan(64, length.low64());
     if (!printable(text)) return std::nullopt;
     return std::string(text.begin(), text.end());

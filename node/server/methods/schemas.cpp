@@ -45,8 +45,7 @@ void add_values(json::object& out) {
     out["Boolean"] = json::object{{"title", "true or false"}, {"type", "boolean"}};
     out["Count"] = json::object{{"title", "number"}, {"type", "integer"}, {"minimum", 0}};
     out["Ratio"] = json::object{{"title", "0 to 1"}, {"type", "number"}, {"minimum", 0}, {"maximum", 1}};
-    out["Percentile"] =
-        json::object{{"title", "percent"}, {"type", "number"}, {"minimum", 0}, {"maximum", 100}};
+    out["Percentile"] = json::object{{"title", "percent"}, {"type", "number"}, {"minimum", 0}, {"maximum", 100}};
     out["Object"] = json::object{{"title", "object"}, {"type", "object"}};
     out["Empty"] = json::object{{"title", "empty array"}, {"type", "array"}, {"maxItems", 0}};
     out["BlockTag"] = json::object{
@@ -55,13 +54,12 @@ void add_values(json::object& out) {
     out["OneOrMore"] = json::object{{"title", "a value, an array of values, or null"}};
 }
 
-const Members kHeader{
-    {"number", "Quantity"},        {"hash", "Hash"},           {"parentHash", "Hash"},
-    {"timestamp", "Quantity"},     {"gasLimit", "Quantity"},   {"gasUsed", "Quantity"},
-    {"baseFeePerGas", "Quantity"}, {"miner", "Address"},       {"stateRoot", "Hash"},
-    {"transactionsRoot", "Hash"},  {"receiptsRoot", "Hash"},   {"logsBloom", "Data"},
-    {"sha3Uncles", "Hash"},        {"difficulty", "Quantity"}, {"totalDifficulty", "Quantity"},
-    {"extraData", "Data"},         {"mixHash", "Hash"},        {"nonce", "Data"}};
+const Members kHeader{{"number", "Quantity"},        {"hash", "Hash"},           {"parentHash", "Hash"},
+                      {"timestamp", "Quantity"},     {"gasLimit", "Quantity"},   {"gasUsed", "Quantity"},
+                      {"baseFeePerGas", "Quantity"}, {"miner", "Address"},       {"stateRoot", "Hash"},
+                      {"transactionsRoot", "Hash"},  {"receiptsRoot", "Hash"},   {"logsBloom", "Data"},
+                      {"sha3Uncles", "Hash"},        {"difficulty", "Quantity"}, {"totalDifficulty", "Quantity"},
+                      {"extraData", "Data"},         {"mixHash", "Hash"},        {"nonce", "Data"}};
 
 void add_blocks(json::object& out) {
     out["Header"] = answer_schema("header of a block", kHeader);
@@ -72,8 +70,7 @@ void add_blocks(json::object& out) {
     body["properties"].as_object()["transactions"] =
         json::object{{"anyOf", json::array{schema_named("Hash[]"), schema_named("Transaction[]")}}};
     body["required"].as_array().emplace_back("transactions");
-    out["AccessEntry"] =
-        answer_schema("what a transaction names", {{"address", "Address"}, {"storageKeys", "Hash[]"}});
+    out["AccessEntry"] = answer_schema("what a transaction names", {{"address", "Address"}, {"storageKeys", "Hash[]"}});
     out["Transaction"] = answer_schema("transaction",
                                        {{"hash", "Hash"},
                                         {"nonce", "Quantity"},
@@ -147,14 +144,11 @@ void add_questions(json::object& out) {
     out["Slot"] = question_schema("slot of a contract", {{"contract", "Address"}, {"key", "Data"}});
     out["Leaf"] = json::object{{"title", "an account's address, or a slot"},
                                {"oneOf", json::array{schema_named("Address"), schema_named("Slot")}}};
-    out["ListQuery"] = question_schema("which of them", {{"task", "Quantity"},
-                                                         {"party", "Address"},
-                                                         {"state", "Text"},
-                                                         {"before", "Quantity"},
-                                                         {"limit", "Count"}});
-    out["Subscribed"] =
-        question_schema("a log filter, or {task} of taskProgress",
-                        {{"address", "OneOrMore"}, {"topics", "OneOrMore"}, {"task", "Quantity"}});
+    out["ListQuery"] = question_schema(
+        "which of them",
+        {{"task", "Quantity"}, {"party", "Address"}, {"state", "Text"}, {"before", "Quantity"}, {"limit", "Count"}});
+    out["Subscribed"] = question_schema("a log filter, or {task} of taskProgress",
+                                        {{"address", "OneOrMore"}, {"topics", "OneOrMore"}, {"task", "Quantity"}});
 }
 
 void add_node(json::object& out) {
@@ -175,11 +169,10 @@ void add_node(json::object& out) {
                                    {"halted", "Boolean"},
                                    {"pool", "Pool"}},
                                   {{"reason", "Text"}});
-    out["Contract"] =
-        answer_schema("native contract", {{"name", "Text"}, {"address", "Address"}, {"abi", "Object[]"}});
+    out["Contract"] = answer_schema("native contract", {{"name", "Text"}, {"address", "Address"}, {"abi", "Object[]"}});
     out["Slots"] = answer_schema("slots at one height", {{"height", "Count"}, {"values", "Data[]"}});
-    out["Account"] = answer_schema("account at one height",
-                                   {{"height", "Count"}, {"nonce", "Quantity"}, {"balance", "Quantity"}});
+    out["Account"] =
+        answer_schema("account at one height", {{"height", "Count"}, {"nonce", "Quantity"}, {"balance", "Quantity"}});
     out["OtherLeaf"] =
         answer_schema("the leaf in the place of an absent one", {{"key", "Hash"}, {"value_hash", "Hash"}});
     out["Proof"] = answer_schema("presence or absence of a leaf", {{"height", "Count"},
@@ -217,8 +210,7 @@ void add_market(json::object& out) {
 
 json::object schema_named(std::string_view type) {
     if (type.ends_with('?')) return nullable_schema(schema_named(type.substr(0, type.size() - 1)));
-    if (type.ends_with("[]"))
-        return {{"type", "array"}, {"items", schema_named(type.substr(0, type.size() - 2))}};
+    if (type.ends_with("[]")) return {{"type", "array"}, {"items", schema_named(type.substr(0, type.size() - 2))}};
     return schema_ref(type);
 }
 

@@ -57,8 +57,7 @@ Checked<std::shared_ptr<const ledger::Block>> find_system_tx(const Backend& back
 void weigh_system_txs(Router& router, const Backend& backend) {
     for (const char* name : {"eth_getTransactionByHash", "eth_getTransactionReceipt"}) {
         router.set_cost(name, [&backend](const json::array& params) {
-            const auto hash =
-                params.empty() ? Parsed<Hash32>(Unexpected<std::string>{""}) : parse_hash(params[0]);
+            const auto hash = params.empty() ? Parsed<Hash32>(Unexpected<std::string>{""}) : parse_hash(params[0]);
             return hash && backend.chain.height_of(*hash) ? RequestCost::heavy : RequestCost::brief;
         });
     }

@@ -10,9 +10,7 @@
 
 namespace retrace::node::rpc {
 
-inline bool has_system_tx(const ledger::Block& block) noexcept {
-    return !block.system_logs.empty();
-}
+inline bool has_system_tx(const ledger::Block& block) noexcept { return !block.system_logs.empty(); }
 /// The system transaction and its receipt, for a block that has one.
 json::object system_tx_json(const ledger::Block& block, std::uint64_t chain_id);
 json::object system_receipt_json(const ledger::Block& block);

@@ -50,8 +50,8 @@ std::optional<TaskEventAnswer> task_event(const ledger::LogEntry& log, const led
     return out;
 }
 
-std::vector<TaskEventAnswer> task_events(const std::vector<ledger::LogEntry>& logs,
-                                         const ledger::StateView& view, std::uint64_t task) {
+std::vector<TaskEventAnswer> task_events(const std::vector<ledger::LogEntry>& logs, const ledger::StateView& view,
+                                         std::uint64_t task) {
     std::vector<TaskEventAnswer> out;
     for (const ledger::LogEntry& log : logs) {
         auto event = task_event(log, view);

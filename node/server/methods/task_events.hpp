@@ -15,7 +15,7 @@ ledger::LogFilter task_event_filter();
 std::optional<TaskEventAnswer> task_event(const ledger::LogEntry& log, const ledger::StateView& view);
 
 /// The events in `logs` that belong to `task`, or to any task if `task` is 0.
-std::vector<TaskEventAnswer> task_events(const std::vector<ledger::LogEntry>& logs,
-                                         const ledger::StateView& view, std::uint64_t task);
+std::vector<TaskEventAnswer> task_events(const std::vector<ledger::LogEntry>& logs, const ledger::StateView& view,
+                                         std::uint64_t task);
 
 }  // namespace retrace::node::rpc

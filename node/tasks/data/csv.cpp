@@ -60,8 +60,7 @@ Result<Table> read_table(std::string_view text) {
         if (out.columns == 0) {
             out.columns = fields.size();
             // A first line in which nothing is a number holds the names of the columns.
-            if (std::none_of(fields.begin(), fields.end(),
-                             [](auto field) { return number(field).has_value(); })) {
+            if (std::none_of(fields.begin(), fields.end(), [](auto field) { return number(field).has_value(); })) {
                 out.names.assign(fields.begin(), fields.end());
                 continue;
             }
@@ -101,8 +100,7 @@ Result<DataSet> decode_csv(View file, const std::string& label) {
     for (std::uint64_t row = 0; row < rows; ++row) {
         std::uint64_t at = row * features;
         for (std::size_t column = 0; column < table.columns; ++column) {
-            const std::uint32_t bits =
-                std::bit_cast<std::uint32_t>(table.values[row * table.columns + column]);
+            const std::uint32_t bits = std::bit_cast<std::uint32_t>(table.values[row * table.columns + column]);
             store_u32(column == target ? y.data.data() + 4 * row : x.data.data() + 4 * at++, bits);
         }
     }

@@ -35,17 +35,14 @@ Status<> in_words(Status<Failure> status) {
     return error(std::move(status).error().message);
 }
 
-std::uint64_t tensor_bytes(const kernels::Tensor& tensor) {
-    return tensor.elements() * kernels::size_of(tensor.dtype);
-}
+std::uint64_t tensor_bytes(const kernels::Tensor& tensor) { return tensor.elements() * kernels::size_of(tensor.dtype); }
 
 Status<> check_labels(const kernels::Tensor& labels, std::uint32_t classes) {
     for (std::uint64_t i = 0; i < labels.elements(); ++i) {
         // A negative int32 label is a large number here, so one comparison does.
         const bool below_zero = labels.dtype == DType::i8 && labels.bits(i) > 127;
         if (below_zero || labels.bits(i) >= classes) {
-            return error("sample " + std::to_string(i) + " has a label outside 0.." +
-                         std::to_string(classes - 1));
+            return error("sample " + std::to_string(i) + " has a label outside 0.." + std::to_string(classes - 1));
         }
     }
     return Unit{};
@@ -59,8 +56,8 @@ Result<DataSet::Part> read_part(const json::value& value) {
     if (!is_part_name(name)) return error("the manifest names a tensor \"" + name + "\"");
     part.name = std::move(name);
     RETRACE_TRY(dtype, fields.text("dtype", 8));
-    const auto found = std::find_if(std::begin(kDTypes), std::end(kDTypes),
-                                    [&](DType known) { return dtype_name(known) == dtype; });
+    const auto found =
+        std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](DType known) { return dtype_name(known) == dtype; });
     if (found == std::end(kDTypes)) return error("the manifest has an unknown dtype " + dtype);
     part.tensor.dtype = *found;
     RETRACE_TRY(shape, fields.numbers("shape", kernels::kRankMax));
@@ -112,8 +109,7 @@ std::vector<Hash32> DataSet::roots() const {
 }
 
 const kernels::Tensor* DataSet::find(std::string_view part) const noexcept {
-    const auto found =
-        std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.name == part; });
+    const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.name == part; });
     return found == parts.end() ? nullptr : &found->tensor;
 }
 
@@ -142,23 +138,17 @@ Status<> check(const DataSet& data) {
         }
     }
     if (data.classes == 0) return Unit{};
-    if (y == nullptr || y->dtype == DType::f32)
-        return error("a data set with classes needs labels \"y\" of integers");
+    if (y == nullptr || y->dtype == DType::f32) return error("a data set with classes needs labels \"y\" of integers");
     return check_labels(*y, data.classes);
 }
 
 std::string_view dtype_name(DType dtype) noexcept {
     switch (dtype) {
-        case DType::f32:
-            return "f32";
-        case DType::i8:
-            return "i8";
-        case DType::u8:
-            return "u8";
-        case DType::i32:
-            return "i32";
-        case DType::boolean:
-            return "bool";
+        case DType::f32: return "f32";
+        case DType::i8: return "i8";
+        case DType::u8: return "u8";
+        case DType::i32: return "i32";
+        case DType::boolean: return "bool";
     }
     return "unknown";
 }
@@ -208,8 +198,7 @@ Result<DataSet> load_dataset(const fs::path& folder) {
     RETRACE_TRY(value, parse_json(*text, path.string()));
     RETRACE_TRY(fields, StrictObject::open(value, {"format", "name", "source", "classes", "tensors"}));
     RETRACE_TRY(format, fields.number("format"));
-    if (format != kFormatVersion)
-        return error(path.string() + ": format " + std::to_string(format) + " is unknown");
+    if (format != kFormatVersion) return error(path.string() + ": format " + std::to_string(format) + " is unknown");
     DataSet out;
     RETRACE_TRY(name, fields.text("name", 64));
     RETRACE_TRY(source, fields.text("source", 300));

@@ -54,13 +54,9 @@ Result<Bytes> inflate_all(View in, int window_bits, std::size_t limit) {
 
 }  // namespace
 
-bool is_gzip(View bytes) noexcept {
-    return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
-}
+bool is_gzip(View bytes) noexcept { return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b; }
 
-Result<Bytes> gunzip(View file, std::size_t limit) {
-    return inflate_all(file, kGzip, limit);
-}
+Result<Bytes> gunzip(View file, std::size_t limit) { return inflate_all(file, kGzip, limit); }
 
 Result<Bytes> inflate_raw(View stream, std::size_t size) {
     RETRACE_TRY(out, inflate_all(stream, kRaw, size));

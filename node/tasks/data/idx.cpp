@@ -20,9 +20,7 @@ std::uint64_t load_u32_big(const std::uint8_t* p) {
     return std::uint64_t{p[0]} << 24 | std::uint64_t{p[1]} << 16 | std::uint64_t{p[2]} << 8 | p[3];
 }
 
-std::string prefix_of(Split split) {
-    return split == Split::train ? "train" : "t10k";
-}
+std::string prefix_of(Split split) { return split == Split::train ? "train" : "t10k"; }
 
 std::optional<fs::path> find_file(const fs::path& folder, const std::string& stem) {
     std::error_code code;
@@ -58,8 +56,8 @@ Result<kernels::Tensor> decode_idx(View file) {
         if (elements > file.size()) return error("the IDX file is shorter than its extents say");
     }
     if (file.size() != head + elements) {
-        return error("the IDX file has " + std::to_string(file.size() - head) +
-                     " bytes of elements instead of " + std::to_string(elements));
+        return error("the IDX file has " + std::to_string(file.size() - head) + " bytes of elements instead of " +
+                     std::to_string(elements));
     }
     out.data = to_bytes(file.subspan(head));
     return out;
@@ -85,8 +83,7 @@ Result<DataSet> load_idx_folder(const fs::path& folder, Split split, bool flat) 
     const std::uint64_t samples = x.dims[0], rows = x.dims[1], cols = x.dims[2];
     x.dims = flat ? kernels::Dims{samples, rows * cols} : kernels::Dims{samples, 1, rows, cols};
     DataSet out;
-    out.name = fs::path(folder / "").parent_path().filename().string() +
-               (split == Split::train ? "-train" : "-test");
+    out.name = fs::path(folder / "").parent_path().filename().string() + (split == Split::train ? "-train" : "-test");
     out.source = prefix_of(split) + "-images-idx3-ubyte, " + prefix_of(split) + "-labels-idx1-ubyte";
     out.classes = *std::max_element(y.data.begin(), y.data.end()) + 1u;
     out.parts.push_back(make_part("x", std::move(x)));

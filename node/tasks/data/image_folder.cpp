@@ -45,12 +45,11 @@ Status<> add_image(const fs::path& path, Gathered& all) {
     if (!image) return error(path.string() + ": " + image.error().message);
     if (all.samples == 0) all.first = {image->width, image->height, image->channels, {}};
     if (image->width != all.first.width || image->height != all.first.height) {
-        return error(path.string() + ": " + std::to_string(image->width) + "x" +
-                     std::to_string(image->height) + " pixels; the images before it have " +
-                     std::to_string(all.first.width) + "x" + std::to_string(all.first.height));
+        return error(path.string() + ": " + std::to_string(image->width) + "x" + std::to_string(image->height) +
+                     " pixels; the images before it have " + std::to_string(all.first.width) + "x" +
+                     std::to_string(all.first.height));
     }
-    if (all.x.size() + image->pixels.size() > kDataBytesMax)
-        return error(path.string() + ": the images are too many");
+    if (all.x.size() + image->pixels.size() > kDataBytesMax) return error(path.string() + ": the images are too many");
     append_planes(*image, all.x);
     ++all.samples;
     return Unit{};
@@ -60,8 +59,7 @@ Status<> add_image(const fs::path& path, Gathered& all) {
 
 Result<DataSet> load_image_folder(const fs::path& folder, bool flat) {
     const auto classes = sorted_entries(folder, true);
-    if (classes.empty())
-        return error(folder.string() + ": no IDX files, and no folder of images for each class");
+    if (classes.empty()) return error(folder.string() + ": no IDX files, and no folder of images for each class");
     Gathered all;
     Bytes labels;
     for (std::size_t label = 0; label < classes.size(); ++label) {

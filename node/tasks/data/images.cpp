@@ -59,8 +59,7 @@ void leave_on_warning(j_common_ptr decoder, int level) {
 }
 
 /// No object with a destructor lives in a frame that longjmp leaves: `out` belongs to the caller.
-bool read_jpeg(View file, std::uint32_t channels, jpeg_decompress_struct& decoder, JpegErrors& errors,
-               Image& out) {
+bool read_jpeg(View file, std::uint32_t channels, jpeg_decompress_struct& decoder, JpegErrors& errors, Image& out) {
     if (setjmp(errors.escape) != 0) return false;
     jpeg_create_decompress(&decoder);
     jpeg_mem_src(&decoder, file.data(), file.size());

@@ -22,8 +22,7 @@ constexpr std::uint32_t kClassesMax = 1u << 20;  ///< Larger whole numbers are q
 bool are_labels(const kernels::Tensor& y) {
     for (std::uint64_t i = 0; i < y.elements(); ++i) {
         const float value = std::bit_cast<float>(y.bits(i));
-        if (!(value >= 0) || value >= static_cast<float>(kClassesMax) || value != std::floor(value))
-            return false;
+        if (!(value >= 0) || value >= static_cast<float>(kClassesMax) || value != std::floor(value)) return false;
     }
     return true;
 }
@@ -62,8 +61,7 @@ Result<kernels::Tensor> pack_labels(const kernels::Tensor& y, std::uint32_t& cla
 Result<DataSet> from_named(std::vector<std::pair<std::string, kernels::Tensor>> arrays) {
     kernels::Tensor *x = nullptr, *y = nullptr;
     for (auto& [name, tensor] : arrays) {
-        if (name != "x" && name != "y")
-            return error("array " + name.substr(0, 40) + ": only x and y are understood");
+        if (name != "x" && name != "y") return error("array " + name.substr(0, 40) + ": only x and y are understood");
         kernels::Tensor*& slot = name == "x" ? x : y;
         if (slot != nullptr) return error("two arrays are named " + name);
         slot = &tensor;
@@ -142,8 +140,7 @@ Result<DataSet> decode_safetensors_data(View file) {
 Result<DataSet> decode_tokens(View file, const ImportOptions& options) {
     const std::uint32_t width = options.token_bytes;
     if (width != 1 && width != 2 && width != 4) return error("a token has 1, 2 or 4 bytes");
-    if (options.context == 0 || options.context > (1u << 20))
-        return error("a sample has 1 to 1048576 tokens");
+    if (options.context == 0 || options.context > (1u << 20)) return error("a sample has 1 to 1048576 tokens");
     if (file.size() % width != 0) return error("no whole number of tokens");
     const std::uint64_t tokens = file.size() / width;
     if (tokens <= options.context) return error("fewer tokens than one sample needs");

@@ -9,10 +9,10 @@
 namespace retrace::node {
 
 struct ImportOptions {
-    Split split = Split::train;  ///< Used for IDX folders, which have both splits.
-    bool flat = true;   ///< Images as [samples, features]; otherwise [samples, channels, rows, cols].
-    std::string name;   ///< Name of the data set; empty: from the path.
-    std::string label;  ///< Column of a CSV file that becomes y; empty: the last one.
+    Split split = Split::train;     ///< Used for IDX folders, which have both splits.
+    bool flat = true;               ///< Images as [samples, features]; otherwise [samples, channels, rows, cols].
+    std::string name;               ///< Name of the data set; empty: from the path.
+    std::string label;              ///< Column of a CSV file that becomes y; empty: the last one.
     std::uint64_t context = 128;    ///< Tokens of one sample.
     std::uint32_t token_bytes = 1;  ///< Bytes of one token in a raw file: 1, 2 or 4, little endian.
 };

@@ -132,8 +132,7 @@ Status<> convert(const ElementType& type, View in, Bytes& out) {
             bits = std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(load_u64(p))));
         } else {
             const std::int64_t value = whole_number(type.descr, p);
-            if (value < std::numeric_limits<std::int32_t>::min() ||
-                value > std::numeric_limits<std::int32_t>::max()) {
+            if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::int32_t>::max()) {
                 return error("element " + std::to_string(i) + " does not fit int32");
             }
             bits = static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
@@ -165,8 +164,7 @@ Result<kernels::Tensor> decode_npy(View file) {
     const auto type = std::find_if(std::begin(kTypes), std::end(kTypes),
                                    [&](const ElementType& known) { return known.descr == header.descr; });
     if (type == std::end(kTypes)) return error("elements of type " + header.descr + " are not supported");
-    if (header.fortran)
-        return error("the array is in Fortran order; save numpy.ascontiguousarray(a) instead");
+    if (header.fortran) return error("the array is in Fortran order; save numpy.ascontiguousarray(a) instead");
     RETRACE_CHECK(kernels::check_dims(header.shape));
     kernels::Tensor out{type->dtype, std::move(header.shape), {}};
     if (data.size() != out.elements() * type->size) {

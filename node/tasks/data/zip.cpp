@@ -19,9 +19,7 @@ struct Entry {
     std::string name;
 };
 
-Unexpected<Error> damaged() {
-    return error("the ZIP archive is damaged");
-}
+Unexpected<Error> damaged() { return error("the ZIP archive is damaged"); }
 
 /// Position of the end record: the last one whose comment reaches exactly to the end of the file.
 Result<std::size_t> find_end(View file) {
@@ -44,14 +42,12 @@ Result<std::vector<Entry>> read_directory(View file) {
     if (count > kMembersMax) return error("the ZIP archive has more than 64 members");
     std::vector<Entry> out;
     for (std::size_t i = 0; i < count; ++i) {
-        if (at > end || end - at < kCentralBytes || load_u32(file.data() + at) != kCentralHeader)
-            return damaged();
+        if (at > end || end - at < kCentralBytes || load_u32(file.data() + at) != kCentralHeader) return damaged();
         const std::uint8_t* const p = file.data() + at;
         const std::size_t name = load_u16(p + 28), extra = load_u16(p + 30), comment = load_u16(p + 32);
         if (name > kNameMax || end - at - kCentralBytes < name + extra + comment) return damaged();
-        out.push_back({load_u16(p + 8), load_u16(p + 10), load_u32(p + 16), load_u32(p + 20),
-                       load_u32(p + 24), load_u32(p + 42),
-                       std::string(reinterpret_cast<const char*>(p) + kCentralBytes, name)});
+        out.push_back({load_u16(p + 8), load_u16(p + 10), load_u32(p + 16), load_u32(p + 20), load_u32(p + 24),
+                       load_u32(p + 42), std::string(reinterpret_cast<const char*>(p) + kCentralBytes, name)});
         at += kCentralBytes + name + extra + comment;
     }
     return out;
@@ -86,8 +82,7 @@ Result<std::vector<ZipMember>> read_zip(View file, std::uint64_t limit) {
     RETRACE_TRY(entries, read_directory(file));
     std::uint64_t total = 0;
     for (const Entry& entry : entries) total += entry.size;
-    if (total > limit)
-        return error("the ZIP archive unpacks to more than " + std::to_string(limit) + " bytes");
+    if (total > limit) return error("the ZIP archive unpacks to more than " + std::to_string(limit) + " bytes");
     std::vector<ZipMember> out;
     for (const Entry& entry : entries) {
         RETRACE_TRY(data, unpack(file, entry));

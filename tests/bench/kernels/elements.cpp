@@ -221,6 +221,4 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace retrace::bench
 
-int main(int argc, char** argv) {
-    return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc));
-}
+int main(int argc, char** argv) { return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc)); }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "tests/bench/kernels/forms.hpp"
-
 #include "kernels/ops/cpu/simd_avx512.hpp"
+#include "tests/bench/kernels/forms.hpp"
 
 namespace retrace::bench {
 
-LoopForms forms_avx512() {
-    return {kernels::kLoops, kernels::Hand<kernels::HandLanesAvx512>::loop};
-}
+LoopForms forms_avx512() { return {kernels::kLoops, kernels::Hand<kernels::HandLanesAvx512>::loop}; }
 
 }  // namespace retrace::bench

@@ -22,8 +22,7 @@ constexpr std::size_t kTransfers = 2000;  // per block, each from a different se
 constexpr int kBlocks = 15;
 constexpr int kWarm = 3;  // blocks that are not measured
 
-ledger::Genesis genesis_of(const std::vector<ledger::SecretKey>& keys, std::size_t accounts,
-                           Bytes contracts) {
+ledger::Genesis genesis_of(const std::vector<ledger::SecretKey>& keys, std::size_t accounts, Bytes contracts) {
     ledger::Genesis genesis;
     genesis.chain_id = kChainId;
     genesis.time_ns = 1'767'225'600ULL * 1'000'000'000;
@@ -108,8 +107,7 @@ private:
 
 std::vector<Row> measure_accounts(const Options&) {
     const auto keys = make_keys(kSenders);
-    std::fprintf(stderr, "accounts: blocks of %zu transfers on ten thousand accounts and on a million\n",
-                 kTransfers);
+    std::fprintf(stderr, "accounts: blocks of %zu transfers on ten thousand accounts and on a million\n", kTransfers);
     World small(keys, 10'000), large(keys, 1'000'000);
     for (int i = 0; i < kWarm + kBlocks; ++i) {  // alternating, so that other load slows down both
         small.next_block();

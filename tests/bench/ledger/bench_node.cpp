@@ -28,9 +28,8 @@ long resident_kib(int pid) {
 
 NodeProgram retrace_node(const std::filesystem::path& folder, const std::vector<std::string>& arguments) {
     NodeProgram out{RETRACE_PROGRAM, {}, free_port()};
-    out.arguments = {
-        "node",        "--data-dir", (folder / "data").string(), "--rpc-port", std::to_string(out.port),
-        "--log-level", "warn"};
+    out.arguments = {"node",        "--data-dir", (folder / "data").string(), "--rpc-port", std::to_string(out.port),
+                     "--log-level", "warn"};
     out.arguments.insert(out.arguments.end(), arguments.begin(), arguments.end());
     return out;
 }
@@ -64,8 +63,7 @@ BenchNode::BenchNode(const NodeProgram& program, const std::filesystem::path& fo
     auto process = node::Process::start(program.program, program.arguments, folder / "node.log");
     if (!process) throw std::runtime_error(process.error().message);
     process_ = std::move(process).value();
-    const std::string ask =
-        http_request(R"({"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]})");
+    const std::string ask = http_request(R"({"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]})");
     for (;;) {
         try {
             Connection(port_).exchange(ask);
@@ -80,9 +78,7 @@ BenchNode::BenchNode(const NodeProgram& program, const std::filesystem::path& fo
     seconds_to_answer_ = seconds_since(start);
 }
 
-double BenchNode::resident_mib() const {
-    return static_cast<double>(resident_kib(process_->pid())) / 1024;
-}
+double BenchNode::resident_mib() const { return static_cast<double>(resident_kib(process_->pid())) / 1024; }
 
 double BenchNode::cpu_seconds() const {
     std::ifstream stat("/proc/" + std::to_string(process_->pid()) + "/stat");
@@ -117,8 +113,7 @@ ledger::Address plain_account(std::uint64_t number) {
     return out;
 }
 
-std::filesystem::path write_genesis(const std::filesystem::path& folder,
-                                    const std::vector<ledger::Address>& accounts) {
+std::filesystem::path write_genesis(const std::filesystem::path& folder, const std::vector<ledger::Address>& accounts) {
     const auto path = folder / "genesis.json";
     std::ofstream out(path);
     out << R"({"chainId":)" << kChainId << R"(,"timestamp":1767225600,"alloc":{)";

@@ -60,7 +60,6 @@ ledger::Address plain_account(std::uint64_t number);
 /// Returns a port that was free just now. Throws std::runtime_error if there is none.
 std::uint16_t free_port();
 /// Writes a genesis that gives each of the accounts a million coins, and returns its path.
-std::filesystem::path write_genesis(const std::filesystem::path& folder,
-                                    const std::vector<ledger::Address>& accounts);
+std::filesystem::path write_genesis(const std::filesystem::path& folder, const std::vector<ledger::Address>& accounts);
 
 }  // namespace retrace::bench

@@ -19,9 +19,7 @@
 namespace retrace::bench {
 namespace {
 
-[[noreturn]] void fail(const char* what) {
-    throw std::runtime_error(what);
-}
+[[noreturn]] void fail(const char* what) { throw std::runtime_error(what); }
 
 std::size_t content_length(std::string_view head) {
     constexpr std::string_view kName = "\r\ncontent-length: ";
@@ -36,9 +34,7 @@ std::size_t content_length(std::string_view head) {
 
 }  // namespace
 
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::string http_request(std::string_view body) {
     return "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
@@ -94,9 +90,7 @@ bool Connection::receive() {
     return buffer_.size() >= head_ + length_;
 }
 
-std::string_view Connection::body() const {
-    return std::string_view(buffer_).substr(head_, length_);
-}
+std::string_view Connection::body() const { return std::string_view(buffer_).substr(head_, length_); }
 
 std::string_view Connection::exchange(std::string_view request) {
     send(request);

@@ -65,7 +65,6 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "bench_ledger: %s\n", e.what());
         return 1;
     }
-    report(std::to_string(std::thread::hardware_concurrency()) + " cores, node and load together", rows,
-           options.json);
+    report(std::to_string(std::thread::hardware_concurrency()) + " cores, node and load together", rows, options.json);
     return 0;
 }

@@ -19,14 +19,12 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kRounds = 3;
 constexpr std::size_t kShare = 320;  // requests per round
-constexpr const char* kMissing =
-    "anvil is skipped: not in ANVIL, PATH or build/peers (see ledger/BENCHMARKS.md)";
+constexpr const char* kMissing = "anvil is skipped: not in ANVIL, PATH or build/peers (see ledger/BENCHMARKS.md)";
 
 /// Returns $ANVIL, or `anvil` on the PATH, or the one that npm installed in build/peers; empty if there is none.
 fs::path find_anvil() {
     std::error_code ignored;
-    if (const char* named = std::getenv("ANVIL"); named != nullptr && fs::is_regular_file(named, ignored))
-        return named;
+    if (const char* named = std::getenv("ANVIL"); named != nullptr && fs::is_regular_file(named, ignored)) return named;
     const char* const path = std::getenv("PATH");
     std::istringstream folders(path == nullptr ? "" : path);
     for (std::string folder; std::getline(folders, folder, ':');) {
@@ -80,8 +78,8 @@ struct Side {
         const auto count = static_cast<double>(outcome.sent);
         rates.push_back(count / outcome.seconds);
         cpu_us.push_back(1e6 * (node.cpu_seconds() - before) / count);
-        std::fprintf(stderr, "peer: %s took %.0f transfers in %.2f s, %.1f us of processor time each\n", name,
-                     count, outcome.seconds, cpu_us.back());
+        std::fprintf(stderr, "peer: %s took %.0f transfers in %.2f s, %.1f us of processor time each\n", name, count,
+                     outcome.seconds, cpu_us.back());
     }
 };
 
@@ -101,8 +99,7 @@ std::vector<Row> measure_peer(const Options&) {
     const Folder ours_folder, peer_folder;
     const fs::path genesis = write_genesis(ours_folder.path(), rich);
     const BenchNode our_node(ours_folder.path(), {"--genesis", genesis.string()});
-    const BenchNode peer_node(anvil(program, write_peer_genesis(peer_folder.path(), rich)),
-                              peer_folder.path());
+    const BenchNode peer_node(anvil(program, write_peer_genesis(peer_folder.path(), rich)), peer_folder.path());
     Side ours{"retrace", our_node, {}, {}}, peer{"anvil", peer_node, {}, {}};
     for (std::size_t round = 0; round < kRounds; ++round) {
         ours.run(prepared, round);

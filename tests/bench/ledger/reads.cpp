@@ -53,16 +53,15 @@ Reads ask(std::uint16_t port, const std::vector<std::string>& requests, double s
 /// A view call of a native contract: the stake of an account.
 std::string stake_call(const ledger::Address& account) {
     const Hash32 selector = ledger::keccak256(view(std::string_view("stakeOf(address)")));
-    return R"({"to":")" + ledger::to_0x(contracts::address_of(contracts::Contract::staking)) +
-           R"(","data":")" + to_0x(view(selector).first(4)) + std::string(24, '0') + to_hex(account.bytes) +
-           R"("})";
+    return R"({"to":")" + ledger::to_0x(contracts::address_of(contracts::Contract::staking)) + R"(","data":")" +
+           to_0x(view(selector).first(4)) + std::string(24, '0') + to_hex(account.bytes) + R"("})";
 }
 
 std::vector<std::string> requests_of(const std::string& method, const std::vector<std::string>& params) {
     std::vector<std::string> out;
     for (const std::string& one : params) {
-        out.push_back(http_request(R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":[)" +
-                                   one + R"(,"latest"]})"));
+        out.push_back(http_request(R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":[)" + one +
+                                   R"(,"latest"]})"));
     }
     return out;
 }
@@ -81,8 +80,7 @@ std::vector<Row> measure_reads(const Options& options) {
     const auto genesis = write_genesis(folder.path(), accounts);
     const BenchNode node(folder.path(), {"--genesis", genesis.string()});
     const double seconds = options.seconds / 12;
-    std::fprintf(stderr,
-                 "reads: %.0f seconds each of balances and calls, as fast as it goes and at %.0f a second\n",
+    std::fprintf(stderr, "reads: %.0f seconds each of balances and calls, as fast as it goes and at %.0f a second\n",
                  seconds, kRate);
     const auto balance_requests = requests_of("eth_getBalance", balances),
                call_requests = requests_of("eth_call", calls);

@@ -36,8 +36,8 @@ public:
 
 private:
     std::uint64_t height() {
-        const auto body = connection_.exchange(
-            http_request(R"({"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]})"));
+        const auto body =
+            connection_.exchange(http_request(R"({"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]})"));
         const std::size_t at = body.find(R"("result":"0x)");
         if (at == std::string_view::npos) throw std::runtime_error("eth_blockNumber failed");
         return std::stoull(std::string(body.substr(at + 12, 16)), nullptr, 16);
@@ -135,8 +135,7 @@ Outcome offer(std::uint16_t port, const Prepared& prepared, const Offer& what) {
         due[batch] = now;
         if (what.rate > 0) {
             const double when = static_cast<double>((batch - what.first) * kBatch) / what.rate;
-            due[batch] =
-                start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(when));
+            due[batch] = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(when));
             if (now < due[batch]) return {};
         }
         ++round[c];

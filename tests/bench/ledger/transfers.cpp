@@ -38,15 +38,12 @@ std::vector<Row> measure_transfers(const Options& options) {
     const auto genesis = write_genesis(folder.path(), rich);
     const BenchNode node(folder.path(), {"--genesis", genesis.string()});
     std::fprintf(stderr, "transfers: %.0f seconds, %s\n", options.seconds,
-                 options.rate > 0
-                     ? (std::to_string(static_cast<int>(options.rate)) + " offered per second").c_str()
-                     : "as many as the node takes");
+                 options.rate > 0 ? (std::to_string(static_cast<int>(options.rate)) + " offered per second").c_str()
+                                  : "as many as the node takes");
     const double cpu_before = node.cpu_seconds();
-    const Outcome outcome =
-        offer(node.port(), prepared, {0, prepared.requests.size(), options.rate, options.seconds});
-    std::fprintf(
-        stderr, "transfers: %zu sent, %zu refused, %zu in blocks after %.2f s, node holds %.0f MiB\n",
-        outcome.sent, outcome.refused, outcome.inclusions.size(), outcome.seconds, node.resident_mib());
+    const Outcome outcome = offer(node.port(), prepared, {0, prepared.requests.size(), options.rate, options.seconds});
+    std::fprintf(stderr, "transfers: %zu sent, %zu refused, %zu in blocks after %.2f s, node holds %.0f MiB\n",
+                 outcome.sent, outcome.refused, outcome.inclusions.size(), outcome.seconds, node.resident_mib());
     if (outcome.inclusions.size() + outcome.refused != outcome.sent) {
         throw std::runtime_error("the node lost transfers");
     }
@@ -55,8 +52,7 @@ std::vector<Row> measure_transfers(const Options& options) {
     const double cpu_us = 1e6 * (node.cpu_seconds() - cpu_before) / static_cast<double>(outcome.sent);
     return {{"transfers", "1/s", "floor", rate, 8000},
             {"transfers_of_recovery", "1/s", "signature recoveries, one core", rate, recoveries},
-            {"transfer_inclusion_p50", "s", "limit of the 99th percentile",
-             percentile(outcome.inclusions, 0.50), 2},
+            {"transfer_inclusion_p50", "s", "limit of the 99th percentile", percentile(outcome.inclusions, 0.50), 2},
             {"transfer_inclusion_p99", "s", "limit", percentile(outcome.inclusions, 0.99), 2},
             {"transfer_cpu", "us", "one signature recovery", cpu_us, 1e6 / recoveries}};
 }

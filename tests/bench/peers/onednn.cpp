@@ -6,8 +6,7 @@
 namespace retrace::bench {
 
 SgemmPeer onednn() {
-    const Sgemm run = [](std::uint64_t m, std::uint64_t n, std::uint64_t k, const float* a, const float* b,
-                         float* c) {
+    const Sgemm run = [](std::uint64_t m, std::uint64_t n, std::uint64_t k, const float* a, const float* b, float* c) {
         const auto size = [](std::uint64_t x) { return static_cast<dnnl_dim_t>(x); };
         dnnl_sgemm('N', 'N', size(m), size(n), size(k), 1.0f, a, size(k), b, size(n), 0.0f, c, size(n));
     };

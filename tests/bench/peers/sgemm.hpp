@@ -9,8 +9,7 @@
 namespace retrace::bench {
 
 /// C[m][n] = A[m][k] · B[k][n], all row-major and dense.
-using Sgemm = void (*)(std::uint64_t m, std::uint64_t n, std::uint64_t k, const float* a, const float* b,
-                       float* c);
+using Sgemm = void (*)(std::uint64_t m, std::uint64_t n, std::uint64_t k, const float* a, const float* b, float* c);
 
 struct SgemmPeer {
     std::string name;

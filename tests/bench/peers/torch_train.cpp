@@ -18,9 +18,7 @@ namespace {
 namespace nn = torch::nn;
 namespace fn = torch::nn::functional;
 
-std::int64_t size(std::uint64_t n) {
-    return static_cast<std::int64_t>(n);
-}
+std::int64_t size(std::uint64_t n) { return static_cast<std::int64_t>(n); }
 
 struct Block : nn::Module {
     Block() {
@@ -34,8 +32,7 @@ struct Block : nn::Module {
     }
 
     torch::Tensor attention(const torch::Tensor& x, const torch::Tensor& future) {
-        const std::int64_t batch = x.size(0), tokens = x.size(1), width = x.size(2),
-                           heads = size(GptSizes::heads);
+        const std::int64_t batch = x.size(0), tokens = x.size(1), width = x.size(2), heads = size(GptSizes::heads);
         const auto parts = qkv(x).view({batch, tokens, 3, heads, width / heads}).permute({2, 0, 3, 1, 4});
         const auto q = parts[0], k = parts[1], v = parts[2];
         const double factor = 1.0 / std::sqrt(static_cast<double>(width / heads));
@@ -61,8 +58,7 @@ struct Gpt : nn::Module {
             blocks.push_back(register_module("block" + std::to_string(i), std::make_shared<Block>()));
         }
         norm = register_module("norm", nn::LayerNorm(nn::LayerNormOptions({width})));
-        head = register_module("head",
-                               nn::Linear(nn::LinearOptions(width, size(GptSizes::vocabulary)).bias(false)));
+        head = register_module("head", nn::Linear(nn::LinearOptions(width, size(GptSizes::vocabulary)).bias(false)));
         const std::int64_t n = size(GptSizes::tokens);
         future = torch::ones({n, n}, torch::kBool).triu(1);
     }
@@ -110,8 +106,7 @@ std::uint64_t memory(const std::string& field) {
 }
 
 template <class Model>
-void serve(const std::shared_ptr<Model>& model, const torch::Tensor& x, const torch::Tensor& y,
-           std::uint64_t before) {
+void serve(const std::shared_ptr<Model>& model, const torch::Tensor& x, const torch::Tensor& y, std::uint64_t before) {
     torch::optim::AdamW optimizer(model->parameters(),
                                   torch::optim::AdamWOptions(kLearningRate).weight_decay(kWeightDecay));
     for (std::string line; std::getline(std::cin, line);) {
@@ -127,8 +122,7 @@ void serve(const std::shared_ptr<Model>& model, const torch::Tensor& x, const to
             loss.backward();
             optimizer.step();
         }
-        std::cout << std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()
-                  << std::endl;
+        std::cout << std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() << std::endl;
     }
 }
 
@@ -139,8 +133,7 @@ int run(const std::string& name) {
                                                                // buffers
     const std::uint64_t before = memory("VmRSS");
     if (name == "gpt") {
-        const auto index =
-            torch::randint(size(GptSizes::vocabulary), {size(GptSizes::batch), size(GptSizes::tokens)});
+        const auto index = torch::randint(size(GptSizes::vocabulary), {size(GptSizes::batch), size(GptSizes::tokens)});
         serve(std::make_shared<Gpt>(), index, index.view({-1}).roll(-1), before);
         return 0;
     }

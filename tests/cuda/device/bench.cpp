@@ -52,8 +52,8 @@ struct Bench {
     Result<Memory> floats(std::uint64_t count) { return Memory::take(4 * count); }
     /// Fills with normally distributed values.
     void fill(const Memory& memory, std::uint32_t stream, const std::uint64_t* step) {
-        kernels::cuda::make_philox(queue.stream(), true, {stream, 1}, step,
-                                   reinterpret_cast<float*>(memory.data()), memory.bytes() / 4);
+        kernels::cuda::make_philox(queue.stream(), true, {stream, 1}, step, reinterpret_cast<float*>(memory.data()),
+                                   memory.bytes() / 4);
     }
 };
 
@@ -101,9 +101,8 @@ struct Product {
         slice_vectors(stream, precision, floats(b), true, 1, n, n, slices(digits_b, scales_b));
     }
     void multiply(const Bench& bench, Precision precision, bool warpgroups) const {
-        multiply_slices(bench.queue.stream(), precision, slices(digits_a, scales_a),
-                        slices(digits_b, scales_b), result(), 1, n, n, n,
-                        {bench.device.shared_limit, warpgroups});
+        multiply_slices(bench.queue.stream(), precision, slices(digits_a, scales_a), slices(digits_b, scales_b),
+                        result(), 1, n, n, n, {bench.device.shared_limit, warpgroups});
     }
 };
 
@@ -112,13 +111,11 @@ Status<> bench_products(Bench& bench) {
     RETRACE_TRY(p, Product::make(bench, bench.sizes.sliced));
     std::vector<std::function<void()>> candidates;
     for (const Precision precision : {Precision::i8x2, Precision::i8x3}) {
-        candidates.push_back(
-            [&, precision] { p.slice(bench, precision), p.multiply(bench, precision, false); });
+        candidates.push_back([&, precision] { p.slice(bench, precision), p.multiply(bench, precision, false); });
         candidates.push_back([&, precision] { p.slice(bench, precision); });
         candidates.push_back([&, precision] { p.multiply(bench, precision, false); });
     }
-    if (peer.run)
-        candidates.push_back([&] { peer.run(p.n, p.n, p.n, p.floats(p.a), p.floats(p.b), p.result()); });
+    if (peer.run) candidates.push_back([&] { peer.run(p.n, p.n, p.n, p.floats(p.a), p.floats(p.b), p.result()); });
     RETRACE_TRY(seconds, bench.medians(candidates));
     const double peer_value = peer.run ? tera_flops(p.n, seconds[6]) : 0;
     bench.rows.push_back(
@@ -131,8 +128,7 @@ Status<> bench_products(Bench& bench) {
     RETRACE_TRY(normal, bench.medians({candidates[0]}));
     kernels::cuda::fill_bits(bench.queue.stream(), 4, p.a.data(), p.n * p.n, 0x00012345);
     RETRACE_TRY(subnormal, bench.medians({candidates[0]}));
-    bench.rows.push_back(
-        {"matmul_subnormal_cuda", "times as long", "normal data", subnormal[0] / normal[0], 1});
+    bench.rows.push_back({"matmul_subnormal_cuda", "times as long", "normal data", subnormal[0] / normal[0], 1});
     return Unit{};
 }
 
@@ -143,15 +139,13 @@ Status<> bench_warpgroups(Bench& bench) {
     std::vector<std::function<void()>> candidates;
     for (const bool warpgroups : {false, true}) {
         for (const Precision precision : {Precision::i8x2, Precision::i8x3}) {
-            candidates.push_back([&, precision, warpgroups] {
-                p.slice(bench, precision), p.multiply(bench, precision, warpgroups);
-            });
+            candidates.push_back(
+                [&, precision, warpgroups] { p.slice(bench, precision), p.multiply(bench, precision, warpgroups); });
         }
     }
     RETRACE_TRY(seconds, bench.medians(candidates));
     const auto add = [&](const char* name, double own, double other) {
-        bench.rows.push_back(
-            {name, "TFLOP/s-equivalent", "mma.sync", tera_flops(p.n, own), tera_flops(p.n, other)});
+        bench.rows.push_back({name, "TFLOP/s-equivalent", "mma.sync", tera_flops(p.n, own), tera_flops(p.n, other)});
     };
     add("matmul_i8x2_wgmma", seconds[2], seconds[0]);
     add("matmul_i8x3_wgmma", seconds[3], seconds[1]);
@@ -162,11 +156,10 @@ Status<> bench_chains(Bench& bench) {
     const CublasPeer peer = load_cublas(bench.queue.stream());
     RETRACE_TRY(p, Product::make(bench, bench.sizes.chains));
     std::vector<std::function<void()>> candidates{[&] {
-        kernels::cuda::multiply_chains(bench.queue.stream(), p.floats(p.a), false, p.floats(p.b), false,
-                                       p.result(), 1, p.n, p.n, p.n);
+        kernels::cuda::multiply_chains(bench.queue.stream(), p.floats(p.a), false, p.floats(p.b), false, p.result(), 1,
+                                       p.n, p.n, p.n);
     }};
-    if (peer.run)
-        candidates.push_back([&] { peer.run(p.n, p.n, p.n, p.floats(p.a), p.floats(p.b), p.result()); });
+    if (peer.run) candidates.push_back([&] { peer.run(p.n, p.n, p.n, p.floats(p.a), p.floats(p.b), p.result()); });
     RETRACE_TRY(seconds, bench.medians(candidates));
     bench.rows.push_back({"matmul_f32_cuda", "TFLOP/s", peer.name, tera_flops(p.n, seconds[0]),
                           peer.run ? tera_flops(p.n, seconds[1]) : 0});
@@ -186,8 +179,8 @@ Status<> bench_hashing(Bench& bench) {
     RETRACE_TRY(seconds, bench.medians({[&] { trees.queue_levels(bench.queue.stream(), space.data()); },
                                         [&] { bench.queue.copy(other.data(), data.data(), 4 * elements); }}));
     const double giga = 4e-9 * static_cast<double>(elements);
-    bench.rows.push_back({"hash_tile_tree_cuda", "GB/s", "device copy (read + written)", giga / seconds[0],
-                          2 * giga / seconds[1]});
+    bench.rows.push_back(
+        {"hash_tile_tree_cuda", "GB/s", "device copy (read + written)", giga / seconds[0], 2 * giga / seconds[1]});
     return Unit{};
 }
 
@@ -203,11 +196,9 @@ Status<> bench_training(Bench& bench) {
     RETRACE_TRY(programs, build_training(model, training, s.batch, s.batch));
     kernels::ThreadPool pool;
     const bool wide = s.vocabulary > 256;
-    kernels::Tensor x =
-        kernels::zeros(wide ? kernels::DType::i32 : kernels::DType::u8, {training.samples, s.tokens});
+    kernels::Tensor x = kernels::zeros(wide ? kernels::DType::i32 : kernels::DType::u8, {training.samples, s.tokens});
     for (std::uint64_t i = 0; i < x.elements(); ++i) {
-        const auto token =
-            static_cast<std::uint32_t>(i * 2654435761u >> 8) % static_cast<std::uint32_t>(s.vocabulary);
+        const auto token = static_cast<std::uint32_t>(i * 2654435761u >> 8) % static_cast<std::uint32_t>(s.vocabulary);
         wide ? store_u32(x.data.data() + 4 * i, token) : void(x.data[i] = static_cast<std::uint8_t>(token));
     }
     const kernels::State state = kernels::run_initialiser(programs.init, 1, pool);
@@ -222,11 +213,10 @@ Status<> bench_training(Bench& bench) {
         samples.push_back(seconds / s.steps);
     }
     const double second = median(samples), tokens = static_cast<double>(s.batch * s.tokens);
-    std::fprintf(
-        stderr,
-        "gpt: %.1f M state elements (parameters and moments), %.1f ms a step, %.2f GiB on the device\n",
-        1e-6 * static_cast<double>(parameters), 1e3 * second,
-        static_cast<double>(executor->device_bytes()) / (1 << 30));
+    std::fprintf(stderr,
+                 "gpt: %.1f M state elements (parameters and moments), %.1f ms a step, %.2f GiB on the device\n",
+                 1e-6 * static_cast<double>(parameters), 1e3 * second,
+                 static_cast<double>(executor->device_bytes()) / (1 << 30));
     double peer_value = 0;
     std::string peer = "no peer was asked for (--peer)";
     if (!bench.peer_command.empty()) {
@@ -242,8 +232,7 @@ Status<> bench_training(Bench& bench) {
     const double weights = static_cast<double>(s.width * (12 * s.layers * s.width + s.vocabulary));
     const double work = 6 * weights + 12 * static_cast<double>(s.layers * s.tokens * s.width);
     const bool hopper = bench.device.capability == 90;
-    bench.rows.push_back({"train_gpt_mfu", "TFLOP/s",
-                          hopper ? "bf16 peak of an H100 or H200 SXM" : "no peak known",
+    bench.rows.push_back({"train_gpt_mfu", "TFLOP/s", hopper ? "bf16 peak of an H100 or H200 SXM" : "no peak known",
                           1e-12 * work * tokens / second, hopper ? 989.0 : 0.0});
     return Unit{};
 }
@@ -287,6 +276,4 @@ int main_with(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace retrace::bench
 
-int main(int argc, char** argv) {
-    return retrace::bench::main_with({argv + 1, argv + argc});
-}
+int main(int argc, char** argv) { return retrace::bench::main_with({argv + 1, argv + argc}); }

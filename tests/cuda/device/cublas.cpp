@@ -11,8 +11,8 @@ using Handle = void*;
 using Create = int (*)(Handle*);
 using SetStream = int (*)(Handle, kernels::cuda::Stream);
 using SetMathMode = int (*)(Handle, int);
-using Sgemm = int (*)(Handle, int, int, int, int, int, const float*, const float*, int, const float*, int,
-                      const float*, float*, int);
+using Sgemm = int (*)(Handle, int, int, int, int, int, const float*, const float*, int, const float*, int, const float*,
+                      float*, int);
 constexpr int kDefaultMath = 0, kNotTransposed = 0;
 
 template <class Function>
@@ -37,17 +37,15 @@ CublasPeer load_cublas(kernels::cuda::Stream stream) {
     const auto set_mode = symbol<SetMathMode>(library, "cublasSetMathMode");
     const auto sgemm = symbol<Sgemm>(library, "cublasSgemm_v2");
     Handle handle = nullptr;
-    if (!create || !set_stream || !set_mode || !sgemm || create(&handle) != 0 ||
-        set_stream(handle, stream) != 0 || set_mode(handle, kDefaultMath) != 0) {
+    if (!create || !set_stream || !set_mode || !sgemm || create(&handle) != 0 || set_stream(handle, stream) != 0 ||
+        set_mode(handle, kDefaultMath) != 0) {
         return {nullptr, "cuBLAS does not start"};
     }
     // Column-major, so it computes the transposed product of swapped operands.
-    const auto run = [=](std::uint64_t m, std::uint64_t n, std::uint64_t k, const float* a, const float* b,
-                         float* c) {
+    const auto run = [=](std::uint64_t m, std::uint64_t n, std::uint64_t k, const float* a, const float* b, float* c) {
         const float one = 1.0f, zero = 0.0f;
-        sgemm(handle, kNotTransposed, kNotTransposed, static_cast<int>(n), static_cast<int>(m),
-              static_cast<int>(k), &one, b, static_cast<int>(n), a, static_cast<int>(k), &zero, c,
-              static_cast<int>(n));
+        sgemm(handle, kNotTransposed, kNotTransposed, static_cast<int>(n), static_cast<int>(m), static_cast<int>(k),
+              &one, b, static_cast<int>(n), a, static_cast<int>(k), &zero, c, static_cast<int>(n));
     };
     return {run, "cuBLAS SGEMM"};
 }

@@ -11,8 +11,8 @@
 namespace retrace::bench {
 
 /// c[m][n] = a[m][k] · b[k][n] in fp32 on the device, enqueued, with TF32 off.
-using DeviceSgemm = std::function<void(std::uint64_t m, std::uint64_t n, std::uint64_t k, const float* a,
-                                       const float* b, float* c)>;
+using DeviceSgemm =
+    std::function<void(std::uint64_t m, std::uint64_t n, std::uint64_t k, const float* a, const float* b, float* c)>;
 
 struct CublasPeer {
     DeviceSgemm run;   ///< Empty if there is no cuBLAS.

@@ -42,8 +42,8 @@ Status<> check_function(OpCode code, std::uint64_t stride, ThreadPool& pool) {
         if (found.front() == expected) continue;
         for (std::uint64_t i = 0; i < n; ++i) {
             if (found.front().bits(i) == expected.bits(i)) continue;
-            return error("input " + std::to_string(x.bits(i)) + " gives " +
-                         std::to_string(found.front().bits(i)) + ", not " + std::to_string(expected.bits(i)));
+            return error("input " + std::to_string(x.bits(i)) + " gives " + std::to_string(found.front().bits(i)) +
+                         ", not " + std::to_string(expected.bits(i)));
         }
     }
     return retrace::Unit{};

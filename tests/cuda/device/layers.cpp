@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cuda/executor.hpp"
-#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/chunks.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/scalar/scalar.hpp"
 #include "tests/cuda/device/parity.hpp"
 #include "tests/unit/kernels/fused_patterns.hpp"
@@ -42,8 +42,7 @@ std::vector<testing::FusedPattern> layers() {
 void check_layers(ThreadPool& pool, Tally& tally) {
     for (const auto& [name, program] : layers()) {
         for (const Data data : {Data::bell, Data::heavy, Data::special})
-            tally.count(name + ", data " + std::to_string(static_cast<int>(data)),
-                        compare(program, data, pool));
+            tally.count(name + ", data " + std::to_string(static_cast<int>(data)), compare(program, data, pool));
     }
 }
 

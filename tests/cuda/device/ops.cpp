@@ -22,8 +22,7 @@ Status<> compare(const OpCase& one, Backend backend, ThreadPool& pool) {
         const State state{step, {}};
         RETRACE_CHECK(device->load(state, inputs));
         RETRACE_TRY(found, device->outputs({0}));
-        if (found.front() != cpu.output(state, inputs, 0))
-            return error("other bits at step " + std::to_string(step));
+        if (found.front() != cpu.output(state, inputs, 0)) return error("other bits at step " + std::to_string(step));
         RETRACE_TRY(roots, device->trace());
         if (roots != cpu.trace(state, inputs)) return error("another root at step " + std::to_string(step));
     }
@@ -35,8 +34,7 @@ OpCase product(std::uint64_t i) {
     struct Shape {
         std::uint64_t batch, m, k, n;
     };
-    static constexpr Shape kShapes[] = {
-        {1, 128, 512, 128}, {3, 129, 257, 65}, {1, 300, 1030, 270}, {1, 1, 4097, 3}};
+    static constexpr Shape kShapes[] = {{1, 128, 512, 128}, {3, 129, 257, 65}, {1, 300, 1030, 270}, {1, 1, 4097, 3}};
     const Shape& s = kShapes[i / 16 % 4];
     const std::uint64_t precision = 1 + (i + 2) % 4, ta = i / 4 & 1, tb = i / 8 & 1;
     OpFacts facts;
@@ -49,9 +47,7 @@ OpCase product(std::uint64_t i) {
             testing::random_inputs(facts, static_cast<testing::Data>(i % 3 % 2), random)};
 }
 
-std::string named(const OpCase& one) {
-    return one.name + ", output " + shape_text(one.facts.output.dims);
-}
+std::string named(const OpCase& one) { return one.name + ", output " + shape_text(one.facts.output.dims); }
 
 }  // namespace
 

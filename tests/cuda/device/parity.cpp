@@ -102,6 +102,4 @@ int main_with(const std::vector<std::string>& arguments) {
 
 }  // namespace retrace::kernels::parity
 
-int main(int argc, char** argv) {
-    return retrace::kernels::parity::main_with({argv + 1, argv + argc});
-}
+int main(int argc, char** argv) { return retrace::kernels::parity::main_with({argv + 1, argv + argc}); }

@@ -56,8 +56,7 @@ void copy_wait(unsigned pending);
 
 // Warpgroup products read shared memory when they are waited for, so overwriting a tile too early is detected.
 std::uint32_t shared_address(const void* p);  ///< Relative to an odd base, as on a device.
-void warpgroup_product(std::int32_t* sums, unsigned columns, std::uint64_t a, std::uint64_t b,
-                       bool accumulate);
+void warpgroup_product(std::int32_t* sums, unsigned columns, std::uint64_t a, std::uint64_t b, bool accumulate);
 void products_wait();
 
 /// Test settings: 75 or 80 (which mma and copies are used), the order in which threads of a block run between barriers
@@ -78,9 +77,7 @@ T lane_value(T mine, unsigned lane) {
     return out;
 }
 
-inline unsigned lane() {
-    return thread_index.x % 32;
-}
+inline unsigned lane() { return thread_index.x % 32; }
 
 }  // namespace retrace::emulation
 
@@ -89,9 +86,7 @@ inline unsigned lane() {
 #define blockDim ::retrace::emulation::block_extent
 #define gridDim ::retrace::emulation::grid_extent
 
-inline void __syncthreads() {
-    retrace::emulation::barrier();
-}
+inline void __syncthreads() { retrace::emulation::barrier(); }
 
 template <class T>
 T __shfl_down_sync(unsigned, T value, unsigned delta, unsigned width = 32) {
@@ -115,6 +110,4 @@ inline unsigned __ballot_sync(unsigned, int predicate) {
     return out;
 }
 
-inline int __ffs(unsigned x) {
-    return __builtin_ffs(static_cast<int>(x));
-}
+inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }

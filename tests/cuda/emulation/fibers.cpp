@@ -79,9 +79,7 @@ struct Block {
 };
 Block block;
 
-Fiber& self() {
-    return block.fibers[block.current];
-}
+Fiber& self() { return block.fibers[block.current]; }
 
 // Switching by setjmp takes a few nanoseconds, while swapcontext takes two system calls. The address sanitizer supports
 // only the latter, and must be notified of it.
@@ -90,12 +88,9 @@ const void* scheduler_stack = nullptr;
 std::size_t scheduler_stack_size = 0;
 void* scheduler_saved = nullptr;
 
-void entered() {
-    __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_size);
-}
+void entered() { __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_size); }
 void leave(Fiber& fiber) {
-    __sanitizer_start_switch_fiber(fiber.done ? nullptr : &fiber.fake_stack, scheduler_stack,
-                                   scheduler_stack_size);
+    __sanitizer_start_switch_fiber(fiber.done ? nullptr : &fiber.fake_stack, scheduler_stack, scheduler_stack_size);
     swapcontext(&fiber.context, &block.scheduler);
     __sanitizer_finish_switch_fiber(fiber.fake_stack, &scheduler_stack, &scheduler_stack_size);
 }
@@ -141,8 +136,8 @@ void wait_in(Meeting& meeting) {
 void place_shared(std::size_t size) {
     constexpr std::size_t kPage = 4096, kMost = std::size_t{1} << 18;
     static unsigned char* const room = [] {
-        void* const pages = mmap(nullptr, kMost + kPage, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* const pages =
+            mmap(nullptr, kMost + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (pages == MAP_FAILED) fault("no room for shared memory");
         auto* const bytes = static_cast<unsigned char*>(pages);
         if (mprotect(bytes + kMost, kPage, PROT_NONE) != 0) fault("no guard behind the shared memory");
@@ -155,8 +150,7 @@ void place_shared(std::size_t size) {
 void prepare(unsigned threads, std::size_t shared) {
     while (block.fibers.size() < threads) {
         Fiber fiber;
-        fiber.stack =
-            mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        fiber.stack = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (fiber.stack == MAP_FAILED) fault("no memory for stacks");
         block.fibers.push_back(std::move(fiber));
     }
@@ -164,8 +158,7 @@ void prepare(unsigned threads, std::size_t shared) {
     if (block.shared == nullptr || block.shared_size != shared) place_shared(shared);
     std::memset(block.shared, 0xcd, shared);
     block.meeting = {threads, 0, 0};
-    for (unsigned w = 0; w < block.warps.size(); ++w)
-        block.warps[w].meeting = {std::min(32u, threads - 32 * w), 0, 0};
+    for (unsigned w = 0; w < block.warps.size(); ++w) block.warps[w].meeting = {std::min(32u, threads - 32 * w), 0, 0};
     for (unsigned t = 0; t < threads; ++t) {
         Fiber& fiber = block.fibers[t];
         fiber.done = fiber.started = false;
@@ -211,8 +204,7 @@ void run_block(unsigned threads, std::size_t shared) {
 
 void run_grid(std::uint64_t across, std::uint64_t down, unsigned threads, std::size_t shared,
               const std::function<void()>& body) {
-    if (threads == 0 || threads > 1024 || threads % 32 != 0)
-        fault("whole warps, at most 1024 threads a block");
+    if (threads == 0 || threads > 1024 || threads % 32 != 0) fault("whole warps, at most 1024 threads a block");
     if (across == 0 || down == 0) fault("a grid without blocks");
     if (across > std::min<std::uint64_t>(0x7fffffff, settings.blocks_across)) fault("too many blocks across");
     if (down > 65535) fault("too many blocks down");
@@ -235,9 +227,7 @@ void launch(CUstream_st* stream, std::uint64_t across, std::uint64_t down, unsig
     enqueue(stream, [=] { run_grid(across, down, threads, shared, body); });
 }
 
-void trap() {
-    fault("a trap");
-}
+void trap() { fault("a trap"); }
 
 void ask_for_shared(const void* kernel, std::size_t shared) {
     static std::map<const void*, std::size_t> asked;
@@ -246,13 +236,9 @@ void ask_for_shared(const void* kernel, std::size_t shared) {
         fault("a kernel takes different amounts of more than 48 KiB of shared memory");
 }
 
-void* shared_memory() {
-    return block.shared;
-}
+void* shared_memory() { return block.shared; }
 
-void barrier() {
-    wait_in(block.meeting);
-}
+void barrier() { wait_in(block.meeting); }
 
 const unsigned char* exchange(const void* mine, std::size_t size) {
     if (size > 64) fault("more than 64 bytes exchanged");
@@ -273,9 +259,7 @@ void copy_16(void* to, const void* from) {
     self().copies.push_back(copy);
 }
 
-void copy_commit() {
-    ++self().groups;
-}
+void copy_commit() { ++self().groups; }
 
 void copy_wait(unsigned pending) {
     std::vector<Copy> left;
@@ -311,8 +295,7 @@ std::uint32_t shared_address(const void* p) {
     return kSharedBase + static_cast<std::uint32_t>(static_cast<const unsigned char*>(p) - block.shared);
 }
 
-void warpgroup_product(std::int32_t* sums, unsigned columns, std::uint64_t a, std::uint64_t b,
-                       bool accumulate) {
+void warpgroup_product(std::int32_t* sums, unsigned columns, std::uint64_t a, std::uint64_t b, bool accumulate) {
     self().products.push_back({sums, columns, a, b, accumulate});
 }
 
@@ -320,11 +303,9 @@ void products_wait() {
     const std::uint32_t own = lane(), warp = block.current / 32 % 4;
     for (const PendingProduct& product : self().products) {
         for (unsigned i = 0; i < product.columns / 2; ++i) {
-            const std::uint32_t row = 16 * warp + own / 4 + i / 2 % 2 * 8,
-                                col = i / 4 * 8 + own % 4 * 2 + i % 2;
+            const std::uint32_t row = 16 * warp + own / 4 + i / 2 % 2 * 8, col = i / 4 * 8 + own % 4 * 2 + i % 2;
             std::int32_t sum = product.accumulate ? product.sums[i] : 0;
-            for (std::uint32_t k = 0; k < 32; ++k)
-                sum += tile_byte(product.a, row, k) * tile_byte(product.b, col, k);
+            for (std::uint32_t k = 0; k < 32; ++k) sum += tile_byte(product.a, row, k) * tile_byte(product.b, col, k);
             product.sums[i] = sum;
         }
     }

@@ -32,8 +32,7 @@ void mma_m16n8k32(std::int32_t (&c)[4], const std::uint32_t (&a)[4], const std::
         for (unsigned k = 0; k < 32; ++k) {
             // a: row = group for a0..3 and a8..11, group + 8 otherwise; k = 4·(lane % 4) + (i & 3), +16 from
             // a8 on.
-            const unsigned a_lane = row % 8 * 4 + k % 16 / 4,
-                           a_element = (k / 16) * 8 + (row / 8) * 4 + k % 4;
+            const unsigned a_lane = row % 8 * 4 + k % 16 / 4, a_element = (k / 16) * 8 + (row / 8) * 4 + k % 4;
             // b: col = group; k = 4·(lane % 4) + (i & 3), +16 from b4 on.
             const unsigned b_lane = col * 4 + k % 16 / 4, b_element = (k / 16) * 4 + k % 4;
             c[i] += byte_of(from_lane<Operands>(all, a_lane).a[a_element / 4], a_element % 4) *

@@ -30,9 +30,7 @@ void enqueue(CUstream_st* stream, std::function<void()> work) {
         work();
     }
 }
-bool is_recording() {
-    return recording;
-}
+bool is_recording() { return recording; }
 void begin_recording() {
     recording = true;
     recorded.clear();
@@ -87,8 +85,8 @@ Result<Memory> Memory::take(std::uint64_t bytes) {
     if (bytes == 0) return out;
     const std::uint64_t free = device.memory - device.taken;
     if (bytes > free) {
-        return error("CUDA: " + std::to_string(bytes) + " bytes of device memory asked for, " +
-                     std::to_string(free) + " free: out of memory");
+        return error("CUDA: " + std::to_string(bytes) + " bytes of device memory asked for, " + std::to_string(free) +
+                     " free: out of memory");
     }
     out.data_ = static_cast<std::uint8_t*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
     std::memset(out.data_, 0xcd, bytes);
@@ -117,12 +115,8 @@ Recording::~Recording() = default;
 Recording::Recording(Recording&&) noexcept = default;
 Recording& Recording::operator=(Recording&&) noexcept = default;
 
-Result<Queue> Queue::open() {
-    return Queue(new CUstream_st);
-}
-Queue::~Queue() {
-    delete stream_;
-}
+Result<Queue> Queue::open() { return Queue(new CUstream_st); }
+Queue::~Queue() { delete stream_; }
 Queue::Queue(Queue&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
 Queue& Queue::operator=(Queue&& other) noexcept {
     std::swap(stream_, other.stream_);

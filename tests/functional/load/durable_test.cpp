@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "node/agents/sealed_bids.hpp"
 #include "merkle/base/durable_file.hpp"
+#include "node/agents/sealed_bids.hpp"
 #include "node/net/certificate.hpp"
 #include "node/platform/data_dir.hpp"
 #include "node/wallet/key_folder.hpp"
@@ -83,8 +83,7 @@ TEST_F(Durable, WhatEarlierVersionsLeftOpenIsClosed) {
     fs::create_directory(folder_ / "node");
     fs::permissions(folder_ / "node", static_cast<fs::perms>(0755));
     ASSERT_TRUE(DataDir::open(folder_ / "node").has_value());
-    EXPECT_EQ(mode(folder_ / "node"), 0755U)
-        << "a node's certificate is for others: its owner's choice stays";
+    EXPECT_EQ(mode(folder_ / "node"), 0755U) << "a node's certificate is for others: its owner's choice stays";
 
     const auto made = tls::self_signed(folder_ / "node", "");
     ASSERT_TRUE(made.has_value());

@@ -2,7 +2,6 @@
 // Events when memory runs out.
 #include <gtest/gtest.h>
 
-
 #include "node/server/http/event.hpp"
 #include "tests/failing_new.hpp"
 
@@ -23,8 +22,7 @@ namespace {
 
 std::shared_ptr<const ledger::Block> block_with_logs(std::size_t count) {
     auto out = std::make_shared<ledger::Block>();
-    for (std::size_t i = 0; i < count; ++i)
-        out->system_logs.push_back({ledger::Address{}, {Hash32{}}, Bytes(100)});
+    for (std::size_t i = 0; i < count; ++i) out->system_logs.push_back({ledger::Address{}, {Hash32{}}, Bytes(100)});
     return out;
 }
 

@@ -185,8 +185,10 @@ TEST(RpcReaders, AHeadOfAChunkDoesNotGoOnForEver) {
     BigServed big({});
     for (const std::string begin : {"5;", "0\r\nx: "}) {
         Client client(big.served.port);
-        client.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
-                     "Transfer-Encoding: chunked\r\n\r\n" + begin);
+        client.write(
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+            "Transfer-Encoding: chunked\r\n\r\n" +
+            begin);
         const std::string piece(64 << 10, 'a');
         std::size_t sent = 0;
         try {

@@ -16,9 +16,7 @@ double seconds_since(steady_clock::time_point start) {
     return std::chrono::duration<double>(steady_clock::now() - start).count();
 }
 
-json::value parsed(const Client::Reply& reply) {
-    return json::parse(reply.body());
-}
+json::value parsed(const Client::Reply& reply) { return json::parse(reply.body()); }
 
 const std::string kSlow = R"({"jsonrpc":"2.0","id":"slow","method":"test_slow"})";
 
@@ -127,9 +125,8 @@ TEST(RpcLoad, NobodyComputesForAClientThatHungUp) {
     EXPECT_TRUE(SlowServed::comes([&] { return slow.running == 0; }));
     EXPECT_EQ(slow.started, 2);
     Client again(slow.served.port);
-    EXPECT_EQ(
-        parsed(again.post(R"({"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{}]})")).at("result"),
-        json::array());
+    EXPECT_EQ(parsed(again.post(R"({"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{}]})")).at("result"),
+              json::array());
 }
 
 /// A contract that never stops reading: none of ours does this, but it is the worst case of a call.
@@ -157,9 +154,8 @@ TEST(RpcLoad, AnEstimateEndsWithItsTimeAndWithItsClient) {
     }
     const auto left = steady_clock::now();
     Client next(again.port);
-    EXPECT_EQ(
-        parsed(next.post(R"({"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{}]})")).at("result"),
-        json::array());
+    EXPECT_EQ(parsed(next.post(R"({"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{}]})")).at("result"),
+              json::array());
     EXPECT_LT(seconds_since(left), 3) << "their handlers are free again";
 }
 
@@ -264,8 +260,7 @@ TEST_F(LoadedProcess, EndsOnSigtermWhileItIsAskedTooMuch) {
     block_ms_ = "10";
     start_node();
     while (client().height().value_or(0) < 100) std::this_thread::sleep_for(20ms);
-    const std::string logs =
-        R"({"jsonrpc":"2.0","id":1,"method":"eth_feeHistory","params":["0x400","latest",[20]]})";
+    const std::string logs = R"({"jsonrpc":"2.0","id":1,"method":"eth_feeHistory","params":["0x400","latest",[20]]})";
     std::deque<Client> attackers;
     const auto port = static_cast<std::uint16_t>(std::stoi(port_));
     for (int i = 0; i < 8; ++i) {

@@ -65,8 +65,7 @@ TEST(RpcSubscribers, AThousandKeepNobodyElseWaiting) {
     Asker asker(served.port);
     for (std::uint64_t block = 1; block <= kBlocks; ++block) {
         for (std::uint64_t i = 0; i < kLogs; ++i)
-            served.world.send(
-                served.world.make_tx(0, ToyExecutor::contract(), 0, Bytes(200, ToyExecutor::emit)));
+            served.world.send(served.world.make_tx(0, ToyExecutor::contract(), 0, Bytes(200, ToyExecutor::emit)));
         served.world.mine();
         // The last subscriber to be notified has it, so the crowd's share of this block is done.
         for (std::size_t i = 0; i < kCrowd; i += kCrowd - 1) {
@@ -75,8 +74,8 @@ TEST(RpcSubscribers, AThousandKeepNobodyElseWaiting) {
     }
     const std::vector<double> seconds = asker.end();
     const double slowest = seconds.back(), p99 = seconds[seconds.size() * 99 / 100];
-    std::printf("%zu answers beside %zu subscribers: p99 %.1f ms, slowest %.1f ms\n", seconds.size(), kCrowd,
-                p99 * 1e3, slowest * 1e3);
+    std::printf("%zu answers beside %zu subscribers: p99 %.1f ms, slowest %.1f ms\n", seconds.size(), kCrowd, p99 * 1e3,
+                slowest * 1e3);
     EXPECT_LT(slowest, 0.5) << "a busy machine's measure; an idle one needs a tenth";
     for (std::size_t i = 1; i + 1 < kCrowd; ++i) {
         for (std::uint64_t block = 1; block <= kBlocks; ++block) {
@@ -90,8 +89,7 @@ TEST(RpcSubscribers, AThousandKeepNobodyElseWaiting) {
                 } else {
                     ASSERT_EQ(text(fields.at("blockNumber")), "0x" + std::to_string(block));
                     // Subscriptions are notified in order of their ids, so the head may come before or after the logs.
-                    ASSERT_EQ(std::stoull(std::string(fields.at("logIndex").as_string()), nullptr, 16),
-                              logs++);
+                    ASSERT_EQ(std::stoull(std::string(fields.at("logIndex").as_string()), nullptr, 16), logs++);
                 }
             }
             ASSERT_EQ(heads, 1U);

@@ -26,8 +26,8 @@ json::array logs_of(std::size_t addresses, std::size_t topics) {
 }
 
 json::value subscribe(WsClient& ws, const json::array& params) {
-    ws.write(json::serialize(
-        json::object{{"jsonrpc", "2.0"}, {"id", 1}, {"method", "eth_subscribe"}, {"params", params}}));
+    ws.write(
+        json::serialize(json::object{{"jsonrpc", "2.0"}, {"id", 1}, {"method", "eth_subscribe"}, {"params", params}}));
     return ws.read();
 }
 
@@ -120,8 +120,8 @@ protected:
 // permanently.
 TEST_F(Subscribers, GiveBackWhatTheyTook) {
     start_node();
-    const std::string large = json::serialize(json::object{
-        {"jsonrpc", "2.0"}, {"id", 1}, {"method", "eth_subscribe"}, {"params", logs_of(1000, 1000)}});
+    const std::string large = json::serialize(
+        json::object{{"jsonrpc", "2.0"}, {"id", 1}, {"method", "eth_subscribe"}, {"params", logs_of(1000, 1000)}});
     const std::size_t before = resident();
     std::size_t most = 0, taken = 0;
     {

@@ -45,9 +45,8 @@ protected:
         const auto port = free_port();
         ASSERT_TRUE(port.has_value());
         url_ = "http://127.0.0.1:" + std::to_string(*port);
-        std::vector<std::string> arguments{"node",       "--dev",      "--data-dir",
-                                           path(data),   "--rpc-port", std::to_string(*port),
-                                           "--block-ms", block_ms};
+        std::vector<std::string> arguments{
+            "node", "--dev", "--data-dir", path(data), "--rpc-port", std::to_string(*port), "--block-ms", block_ms};
         arguments.insert(arguments.end(), more.begin(), more.end());
         auto started = Process::start(RETRACE_PROGRAM, arguments, folder_ / "node.log");
         ASSERT_TRUE(started.has_value());
@@ -97,12 +96,8 @@ TEST_F(DataDirectory, ProofsHoldForAProgramThatSharesNothingWithTheNode) {
     const std::string poor = "0x00000000000000000000000000000000000000ff";
     const std::string market = "0x0000000000000000000000000000000000001002";
     const std::string root = str(call("eth_getBlockByNumber", {"0x3", false}).at("stateRoot"));
-    const auto proof = [&](json::value leaf) {
-        return str(call("retrace_getProof", {leaf, "0x3"}).at("encoded"));
-    };
-    const auto check = [&](const std::vector<std::string>& arguments) {
-        return run(VERIFY_PROGRAM, arguments);
-    };
+    const auto proof = [&](json::value leaf) { return str(call("retrace_getProof", {leaf, "0x3"}).at("encoded")); };
+    const auto check = [&](const std::vector<std::string>& arguments) { return run(VERIFY_PROGRAM, arguments); };
 
     ASSERT_EQ(check({root, "account", rich, proof(json::value(rich))}), 0) << text("run.log");
     EXPECT_THAT(text("run.log"), HasSubstr("nonce 0 balance 0x"));
@@ -127,8 +122,8 @@ TEST_F(DataDirectory, ASnapshotBecomesANodeThatGoesOn) {
     start("data", "10");
     wait_for(20);
     node_.reset();
-    ASSERT_EQ(run(RETRACE_PROGRAM, {"snapshot", "export", "--dev", "--data-dir", path("data"), "--height",
-                                    "15", "--out", path("files"), "--json"}),
+    ASSERT_EQ(run(RETRACE_PROGRAM, {"snapshot", "export", "--dev", "--data-dir", path("data"), "--height", "15",
+                                    "--out", path("files"), "--json"}),
               0)
         << text("run.log");
     const json::value made = json::parse(text("run.log"));
@@ -160,18 +155,14 @@ TEST_F(DataDirectory, PrunedBlocksAreNamedAndTheRestIsVerified) {
     start("data", "10", {"--keep-states", "128", "--keep-blocks", "128"});
     wait_for(140);
     EXPECT_THAT(error("eth_getBlockByNumber", {"0x2", false}), HasSubstr("pruned history unavailable"));
-    EXPECT_THAT(error("eth_getLogs", {json::object{{"fromBlock", "0x1"}}}),
-                HasSubstr("pruned history unavailable"));
-    EXPECT_THAT(error("eth_getBalance", {"0x00000000000000000000000000000000000000ff", "0x2"}),
-                HasSubstr("not kept"));
+    EXPECT_THAT(error("eth_getLogs", {json::object{{"fromBlock", "0x1"}}}), HasSubstr("pruned history unavailable"));
+    EXPECT_THAT(error("eth_getBalance", {"0x00000000000000000000000000000000000000ff", "0x2"}), HasSubstr("not kept"));
     EXPECT_FALSE(call("eth_getBlockByNumber", {"latest", false}).is_null());
     node_.reset();
-    ASSERT_EQ(run(RETRACE_PROGRAM, {"node", "--dev", "--data-dir", path("data"), "--verify-db"}), 0)
-        << text("run.log");
+    ASSERT_EQ(run(RETRACE_PROGRAM, {"node", "--dev", "--data-dir", path("data"), "--verify-db"}), 0) << text("run.log");
     EXPECT_EQ(run(RETRACE_PROGRAM, {"node", "--dev", "--data-dir", path("data"), "--keep-blocks", "5"}), 2)
         << "fewer blocks than states";
-    EXPECT_EQ(run(RETRACE_PROGRAM,
-                  {"node", "--dev", "--data-dir", path("data"), "--archive", "--keep-blocks", "5000"}),
+    EXPECT_EQ(run(RETRACE_PROGRAM, {"node", "--dev", "--data-dir", path("data"), "--archive", "--keep-blocks", "5000"}),
               2);
 }
 

@@ -27,9 +27,9 @@ TEST(RpcHttp, ATransferEncodingIsExactlyChunked) {
     EXPECT_EQ(status_of_bytes(served, kHead + "Transfer-Encoding: chunked\r\n\r\n" + body, false), 200U);
     EXPECT_EQ(status_of_bytes(served, kHead + "Transfer-Encoding: Chunked\r\n\r\n" + body, false), 200U)
         << "names of codings have no case";
-    for (const std::string& other : {"xchunked", "chunked, identity", "identity", "gzip, chunked", "chunked, chunked",
-                                     "chunked;q=1", "\"chunked\"", "", "chunked\r\nTransfer-Encoding: chunked",
-                                     "identity\r\nTransfer-Encoding: chunked"}) {
+    for (const std::string& other :
+         {"xchunked", "chunked, identity", "identity", "gzip, chunked", "chunked, chunked", "chunked;q=1",
+          "\"chunked\"", "", "chunked\r\nTransfer-Encoding: chunked", "identity\r\nTransfer-Encoding: chunked"}) {
         const std::string head = kHead + "Transfer-Encoding: " + other + "\r\n\r\n";
         EXPECT_EQ(status_of_bytes(served, head + "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"), 400U) << other;
     }
@@ -38,8 +38,10 @@ TEST(RpcHttp, ATransferEncodingIsExactlyChunked) {
          {length + "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\n" + length,
           length + "Transfer-Encoding: xchunked\r\n"})
         EXPECT_EQ(status_of_bytes(served, kHead + both + "\r\n" + body), 400U) << both;
-    EXPECT_EQ(status_of_bytes(served, "POST / HTTP/1.0\r\nContent-Type: application/json\r\n"
-                                      "Transfer-Encoding: chunked\r\n\r\n" + body),
+    EXPECT_EQ(status_of_bytes(served,
+                              "POST / HTTP/1.0\r\nContent-Type: application/json\r\n"
+                              "Transfer-Encoding: chunked\r\n\r\n" +
+                                  body),
               400U);
 }
 
@@ -84,9 +86,10 @@ TEST(RpcHttp, WhoComesByAnotherNameIsRefused) {
     EXPECT_EQ(status_of_bytes(served, upgrade), 403U);
     // A page served by the port itself, for instance behind a proxy, has the same origin.
     Client own(served.port);
-    own.write("POST / HTTP/1.1\r\nHost: node.example\r\nOrigin: https://node.example\r\n"
-              "Content-Type: application/json\r\nContent-Length: " +
-              std::to_string(kChainId.size()) + "\r\n\r\n" + kChainId);
+    own.write(
+        "POST / HTTP/1.1\r\nHost: node.example\r\nOrigin: https://node.example\r\n"
+        "Content-Type: application/json\r\nContent-Length: " +
+        std::to_string(kChainId.size()) + "\r\n\r\n" + kChainId);
     EXPECT_EQ(own.read().result_int(), 200U);
 }
 
@@ -103,9 +106,11 @@ TEST(RpcHttp, PathsAreExact) {
     const std::string post = "POST /other HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: " +
                              std::to_string(kChainId.size()) + "\r\n\r\n" + kChainId;
     EXPECT_EQ(status_of_bytes(served, post), 404U);
-    EXPECT_EQ(Client(served.port).request("GET /hello", "Upgrade: websocket\r\nConnection: Upgrade\r\n"
-                                                        "Sec-WebSocket-Version: 13\r\n"
-                                                        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")
+    EXPECT_EQ(Client(served.port)
+                  .request("GET /hello",
+                           "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+                           "Sec-WebSocket-Version: 13\r\n"
+                           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")
                   .result_int(),
               404U);
 }
@@ -116,10 +121,10 @@ TEST(RpcHttp, AWebSocketIsAskedAboutItsOriginAsAPostIs) {
     Served served(options);
     const auto upgrade = [&](const std::string& origin) {
         Client client(served.port);
-        const auto reply = client.request(
-            "GET /", "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" +
-                         (origin.empty() ? "" : "Origin: " + origin + "\r\n"));
+        const auto reply = client.request("GET /",
+                                          "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                                          "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" +
+                                              (origin.empty() ? "" : "Origin: " + origin + "\r\n"));
         return std::pair(reply.result_int(), reply.body());
     };
     const auto post = [&](const std::string& origin) {
@@ -127,15 +132,14 @@ TEST(RpcHttp, AWebSocketIsAskedAboutItsOriginAsAPostIs) {
             .post(kChainId, "application/json", origin.empty() ? "" : "Origin: " + origin + "\r\n")
             .result_int();
     };
-    for (const std::string& origin :
-         {"", "http://localhost", "http://localhost:3000", "https://wallet.example",
-          "chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn"}) {
+    for (const std::string& origin : {"", "http://localhost", "http://localhost:3000", "https://wallet.example",
+                                      "chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn"}) {
         EXPECT_EQ(upgrade(origin).first, 101U) << origin;
         EXPECT_EQ(post(origin), 200U) << origin;
     }
-    for (const std::string& origin : {"https://evil.example", "null", "http://localhost.evil.example",
-                                      "http://localhost:3000.evil.example", "https://localhost:3000",
-                                      "https://wallet.example:1"}) {
+    for (const std::string& origin :
+         {"https://evil.example", "null", "http://localhost.evil.example", "http://localhost:3000.evil.example",
+          "https://localhost:3000", "https://wallet.example:1"}) {
         EXPECT_EQ(upgrade(origin).first, 403U) << origin;
         EXPECT_THAT(upgrade(origin).second, HasSubstr("--cors")) << origin;
         EXPECT_EQ(post(origin), 403U) << origin;
@@ -156,8 +160,10 @@ TEST_F(DeveloperNode, TakesNothingFromPagesOfOtherMachines) {
     start_node();
     const std::string own = "127.0.0.1:" + port_;
     const auto upgrade = [&](const std::string& origin) {
-        return get("/", own, "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-                             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: " + origin + "\r\n");
+        return get("/", own,
+                   "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: " +
+                       origin + "\r\n");
     };
     EXPECT_EQ(upgrade("https://evil.example"), 403U);
     EXPECT_EQ(upgrade("http://localhost:5173"), 101U);

@@ -15,17 +15,13 @@ using std::chrono::steady_clock;
 
 constexpr const char* kToken = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-json::value parsed(const Client::Reply& reply) {
-    return json::parse(reply.body());
-}
+json::value parsed(const Client::Reply& reply) { return json::parse(reply.body()); }
 
 double seconds_since(steady_clock::time_point start) {
     return std::chrono::duration<double>(steady_clock::now() - start).count();
 }
 
-std::string get_head() {
-    return "GET /hello HTTP/1.1\r\nHost: x\r\n";
-}
+std::string get_head() { return "GET /hello HTTP/1.1\r\nHost: x\r\n"; }
 
 TEST(RpcLimits, OneAddressHasSoManyConnections) {
     rpc::ServerOptions options;
@@ -105,8 +101,7 @@ TEST(RpcLimits, ABodyThatDripsIsCutOff) {
     options.read_timeout = std::chrono::seconds(1);
     Served served(options);
     Client slow(served.port);
-    slow.write(
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n");
+    slow.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n");
     const auto start = steady_clock::now();
     EXPECT_ANY_THROW({
         while (seconds_since(start) < 8) {
@@ -122,8 +117,7 @@ TEST(RpcLimits, HeadsOverTheLimitAreRefused) {
     Client client(served.port);
     client.write(get_head());
     EXPECT_ANY_THROW({
-        for (int i = 0; i < 64; ++i)
-            client.write("X-" + std::to_string(i) + ": " + std::string(1000, 'a') + "\r\n");
+        for (int i = 0; i < 64; ++i) client.write("X-" + std::to_string(i) + ": " + std::string(1000, 'a') + "\r\n");
         if (client.read().result_int() == 400U) throw std::runtime_error("refused, as it should be");
     });
     Client other(served.port);
@@ -155,8 +149,7 @@ TEST(RpcLimits, JsonBombsAndBrokenTextAreRefusedByName) {
     Served served;
     Client client(served.port);
     const std::string nested = std::string(1'000'000, '[') + std::string(1'000'000, ']');
-    EXPECT_EQ(parsed(client.post(nested)).at("error"),
-              (json::value{{"code", -32700}, {"message", "parse error"}}));
+    EXPECT_EQ(parsed(client.post(nested)).at("error"), (json::value{{"code", -32700}, {"message", "parse error"}}));
     std::string objects;
     for (int i = 0; i < 100'000; ++i) objects += R"({"a":)";
     EXPECT_EQ(parsed(client.post(objects)).at("error").at("code"), -32700);
@@ -211,17 +204,14 @@ TEST(RpcAdmin, NeedsTheToken) {
     const std::string call = R"({"jsonrpc":"2.0","id":1,"method":"retrace_test"})";
     Client client(served.port);
     const auto with = [](const std::string& header) { return "Authorization: " + header + "\r\n"; };
-    for (const std::string& wrong :
-         {std::string("Bearer "), "Bearer " + std::string(64, '0'), std::string(kToken),
-          "Basic " + std::string(kToken), "Bearer " + std::string(kToken) + "0"}) {
+    for (const std::string& wrong : {std::string("Bearer "), "Bearer " + std::string(64, '0'), std::string(kToken),
+                                     "Basic " + std::string(kToken), "Bearer " + std::string(kToken) + "0"}) {
         const json::value answer = parsed(client.post(call, "application/json", with(wrong)));
         EXPECT_EQ(answer.at("error").at("code"), 4100) << wrong;
         EXPECT_EQ(answer.at("error").at("message"), "unauthorized: this method needs the node's bearer token");
     }
     EXPECT_EQ(parsed(client.post(call)).at("error").at("code"), 4100);
-    EXPECT_EQ(
-        parsed(client.post(call, "application/json", with("Bearer " + std::string(kToken)))).at("result"),
-        true);
+    EXPECT_EQ(parsed(client.post(call, "application/json", with("Bearer " + std::string(kToken)))).at("result"), true);
     WsClient nobody(served.port);
     nobody.write(call);
     EXPECT_EQ(nobody.read().at("error").at("code"), 4100);

@@ -41,8 +41,7 @@ TEST(RpcNoMemory, ANewcomerWithoutMemoryTakesNobodysPlace) {
         bool added = false;
         allocations_left = allocations;
         try {
-            added = pool.add("an address that takes some memory, and more than a short string",
-                             std::move(newcomer));
+            added = pool.add("an address that takes some memory, and more than a short string", std::move(newcomer));
         } catch (const std::bad_alloc&) {
             ++failures;
         }

@@ -77,8 +77,7 @@ protected:
         return status.value_or(-1);
     }
     int send_one_coin() {
-        return run(
-            {"wallet", "send", "--dev-account", "0", "--to", kReceiver, "--value", "1", "--node", url_});
+        return run({"wallet", "send", "--dev-account", "0", "--to", kReceiver, "--value", "1", "--node", url_});
     }
 
     std::string text(const std::string& name) const {

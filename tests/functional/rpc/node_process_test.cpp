@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // `retrace node` as a process: it serves, it refuses invalid input, and `kill -9` loses nothing that was confirmed.
+#include "tests/functional/rpc/node_process.hpp"
+
 #include <sys/stat.h>
 
 #include <random>
-
-#include "tests/functional/rpc/node_process.hpp"
 
 namespace retrace::node {
 namespace {
@@ -28,9 +28,7 @@ TEST_F(NodeProcess, ServesTlsAndObeysTheHolderOfTheToken) {
     EXPECT_EQ(send_one_coin(), 0) << text("run.log");
     EXPECT_EQ(balance(), kCoin);
     EXPECT_EQ(run({"wallet", "balance", kReceiver, "--node", plain_url}), 1);
-    EXPECT_EQ(
-        run({"wallet", "balance", kReceiver, "--node", plain_url, "--tls-fingerprint", std::string(64, '0')}),
-        1);
+    EXPECT_EQ(run({"wallet", "balance", kReceiver, "--node", plain_url, "--tls-fingerprint", std::string(64, '0')}), 1);
     EXPECT_EQ(run({"wallet", "balance", kReceiver, "--node", plain_url, "--tls-ca",
                    (folder_ / "data/tls-cert.pem").string()}),
               0);
@@ -83,8 +81,7 @@ TEST_F(NodeProcess, LosesNothingThatWasConfirmedWhenItIsKilledAtRandomMoments) {
     EXPECT_GE(balance(), kCoin * ledger::U256{confirmed});
     EXPECT_LE(balance(), kCoin * ledger::U256{confirmed + unknown});
     node_->stop();
-    EXPECT_EQ(run({"node", "--dev", "--data-dir", (folder_ / "data").string(), "--verify-db"}), 0)
-        << text("run.log");
+    EXPECT_EQ(run({"node", "--dev", "--data-dir", (folder_ / "data").string(), "--verify-db"}), 0) << text("run.log");
 }
 
 TEST_F(NodeProcess, EndsCleanlyOnSigterm) {
@@ -107,8 +104,8 @@ TEST_F(NodeProcess, RefusesAnotherChainsDirectory) {
     start_node();
     node_->stop();
     std::ofstream(folder_ / "genesis.json") << R"({"chainId": 5, "alloc": {}})";
-    EXPECT_EQ(run({"node", "--genesis", (folder_ / "genesis.json").string(), "--data-dir",
-                   (folder_ / "data").string(), "--rpc-port", port_}),
+    EXPECT_EQ(run({"node", "--genesis", (folder_ / "genesis.json").string(), "--data-dir", (folder_ / "data").string(),
+                   "--rpc-port", port_}),
               1);
     EXPECT_THAT(text("run.log"), HasSubstr("belongs to another chain"));
 }
@@ -126,12 +123,10 @@ TEST_F(NodeProcess, TheWalletReportsWhatWentWrong) {
     EXPECT_EQ(send_one_coin(), 1);
     EXPECT_THAT(text("run.log"), HasSubstr("no answer from the node"));
     start_node();
-    EXPECT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", kReceiver, "--value", "99000000", "--node",
-                   url_}),
+    EXPECT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", kReceiver, "--value", "99000000", "--node", url_}),
               1);
     EXPECT_THAT(text("run.log"), HasSubstr("insufficient funds"));
-    EXPECT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", "0x1", "--value", "1", "--node", url_}),
-              1);
+    EXPECT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", "0x1", "--value", "1", "--node", url_}), 1);
     EXPECT_THAT(text("run.log"), HasSubstr("not an address"));
 }
 
@@ -147,8 +142,7 @@ TEST_F(NodeProcess, KeysAreMadeListedAndUsed) {
     const std::string address = made.substr(at, 42);
     ASSERT_EQ(run({"wallet", "list", "--keys", keys}), 0);
     EXPECT_THAT(text("run.log"), HasSubstr(address));
-    ASSERT_EQ(run({"wallet", "sign", "--keys", keys, "--key", address, "--passphrase-file", pass, "hello"}),
-              0);
+    ASSERT_EQ(run({"wallet", "sign", "--keys", keys, "--key", address, "--passphrase-file", pass, "hello"}), 0);
     std::string signature = text("run.log");
     signature.pop_back();
     EXPECT_EQ(run({"wallet", "verify", "--address", address, "--signature", signature, "hello"}), 0);

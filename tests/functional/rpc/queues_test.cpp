@@ -48,8 +48,7 @@ public:
             return json::value("done");
         };
         served_.world.router.add(std::move(waits));
-        for (const char* from : {"127.0.0.2", "127.0.0.3"})
-            hogs_.emplace_back(port(), from).write(post_of(kWaits));
+        for (const char* from : {"127.0.0.2", "127.0.0.3"}) hogs_.emplace_back(port(), from).write(post_of(kWaits));
         EXPECT_TRUE(comes([this] { return running_ == 2; }));
     }
     ~Busy() { go_ = true; }
@@ -176,8 +175,7 @@ TEST(RpcQueues, OneAddressKeepsNoOtherFromTheRoutes) {
     other.write(kWait);
     ASSERT_TRUE(comes([&] { return keeping.waiting == 2; })) << "both workers are taken";
     Client own(port, "127.0.0.4");
-    EXPECT_EQ(own.request("GET /hello", "Authorization: Bearer " + std::string(kToken) + "\r\n").result_int(),
-              200U);
+    EXPECT_EQ(own.request("GET /hello", "Authorization: Bearer " + std::string(kToken) + "\r\n").result_int(), 200U);
     keeping.over = true;
     for (Client& one : crowd) EXPECT_EQ(one.read().result_int(), 200U) << "each gets its turn";
 }

@@ -70,9 +70,7 @@ void operator delete(void* block) noexcept {
     if (block != nullptr) search(block);
     std::free(block);
 }
-void operator delete(void* block, std::size_t) noexcept {
-    ::operator delete(block);
-}
+void operator delete(void* block, std::size_t) noexcept { ::operator delete(block); }
 void* operator new(std::size_t size) {
     void* block = std::malloc(size);
     if (block == nullptr) std::abort();
@@ -113,8 +111,8 @@ TEST_F(Secrets, WordsAndWhatFollowsFromThemAreWiped) {
     look_for(entropy.data(), entropy.size());
     {
         const auto again = account_key(kWords, kPassphrase, 0);
-        const auto mistyped = account_key("legal winner thank year wave sausage worth useful legal winner thank thank",
-                                          kPassphrase, 0);
+        const auto mistyped =
+            account_key("legal winner thank year wave sausage worth useful legal winner thank thank", kPassphrase, 0);
         const auto words = mnemonic_of(entropy);
         EXPECT_EQ(words.view(), kWords);
         EXPECT_TRUE(again.has_value() && !mistyped.has_value());

@@ -28,19 +28,17 @@ using testing::HasSubstr;
 inline const std::string kChainId = R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId"})";
 
 struct Served {
-    explicit Served(rpc::ServerOptions options = {}, const ledger::TxExecutor* rules = nullptr)
-        : world(rules) {
+    explicit Served(rpc::ServerOptions options = {}, const ledger::TxExecutor* rules = nullptr) : world(rules) {
         options.port = 0;
         if (options.cors_origins.empty()) options.cors_origins = {"https://wallet.example"};
         server = std::make_unique<rpc::Server>(std::move(options), *world.dispatcher);
         server->route({"/hello", 10, [this](const rpc::HttpRequest& request) {
                            if (request.body == "throw") throw std::runtime_error("bug");
                            if (request.body == "wait") on_wait();
-                           return rpc::HttpResponse{
-                               200,
-                               "text/plain",
-                               {{"X-Seen", request.headers.at("host")}},
-                               request.method + " " + request.target + " " + request.body};
+                           return rpc::HttpResponse{200,
+                                                    "text/plain",
+                                                    {{"X-Seen", request.headers.at("host")}},
+                                                    request.method + " " + request.target + " " + request.body};
                        }});
         server->route({"/under/", 10, [](const rpc::HttpRequest& request) {
                            return rpc::HttpResponse{
@@ -87,8 +85,7 @@ public:
         http::read(socket_, buffer_, reply);
         return reply;
     }
-    Reply post(const std::string& body, const std::string& type = "application/json",
-               const std::string& more = "") {
+    Reply post(const std::string& body, const std::string& type = "application/json", const std::string& more = "") {
         write("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: " + type +
               "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + more + "\r\n" + body);
         return read();
@@ -112,14 +109,12 @@ private:
 
 class WsClient {
 public:
-    explicit WsClient(std::uint16_t port, const std::string& origin = "",
-                      const std::string& from = "127.0.0.1")
+    explicit WsClient(std::uint16_t port, const std::string& origin = "", const std::string& from = "127.0.0.1")
         : ws_(io_) {
         connect(ws_.next_layer(), port, from);
-        ws_.set_option(
-            beast::websocket::stream_base::decorator([origin](beast::websocket::request_type& request) {
-                if (!origin.empty()) request.set(http::field::origin, origin);
-            }));
+        ws_.set_option(beast::websocket::stream_base::decorator([origin](beast::websocket::request_type& request) {
+            if (!origin.empty()) request.set(http::field::origin, origin);
+        }));
         ws_.handshake("localhost", "/");
     }
     void write(const std::string& message) { ws_.write(net::buffer(message)); }

@@ -82,12 +82,10 @@ TEST(RpcServer, GivesRoutesTheirRequests) {
 TEST(RpcServer, RefusesBodiesOverTheLimit) {
     Served served;
     Client declared(served.port);
-    EXPECT_EQ(declared.request("POST /", "Content-Type: application/json\r\nContent-Length: 5242881\r\n")
-                  .result_int(),
+    EXPECT_EQ(declared.request("POST /", "Content-Type: application/json\r\nContent-Length: 5242881\r\n").result_int(),
               413U);
     Client chunked(served.port);
-    chunked.write(
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
+    chunked.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
     const std::string chunk = "80000\r\n" + std::string(0x80000, ' ') + "\r\n";
     try {
         for (int i = 0; i < 11; ++i) chunked.write(chunk);
@@ -192,14 +190,12 @@ TEST(RpcWebSocket, TakesTheSubscriptionsThatClientsOfGethMake) {
     WsClient ws(served.port);
     EXPECT_TRUE(ws.call("eth_subscribe", {"syncing"}).is_string()) << "and has no events";
     const json::value pending = ws.call("eth_subscribe", {"newPendingTransactions", json::object()});
-    const std::string hash =
-        served.world.send(served.world.make_tx(0, dev_key(1).address(), 1, {}, {}, 21'000));
+    const std::string hash = served.world.send(served.world.make_tx(0, dev_key(1).address(), 1, {}, {}, 21'000));
     const json::value event = ws.read();
     EXPECT_EQ(event.at("params").at("subscription"), pending);
     EXPECT_EQ(text(event.at("params").at("result")), hash);
     served.world.mine();
-    ws.write(
-        R"({"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newPendingTransactions",{"a":1}]})");
+    ws.write(R"({"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newPendingTransactions",{"a":1}]})");
     EXPECT_EQ(ws.read().at("error").at("code"), -32602);
 }
 

@@ -27,7 +27,7 @@ protected:
     void SetUp() override {
         TaskTest::SetUp();
         auto cast = node::LocalNetwork::assemble(path("cast"), RETRACE_PROGRAM, 100,
-                                         {{"bid_blocks", 30}, {"reveal_blocks", 20}}, true);
+                                                 {{"bid_blocks", 30}, {"reveal_blocks", 20}}, true);
         ASSERT_TRUE(cast.has_value()) << cast.error().message;
         cast_ = std::move(*cast);
         const auto started = cast_->start_node();
@@ -81,13 +81,12 @@ protected:
     }
     /// Starts a verifier as documented for an operator who has only the fingerprint.
     void start_second_verifier() {
-        auto started =
-            node::Process::start(RETRACE_PROGRAM,
-                                 {"verifier", "--node", "wss" + plain_url_.substr(5), "--tls-fingerprint",
-                                  fingerprint(), "--key", (cast_->folder() / "key-4.json").string(),
-                                  "--passphrase-file", (cast_->folder() / "passphrase").string(),
-                                  "--data-dir", (cast_->folder() / "party-4").string(), "--threads", "1"},
-                                 cast_->log_of("verifier 2"));
+        auto started = node::Process::start(
+            RETRACE_PROGRAM,
+            {"verifier", "--node", "wss" + plain_url_.substr(5), "--tls-fingerprint", fingerprint(), "--key",
+             (cast_->folder() / "key-4.json").string(), "--passphrase-file", (cast_->folder() / "passphrase").string(),
+             "--data-dir", (cast_->folder() / "party-4").string(), "--threads", "1"},
+            cast_->log_of("verifier 2"));
         ASSERT_TRUE(started.has_value());
         second_verifier_.emplace(std::move(*started));
     }
@@ -110,19 +109,16 @@ protected:
 };
 
 TEST_F(TlsMarket, ATaskIsTrainedAuditedAndPaid) {
-    EXPECT_EQ(
-        retrace("wallet balance 0x00000000000000000000000000000000000000bb --node " + plain_url_).status, 1)
+    EXPECT_EQ(retrace("wallet balance 0x00000000000000000000000000000000000000bb --node " + plain_url_).status, 1)
         << "nobody vouches for the certificate";
-    EXPECT_EQ(retrace("wallet balance 0x00000000000000000000000000000000000000bb --node http" +
-                      plain_url_.substr(5))
-                  .status,
-              1)
+    EXPECT_EQ(
+        retrace("wallet balance 0x00000000000000000000000000000000000000bb --node http" + plain_url_.substr(5)).status,
+        1)
         << "the port speaks no plain text";
     say("wallet send --dev-account 0 --to 0x00000000000000000000000000000000000000bb --value 1" + by_file());
-    EXPECT_EQ(say("wallet balance 0x00000000000000000000000000000000000000bb" + by_fingerprint())
-                  .at("balance")
-                  .as_string(),
-              "1");
+    EXPECT_EQ(
+        say("wallet balance 0x00000000000000000000000000000000000000bb" + by_fingerprint()).at("balance").as_string(),
+        "1");
 
     ASSERT_TRUE(cast_->start(Role::honest_solver, {"--price", "0.5", "--stake", "400000"}).has_value());
     ASSERT_TRUE(cast_->start(Role::verifier_1, {}).has_value());
@@ -143,8 +139,7 @@ TEST_F(TlsMarket, ATaskIsTrainedAuditedAndPaid) {
     const auto id = posted.at("task").to_number<std::uint64_t>();
     const std::string number = std::to_string(id);
     EXPECT_EQ(say("task follow " + number + by_fingerprint()).at("state").as_string(), "delivering");
-    const json::object fetched =
-        say("task fetch " + number + by_file() + store + " -o " + path("model").string());
+    const json::object fetched = say("task fetch " + number + by_file() + store + " -o " + path("model").string());
     ASSERT_FALSE(fetched.empty());
     EXPECT_EQ(fetched.at("state_root"), say("task run " + task + " --local --threads 1").at("state_root"));
     say("task accept " + number + " --dev-account 0" + by_fingerprint());

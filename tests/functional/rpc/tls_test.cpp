@@ -60,8 +60,8 @@ TEST(RpcTls, TheClientTakesNoOther) {
 }
 
 TEST(RpcTls, AddressesThatNameNoTrustAreRefused) {
-    for (const char* bad : {"https://a#", "https://a#sha256=12", "https://a#ca=", "https://a#x=1",
-                            "http://a#ca=f", "https://", "ftp://a"}) {
+    for (const char* bad : {"https://a#", "https://a#sha256=12", "https://a#ca=", "https://a#x=1", "http://a#ca=f",
+                            "https://", "ftp://a"}) {
         EXPECT_FALSE(RpcClient::connect(bad).has_value()) << bad;
     }
     EXPECT_EQ(parse_url("https://a")->port, "443");
@@ -75,8 +75,7 @@ TEST(RpcTls, WebSocketsToo) {
     beast::get_lowest_layer(ws).connect({net::ip::make_address("127.0.0.1"), node.served->port});
     ws.next_layer().handshake(net::ssl::stream_base::client);
     ws.handshake("localhost", "/");
-    const std::string subscribe =
-        R"({"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]})";
+    const std::string subscribe = R"({"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]})";
     ws.write(net::buffer(subscribe));
     beast::flat_buffer buffer;
     ws.read(buffer);
@@ -123,8 +122,8 @@ TEST(RpcTls, TheSelfSignedCertificateIsNoAuthority) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(files->certificate.c_str(), "r"),
                                                                std::fclose);
     ASSERT_TRUE(file);
-    const std::unique_ptr<X509, void (*)(X509*)> certificate(
-        PEM_read_X509(file.get(), nullptr, nullptr, nullptr), X509_free);
+    const std::unique_ptr<X509, void (*)(X509*)> certificate(PEM_read_X509(file.get(), nullptr, nullptr, nullptr),
+                                                             X509_free);
     ASSERT_TRUE(certificate);
     EXPECT_EQ(X509_check_ca(certificate.get()), 0);
 }
@@ -135,8 +134,7 @@ TEST(RpcTls, UnusableFilesAreNamed) {
     ASSERT_TRUE(files.has_value());
     const TempFolder second;
     const auto others = tls::self_signed(second.path(), "");
-    EXPECT_THAT(tls::server_context({files->certificate, others->key}).error().message,
-                HasSubstr(others->key));
+    EXPECT_THAT(tls::server_context({files->certificate, others->key}).error().message, HasSubstr(others->key));
     std::ofstream(folder.file("text")) << "no certificate";
     EXPECT_FALSE(tls::server_context({folder.file("text"), files->key}).has_value());
     EXPECT_FALSE(tls::fingerprint_of(folder.file("text")).has_value());

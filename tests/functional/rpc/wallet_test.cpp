@@ -34,8 +34,7 @@ protected:
         return (folder_ / name).string();
     }
     std::vector<std::string> with_keys(std::vector<std::string> arguments) const {
-        for (const std::string& more :
-             {std::string("--keys"), keys_, std::string("--passphrase-file"), pass_}) {
+        for (const std::string& more : {std::string("--keys"), keys_, std::string("--passphrase-file"), pass_}) {
             arguments.push_back(more);
         }
         return arguments;
@@ -44,8 +43,7 @@ protected:
     std::string imported(const std::string& option, const std::string& path) {
         keys_ += "x";
         EXPECT_EQ(run(with_keys({"wallet", "import", option, path, "--light"})), 0) << text("run.log");
-        EXPECT_EQ(run(with_keys({"wallet", "export", "--key", kFirst, "--private-key"})), 0)
-            << text("run.log");
+        EXPECT_EQ(run(with_keys({"wallet", "export", "--key", kFirst, "--private-key"})), 0) << text("run.log");
         std::string secret = text("run.log");
         while (secret.ends_with('\n')) secret.pop_back();
         return secret;
@@ -98,28 +96,25 @@ TEST_F(Wallet, TakesOverWordsWithAPassphrase) {
         << "a passphrase without words";
 
     // New words with a passphrase give the same account only with that passphrase.
-    ASSERT_EQ(run(with_keys({"wallet", "new", "--mnemonic", "--light", "--json", "--mnemonic-passphrase-file",
-                             passphrase})),
-              0)
+    ASSERT_EQ(
+        run(with_keys({"wallet", "new", "--mnemonic", "--light", "--json", "--mnemonic-passphrase-file", passphrase})),
+        0)
         << text("run.log");
     const std::string made = text("run.log"), marker = R"("mnemonic":")";
     const std::string address = made.substr(made.find("0x"), 42);
     const std::size_t from = made.find(marker) + marker.size();
     const std::string again = file("again", made.substr(from, made.find('"', from) - from) + "\n");
     keys_ += "x";
-    ASSERT_EQ(run(with_keys({"wallet", "import", "--light", "--mnemonic-file", again})), 0)
-        << text("run.log");
+    ASSERT_EQ(run(with_keys({"wallet", "import", "--light", "--mnemonic-file", again})), 0) << text("run.log");
     EXPECT_THAT(text("run.log"), Not(HasSubstr(address)));
-    ASSERT_EQ(run(with_keys({"wallet", "import", "--light", "--mnemonic-file", again,
-                             "--mnemonic-passphrase-file", passphrase})),
+    ASSERT_EQ(run(with_keys(
+                  {"wallet", "import", "--light", "--mnemonic-file", again, "--mnemonic-passphrase-file", passphrase})),
               0);
     EXPECT_THAT(text("run.log"), HasSubstr(address));
 }
 
 TEST_F(Wallet, ListsKeystoresWithoutAnAddressAndWarnsOfOpenOnes) {
-    ASSERT_EQ(
-        run(with_keys({"wallet", "import", "--light", "--private-key-file", file("secret", kFirstSecret)})),
-        0);
+    ASSERT_EQ(run(with_keys({"wallet", "import", "--light", "--private-key-file", file("secret", kFirstSecret)})), 0);
     const auto made = std::filesystem::directory_iterator(keys_)->path();
     std::string json = [&] {
         std::ifstream in(made);
@@ -144,8 +139,7 @@ TEST_F(Wallet, ListsKeystoresWithoutAnAddressAndWarnsOfOpenOnes) {
 TEST_F(Wallet, SignsExactlyOneThing) {
     EXPECT_EQ(run({"wallet", "sign", "--dev-account", "0"}), 1);
     EXPECT_THAT(text("run.log"), HasSubstr("name what is signed"));
-    EXPECT_EQ(run({"wallet", "sign", "--dev-account", "0", "a text", "--typed", file("typed.json", "{}")}),
-              2);
+    EXPECT_EQ(run({"wallet", "sign", "--dev-account", "0", "a text", "--typed", file("typed.json", "{}")}), 2);
     EXPECT_EQ(run({"wallet", "verify", "--address", kFirst, "--signature", "0x00"}), 1);
     EXPECT_THAT(text("run.log"), HasSubstr("name what is signed"));
     ASSERT_EQ(run({"wallet", "sign", "--dev-account", "0", ""}), 0) << text("run.log");
@@ -158,16 +152,14 @@ TEST_F(Wallet, ReplacesAPaymentThatWaits) {
     block_ms_ = "60000";  // no block while the test runs
     start_node();
     const auto send = [&](std::vector<std::string> more) {
-        std::vector<std::string> arguments{"wallet", "send", "--dev-account", "0",       "--no-wait",
-                                           "--node", url_,   "--to",          kReceiver, "--value",
-                                           "1"};
+        std::vector<std::string> arguments{"wallet", "send", "--dev-account", "0",       "--no-wait", "--node",
+                                           url_,     "--to", kReceiver,       "--value", "1"};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return run(arguments);
     };
     const auto sender = *ledger::parse_address(kFirst);
     ASSERT_EQ(send({}), 0) << text("run.log");
-    ASSERT_EQ(send({"--nonce", "0", "--max-fee", "20000000000 wei", "--tip", "1000000000 wei"}), 0)
-        << text("run.log");
+    ASSERT_EQ(send({"--nonce", "0", "--max-fee", "20000000000 wei", "--tip", "1000000000 wei"}), 0) << text("run.log");
     EXPECT_EQ(client().next_nonce(sender).value(), 1U) << "in the place of the first";
     EXPECT_EQ(send({"--nonce", "0", "--max-fee", "20000000001 wei", "--tip", "1000000001 wei"}), 1);
     EXPECT_THAT(text("run.log"), HasSubstr("replacement transaction underpriced"));
@@ -180,42 +172,35 @@ TEST_F(Wallet, ReplacesAPaymentThatWaits) {
 }
 
 TEST_F(Wallet, SignsTypedData) {
-    const std::string typed =
-        file("typed.json", R"({"types":{"EIP712Domain":[{"name":"chainId","type":"uint256"}],
+    const std::string typed = file("typed.json", R"({"types":{"EIP712Domain":[{"name":"chainId","type":"uint256"}],
         "Mail":[{"name":"text","type":"string"}]},"primaryType":"Mail","domain":{"chainId":7298},
         "message":{"text":"hello"}})");
     ASSERT_EQ(run({"wallet", "sign", "--dev-account", "0", "--typed", typed}), 0) << text("run.log");
     std::string signature = text("run.log");
     signature.pop_back();
     EXPECT_EQ(run({"wallet", "verify", "--address", kFirst, "--signature", signature, "--typed", typed}), 0);
-    EXPECT_EQ(run({"wallet", "verify", "--address", kReceiver, "--signature", signature, "--typed", typed}),
-              1);
+    EXPECT_EQ(run({"wallet", "verify", "--address", kReceiver, "--signature", signature, "--typed", typed}), 1);
 }
 
 TEST_F(Wallet, PaysAndTellsBalanceAndHistory) {
     start_node();
-    ASSERT_EQ(run({"wallet", "new", "--mnemonic", "--keys", keys_, "--passphrase-file", pass_, "--light"}),
-              0);
+    ASSERT_EQ(run({"wallet", "new", "--mnemonic", "--keys", keys_, "--passphrase-file", pass_, "--light"}), 0);
     const std::string made = text("run.log");
     ASSERT_THAT(made, HasSubstr("mnemonic"));
     const std::string address = made.substr(made.find("0x"), 42);
-    ASSERT_EQ(
-        run({"wallet", "send", "--dev-account", "0", "--to", address, "--value", "2.5", "--node", url_}), 0);
+    ASSERT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", address, "--value", "2.5", "--node", url_}), 0);
     ASSERT_EQ(run({"wallet", "balance", address, "--node", url_}), 0);
     EXPECT_THAT(text("run.log"), HasSubstr("2.5"));
-    ASSERT_EQ(run(with_keys(
-                  {"wallet", "send", "--key", address, "--to", kReceiver, "--value", "1", "--node", url_})),
+    ASSERT_EQ(run(with_keys({"wallet", "send", "--key", address, "--to", kReceiver, "--value", "1", "--node", url_})),
               0)
         << text("run.log");
     EXPECT_EQ(balance(), kCoin);
     ASSERT_EQ(run({"wallet", "history", address, "--node", url_, "--json"}), 0);
     std::string lower = address;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
     const std::string history = text("run.log");
     EXPECT_THAT(history, HasSubstr(kReceiver));
-    EXPECT_TRUE(history.find(lower) != std::string::npos || history.find(address) != std::string::npos)
-        << history;
+    EXPECT_TRUE(history.find(lower) != std::string::npos || history.find(address) != std::string::npos) << history;
 }
 
 /// A transaction that was refused in its block moved no coins, and the history says so.
@@ -240,9 +225,9 @@ TEST_F(Wallet, TellsWhatWasRefusedInItsBlock) {
 TEST_F(Wallet, WhatWaitsInThePoolSurvivesAKill) {
     block_ms_ = "60000";  // no block while the test runs
     start_node();
-    ASSERT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", kReceiver, "--value", "1", "--no-wait",
-                   "--node", url_}),
-              0)
+    ASSERT_EQ(
+        run({"wallet", "send", "--dev-account", "0", "--to", kReceiver, "--value", "1", "--no-wait", "--node", url_}),
+        0)
         << text("run.log");
     const auto sender = *ledger::parse_address(kFirst);
     ASSERT_EQ(client().next_nonce(sender).value(), 1U);

@@ -21,8 +21,7 @@ PeerData peer_data(const fs::path& folder, bool tokens) {
     PeerData out;
     out.tokens = tokens;
     out.samples = data->samples();
-    for (std::size_t i = 1; i < x.dims.size(); ++i)
-        out.sample.push_back(static_cast<std::int64_t>(x.dims[i]));
+    for (std::size_t i = 1; i < x.dims.size(); ++i) out.sample.push_back(static_cast<std::int64_t>(x.dims[i]));
     for (std::uint64_t i = 0; i < x.elements(); ++i) {
         if (tokens) {
             out.tokens_in.push_back(x.bits(i));
@@ -40,18 +39,15 @@ struct Recipe {
 };
 
 std::string arguments_of(const PeerTraining& training) {
-    std::string out = training.adamw ? " --optimizer adamw"
-                                     : " --optimizer sgd --momentum " + std::to_string(training.momentum);
-    out +=
-        " --lr " + std::to_string(training.lr) + " --weight-decay " + std::to_string(training.weight_decay);
+    std::string out =
+        training.adamw ? " --optimizer adamw" : " --optimizer sgd --momentum " + std::to_string(training.momentum);
+    out += " --lr " + std::to_string(training.lr) + " --weight-decay " + std::to_string(training.weight_decay);
     out += " --batch " + std::to_string(training.batch) + " --steps " + std::to_string(training.steps);
     if (training.cosine) out += " --schedule cosine";
     return out + " --checkpoint-every " + std::to_string(training.steps) + " --data-order sequential";
 }
 
-void PrintTo(const Recipe& recipe, std::ostream* out) {
-    *out << recipe.model;
-}
+void PrintTo(const Recipe& recipe, std::ostream* out) { *out << recipe.model; }
 
 class Agreement : public TaskTest, public ::testing::WithParamInterface<Recipe> {
 protected:
@@ -79,8 +75,8 @@ protected:
         for (std::size_t i = 0; i < theirs.size(); ++i) {
             const double difference = std::abs(losses[i].to_number<double>() / theirs[i] - 1);
             worst = std::max(worst, difference);
-            EXPECT_LT(difference, 1e-4)
-                << "step " << i << ": " << losses[i].to_number<double>() << " and " << theirs[i];
+            EXPECT_LT(difference, 1e-4) << "step " << i << ": " << losses[i].to_number<double>() << " and "
+                                        << theirs[i];
         }
         std::printf("%s: losses from %.5f to %.5f, largest relative difference %.2g\n", recipe.model.c_str(),
                     theirs.front(), theirs.back(), worst);
@@ -95,9 +91,7 @@ TEST_P(SmallAgreement, LossesOfAFewStepsInF32) {
     if (!HasFailure()) expect_same_losses(ours);
 }
 
-PeerTraining few(bool adamw, double lr) {
-    return {adamw, lr, 0.9, 0.01, 16, 6};
-}
+PeerTraining few(bool adamw, double lr) { return {adamw, lr, 0.9, 0.01, 16, 6}; }
 
 INSTANTIATE_TEST_SUITE_P(All, SmallAgreement,
                          ::testing::Values(Recipe{"mlp", few(true, 1e-3)}, Recipe{"cnn", few(false, 0.02)},
@@ -129,16 +123,12 @@ TEST_P(FullAgreement, LossesOfFiftyStepsInF32) {
 
 /// Large steps amplify differences of a last bit until two runs diverge, even two of LibTorch: with a rate of 0.02 this
 /// convolutional net does so after 25 steps.
-PeerTraining fifty(bool adamw, double lr) {
-    return {adamw, lr, 0.9, 0.01, 32, 50};
-}
+PeerTraining fifty(bool adamw, double lr) { return {adamw, lr, 0.9, 0.01, 32, 50}; }
 
 INSTANTIATE_TEST_SUITE_P(Steps, FullAgreement,
-                         ::testing::Values(Recipe{"mlp", fifty(true, 1e-3)},
-                                           Recipe{"cnn", fifty(false, 0.002)},
-                                           Recipe{"resnet", fifty(true, 3e-4)},
-                                           Recipe{"gpt", fifty(true, 1e-3)}, Recipe{"vit", fifty(true, 1e-3)},
-                                           Recipe{"lora", fifty(true, 1e-3)}),
+                         ::testing::Values(Recipe{"mlp", fifty(true, 1e-3)}, Recipe{"cnn", fifty(false, 0.002)},
+                                           Recipe{"resnet", fifty(true, 3e-4)}, Recipe{"gpt", fifty(true, 1e-3)},
+                                           Recipe{"vit", fifty(true, 1e-3)}, Recipe{"lora", fifty(true, 1e-3)}),
                          [](const auto& info) { return info.param.model; });
 
 class FinalMetric : public FullAgreement {};
@@ -150,28 +140,24 @@ TEST_P(FinalMetric, InI8x2IsWithinHalfAPointOfFp32) {
     ASSERT_FALSE(HasFailure());
     const Recipe& recipe = GetParam();
     const bool tokens = recipe.model == "gpt";
-    train_model(path("model.pt"), peer_data(path("task") / "data", tokens), recipe.training,
-                path("trained.pt"));
-    const PeerResult theirs =
-        evaluate_model(path("trained.pt"), peer_data(path("task") / "test_data", tokens), 250);
+    train_model(path("model.pt"), peer_data(path("task") / "data", tokens), recipe.training, path("trained.pt"));
+    const PeerResult theirs = evaluate_model(path("trained.pt"), peer_data(path("task") / "test_data", tokens), 250);
     const double accuracy = ours.at("accuracy").to_number<double>();
-    std::printf("%s: accuracy %.4f in i8x2, %.4f in LibTorch's fp32; test loss %.4f, %.4f\n",
-                recipe.model.c_str(), accuracy, theirs.accuracy, ours.at("test_loss").to_number<double>(),
-                theirs.loss);
+    std::printf("%s: accuracy %.4f in i8x2, %.4f in LibTorch's fp32; test loss %.4f, %.4f\n", recipe.model.c_str(),
+                accuracy, theirs.accuracy, ours.at("test_loss").to_number<double>(), theirs.loss);
     EXPECT_NEAR(accuracy, theirs.accuracy, 0.005);
 }
 
 /// The rate falls to zero, so that the comparison does not measure the noise of the last steps.
-PeerTraining many(bool adamw, double lr, std::uint64_t steps) {
-    return {adamw, lr, 0.9, 0.01, 64, steps, true};
-}
+PeerTraining many(bool adamw, double lr, std::uint64_t steps) { return {adamw, lr, 0.9, 0.01, 64, steps, true}; }
 
-INSTANTIATE_TEST_SUITE_P(
-    Test, FinalMetric,
-    ::testing::Values(Recipe{"mlp", many(true, 1e-3, 1500)}, Recipe{"cnn", many(false, 0.01, 1000)},
-                      Recipe{"resnet", many(true, 2e-3, 1500)}, Recipe{"gpt", many(true, 1e-3, 1000)},
-                      Recipe{"vit", many(true, 1e-3, 1500)}, Recipe{"lora", many(true, 1e-3, 1500)}),
-    [](const auto& info) { return info.param.model; });
+INSTANTIATE_TEST_SUITE_P(Test, FinalMetric,
+                         ::testing::Values(Recipe{"mlp", many(true, 1e-3, 1500)},
+                                           Recipe{"cnn", many(false, 0.01, 1000)},
+                                           Recipe{"resnet", many(true, 2e-3, 1500)},
+                                           Recipe{"gpt", many(true, 1e-3, 1000)}, Recipe{"vit", many(true, 1e-3, 1500)},
+                                           Recipe{"lora", many(true, 1e-3, 1500)}),
+                         [](const auto& info) { return info.param.model; });
 
 class ModelOut : public Agreement {};
 

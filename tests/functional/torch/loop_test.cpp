@@ -30,9 +30,8 @@ TEST_F(TorchLoop, AScriptedModelComesBackTrainedWithAReceipt) {
     const std::string images = small_images(256).string(), task = path("task").string();
     say("task compile " + path("model.pt").string() + " --data " + images + " --test-data " + images +
         " --batch 16 --steps 12 --checkpoint-every 4 --precision f32 --price-ceiling 1 -o " + task);
-    start({{Role::honest_solver, {"--price", "0.5", "--stake", "200"}},
-           {Role::verifier_1, {}},
-           {Role::verifier_2, {}}});
+    start(
+        {{Role::honest_solver, {"--price", "0.5", "--stake", "200"}}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});
     if (HasFatalFailure()) return;
     const std::string id = std::to_string(submit(task));
     say("task follow " + id + node());
@@ -57,8 +56,7 @@ TEST_F(TorchLoop, AScriptedModelComesBackTrainedWithAReceipt) {
     while (std::getline(table, line) && line.ends_with(",,")) {
         const std::size_t first = line.find(','), second = line.find(',', first + 1);
         EXPECT_EQ(std::stoul(line.substr(0, first)), steps);
-        EXPECT_FLOAT_EQ(std::stof(line.substr(first + 1, second - first - 1)),
-                        losses.at(steps).to_number<float>());
+        EXPECT_FLOAT_EQ(std::stof(line.substr(first + 1, second - first - 1)), losses.at(steps).to_number<float>());
         ++steps;
     }
     EXPECT_EQ(steps, losses.size());

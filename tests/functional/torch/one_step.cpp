@@ -49,8 +49,8 @@ Result<kernels::TrainingPrograms> programs_of(const solver::MappedModel& model, 
 
 }  // namespace
 
-Result<OurStep> step_of_ours(const std::filesystem::path& model, const kernels::Tensor& x,
-                             const kernels::Tensor& y, std::uint64_t classes) {
+Result<OurStep> step_of_ours(const std::filesystem::path& model, const kernels::Tensor& x, const kernels::Tensor& y,
+                             std::uint64_t classes) {
     const solver::SampleBatch batch{false, x.dims};
     std::ifstream file(model, std::ios::binary);
     RETRACE_TRY(recorded, solver::record_model(file, batch, batch));
@@ -78,8 +78,8 @@ Result<OurStep> step_of_ours(const std::filesystem::path& model, const kernels::
     return out;
 }
 
-void expect_step_of_LibTorch(const OurStep& ours, const std::filesystem::path& model,
-                             const kernels::Tensor& x, const kernels::Tensor& y) {
+void expect_step_of_LibTorch(const OurStep& ours, const std::filesystem::path& model, const kernels::Tensor& x,
+                             const kernels::Tensor& y) {
     const std::vector<std::int64_t> sizes(x.dims.begin(), x.dims.end());
     std::vector<std::int64_t> labels;
     for (std::uint64_t i = 0; i < y.elements(); ++i) labels.push_back(y.data[i]);

@@ -50,8 +50,8 @@ Module model_of(const StateModel& model) {
     out.register_parameter("scale", torch::rand(model.sample).add(0.5).set_requires_grad(true), false);
     out.register_parameter("head", torch::rand({width, 5}).sub(0.5).set_requires_grad(true), false);
     for (const Buffer& buffer : model.buffers)
-        out.register_buffer(buffer.name, buffer.whole ? torch::zeros(buffer.sizes, at::kLong)
-                                                      : torch::full(buffer.sizes, 0.5));
+        out.register_buffer(buffer.name,
+                            buffer.whole ? torch::zeros(buffer.sizes, at::kLong) : torch::full(buffer.sizes, 0.5));
     out.register_attribute("k", c10::IntType::get(), 0);
     out.register_attribute("list", c10::ListType::ofTensors(), c10::List<at::Tensor>({torch::zeros({3})}));
     out.define("def forward(self, x):\n    y = x * self.scale\n" + indented(model.body) +
@@ -113,8 +113,8 @@ def forward(self, x):
     outer.save(path.string());
 }
 
-PeerStep step_of(const std::filesystem::path& path, const std::vector<std::int64_t>& sizes,
-                 const std::vector<float>& x, const std::vector<std::int64_t>& labels) {
+PeerStep step_of(const std::filesystem::path& path, const std::vector<std::int64_t>& sizes, const std::vector<float>& x,
+                 const std::vector<std::int64_t>& labels) {
     Module module = torch::jit::load(path.string());
     const at::Tensor in = tensor_of(x, sizes), wanted = torch::tensor(labels);
     PeerStep out;
@@ -137,23 +137,20 @@ void make_state_model(const StateModel& model, const std::filesystem::path& path
     model_of(model).save(path.string());
 }
 
-std::map<std::string, double> buffers_after(const std::filesystem::path& path,
-                                            const std::vector<std::int64_t>& sizes,
+std::map<std::string, double> buffers_after(const std::filesystem::path& path, const std::vector<std::int64_t>& sizes,
                                             const std::vector<float>& x) {
     Module module = torch::jit::load(path.string());
     module.train();
     module.forward({torch::from_blob(const_cast<float*>(x.data()), sizes, at::kFloat).clone()});
     std::map<std::string, double> out;
-    for (const auto& item : module.named_buffers())
-        out[item.name] = item.value.reshape({-1})[0].item<double>();
+    for (const auto& item : module.named_buffers()) out[item.name] = item.value.reshape({-1})[0].item<double>();
     return out;
 }
 
 void make_lying_model(const std::string& how, const std::filesystem::path& path) {
     Module module = model_of({"", {6}, {}});
     if (how == "strides") module.register_parameter("far", reaching({200, 250}, {250, 1}), false);
-    if (how == "overflow")
-        module.register_parameter("far", reaching({5, 2}, {std::int64_t{1} << 62, 1}), false);
+    if (how == "overflow") module.register_parameter("far", reaching({5, 2}, {std::int64_t{1} << 62, 1}), false);
     if (how == "listed") module.setattr("list", c10::List<at::Tensor>({reaching({255, 255}, {255, 1})}));
     if (how == "short") module.register_parameter("far", torch::zeros({50000}), false);
     if (how == "name") module.register_parameter("far\x1b[2J", torch::zeros({2}), false);
@@ -171,9 +168,8 @@ void make_lying_model(const std::string& how, const std::filesystem::path& path)
     if (how != "short" && how != "class") return;
     std::filesystem::rename(path, whole);
     if (how == "class") {
-        rewrite(whole, path, "data.pkl", [](std::string& pickle) {
-            pickle += "__torch__.torch.classes.quantized.LinearPackedParamsBase";
-        });
+        rewrite(whole, path, "data.pkl",
+                [](std::string& pickle) { pickle += "__torch__.torch.classes.quantized.LinearPackedParamsBase"; });
         return;
     }
     std::string longest;

@@ -166,10 +166,8 @@ Models shapes() {
         {"upsample_bilinear_corners", "torch.upsample_bilinear2d(y, [9, 14], True, None)"},
     });
     out.push_back({"reflection_pad_line", "y = torch.reflection_pad1d(y, [3, 2])", kLine, {}});
-    out.push_back(
-        {"upsample_nearest_rounds_as_PyTorch", "y = torch.upsample_nearest1d(y, [410])", kLine, {}});
-    out.push_back(
-        {"upsample_nearest_uneven_factor", "y = torch.upsample_nearest1d(y, None, [2.7])", kLine, {}});
+    out.push_back({"upsample_nearest_rounds_as_PyTorch", "y = torch.upsample_nearest1d(y, [410])", kLine, {}});
+    out.push_back({"upsample_nearest_uneven_factor", "y = torch.upsample_nearest1d(y, None, [2.7])", kLine, {}});
     out.push_back({"upsample_linear", "y = torch.upsample_linear1d(y, [25], False, None)", kLine, {}});
     return out;
 }
@@ -185,17 +183,16 @@ Models convolutions() {
         conv("conv_same", "conv2d(y, self.w, self.b, [1, 1], \"same\", [2, 1], 1)", {5, 4, 3, 3}, {5}),
         conv("conv_grouped", "conv2d(y, self.w, self.b, [1, 1], [1, 1], [1, 1], 2)", {6, 2, 3, 3}, {6}),
         conv("conv_by_channel", "conv2d(y, self.w, self.b, [1, 2], [1, 1], [1, 1], 4)", {4, 1, 3, 3}, {4}),
-        conv("conv_transposed", "conv_transpose2d(y, self.w, self.b, [1, 1], [0, 0], [0, 0], 1, [1, 1])",
+        conv("conv_transposed", "conv_transpose2d(y, self.w, self.b, [1, 1], [0, 0], [0, 0], 1, [1, 1])", {4, 6, 3, 3},
+             {6}),
+        conv("conv_transposed_stride", "conv_transpose2d(y, self.w, self.b, [2, 3], [1, 1], [1, 0], 1, [1, 2])",
              {4, 6, 3, 3}, {6}),
-        conv("conv_transposed_stride",
-             "conv_transpose2d(y, self.w, self.b, [2, 3], [1, 1], [1, 0], 1, [1, 2])", {4, 6, 3, 3}, {6}),
         conv("conv_transposed_cut", "conv_transpose2d(y, self.w, self.b, [2, 2], [2, 1], [0, 0], 1, [1, 1])",
              {4, 6, 2, 2}, {6}),
-        conv("conv_transposed_grouped",
-             "conv_transpose2d(y, self.w, self.b, [2, 2], [1, 1], [1, 1], 2, [1, 1])", {4, 3, 3, 3}, {6}),
+        conv("conv_transposed_grouped", "conv_transpose2d(y, self.w, self.b, [2, 2], [1, 1], [1, 1], 2, [1, 1])",
+             {4, 3, 3, 3}, {6}),
     };
-    out.push_back(
-        {"conv1d", "y = torch.conv1d(y, self.w, None, [2], [1], [2], 1)", kLine, {{"w", {6, 4, 3}}}});
+    out.push_back({"conv1d", "y = torch.conv1d(y, self.w, None, [2], [1], [2], 1)", kLine, {{"w", {6, 4, 3}}}});
     out.push_back({"conv1d_transposed",
                    "y = torch.conv_transpose1d(y, self.w, None, [2], [1], [1], 1, [1])",
                    kLine,
@@ -228,10 +225,7 @@ Models pools() {
 
 Models norms() {
     return {
-        {"group_norm",
-         "y = torch.group_norm(y, 2, self.w, self.b, 1e-5, True)",
-         kImage,
-         {{"w", {4}}, {"b", {4}}}},
+        {"group_norm", "y = torch.group_norm(y, 2, self.w, self.b, 1e-5, True)", kImage, {{"w", {4}}, {"b", {4}}}},
         {"layer_norm",
          "y = torch.layer_norm(y, [6, 7], self.w, self.b, 1e-5, True)",
          kImage,
@@ -256,14 +250,8 @@ Models products() {
         {"matmul_vector", "y = torch.matmul(y, self.w)", kLine, {{"w", {10}}}},
         {"vector_matmul", "y = torch.matmul(self.w, y)", kLine, {{"w", {4}}}},
         {"bmm", "y = torch.bmm(y, y.transpose(1, 2))", kLine, {}},
-        {"addmm",
-         "y = torch.addmm(self.b, y, self.w, beta=0.5, alpha=2.0)",
-         kRow,
-         {{"w", {12, 7}}, {"b", {7}}}},
-        {"baddbmm",
-         "y = torch.baddbmm(self.b, y, y.transpose(1, 2), beta=0.5, alpha=0.25)",
-         kLine,
-         {{"b", {3, 4, 4}}}},
+        {"addmm", "y = torch.addmm(self.b, y, self.w, beta=0.5, alpha=2.0)", kRow, {{"w", {12, 7}}, {"b", {7}}}},
+        {"baddbmm", "y = torch.baddbmm(self.b, y, y.transpose(1, 2), beta=0.5, alpha=0.25)", kLine, {{"b", {3, 4, 4}}}},
         {"triangular_sum", "y = torch.matmul(y, torch.triu(torch.ones([12, 12])))", kRow, {}},
     };
 }
@@ -293,21 +281,19 @@ OpModel recurrent(const std::string& name, const std::string& body, std::int64_t
 
 Models recurrent_nets() {
     return {
-        recurrent("lstm", "y, h, c = torch.lstm(y, [s, s], w, True, 1, 0.0, self.training, False, True)", 4,
-                  1, 1, true),
-        recurrent(
-            "lstm_deep_both_ways",
-            "y, h, c = torch.lstm(y, [s, s], w, True, 2, 0.0, self.training, True, True)\n"
-            "y = torch.cat([y.flatten(1), h.transpose(0, 1).flatten(1), c.transpose(0, 1).flatten(1)], 1)",
-            4, 2, 2, true),
-        recurrent("gru", "y, h = torch.gru(y, s, w, True, 1, 0.0, self.training, False, True)\ny = h[0]", 3,
-                  1, 1, true),
-        recurrent("gru_without_bias", "y, h = torch.gru(y, s, w, False, 2, 0.0, self.training, False, True)",
-                  3, 2, 1, false),
-        recurrent("rnn_tanh", "y, h = torch.rnn_tanh(y, s, w, True, 1, 0.0, self.training, True, True)", 1, 1,
-                  2, true),
-        recurrent("rnn_relu", "y, h = torch.rnn_relu(y, s, w, True, 1, 0.0, self.training, False, True)", 1,
-                  1, 1, true),
+        recurrent("lstm", "y, h, c = torch.lstm(y, [s, s], w, True, 1, 0.0, self.training, False, True)", 4, 1, 1,
+                  true),
+        recurrent("lstm_deep_both_ways",
+                  "y, h, c = torch.lstm(y, [s, s], w, True, 2, 0.0, self.training, True, True)\n"
+                  "y = torch.cat([y.flatten(1), h.transpose(0, 1).flatten(1), c.transpose(0, 1).flatten(1)], 1)",
+                  4, 2, 2, true),
+        recurrent("gru", "y, h = torch.gru(y, s, w, True, 1, 0.0, self.training, False, True)\ny = h[0]", 3, 1, 1,
+                  true),
+        recurrent("gru_without_bias", "y, h = torch.gru(y, s, w, False, 2, 0.0, self.training, False, True)", 3, 2, 1,
+                  false),
+        recurrent("rnn_tanh", "y, h = torch.rnn_tanh(y, s, w, True, 1, 0.0, self.training, True, True)", 1, 1, 2, true),
+        recurrent("rnn_relu", "y, h = torch.rnn_relu(y, s, w, True, 1, 0.0, self.training, False, True)", 1, 1, 1,
+                  true),
         recurrent("lstm_cell",
                   "h = s[0]\nc = s[0]\nfor i in range(6):\n"
                   "    h, c = torch.lstm_cell(y[:, i], [h, c], self.wi00, self.wh00, self.bi00, "
@@ -324,8 +310,8 @@ Models recurrent_nets() {
 
 std::vector<OpModel> op_models() {
     Models out;
-    for (const auto family : {activations, functions, reductions, with_statistics, shapes, convolutions,
-                              pools, norms, products, recurrent_nets}) {
+    for (const auto family : {activations, functions, reductions, with_statistics, shapes, convolutions, pools, norms,
+                              products, recurrent_nets}) {
         for (OpModel& model : family()) out.push_back(std::move(model));
     }
     return out;

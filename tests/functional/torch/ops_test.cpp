@@ -9,9 +9,7 @@
 
 namespace retrace::testing {
 
-void PrintTo(const OpModel& model, std::ostream* out) {
-    *out << model.name;
-}
+void PrintTo(const OpModel& model, std::ostream* out) { *out << model.name; }
 
 namespace {
 
@@ -37,8 +35,7 @@ TEST_P(Ops, LossAndGradientsAreThoseOfLibTorch) {
     expect_step_of_LibTorch(*ours, folder / "model.pt", x, y);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Ops, ::testing::ValuesIn(op_models()),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, Ops, ::testing::ValuesIn(op_models()), [](const auto& info) { return info.param.name; });
 
 /// Error message with which a model around an op is refused.
 std::string refusal(const std::string& body, const std::vector<std::int64_t>& sample) {
@@ -52,18 +49,14 @@ std::string refusal(const std::string& body, const std::vector<std::int64_t>& sa
 
 TEST(RefusedOps, AreNamedWithTheirModuleAndWhatToUseInstead) {
     const std::vector<std::int64_t> row{12}, image{4, 6, 7};
-    EXPECT_THAT(refusal("y = torch.topk(y, 3)[0]", row),
-                HasSubstr("aten::topk in op: sorting; use a maximum"));
+    EXPECT_THAT(refusal("y = torch.topk(y, 3)[0]", row), HasSubstr("aten::topk in op: sorting; use a maximum"));
     EXPECT_THAT(refusal("y = torch.cumsum(y, 1)", row),
                 HasSubstr("aten::cumsum in op: a running sum; use a product with a triangular matrix"));
-    EXPECT_THAT(refusal("y = torch.cumprod(y, 1)", row),
-                HasSubstr("aten::cumprod in op: a running product; use"));
+    EXPECT_THAT(refusal("y = torch.cumprod(y, 1)", row), HasSubstr("aten::cumprod in op: a running product; use"));
     EXPECT_THAT(refusal("y = torch.alpha_dropout(y, 0.5, True)", row),
                 HasSubstr("aten::alpha_dropout in op: alpha dropout; use nn.Dropout"));
-    EXPECT_THAT(refusal("y = torch.rrelu(y, 0.1, 0.3, True)", row),
-                HasSubstr("a random slope; use nn.LeakyReLU"));
-    EXPECT_THAT(refusal("y = y[:, torch.argmax(y, 1)]", row),
-                HasSubstr("aten::index in op: indexing by tensors; use"));
+    EXPECT_THAT(refusal("y = torch.rrelu(y, 0.1, 0.3, True)", row), HasSubstr("a random slope; use nn.LeakyReLU"));
+    EXPECT_THAT(refusal("y = y[:, torch.argmax(y, 1)]", row), HasSubstr("aten::index in op: indexing by tensors; use"));
     EXPECT_THAT(refusal("y = torch.max_pool2d(y, [2, 2], [1, 1], [0, 0], [2, 2], False)", image),
                 HasSubstr("aten::max_pool2d in op: dilation; use dilation=1"));
     EXPECT_THAT(refusal("y = torch.norm(y, 3, [1])", image), HasSubstr("a norm other than 1 and 2"));
@@ -80,13 +73,11 @@ TEST(RefusedOps, WholeNumbersAreNamedWhereFloat32IsMeant) {
             << op;
     EXPECT_THAT(refusal("n = torch.argmax(y, 1)\ny = y + n.masked_fill(n > 3, 1).float().sum()", row),
                 HasSubstr("a choice of whole numbers"));
-    EXPECT_THAT(refusal("y = torch.where((y > 0).to(0), y, y * 2.0)", row),
-                HasSubstr("a condition that is no bool"));
+    EXPECT_THAT(refusal("y = torch.where((y > 0).to(0), y, y * 2.0)", row), HasSubstr("a condition that is no bool"));
     for (const char* bound : {"8.5", "10000000000", "float('inf')"})
-        EXPECT_THAT(refusal("n = torch.argmax(y, 1, True)\ny = torch.where(n < " + std::string(bound) +
-                                ", y, y * 2.0)",
-                            row),
-                    HasSubstr("a comparison of whole numbers with a fraction"))
+        EXPECT_THAT(
+            refusal("n = torch.argmax(y, 1, True)\ny = torch.where(n < " + std::string(bound) + ", y, y * 2.0)", row),
+            HasSubstr("a comparison of whole numbers with a fraction"))
             << bound;
     EXPECT_THAT(refusal("y = y + torch.embedding(y, torch.argmax(y, 0), -1, True, False).sum()", row),
                 HasSubstr("use scale_grad_by_freq=False"));

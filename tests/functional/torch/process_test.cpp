@@ -47,8 +47,8 @@ protected:
         const fs::path out = folder / "stdout", err = folder / "stderr";
         const pid_t child = ::fork();
         if (child == 0) {
-            const bool streams = std::freopen(out.c_str(), "w", stdout) != nullptr &&
-                                 std::freopen(err.c_str(), "w", stderr) != nullptr;
+            const bool streams =
+                std::freopen(out.c_str(), "w", stdout) != nullptr && std::freopen(err.c_str(), "w", stderr) != nullptr;
             if (!streams) ::_exit(98);
             if (!with_filters) forget_filters();
             ::execv(argv[0], argv.data());
@@ -96,8 +96,8 @@ TEST_F(Process, ModelsThatDrawAndModelsThatAreLargeAreReadInTheSandbox) {
     const std::string large = "y = y + torch.matmul(torch.ones([700, 700]), torch.ones([700, 700])).sum() * 0.0\n";
     for (const std::string& body : {draws, large}) {
         make_state_model({body, {6}, {}}, folder / "model.pt");
-        const Ran ran = run({"record", (folder / "model.pt").string(), (folder / "out").string(), "f32:4096x6",
-                             "f32:4096x6"});
+        const Ran ran =
+            run({"record", (folder / "model.pt").string(), (folder / "out").string(), "f32:4096x6", "f32:4096x6"});
         EXPECT_EQ(ran.status, 0) << ran.err;
         std::ifstream in(folder / "model.pt", std::ios::binary);
         const auto recorded = solver::record_model(in, {false, {4096, 6}}, {false, {4096, 6}});
@@ -124,8 +124,8 @@ TEST_F(Process, PutsWeightsBackInTheSandboxAsOutside) {
 }
 
 TEST_F(Process, AKernelWithoutFiltersIsNamedAndCanBeRefused) {
-    const std::vector<std::string> words = {"record", small_model().string(), (folder / "out").string(),
-                                            "f32:4x6", "f32:4x6"};
+    const std::vector<std::string> words = {"record", small_model().string(), (folder / "out").string(), "f32:4x6",
+                                            "f32:4x6"};
     const Ran warned = run(words, false);
     EXPECT_EQ(warned.status, 0);
     EXPECT_THAT(warned.err, AllOf(StartsWith("warning: no sandbox: "), HasSubstr("rights of this user\n")));
@@ -134,8 +134,8 @@ TEST_F(Process, AKernelWithoutFiltersIsNamedAndCanBeRefused) {
     strict.insert(strict.begin(), "--require-sandbox");
     const Ran refused = run(strict, false);
     EXPECT_EQ(refused.status, 1);
-    EXPECT_THAT(refused.err, AllOf(StartsWith("no sandbox: "), HasSubstr("CONFIG_SECCOMP_FILTER"),
-                                   Not(HasSubstr("warning"))));
+    EXPECT_THAT(refused.err,
+                AllOf(StartsWith("no sandbox: "), HasSubstr("CONFIG_SECCOMP_FILTER"), Not(HasSubstr("warning"))));
     EXPECT_FALSE(fs::exists(folder / "out"));
     if (!solver::sandbox_is_supported()) {
         GTEST_SKIP() << "SKIP: this kernel has no seccomp filters; one with CONFIG_SECCOMP_FILTER runs this";
@@ -158,14 +158,12 @@ TEST_F(Process, AFailureLeavesWhatWasThere) {
 
 TEST_F(Process, NamesOfTheFileSteerNoTerminal) {
     make_lying_model("name", folder / "model.pt");
-    const Ran ran =
-        run({"record", (folder / "model.pt").string(), (folder / "out").string(), "f32:4x6", "f32:4x6"});
+    const Ran ran = run({"record", (folder / "model.pt").string(), (folder / "out").string(), "f32:4x6", "f32:4x6"});
     EXPECT_EQ(ran.status, 1);
     EXPECT_THAT(ran.err, AllOf(HasSubstr("control character"), Not(HasSubstr("\x1b"))));
     // The error message is made by the model itself.
     make_state_model({"assert x.size(0) == 0, \"\\033]0;theirs\\007\\033[2J\"\n", {6}, {}}, folder / "model.pt");
-    const Ran raised =
-        run({"record", (folder / "model.pt").string(), (folder / "out").string(), "f32:4x6", "f32:4x6"});
+    const Ran raised = run({"record", (folder / "model.pt").string(), (folder / "out").string(), "f32:4x6", "f32:4x6"});
     EXPECT_EQ(raised.status, 1);
     EXPECT_THAT(raised.err, AllOf(HasSubstr("?]0;theirs??[2J"), Not(HasSubstr("\x1b"))));
 }
@@ -182,9 +180,11 @@ TEST_F(Process, HelpIsPrintedWhereItWasAskedFor) {
 
 TEST_F(Process, WrongUsageIsNamedSo) {
     const std::string model = small_model().string(), out = (folder / "out").string();
-    std::vector<std::vector<std::string>> wrong{
-        {}, {"record"}, {"import", model, out, "f32:4x6", "f32:4x6"}, {"export", model, model, out, "many"},
-        {"export", model, model, out, "-1"}};
+    std::vector<std::vector<std::string>> wrong{{},
+                                                {"record"},
+                                                {"import", model, out, "f32:4x6", "f32:4x6"},
+                                                {"export", model, model, out, "many"},
+                                                {"export", model, model, out, "-1"}};
     for (const char* shape : {"4x6", "f64:4x6", "f32:", "f32:4x", "f32:4x-6", "f32:0x6", "f32:1x1x1x1x1x1x1",
                               "f32:99999999999999999999", "f32:4294967296x4294967296", "f32:1048576x131072"})
         wrong.push_back({"record", model, out, shape, "f32:4x6"});

@@ -16,9 +16,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kBatch = 3, kClasses = 5;
 constexpr const char* kPython = "/usr/bin/python3";  // Debian's, to which python3-torch belongs.
 
-kernels::Tensor images() {
-    return samples_of({kBatch, 1, 8, 8});
-}
+kernels::Tensor images() { return samples_of({kBatch, 1, 8, 8}); }
 
 std::vector<fs::path> files_in(const fs::path& folder) {
     std::vector<fs::path> out;
@@ -34,10 +32,9 @@ void expect_import(const fs::path& file) {
     SCOPED_TRACE(file.filename().string());
     const auto ours = step_of_ours(file, images(), labels_of(kBatch), kClasses);
     if (!ours && file.filename().string().rfind("torch2.6", 0) == 0) {
-        EXPECT_THAT(
-            ours.error().message,
-            ::testing::AllOf(::testing::HasSubstr("aten::scaled_dot_product_attention"),
-                             ::testing::HasSubstr("written by a newer PyTorch than this LibTorch, 1.")));
+        EXPECT_THAT(ours.error().message,
+                    ::testing::AllOf(::testing::HasSubstr("aten::scaled_dot_product_attention"),
+                                     ::testing::HasSubstr("written by a newer PyTorch than this LibTorch, 1.")));
         return;
     }
     ASSERT_TRUE(ours) << ours.error().message;
@@ -49,9 +46,7 @@ int run(const std::string& command) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-bool has_python_torch() {
-    return run(std::string(kPython) + " -c 'import torch' 2>/dev/null") == 0;
-}
+bool has_python_torch() { return run(std::string(kPython) + " -c 'import torch' 2>/dev/null") == 0; }
 
 /// The parameter is the file's origin, with the version of PyTorch in its name.
 class WrittenByPython : public ::testing::TestWithParam<std::string> {};
@@ -72,8 +67,7 @@ INSTANTIATE_TEST_SUITE_P(All, WrittenByPython, ::testing::Values("torch1.13-", "
 TEST(Python, ScriptsAndTracesOfThisMachineTrainAsInLibTorch) {
     if (!has_python_torch()) GTEST_SKIP() << "SKIP: apt-get install --no-install-recommends python3-torch";
     const TemporaryFolder folder;
-    ASSERT_EQ(run(std::string(kPython) + " -W ignore " + RETRACE_VECTORS + "/torch/make.py " +
-                  folder.path().string()),
+    ASSERT_EQ(run(std::string(kPython) + " -W ignore " + RETRACE_VECTORS + "/torch/make.py " + folder.path().string()),
               0);
     const std::vector<fs::path> files = files_in(folder.path());
     EXPECT_EQ(files.size(), 6u);

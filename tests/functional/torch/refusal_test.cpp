@@ -40,9 +40,8 @@ TEST_F(Refusal, ControlFlowThatDependsOnDataIsNamed) {
 }
 
 TEST_F(Refusal, AllOpsWithoutARuleAreListedWithWhatToUseInstead) {
-    EXPECT_THAT(compile_model("sorting"),
-                AllOf(HasSubstr("aten::sort in the model: sorting; use a maximum"),
-                      HasSubstr("aten::cumsum in the model"), HasSubstr("triangular")));
+    EXPECT_THAT(compile_model("sorting"), AllOf(HasSubstr("aten::sort in the model: sorting; use a maximum"),
+                                                HasSubstr("aten::cumsum in the model"), HasSubstr("triangular")));
 }
 
 TEST_F(Refusal, AnOpIsNamedWithThePathOfItsModule) {
@@ -53,15 +52,9 @@ TEST_F(Refusal, RandomNumbersThatTheSeedDoesNotDecide) {
     EXPECT_THAT(compile_model("noise"), AllOf(HasSubstr("aten::rand_like"), HasSubstr("nn.Dropout")));
 }
 
-TEST_F(Refusal, OtherPrecisions) {
-    EXPECT_THAT(compile_model("double"), HasSubstr("use float32"));
-}
-TEST_F(Refusal, SeveralOutputs) {
-    EXPECT_THAT(compile_model("tuple"), HasSubstr("must return one tensor"));
-}
-TEST_F(Refusal, ModelsWithoutParameters) {
-    EXPECT_THAT(compile_model("no_parameters"), HasSubstr("no parameters"));
-}
+TEST_F(Refusal, OtherPrecisions) { EXPECT_THAT(compile_model("double"), HasSubstr("use float32")); }
+TEST_F(Refusal, SeveralOutputs) { EXPECT_THAT(compile_model("tuple"), HasSubstr("must return one tensor")); }
+TEST_F(Refusal, ModelsWithoutParameters) { EXPECT_THAT(compile_model("no_parameters"), HasSubstr("no parameters")); }
 
 TEST_F(Refusal, ModelsThatWriteFiles) {
     EXPECT_THAT(compile_model("writes_file"), HasSubstr("aten::save")) << "in a branch that is never taken";
@@ -96,8 +89,7 @@ TEST_F(Refusal, LabelsOutOfRange) {
 
 TEST_F(Refusal, SamplesOfAShapeThatForwardDoesNotTake) {
     make_model("gpt", path("model.pt"));
-    EXPECT_THAT(compile(path("model.pt").string(), small_images(32).string()),
-                HasSubstr("forward() fails on samples"));
+    EXPECT_THAT(compile(path("model.pt").string(), small_images(32).string()), HasSubstr("forward() fails on samples"));
 }
 
 TEST_F(Refusal, FewerSamplesThanABatch) {

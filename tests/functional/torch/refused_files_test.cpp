@@ -33,8 +33,8 @@ std::string zip_of(const std::vector<std::pair<std::string, std::string>>& membe
         const std::string head = number(20, 2) + number(0, 2) + number(0, 2) + number(0, 4) +
                                  number(crc32_of(data), 4) + number(data.size(), 4) + number(data.size(), 4) +
                                  number(name.size(), 2) + number(0, 2);
-        directory += "PK\1\2" + number(20, 2) + head + number(0, 2) + number(0, 2) + number(0, 2) +
-                     number(0, 4) + number(out.size(), 4) + name;
+        directory += "PK\1\2" + number(20, 2) + head + number(0, 2) + number(0, 2) + number(0, 2) + number(0, 4) +
+                     number(out.size(), 4) + name;
         out += "PK\3\4" + head + name + data;
     }
     const std::string count = number(members.size(), 2);
@@ -72,12 +72,9 @@ protected:
     std::string refused_data(const std::string& name, const std::string& content) const {
         return refused("data import " + write(name, content).string());
     }
-    std::string images() const {
-        return (fs::exists(path("images")) ? path("images") : small_images(32)).string();
-    }
+    std::string images() const { return (fs::exists(path("images")) ? path("images") : small_images(32)).string(); }
     std::string refused_model(const std::string& content, const std::string& options = " --batch 16") const {
-        return refused("task compile " + write("model.pt", content).string() + " --data " + images() +
-                       options);
+        return refused("task compile " + write("model.pt", content).string() + " --data " + images() + options);
     }
 };
 
@@ -92,10 +89,9 @@ TEST_F(RefusedFiles, APickleInsideOfATorchArchive) {
     EXPECT_THAT(refused_model(zip_of({{"archive/data.pkl", kPickle}, {"archive/version", "3\n"}})),
                 AllOf(HasSubstr("torch.save"), HasSubstr("torch.jit.script")));
     // It pretends to be TorchScript: LibTorch's own reader does not know os.system.
-    EXPECT_THAT(
-        refused_model(zip_of(
-            {{"archive/data.pkl", kPickle}, {"archive/constants.pkl", kPickle}, {"archive/version", "3\n"}})),
-        HasSubstr("cannot be loaded"));
+    EXPECT_THAT(refused_model(zip_of(
+                    {{"archive/data.pkl", kPickle}, {"archive/constants.pkl", kPickle}, {"archive/version", "3\n"}})),
+                HasSubstr("cannot be loaded"));
 }
 
 /// 2×1 pixels (10, 20, 30), (40, 50, 60).
@@ -113,9 +109,8 @@ protected:
         const Ran ran = retrace("data import " + path(from).string() + " -o " + path("out").string() +
                                 (from == "text.txt" ? " --context 4" : ""));
         EXPECT_EQ(ran.status, 0) << from << ran.err;
-        EXPECT_THAT(ran.out, AllOf(HasSubstr("samples   " + std::to_string(samples) + "\n"),
-                                   HasSubstr("tensor    x  "), HasSubstr(' ' + shape + "  root 0x"),
-                                   HasSubstr(classes)))
+        EXPECT_THAT(ran.out, AllOf(HasSubstr("samples   " + std::to_string(samples) + "\n"), HasSubstr("tensor    x  "),
+                                   HasSubstr(' ' + shape + "  root 0x"), HasSubstr(classes)))
             << from;
     }
 };
@@ -124,12 +119,11 @@ TEST_F(ImportedFiles, EveryFormatPrintsSamplesShapesClassesAndRoots) {
     const std::string x(24, '\1');
     write("a.csv", "1,2,0\n3,4,1\n5,6,2\n");
     expect("a.csv", 3, "3x2", "classes   3");
-    write("a.npz", zip_of({{"x.npy", npy("|u1", "(2, 12)", x)},
-                           {"y.npy", npy("|u1", "(2,)", std::string("\0\1", 2))}}));
+    write("a.npz",
+          zip_of({{"x.npy", npy("|u1", "(2, 12)", x)}, {"y.npy", npy("|u1", "(2,)", std::string("\0\1", 2))}}));
     expect("a.npz", 2, "2x12", "classes   2");
-    const std::string header =
-        R"({"x":{"dtype":"U8","shape":[2,12],"data_offsets":[0,24]},)"
-        R"("y":{"dtype":"U8","shape":[2],"data_offsets":[24,26]}})";
+    const std::string header = R"({"x":{"dtype":"U8","shape":[2,12],"data_offsets":[0,24]},)"
+                               R"("y":{"dtype":"U8","shape":[2],"data_offsets":[24,26]}})";
     write("a.safetensors", number(header.size(), 8) + header + x + std::string("\0\1", 2));
     expect("a.safetensors", 2, "2x12", "classes   2");
     write("text.txt", "In the beginning God created");
@@ -148,16 +142,14 @@ TEST_F(ImportedFiles, ATaskNeedsNoMoreThanAModelDataAndAFolder) {
     const std::string data = " --data " + small_images(256).string() + " -o " + path("task").string();
     const Ran ran = retrace("task compile " + path("model.pt").string() + data);
     EXPECT_EQ(ran.status, 0) << ran.err;
-    for (const char* name :
-         {"task.toml", "program.rtp", "initial.safetensors", "module.pt", "data/manifest.json"})
+    for (const char* name : {"task.toml", "program.rtp", "initial.safetensors", "module.pt", "data/manifest.json"})
         EXPECT_TRUE(fs::exists(path("task") / name)) << name;
 }
 
 TEST_F(RefusedFiles, ArchivesThatAreCut) {
-    const std::string whole = zip_of({{"x.npy", npy("<f4", "(2, 1)", std::string(8, '\0'))},
-                                      {"y.npy", npy("|u1", "(2,)", std::string(2, '\1'))}});
-    const Ran fine =
-        retrace("data import " + write("whole.npz", whole).string() + " -o " + path("whole").string());
+    const std::string whole = zip_of(
+        {{"x.npy", npy("<f4", "(2, 1)", std::string(8, '\0'))}, {"y.npy", npy("|u1", "(2,)", std::string(2, '\1'))}});
+    const Ran fine = retrace("data import " + write("whole.npz", whole).string() + " -o " + path("whole").string());
     ASSERT_EQ(fine.status, 0) << fine.err;
     for (const std::size_t size : {whole.size() - 1, whole.size() / 2, std::size_t{4}, std::size_t{0}})
         EXPECT_THAT(refused_data("cut.npz", whole.substr(0, size)), HasSubstr("cut.npz"));
@@ -168,12 +160,11 @@ TEST_F(RefusedFiles, LabelsAndNumbersThatAreWrong) {
     const std::string labels = npy("|u1", "(2,)", std::string(2, '\1'));
     EXPECT_THAT(refused_data("nan.npz", zip_of({{"x.npy", npy("<f4", "(2, 1)", nan)}, {"y.npy", labels}})),
                 HasSubstr("NaN"));
-    EXPECT_THAT(refused_data("few.npz", zip_of({{"x.npy", npy("<f4", "(3, 1)", std::string(12, '\0'))},
-                                                {"y.npy", labels}})),
-                HasSubstr("x and y have different numbers of samples"));
-    EXPECT_FALSE(refused_data("less.npz",
-                              zip_of({{"x.npy", npy("<f4", "(2, 1)", std::string(8, '\0'))},
-                                      {"y.npy", npy("<i4", "(2,)", number(0xffffffff, 4) + number(1, 4))}}))
+    EXPECT_THAT(
+        refused_data("few.npz", zip_of({{"x.npy", npy("<f4", "(3, 1)", std::string(12, '\0'))}, {"y.npy", labels}})),
+        HasSubstr("x and y have different numbers of samples"));
+    EXPECT_FALSE(refused_data("less.npz", zip_of({{"x.npy", npy("<f4", "(2, 1)", std::string(8, '\0'))},
+                                                  {"y.npy", npy("<i4", "(2,)", number(0xffffffff, 4) + number(1, 4))}}))
                      .empty());
     EXPECT_THAT(refused_data("nan.csv", "a,b,y\n1,nan,0\n2,3,1\n"), HasSubstr("nan.csv"));
     EXPECT_THAT(refused_data("word.csv", "1,2,0\n3,red,1\n"), HasSubstr("line 2"));
@@ -203,9 +194,8 @@ TEST_F(RefusedFiles, OutputsThatCannotBeWritten) {
 /// If model.pt cannot be written, no folder with an incomplete model is left.
 TEST_F(RefusedFiles, AModelThatCannotBePutBackLeavesNoFolder) {
     make_model("mlp", path("model.pt"));
-    const Ran compiled =
-        retrace("task compile " + path("model.pt").string() + " --batch 16 --steps 1 --data " +
-                small_images(32).string() + " -o " + path("task").string());
+    const Ran compiled = retrace("task compile " + path("model.pt").string() + " --batch 16 --steps 1 --data " +
+                                 small_images(32).string() + " -o " + path("task").string());
     ASSERT_EQ(compiled.status, 0) << compiled.err;
     write("task/module.pt", "damaged since");
     EXPECT_THAT(refused("task run " + path("task").string() + " --local"), HasSubstr("no TorchScript file"));
@@ -214,14 +204,14 @@ TEST_F(RefusedFiles, AModelThatCannotBePutBackLeavesNoFolder) {
 TEST_F(RefusedFiles, WhatAKilledCompileLeftIsSweptUp) {
     fs::create_directories(path("task.partial") / "data");
     write("task.partial/program.rtp", "half");
-    const Ran ran = retrace("task compile lenet --batch 16 --steps 1 --data " + small_images(32).string() +
-                            " -o " + path("task").string());
+    const Ran ran = retrace("task compile lenet --batch 16 --steps 1 --data " + small_images(32).string() + " -o " +
+                            path("task").string());
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_FALSE(fs::exists(path("task.partial")));
     fs::create_directories(path("busy"));
     write("busy/file", "mine");
-    const Ran again = retrace("task compile lenet --batch 16 --steps 1 --data " + path("images").string() +
-                              " -o " + path("busy").string());
+    const Ran again = retrace("task compile lenet --batch 16 --steps 1 --data " + path("images").string() + " -o " +
+                              path("busy").string());
     EXPECT_EQ(again.status, 1);
     EXPECT_THAT(again.err, HasSubstr("not empty"));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Restrictions of a process that reads a stranger's model. Each attempt is made twice: it must succeed outside
 // (otherwise its failure inside would prove nothing), and fail inside.
+#include "solver/sandbox/sandbox.hpp"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mman.h>
@@ -17,7 +19,6 @@
 #include <fstream>
 #include <thread>
 
-#include "solver/sandbox/sandbox.hpp"
 #include "solver/torch/confined.hpp"
 #include "tests/functional/torch/temporary_folder.hpp"
 
@@ -32,9 +33,7 @@ using ::testing::Not;
 /// Returns the kernel's error number, 0 for none.
 using Attempt = std::function<int()>;
 
-int error_of(long result) {
-    return result < 0 ? errno : 0;
-}
+int error_of(long result) { return result < 0 ? errno : 0; }
 
 class Sandbox : public ::testing::Test {
 protected:
@@ -191,7 +190,13 @@ std::string run(std::uint64_t seconds, const std::function<Status<>()>& work) {
 }
 
 TEST(Confined, ErrorsComeBackAsOneLineOfPlainText) {
-    EXPECT_EQ(run(60, []() -> Status<> { return error("a\x1b[2Jb\nc\xc2\x9b" "d\x7f"); }), "a?[2Jb?c??d?");
+    EXPECT_EQ(run(60,
+                  []() -> Status<> {
+                      return error(
+                          "a\x1b[2Jb\nc\xc2\x9b"
+                          "d\x7f");
+                  }),
+              "a?[2Jb?c??d?");
     EXPECT_EQ(run(60, []() -> Status<> { return error(std::string(100000, 'x')); }).size(), 4096u);
 }
 

@@ -23,8 +23,7 @@ struct StateModel {
 };
 void make_state_model(const StateModel& model, const std::filesystem::path& path);
 /// Returns the first number of each buffer after LibTorch's forward pass in training mode.
-std::map<std::string, double> buffers_after(const std::filesystem::path& path,
-                                            const std::vector<std::int64_t>& sizes,
+std::map<std::string, double> buffers_after(const std::filesystem::path& path, const std::vector<std::int64_t>& sizes,
                                             const std::vector<float>& x);
 
 /// Kinds of malformed files: "strides", "overflow" (a parameter extends beyond its storage), "listed" (a tensor in a

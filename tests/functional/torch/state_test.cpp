@@ -37,9 +37,7 @@ std::string refusal(const StateModel& model) {
     EXPECT_FALSE(ours) << model.body;
     return ours ? "" : ours.error().message;
 }
-std::string refusal_of_ema(const std::string& body) {
-    return refusal({body, {6}, {{"ema", {6}}}});
-}
+std::string refusal_of_ema(const std::string& body) { return refusal({body, {6}, {{"ema", {6}}}}); }
 
 /// Expects the buffers after a step, and the losses of both modes, to equal LibTorch's.
 void expect_state_of_LibTorch(const StateModel& model) {
@@ -51,8 +49,7 @@ void expect_state_of_LibTorch(const StateModel& model) {
     ASSERT_TRUE(ours) << ours.error().message;
     expect_step_of_LibTorch(*ours, folder / "model.pt", x, y);
     const std::vector<std::int64_t> sizes(x.dims.begin(), x.dims.end());
-    for (const auto& [name, wanted] :
-         buffers_after(folder / "model.pt", sizes, {x.f32(), x.f32() + x.elements()})) {
+    for (const auto& [name, wanted] : buffers_after(folder / "model.pt", sizes, {x.f32(), x.f32() + x.elements()})) {
         for (const solver::NamedTensor& named : ours->after) {
             if (named.name != name) continue;
             EXPECT_NEAR(named.tensor.f32()[0], wanted, 1e-5) << name;
@@ -66,8 +63,7 @@ TEST(State, RunningStatisticsAndAveragesAreThoseOfLibTorch) {
     const std::vector<Buffer> statistics{{"mean", {4}}, {"var", {4}}};
     expect_state_of_LibTorch({norm, {4, 3, 3}, statistics});
     expect_state_of_LibTorch({norm + "y = torch.relu(y) + 3.0\n" + norm, {4, 3, 3}, statistics});
-    expect_state_of_LibTorch(
-        {"for i in range(3):\n    " + norm + "    y = y + 2.0\n", {4, 3, 3}, statistics});
+    expect_state_of_LibTorch({"for i in range(3):\n    " + norm + "    y = y + 2.0\n", {4, 3, 3}, statistics});
     expect_state_of_LibTorch(
         {"if self.training:\n    self.ema.mul_(0.9).add_(y.detach().mean(0) * 0.1)\n"
          "y = y - self.ema\n",
@@ -100,10 +96,9 @@ TEST(State, PartsOfBuffersAndParametersAreRefused) {
 TEST(State, CountersCountUnreadAndAreRefusedWhereTheyAreRead) {
     const std::vector<Buffer> counter{{"n", {}, true}};
     expect_state_of_LibTorch({"if self.training:\n    self.n.add_(1)\n", {6}, counter});
-    for (const char* body :
-         {"if self.training:\n    self.n.add_(1)\ny = y / (1.0 + self.n.float())\n",
-          "y = y / (1.0 + self.n.float())\nif self.training:\n    self.n.add_(1)\n",
-          "if self.training:\n    self.n.add_(1)\nelse:\n    y = y / (1.0 + self.n.float())\n"}) {
+    for (const char* body : {"if self.training:\n    self.n.add_(1)\ny = y / (1.0 + self.n.float())\n",
+                             "y = y / (1.0 + self.n.float())\nif self.training:\n    self.n.add_(1)\n",
+                             "if self.training:\n    self.n.add_(1)\nelse:\n    y = y / (1.0 + self.n.float())\n"}) {
         EXPECT_THAT(refusal({body, {6}, counter}), HasSubstr("forward() changes n and reads it")) << body;
     }
 }
@@ -117,10 +112,8 @@ TEST(State, LoopsLongerThanAnyProgramAreRefused) {
 TEST(State, WhatTheRecorderCannotSeeIsRefused) {
     EXPECT_THAT(refusal_of_ema("y = y + torch.relu(y).data\n"), HasSubstr("prim::data"));
     EXPECT_THAT(refusal_of_ema("z = y * 1.0\nz.set_data(y * 3.0)\ny = z\n"), HasSubstr("aten::set_data"));
-    EXPECT_THAT(refusal_of_ema("l : List[float] = y.mean([1]).tolist()\ny = y * l[0]\n"),
-                HasSubstr("prim::tolist"));
-    EXPECT_THAT(refusal_of_ema("y = torch._reshape_alias(y, [4, 6], [6, 1])\n"),
-                HasSubstr("aten::_reshape_alias"));
+    EXPECT_THAT(refusal_of_ema("l : List[float] = y.mean([1]).tolist()\ny = y * l[0]\n"), HasSubstr("prim::tolist"));
+    EXPECT_THAT(refusal_of_ema("y = torch._reshape_alias(y, [4, 6], [6, 1])\n"), HasSubstr("aten::_reshape_alias"));
     for (const char* resized : {"resize_([4, 60])", "resize_as_(torch.cat([y, y]))"})
         EXPECT_THAT(refusal_of_ema("z = torch.zeros([4, 6])." + std::string(resized) + "\ny = y + z[0, 0]\n"),
                     HasSubstr("aten::resize_"));
@@ -134,8 +127,7 @@ TEST(LyingFiles, TensorsThatReachBeyondTheFileAreRefusedBeforeTheyAreRead) {
         std::ifstream file(folder / "model.pt", std::ios::binary);
         const auto recorded = solver::record_model(file, {false, {4, 6}}, {false, {4, 6}});
         ASSERT_FALSE(recorded);
-        EXPECT_THAT(recorded.error().message,
-                    HasSubstr(how == std::string("class") ? "torch.classes" : "corrupt"));
+        EXPECT_THAT(recorded.error().message, HasSubstr(how == std::string("class") ? "torch.classes" : "corrupt"));
     }
 }
 
@@ -153,8 +145,8 @@ TEST(LyingFiles, WhatIsNestedDeeperThanAStackIsRefused) {
 TEST(LyingFiles, RecordingHasLimitsAndRunsInASandbox) {
     const TemporaryFolder folder;
     make_state_model({"i = 0\nwhile True:\n    i = i + 1\n", {6}, {}}, folder / "model.pt");
-    const std::string command = std::string(RETRACE_TORCH) + " record " + (folder / "model.pt").string() +
-                                " " + (folder / "out").string() +
+    const std::string command = std::string(RETRACE_TORCH) + " record " + (folder / "model.pt").string() + " " +
+                                (folder / "out").string() +
                                 " f32:1x6 f32:1x6 & p=$!; i=0; c=;"
                                 " until grep -qs \"Seccomp:[[:space:]]*2\" \"$c\" || [ $i -ge 150 ]; do"
                                 " sleep 0.2; i=$((i + 1));"

@@ -36,15 +36,14 @@ Module linear(std::int64_t in, std::int64_t out) {
     return module;
 }
 
-Module conv(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride,
-            std::int64_t padding) {
+Module conv(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
     Module module = bare("Conv2d");
     const auto fan_in = static_cast<double>(in * kernel * kernel);
     trainable(module, "weight", uniform({out, in, kernel, kernel}, fan_in));
     trainable(module, "bias", uniform({out}, fan_in));
     const std::string s = std::to_string(stride), p = std::to_string(padding);
-    module.define("def forward(self, x):\n    return torch.conv2d(x, self.weight, self.bias, [" + s + ", " +
-                  s + "], [" + p + ", " + p + "], [1, 1], 1)\n");
+    module.define("def forward(self, x):\n    return torch.conv2d(x, self.weight, self.bias, [" + s + ", " + s +
+                  "], [" + p + ", " + p + "], [1, 1], 1)\n");
     return module;
 }
 
@@ -157,9 +156,7 @@ Module transformer_block(std::int64_t width, std::int64_t heads, bool causal, st
     if (causal) module.register_buffer("mask", torch::tril(torch::ones({1, 1, tokens, tokens})));
     const std::string h = std::to_string(heads);
     const std::string mask =
-        causal
-            ? "    scores = scores.masked_fill(self.mask[:, :, :x.size(1), :x.size(1)] == 0, float('-inf'))\n"
-            : "";
+        causal ? "    scores = scores.masked_fill(self.mask[:, :, :x.size(1), :x.size(1)] == 0, float('-inf'))\n" : "";
     module.define(
         "def forward(self, x):\n"
         "    b, t, c = x.size()\n"
@@ -307,16 +304,14 @@ Batch batch_of(const PeerData& data, std::uint64_t first, std::uint64_t count) {
     const auto start = static_cast<std::int64_t>(first);
     Batch out;
     if (data.tokens) {
-        out.x = torch::from_blob(const_cast<std::int64_t*>(data.tokens_in.data() + start * each), sizes,
-                                 at::kLong)
-                    .clone();
+        out.x =
+            torch::from_blob(const_cast<std::int64_t*>(data.tokens_in.data() + start * each), sizes, at::kLong).clone();
     } else {
         out.x = torch::from_blob(const_cast<float*>(data.x.data() + start * each), sizes, at::kFloat).clone();
     }
     const std::int64_t rows = static_cast<std::int64_t>(count) * targets;
     out.labels =
-        torch::from_blob(const_cast<std::int64_t*>(data.labels.data() + start * targets), {rows}, at::kLong)
-            .clone();
+        torch::from_blob(const_cast<std::int64_t*>(data.labels.data() + start * targets), {rows}, at::kLong).clone();
     return out;
 }
 
@@ -343,24 +338,23 @@ void make_model(const std::string& name, const std::filesystem::path& path) {
     module_named(name).save(path.string());
 }
 
-std::vector<double> train_model(const std::filesystem::path& path, const PeerData& data,
-                                const PeerTraining& training, const std::filesystem::path& trained) {
+std::vector<double> train_model(const std::filesystem::path& path, const PeerData& data, const PeerTraining& training,
+                                const std::filesystem::path& trained) {
     Module module = load_plain(path);
     module.train();
     std::vector<at::Tensor> parameters;
     for (const auto& p : module.parameters()) {
         const auto same = [&](const at::Tensor& other) { return other.data_ptr() == p.data_ptr(); };
-        if (p.requires_grad() && std::none_of(parameters.begin(), parameters.end(), same))
-            parameters.push_back(p);
+        if (p.requires_grad() && std::none_of(parameters.begin(), parameters.end(), same)) parameters.push_back(p);
     }
     std::unique_ptr<torch::optim::Optimizer> optimizer;
     if (training.adamw) {
         optimizer = std::make_unique<torch::optim::AdamW>(
             parameters, torch::optim::AdamWOptions(training.lr).weight_decay(training.weight_decay));
     } else {
-        optimizer = std::make_unique<torch::optim::SGD>(parameters, torch::optim::SGDOptions(training.lr)
-                                                                        .momentum(training.momentum)
-                                                                        .weight_decay(training.weight_decay));
+        optimizer = std::make_unique<torch::optim::SGD>(
+            parameters,
+            torch::optim::SGDOptions(training.lr).momentum(training.momentum).weight_decay(training.weight_decay));
     }
     std::vector<double> losses;
     const std::uint64_t batches = data.samples / training.batch;
@@ -368,8 +362,7 @@ std::vector<double> train_model(const std::filesystem::path& path, const PeerDat
         const Batch batch = batch_of(data, step % batches * training.batch, training.batch);
         for (auto& group : optimizer->param_groups()) group.options().set_lr(rate_at(training, step));
         optimizer->zero_grad();
-        const at::Tensor loss =
-            torch::nn::functional::cross_entropy(logits_of(module, batch.x), batch.labels);
+        const at::Tensor loss = torch::nn::functional::cross_entropy(logits_of(module, batch.x), batch.labels);
         loss.backward();
         optimizer->step();
         losses.push_back(loss.item<double>());

@@ -32,8 +32,8 @@ struct PeerTraining {
 };
 /// Returns the cross entropy of each step, with batches in file order. The trained model is written to `trained` unless
 /// that is empty.
-std::vector<double> train_model(const std::filesystem::path& path, const PeerData& data,
-                                const PeerTraining& training, const std::filesystem::path& trained);
+std::vector<double> train_model(const std::filesystem::path& path, const PeerData& data, const PeerTraining& training,
+                                const std::filesystem::path& trained);
 struct PeerResult {
     double loss = 0, accuracy = 0;
 };
@@ -55,7 +55,7 @@ struct PeerStep {
     double loss = 0, eval_loss = 0;  ///< Cross entropy of one batch in both modes, before training.
     std::map<std::string, std::vector<float>> gradients;
 };
-PeerStep step_of(const std::filesystem::path& path, const std::vector<std::int64_t>& sizes,
-                 const std::vector<float>& x, const std::vector<std::int64_t>& labels);
+PeerStep step_of(const std::filesystem::path& path, const std::vector<std::int64_t>& sizes, const std::vector<float>& x,
+                 const std::vector<std::int64_t>& labels);
 
 }  // namespace retrace::testing

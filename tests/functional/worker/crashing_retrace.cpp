@@ -46,11 +46,9 @@ public:
 solver::WorkerRunner crashing_runner() {
     return [](solver::DeviceChoice device, const kernels::Program& program, kernels::Inputs inputs,
               kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {
-        if (inputs.seed == kCrashingSeed)
-            return std::make_unique<CrashingRunner>(program, std::move(inputs), pool);
+        if (inputs.seed == kCrashingSeed) return std::make_unique<CrashingRunner>(program, std::move(inputs), pool);
         if (inputs.seed == kSilentSeed) sleep_for_ever();
-        if (inputs.seed == kDrippingSeed)
-            return std::make_unique<DrippingRunner>(program, std::move(inputs), pool);
+        if (inputs.seed == kDrippingSeed) return std::make_unique<DrippingRunner>(program, std::move(inputs), pool);
         return solver::honest_worker_runner()(device, program, std::move(inputs), pool);
     };
 }

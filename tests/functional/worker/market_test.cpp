@@ -21,9 +21,9 @@ using ::testing::HasSubstr;
 const std::vector<std::string> kHonest{"--price", "0.5", "--stake", "400000"};
 const std::string kTraining = " --hidden 64 --batch 32 --price-ceiling 1 --audit-percent 100";
 /// Windows long enough for a slow honest party, also on two busy cores.
-const std::map<std::string, std::uint64_t> kWindows{
-    {"bid_blocks", 20},        {"reveal_blocks", 20},   {"epoch_blocks", 10},
-    {"challenge_blocks", 60}, {"verdict_blocks", 150}, {"reveal_verdict_blocks", 150}};
+const std::map<std::string, std::uint64_t> kWindows{{"bid_blocks", 20},      {"reveal_blocks", 20},
+                                                    {"epoch_blocks", 10},    {"challenge_blocks", 60},
+                                                    {"verdict_blocks", 150}, {"reveal_verdict_blocks", 150}};
 
 class WorkerMarket : public MarketTest {
 protected:
@@ -32,8 +32,7 @@ protected:
     /// Expects that nobody was slashed except `cheaters`.
     void expect_nobody_slashed_but(const std::vector<ledger::Address>& cheaters) const {
         auto rpc = client();
-        const auto logs =
-            rpc.logs(contracts::address_of(contracts::Contract::staking), 1, rpc.height().value());
+        const auto logs = rpc.logs(contracts::address_of(contracts::Contract::staking), 1, rpc.height().value());
         ASSERT_TRUE(logs.has_value()) << logs.error().message;
         for (const auto& placed : *logs) {
             const auto slash = contracts::decode_event<contracts::Slashed>(placed.log);
@@ -80,8 +79,8 @@ private:
 
 std::uint32_t drawn_seed() {
     const char* const given = std::getenv("RETRACE_SEED");
-    const std::uint32_t seed = given != nullptr ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))
-                                                : std::random_device{}();
+    const std::uint32_t seed =
+        given != nullptr ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
     std::cout << "RETRACE_SEED=" << seed << std::endl;
     return seed;
 }
@@ -132,8 +131,8 @@ TEST_F(WorkerMarket, AProgramThatCrashesAVerifiersWorkersCostsItThatSeatAndNoOth
     const ledger::Address itself = cast_->address(Role::verifier_1);
     until("it has registered",
           [&](const node::RemoteState& state) { return views::verifier(state, itself).has_value(); });
-    const std::string hostile = compile(
-        kTraining + " --steps 20 --checkpoint-every 10 --seed " + std::to_string(kCrashingSeed), "hostile");
+    const std::string hostile =
+        compile(kTraining + " --steps 20 --checkpoint-every 10 --seed " + std::to_string(kCrashingSeed), "hostile");
     // Limits how long others wait for a missing verdict.
     std::string terms = text_of(fs::path(hostile) / "task.toml");
     const std::string usual = "replay_blocks = 300";

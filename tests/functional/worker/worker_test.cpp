@@ -60,15 +60,14 @@ protected:
     static void train(TinyTask& task, StepRunner& runner, kernels::State& state, Roots& roots,
                       const Trainer::OnProgress& progress = {}, kernels::State* saved = nullptr) {
         Trainer trainer(task.train, runner, task.terms.schedule, task.pool);
-        const auto done = trainer.run(state, task.terms.schedule.segments(), progress,
-                                      [&](std::uint64_t index, const kernels::StateCommitment& commitment,
-                                          const kernels::State& at) -> Status<> {
-                                          roots[index] = commitment.root;
-                                          if (saved != nullptr) *saved = at;
-                                          EXPECT_EQ(kernels::commit_state(task.train.root(), at, task.pool).root,
-                                                    commitment.root);
-                                          return Unit{};
-                                      });
+        const auto done = trainer.run(
+            state, task.terms.schedule.segments(), progress,
+            [&](std::uint64_t index, const kernels::StateCommitment& commitment, const kernels::State& at) -> Status<> {
+                roots[index] = commitment.root;
+                if (saved != nullptr) *saved = at;
+                EXPECT_EQ(kernels::commit_state(task.train.root(), at, task.pool).root, commitment.root);
+                return Unit{};
+            });
         EXPECT_TRUE(done.has_value() && *done);
     }
     static Roots train(TinyTask& task, StepRunner& runner, kernels::State& state) {
@@ -90,8 +89,10 @@ TEST_F(Workers, HaveNoKeyNoFilesNoEnvironmentAndASandbox) {
     std::size_t pipes = 0, others = 0;
     for (const auto& file : std::filesystem::directory_iterator("/proc/" + std::to_string(workers[0]) + "/fd")) {
         const std::string target = std::filesystem::read_symlink(file.path()).string();
-        if (target.starts_with("pipe:")) ++pipes;
-        else if (target != "/dev/null") ++others;
+        if (target.starts_with("pipe:"))
+            ++pipes;
+        else if (target != "/dev/null")
+            ++others;
     }
     EXPECT_EQ(pipes, 2u) << "to the party";
     EXPECT_EQ(others, 0u) << "no file and no socket";
@@ -163,8 +164,8 @@ TEST_F(Workers, GiveTheEvidenceOfARunnerInThisProcess) {
 
 TEST_F(Workers, ThatAreKilledAtAnyMomentCostWorkAndNoBit) {
     const char* const given = std::getenv("RETRACE_SEED");
-    const std::uint32_t seed = given != nullptr ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))
-                                                : std::random_device{}();
+    const std::uint32_t seed =
+        given != nullptr ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
     std::cout << "RETRACE_SEED=" << seed << std::endl;
     SCOPED_TRACE("RETRACE_SEED=" + std::to_string(seed));
     TinyTask task(400, 50);
@@ -198,7 +199,8 @@ TEST_F(Workers, ThatAreKilledAtAnyMomentCostWorkAndNoBit) {
             const std::uint64_t interval = task.terms.schedule.interval;
             if (other.step % interval == 0)
                 roots[other.step / interval] = kernels::commit_state(task.train.root(), other, task.pool).root;
-            else if (other.step / interval > saved.step / interval) other = saved;
+            else if (other.step / interval > saved.step / interval)
+                other = saved;
             std::cout << often.what() << std::endl;
             std::this_thread::sleep_for(std::chrono::milliseconds(300));
         }
@@ -297,9 +299,9 @@ TEST_F(Workers, ThatNeverAnswerAStepAreEndedAndTheWorkFailsByName) {
     const auto training = runner->train(task.train, state, task.pool);
     training->advance();
     stop_workers();
-    EXPECT_THAT(what_is_thrown([&] { training->advance(); }),
-                AllOf(HasSubstr("task 5: its worker process was stopped: it did not answer within"),
-                      HasSubstr("at step 1")));
+    EXPECT_THAT(
+        what_is_thrown([&] { training->advance(); }),
+        AllOf(HasSubstr("task 5: its worker process was stopped: it did not answer within"), HasSubstr("at step 1")));
     EXPECT_TRUE(workers_of(::getpid()).empty());
     EXPECT_EQ(record_->figures().tasks_put_off, 1u);
 }

@@ -2,7 +2,6 @@
 // The ABI codec: data that decodes is the encoding of its value byte for byte, a naive reader accepts the same data and
 // finds the same values, and type names are parsed strictly.
 #include "contracts/abi/codec.hpp"
-
 #include "tests/fuzz/contracts/naive_abi.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"

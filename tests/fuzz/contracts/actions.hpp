@@ -83,8 +83,7 @@ private:
         if (!views::solver(view_, who)) add(who, RegisterSolver{"http://a", 0});
         const std::vector<Hash32>& chain = beacon_chain(who);
         const auto verifier = views::verifier(view_, who);
-        if (!verifier || !verifier->member)
-            return add(who, RegisterVerifier{"http://v", chain.back()});
+        if (!verifier || !verifier->member) return add(who, RegisterVerifier{"http://v", chain.back()});
         if (verifier->revealed_epoch == views::epoch_of(params_, height_)) return;
         const auto head = std::find(chain.begin() + 1, chain.end(), verifier->head);
         if (head != chain.end()) add(who, RevealBeacon{*std::prev(head)});
@@ -117,7 +116,8 @@ private:
                 const ledger::U256 price(1 + i % 2);
                 if (height_ < task.bid_end)
                     add(party(i), CommitBid{task.id, sealed_bid(task, price, party(i))}, params_.bid_deposit);
-                else add(party(i), RevealBid{task.id, price, finish_of(task), {}});
+                else
+                    add(party(i), RevealBid{task.id, price, finish_of(task), {}});
             }
         }
         if (choices_.below(16) == 0) add(task.requester, CancelTask{task.id});

@@ -67,7 +67,7 @@ struct Filler {
     Choices& choices;
     void fill(bool& v) { v = choices.flip(); }
     template <class T>
-        requires std::unsigned_integral<T>
+    requires std::unsigned_integral<T>
     void fill(T& v) { v = static_cast<T>(choices.below(16) == 0 ? choices.number() : choices.below(5)); }
     void fill(ledger::U256& v) { v = ledger::U256(market::kMilli) * ledger::U256(choices.byte()); }
     void fill(Hash32& v) { v = pick_hash(choices); }

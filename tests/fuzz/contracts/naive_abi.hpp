@@ -37,8 +37,10 @@ private:
         int depth = 0;
         for (const char c : tuple.substr(1, tuple.size() - 2)) {
             depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-            if (c == ',' && depth == 0) out.push_back(std::exchange(part, {}));
-            else part += c;
+            if (c == ',' && depth == 0)
+                out.push_back(std::exchange(part, {}));
+            else
+                part += c;
         }
         if (!part.empty()) out.push_back(part);
         return out;
@@ -125,10 +127,14 @@ private:
         };
         const auto size = [&](std::size_t name) { return static_cast<std::size_t>(std::stoul(type.substr(name))); };
         bool fits = false;
-        if (type == "bool") fits = all(0, 31, 0) && (data[31] == 0 || data[31] == 1);
-        else if (type == "address") fits = all(0, 12, 0);
-        else if (type.starts_with("bytes")) fits = all(size(5), 32, 0);
-        else if (type.starts_with("uint")) fits = all(0, 32 - size(4) / 8, 0);
+        if (type == "bool")
+            fits = all(0, 31, 0) && (data[31] == 0 || data[31] == 1);
+        else if (type == "address")
+            fits = all(0, 12, 0);
+        else if (type.starts_with("bytes"))
+            fits = all(size(5), 32, 0);
+        else if (type.starts_with("uint"))
+            fits = all(0, 32 - size(4) / 8, 0);
         else if (type.starts_with("int"))
             fits = all(0, 32 - size(3) / 8, data[32 - size(3) / 8] < 128 ? 0 : 255);
         if (!fits) return std::nullopt;

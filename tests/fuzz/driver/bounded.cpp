@@ -65,15 +65,19 @@ bool parse(int argc, char** argv, Options& options) {
     for (int i = 1; i < argc; ++i) {
         const std::string word = argv[i];
         if (word.starts_with("--") && i + 1 == argc) return false;
-        if (word == "--seconds") options.seconds = std::strtod(argv[++i], nullptr);
-        else if (word == "--runs") options.runs = std::strtoull(argv[++i], nullptr, 10);
-        else if (word == "--first-run") options.first_run = std::strtoull(argv[++i], nullptr, 10);
+        if (word == "--seconds")
+            options.seconds = std::strtod(argv[++i], nullptr);
+        else if (word == "--runs")
+            options.runs = std::strtoull(argv[++i], nullptr, 10);
+        else if (word == "--first-run")
+            options.first_run = std::strtoull(argv[++i], nullptr, 10);
         else if (fs::is_directory(word)) {
             for (const auto& entry : fs::directory_iterator(word)) options.kept.push_back(read_file(entry.path()));
         } else if (fs::is_regular_file(word)) {
             options.kept.push_back(read_file(word));
             options.runs = 0;
-        } else return false;
+        } else
+            return false;
     }
     return true;
 }

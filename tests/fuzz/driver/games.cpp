@@ -135,9 +135,8 @@ public:
             const auto elapsed = [&] {
                 return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
             };
-            for (std::uint64_t i = 0; i < arguments_.games && depth_.calls_in_all < arguments_.calls &&
-                                      elapsed() < arguments_.seconds;
-                 ++i)
+            for (std::uint64_t i = 0;
+                 i < arguments_.games && depth_.calls_in_all < arguments_.calls && elapsed() < arguments_.seconds; ++i)
                 play_one(arguments_.first_seed + i, 16);
             seconds_ = elapsed();
         }
@@ -153,15 +152,13 @@ private:
         const bool failed = !failed_.empty() || failed_files_ != 0;
         if (arguments_.json) {
             std::string seeds;
-            for (const std::uint64_t seed : failed_)
-                seeds += (seeds.empty() ? "" : ",") + std::to_string(seed);
-            std::printf("%s,\"seconds\":%.1f,\"failed_files\":%zu,\"failed_seeds\":[%s]}\n",
-                        to_json(depth_).c_str(), seconds_, failed_files_, seeds.c_str());
+            for (const std::uint64_t seed : failed_) seeds += (seeds.empty() ? "" : ",") + std::to_string(seed);
+            std::printf("%s,\"seconds\":%.1f,\"failed_files\":%zu,\"failed_seeds\":[%s]}\n", to_json(depth_).c_str(),
+                        seconds_, failed_files_, seeds.c_str());
         } else {
             std::printf("%s  %.1f s, %.0f calls a second\n", to_text(depth_).c_str(), seconds_,
                         static_cast<double>(depth_.calls_in_all) / std::max(seconds_, 1e-9));
-            for (const std::string& what : never_reached(depth_))
-                std::printf("  never reached: %s\n", what.c_str());
+            for (const std::string& what : never_reached(depth_)) std::printf("  never reached: %s\n", what.c_str());
         }
         return failed ? 1 : 0;
     }

@@ -7,8 +7,8 @@
 namespace retrace::fuzz {
 namespace {
 
-constexpr std::uint64_t kEdges[] = {0,          1,          2,          0x7f,       0x80,       0xb7,      0xb8,
-                                    0xf7,       0xf8,       0xff,       0x100,      0x7fff,     0xffff,    0x10000,
+constexpr std::uint64_t kEdges[] = {0,          1,          2,          0x7f,       0x80,       0xb7,       0xb8,
+                                    0xf7,       0xf8,       0xff,       0x100,      0x7fff,     0xffff,     0x10000,
                                     0x7fffffff, 0x80000000, 0xffffffff, 1ull << 32, 1ull << 36, 1ull << 63, ~0ull};
 
 struct Run {

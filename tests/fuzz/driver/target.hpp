@@ -16,8 +16,6 @@ std::vector<Bytes> seeds();
 void run(View input);
 
 /// Checks a property of the code under test. A failure prints its place, and the driver keeps the input.
-inline void require(bool holds, const char* property, Place where = Place::here()) {
-    ensure(holds, property, where);
-}
+inline void require(bool holds, const char* property, Place where = Place::here()) { ensure(holds, property, where); }
 
 }  // namespace retrace::fuzz

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Program files and their records: a program has exactly one encoding, and a program that passes the checker can be
 // committed, planned and, if it is tiny, run.
-#include "kernels/program/codec.hpp"
-
 #include "kernels/builder/training.hpp"
 #include "kernels/exec/executor.hpp"
+#include "kernels/program/codec.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"
 
@@ -94,8 +93,10 @@ std::vector<Bytes> seeds() {
 
 void run(View input) {
     Choices choices(input);
-    if (choices.flip()) decode_records(choices.rest());
-    else decode_file(choices.rest());
+    if (choices.flip())
+        decode_records(choices.rest());
+    else
+        decode_file(choices.rest());
 }
 
 }  // namespace retrace::fuzz

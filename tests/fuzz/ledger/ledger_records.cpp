@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Records of the ledger that come from a disk or a peer: headers, logs, receipts, genesis, database rows, snapshot
 // files.
-#include "ledger/chain/records.hpp"
-
 #include "ledger/chain/genesis.hpp"
+#include "ledger/chain/records.hpp"
 #include "ledger/snapshot/snapshot_file.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"
@@ -53,12 +52,16 @@ std::vector<Bytes> seeds() {
     Writer entries;
     append_entry(entries, Bytes(21, 'a'), Bytes(40, 1));
     append_entry(entries, Bytes(25, 's'), Bytes(3, 1));
-    return {with_kind(0, encoded(Header{})),  with_kind(1, encoded(log)),
-            with_kind(2, encoded(receipt)),   with_kind(3, encode(TipRecord{})),
-            with_kind(4, encode(block)),      with_kind(5, encode_keys({Bytes(3, 1), Bytes(4, 2)})),
+    return {with_kind(0, encoded(Header{})),
+            with_kind(1, encoded(log)),
+            with_kind(2, encoded(receipt)),
+            with_kind(3, encode(TipRecord{})),
+            with_kind(4, encode(block)),
+            with_kind(5, encode_keys({Bytes(3, 1), Bytes(4, 2)})),
             with_kind(6, encode(genesis)),
             with_kind(8, encode_patches(PagePatches{{Bytes{0, 0}, Bytes(67, 1)}, {Bytes{0, 4, 16}, {}}})),
-            with_kind(9, encode(manifest)),  with_kind(10, std::move(entries).take()),
+            with_kind(9, encode(manifest)),
+            with_kind(10, std::move(entries).take()),
             with_kind(7, encode_tx_record(BlockTx{Hash32{}, Bytes(9, 9), nullptr}, receipt, 4))};
 }
 
@@ -73,8 +76,10 @@ void run(View input) {
         case 3: same<TipRecord>(decode_tip(bytes), bytes, encode); break;
         case 4: same<BlockRecord>(decode_block_record(bytes), bytes, encode); break;
         case 5: same<std::vector<Bytes>>(decode_keys(bytes), bytes, encode_keys); break;
-        case 8: same<PagePatches>(decode_patches(bytes), bytes,
-                                    [](const PagePatches& patches) { return encode_patches(patches); }); break;
+        case 8:
+            same<PagePatches>(decode_patches(bytes), bytes,
+                              [](const PagePatches& patches) { return encode_patches(patches); });
+            break;
         case 9:
             if (const auto manifest = decode_manifest(bytes))
                 require(equal(encode(*manifest), bytes), "one manifest has one encoding");

@@ -25,9 +25,7 @@ Address party(std::size_t n) {
 
 class Accounts final : public StateView {
 public:
-    ledger::Account account(const Address& address) const override {
-        return accounts[address.bytes[19] % kParties];
-    }
+    ledger::Account account(const Address& address) const override { return accounts[address.bytes[19] % kParties]; }
     Bytes slot(const Address&, View) const override { return {}; }
     mutable std::array<Account, kParties> accounts{};
 };
@@ -79,8 +77,7 @@ public:
         drop_gone(added.has_value());
         if (!added) {
             const PoolStats after = pool_.stats();
-            require(before.bytes == after.bytes && before.pending == after.pending &&
-                        before.queued == after.queued,
+            require(before.bytes == after.bytes && before.pending == after.pending && before.queued == after.queued,
                     "who is refused changes nothing");
         }
     }

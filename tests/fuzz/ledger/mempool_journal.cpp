@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Recovery of the mempool's journal from an arbitrary file, compared with a naive reader. A record appended to a
 // recovered journal is found again after it.
-#include "ledger/mempool/journal.hpp"
-
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "ledger/crypto/keccak.hpp"
+#include "ledger/mempool/journal.hpp"
 #include "tests/fuzz/driver/target.hpp"
 
 namespace retrace::fuzz {
@@ -61,9 +60,8 @@ std::vector<Bytes> naive(View content) {
         Bytes raw = to_bytes(content.subspan(8, length));
         const bool gone = said == 0xffffffff;
         if (!equal(gone ? gone_of(to_hash32(raw)) : record_of(raw), content.first(8 + length))) return out;
-        std::erase_if(out, [&](const Bytes& other) {
-            return gone ? equal(view(keccak256(other)), raw) : other == raw;
-        });
+        std::erase_if(out,
+                      [&](const Bytes& other) { return gone ? equal(view(keccak256(other)), raw) : other == raw; });
         if (!gone && !raw.empty()) out.push_back(std::move(raw));
         content = content.subspan(8 + length);
     }

@@ -89,17 +89,20 @@ private:
         Bytes head;
         for (std::size_t size = body.size(); size > 0; size /= 256)
             head.insert(head.begin(), static_cast<std::uint8_t>(size % 256));
-        if (body.size() < 56) head = {static_cast<std::uint8_t>(base + body.size())};
-        else head.insert(head.begin(), static_cast<std::uint8_t>(base + 55 + head.size()));
+        if (body.size() < 56)
+            head = {static_cast<std::uint8_t>(base + body.size())};
+        else
+            head.insert(head.begin(), static_cast<std::uint8_t>(base + 55 + head.size()));
         head.insert(head.end(), body.begin(), body.end());
         return head;
     }
 
     static bool fits(char letter, const Item& item) {
-        if (letter == 'L') return item.is_list && all(item, [](const Item& entry) {
-            return entry.items.size() == 2 && has(entry.items[0], 20) && entry.items[1].is_list &&
-                   all(entry.items[1], [](const Item& key) { return has(key, 32); });
-        });
+        if (letter == 'L')
+            return item.is_list && all(item, [](const Item& entry) {
+                       return entry.items.size() == 2 && has(entry.items[0], 20) && entry.items[1].is_list &&
+                              all(entry.items[1], [](const Item& key) { return has(key, 32); });
+                   });
         if (item.is_list) return false;
         if (letter == 'D') return true;
         if (letter == 'T') return item.bytes.empty() || item.bytes.size() == 20;

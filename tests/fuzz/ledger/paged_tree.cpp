@@ -71,8 +71,7 @@ public:
         require(proof.has_value() || !whole, "a whole store proves every key");
         if (!proof) return;
         const auto found = contents_[at].find(key);
-        const std::optional<Hash32> value =
-            found == contents_[at].end() ? std::nullopt : std::optional(found->second);
+        const std::optional<Hash32> value = found == contents_[at].end() ? std::nullopt : std::optional(found->second);
         require(merkle::verify_sparse(roots_[at], key, value, *proof).has_value(), "and the proof holds");
     }
     /// Checks that the pages depend on the leaves alone.
@@ -95,8 +94,7 @@ public:
             damage(record, choices);
             batch.put(key, record);
         } else if (!all.empty()) {
-            auto& [key, page] =
-                *std::next(all.begin(), static_cast<std::ptrdiff_t>(choices.below(all.size())));
+            auto& [key, page] = *std::next(all.begin(), static_cast<std::ptrdiff_t>(choices.below(all.size())));
             damage(page, choices);
             put(batch, key, page);
         }
@@ -147,8 +145,7 @@ void run(View input) {
         for (const auto& [key, value] : history.contents())
             if (remove_most && choices.below(8) != 0) updates[key] = std::nullopt;
         for (std::size_t i = choices.below(kUpdatesMax); i > 0; --i)
-            updates[pick_key(choices)] =
-                choices.below(5) == 0 ? std::nullopt : std::optional(value_of(choices.byte()));
+            updates[pick_key(choices)] = choices.below(5) == 0 ? std::nullopt : std::optional(value_of(choices.byte()));
         history.next(updates);
     }
     history.check_layout();

@@ -48,9 +48,7 @@ public:
     void genesis(State&, View) const override {}
 };
 
-SecretKey payer() {
-    return *SecretKey::from_bytes(Bytes(32, 7));
-}
+SecretKey payer() { return *SecretKey::from_bytes(Bytes(32, 7)); }
 
 Genesis make_genesis() {
     Genesis out;
@@ -82,12 +80,11 @@ struct Honest {
         for (std::uint64_t height = 1; height <= 3; ++height) {
             const TxPtr first = payment(2 * height - 2), second = payment(2 * height - 1);
             const std::vector<View> raw{first->raw, second->raw};
-            const auto outcome =
-                (*opened)->execute_block({.height = height,
-                                          .time_ns = (*opened)->tip()->header.time_ns + 1'000'000'000,
-                                          .proposer = number(7),
-                                          .txs = raw,
-                                          .known = {}});
+            const auto outcome = (*opened)->execute_block({.height = height,
+                                                           .time_ns = (*opened)->tip()->header.time_ns + 1'000'000'000,
+                                                           .proposer = number(7),
+                                                           .txs = raw,
+                                                           .known = {}});
             require(outcome && (*opened)->commit(*outcome), "its blocks are taken");
         }
         block = (*opened)->tip();
@@ -108,8 +105,7 @@ const Honest& honest() {
 }
 
 const fs::path& folder() {
-    static const fs::path path =
-        fs::temp_directory_path() / ("retrace-fuzz-snapshot-" + std::to_string(::getpid()));
+    static const fs::path path = fs::temp_directory_path() / ("retrace-fuzz-snapshot-" + std::to_string(::getpid()));
     return path;
 }
 
@@ -125,24 +121,12 @@ bool change_entries(Entries& entries, Choices& choices) {
         const std::size_t at = choices.below(entries.size());
         const auto place = entries.begin() + static_cast<std::ptrdiff_t>(at);
         switch (choices.below(6)) {
-            case 0:
-                entries.erase(place);
-                break;
-            case 1:
-                entries.insert(place, *place);
-                break;
-            case 2:
-                std::swap(*place, entries[choices.below(entries.size())]);
-                break;
-            case 3:
-                damage(place->second, choices);
-                break;
-            case 4:
-                damage(place->first, choices);
-                break;
-            default:
-                entries.insert(place, {invented_key(choices), Bytes(choices.below(50), choices.byte())});
-                break;
+            case 0: entries.erase(place); break;
+            case 1: entries.insert(place, *place); break;
+            case 2: std::swap(*place, entries[choices.below(entries.size())]); break;
+            case 3: damage(place->second, choices); break;
+            case 4: damage(place->first, choices); break;
+            default: entries.insert(place, {invented_key(choices), Bytes(choices.below(50), choices.byte())}); break;
         }
     }
     return entries == honest().state;
@@ -208,8 +192,7 @@ void run(View input) {
     require(state_of(store, 3) == world.state, "what was taken is the state of the trusted block");
     const auto opened = Chain::open(store, world.genesis, world.executor, {.threads = 1});
     require(opened && (*opened)->tip()->hash == world.block->hash, "and a chain that goes on from it");
-    require((*opened)->tip()->encoded_size == world.block->encoded_size,
-            "whose block is the same to its size");
+    require((*opened)->tip()->encoded_size == world.block->encoded_size, "whose block is the same to its size");
 }
 
 }  // namespace retrace::fuzz

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Records of the market and the parameters of genesis: a record has exactly one encoding, and escrow and stake can be
 // computed from any parameters that pass the check.
-#include "market/record.hpp"
-
 #include "market/params.hpp"
+#include "market/record.hpp"
 #include "market/types.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"
@@ -19,10 +18,14 @@ using AnyRecord = std::variant<TaskSpec, Task, Bid, Run, Checkpoint, Segment, Au
 struct Filler {
     template <class T>
     static void fill(T& value) {
-        if constexpr (std::is_enum_v<T>) value = static_cast<T>(1);
-        else if constexpr (Record<T>) std::apply([](auto&... field) { (fill(field), ...); }, T::tie(value));
-        else if constexpr (std::same_as<T, std::string>) value = "text";
-        else if constexpr (requires { value.emplace_back(); }) fill(value.emplace_back());
+        if constexpr (std::is_enum_v<T>)
+            value = static_cast<T>(1);
+        else if constexpr (Record<T>)
+            std::apply([](auto&... field) { (fill(field), ...); }, T::tie(value));
+        else if constexpr (std::same_as<T, std::string>)
+            value = "text";
+        else if constexpr (requires { value.emplace_back(); })
+            fill(value.emplace_back());
     }
 };
 

@@ -63,8 +63,10 @@ void update_and_prove(Choices& choices) {
         store.write(change->writes);
         root = change->root;
         for (const auto& [key, value] : updates) {
-            if (value) contents[key] = *value;
-            else contents.erase(key);
+            if (value)
+                contents[key] = *value;
+            else
+                contents.erase(key);
         }
         require(root == naive::sparse_root(contents), "the tree is the naive one");
     }

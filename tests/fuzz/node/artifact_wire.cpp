@@ -27,8 +27,7 @@ std::vector<Bytes> seeds() {
     info.missing = {{0, 2}, {4, 6}};
     return {with_kind(0, encode(TileRange{header, 1, Bytes(2048, 7), {{Hash32{}, Hash32{}}}})),
             with_kind(1, encode(StateManifest{Hash32{}, Hash32{}, 77, {Hash32{}, Hash32{}}})),
-            with_kind(2, encode(info)),
-            with_kind(3, encode(Refusal{"not_wanted", "no task names it"}))};
+            with_kind(2, encode(info)), with_kind(3, encode(Refusal{"not_wanted", "no task names it"}))};
 }
 
 void run(View input) {

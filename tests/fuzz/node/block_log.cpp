@@ -22,8 +22,7 @@ constexpr std::size_t kHead = 48;
 
 std::string path() {
     static const std::string file =
-        (std::filesystem::temp_directory_path() / ("retrace-fuzz-blocks-" + std::to_string(::getpid())))
-            .string();
+        (std::filesystem::temp_directory_path() / ("retrace-fuzz-blocks-" + std::to_string(::getpid()))).string();
     return file;
 }
 
@@ -105,8 +104,7 @@ void run(View input) {
         if (file.size() >= kHead) {
             const std::size_t count = naive_count(View(file).subspan(kHead));
             const std::size_t kept = tip - (*log)->base();
-            require(kept == count || kept + 1 == count,
-                    "at most the last record is cut beside the torn rest");
+            require(kept == count || kept + 1 == count, "at most the last record is cut beside the torn rest");
         }
         for (Height height = (*log)->base() + 1; height <= tip; ++height) {
             const auto read = (*log)->read(height);
@@ -116,8 +114,7 @@ void run(View input) {
     }
     auto again = BlockLog::open(path(), kGenesis, tip + 1);
     require(again.has_value() && (*again)->torn_bytes() == 0, "a log that was cut is whole");
-    require((*again)->tip() == tip + 1 && (*again)->read(tip + 1)->txs == block(0).txs,
-            "the next block is there");
+    require((*again)->tip() == tip + 1 && (*again)->read(tip + 1)->txs == block(0).txs, "the next block is there");
     require((*again)->forget_below(tip + 1).has_value(), "old blocks can be forgotten");
     require((*again)->base() == tip && (*again)->read(tip + 1)->txs == block(0).txs, "and the rest stays");
 }

@@ -23,16 +23,15 @@ constexpr unsigned kHealthEvery = 64;
 
 struct World {
     World() {
-        router.add(
-            {.name = "echo",
-             .summary = "",
-             .params = {{"value", "Any"}},
-             .result = "Any",
-             .handler = [](const rpc::Params& params, rpc::Caller&) -> rpc::Answer { return params.at(0); }});
-        server.route({"/text", 100, [](const rpc::HttpRequest& request) {
-                          return rpc::HttpResponse{
-                              200, "text/plain", {}, request.method + request.target + request.body};
-                      }});
+        router.add({.name = "echo",
+                    .summary = "",
+                    .params = {{"value", "Any"}},
+                    .result = "Any",
+                    .handler = [](const rpc::Params& params, rpc::Caller&) -> rpc::Answer { return params.at(0); }});
+        server.route(
+            {"/text", 100, [](const rpc::HttpRequest& request) {
+                 return rpc::HttpResponse{200, "text/plain", {}, request.method + request.target + request.body};
+             }});
         const auto bound = server.bind();
         require(bound.has_value(), "a port is free");
         port = *bound;
@@ -73,8 +72,7 @@ public:
         from.sin_family = AF_INET;
         from.sin_addr.s_addr = htonl(0x7f010001U + ++run % 60'000);
         require(::bind(fd_, reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0, "an address of this machine");
-        require(::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0,
-                "the server takes connections");
+        require(::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0, "the server takes connections");
     }
     ~Socket() { ::close(fd_); }
     Socket(const Socket&) = delete;
@@ -137,8 +135,7 @@ std::vector<Bytes> seeds() {
             "POST / HTTP/1.1\r\nHost: x\r\nHost: y\r\nTransfer-Encoding: xchunked\r\nContent-Length: 2\r\n\r\n{}",
         std::string(1, '\0') + std::string(kUpgrade) + frame(0x81, kEcho),
         std::string(1, '\1') + frame(0x81, kEcho) + frame(0x88, std::string_view("\x03\xe8", 2)),
-        std::string(1, '\1') + frame(0x01, kEcho.substr(0, 20)) + frame(0x89, "ping") +
-            frame(0x80, kEcho.substr(20)),
+        std::string(1, '\1') + frame(0x01, kEcho.substr(0, 20)) + frame(0x89, "ping") + frame(0x80, kEcho.substr(20)),
         std::string(1, '\1') + frame(0x82, "binary") + frame(0x8a, "pong"),
         std::string(1, '\1') + "\x81\xfe\x01\x00" + std::string(4, '\0') + std::string(256, ' '),
         std::string(1, '\1') + "\x81\xff" + std::string(8, '\x7f') + std::string(4, '\0'),

@@ -71,8 +71,7 @@ Bytes safetensors_file() {
 }
 
 // "hello hello hello" as a gzip file, and a grey PNG of 2 × 2 pixels.
-constexpr std::string_view kGzip =
-    "1f8b0800000000000203cb48cdc9c957c84090008088f9e511000000";
+constexpr std::string_view kGzip = "1f8b0800000000000203cb48cdc9c957c84090008088f9e511000000";
 constexpr std::string_view kPng =
     "89504e470d0a1a0a0000000d494844520000000200000002080000000057dd52f80000000e494441"
     "54789c6310506030700000017600a1ec308af40000000049454e44ae426082";

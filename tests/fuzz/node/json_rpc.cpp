@@ -107,8 +107,8 @@ std::vector<Bytes> seeds() {
     const std::string hash = '"' + to_0x(Bytes(32, 1)) + '"';
     const std::string call = R"({"from":)" + address + R"(,"to":"0x0000000000000000000000000000000000001002",)" +
                              R"("data":"0x","gas":"0x186a0","value":"0x0"})";
-    const std::string filter = R"({"fromBlock":"0x0","toBlock":"latest","address":[)" + address +
-                               R"(],"topics":[null,[)" + hash + "]]}";
+    const std::string filter =
+        R"({"fromBlock":"0x0","toBlock":"latest","address":[)" + address + R"(],"topics":[null,[)" + hash + "]]}";
     const std::string most = '"' + to_0x(Bytes(32, 255)) + '"';
     const std::string staking = "\"0x0000000000000000000000000000000000001001\"";
     const std::string deposit = R"({"from":)" + address + R"(,"to":)" + staking + R"(,"value":)" + most +
@@ -186,8 +186,8 @@ void run(View input) {
     check_answer(parsed);
     const json::value* error = parsed.as_object().if_contains("error");
     // A body over a limit was parsed only up to there.
-    if (error != nullptr && (error->at("message") == "batch too large" ||
-                             error->at("message") == "too many values in one body"))
+    if (error != nullptr &&
+        (error->at("message") == "batch too large" || error->at("message") == "too many values in one body"))
         return;
     check_parse(body, error != nullptr && error->at("code") == rpc::kParseError);
 }

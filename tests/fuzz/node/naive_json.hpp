@@ -89,16 +89,20 @@ private:
     }
     bool number(std::string& out) {
         if (take("-")) out += '-';
-        if (take("0")) out += '0';
-        else if (!digits(out)) return false;
+        if (take("0"))
+            out += '0';
+        else if (!digits(out))
+            return false;
         if (take(".")) {
             out += '.';
             if (!digits(out)) return false;
         }
         if (take("e") || take("E")) {
             out += 'e';
-            if (take("-")) out += '-';
-            else (void)take("+");
+            if (take("-"))
+                out += '-';
+            else
+                (void)take("+");
             const std::size_t before = out.size();
             if (!digits(out)) return false;
             if (out.size() - before > 8) huge_exponent_ = true;
@@ -157,10 +161,14 @@ private:
     }
     static void append(std::string& out, std::uint32_t point) {
         const auto tail = [&](int shift) { out += static_cast<char>(0x80 | (point >> shift & 0x3f)); };
-        if (point < 0x80) out += static_cast<char>(point);
-        else if (point < 0x800) out += static_cast<char>(0xc0 | point >> 6), tail(0);
-        else if (point < 0x10000) out += static_cast<char>(0xe0 | point >> 12), tail(6), tail(0);
-        else out += static_cast<char>(0xf0 | point >> 18), tail(12), tail(6), tail(0);
+        if (point < 0x80)
+            out += static_cast<char>(point);
+        else if (point < 0x800)
+            out += static_cast<char>(0xc0 | point >> 6), tail(0);
+        else if (point < 0x10000)
+            out += static_cast<char>(0xe0 | point >> 12), tail(6), tail(0);
+        else
+            out += static_cast<char>(0xf0 | point >> 18), tail(12), tail(6), tail(0);
     }
     /// Length of the character that begins here, by the table of RFC 3629; 0: invalid.
     std::size_t utf8_size() const {

@@ -26,8 +26,7 @@ public:
         at.sin_family = AF_INET;
         at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         socklen_t size = sizeof at;
-        require(::bind(listener_, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0 &&
-                    ::listen(listener_, 16) == 0 &&
+        require(::bind(listener_, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0 && ::listen(listener_, 16) == 0 &&
                     ::getsockname(listener_, reinterpret_cast<sockaddr*>(&at), &size) == 0,
                 "a port is free");
         url = "http://127.0.0.1:" + std::to_string(ntohs(at.sin_port));
@@ -76,30 +75,21 @@ void call(RpcClient& client, std::uint8_t which) {
     const Hash32 hash{};
     const ledger::Address address{};
     switch (which % 9) {
-        case 0:
-            return check(client.call("eth_chainId", {}));
-        case 1:
-            return check(client.chain_id());
-        case 2:
-            return check(client.account(address));
-        case 3:
-            return check(client.base_fee());
-        case 4:
-            return check(client.estimate_gas(address, address, 1, {}));
-        case 5:
-            return check(client.send_raw(Bytes{1}));
-        case 6:
-            return check(client.outcome(hash));
-        case 7:
-            return check(client.logs(address, 0, 9));
-        default:
-            return check(client.known(hash));
+        case 0: return check(client.call("eth_chainId", {}));
+        case 1: return check(client.chain_id());
+        case 2: return check(client.account(address));
+        case 3: return check(client.base_fee());
+        case 4: return check(client.estimate_gas(address, address, 1, {}));
+        case 5: return check(client.send_raw(Bytes{1}));
+        case 6: return check(client.outcome(hash));
+        case 7: return check(client.logs(address, 0, 9));
+        default: return check(client.known(hash));
     }
 }
 
 std::string http_reply(std::string_view body) {
-    return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
-           std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+    return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + std::string(body);
 }
 
 constexpr std::uint8_t kWholeReply = 0x80;  // The input is the whole reply, not only its body.
@@ -108,25 +98,20 @@ constexpr std::uint8_t kWholeReply = 0x80;  // The input is the whole reply, not
 
 // The first byte selects the call, plus kWholeReply.
 std::vector<Bytes> seeds() {
-    const auto result = [](const std::string& value) {
-        return R"({"jsonrpc":"2.0","id":1,"result":)" + value + "}";
-    };
+    const auto result = [](const std::string& value) { return R"({"jsonrpc":"2.0","id":1,"result":)" + value + "}"; };
     const std::string hash = '"' + to_0x(Bytes(32, 7)) + '"', address = '"' + to_0x(Bytes(20, 7)) + '"';
     const std::string log = R"({"address":)" + address + R"(,"data":"0x01","topics":[)" + hash +
                             R"(],"blockNumber":"0x5","transactionHash":)" + hash + "}";
     const std::pair<std::uint8_t, std::string> replies[] = {
-        {0,
-         R"({"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"nonce too low","data":"0x08c379a0"}})"},
+        {0, R"({"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"nonce too low","data":"0x08c379a0"}})"},
         {1, result("\"0x1c82\"")},
         {2, result(R"({"nonce":"0x1","balance":"0xde0b6b3a7640000"})")},
         {3, result(R"({"number":"0x1","baseFeePerGas":"0x3b9aca00"})")},
         {4, result("\"0x5208\"")},
         {5, result(hash)},
-        {6,
-         result(
-             R"({"status":"0x1","blockNumber":"0x5","gasUsed":"0x5208","effectiveGasPrice":"0x1","error":"why",)"
-             R"("logs":[)" +
-             log + "]}")},
+        {6, result(R"({"status":"0x1","blockNumber":"0x5","gasUsed":"0x5208","effectiveGasPrice":"0x1","error":"why",)"
+                   R"("logs":[)" +
+                   log + "]}")},
         {6, result("null")},
         {7, result("[" + log + "," + log + "]")},
         {8, result("{}")},

@@ -46,8 +46,7 @@ void damaged_proof(World& world, Choices& choices) {
         require(!untouched, "an honest proof verifies");
         return;
     }
-    require(rounds == world.claim.rounds && draws.size() == proof->items.size(),
-            "what was asked is what was shown");
+    require(rounds == world.claim.rounds && draws.size() == proof->items.size(), "what was asked is what was shown");
     require(!verify_capability(*proof, kSeed + 1, rounds, world.claim.root, draws).has_value(),
             "a run of another seed shows nothing");
     // A tile holds four rows, so a proof may answer questions about neighbouring rows too, but its bytes stay the
@@ -63,8 +62,7 @@ void any_proof(World& world, Choices& choices) {
     const auto proof = decode_capability_proof(bytes);
     if (!proof) return;
     require(encode(*proof) == bytes, "one proof has one encoding");
-    const bool shown =
-        verify_capability(*proof, kSeed, world.claim.rounds, world.claim.root, world.draws).has_value();
+    const bool shown = verify_capability(*proof, kSeed, world.claim.rounds, world.claim.root, world.draws).has_value();
     require(!shown || bytes == world.honest, "nothing but the honest proof verifies");
 }
 

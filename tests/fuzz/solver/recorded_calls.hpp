@@ -24,14 +24,14 @@ inline const std::vector<std::string>& recorded_calls() {
             "rsub 2x3 ~2.5 =1 -> 2x3", "pow 2x3 ~3 -> 2x3", "clamp 2x3 ~-0.5 ~0.9 -> 2x3", "clamp_min 2x3 ~0 -> 2x3",
             "clamp_max 2x3 ~1 -> 2x3", "addcmul 2x3 3 2x1 ~0.3 -> 2x3", "addcdiv 2x3 2x3 2x3 ~0.3 -> 2x3",
             "lerp 2x3 2x3 ~0.3 -> 2x3", "eq 2x3 ~1 -> b:2x3", "ne i:2x3 =1 -> b:2x3", "lt 2x3 3 -> b:2x3",
-            "le 2x3 2x3 -> b:2x3", "gt 2x3 2x3 -> b:2x3", "ge 2x3 2x3 -> b:2x3",
-            "logical_and b:2x3 b:3 -> b:2x3", "logical_or b:2x3 b:2x3 -> b:2x3", "logical_not b:2x3 -> b:2x3",
-            "bitwise_not b:2x3 -> b:2x3", "bitwise_and b:2x3 b:2x3 -> b:2x3", "bitwise_or b:2x3 b:2x3 -> b:2x3",
-            "masked_fill 2x3 b:3 ~0.7 -> 2x3", "where b:2x3 2x3 3 -> 2x3", "prelu 2x3x4 3 -> 2x3x4",
-            "glu 2x4 =1 -> 2x2", "triu 2x3x4 =1 -> 2x3x4", "tril 3x3 =0 -> 3x3", "maximum 2x3 3 -> 2x3",
-            "minimum 2x3 2x3 -> 2x3", "softmax 2x3x4 =1 _ -> 2x3x4", "_softmax 2x3 =-1 ?0 -> 2x3",
-            "log_softmax 2x3 =1 _ -> 2x3", "_log_softmax 2x3 =0 ?0 -> 2x3", "dropout 2x3 ~0.5 ?1 -> 2x3",
-            "feature_dropout 2x3x4 ~0.5 ?1 -> 2x3x4", "gelu 2x3 \"tanh\" -> 2x3", "rrelu 2x3 ~0.1 ~0.3 ?0 _ -> 2x3",
+            "le 2x3 2x3 -> b:2x3", "gt 2x3 2x3 -> b:2x3", "ge 2x3 2x3 -> b:2x3", "logical_and b:2x3 b:3 -> b:2x3",
+            "logical_or b:2x3 b:2x3 -> b:2x3", "logical_not b:2x3 -> b:2x3", "bitwise_not b:2x3 -> b:2x3",
+            "bitwise_and b:2x3 b:2x3 -> b:2x3", "bitwise_or b:2x3 b:2x3 -> b:2x3", "masked_fill 2x3 b:3 ~0.7 -> 2x3",
+            "where b:2x3 2x3 3 -> 2x3", "prelu 2x3x4 3 -> 2x3x4", "glu 2x4 =1 -> 2x2", "triu 2x3x4 =1 -> 2x3x4",
+            "tril 3x3 =0 -> 3x3", "maximum 2x3 3 -> 2x3", "minimum 2x3 2x3 -> 2x3", "softmax 2x3x4 =1 _ -> 2x3x4",
+            "_softmax 2x3 =-1 ?0 -> 2x3", "log_softmax 2x3 =1 _ -> 2x3", "_log_softmax 2x3 =0 ?0 -> 2x3",
+            "dropout 2x3 ~0.5 ?1 -> 2x3", "feature_dropout 2x3x4 ~0.5 ?1 -> 2x3x4", "gelu 2x3 \"tanh\" -> 2x3",
+            "rrelu 2x3 ~0.1 ~0.3 ?0 _ -> 2x3",
             // Reductions.
             "sum 2x3x4 (1) ?0 _ -> 2x4", "mean 2x3x4 (0,2) ?1 _ -> 1x3x1", "var 2x3x4 (1,2) ?0 ?0 -> 2",
             "std 2x3 (1) =1 ?1 -> 2x1", "var_mean 2x3 (1) =1 ?0 -> 2 2", "std_mean 2x3 (1) =1 ?0 -> 2 2",
@@ -83,11 +83,13 @@ inline const std::vector<std::string>& recorded_calls() {
             "rnn_relu 3x2x4 1x2x5 [5x4;5x5] ?0 =1 ~0 ?0 ?0 ?0 -> 3x2x5 1x2x5",
             "lstm_cell 2x4 [2x5;2x5] 20x4 20x5 20 20 -> 2x5 2x5", "gru_cell 2x4 2x5 15x4 15x5 15 15 -> 2x5",
             "rnn_tanh_cell 2x4 2x5 5x4 5x5 _ _ -> 2x5", "rnn_relu_cell 2x4 2x5 5x4 5x5 5 5 -> 2x5"};
-        for (const char* name : {"neg", "abs", "exp", "log", "tanh", "sigmoid", "erf", "sqrt", "rsqrt", "reciprocal",
-                                 "relu", "leaky_relu", "silu", "hardtanh", "elu", "celu", "selu", "softplus", "mish",
-                                 "log_sigmoid", "hardsigmoid", "hardswish", "hardshrink", "softshrink", "threshold",
-                                 "sin", "cos", "log1p", "expm1", "log2", "log10", "exp2", "erfc", "sign", "detach",
-                                 "contiguous", "clone", "alias", "lift_fresh"})
+        for (const char* name :
+             {"neg",        "abs",        "exp",        "log",       "tanh",       "sigmoid",     "erf",
+              "sqrt",       "rsqrt",      "reciprocal", "relu",      "leaky_relu", "silu",        "hardtanh",
+              "elu",        "celu",       "selu",       "softplus",  "mish",       "log_sigmoid", "hardsigmoid",
+              "hardswish",  "hardshrink", "softshrink", "threshold", "sin",        "cos",         "log1p",
+              "expm1",      "log2",       "log10",      "exp2",      "erfc",       "sign",        "detach",
+              "contiguous", "clone",      "alias",      "lift_fresh"})
             out.push_back(name + std::string(" 2x3 -> 2x3"));
         for (const char* name : {"view", "reshape", "flatten", "unsqueeze", "squeeze", "_unsafe_view", "_reshape_alias",
                                  "unflatten", "view_as"})
@@ -163,8 +165,7 @@ private:
         const std::string rest = word.substr(1);
         const auto inner = [](const std::string& text) { return text.substr(1, text.size() - 2); };
         switch (word[0]) {
-            case '_':
-                break;
+            case '_': break;
             case '=':
             case '?':
                 out.kind = word[0] == '=' ? Kind::integer : Kind::boolean;
@@ -180,7 +181,8 @@ private:
                 break;
             case '~':
                 out.kind = rest[0] == '(' ? Kind::numbers : Kind::number;
-                if (rest[0] != '(') out.number = std::stod(rest);
+                if (rest[0] != '(')
+                    out.number = std::stod(rest);
                 else
                     for (const std::string& part : parts(inner(rest), ',')) out.numbers.push_back(std::stod(part));
                 break;
@@ -189,8 +191,7 @@ private:
                 for (const std::string& part : parts(inner(word), ';')) values.push_back(tensor(part, true));
                 return of_values(values, true);
             }
-            default:
-                return of_values({tensor(word, true)}, false);
+            default: return of_values({tensor(word, true)}, false);
         }
         return out;
     }

@@ -27,14 +27,44 @@ namespace {
 
 constexpr std::uint8_t kEncoded = 0, kBroken = 1;
 
-constexpr std::int64_t kIntegers[] = {0, 1, -1, 2, 3, 5, -3, 17, 64, 65, 512, 4095, 4096, 4097, 1 << 20, 0x7fffffff,
-                                      -0x80000000ll, 1ll << 32, 1ll << 36, 1ll << 62,
+constexpr std::int64_t kIntegers[] = {0,
+                                      1,
+                                      -1,
+                                      2,
+                                      3,
+                                      5,
+                                      -3,
+                                      17,
+                                      64,
+                                      65,
+                                      512,
+                                      4095,
+                                      4096,
+                                      4097,
+                                      1 << 20,
+                                      0x7fffffff,
+                                      -0x80000000ll,
+                                      1ll << 32,
+                                      1ll << 36,
+                                      1ll << 62,
                                       std::numeric_limits<std::int64_t>::max(),
                                       std::numeric_limits<std::int64_t>::min()};
-constexpr std::uint64_t kExtents[] = {0, 1, 2, 3, 4, 5, 6, 8, 31, 64, 256, 257, 513, 4096, 4097, 1 << 16, 1 << 20,
-                                      1 << 24, 1 << 30, 0x7fffffff, 0x80000000, 1ull << 36, 1ull << 63};
-constexpr double kNumbers[] = {0, -0.0, 1, -1, 0.5, 2, 1.5, 1e-8, 1e9, 1e300, 1e-300,
-                               std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+constexpr std::uint64_t kExtents[] = {0,       1,       2,       3,          4,          5,          6,         8,
+                                      31,      64,      256,     257,        513,        4096,       4097,      1 << 16,
+                                      1 << 20, 1 << 24, 1 << 30, 0x7fffffff, 0x80000000, 1ull << 36, 1ull << 63};
+constexpr double kNumbers[] = {0,
+                               -0.0,
+                               1,
+                               -1,
+                               0.5,
+                               2,
+                               1.5,
+                               1e-8,
+                               1e9,
+                               1e300,
+                               1e-300,
+                               std::numeric_limits<double>::infinity(),
+                               -std::numeric_limits<double>::infinity(),
                                std::numeric_limits<double>::quiet_NaN()};
 
 template <class T, std::size_t count>
@@ -93,17 +123,22 @@ void break_argument(Argument& argument, std::size_t values, Choices& choices) {
     switch (argument.kind) {
         case Kind::value: argument.values = {value()}; break;
         case Kind::values:
-            if (choices.flip() || argument.values.empty()) argument.values.push_back(value());
-            else if (choices.flip()) argument.values.pop_back();
-            else argument.values[choices.below(argument.values.size())] = value();
+            if (choices.flip() || argument.values.empty())
+                argument.values.push_back(value());
+            else if (choices.flip())
+                argument.values.pop_back();
+            else
+                argument.values[choices.below(argument.values.size())] = value();
             break;
         case Kind::integer: argument.integers = {edge(choices, kIntegers)}; break;
         case Kind::boolean: argument.integers = {choices.flip() ? 1 : 0}; break;
         case Kind::integers:
             if (choices.below(3) == 0 || argument.integers.empty())
                 argument.integers.push_back(edge(choices, kIntegers));
-            else if (choices.below(3) == 0) argument.integers.pop_back();
-            else argument.integers[choices.below(argument.integers.size())] = edge(choices, kIntegers);
+            else if (choices.below(3) == 0)
+                argument.integers.pop_back();
+            else
+                argument.integers[choices.below(argument.integers.size())] = edge(choices, kIntegers);
             break;
         case Kind::number: argument.number = edge(choices, kNumbers); break;
         case Kind::numbers: argument.numbers.push_back(edge(choices, kNumbers)); break;

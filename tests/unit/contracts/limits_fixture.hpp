@@ -65,8 +65,7 @@ protected:
     std::uint64_t fill(std::uint64_t id, std::uint64_t segments, int accounts) {
         std::uint64_t taken = 0;
         for (std::uint64_t segment = 0; segment < segments; ++segment)
-            for (int i = 0; i < accounts; ++i)
-                taken += challenge(accomplice(i), id, segment) == Verdict::ok;
+            for (int i = 0; i < accounts; ++i) taken += challenge(accomplice(i), id, segment) == Verdict::ok;
         return taken;
     }
     Verdict post_hashes(const std::string& who, std::uint64_t dispute) {

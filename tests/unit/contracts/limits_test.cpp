@@ -242,8 +242,7 @@ TEST_F(Limits, ChallengesThatTakeASolverTooLongAreRefusedAndKeepSegmentsOpen) {
     EXPECT_EQ(challenge("bob", fraud, 0), Verdict::too_many_open);
     const auto heard = [&] { return backlog(state, party("alice")).challenge_work <= ahead; };
     ASSERT_FALSE(heard());
-    for (std::uint64_t dispute = 1; dispute <= taken; ++dispute)
-        ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
+    for (std::uint64_t dispute = 1; dispute <= taken; ++dispute) ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
     const std::uint64_t before = height;
     ASSERT_TRUE(advance_until(heard, 2'000));
     EXPECT_GT(height, before + params.challenge_blocks + 40) << "no window ends while they wait for their opponents";

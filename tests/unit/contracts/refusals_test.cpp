@@ -54,9 +54,8 @@ TEST_F(Refusals, Executor) {
 TEST_F(Refusals, TheGasOfACallIsKnownFromItsBytes) {
     OpenRoots most;
     while (calldata(most).size() < ledger::kTxBytesMax) most.roots.emplace_back();
-    for (const Bytes& data :
-         {calldata(CancelTask{1}), calldata(CommitCheckpoint{}), calldata(PlayMove{}), calldata(most),
-          calldata(ReadTaskIds{}), Bytes(), Bytes{1, 2, 3, 4}, Bytes(9, 0xff)}) {
+    for (const Bytes& data : {calldata(CancelTask{1}), calldata(CommitCheckpoint{}), calldata(PlayMove{}),
+                              calldata(most), calldata(ReadTaskIds{}), Bytes(), Bytes{1, 2, 3, 4}, Bytes(9, 0xff)}) {
         for (const Contract contract : kContracts) {
             const Address to = address_of(contract);
             const std::uint64_t price = executor.gas_of(to, data);

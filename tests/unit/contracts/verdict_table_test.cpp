@@ -46,9 +46,7 @@ protected:
     Verdict open_roots(std::uint64_t first) {
         return send("alice", OpenRoots{1, 0, first, {salt(0, first)}, {root(first)}});
     }
-    std::string auditor(std::size_t seat = 0) const {
-        return name_of(views::audit(state, 1)->seats.at(seat).auditor);
-    }
+    std::string auditor(std::size_t seat = 0) const { return name_of(views::audit(state, 1)->seats.at(seat).auditor); }
 
     // --- progress of a task ---
 
@@ -368,15 +366,13 @@ TEST_F(VerdictTable, EveryVerdictIsProvoked) {
     report_rows();
     dispute_rows();
     // Refusals of moves that require a game with real states: RealStates.MovesThatDoNotFitAreRefusedByName.
-    const std::set<Verdict> elsewhere{Verdict::move_wrong_children, Verdict::move_bad_proof,
-                                      Verdict::move_wrong_opening, Verdict::move_missing_input,
-                                      Verdict::move_wrong_leaf,
-                                      // CapabilityTest.EachMoveHasItsTimeAndItsSender, TheListOfSolversIsBounded.
-                                      Verdict::rounds_out_of_range, Verdict::bad_capability_proof,
-                                      Verdict::unknown_challenge, Verdict::not_challenged,
-                                      Verdict::wrong_challenge_state, Verdict::wrong_capability_proof,
-                                      Verdict::solvers_full,
-                                      Verdict::task_frozen};  // BrokenRules; rules_broken is 4xx.
+    const std::set<Verdict> elsewhere{
+        Verdict::move_wrong_children, Verdict::move_bad_proof, Verdict::move_wrong_opening, Verdict::move_missing_input,
+        Verdict::move_wrong_leaf,
+        // CapabilityTest.EachMoveHasItsTimeAndItsSender, TheListOfSolversIsBounded.
+        Verdict::rounds_out_of_range, Verdict::bad_capability_proof, Verdict::unknown_challenge,
+        Verdict::not_challenged, Verdict::wrong_challenge_state, Verdict::wrong_capability_proof, Verdict::solvers_full,
+        Verdict::task_frozen};  // BrokenRules; rules_broken is 4xx.
     // Redundant checks. A decided dispute is removed from the list before a move could reach its game; with an audit
     // share of at least one basis point and a colluding share below all, some stake always suffices.
     const std::set<Verdict> unreachable{Verdict::move_decided, Verdict::no_stake_suffices};

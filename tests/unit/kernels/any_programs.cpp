@@ -13,9 +13,8 @@ namespace {
 constexpr DType kTypes[] = {DType::f32, DType::i8, DType::u8, DType::i32, DType::boolean};
 constexpr std::uint64_t kExtents[] = {1,  2,   3,   4,   5,   8,   12,  16,  31,  32,  33,
                                       64, 127, 128, 129, 255, 256, 257, 300, 513, 1030};
-constexpr std::uint64_t kSteps[] = {
-    0,          1,          77,          0x7ffffffe,         0x7fffffff,
-    0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff, ~std::uint64_t{0} - 9};
+constexpr std::uint64_t kSteps[] = {0,          1,          77,          0x7ffffffe,         0x7fffffff,
+                                    0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff, ~std::uint64_t{0} - 9};
 // Ops that matter for memory plans are drawn more often.
 constexpr OpCode kOften[] = {OpCode::matmul,
                              OpCode::matmul,
@@ -59,8 +58,7 @@ public:
         add_writers();
         for (std::uint32_t op = 0; op < program_.ops.size(); ++op) {
             TensorRecord& out = program_.tensors[program_.output_of(op)];
-            if (out.dtype == DType::f32 && out.dims.empty() && below(3) == 0)
-                out.name = "m" + std::to_string(op);
+            if (out.dtype == DType::f32 && out.dims.empty() && below(3) == 0) out.name = "m" + std::to_string(op);
         }
         AnyProgram out;
         const auto data = below(5);
@@ -80,30 +78,18 @@ private:
 
     Dims some_dims() {
         switch (below(14)) {
-            case 0:
-                return {};
-            case 1:
-                return {b_};
-            case 2:
-                return {a_};
-            case 3:
-                return {a_, 1};
-            case 4:
-                return {1, b_};
-            case 5:
-                return {c_, a_, b_};
-            case 6:
-                return {c_, b_, a_};
-            case 7:
-                return {a_, b_, c_};
-            case 8:
-                return {c_, a_, a_};
-            case 9:
-                return {c_ * a_, b_};
-            case 10:
-                return {a_ * b_};
-            default:
-                return {a_, b_};
+            case 0: return {};
+            case 1: return {b_};
+            case 2: return {a_};
+            case 3: return {a_, 1};
+            case 4: return {1, b_};
+            case 5: return {c_, a_, b_};
+            case 6: return {c_, b_, a_};
+            case 7: return {a_, b_, c_};
+            case 8: return {c_, a_, a_};
+            case 9: return {c_ * a_, b_};
+            case 10: return {a_ * b_};
+            default: return {a_, b_};
         }
     }
 
@@ -121,16 +107,14 @@ private:
 
     void add_static() {
         program_.states = static_cast<std::uint32_t>(between(2, 7));
-        for (std::uint32_t i = 0; i < program_.states; ++i)
-            add_tensor(TensorKind::state, some_type(), some_dims());
+        for (std::uint32_t i = 0; i < program_.states; ++i) add_tensor(TensorKind::state, some_type(), some_dims());
         program_.constants = static_cast<std::uint32_t>(below(3));
         for (std::uint32_t i = 0; i < program_.constants; ++i) {
             add_tensor(TensorKind::constant, some_type(), some_dims());
             program_.constant_data.push_back({tensor(program_.states + i, below(5)).data});
         }
         program_.datasets = static_cast<std::uint32_t>(below(2));
-        for (std::uint32_t i = 0; i < program_.datasets; ++i)
-            add_tensor(TensorKind::data, some_type(), some_dims());
+        for (std::uint32_t i = 0; i < program_.datasets; ++i) add_tensor(TensorKind::data, some_type(), some_dims());
     }
 
     void add_writers() {
@@ -161,20 +145,17 @@ private:
         if (indexed && slot == 1) return dtype == DType::i32;
         const bool moves = code == OpCode::permute || code == OpCode::slice || code == OpCode::concat ||
                            code == OpCode::pad || code == OpCode::reshape || code == OpCode::window_gather;
-        const bool any = moves || code == OpCode::convert || code == OpCode::select ||
-                         code == OpCode::gather_rows ||
+        const bool any = moves || code == OpCode::convert || code == OpCode::select || code == OpCode::gather_rows ||
                          (code >= OpCode::equal && code <= OpCode::greater_equal);
         return any || dtype == DType::f32;
     }
 
     bool try_op() {
         const auto rules = all_rules();
-        const OpRule& rule =
-            below(3) == 0 ? rules[below(rules.size())] : *find_rule(kOften[below(std::size(kOften))]);
+        const OpRule& rule = below(3) == 0 ? rules[below(rules.size())] : *find_rule(kOften[below(std::size(kOften))]);
         OpFacts facts;
         facts.op.code = rule.code;
-        const auto inputs =
-            rule.code == OpCode::concat ? static_cast<std::uint32_t>(between(1, 3)) : rule.inputs_min;
+        const auto inputs = rule.code == OpCode::concat ? static_cast<std::uint32_t>(between(1, 3)) : rule.inputs_min;
         for (std::uint32_t slot = 0; slot < inputs; ++slot) {
             std::uint32_t input = some_tensor();
             for (int tries = 0; tries < 8 && !takes(rule.code, slot, program_.tensors[input].dtype); ++tries)
@@ -194,23 +175,17 @@ private:
         facts.inputs.push_back({program_.tensors[tensor].dtype, program_.tensors[tensor].dims});
     }
 
-    std::uint64_t bits_of(DType dtype) {
-        return size_of(dtype) == 1 ? below(2) : values_.float_bits(below(4));
-    }
+    std::uint64_t bits_of(DType dtype) { return size_of(dtype) == 1 ? below(2) : values_.float_bits(below(4)); }
     std::uint64_t some_of(std::uint64_t high) { return below(3) != 0 ? 0 : between(0, high); }
 
     void choose_attributes(OpFacts& facts) {
         auto& attributes = facts.op.attributes;
         switch (facts.op.code) {
-            case OpCode::matmul:
-                attributes = {between(1, 4), below(2), below(2)};
-                break;
+            case OpCode::matmul: attributes = {between(1, 4), below(2), below(2)}; break;
             case OpCode::convert:
                 attributes = {static_cast<std::uint64_t>(below(2) != 0 ? DType::f32 : DType::i32)};
                 break;
-            case OpCode::scatter_add_rows:
-                attributes = {below(3) != 0 ? a_ : between(0, 40)};
-                break;
+            case OpCode::scatter_add_rows: attributes = {below(3) != 0 ? a_ : between(0, 40)}; break;
             case OpCode::permute:
                 for (std::uint64_t i = 0; i < facts.inputs[0].dims.size(); ++i) attributes.push_back(i);
                 std::shuffle(attributes.begin(), attributes.end(), values_.random());
@@ -225,17 +200,12 @@ private:
                 attributes.insert(attributes.end(), extents.begin(), extents.end());
                 break;
             }
-            case OpCode::concat:
-                attributes = {below(3)};
-                break;
+            case OpCode::concat: attributes = {below(3)}; break;
             case OpCode::pad:
-                for (std::size_t i = 0; i < 2 * facts.inputs[0].dims.size(); ++i)
-                    attributes.push_back(some_of(5));
+                for (std::size_t i = 0; i < 2 * facts.inputs[0].dims.size(); ++i) attributes.push_back(some_of(5));
                 attributes.push_back(bits_of(facts.inputs[0].dtype));
                 break;
-            case OpCode::reshape:
-                facts.output.dims = reshaped(facts.inputs[0].dims);
-                break;
+            case OpCode::reshape: facts.output.dims = reshaped(facts.inputs[0].dims); break;
             case OpCode::window_gather:
                 attributes = some_windows();
                 attributes.push_back(bits_of(facts.inputs[0].dtype));
@@ -253,38 +223,26 @@ private:
                 attributes = {below(2) != 0 ? below(6) : 0x7fffffff - below(4)};
                 break;
             case OpCode::philox_normal:
-            case OpCode::philox_uniform:
-                facts.op.stream = "s" + std::to_string(below(3));
-                break;
+            case OpCode::philox_uniform: facts.op.stream = "s" + std::to_string(below(3)); break;
             case OpCode::batch_index:
                 facts.output = {DType::i32, {a_}};
                 attributes = {below(2) != 0 ? a_ + below(10) : 0x7fffffff - below(4)};
                 break;
-            case OpCode::sequential_index:
-                facts.output = {DType::i32, {a_}};
-                break;
-            default:
-                break;
+            case OpCode::sequential_index: facts.output = {DType::i32, {a_}}; break;
+            default: break;
         }
     }
 
     Dims reshaped(const Dims& from) {
         const Geometry shape = geometry(from);
         switch (below(7)) {
-            case 0:
-                return {shape.elements()};
-            case 1:
-                return {shape.cols, shape.rows};
-            case 2:
-                return {a_, b_};
-            case 3:
-                return {c_, a_, b_};
-            case 4:
-                return {c_ * a_, b_};
-            case 5:
-                return {1, shape.elements(), 1};
-            default:
-                return {a_ * b_};
+            case 0: return {shape.elements()};
+            case 1: return {shape.cols, shape.rows};
+            case 2: return {a_, b_};
+            case 3: return {c_, a_, b_};
+            case 4: return {c_ * a_, b_};
+            case 5: return {1, shape.elements(), 1};
+            default: return {a_ * b_};
         }
     }
 
@@ -338,8 +296,7 @@ private:
     bool add(OpFacts facts) {
         const OpRule& rule = *find_rule(facts.op.code);
         const std::size_t attributes = facts.op.attributes.size();
-        if (attributes < rule.attributes_min || attributes > rule.attributes_max ||
-            !check_dims(facts.output.dims))
+        if (attributes < rule.attributes_min || attributes > rule.attributes_max || !check_dims(facts.output.dims))
             return false;
         const auto output = rule.output(facts);
         if (!output || !check_dims(output->dims) || geometry(output->dims).elements() > 60'000) return false;
@@ -364,8 +321,6 @@ Inputs AnyProgram::inputs() const {
     return out;
 }
 
-AnyProgram any_program(std::uint64_t seed) {
-    return Generator(seed).make();
-}
+AnyProgram any_program(std::uint64_t seed) { return Generator(seed).make(); }
 
 }  // namespace retrace::kernels::testing

@@ -12,11 +12,10 @@ namespace retrace::kernels::testing {
 
 // Zeros, NaN with payloads, infinities, subnormals, extremes, and bounds of conversions and of exp.
 inline constexpr std::uint32_t kFloats[] = {
-    0x00000000, 0x80000000, 0x7fc00000, 0xffc12345, 0x7f800001, 0xff800001, 0x7f800000,
-    0xff800000, 0x00000001, 0x80000001, 0x807fffff, 0x007fffff, 0x00800000, 0x80800000,
-    0x7f7fffff, 0xff7fffff, 0x3f800000, 0xbf800000, 0x3f000000, 0x5f000000, 0xdf000000,
-    0x42b00000, 0x4f000000, 0xcf000000, 0x4effffff, 0x4b000000, 0x4b800001, 0x1f800000,
-    0x20000000, 0x00ffffff, 0x33800000, 0x3f7fffff, 0x3f800001};
+    0x00000000, 0x80000000, 0x7fc00000, 0xffc12345, 0x7f800001, 0xff800001, 0x7f800000, 0xff800000, 0x00000001,
+    0x80000001, 0x807fffff, 0x007fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff, 0x3f800000, 0xbf800000,
+    0x3f000000, 0x5f000000, 0xdf000000, 0x42b00000, 0x4f000000, 0xcf000000, 0x4effffff, 0x4b000000, 0x4b800001,
+    0x1f800000, 0x20000000, 0x00ffffff, 0x33800000, 0x3f7fffff, 0x3f800001};
 inline constexpr std::uint32_t kIntegers[] = {0x80000000, 0x7fffffff, 0xffffffff, 0,        1,
                                               2,          3,          0x80000001, 16777217, 0x7fffff80};
 
@@ -41,8 +40,7 @@ public:
 
     std::uint32_t integer_bits() {
         if (below(3) == 0) return kIntegers[below(std::size(kIntegers))];
-        return below(4) == 0 ? static_cast<std::uint32_t>(random_())
-                             : static_cast<std::uint32_t>(below(12)) - 2;
+        return below(4) == 0 ? static_cast<std::uint32_t>(random_()) : static_cast<std::uint32_t>(below(12)) - 2;
     }
 
     Tensor tensor(DType dtype, const Dims& dims, std::uint64_t kind) {

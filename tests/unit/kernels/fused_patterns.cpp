@@ -84,9 +84,7 @@ Program adamw_program(std::uint64_t rows, std::uint64_t width) {
 
 std::vector<FusedPattern> fused_patterns() {
     std::vector<FusedPattern> out;
-    const auto add = [&](const std::string& name, Program program) {
-        out.push_back({name, std::move(program)});
-    };
+    const auto add = [&](const std::string& name, Program program) { out.push_back({name, std::move(program)}); };
     const std::uint64_t shapes[][2] = {{4, 1}, {67, 33}, {61, 300}, {512, 20}, {1, 40}};
     for (const auto& [rows, width] : shapes) {
         const std::string size = " " + std::to_string(rows) + "x" + std::to_string(width);

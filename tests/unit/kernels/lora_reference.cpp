@@ -19,11 +19,9 @@ public:
         Rows rows(m_.tokens, Row(m_.width));
         for (std::uint64_t t = 0; t < m_.tokens; ++t) {
             for (std::uint64_t i = 0; i < m_.width; ++i)
-                rows[t][i] =
-                    at("tokens.weight")[x[t] * m_.width + i] + at("positions.weight")[t * m_.width + i];
+                rows[t][i] = at("tokens.weight")[x[t] * m_.width + i] + at("positions.weight")[t * m_.width + i];
         }
-        for (std::uint64_t layer = 0; layer < m_.layers; ++layer)
-            block("block" + std::to_string(layer), rows);
+        for (std::uint64_t layer = 0; layer < m_.layers; ++layer) block("block" + std::to_string(layer), rows);
         double total = 0;
         for (std::uint64_t t = 0; t < m_.tokens; ++t) {
             const Row logits = times(at("head.weight"), norm("norm", rows[t]), m_.vocabulary);
@@ -61,8 +59,7 @@ private:
         for (const double value : x) variance += (value - mean) * (value - mean) / n;
         Row y(x.size());
         for (std::uint64_t i = 0; i < x.size(); ++i)
-            y[i] =
-                (x[i] - mean) / std::sqrt(variance + 1e-5) * at(name + ".weight")[i] + at(name + ".bias")[i];
+            y[i] = (x[i] - mean) / std::sqrt(variance + 1e-5) * at(name + ".weight")[i] + at(name + ".bias")[i];
         return y;
     }
 
@@ -74,14 +71,12 @@ private:
             Row share(t + 1, 0.0);
             double sum = 0;
             for (std::uint64_t s = 0; s <= t; ++s) {
-                for (std::uint64_t i = head * depth; i < (head + 1) * depth; ++i)
-                    share[s] += q[t][i] * k[s][i];
+                for (std::uint64_t i = head * depth; i < (head + 1) * depth; ++i) share[s] += q[t][i] * k[s][i];
                 share[s] = std::exp(share[s] / std::sqrt(static_cast<double>(depth)));
                 sum += share[s];
             }
             for (std::uint64_t s = 0; s <= t; ++s) {
-                for (std::uint64_t i = head * depth; i < (head + 1) * depth; ++i)
-                    mixed[i] += share[s] / sum * v[s][i];
+                for (std::uint64_t i = head * depth; i < (head + 1) * depth; ++i) mixed[i] += share[s] / sum * v[s][i];
             }
         }
         return mixed;
@@ -119,8 +114,8 @@ double ReferenceGpt::loss(const std::vector<std::uint8_t>& x, const std::vector<
     return total / static_cast<double>(x.size());
 }
 
-double ReferenceGpt::slope(const std::string& tensor, std::uint64_t element,
-                           const std::vector<std::uint8_t>& x, const std::vector<std::uint8_t>& labels) {
+double ReferenceGpt::slope(const std::string& tensor, std::uint64_t element, const std::vector<std::uint8_t>& x,
+                           const std::vector<std::uint8_t>& labels) {
     constexpr double kStep = 1e-4;  // its square and 1e-16 divided by it are far below the required accuracy
     double& value = tensors.at(tensor)[element];
     const double middle = value;

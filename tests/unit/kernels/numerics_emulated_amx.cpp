@@ -23,8 +23,7 @@ struct EmulatedTiles {
     }
     template <int t>
     static void load(const void* from, long stride) {
-        for (long r = 0; r < 16; ++r)
-            std::memcpy(tiles[t][r], static_cast<const char*>(from) + r * stride, 64);
+        for (long r = 0; r < 16; ++r) std::memcpy(tiles[t][r], static_cast<const char*>(from) + r * stride, 64);
     }
     template <int t>
     static void store(void* to, long stride) {
@@ -48,8 +47,6 @@ struct EmulatedTiles {
 
 }  // namespace
 
-const MatmulKernel* matmul_kernel_emulated_amx(Precision precision) {
-    return amx_kernel<EmulatedTiles>(precision);
-}
+const MatmulKernel* matmul_kernel_emulated_amx(Precision precision) { return amx_kernel<EmulatedTiles>(precision); }
 
 }  // namespace retrace::kernels

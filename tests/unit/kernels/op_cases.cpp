@@ -141,8 +141,8 @@ OpFacts reduce_case(OpCode code, Random& random) {
 
 OpFacts rows_case(OpCode code, Random& random) {
     if (code == OpCode::gather_rows) {
-        return facts(code, {{any_dtype(random), random_dims(random, pick(random, 1, 3), 35)},
-                            i32({extent(random, 300)})});
+        return facts(code,
+                     {{any_dtype(random), random_dims(random, pick(random, 1, 3), 35)}, i32({extent(random, 300)})});
     }
     const std::uint64_t tokens = extent(random, 600);
     return facts(code, {f32({tokens, extent(random, 40)}), i32({tokens})}, {extent(random, 40)});
@@ -189,8 +189,12 @@ OpFacts movement_case(OpCode code, Random& random) {
 OpFacts window_case(OpCode code, Random& random) {
     const std::uint64_t h = pick(random, 3, 12), w = pick(random, 3, 12), kh = pick(random, 1, 5),
                         kw = pick(random, 1, 5);
-    const std::vector<std::uint64_t> window{kh, kw, pick(random, 1, 3), pick(random, 1, 3),
-                                            kh > h ? kh : pick(random, 0, 2), kw > w ? kw : pick(random, 0, 2)};
+    const std::vector<std::uint64_t> window{kh,
+                                            kw,
+                                            pick(random, 1, 3),
+                                            pick(random, 1, 3),
+                                            kh > h ? kh : pick(random, 0, 2),
+                                            kw > w ? kw : pick(random, 0, 2)};
     const Dims image{extent(random, 3), pick(random, 1, 4), h, w};
     const DType dtype = code == OpCode::window_gather ? any_dtype(random) : DType::f32;
     std::vector<std::uint64_t> attributes = window;

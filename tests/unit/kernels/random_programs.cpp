@@ -83,8 +83,6 @@ private:
 
 Program random_program(std::uint64_t seed) { return Generator(seed).program(); }
 
-State random_state(const Program& program, std::uint64_t seed) {
-    return random_state(program, Data::bell, seed);
-}
+State random_state(const Program& program, std::uint64_t seed) { return random_state(program, Data::bell, seed); }
 
 }  // namespace retrace::kernels::testing

@@ -23,7 +23,9 @@ bool is_infinite(float x) { return (to_bits(x) & 0x7fffffffu) == kInfinityBits; 
 struct Exp {
     static float value(float x) { return fn_exp(x); }
     template <class T>
-    static T exact(T x) { return std::exp(x); }
+    static T exact(T x) {
+        return std::exp(x);
+    }
     static Special special(float x) {
         if (x == 0.0f) return kOne;
         if (x >= 88.72284f) return kInfinityBits;  // the smallest input whose exponential rounds to 2^128
@@ -35,7 +37,9 @@ struct Exp {
 struct Log {
     static float value(float x) { return fn_log(x); }
     template <class T>
-    static T exact(T x) { return std::log(x); }
+    static T exact(T x) {
+        return std::log(x);
+    }
     static Special special(float x) {
         if (x == 0.0f) return kInfinityBits | kSignBit;
         if (x < 0.0f) return kNanBits;
@@ -55,14 +59,18 @@ Special sign_like(float x) {
 struct Tanh {
     static float value(float x) { return fn_tanh(x); }
     template <class T>
-    static T exact(T x) { return std::tanh(x); }
+    static T exact(T x) {
+        return std::tanh(x);
+    }
     static Special special(float x) { return sign_like(x); }
 };
 
 struct Sigmoid {
     static float value(float x) { return fn_sigmoid(x); }
     template <class T>
-    static T exact(T x) { return 1 / (1 + std::exp(-x)); }
+    static T exact(T x) {
+        return 1 / (1 + std::exp(-x));
+    }
     static Special special(float x) {
         if (x == 0.0f) return 0x3f000000u;
         if (is_infinite(x)) return sign_of(x) != 0 ? 0 : kOne;
@@ -73,14 +81,18 @@ struct Sigmoid {
 struct Erf {
     static float value(float x) { return fn_erf(x); }
     template <class T>
-    static T exact(T x) { return std::erf(x); }
+    static T exact(T x) {
+        return std::erf(x);
+    }
     static Special special(float x) { return sign_like(x); }
 };
 
 struct Sqrt {
     static float value(float x) { return fn_sqrt(x); }
     template <class T>
-    static T exact(T x) { return std::sqrt(x); }
+    static T exact(T x) {
+        return std::sqrt(x);
+    }
     static Special special(float x) {
         if (x == 0.0f) return to_bits(x);
         if (x < 0.0f) return kNanBits;
@@ -92,7 +104,9 @@ struct Sqrt {
 struct Rsqrt {
     static float value(float x) { return fn_rsqrt(x); }
     template <class T>
-    static T exact(T x) { return 1 / std::sqrt(x); }
+    static T exact(T x) {
+        return 1 / std::sqrt(x);
+    }
     static Special special(float x) {
         if (x == 0.0f) return kInfinityBits | sign_of(x);
         if (x < 0.0f) return kNanBits;
@@ -104,7 +118,9 @@ struct Rsqrt {
 struct Reciprocal {
     static float value(float x) { return fn_reciprocal(x); }
     template <class T>
-    static T exact(T x) { return 1 / x; }
+    static T exact(T x) {
+        return 1 / x;
+    }
     static Special special(float x) {
         if (x == 0.0f) return kInfinityBits | sign_of(x);
         if (is_infinite(x)) return sign_of(x);
@@ -129,21 +145,19 @@ T sine_of_turns(T x) {
     const T quarters = std::nearbyint(4 * turn);
     const T angle = static_cast<T>(6.283185307179586476925286766559006L) * (turn - quarters / 4);
     switch (static_cast<int>(quarters) & 3) {
-        case 0:
-            return std::sin(angle);
-        case 1:
-            return std::cos(angle);
-        case 2:
-            return -std::sin(angle);
-        default:
-            return -std::cos(angle);
+        case 0: return std::sin(angle);
+        case 1: return std::cos(angle);
+        case 2: return -std::sin(angle);
+        default: return -std::cos(angle);
     }
 }
 
 struct SinTurns {
     static float value(float x) { return fn_sin_turns(x); }
     template <class T>
-    static T exact(T x) { return sine_of_turns(x); }
+    static T exact(T x) {
+        return sine_of_turns(x);
+    }
     static Special special(float x) {
         if (is_infinite(x)) return kNanBits;
         return odd_parts(x, 2.0f) ? Special(sign_of(x)) : Special();
@@ -211,7 +225,7 @@ public:
         }
         for (std::size_t i = 1; i < n && sound_; i += n / 13) {
             const double at = static_cast<double>(i), want = exact(at);
-            sound_ = std::abs((*this)(at) - want) <= std::abs(want) * (kEstimate * 0x1p-26);
+            sound_ = std::abs((*this)(at)-want) <= std::abs(want) * (kEstimate * 0x1p-26);
         }
     }
     bool sound() const { return sound_; }

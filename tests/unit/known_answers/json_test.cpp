@@ -25,16 +25,15 @@ TEST(KnownAnswerJson, EscapesAreUtf8) {
     EXPECT_EQ(text_in(R"("\u0041\u007f\u0080\u07ff")"), "A\x7f\xc2\x80\xdf\xbf");
     EXPECT_EQ(text_in(R"("\u0800\u20ac\ud7ff\ue000\uffff")"),
               "\xe0\xa0\x80\xe2\x82\xac\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf");
-    EXPECT_EQ(text_in(R"("\ud800\udc00\ud834\udd1e\udbff\udfff")"),
-              "\xf0\x90\x80\x80\xf0\x9d\x84\x9e\xf4\x8f\xbf\xbf");
+    EXPECT_EQ(text_in(R"("\ud800\udc00\ud834\udd1e\udbff\udfff")"), "\xf0\x90\x80\x80\xf0\x9d\x84\x9e\xf4\x8f\xbf\xbf");
     EXPECT_EQ(text_in(R"("\u0000")"), std::string(1, '\0'));
     EXPECT_EQ(text_in(R"("\" \\ \/ \b\f\n\r\t")"), "\" \\ / \b\f\n\r\t");
     EXPECT_EQ(text_in("\"\xc3\xa9\""), "\xc3\xa9");
 }
 
 TEST(KnownAnswerJson, HalvesOfSurrogatePairsAreRefusedByName) {
-    for (const char* json : {R"("\ud834")", R"("\ud834x")", R"("\ud834\n")", R"("\ud834\ud834\udd1e")",
-                             R"("\ud834\u0041")"})
+    for (const char* json :
+         {R"("\ud834")", R"("\ud834x")", R"("\ud834\n")", R"("\ud834\ud834\udd1e")", R"("\ud834\u0041")"})
         EXPECT_THAT(refusal_of(json), HasSubstr("the first half of a surrogate pair alone")) << json;
     for (const char* json : {R"("\udd1e")", R"("\udc00\ud800")"})
         EXPECT_THAT(refusal_of(json), HasSubstr("the second half of a surrogate pair alone")) << json;

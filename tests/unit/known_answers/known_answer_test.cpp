@@ -20,7 +20,8 @@ constexpr const char* kOutput = "000040400000e040";
 std::string case_text(const std::string& sha256, const std::string& rest) {
     return R"({"name":"sum","op":"elementwise","fn":"add","n":2,"in":[)"
            R"({"kind":"explicit","words":["3f800000","40400000"]},)"
-           R"({"kind":"explicit","words":["40000000","40800000"]}],"words":2,"sha256":")" + sha256 + "\"" + rest + "}";
+           R"({"kind":"explicit","words":["40000000","40800000"]}],"words":2,"sha256":")" +
+           sha256 + "\"" + rest + "}";
 }
 
 Result<KnownAnswer> read(const std::string& sha256, const std::string& rest) {
@@ -48,9 +49,9 @@ TEST(KnownAnswer, OutputThatIsNotOfTheDigestIsRefused) {
 }
 
 TEST(KnownAnswer, OutputOfAnotherLengthOrKindIsRefused) {
-    for (const std::string& rest : {with_output(""), with_output("00004040"), with_output("000040400000e04"),
-                                    with_output("000040400000e040ff"), with_output("g00040400000e040"),
-                                    std::string(",\"out_hex\":7"), std::string(",\"out_hex\":null")}) {
+    for (const std::string& rest :
+         {with_output(""), with_output("00004040"), with_output("000040400000e04"), with_output("000040400000e040ff"),
+          with_output("g00040400000e040"), std::string(",\"out_hex\":7"), std::string(",\"out_hex\":null")}) {
         const auto known = read(digest(), rest);
         ASSERT_FALSE(known) << rest;
         EXPECT_THAT(known.error().message, HasSubstr("out_hex")) << rest;

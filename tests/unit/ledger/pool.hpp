@@ -13,9 +13,7 @@ inline const U256 kBaseFee = 1'000'000'000;
 struct Pool : testing::Test {
     Pool() : world(store), pool(world.executor) {}
 
-    Result<Added, TxRefusal> add(const TxPtr& tx) {
-        return pool.add(tx, *world.chain->view(), kBaseFee, kGasLimit);
-    }
+    Result<Added, TxRefusal> add(const TxPtr& tx) { return pool.add(tx, *world.chain->view(), kBaseFee, kGasLimit); }
     std::string refusal(const TxPtr& tx) {
         const auto added = add(tx);
         return added ? "" : added.error().message;
@@ -32,9 +30,7 @@ struct Pool : testing::Test {
     PoolChange on_block(const Block& block) {
         return pool.on_block(block, *world.chain->view(), world.chain->next_base_fee());
     }
-    std::uint64_t pending(std::uint64_t who) {
-        return pool.pending_nonce(key(who).address(), *world.chain->view());
-    }
+    std::uint64_t pending(std::uint64_t who) { return pool.pending_nonce(key(who).address(), *world.chain->view()); }
 
     MemoryStore store;
     World world;

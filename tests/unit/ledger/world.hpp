@@ -48,10 +48,9 @@ public:
         out.ok = call.gas >= 1000 && state.transfer(call.sender, call.to, call.value);
         if (op == 's') state.set_slot(kContract, rest.first(1), to_bytes(rest.subspan(1)));  // set a slot
         if (op == 'r') out.ok = false;                                                       // refuse
-        if (op == 'l')
-            out.logs.push_back({kContract, {to_hash32(rest.first(32))}, to_bytes(rest.subspan(32))});
+        if (op == 'l') out.logs.push_back({kContract, {to_hash32(rest.first(32))}, to_bytes(rest.subspan(32))});
         if (op == 'h') out.output = Bytes{static_cast<std::uint8_t>(block.height)};
-        if (op == 'b') state.set_slot(kContract, bytes("broken"), bytes("yes"));             // break an invariant
+        if (op == 'b') state.set_slot(kContract, bytes("broken"), bytes("yes"));  // break an invariant
         if (op == 'g') out.ok = out.ok && call.gas >= 5000;  // needs a higher gas limit than it uses
         if (!out.ok) {
             state.revert(mark);
@@ -96,8 +95,7 @@ inline Genesis make_genesis(std::uint64_t chain_id = 7298, int accounts = 4) {
     genesis.time_ns = 1'000'000'000'000;
     genesis.gas_limit = 30'000'000;
     for (int i = 0; i < accounts; ++i) {
-        genesis.alloc[key(static_cast<std::uint64_t>(i)).address()] =
-            *U256::from_decimal("1000000000000000000000");
+        genesis.alloc[key(static_cast<std::uint64_t>(i)).address()] = *U256::from_decimal("1000000000000000000000");
     }
     genesis.contracts = bytes("config");
     return genesis;

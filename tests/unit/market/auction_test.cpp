@@ -47,9 +47,7 @@ TEST(Auction, ReplicasAllGetTheBestLosersPrice) {
     for (const Winner& winner : winners) EXPECT_EQ(winner.price, U256(30));
 }
 
-TEST(Auction, TiesGoToTheLowerAddress) {
-    EXPECT_EQ(clear_auction({offer(9, 30), offer(2, 30)}, 1, 100)[0].offer, 1u);
-}
+TEST(Auction, TiesGoToTheLowerAddress) { EXPECT_EQ(clear_auction({offer(9, 30), offer(2, 30)}, 1, 100)[0].offer, 1u); }
 
 TEST(Auction, ABadNameIsDearer) {
     // 40 · 1.5 loses against 50, and the winner gets the price at which its own score equals the loser's.

@@ -94,8 +94,7 @@ TEST(Grouping, SpeedsWithinAFactorOfTwoAreAlike) {
 
 TEST(Grouping, ReplicasRunAtOnePace) {
     // The two cheapest have different speeds; the fast pair costs 10 + 30, the slow one 20 + 25.
-    const std::vector<Offer> offers = {offer(1, 10, 1'000), offer(2, 20, 100), offer(3, 30, 900),
-                                       offer(4, 25, 120)};
+    const std::vector<Offer> offers = {offer(1, 10, 1'000), offer(2, 20, 100), offer(3, 30, 900), offer(4, 25, 120)};
     EXPECT_EQ(winners_of(offers, 2), (std::vector<std::size_t>{0, 2}));
     EXPECT_EQ(winners_of(offers, 1), (std::vector<std::size_t>{0}));
 }
@@ -106,8 +105,7 @@ TEST(Grouping, WithoutAnAlikeGroupTheBestBidsWin) {
 }
 
 TEST(Grouping, AWinnerIsPaidWhatItCouldHaveAskedAndStillWon) {
-    const std::vector<Offer> offers = {offer(1, 10, 1'000), offer(2, 20, 100), offer(3, 30, 900),
-                                       offer(4, 25, 120)};
+    const std::vector<Offer> offers = {offer(1, 10, 1'000), offer(2, 20, 100), offer(3, 30, 900), offer(4, 25, 120)};
     const auto winners = clear_auction(offers, 2, 1'000);
     ASSERT_EQ(winners.size(), 2u);
     EXPECT_EQ(winners[0].price, U256(15)) << "the slow pair costs 45, the other winner asks 30";
@@ -121,8 +119,7 @@ TEST(Grouping, BiddingOnesCostIsStillTheBestStrategy) {
         std::vector<Offer> offers;
         const std::size_t rivals = 1 + random() % 6, replicas = 1 + random() % 3;
         for (std::size_t i = 0; i < rivals; ++i)
-            offers.push_back(
-                offer(static_cast<std::uint8_t>(2 + i), 1 + random() % 100, kSpeeds[random() % 6]));
+            offers.push_back(offer(static_cast<std::uint8_t>(2 + i), 1 + random() % 100, kSpeeds[random() % 6]));
         const std::uint64_t cost = 1 + random() % 100, speed = kSpeeds[random() % 6];
         const auto profit = [&](std::uint64_t price) -> long long {
             auto all = offers;

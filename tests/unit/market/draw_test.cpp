@@ -12,9 +12,7 @@
 namespace retrace::market {
 namespace {
 
-Hash32 word(std::uint64_t n) {
-    return merkle::Sha256().update_u64(n).finish();
-}
+Hash32 word(std::uint64_t n) { return merkle::Sha256().update_u64(n).finish(); }
 Address party(std::uint8_t n) {
     Address out;
     out.bytes[0] = n;
@@ -30,8 +28,7 @@ std::vector<Reveal> epoch(std::uint64_t number, const std::vector<std::uint64_t>
 }
 
 TEST(Draw, SegmentsAreDrawnAtTheirRateWhoeverRevealed) {
-    for (const auto& stakes :
-         std::vector<std::vector<std::uint64_t>>{{7}, {1, 1}, {5, 50, 1, 20}, {0, 3, 0}}) {
+    for (const auto& stakes : std::vector<std::vector<std::uint64_t>>{{7}, {1, 1}, {5, 50, 1, 20}, {0, 3, 0}}) {
         int drawn = 0, half = 0;
         for (std::uint64_t i = 0; i < 20'000; ++i) {
             drawn += is_drawn(epoch(i, stakes), 1, 0, i, 500);
@@ -49,8 +46,7 @@ TEST(Draw, WithoutStakeNothingIsDrawn) {
 }
 
 TEST(Draw, AnyAmountOfStakeIsCounted) {
-    EXPECT_TRUE(
-        is_drawn({{party(1), word(1), U256::max()}, {party(2), word(2), U256::max()}}, 1, 0, 0, 10'000));
+    EXPECT_TRUE(is_drawn({{party(1), word(1), U256::max()}, {party(2), word(2), U256::max()}}, 1, 0, 0, 10'000));
     EXPECT_FALSE(is_drawn({{party(1), word(1), U256::max()}, {party(2), word(2), U256::max()}}, 1, 0, 0, 0));
 }
 

@@ -39,17 +39,13 @@ Prospect of(const Setting& setting, Fraud fraud) {
     return {};
 }
 
-double coins(const U256& amount) {
-    return std::stod(amount.to_decimal()) / 1e18;
-}
+double coins(const U256& amount) { return std::stod(amount.to_decimal()) / 1e18; }
 double gain(const Setting& setting, Fraud fraud) {
     const Prospect p = of(setting, fraud);
     return coins(p.win) - coins(p.lose);
 }
 
-TEST(Econ, NoFraudPaysWithTheParametersOfGenesis) {
-    EXPECT_EQ(names(faults(setting_of())), "");
-}
+TEST(Econ, NoFraudPaysWithTheParametersOfGenesis) { EXPECT_EQ(names(faults(setting_of())), ""); }
 
 struct SweptTask {
     std::uint64_t segments;
@@ -83,8 +79,8 @@ TEST(Econ, NoFraudPaysOverTheSweep) {
                         setting.spec.price_ceiling = price;
                         setting.cost_bp = cost;
                         setting.stake = stake_floor(setting.params, setting.spec).value();
-                        EXPECT_EQ(names(faults(setting)), "") << p << " " << int{v} << " " << f << " " << a
-                                                              << " " << n << " " << price.to_decimal();
+                        EXPECT_EQ(names(faults(setting)), "")
+                            << p << " " << int{v} << " " << f << " " << a << " " << n << " " << price.to_decimal();
                         ++settings;
                     }
     EXPECT_EQ(settings, 8u * 5 * 4 * 5 * std::size(kTasks));
@@ -138,8 +134,7 @@ TEST(Econ, ProspectsAreTheClosedForms) {
     EXPECT_NEAR(gain(setting, Fraud::starve_auditors), (1 - p) * g - p * stake, 1e-9);
     Setting colluding = setting;
     colluding.params.collusion_bp = 1'000;
-    const double unserved = p * std::pow(0.9, 1 + 2 * 4), ground = p * 0.9 * 0.99,
-                 net = (1 - a) * stake - costs;
+    const double unserved = p * std::pow(0.9, 1 + 2 * 4), ground = p * 0.9 * 0.99, net = (1 - a) * stake - costs;
     EXPECT_NEAR(gain(colluding, Fraud::starve_auditors), (1 - unserved) * g - unserved * stake, 1e-9);
     EXPECT_NEAR(gain(colluding, Fraud::grind_beacon), (1 - ground) * g - ground * net, 1e-9);
     EXPECT_NEAR(gain(colluding, Fraud::skip_segment), (1 - p * 0.99) * g - p * 0.99 * net, 1e-9);

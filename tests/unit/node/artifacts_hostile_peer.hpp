@@ -56,16 +56,14 @@ private:
             if (client < 0) return;
             std::string request;
             char byte = 0;
-            while (!request.ends_with("\r\n\r\n") && ::recv(client, &byte, 1, 0) == 1)
-                request.push_back(byte);
+            while (!request.ends_with("\r\n\r\n") && ::recv(client, &byte, 1, 0) == 1) request.push_back(byte);
             constexpr std::string_view kLength = "Content-Length: ";
             const auto at = request.find(kLength);
             body_.resize(at == std::string::npos ? 0 : std::stoul(request.substr(at + kLength.size())));
             for (std::size_t i = 0; i < body_.size() && ::recv(client, &body_[i], 1, 0) == 1;) ++i;
             ++requests_;
             script_(request.substr(0, request.find('\r')), [&](const std::string& bytes) {
-                return ::send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
-                       static_cast<ssize_t>(bytes.size());
+                return ::send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
             });
             ::close(client);
         }

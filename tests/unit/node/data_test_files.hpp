@@ -21,8 +21,7 @@ inline void write_file(const std::filesystem::path& path, View bytes) {
 inline Bytes idx(const std::vector<std::uint32_t>& extents, View data) {
     Bytes out{0, 0, 8, static_cast<std::uint8_t>(extents.size())};
     for (const std::uint32_t extent : extents) {
-        for (int shift = 24; shift >= 0; shift -= 8)
-            out.push_back(static_cast<std::uint8_t>(extent >> shift));
+        for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<std::uint8_t>(extent >> shift));
     }
     out.insert(out.end(), data.begin(), data.end());
     return out;

@@ -53,8 +53,8 @@ private:
         return {};
     }
 
-    std::string apply(std::string_view keyword, const Json& rule, const boost::json::object& schema,
-                      const Json& value, const std::string& at) const {
+    std::string apply(std::string_view keyword, const Json& rule, const boost::json::object& schema, const Json& value,
+                      const std::string& at) const {
         const std::string text = at + " is " + boost::json::serialize(value).substr(0, 200) + ": ";
         if (keyword == "title") return {};
         if (keyword == "$ref") {
@@ -78,10 +78,8 @@ private:
                 if (word == value) return {};
             return text + "enum";
         }
-        if (keyword == "minimum")
-            return value.to_number<double>() >= rule.to_number<double>() ? "" : text + "minimum";
-        if (keyword == "maximum")
-            return value.to_number<double>() <= rule.to_number<double>() ? "" : text + "maximum";
+        if (keyword == "minimum") return value.to_number<double>() >= rule.to_number<double>() ? "" : text + "minimum";
+        if (keyword == "maximum") return value.to_number<double>() <= rule.to_number<double>() ? "" : text + "maximum";
         if (keyword == "maxItems")
             return value.as_array().size() <= rule.to_number<std::size_t>() ? "" : text + "maxItems";
         if (keyword == "oneOf") return matching(rule.as_array(), value, at) == 1 ? "" : text + "oneOf";
@@ -95,15 +93,13 @@ private:
         }
         if (keyword == "additionalProperties") {
             for (const auto& [name, member] : value.as_object())
-                if (!schema.at("properties").as_object().contains(name))
-                    return at + " has " + std::string(name);
+                if (!schema.at("properties").as_object().contains(name)) return at + " has " + std::string(name);
             return {};
         }
         if (keyword == "items") {
             if (!value.is_array()) return {};
             for (std::size_t i = 0; i < value.as_array().size(); ++i) {
-                std::string wrong =
-                    check(rule.as_object(), value.as_array()[i], at + "[" + std::to_string(i) + "]");
+                std::string wrong = check(rule.as_object(), value.as_array()[i], at + "[" + std::to_string(i) + "]");
                 if (!wrong.empty()) return wrong;
             }
             return {};

@@ -8,8 +8,7 @@ namespace retrace::node::test {
 
 class BeginningExecutor final : public ledger::TxExecutor {
 public:
-    static constexpr const char* kTopic =
-        "0x4400000000000000000000000000000000000000000000000000000000000000";
+    static constexpr const char* kTopic = "0x4400000000000000000000000000000000000000000000000000000000000000";
 
     bool is_contract(const ledger::Address& address) const override { return toy_.is_contract(address); }
     std::uint64_t gas_of(const ledger::Address&, View) const override { return 1000; }
@@ -23,8 +22,7 @@ public:
     }
     std::vector<ledger::Log> begin_block(ledger::State&, const ledger::BlockContext& block) const override {
         if (block.height % 2 != 0) return {};
-        return {{ToyExecutor::contract(), {Hash32{{0x44}}}, {1}},
-                {ToyExecutor::contract(), {Hash32{{0x44}}}, {2}}};
+        return {{ToyExecutor::contract(), {Hash32{{0x44}}}, {1}}, {ToyExecutor::contract(), {Hash32{{0x44}}}, {2}}};
     }
     void genesis(ledger::State&, View) const override {}
 

@@ -34,8 +34,7 @@ public:
                                  const ledger::Call& call) const override {
         return rules_.view_call(view, block, call);
     }
-    std::vector<ledger::Log> begin_block(ledger::State& state,
-                                         const ledger::BlockContext& block) const override {
+    std::vector<ledger::Log> begin_block(ledger::State& state, const ledger::BlockContext& block) const override {
         auto logs = rules_.begin_block(state, block);
         if (beside_the_rules) beside_the_rules(state);
         return logs;
@@ -118,8 +117,8 @@ protected:
 
     template <class Call>
     std::string send(std::uint32_t from, const Call& call, const ledger::U256& value = {}) {
-        return world.send(world.make_tx(from, contracts::address_of(Call::kContract), value, calldata(call),
-                                        {}, 10'000'000));
+        return world.send(
+            world.make_tx(from, contracts::address_of(Call::kContract), value, calldata(call), {}, 10'000'000));
     }
     void add_solver(std::uint32_t index) {
         send(index, contracts::Deposit{}, ledger::U256(100'000) * ledger::U256(market::kMilli));
@@ -132,14 +131,12 @@ protected:
     }
     market::Task task() { return contracts::views::task(*world.chain->view(), 1).value(); }
     std::string commit(std::uint32_t bidder, std::uint64_t price) {
-        const Hash32 commitment =
-            market::bid_commitment(1, task().round, ledger::U256(price), task().reveal_end + 900, Hash32{{9}},
-                                   dev_key(bidder).address());
+        const Hash32 commitment = market::bid_commitment(1, task().round, ledger::U256(price), task().reveal_end + 900,
+                                                         Hash32{{9}}, dev_key(bidder).address());
         return send(bidder, contracts::CommitBid{1, commitment}, params().bid_deposit);
     }
     std::string reveal(std::uint32_t bidder, std::uint64_t price) {
-        return send(bidder,
-                    contracts::RevealBid{1, ledger::U256(price), task().reveal_end + 900, Hash32{{9}}});
+        return send(bidder, contracts::RevealBid{1, ledger::U256(price), task().reveal_end + 900, Hash32{{9}}});
     }
     void mine_to(std::uint64_t height) {
         while (world.chain->height() < height) {

@@ -24,9 +24,7 @@ TempFolder::~TempFolder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-ledger::Address ToyExecutor::contract() {
-    return *ledger::parse_address("0x0000000000000000000000000000000000001001");
-}
+ledger::Address ToyExecutor::contract() { return *ledger::parse_address("0x0000000000000000000000000000000000001001"); }
 
 ledger::CallResult ToyExecutor::call(ledger::State& state, const ledger::BlockContext&,
                                      const ledger::Call& call) const {
@@ -36,9 +34,7 @@ ledger::CallResult ToyExecutor::call(ledger::State& state, const ledger::BlockCo
     if (!state.transfer(call.sender, call.to, call.value)) out.ok = false;
     const std::uint8_t op = call.data.empty() ? std::uint8_t{echo} : call.data[0];
     switch (op) {
-        case echo:
-            out.output = to_bytes(call.data);
-            break;
+        case echo: out.output = to_bytes(call.data); break;
         case fail_text:
             out.ok = false;
             out.output = *from_hex(
@@ -52,26 +48,17 @@ ledger::CallResult ToyExecutor::call(ledger::State& state, const ledger::BlockCo
             out.output = *from_hex("deadbeef00");
             out.revert_reason = "custom: a reason";
             break;
-        case fail_empty:
-            out.ok = false;
-            break;
-        case store:
-            state.set_slot(call.to, call.data.subspan(1, 1), to_bytes(call.data.subspan(2)));
-            break;
+        case fail_empty: out.ok = false; break;
+        case store: state.set_slot(call.to, call.data.subspan(1, 1), to_bytes(call.data.subspan(2))); break;
         case emit:
             out.logs.push_back({call.to, {Hash32{{0x11}}, Hash32{{0x22}}}, to_bytes(call.data.subspan(1))});
             break;
-        case emit_many:
-            out.logs.assign(kMany, {call.to, {Hash32{{0x11}}}, {}});
-            break;
+        case emit_many: out.logs.assign(kMany, {call.to, {Hash32{{0x11}}}, {}}); break;
         case read_much:
             for (std::size_t i = 0; i < kMuch * (call.data.size() - 1); ++i) state.slot(call.to, call.data);
             break;
-        case break_rule:
-            ensure(false, "a rule of the toy");
-            break;
-        default:
-            out.ok = false;
+        case break_rule: ensure(false, "a rule of the toy"); break;
+        default: out.ok = false;
     }
     if (!out.ok) out.logs.clear();
     return out;
@@ -115,8 +102,7 @@ RpcWorld::RpcWorld(const ledger::TxExecutor* rules, Bytes genesis, ledger::Chain
     options.clock = [this] { return clock_ns_ += 1'000'000'000; };
     engine = std::make_unique<engine::SoloEngine>(std::move(options));
     EXPECT_TRUE(engine->start(*application).has_value());
-    backend = std::make_unique<rpc::Backend>(
-        rpc::Backend{*chain, pool, *application, *engine, filters, "0.1.0", {}});
+    backend = std::make_unique<rpc::Backend>(rpc::Backend{*chain, pool, *application, *engine, filters, "0.1.0", {}});
     backend->contracts.push_back({"IToy", ToyExecutor::contract(), "[]"});
     register_methods(router, *backend);
     register_discover(router, *backend);

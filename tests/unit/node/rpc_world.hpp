@@ -55,9 +55,7 @@ public:
                             const ledger::Call& call) const override;
     ledger::CallResult view_call(const ledger::StateView& view, const ledger::BlockContext& block,
                                  const ledger::Call& call) const override;
-    std::vector<ledger::Log> begin_block(ledger::State&, const ledger::BlockContext&) const override {
-        return {};
-    }
+    std::vector<ledger::Log> begin_block(ledger::State&, const ledger::BlockContext&) const override { return {}; }
     void genesis(ledger::State&, View) const override {}
 };
 
@@ -84,8 +82,7 @@ const ledger::SecretKey& dev_key(std::uint32_t index);
 class RpcWorld {
 public:
     /// Uses the toy contract, or `rules` (which must outlive the world) with their genesis section.
-    explicit RpcWorld(const ledger::TxExecutor* rules = nullptr, Bytes genesis = {},
-                      ledger::ChainOptions kept = {});
+    explicit RpcWorld(const ledger::TxExecutor* rules = nullptr, Bytes genesis = {}, ledger::ChainOptions kept = {});
 
     /// Sends one request and returns the whole answer.
     json::value request(const std::string& method, json::array params = {});

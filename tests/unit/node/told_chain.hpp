@@ -18,7 +18,7 @@ class ToldChain {
 public:
     std::atomic<std::uint64_t> height{10};
     std::atomic<int> asked_for_slots{0};
-    std::atomic<int> sent{0};                             ///< Transactions that clients tried to send.
+    std::atomic<int> sent{0};                                ///< Transactions that clients tried to send.
     std::atomic<std::uint64_t> unreadable_from{UINT64_MAX};  ///< Height from which slots cannot be decoded.
 
     /// Sets a record; call it before the first request.
@@ -41,8 +41,8 @@ private:
         ++asked_for_slots;
         if (height >= unreadable_from) return R"({"values":[7]})";
         const auto& name = call.at("params").at(0).at(0).as_object();
-        const auto found = slots_.find(std::string(name.at("contract").as_string()) +
-                                       std::string(name.at("key").as_string()));
+        const auto found =
+            slots_.find(std::string(name.at("contract").as_string()) + std::string(name.at("key").as_string()));
         return R"({"values":[")" + (found == slots_.end() ? "0x" : found->second) + "\"]}";
     }
     std::string answer() {

@@ -29,8 +29,7 @@ public:
 
     void put(const kernels::StateCommitment& commitment, const kernels::State& state) {
         states[commitment.root] = {commitment.header, commitment.tensor_roots};
-        for (std::size_t i = 0; i < state.tensors.size(); ++i)
-            tensors[commitment.tensor_roots[i]] = state.tensors[i];
+        for (std::size_t i = 0; i < state.tensors.size(); ++i) tensors[commitment.tensor_roots[i]] = state.tensors[i];
     }
 
 private:
@@ -94,13 +93,11 @@ private:
         source.programs[init.root()] = kernels::encode(init.program());
         std::uint32_t random = 1;
         for (std::uint32_t i = 0; i < train.program().datasets; ++i) {
-            const auto& record =
-                train.program().tensors[train.program().states + train.program().constants + i];
+            const auto& record = train.program().tensors[train.program().states + train.program().constants + i];
             kernels::Tensor tensor = kernels::zeros(record.dtype, record.dims);
             for (std::uint8_t& byte : tensor.data) {
                 random = random * 1664525u + 1013904223u;
-                byte = static_cast<std::uint8_t>(i == 1 ? (random >> 24) % 3
-                                                        : random >> 24);  // 1: labels below 3.
+                byte = static_cast<std::uint8_t>(i == 1 ? (random >> 24) % 3 : random >> 24);  // 1: labels below 3.
             }
             const Hash32 root = kernels::tensor_root(tensor, pool);
             terms.data_roots.push_back(root);

@@ -46,14 +46,22 @@ const json::object& of_contract(Contract contract) {
 
 template <class T>
 void fill(const json::value& value, T& out) {
-    if constexpr (std::same_as<T, bool>) out = value.as_bool();
-    else if constexpr (std::is_enum_v<T>) out = static_cast<T>(std::stoul(text(value)));
-    else if constexpr (std::unsigned_integral<T>) out = static_cast<T>(std::stoull(text(value)));
-    else if constexpr (std::same_as<T, U256>) out = U256::from_decimal(text(value)).value();
-    else if constexpr (std::same_as<T, Hash32>) out = to_hash32(hex(value));
-    else if constexpr (std::same_as<T, Address>) out = ledger::address_of_bytes(hex(value));
-    else if constexpr (std::same_as<T, Bytes>) out = hex(value);
-    else if constexpr (std::same_as<T, std::string>) out = text(value);
+    if constexpr (std::same_as<T, bool>)
+        out = value.as_bool();
+    else if constexpr (std::is_enum_v<T>)
+        out = static_cast<T>(std::stoul(text(value)));
+    else if constexpr (std::unsigned_integral<T>)
+        out = static_cast<T>(std::stoull(text(value)));
+    else if constexpr (std::same_as<T, U256>)
+        out = U256::from_decimal(text(value)).value();
+    else if constexpr (std::same_as<T, Hash32>)
+        out = to_hash32(hex(value));
+    else if constexpr (std::same_as<T, Address>)
+        out = ledger::address_of_bytes(hex(value));
+    else if constexpr (std::same_as<T, Bytes>)
+        out = hex(value);
+    else if constexpr (std::same_as<T, std::string>)
+        out = text(value);
     else if constexpr (abi::kIsList<T>) {
         for (const auto& item : value.as_array()) fill(item, out.emplace_back());
     } else {
@@ -71,13 +79,20 @@ T made(const json::value& value) {
 
 template <class T>
 json::value named(const T& value) {
-    if constexpr (std::same_as<T, bool>) return value;
-    else if constexpr (std::is_enum_v<T>) return json::string(std::to_string(static_cast<unsigned>(value)));
-    else if constexpr (std::unsigned_integral<T>) return json::string(std::to_string(value));
-    else if constexpr (std::same_as<T, U256>) return json::string(value.to_decimal());
-    else if constexpr (std::same_as<T, Hash32> || std::same_as<T, Address>) return json::string(to_0x(view(value)));
-    else if constexpr (std::same_as<T, Bytes>) return json::string(to_0x(value));
-    else if constexpr (std::same_as<T, std::string>) return json::string(value);
+    if constexpr (std::same_as<T, bool>)
+        return value;
+    else if constexpr (std::is_enum_v<T>)
+        return json::string(std::to_string(static_cast<unsigned>(value)));
+    else if constexpr (std::unsigned_integral<T>)
+        return json::string(std::to_string(value));
+    else if constexpr (std::same_as<T, U256>)
+        return json::string(value.to_decimal());
+    else if constexpr (std::same_as<T, Hash32> || std::same_as<T, Address>)
+        return json::string(to_0x(view(value)));
+    else if constexpr (std::same_as<T, Bytes>)
+        return json::string(to_0x(value));
+    else if constexpr (std::same_as<T, std::string>)
+        return json::string(value);
     else if constexpr (abi::kIsList<T>) {
         json::array out;
         for (const auto& item : value) out.push_back(named(item));
@@ -114,7 +129,7 @@ void expect_only_whole(const Bytes& data, const Decode& decode) {
 struct Ours {
     Contract contract;
     std::string name, signature;
-    Bytes (*encode)(const json::value& args);                ///< Selector and arguments.
+    Bytes (*encode)(const json::value& args);  ///< Selector and arguments.
     std::optional<json::value> (*decode)(View arguments);
     Bytes (*encode_result)(const json::value& value) = nullptr;
     std::optional<json::value> (*decode_result)(View data) = nullptr;
@@ -163,9 +178,12 @@ Ours ours_of_event() {
 }
 template <class... Call>
 std::vector<Ours> ours_of(std::type_identity<std::variant<Call...>>) {
-    if constexpr ((requires { typename Call::Answer; } && ...)) return {ours_of_read<Call>()...};
-    else if constexpr ((requires { Call::kIndexed; } && ...)) return {ours_of_event<Call>()...};
-    else return {ours_of_call<Call>()...};
+    if constexpr ((requires { typename Call::Answer; } && ...))
+        return {ours_of_read<Call>()...};
+    else if constexpr ((requires { Call::kIndexed; } && ...))
+        return {ours_of_event<Call>()...};
+    else
+        return {ours_of_call<Call>()...};
 }
 const std::vector<Ours>& calls() {
     static const auto all = ours_of(std::type_identity<AnyCall>{});

@@ -52,9 +52,7 @@ protected:
         }
     }
 
-    market::Audit first_audit(std::uint64_t task) {
-        return views::audit(state, segment(0, 0, task).audit).value();
-    }
+    market::Audit first_audit(std::uint64_t task) { return views::audit(state, segment(0, 0, task).audit).value(); }
     bool collects(std::uint64_t task) {
         return segment(0, 0, task).audit != 0 && first_audit(task).phase == AuditPhase::collecting;
     }
@@ -204,8 +202,7 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
     auction({{"alice", 400}, {"bob", 500}});
     for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
     for (const std::uint32_t r : {0u, 1u})
-        for (std::uint64_t i = 0; i <= 1; ++i)
-            ASSERT_EQ(checkpoint(r == 0 ? "alice" : "bob", i, r), Verdict::ok);
+        for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint(r == 0 ? "alice" : "bob", i, r), Verdict::ok);
     // Alice's auditor belongs to her: it accuses her and loses the dispute at once, so that another round begins.
     const auto audit_by = [&](std::uint32_t r) {
         for (const market::Seat& seat : views::audit(state, segment(0, r).audit)->seats) {
@@ -214,8 +211,8 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
             const Hash32 mine = r == 0 ? word("lie") : root(1), secret = word("verdict " + name);
             if (segment(0, r).audits != 1) continue;
             if (audit.phase == AuditPhase::collecting && seat.state == SeatState::drawn)
-                send(name, CommitVerdict{audit.id, solver::verdict_commitment(mine, secret,
-                                                                              seat.auditor.bytes, audit.id)});
+                send(name,
+                     CommitVerdict{audit.id, solver::verdict_commitment(mine, secret, seat.auditor.bytes, audit.id)});
             if (audit.phase == AuditPhase::verdicts && seat.state == SeatState::committed)
                 send(name, RevealVerdict{audit.id, mine, secret});
         }
@@ -230,8 +227,7 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
             ledger::State next{static_cast<const ledger::StateView&>(state)};
             Effects fx{next, params, height, {}};
             store(fx.state, keys::dispute(id), dispute);
-            fx.state.set_slot(address_of(keys::game(id).contract), keys::game(id).bytes,
-                              verifier::encode(game));
+            fx.state.set_slot(address_of(keys::game(id).contract), keys::game(id).bytes, verifier::encode(game));
             dispute_clock(fx, id);
             state.apply(next.diff());
         }

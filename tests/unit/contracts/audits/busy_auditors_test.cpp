@@ -104,12 +104,14 @@ TEST_F(BusyAuditors, AnAuditWaitsForAuditorsAndIsNeverPassedOver) {
     EXPECT_EQ(open_audits(2)[0].redraws, 0u) << "waiting for who is busy counts for nothing";
     EXPECT_EQ(segment(0, 0, 2).postponed, 0u);
     lazy.clear();
-    EXPECT_TRUE(advance_until([&] {
-        serve("alice", 0, 2);
-        serve("carol", 0, 1);
-        check_audits();
-        return task(2).state == TaskState::delivering;
-    }, 400));
+    EXPECT_TRUE(advance_until(
+        [&] {
+            serve("alice", 0, 2);
+            serve("carol", 0, 1);
+            check_audits();
+            return task(2).state == TaskState::delivering;
+        },
+        400));
     EXPECT_TRUE(all<Slashed>().empty());
     std::map<std::uint64_t, int> verified;
     for (const SegmentVerified& event : all<SegmentVerified>()) ++verified[event.task];
@@ -138,9 +140,8 @@ TEST_F(BusyAuditors, AFewWhomOthersLeftFreeAreNotDrawn) {
 TEST_F(BusyAuditors, NobodyKnowsBeforeTheOpeningWhoAudits) {
     start_run();
     for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] {
-        return !open_audits(1).empty() && open_audits(1)[0].phase == AuditPhase::opening;
-    }));
+    ASSERT_TRUE(
+        advance_until([&] { return !open_audits(1).empty() && open_audits(1)[0].phase == AuditPhase::opening; }));
     EXPECT_TRUE(open_audits(1)[0].seats.empty());
     serve("alice");
     const std::uint64_t opened = views::epoch_of(params, height);

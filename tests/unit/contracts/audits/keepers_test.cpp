@@ -85,8 +85,7 @@ TEST_F(Keepers, OneThatLeftPaysForAStateThatIsGone) {
     ASSERT_EQ(attest(keeper), Verdict::ok);
     leave(keeper);
     replace_alice();
-    ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, 0}, params.report_fee), Verdict::ok)
-        << last.revert_reason;
+    ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, 0}, params.report_fee), Verdict::ok) << last.revert_reason;
     advance(params.answer_blocks + 1);
     const Slashed penalty = all<Slashed>().back();
     EXPECT_EQ(penalty.reason, "not_kept");
@@ -130,25 +129,21 @@ TEST_F(Keepers, AStateThatNobodyKeptEndsTheTaskAndCostsWhatWasPaidForIt) {
     ASSERT_EQ(attest(keeper), Verdict::ok);
     ASSERT_EQ(run().paid, 1u);
     const U256 paid = run().earned;
-    const U256 requester =
-        ledger::balance_of(state, party("requester")) + task().escrow + task().audit_budget;
+    const U256 requester = ledger::balance_of(state, party("requester")) + task().escrow + task().audit_budget;
     const U256 bob = bonded("bob");
     ASSERT_TRUE(advance_until([&] { return run().state == RunState::forfeited; }, 400));
     while (task().state == TaskState::bidding) {
         for (const char* name : {"bob", "carol", "dave"})
             if (!views::solver(state, party(name))) add_solver(name);
-        const std::string next =
-            std::vector<std::string>{"bob", "carol", "dave"}.at(std::min(task().runs - 1u, 2u));
+        const std::string next = std::vector<std::string>{"bob", "carol", "dave"}.at(std::min(task().runs - 1u, 2u));
         auction({{next, 500}});
         if (task().state != TaskState::assigned) break;
-        ASSERT_EQ(send(next, DeclineTask{1}), Verdict::ok)
-            << "it cannot get the state, and leaves free of charge";
+        ASSERT_EQ(send(next, DeclineTask{1}), Verdict::ok) << "it cannot get the state, and leaves free of charge";
         if (next == "dave") break;
     }
     advance_until([&] { return market::is_final(task().state); }, 400);
     EXPECT_TRUE(market::is_final(task().state));
-    EXPECT_EQ(ledger::balance_of(state, party("requester")), requester)
-        << "all that was not paid for work returns";
+    EXPECT_EQ(ledger::balance_of(state, party("requester")), requester) << "all that was not paid for work returns";
     EXPECT_EQ(run().earned, paid) << "a segment is paid once";
     EXPECT_EQ(bonded("bob"), bob);
     for (const char* name : {"bob", "carol", "dave"})

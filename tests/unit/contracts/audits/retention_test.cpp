@@ -151,8 +151,7 @@ TEST_F(Retention, KeepersThatDoNotServeAreMadeToAnswerOrLoseABond) {
     ASSERT_EQ(run(1).first_state, first);
     const ReportUnavailable report{5, 1, 0, first, 0, 0};
     EXPECT_EQ(send("v1", report, params.report_fee), Verdict::not_solver);
-    EXPECT_EQ(send("bob", ReportUnavailable{5, 1, 0, first + 1, 0, 0}, params.report_fee),
-              Verdict::nothing_to_report);
+    EXPECT_EQ(send("bob", ReportUnavailable{5, 1, 0, first + 1, 0, 0}, params.report_fee), Verdict::nothing_to_report);
     const std::uint64_t deadline = run(1).deadline;
     ASSERT_EQ(send("bob", report, params.report_fee), Verdict::ok) << last.revert_reason;
     EXPECT_EQ(run(1).deadline, deadline + params.answer_blocks);
@@ -192,8 +191,7 @@ TEST_F(Retention, WhoServesNoneOfAllWhoAreDrawnLosesItsLock) {
     EXPECT_EQ(all<Slashed>()[0].amount, locked);
     EXPECT_EQ(all<Slashed>()[0].burned, locked) << "nobody gains by saying that nothing is served";
     EXPECT_EQ(views::stake(state, party("alice")).bonded, bonded - locked);
-    for (const char* name : {"v1", "v2", "v3"})
-        EXPECT_EQ(views::stake(state, party(name)).locked, U256()) << name;
+    for (const char* name : {"v1", "v2", "v3"}) EXPECT_EQ(views::stake(state, party(name)).locked, U256()) << name;
     EXPECT_EQ(task().state, TaskState::bidding);
 }
 

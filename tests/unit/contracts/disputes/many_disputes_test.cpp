@@ -93,15 +93,17 @@ TEST_F(ManyDisputes, AnAccuserThatFallsSilentLosesItsWholeLock) {
     ASSERT_TRUE(open_audit_ids(1, 1).empty()) << "which alone would cost all of it";
     ASSERT_NE(run(1).deadline, 0u) << "a checkpoint of bob is due";
     const U256 locked = run(1).locked;
-    ASSERT_TRUE(advance_until([&] {
-        if (run(0).state == RunState::running && run(0).deadline <= height + 1) {
-            EXPECT_EQ(checkpoint("alice", run(0).next_state, 0), Verdict::ok);
-        }
-        serve("alice", 0);
-        serve("bob", 1);
-        check_audits();
-        return market::is_over(run(1).state);
-    }, 2'000));
+    ASSERT_TRUE(advance_until(
+        [&] {
+            if (run(0).state == RunState::running && run(0).deadline <= height + 1) {
+                EXPECT_EQ(checkpoint("alice", run(0).next_state, 0), Verdict::ok);
+            }
+            serve("alice", 0);
+            serve("bob", 1);
+            check_audits();
+            return market::is_over(run(1).state);
+        },
+        2'000));
     EXPECT_EQ(all<Slashed>().back().reason, "wrong_result") << "its run waited until its dispute was decided (13.5.1)";
     EXPECT_EQ(all<Slashed>().back().party, party("bob"));
     EXPECT_EQ(all<Slashed>().back().amount, locked);

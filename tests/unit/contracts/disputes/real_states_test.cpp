@@ -71,8 +71,8 @@ protected:
         out.runner = factory(task_.terms, task_.train.program(), task_.inputs(), task_.pool);
         verifier::ReplaySetup setup{&task_.train, &task_.train,     out.runner.get(),
                                     &task_.pool,  task_.terms.seed, task_.inputs().datasets};
-        out.truth = std::make_unique<verifier::Replayer>(std::move(setup), start,
-                                                         task_.terms.schedule.step_of(segment + 1));
+        out.truth =
+            std::make_unique<verifier::Replayer>(std::move(setup), start, task_.terms.schedule.step_of(segment + 1));
         return out;
     }
     /// Both sides of every open dispute move once.
@@ -97,8 +97,8 @@ protected:
             EXPECT_NE(verdict, Verdict::ok) << "a move that does not fit was taken";
             refused_moves_.insert(verdict);
         };
-        const bool binds = !std::holds_alternative<verifier::Choose>(due) &&
-                           !std::holds_alternative<verifier::NameElement>(due);
+        const bool binds =
+            !std::holds_alternative<verifier::Choose>(due) && !std::holds_alternative<verifier::NameElement>(due);
         const auto phase = views::game(state, id)->phase;
         const bool any_hash_will_do = phase == verifier::Phase::search_steps || phase == verifier::Phase::search_links;
         const Bytes encoded = verifier::encode(due);
@@ -203,8 +203,7 @@ TEST_F(RealStates, AFalseAccusationIsRefutedBeforeTheLedger) {
     Account theirs = account(verifier::accusing_runners(), honest[0], 0);
     play_to_a_verdict(mine, theirs);
     EXPECT_EQ(all<DisputeDecided>()[0].loser, party(liar));
-    EXPECT_EQ(all<DisputeDecided>()[0].ending,
-              static_cast<std::uint8_t>(verifier::Ending::referee_challenger_wrong));
+    EXPECT_EQ(all<DisputeDecided>()[0].ending, static_cast<std::uint8_t>(verifier::Ending::referee_challenger_wrong));
     EXPECT_EQ(run().state, RunState::running);
     for (const Slashed& event : all<Slashed>()) EXPECT_EQ(event.party, party(liar));
 }
@@ -258,8 +257,7 @@ TEST_F(RealStates, ReportedTilesAreAnsweredWithTheirProofs) {
     EXPECT_EQ(send("alice", AnswerUnavailable{first, state_tile(0, 0)}), Verdict::wrong_answer) << "another tensor";
     answer(first, state_tile(1, 0));
     answer(report(market::ReportKind::state, 0, 9'999, 3), state_tile(9'999, 3));
-    answer(report(market::ReportKind::data, 1, 0, 0),
-           encode(solver::answer_tensor_tile(task_.data[1], 0, task_.pool)));
+    answer(report(market::ReportKind::data, 1, 0, 0), encode(solver::answer_tensor_tile(task_.data[1], 0, task_.pool)));
     answer(report(market::ReportKind::program, 0, 1, 2), encode(solver::answer_program(task_.train, 1, 2)));
 }
 
@@ -278,8 +276,8 @@ TEST_F(RealStates, AKeeperAnswersForWhatItKeeps) {
     const ReportUnavailable call{5, 1, 0, first, 0, 0};
     ASSERT_EQ(send("bob", call, params.report_fee), Verdict::ok) << last.revert_reason;
     const std::string keeper = name_of(views::checkpoint(state, 1, 0, first)->keepers.at(0));
-    const Bytes proof = encode(
-        solver::answer_state_tile(task_.train, commit(honest[first]), honest[first], 0, 0, task_.pool));
+    const Bytes proof =
+        encode(solver::answer_state_tile(task_.train, commit(honest[first]), honest[first], 0, 0, task_.pool));
     const std::uint64_t id = views::report_count(state);
     const U256 before = ledger::balance_of(state, party(keeper));
     EXPECT_EQ(send("alice", AnswerUnavailable{id, proof}), Verdict::not_keeper);

@@ -40,7 +40,7 @@ inline market::Params small_params() {
     p.bid_blocks = 3;
     p.reveal_blocks = 3;
     p.accept_blocks = 5;
-    p.checkpoint_blocks = 24;   // longer than two draws, of the segment and of its auditors
+    p.checkpoint_blocks = 24;  // longer than two draws, of the segment and of its auditors
     p.open_blocks = 6;
     p.verdict_blocks = 6;
     p.reveal_segment_blocks = 6;
@@ -360,11 +360,11 @@ protected:
     ledger::CallResult last;
     std::vector<ledger::Log> events;
     std::vector<Address> parties;
-    std::map<std::string, std::uint64_t> chains;    ///< Steps left of each verifier's hash chain.
-    std::set<std::string> silent, lazy, liars, hiding;   ///< No reveals; no verdicts; wrong verdicts; no openings.
-    bool keeping = true;                                 ///< Auditors attest the states that they matched, and are paid
-                                                         ///< for it.
-    std::uint32_t wrong_run = 0;                         ///< Index of the cheating run; `wrong_runs` adds more.
+    std::map<std::string, std::uint64_t> chains;        ///< Steps left of each verifier's hash chain.
+    std::set<std::string> silent, lazy, liars, hiding;  ///< No reveals; no verdicts; wrong verdicts; no openings.
+    bool keeping = true;                                ///< Auditors attest the states that they matched, and are paid
+                                                        ///< for it.
+    std::uint32_t wrong_run = 0;                        ///< Index of the cheating run; `wrong_runs` adds more.
     std::set<std::uint32_t> wrong_runs;
     std::vector<Hash32> real_roots, forged_roots;
     std::uint64_t wrong_from = ~std::uint64_t{0};

@@ -45,8 +45,8 @@ TEST_F(FullLists, BidsAndRunsOfASolverCountTogether) {
         const Hash32 sealed = market::bid_commitment(id, 1, U256(400), finish, word("alice"), party("alice"));
         const Verdict verdict = quick("alice", CommitBid{id, sealed}, params.bid_deposit);
         taken += verdict == Verdict::ok;
-        EXPECT_EQ(verdict, taken <= market::kOpenItemsMax && id <= market::kOpenItemsMax ? Verdict::ok
-                                                                                         : Verdict::too_many_open)
+        EXPECT_EQ(verdict,
+                  taken <= market::kOpenItemsMax && id <= market::kOpenItemsMax ? Verdict::ok : Verdict::too_many_open)
             << "bid " << id << ", all of them open at once";
     }
     while (height < task(kTasks).bid_end) quick_block();

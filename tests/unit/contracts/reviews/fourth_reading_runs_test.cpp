@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Fourth hostile reading: ends of runs and audits. Each test failed on the rules of 0057f69.
-#include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
 #include "market/draw.hpp"
 #include "tests/unit/contracts/reviews/hostile_reports_fixture.hpp"
 
@@ -26,8 +26,7 @@ protected:
         }));
     }
     void bid(const std::string& name, std::uint64_t price, std::uint64_t finish, bool reveals) {
-        const Hash32 hidden =
-            market::bid_commitment(1, task().round, U256(price), finish, word(name), party(name));
+        const Hash32 hidden = market::bid_commitment(1, task().round, U256(price), finish, word(name), party(name));
         if (reveals) {
             ASSERT_EQ(send(name, RevealBid{1, U256(price), finish, word(name)}), Verdict::ok);
         } else {

@@ -171,7 +171,7 @@ TEST_F(HostileReading, AnAuditThatEndsByItselfIsWaitedForHoweverOftenAnotherOneI
                 committed = commit_verdict("v1", a) == Verdict::ok;
             }
         }
-                if (committed) break;
+        if (committed) break;
         next_block();
     }
     EXPECT_TRUE(committed);

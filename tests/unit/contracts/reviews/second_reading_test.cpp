@@ -41,7 +41,7 @@ TEST_F(SecondReading, AForgedRunLeavesWhileItsRevealWaitsForAnAuditThatEndsByIts
     begin(wanted);
     for (const char* name : {"v1", "v2"}) add_verifier(name);  // v2 is alice's
     add_solver("alice");
-    add_solver("bob");                                         // bob is alice's, too, and computes honestly
+    add_solver("bob");  // bob is alice's, too, and computes honestly
     advance(9);
     TaskSpec spec = spec_of(4, 2, 95);
     spec.finish_blocks = 10'000;
@@ -201,11 +201,13 @@ TEST_F(SecondReading, AReportThatIsAnsweredAtOnceHoldsNoTask) {
     start_run(spec);
     add_solver("carol");
     for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] {
-        serve("alice");
-        if (segment(0).state != market::SegmentState::verified) check_audits();
-        return segment(0).state == market::SegmentState::verified && run().finalised == 1;
-    }, 300));
+    ASSERT_TRUE(advance_until(
+        [&] {
+            serve("alice");
+            if (segment(0).state != market::SegmentState::verified) check_audits();
+            return segment(0).state == market::SegmentState::verified && run().finalised == 1;
+        },
+        300));
     const std::string bad = name_of(audit(1).seats.at(0).auditor), good = name_of(audit(1).seats.at(1).auditor);
     for (const std::string& name : {bad, good}) ASSERT_EQ(send(name, AttestRetention{1, 0, 1}), Verdict::ok);
     while (height + 60 < run().deadline) next_block();
@@ -270,9 +272,8 @@ TEST_F(SecondReading, AChallengersClockWaitsThoughItHasASeatAsWell) {
     const std::uint64_t decoy = assign("bob", spec_of(20, 2, 60)), id = assign("alice", spec_of(20, 2, 60));
     open_segments("bob", decoy, 3);
     for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] {
-        return serve("alice", 0, id), seated(0, id) != 0 && segment(2, 0, id).window_end != 0;
-    }));
+    ASSERT_TRUE(
+        advance_until([&] { return serve("alice", 0, id), seated(0, id) != 0 && segment(2, 0, id).window_end != 0; }));
     const std::string v = name_of(audit(seated(0, id)).seats[0].auditor);
     ASSERT_EQ(challenge(v, id, 2), Verdict::ok) << last.revert_reason;
     const std::uint64_t d = views::dispute_count(state);

@@ -102,8 +102,8 @@ TEST_F(StoppedRuns, AReplicaThatJoinedAtAForgedStateLeavesItToNobody) {
     ASSERT_EQ(dispute(1).state, DisputeState::solver_lost);
     ASSERT_EQ(dispute(1).segment, 5u);
     const auto newest = views::newest_finalised_state(state, task());
-    EXPECT_EQ(newest.root, root(newest.index)) << "state " << newest.index << " of carol, which started at "
-                                               << run(2).first_state;
+    EXPECT_EQ(newest.root, root(newest.index))
+        << "state " << newest.index << " of carol, which started at " << run(2).first_state;
     raise("dave", static_cast<std::uint8_t>(task().active.size() + 1));
     EXPECT_EQ(run(3).first_root, root(run(3).first_state)) << "dave starts at state " << run(3).first_state;
 }
@@ -136,7 +136,8 @@ TEST_F(StoppedRuns, AnHonestRunThatJoinedThereEndsAfterItsDispute) {
     bool went_on = false;
     for (int i = 0; i < 400 && run(2).state == RunState::running; ++i) {
         if (dispute(2).state == DisputeState::open &&
-            dispute(2).mover == static_cast<std::uint8_t>(verifier::Side::solver) && height + 1 >= dispute(2).deadline) {
+            dispute(2).mover == static_cast<std::uint8_t>(verifier::Side::solver) &&
+            height + 1 >= dispute(2).deadline) {
             ASSERT_EQ(post_hashes("carol", 2), Verdict::ok) << last.revert_reason;
         }
         step();

@@ -42,11 +42,13 @@ protected:
         for (const std::uint64_t i : {0, 1})
             both([&](const char* name, std::uint32_t r) { ASSERT_EQ(checkpoint(name, i, r), Verdict::ok); });
         keeping = false;
-        ASSERT_TRUE(advance_until([&] {
-            both([&](const char* name, std::uint32_t r) { serve(name, r); });
-            check_audits();
-            return run().finalised == 1 && (replicas == 1 || run(1).finalised == 1);
-        }, 300));
+        ASSERT_TRUE(advance_until(
+            [&] {
+                both([&](const char* name, std::uint32_t r) { serve(name, r); });
+                check_audits();
+                return run().finalised == 1 && (replicas == 1 || run(1).finalised == 1);
+            },
+            300));
         const auto first = audit(segment(0).audit);
         for (const market::Seat& seat : first.seats)
             if (seat.state == SeatState::matched) keepers.push_back(name_of(seat.auditor));
@@ -106,11 +108,13 @@ TEST_F(ThirdReadingReports, EachReportThatIsAnsweredAtOnceMovesTheLimitOfAnAccep
     const std::uint64_t id = assign("alice", spec);
     for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
     keeping = false;
-    ASSERT_TRUE(advance_until([&] {
-        serve("alice", 0, id);
-        check_audits();
-        return segment(0, 0, id).state == market::SegmentState::verified;
-    }, 100));
+    ASSERT_TRUE(advance_until(
+        [&] {
+            serve("alice", 0, id);
+            check_audits();
+            return segment(0, 0, id).state == market::SegmentState::verified;
+        },
+        100));
     std::string keeper;
     for (const market::Seat& seat : audit(segment(0, 0, id).audit).seats)
         if (seat.state == SeatState::matched) keeper = name_of(seat.auditor);
@@ -162,9 +166,8 @@ TEST_F(ThirdReadingReports, TheReportsOfASeatTakeNothingOfADispute) {
     start(wanted, {"alice"});
     const std::uint64_t id = assign("alice", spec_of(20, 2, 20));
     for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] {
-        return serve("alice", 0, id), seated(0, id) != 0 && segment(2, 0, id).window_end != 0;
-    }));
+    ASSERT_TRUE(
+        advance_until([&] { return serve("alice", 0, id), seated(0, id) != 0 && segment(2, 0, id).window_end != 0; }));
     const std::uint64_t a = seated(0, id);
     const std::string v = name_of(audit(a).seats[0].auditor);
     ASSERT_EQ(challenge(v, id, 2), Verdict::ok) << last.revert_reason;
@@ -213,9 +216,8 @@ TEST_F(ThirdReadingReports, AUsedUpSeatDoesNotHoldItsAuditByTheReportsOfADispute
     start(wanted, {"alice"});
     const std::uint64_t id = assign("alice", spec_of(20, 2, 1));
     for (std::uint64_t i = 0; i <= 10; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] {
-        return serve("alice", 0, id), seated(0, id) != 0 && segment(8, 0, id).window_end != 0;
-    }));
+    ASSERT_TRUE(
+        advance_until([&] { return serve("alice", 0, id), seated(0, id) != 0 && segment(8, 0, id).window_end != 0; }));
     const std::uint64_t a = seated(0, id);
     const std::string v = name_of(audit(a).seats[0].auditor), honest = name_of(audit(a).seats[1].auditor);
     ASSERT_EQ(commit_verdict(honest, a), Verdict::ok);
@@ -289,7 +291,7 @@ TEST_F(ThirdReadingReports, ReportsThatAreAnsweredAtOnceDoNotStretchADispute) {
             ASSERT_EQ(post_hashes("alice", d), Verdict::ok);  // at once
         } else if (height == dispute(d).deadline && said < params.reports) {
             ASSERT_EQ(say(v, 1, 1, said++, id), Verdict::ok) << last.revert_reason;
-            answer(views::report_count(state), "alice");      // at once
+            answer(views::report_count(state), "alice");  // at once
         }
         next_block();
         serve("alice", 0, id);
@@ -363,7 +365,7 @@ TEST_F(ThirdReadingReports, TheFinishingHeightMovesByTheWaitForAFirstState) {
     ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
     ASSERT_EQ(say("bob", 5, 1, 0), Verdict::ok) << last.revert_reason;  // a tile of its first state is gone (16.1.15)
     while (height < report(1).deadline) next_block();
-    answer(1, keeper);                                                   // in the last block
+    answer(1, keeper);  // in the last block
     const std::uint64_t from = height;
     const U256 stake = views::stake(state, party("bob")).bonded;
     for (std::uint64_t i = 1; i <= 4 && run(1).state == RunState::running; ++i) {

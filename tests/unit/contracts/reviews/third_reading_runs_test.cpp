@@ -153,16 +153,15 @@ TEST_F(ThirdReadingRuns, ADecisionToPayIsAboutWhatWaitsNow) {
 TEST_F(ThirdReadingRuns, WhatIsOpenIsPaidForWhenItsWindowOutlastsTheWait) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 900;
-    wanted.challenge_blocks = 12;   // as the defaults: unaudited_blocks (600) is five times challenge_blocks (120)
+    wanted.challenge_blocks = 12;  // as the defaults: unaudited_blocks (600) is five times challenge_blocks (120)
     wanted.unaudited_blocks = 60;
     start(wanted, {"alice"});
     const std::uint64_t id = assign("alice", spec_of(4, 2, 60));
     verify_first(id);
     for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
     for (std::uint64_t i = 2; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] {
-        return serve("alice"), run().unaudited_since != 0 && segment(2).window_end != 0;
-    }));
+    ASSERT_TRUE(
+        advance_until([&] { return serve("alice"), run().unaudited_since != 0 && segment(2).window_end != 0; }));
     for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_TRUE(views::checkpoint(state, id, 0, i)->opened);
     while (height < run().unaudited_since + params.unaudited_blocks) next_block();
     for (int i = 0; i < 100 && run().state == RunState::running; ++i) {
@@ -290,9 +289,8 @@ TEST_F(ThirdReadingRuns, AWatcherHasItsWindowBeforeARunThatWaitsEnds) {
     verify_first(id);
     for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
     for (std::uint64_t i = 2; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] {
-        return serve("alice"), run().unaudited_since != 0 && segment(1).window_end != 0;
-    }));
+    ASSERT_TRUE(
+        advance_until([&] { return serve("alice"), run().unaudited_since != 0 && segment(1).window_end != 0; }));
     const std::uint64_t since = run().unaudited_since, end = segment(1).window_end;
     ASSERT_GT(end, since + 2 * params.unaudited_blocks);
     while (height + 1 < end) next_block();  // A replay is 110 blocks, and it has 122.
@@ -316,14 +314,15 @@ TEST_F(ThirdReadingRuns, ADecisionToPayIsNotLostWhileSilentAuditorsSit) {
     ASSERT_TRUE(advance_until([&] { return serve("alice", 0, id), run(0, id).unaudited_since != 0; }));
     const std::uint64_t a = segment(0, 0, id).audit;
     const std::uint64_t since = run(0, id).unaudited_since;
-    ASSERT_TRUE(advance_until([&] {
-        return height >= since + params.unaudited_blocks && audit(a).phase != AuditPhase::no_auditors;
-    }));
+    ASSERT_TRUE(advance_until(
+        [&] { return height >= since + params.unaudited_blocks && audit(a).phase != AuditPhase::no_auditors; }));
     ASSERT_EQ(send("requester", DecideUnaudited{id, 0, true}), Verdict::ok) << last.revert_reason;
-    ASSERT_TRUE(advance_until([&] {
-        serve("alice", 0, id);
-        return market::is_over(run(0, id).state) || segment(0, 0, id).state == market::SegmentState::unaudited;
-    }, 600));
+    ASSERT_TRUE(advance_until(
+        [&] {
+            serve("alice", 0, id);
+            return market::is_over(run(0, id).state) || segment(0, 0, id).state == market::SegmentState::unaudited;
+        },
+        600));
     EXPECT_EQ(run(0, id).state, RunState::running) << "the requester has decided to pay";
 }
 
@@ -359,9 +358,8 @@ TEST_F(ThirdReadingRuns, AllThatIsFinalIsPaidWhenTheRunOfAReplicaThatJoinedEnds)
     for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
     for (std::uint64_t i = 2; i <= kCount; ++i)
         for (const std::uint32_t r : {0u, kDave}) ASSERT_EQ(checkpoint(r ? "dave" : "alice", i, r, id), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] {
-        return both(), run(kDave, id).unaudited_since != 0 && segment(kCount - 2, kDave, id).window_end != 0;
-    }));
+    ASSERT_TRUE(advance_until(
+        [&] { return both(), run(kDave, id).unaudited_since != 0 && segment(kCount - 2, kDave, id).window_end != 0; }));
     std::map<std::uint64_t, int> ends;
     for (std::uint64_t i = 0; i < kCount - 1; ++i) ++ends[segment(i, kDave, id).window_end];
     const std::uint64_t end = ends.rbegin()->first;

@@ -27,8 +27,7 @@ protected:
         auction({{"alice", 400}, {"bob", 700}});
         EXPECT_EQ(send("alice", AcceptData{1}), Verdict::ok);
         while (height % params.epoch_blocks != 2) next_block();  // All members have revealed in this epoch.
-        for (std::uint64_t i = 0; i <= 60; ++i)
-            EXPECT_EQ(checkpoint("alice", i), Verdict::ok) << last.revert_reason;
+        for (std::uint64_t i = 0; i <= 60; ++i) EXPECT_EQ(checkpoint("alice", i), Verdict::ok) << last.revert_reason;
         if (withheld) silent.insert("v4");
         std::set<std::uint64_t> out;
         EXPECT_TRUE(advance_until([&] { return all<SegmentDrawn>().size() == 60; }, 2 * params.epoch_blocks));
@@ -61,8 +60,7 @@ TEST_F(BeaconDraw, AWithheldRevealTakesOutOnlyWhatItDrewItself) {
 }
 
 TEST_F(BeaconDraw, WithoutRevealsTheBeaconDraws) {
-    EXPECT_EQ(reveals(), (std::vector{market::Reveal{{}, views::beacon(state)->value, 1}}))
-        << "from genesis on";
+    EXPECT_EQ(reveals(), (std::vector{market::Reveal{{}, views::beacon(state)->value, 1}})) << "from genesis on";
     add_verifier("v1");
     advance(2 * params.epoch_blocks);
     ASSERT_EQ(reveals().size(), 1u);
@@ -70,8 +68,7 @@ TEST_F(BeaconDraw, WithoutRevealsTheBeaconDraws) {
     EXPECT_EQ(reveals()[0].weight, U256(100) * kCoin);
     silent.insert("v1");
     advance(2 * params.epoch_blocks);
-    EXPECT_EQ(reveals(), (std::vector{market::Reveal{{}, views::beacon(state)->value, 1}}))
-        << "v1 was dropped";
+    EXPECT_EQ(reveals(), (std::vector{market::Reveal{{}, views::beacon(state)->value, 1}})) << "v1 was dropped";
 }
 
 TEST_F(BeaconDraw, StakeCountsFromTheEpochBeforeTheReveal) {

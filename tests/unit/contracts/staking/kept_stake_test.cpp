@@ -71,7 +71,7 @@ TEST_F(KeptStake, WhatABidNeedsIsLockedFromItsCommitmentOn) {
     join();
     add_solver("alice");
     TaskSpec audited = small_spec();
-    audited.auditors = 2;  // As many as there are verifiers, so that every eligible one is drawn.
+    audited.auditors = 2;            // As many as there are verifiers, so that every eligible one is drawn.
     audited.allow_unaudited = true;  // An eligible verifier may be the only one.
     post(audited);
     auction({{"alice", 400}});

@@ -13,7 +13,7 @@ using market::AuditPhase;
 using market::RunState;
 using market::SeatState;
 
-constexpr std::uint64_t kReplay = 30;   // allowance of a segment; the windows around it are 5 to 8 blocks
+constexpr std::uint64_t kReplay = 30;  // allowance of a segment; the windows around it are 5 to 8 blocks
 
 class MachineTime : public MarketTest {
 protected:

@@ -14,10 +14,10 @@
 namespace retrace::kernels {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::expect_gradients;
 using testing::gradient_program;
 using testing::GradientProgram;
+using ::testing::HasSubstr;
 using testing::noise;
 
 TEST(Gradients, OfLinearLayersAndRelu) {
@@ -87,9 +87,8 @@ TEST(Gradients, OfGeluAndSilu) {
 }
 
 TEST(Gradients, OfLayerNormAndRmsNorm) {
-    expect_gradients({{4, 7}, {7}, {7}}, [](Tape& tape, const std::vector<Value>& p) {
-        return layer_norm(tape, p[0], p[1], p[2]);
-    });
+    expect_gradients({{4, 7}, {7}, {7}},
+                     [](Tape& tape, const std::vector<Value>& p) { return layer_norm(tape, p[0], p[1], p[2]); });
     expect_gradients({{4, 7}, {7}}, [](Tape& tape, const std::vector<Value>& p) { return rms_norm(tape, p[0], p[1]); });
 }
 
@@ -220,8 +219,7 @@ TEST(Schedule, WarmsUpLinearlyAndDecaysAsACosine) {
     spec.schedule = "cosine";
     const std::vector<float> cosine = rates(spec, 14);
     for (int t = 4; t <= 12; ++t) {
-        EXPECT_NEAR(cosine[static_cast<std::size_t>(t)],
-                    0.25 * (1 + std::cos(3.14159265358979 * (t - 4) / 8)), 1e-6)
+        EXPECT_NEAR(cosine[static_cast<std::size_t>(t)], 0.25 * (1 + std::cos(3.14159265358979 * (t - 4) / 8)), 1e-6)
             << t;
     }
     EXPECT_EQ(cosine[13], cosine[12]);

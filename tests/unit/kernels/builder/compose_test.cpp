@@ -49,9 +49,9 @@ TEST(Compose, SumsOfColumnsHaveAllTheirLevels) {
 TEST(Compose, ArgmaxTakesTheFirstGreatestOfAnyLengthAndANanBeforeAll) {
     for (const std::uint64_t cols : kLengths) {
         Tensor x = testing::noise({3, cols}, 3);
-        x.f32()[cols - 1] = 2.0f;                                   // row 0: the last one
-        x.f32()[cols + cols / 2] = x.f32()[2 * cols - 1] = 2.0f;    // row 1: the first of two equal ones
-        x.f32()[2 * cols] = 5.0f;                                   // row 2: a NaN
+        x.f32()[cols - 1] = 2.0f;                                 // row 0: the last one
+        x.f32()[cols + cols / 2] = x.f32()[2 * cols - 1] = 2.0f;  // row 1: the first of two equal ones
+        x.f32()[2 * cols] = 5.0f;                                 // row 2: a NaN
         x.f32()[3 * cols - 1] = from_bits(kNanBits);
         const Tensor found = value_of(x, argmax_rows);
         EXPECT_EQ(found.dims, (Dims{3, 1}));

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "kernels/builder/compose.hpp"
-#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/executor.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/program/codec.hpp"
 #include "kernels/scalar/scalar.hpp"
 #include "tests/unit/kernels/fused_patterns.hpp"
@@ -35,8 +35,7 @@ TEST(Fusion, EveryLayerGivesTheBitsOfItsComposition) {
             for (const Fusion fusion : {Fusion::none, Fusion::elements, Fusion::runs}) {
                 for (ThreadPool* pool : {&one, &three}) {
                     State found = before;
-                    EXPECT_EQ(bits_of(Executor(program, *pool, Backend::cpu, fusion).step(found, {})),
-                              metrics);
+                    EXPECT_EQ(bits_of(Executor(program, *pool, Backend::cpu, fusion).step(found, {})), metrics);
                     ASSERT_EQ(found, expected)
                         << "fusion " << static_cast<int>(fusion) << ", threads " << pool->threads();
                 }

@@ -73,8 +73,7 @@ std::unique_ptr<Run> run(TrainingSpec training, int steps, Backend backend = Bac
 
 ReferenceGpt reference_of(const Run& run) {
     const ModelSpec spec = model();
-    ReferenceGpt out{kTokens,    kVocabulary,    spec.width,      spec.layers,
-                     spec.heads, spec.lora_rank, spec.lora_alpha, {}};
+    ReferenceGpt out{kTokens, kVocabulary, spec.width, spec.layers, spec.heads, spec.lora_rank, spec.lora_alpha, {}};
     for (std::uint32_t i = 0; i < run.program.states; ++i) {
         const Tensor& tensor = run.start.tensors[i];
         std::vector<double>& values = out.tensors[run.program.tensors[i].name];
@@ -116,12 +115,9 @@ TEST_P(LowRankAgreement, LossAndGradientsAreThoseOfDoublePrecision) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, LowRankAgreement,
-                         ::testing::Values(Bounds{Precision::f32, 1e-6, 1e-5},
-                                           Bounds{Precision::i8x3, 1e-6, 1e-4},
+                         ::testing::Values(Bounds{Precision::f32, 1e-6, 1e-5}, Bounds{Precision::i8x3, 1e-6, 1e-4},
                                            Bounds{Precision::i8x2, 1e-4, 1e-2}),
-                         [](const auto& info) {
-                             return "p" + std::to_string(static_cast<int>(info.param.precision));
-                         });
+                         [](const auto& info) { return "p" + std::to_string(static_cast<int>(info.param.precision)); });
 
 TEST(LowRank, DecayClippingAndScheduleLeaveEveryBitOfTheFrozenWeights) {
     TrainingSpec training;

@@ -80,7 +80,7 @@ TEST(LowRank, OnlyTheCorrectionsAreTrainedAndHaveMoments) {
         EXPECT_EQ(record.writer != kNoWriter, is_correction(record.name)) << record.name;
         (is_correction(record.name) ? corrections : frozen) += 1;
     }
-    EXPECT_EQ(corrections, 3 * 2 * 6);  // value and two moments; down and up; six linear layers
+    EXPECT_EQ(corrections, 3 * 2 * 6);      // value and two moments; down and up; six linear layers
     EXPECT_EQ(frozen, 2 + 4 + 12 + 2 + 1);  // embeddings, norms of the block, its layers, the last norm, head
 }
 
@@ -95,8 +95,7 @@ TEST(LowRank, BeginsWhereTheFrozenModelIsAndLearns) {
         y.data[i] = static_cast<std::uint8_t>((i + 1) % 7);
     }
     const Inputs inputs{5, {&x, &y}};
-    State state = run_initialiser(lora->init, 5, pool), start = state,
-          plain = run_initialiser(whole->init, 5, pool);
+    State state = run_initialiser(lora->init, 5, pool), start = state, plain = run_initialiser(whole->init, 5, pool);
     Executor executor(lora->train, pool), full(whole->train, pool);
     const float first = executor.step(state, inputs)[0].value;
     EXPECT_EQ(first, full.step(plain, inputs)[0].value) << "corrections begin as nothing";

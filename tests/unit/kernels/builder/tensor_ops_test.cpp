@@ -37,9 +37,8 @@ TEST(Broadcast, GradientsOfEveryWayToStretch) {
 }
 
 TEST(Broadcast, OperandsThatStretchAlongDifferentAxes) {
-    expect_gradients({{3, 1, 4}, {2, 1}}, [](Tape& tape, const Values& p) {
-        return rows(tape, binary(tape, OpCode::mul, p[0], p[1]), 3);
-    });
+    expect_gradients({{3, 1, 4}, {2, 1}},
+                     [](Tape& tape, const Values& p) { return rows(tape, binary(tape, OpCode::mul, p[0], p[1]), 3); });
     expect_gradients({{2, 1, 3}}, [](Tape& tape, const Values& p) {
         return rows(tape, broadcast_to(tape, p[0], {2, 2, 4, 3}), 2);
     });
@@ -51,22 +50,20 @@ TEST(Gradients, OfFunctions) {
     }
     expect_gradients({{3, 4}}, [](Tape& tape, const Values& p) {
         const Value positive = unary(tape, OpCode::exp, p[0]);
-        const Value roots = binary(tape, OpCode::mul, unary(tape, OpCode::sqrt, positive),
-                                   unary(tape, OpCode::rsqrt, positive));
+        const Value roots =
+            binary(tape, OpCode::mul, unary(tape, OpCode::sqrt, positive), unary(tape, OpCode::rsqrt, positive));
         const Value logs = binary(tape, OpCode::div, unary(tape, OpCode::log, positive), positive);
         return binary(tape, OpCode::add, roots, binary(tape, OpCode::mul, logs, power(tape, positive, 2.0f)));
     });
 }
 
 TEST(Gradients, OfSoftmaxOverAnAxisThatIsNotTheLast) {
-    expect_gradients({{2, 3, 4}},
-                     [](Tape& tape, const Values& p) { return rows(tape, softmax(tape, p[0], 1), 2); });
+    expect_gradients({{2, 3, 4}}, [](Tape& tape, const Values& p) { return rows(tape, softmax(tape, p[0], 1), 2); });
     expect_gradients({{3, 5}}, [](Tape& tape, const Values& p) { return log_softmax(tape, p[0], 1); });
 }
 
 TEST(Gradients, OfSumsAndMeansOverAxes) {
-    expect_gradients({{2, 3, 4}},
-                     [](Tape& tape, const Values& p) { return mean_axes(tape, p[0], {1}, false); });
+    expect_gradients({{2, 3, 4}}, [](Tape& tape, const Values& p) { return mean_axes(tape, p[0], {1}, false); });
     expect_gradients({{2, 3, 4}}, [](Tape& tape, const Values& p) {
         return rows(tape, binary(tape, OpCode::sub, p[0], sum_axes(tape, p[0], {0, 2}, true)), 2);
     });
@@ -74,8 +71,7 @@ TEST(Gradients, OfSumsAndMeansOverAxes) {
 
 TEST(Gradients, OfPartsAndJoins) {
     expect_gradients({{3, 4}, {3, 2}}, [](Tape& tape, const Values& p) {
-        return joined(tape, {part_of(tape, p[0], 1, 1, 2), p[1], padded(tape, p[1], {0, 1}, {0, 0}, 0.5f)},
-                      1);
+        return joined(tape, {part_of(tape, p[0], 1, 1, 2), p[1], padded(tape, p[1], {0, 1}, {0, 0}, 0.5f)}, 1);
     });
 }
 

@@ -19,7 +19,7 @@ TrainingSpec small_training() {
     return out;
 }
 
-std::string refusal(float TrainingSpec::* field, float value) {
+std::string refusal(float TrainingSpec::*field, float value) {
     TrainingSpec spec = small_training();
     spec.*field = value;
     const auto built = build_training(ModelSpec{}, spec, 4, 4);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Whole trainings give the same root on every back end and thread count, and that root is published.
+#include "kernels/builder/training.hpp"
+
 #include <gmock/gmock.h>
 
-#include "kernels/builder/training.hpp"
 #include "kernels/commit/commitment.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/codec.hpp"
@@ -49,9 +50,7 @@ TEST_P(GoldenTraining, RootWhateverRunsTogether) {
     }
 }
 
-TEST_P(GoldenTraining, RootOnTheReference) {
-    EXPECT_EQ(train(recipe, 200, Backend::reference, 2).root, expected);
-}
+TEST_P(GoldenTraining, RootOnTheReference) { EXPECT_EQ(train(recipe, 200, Backend::reference, 2).root, expected); }
 
 TEST_P(GoldenTraining, TheLossFalls) {
     EXPECT_LT(train(recipe, 200, Backend::cpu, 2).loss, 0.8f * train(recipe, 1, Backend::cpu, 2).loss);

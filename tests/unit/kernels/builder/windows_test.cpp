@@ -19,9 +19,7 @@ struct Case {
 };
 
 Case random_case(std::mt19937_64& random) {
-    const auto within = [&](std::uint64_t low, std::uint64_t high) {
-        return low + random() % (high - low + 1);
-    };
+    const auto within = [&](std::uint64_t low, std::uint64_t high) { return low + random() % (high - low + 1); };
     Case c{within(1, 3), within(1, 3), within(3, 12), within(3, 12), within(1, 3),  within(1, 3),
            within(1, 3), within(1, 3), within(0, 2),  within(0, 2),  within(1, 20), Precision::f32};
     if (within(0, 3) == 0) c.sh = c.kh, c.sw = c.kw, c.ph = c.pw = 0;  // pooling

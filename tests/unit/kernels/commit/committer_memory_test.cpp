@@ -15,9 +15,7 @@ thread_local bool is_tester = false;  ///< Allocations of this thread never fail
 
 }  // namespace
 
-bool retrace::test::memory_ends() {
-    return run_out.load(std::memory_order_relaxed) && !is_tester;
-}
+bool retrace::test::memory_ends() { return run_out.load(std::memory_order_relaxed) && !is_tester; }
 
 namespace retrace::kernels {
 namespace {

@@ -20,8 +20,7 @@ Program shapes_program() {
     program.states = 5;
     const std::vector<Dims> shapes{{70, 100}, {33}, {}, {5, 3, 3, 40}, {64, 64}};
     for (const Dims& dims : shapes)
-        program.tensors.push_back(
-            {TensorKind::state, dims.size() == 1 ? DType::u8 : DType::f32, dims, 0, ""});
+        program.tensors.push_back({TensorKind::state, dims.size() == 1 ? DType::u8 : DType::f32, dims, 0, ""});
     program.tensors.back().writer = kNoWriter;
     return program;
 }

@@ -42,9 +42,7 @@ constexpr Cut kCuts[] = {
     {"no bounds", {kHuge, kHuge, kHuge, kHuge, kHuge, kHuge, kHuge}},
 };
 
-bool exhaustive() {
-    return std::getenv("RETRACE_EXHAUSTIVE") != nullptr;
-}
+bool exhaustive() { return std::getenv("RETRACE_EXHAUSTIVE") != nullptr; }
 
 std::string root(const golden::Recipe& run, unsigned threads) {
     const TrainingPrograms programs = golden::programs(run);

@@ -50,8 +50,7 @@ TEST(TileHash, TwoMessagesAtOnceHaveTheirOwnDigests) {
                 message[m][64 * blocks - 1 - i] = static_cast<std::uint8_t>(8 * length >> 8 * i);
         }
         pair(message[0].data(), message[1].data(), blocks, digest[0].data(), digest[1].data());
-        for (int m = 0; m < 2; ++m)
-            EXPECT_EQ(digest[m], merkle::sha256(View(message[m].data(), length))) << length;
+        for (int m = 0; m < 2; ++m) EXPECT_EQ(digest[m], merkle::sha256(View(message[m].data(), length))) << length;
     }
 }
 

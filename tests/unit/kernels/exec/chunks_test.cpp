@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/executor.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/plan.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/ops/op.hpp"
@@ -30,8 +30,8 @@ Program attention(std::uint64_t heads, std::uint64_t tokens, std::uint64_t depth
 }
 
 std::size_t count(const Program& program, OpCode code) {
-    return static_cast<std::size_t>(std::count_if(program.ops.begin(), program.ops.end(),
-                                                  [&](const OpRecord& op) { return op.code == code; }));
+    return static_cast<std::size_t>(
+        std::count_if(program.ops.begin(), program.ops.end(), [&](const OpRecord& op) { return op.code == code; }));
 }
 
 /// Expects two steps of `seen` on the reference back end to equal those of `program`.

@@ -21,9 +21,8 @@ Program columns() {
     program.tensors.push_back({TensorKind::state, DType::boolean, {kRows, 1}, 2, "s"});
     for (int i = 0; i < 3; ++i)
         program.tensors.push_back({TensorKind::op_output, DType::boolean, {kRows, 1}, kNoWriter, ""});
-    program.ops = {{OpCode::fill, {}, {1}, ""},
-                   {OpCode::logical_not, {0}, {}, ""},
-                   {OpCode::logical_and, {1, 2}, {}, ""}};
+    program.ops = {
+        {OpCode::fill, {}, {1}, ""}, {OpCode::logical_not, {0}, {}, ""}, {OpCode::logical_and, {1, 2}, {}, ""}};
     return program;
 }
 

@@ -245,9 +245,7 @@ TEST(HostilePrograms, WideFactorsOfSmallProductsAreNotPackedByEveryThread) {
     EXPECT_LT(beside_the_plan(false), 24u << 20);
 }
 
-TEST(HostilePrograms, WideFactorsInAFusedRunAreNotPackedByEveryThread) {
-    EXPECT_LT(beside_the_plan(true), 24u << 20);
-}
+TEST(HostilePrograms, WideFactorsInAFusedRunAreNotPackedByEveryThread) { EXPECT_LT(beside_the_plan(true), 24u << 20); }
 
 }  // namespace
 }  // namespace retrace::kernels

@@ -46,8 +46,7 @@ void compare(const OpCase& one, AnyValues& any) {
         PartialTile carried;
         carried.fill(0xdeadbeef);  // Values that are not read need not be initialised.
         advance_partial({one.facts, inputs, nullptr, 3, 5, alone}, tile, 0, middle, carried);
-        ASSERT_EQ(carried, by_definition(one, tile, middle))
-            << one.name << " tile " << tile << " links " << middle;
+        ASSERT_EQ(carried, by_definition(one, tile, middle)) << one.name << " tile " << tile << " links " << middle;
         advance_partial({one.facts, inputs, nullptr, 3, 5, three}, tile, middle, end, carried);
         ASSERT_EQ(carried, by_definition(one, tile, end)) << one.name << " tile " << tile << " links " << end;
     }
@@ -84,16 +83,14 @@ TEST(PartialTile, OfProductsIsWhatTheRuleCarries) {
 TEST(PartialTile, OfScatteredRowsIsWhatTheRuleCarries) {
     AnyValues any(2);
     for (std::uint64_t round = 0; round < 15; ++round) {
-        const std::uint64_t tokens = 1 + any.below(2000), width = 1 + any.below(70),
-                            rows = 1 + any.below(100);
+        const std::uint64_t tokens = 1 + any.below(2000), width = 1 + any.below(70), rows = 1 + any.below(100);
         Tensor index = zeros(DType::i32, {tokens});
         for (std::uint64_t t = 0; t < tokens; ++t) {
             const bool wild = any.below(8) == 0;
             store_u32(index.data.data() + 4 * t,
                       wild ? any.integer_bits() : static_cast<std::uint32_t>(any.below(rows)));
         }
-        compare(made(OpCode::scatter_add_rows, {any.tensor(DType::f32, {tokens, width}, round % 5), index},
-                     {rows}),
+        compare(made(OpCode::scatter_add_rows, {any.tensor(DType::f32, {tokens, width}, round % 5), index}, {rows}),
                 any);
     }
 }
@@ -101,8 +98,7 @@ TEST(PartialTile, OfScatteredRowsIsWhatTheRuleCarries) {
 TEST(PartialTile, OfScatteredWindowsIsWhatTheRuleCarries) {
     AnyValues any(3);
     for (std::uint64_t round = 0; round < 40; ++round) {
-        const std::uint64_t n = 1 + any.below(2), c = 1 + any.below(3), h = 1 + any.below(40),
-                            w = 1 + any.below(40);
+        const std::uint64_t n = 1 + any.below(2), c = 1 + any.below(3), h = 1 + any.below(40), w = 1 + any.below(40);
         const std::uint64_t ph = any.below(6), pw = any.below(6);
         const std::uint64_t kh = 1 + any.below(std::min<std::uint64_t>(14, h + 2 * ph));
         const std::uint64_t kw = 1 + any.below(std::min<std::uint64_t>(14, w + 2 * pw));
@@ -128,13 +124,10 @@ TEST(PartialTile, OfRandomChainsIsWhatTheRuleCarries) {
 TEST(PartialTile, OfAProductIsTheSameAtEveryLevel) {
     AnyValues any(5);
     for (const CpuLevel level : cpu_levels()) {
-        for (const Precision precision :
-             {Precision::f32, Precision::i8x1, Precision::i8x2, Precision::i8x3}) {
+        for (const Precision precision : {Precision::f32, Precision::i8x1, Precision::i8x2, Precision::i8x3}) {
             for (std::uint64_t kind = 0; kind < 4; ++kind) {
-                const std::uint64_t rows = 1 + any.below(32), cols = 1 + any.below(32),
-                                    k = 257 + any.below(800);
-                const Tensor x = any.tensor(DType::f32, {rows, k}, kind),
-                             y = any.tensor(DType::f32, {k, cols}, kind);
+                const std::uint64_t rows = 1 + any.below(32), cols = 1 + any.below(32), k = 257 + any.below(800);
+                const Tensor x = any.tensor(DType::f32, {rows, k}, kind), y = any.tensor(DType::f32, {k, cols}, kind);
                 const MatrixView a{x.f32(), rows, k, k, 1}, b{y.f32(), k, cols, cols, 1};
                 const std::uint64_t blocks = matmul_blocks(k), middle = any.below(blocks + 1);
                 std::vector<float> c(32 * 32), expected(32 * 32);
@@ -142,8 +135,7 @@ TEST(PartialTile, OfAProductIsTheSameAtEveryLevel) {
                 matmul_links_at(level, precision, a, b, middle, blocks, c.data(), 32);
                 matmul_links_at(CpuLevel::scalar, precision, a, b, 0, blocks, expected.data(), 32);
                 for (std::size_t i = 0; i < c.size(); ++i) {
-                    ASSERT_EQ(to_bits(c[i]), to_bits(expected[i]))
-                        << name_of(level) << " kind " << kind << " at " << i;
+                    ASSERT_EQ(to_bits(c[i]), to_bits(expected[i])) << name_of(level) << " kind " << kind << " at " << i;
                 }
             }
         }

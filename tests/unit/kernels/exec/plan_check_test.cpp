@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 
 #include "kernels/builder/compose.hpp"
-#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/executor.hpp"
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/ops/op.hpp"
 #include "kernels/program/codec.hpp"
@@ -120,8 +120,7 @@ Program gathered_from_its_own_state(bool product) {
     const Value weights = g.state("w", DType::f32, {9, 1});
     const Value image = reshape(g, state, {1, 1, 40, 40});
     const Value windows = g.op(OpCode::window_gather, {image}, {3, 3, 1, 1, 1, 1, 0});
-    g.set_next(state,
-               product ? matmul(g, windows, weights, Precision::f32) : g.op(OpCode::row_max, {windows}));
+    g.set_next(state, product ? matmul(g, windows, weights, Precision::f32) : g.op(OpCode::row_max, {windows}));
     return *g.build();
 }
 

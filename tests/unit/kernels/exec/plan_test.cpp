@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Random programs: with any grouping, aliasing, overwriting and reuse by the planner, the state and metrics equal those
 // of the reference, which does none of this.
+#include "kernels/exec/plan.hpp"
+
 #include <gmock/gmock.h>
 
 #include "kernels/exec/arena.hpp"
 #include "kernels/exec/executor.hpp"
-#include "kernels/exec/plan.hpp"
 #include "kernels/scalar/scalar.hpp"
 #include "tests/unit/kernels/random_programs.hpp"
 

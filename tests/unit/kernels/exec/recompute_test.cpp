@@ -16,8 +16,7 @@ namespace {
 TrainingPrograms training(const std::string& kind, std::uint64_t tokens = 8, std::uint64_t layers = 2) {
     ModelSpec model;
     model.kind = kind;
-    model.input =
-        kind == "lenet" ? std::vector<std::uint64_t>{1, 12, 12} : std::vector<std::uint64_t>{tokens};
+    model.input = kind == "lenet" ? std::vector<std::uint64_t>{1, 12, 12} : std::vector<std::uint64_t>{tokens};
     model.classes = 10;
     model.width = 16;
     model.heads = 2;
@@ -36,8 +35,7 @@ Data data(const Program& program) {
     const auto filled = [&](std::uint32_t index, std::uint64_t factor) {
         const TensorRecord& record = program.tensors[program.states + program.constants + index];
         Tensor out = zeros(record.dtype, record.dims);
-        for (std::size_t i = 0; i < out.data.size(); ++i)
-            out.data[i] = static_cast<std::uint8_t>(i * factor % 10);
+        for (std::size_t i = 0; i < out.data.size(); ++i) out.data[i] = static_cast<std::uint8_t>(i * factor % 10);
         return out;
     };
     return {filled(0, 7), filled(1, 3)};

@@ -67,8 +67,7 @@ bool caught(Precision precision, const Link& faulty) {
 struct SlicedFault {
     std::uint32_t slices = 2;
     std::int32_t exponent_min = kExponentMin;
-    bool keep_dropped_products = false, scales_first = false, no_fma = false, truncate = false,
-         ignore_nan = false;
+    bool keep_dropped_products = false, scales_first = false, no_fma = false, truncate = false, ignore_nan = false;
     bool flush_carried = false;
 
     std::int64_t total(const std::vector<float>& a, const std::vector<float>& b, std::int32_t ea,
@@ -143,11 +142,9 @@ TEST(NumericsFaults, SubnormalScalesTellTheOrderOfLine13) {
     std::vector<float> a(256, 0x1p-65f), b(256, 0x1.8p-65f);
     for (std::size_t k = 0; k < 256; k += 3) a[k] = 0x1.2345p-66f;
     SlicedFault fault;
-    EXPECT_EQ(to_bits(fault(a, b, 0.0f)),
-              to_bits(matmul_link(Precision::i8x2, a.data(), b.data(), 256, 0.0f)));
+    EXPECT_EQ(to_bits(fault(a, b, 0.0f)), to_bits(matmul_link(Precision::i8x2, a.data(), b.data(), 256, 0.0f)));
     fault.scales_first = true;
-    EXPECT_NE(to_bits(fault(a, b, 0.0f)),
-              to_bits(matmul_link(Precision::i8x2, a.data(), b.data(), 256, 0.0f)));
+    EXPECT_NE(to_bits(fault(a, b, 0.0f)), to_bits(matmul_link(Precision::i8x2, a.data(), b.data(), 256, 0.0f)));
 }
 
 float chain(const std::vector<float>& a, const std::vector<float>& b, bool fused, bool backwards, int parts) {

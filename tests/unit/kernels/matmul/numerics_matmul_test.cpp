@@ -37,20 +37,14 @@ public:
 
     float value(Data data) {
         switch (data) {
-            case Data::normal:
-                return unit() + unit() + unit();
-            case Data::heavy:
-                return std::ldexp(unit(), static_cast<int>(below(41)) - 20);
-            case Data::wide:
-                return from_bits(next() % 0x7f000000u | (next() & kSignBit));
+            case Data::normal: return unit() + unit() + unit();
+            case Data::heavy: return std::ldexp(unit(), static_cast<int>(below(41)) - 20);
+            case Data::wide: return from_bits(next() % 0x7f000000u | (next() & kSignBit));
             case Data::subnormal:
                 return from_bits((next() & kSignBit) | (next() & (below(4) == 0 ? 0xffffffu : 0x7fffffu)));
-            case Data::signed_zeros:
-                return below(8) != 0 ? from_bits(next() & kSignBit) : unit() * 0x1p-75f;
-            case Data::special:
-                return special();
-            case Data::ties:
-                return (static_cast<float>(below(65537)) - 32768.0f) * 0x1p-15f;
+            case Data::signed_zeros: return below(8) != 0 ? from_bits(next() & kSignBit) : unit() * 0x1p-75f;
+            case Data::special: return special();
+            case Data::ties: return (static_cast<float>(below(65537)) - 32768.0f) * 0x1p-15f;
         }
         return 0.0f;
     }
@@ -58,16 +52,11 @@ public:
 private:
     float special() {
         switch (below(400)) {
-            case 0:
-                return from_bits(0xffc12345u);
-            case 1:
-                return std::numeric_limits<float>::infinity();
-            case 2:
-                return -std::numeric_limits<float>::infinity();
-            case 3:
-                return std::numeric_limits<float>::max();
-            default:
-                return unit();
+            case 0: return from_bits(0xffc12345u);
+            case 1: return std::numeric_limits<float>::infinity();
+            case 2: return -std::numeric_limits<float>::infinity();
+            case 3: return std::numeric_limits<float>::max();
+            default: return unit();
         }
     }
     std::uint64_t state_;
@@ -96,8 +85,7 @@ Operand operand(std::uint64_t rows, std::uint64_t cols, unsigned layout, Data da
         out.view.row_stride = transposed ? 1 : cols + pad;
         out.view.col_stride = transposed ? rows + pad : 1;
     }
-    out.memory.resize(
-        rows * cols == 0 ? 1 : (rows - 1) * out.view.row_stride + (cols - 1) * out.view.col_stride + 1);
+    out.memory.resize(rows * cols == 0 ? 1 : (rows - 1) * out.view.row_stride + (cols - 1) * out.view.col_stride + 1);
     for (float& x : out.memory) x = random.value(data);
     out.view.data = out.memory.data();
     return out;
@@ -134,8 +122,8 @@ void compare(const Shape& shape, unsigned layout_a, unsigned layout_b, Data data
         const std::string what = "precision " + std::to_string(static_cast<int>(precision)) + ", " +
                                  std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" +
                                  std::to_string(shape.k) + ", layouts " + std::to_string(layout_a) +
-                                 std::to_string(layout_b) + ", data " +
-                                 std::to_string(static_cast<int>(data)) + ", seed " + std::to_string(seed);
+                                 std::to_string(layout_b) + ", data " + std::to_string(static_cast<int>(data)) +
+                                 ", seed " + std::to_string(seed);
         compare_levels(precision, a.view, b.view, what);
     }
 }
@@ -151,8 +139,7 @@ TEST(NumericsMatmul, EmptyAndTinyShapes) {
 TEST(NumericsMatmul, EdgesOfTilesAndBlocks) {
     std::uint64_t seed = 100;
     for (const std::uint64_t m : {1, 7, 16, 29}) {
-        for (const std::uint64_t n : {1, 8, 9, 16, 17, 31, 33, 65})
-            compare({m, n, 21}, 0, 0, Data::normal, ++seed);
+        for (const std::uint64_t n : {1, 8, 9, 16, 17, 31, 33, 65}) compare({m, n, 21}, 0, 0, Data::normal, ++seed);
     }
     for (const std::uint64_t k : {15, 16, 17, 63, 64, 65, 255, 256, 257, 511, 512, 513, 1030}) {
         compare({19, 37, k}, 0, 0, Data::normal, ++seed);
@@ -182,8 +169,7 @@ TEST(NumericsMatmul, MoreColumnsThanArePackedAtOnce) {
 
 #if defined(__x86_64__)
 TEST(NumericsMatmul, AmxKernelWithEmulatedTiles) {
-    if (cpu_levels().back() < CpuLevel::avx512)
-        GTEST_SKIP() << "skipped: no AVX-512 for the AMX kernel's packing";
+    if (cpu_levels().back() < CpuLevel::avx512) GTEST_SKIP() << "skipped: no AVX-512 for the AMX kernel's packing";
     ThreadPool pool(2);
     Random random(77);
     for (int i = 0; i < 12; ++i) {
@@ -209,8 +195,7 @@ TEST(NumericsMatmul, LinksChainToTheProduct) {
             float carried = matmul_start(precision);
             for (std::uint32_t begin = 0; begin < 600; begin += 256) {
                 const std::uint32_t n = std::min(256u, 600 - begin);
-                carried =
-                    matmul_link(precision, a.memory.data() + begin, b.memory.data() + begin, n, carried);
+                carried = matmul_link(precision, a.memory.data() + begin, b.memory.data() + begin, n, carried);
             }
             float c = 0;
             matmul_reference(precision, a.view, b.view, &c, 1);
@@ -231,8 +216,7 @@ TEST(NumericsMatmul, FirstChainKeepsANegativeZero) {
 
 TEST(NumericsMatmul, SlicesAreAccurate) {
     Random random(11);
-    const Operand a = operand(32, 3072, 0, Data::normal, random),
-                  b = operand(3072, 32, 0, Data::normal, random);
+    const Operand a = operand(32, 3072, 0, Data::normal, random), b = operand(3072, 32, 0, Data::normal, random);
     const double limits[] = {1e-6, 3e-2, 1.5e-4, 1e-6};  // relative Frobenius error: f32, i8x1, i8x2, i8x3
     for (std::size_t p = 0; p < std::size(kPrecisions); ++p) {
         ThreadPool pool(1);

@@ -28,8 +28,7 @@ TEST(OpParity, EveryCpuLoopEqualsItsElementRule) {
     ThreadPool one_thread(1), three_threads(3);
     const std::uint64_t seed = 20260101;
     for (const OpCase& one : testing::random_cases(seed, 12)) {
-        SCOPED_TRACE(one.name + ", seed " + std::to_string(seed) + ", output " +
-                     shape_text(one.facts.output.dims));
+        SCOPED_TRACE(one.name + ", seed " + std::to_string(seed) + ", output " + shape_text(one.facts.output.dims));
         ASSERT_TRUE(check_facts(one.facts)) << check_facts(one.facts).error().message;
         for (const std::uint64_t step : {0ull, 77ull}) {
             const Tensor expected = run(one, nullptr, one_thread, step);
@@ -70,8 +69,7 @@ TEST(OpParity, EveryInstructionSetHasTheBitsOfTheGenericLoops) {
     std::vector<Loops> copies;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) copies.push_back(loops_avx2());
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
-        copies.push_back(loops_avx512());
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) copies.push_back(loops_avx512());
 #endif
     std::mt19937_64 random(11);
     for (const OpRule& rule : all_rules()) {

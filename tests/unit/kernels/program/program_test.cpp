@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/program/codec.hpp"
-
 #include <gmock/gmock.h>
 
 #include "kernels/builder/compose.hpp"
 #include "kernels/commit/commitment.hpp"
+#include "kernels/program/codec.hpp"
 #include "kernels/program/limits.hpp"
 #include "merkle/hash/sha256.hpp"
 
@@ -181,14 +180,13 @@ TEST(ProgramRoot, TheHeaderOpensAndItsFactsProve) {
     EXPECT_EQ(committed.root(), merkle::sha256(tagged.data()));
 
     const std::uint64_t op = 1;
-    const merkle::IndexedLeaf leaf{op, merkle::indexed_leaf(merkle::Tag::record_leaf, 1,
-                                                            encode_record(committed.program().ops[1]))};
+    const merkle::IndexedLeaf leaf{
+        op, merkle::indexed_leaf(merkle::Tag::record_leaf, 1, encode_record(committed.program().ops[1]))};
     EXPECT_TRUE(merkle::verify(committed.header().op_tree, committed.header().ops, {{leaf}},
                                committed.op_tree().prove({{op}})));
     ThreadPool pool(1);
     const Hash32 constant = tensor_root(Tensor{DType::f32, {2, 2}, Bytes(16, 0)}, pool);
-    EXPECT_EQ(committed.constant_tree().node(0, 0),
-              merkle::indexed_leaf(merkle::Tag::record_leaf, 0, view(constant)));
+    EXPECT_EQ(committed.constant_tree().node(0, 0), merkle::indexed_leaf(merkle::Tag::record_leaf, 0, view(constant)));
 }
 
 TEST(ProgramRoot, AHeaderWithCountsThatOverflowIsRefused) {

@@ -62,8 +62,7 @@ TEST(NumericsRandom, OrderIsAPermutation) {
         }
     }
     int moved = 0;
-    for (std::uint64_t i = 0; i < 1000; ++i)
-        moved += sample_at(key, 1000, 0, i) != sample_at(key, 1000, 1, i);
+    for (std::uint64_t i = 0; i < 1000; ++i) moved += sample_at(key, 1000, 0, i) != sample_at(key, 1000, 1, i);
     EXPECT_GT(moved, 900) << "another epoch, another order";
 }
 

@@ -31,8 +31,8 @@ TEST(NumericsThreadPool, CoversEveryIndexOnce) {
 TEST(NumericsThreadPool, PiecesAreAtLeastTheGrainExceptTheLast) {
     ThreadPool pool(3);
     std::atomic<int> small{0};
-    pool.parallel_for(
-        1000, 64, [&](std::uint64_t begin, std::uint64_t end) { small += end - begin < 64 && end != 1000; });
+    pool.parallel_for(1000, 64,
+                      [&](std::uint64_t begin, std::uint64_t end) { small += end - begin < 64 && end != 1000; });
     EXPECT_EQ(small.load(), 0);
 }
 

@@ -29,9 +29,9 @@ namespace {
 constexpr std::uint32_t kUsual = 0x1f80, kFlags = 0x3f;
 constexpr std::uint32_t kSubnormalsOff = 0x8040, kDown = 0x2000, kUp = 0x4000, kTowardsZero = 0x6000;
 
-const std::vector<std::uint32_t> kOthers = {kUsual | kSubnormalsOff, kUsual | 0x8000,
-                                            kUsual | 0x40,           kUsual | kDown,
-                                            kUsual | kUp,            kUsual | kTowardsZero | kSubnormalsOff};
+const std::vector<std::uint32_t> kOthers = {
+    kUsual | kSubnormalsOff, kUsual | 0x8000, kUsual | 0x40,
+    kUsual | kDown,          kUsual | kUp,    kUsual | kTowardsZero | kSubnormalsOff};
 
 /// Sets the thread's floating-point control bits and restores them on destruction.
 class Chosen {
@@ -45,9 +45,7 @@ private:
     std::uint32_t before_;
 };
 
-std::uint32_t now() {
-    return __builtin_ia32_stmxcsr() & ~kFlags;
-}
+std::uint32_t now() { return __builtin_ia32_stmxcsr() & ~kFlags; }
 
 TEST(FloatEnvironment, IsTheContractsWithinAndTheThreadsOwnAfterwards) {
     for (const std::uint32_t other : kOthers) {

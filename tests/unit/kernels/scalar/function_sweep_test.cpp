@@ -16,9 +16,7 @@
 
 namespace retrace::kernels::sweep {
 
-void PrintTo(const Function& function, std::ostream* out) {
-    *out << function.name;
-}
+void PrintTo(const Function& function, std::ostream* out) { *out << function.name; }
 
 namespace {
 
@@ -26,9 +24,7 @@ namespace {
 /// which at most 64 are wrong.
 constexpr double kDoubt = 64 * 0x1p-29;
 
-bool exhaustive() {
-    return std::getenv("RETRACE_EXHAUSTIVE") != nullptr;
-}
+bool exhaustive() { return std::getenv("RETRACE_EXHAUSTIVE") != nullptr; }
 
 /// Prints a line for each eighth, as this takes minutes.
 class Progress {
@@ -54,9 +50,8 @@ class FunctionSweep : public ::testing::TestWithParam<Function> {};
 TEST_P(FunctionSweep, EveryBackEndGivesTheBitsAndTheyAreNearEnough) {
     const Function& function = GetParam();
     Progress progress(function.name);
-    const Outcome outcome = exhaustive()
-                                ? sweep(function, loops_generic(), vector_loops(), {1}, std::ref(progress))
-                                : sweep(function, loops_generic(), vector_loops(), {4099});
+    const Outcome outcome = exhaustive() ? sweep(function, loops_generic(), vector_loops(), {1}, std::ref(progress))
+                                         : sweep(function, loops_generic(), vector_loops(), {4099});
     if (exhaustive()) {
         EXPECT_EQ(outcome.tried, std::uint64_t{1} << 32);
         std::printf("%s: largest error %.6f ulp, at bits %08x\n", function.name, outcome.worst, outcome.worst_at);
@@ -122,9 +117,7 @@ INSTANTIATE_TEST_SUITE_P(All, FunctionSweep, ::testing::ValuesIn(functions()),
 
 // The sweep must find a fault in one of the million inputs of a sample.
 
-const Function& exponential() {
-    return functions().front();
-}
+const Function& exponential() { return functions().front(); }
 constexpr Inputs kSample{4099};
 constexpr std::uint32_t kVictim = 4099u * 250'000u;  // 0.036
 

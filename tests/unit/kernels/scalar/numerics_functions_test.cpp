@@ -23,25 +23,17 @@ struct Function {
                          ///< endian).
 };
 
-void PrintTo(const Function& function, std::ostream* out) {
-    *out << function.name;
-}
+void PrintTo(const Function& function, std::ostream* out) { *out << function.name; }
 
 const Function kFunctions[] = {
-    {"exp", [](float x) { return fn_exp(x); },
-     "973aee5726291e77f494ab923d0471375ef07a46ccce2b320542514395647ea6"},
-    {"log", [](float x) { return fn_log(x); },
-     "0d78c3427980c9b0e367b56a8cacb0a913bfbc2f6cc5537fed60aa96c5b97bf1"},
-    {"tanh", [](float x) { return fn_tanh(x); },
-     "4f0b95b61e912844a8cd96e4ad560aea3b76b359ad62f9711102ad79e11e241c"},
+    {"exp", [](float x) { return fn_exp(x); }, "973aee5726291e77f494ab923d0471375ef07a46ccce2b320542514395647ea6"},
+    {"log", [](float x) { return fn_log(x); }, "0d78c3427980c9b0e367b56a8cacb0a913bfbc2f6cc5537fed60aa96c5b97bf1"},
+    {"tanh", [](float x) { return fn_tanh(x); }, "4f0b95b61e912844a8cd96e4ad560aea3b76b359ad62f9711102ad79e11e241c"},
     {"sigmoid", [](float x) { return fn_sigmoid(x); },
      "2d8f1768fdd9d3177131fc49477c1296f41b7069b28e1895370fe9240efed2ea"},
-    {"erf", [](float x) { return fn_erf(x); },
-     "f121a89230412028fab6f4cdb0169be1c4d6964d31dc6140157bb986e2b553c1"},
-    {"sqrt", [](float x) { return fn_sqrt(x); },
-     "8b30feb7667bc0f4d6c01d6f8dc8a4b1ff70113fc26e6dc29dca12b023852823"},
-    {"rsqrt", [](float x) { return fn_rsqrt(x); },
-     "bb2ef2c00f73afef9f91d38d8f4b0814486ec2b5bee3ccdc7bae36b6e081d352"},
+    {"erf", [](float x) { return fn_erf(x); }, "f121a89230412028fab6f4cdb0169be1c4d6964d31dc6140157bb986e2b553c1"},
+    {"sqrt", [](float x) { return fn_sqrt(x); }, "8b30feb7667bc0f4d6c01d6f8dc8a4b1ff70113fc26e6dc29dca12b023852823"},
+    {"rsqrt", [](float x) { return fn_rsqrt(x); }, "bb2ef2c00f73afef9f91d38d8f4b0814486ec2b5bee3ccdc7bae36b6e081d352"},
     {"reciprocal", [](float x) { return fn_reciprocal(x); },
      "14565509ad55b9a91ecc1549d63448d91e8b83de861414e2e1f93830e20f8509"},
     {"sin_turns", [](float x) { return fn_sin_turns(x); },
@@ -62,9 +54,7 @@ double error_in_ulps(float got, double exact) {
     return std::abs(value - target) / std::ldexp(1.0, std::max(exponent - 24, -149));
 }
 
-bool exhaustive() {
-    return std::getenv("RETRACE_EXHAUSTIVE") != nullptr;
-}
+bool exhaustive() { return std::getenv("RETRACE_EXHAUSTIVE") != nullptr; }
 
 class NumericsFunctions : public ::testing::TestWithParam<Function> {};
 
@@ -134,8 +124,7 @@ TEST(NumericsFunctionValues, SpecialValues) {
         {fn_cos_turns(3e38f), 0x3f800000},
         {fn_cos_turns(-inf), kNanBits},
     };
-    for (std::size_t i = 0; i < std::size(cases); ++i)
-        EXPECT_EQ(to_bits(cases[i].got), cases[i].want) << "case " << i;
+    for (std::size_t i = 0; i < std::size(cases); ++i) EXPECT_EQ(to_bits(cases[i].got), cases[i].want) << "case " << i;
 }
 
 TEST(NumericsFunctionValues, PowerHasTheSpecialValuesOfIeee) {
@@ -145,8 +134,7 @@ TEST(NumericsFunctionValues, PowerHasTheSpecialValuesOfIeee) {
                             3.0f, -3.0f, 1e30f, inf,   -inf, nan,   16777217.0f};
     for (const float x : values) {
         for (const float y : values) {
-            const float want =
-                finish(static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(y))));
+            const float want = finish(static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(y))));
             EXPECT_EQ(to_bits(finish(fn_pow(x, y))), to_bits(want)) << x << " ^ " << y;
         }
     }
@@ -163,15 +151,13 @@ TEST(NumericsFunctionValues, PowerStaysWithinOneUlp) {
         float x = from_bits(next() & 0x7fffffffu), y = from_bits(next());
         if (i % 3 == 1) {  // results over the whole range
             y = (static_cast<float>(next() % 200001) - 100000.0f) / 1000.0f;
-            x = std::exp2((static_cast<float>(next()) * 0x1p-32f - 0.5f) * 200.0f /
-                          std::max(1.0f, std::abs(y)));
+            x = std::exp2((static_cast<float>(next()) * 0x1p-32f - 0.5f) * 200.0f / std::max(1.0f, std::abs(y)));
         } else if (i % 3 == 2) {  // bases next to 1 with large exponents
             x = 1.0f + static_cast<float>(static_cast<std::int32_t>(next())) * 0x1p-40f;
             y = static_cast<float>(static_cast<std::int32_t>(next())) * 0x1p-13f;
         }
         // Long double, because x^y carries the relative error of y·log(x) times its size.
-        const double exact =
-            static_cast<double>(std::pow(static_cast<long double>(x), static_cast<long double>(y)));
+        const double exact = static_cast<double>(std::pow(static_cast<long double>(x), static_cast<long double>(y)));
         ASSERT_LE(error_in_ulps(fn_pow(x, y), exact), 1.0) << std::hexfloat << x << " ^ " << y;
     }
 }

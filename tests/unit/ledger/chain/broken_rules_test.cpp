@@ -19,8 +19,8 @@ const U256 kEther = *U256::from_decimal("1000000000000000000");
 TEST(BrokenRules, ATransactionThatBreaksAnInvariantIsUndoneAndPays) {
     MemoryStore store;
     World world(store);
-    const auto block = world.block({sign_tx(test::call(0, bytes("bad"), 7), key(0)),
-                                    sign_tx(test::call(0, bytes("sxfine")), key(1))});
+    const auto block =
+        world.block({sign_tx(test::call(0, bytes("bad"), 7), key(0)), sign_tx(test::call(0, bytes("sxfine")), key(1))});
     ASSERT_EQ(block->receipts.size(), 2U);
     EXPECT_FALSE(block->receipts[0].success);
     EXPECT_EQ(block->receipts[0].revert_reason, "nothing is broken");

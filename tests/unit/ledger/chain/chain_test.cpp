@@ -92,12 +92,8 @@ TEST(Chain, WhatCannotPayIsInTheBlockAndChangesNothing) {
     cheap.fee_cap = cheap.tip_cap = 1;
     Transaction hungry = transfer(0, number(1), 1);
     hungry.gas_limit = 30'000'001;
-    std::vector<Transaction> bad{wrong_chain,
-                                 creation,
-                                 cheap,
-                                 hungry,
-                                 transfer(1, number(1), 1),
-                                 transfer(0, number(1), U256{1000} * kEther)};
+    std::vector<Transaction> bad{
+        wrong_chain, creation, cheap, hungry, transfer(1, number(1), 1), transfer(0, number(1), U256{1000} * kEther)};
     std::vector<TxPtr> txs;
     for (const Transaction& tx : bad) txs.push_back(sign_tx(tx, key(0)));
     SignedTx garbage = *txs[0];
@@ -110,8 +106,7 @@ TEST(Chain, WhatCannotPayIsInTheBlockAndChangesNothing) {
         EXPECT_FALSE(receipt.revert_reason.empty());
     }
     EXPECT_EQ(world.chain->view()->account(key(0).address()), (Account{0, U256{1000} * kEther}));
-    EXPECT_EQ(block->receipts[1].revert_reason,
-              "creation_not_supported: contract creation is not supported: no EVM");
+    EXPECT_EQ(block->receipts[1].revert_reason, "creation_not_supported: contract creation is not supported: no EVM");
     const auto record = world.chain->tx(world.chain->height(), 6);
     ASSERT_TRUE(record);
     EXPECT_EQ(record->tx.tx, nullptr);
@@ -145,8 +140,7 @@ TEST(Chain, ABlockCountsTheGasThatIsUsedAndNotWhatLimitsPromise) {
         txs.push_back(sign_tx(tx, key(0)));
     }
     const auto block = world.block(txs);
-    for (std::size_t i = 0; i < 3; ++i)
-        EXPECT_TRUE(block->receipts[i].success) << block->receipts[i].revert_reason;
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(block->receipts[i].success) << block->receipts[i].revert_reason;
     EXPECT_EQ(block->header.gas_used, 21'000U + 21'000U + 22'016U);
     EXPECT_EQ(block->receipts[3].revert_reason, "exceeds_block_gas: exceeds block gas limit") << "10984 are left";
     Transaction hungry = transfer(3, number(1), 1);
@@ -170,8 +164,7 @@ TEST(Chain, TheBaseFeeNeverFallsBelowThatOfGenesis) {
 TEST(Chain, ExecutionIsRepeatableAndLeavesNothing) {
     MemoryStore store;
     World world(store);
-    const std::vector<TxPtr> txs{sign_tx(transfer(0, number(1), 5), key(0)),
-                                 sign_tx(call(0, bytes("sk1")), key(1))};
+    const std::vector<TxPtr> txs{sign_tx(transfer(0, number(1), 5), key(0)), sign_tx(call(0, bytes("sk1")), key(1))};
     const auto first = world.execute(txs);
     const auto second = world.execute(txs);
     ASSERT_TRUE(first && second);
@@ -288,8 +281,7 @@ TEST(Chain, RefusesBlocksThatDoNotFollow) {
     world.block({});
     const auto tip = world.chain->tip();
     const auto error_of = [&](std::uint64_t height, std::uint64_t time) {
-        return world.chain
-            ->execute_block({.height = height, .time_ns = time, .proposer = {}, .txs = {}, .known = {}})
+        return world.chain->execute_block({.height = height, .time_ns = time, .proposer = {}, .txs = {}, .known = {}})
             .error()
             .code;
     };
@@ -352,8 +344,7 @@ TEST(VerifyDb, FindsASingleChangedByte) {
         world.block({sign_tx(transfer(i, number(1), 1), key(0)), sign_tx(call(i, bytes("sk1")), key(1))});
     }
     std::uint64_t told = 0;
-    ASSERT_TRUE(
-        verify_db(store, make_genesis(), world.executor, [&](std::uint64_t height) { told = height; }));
+    ASSERT_TRUE(verify_db(store, make_genesis(), world.executor, [&](std::uint64_t height) { told = height; }));
     EXPECT_EQ(told, 5U);
     for (const char letter : {'a', 's', 'n', 'b', 'x', 'l'}) {
         Bytes at_key, original;

@@ -37,8 +37,7 @@ std::vector<Hash32> undisturbed() {
     MemoryStore store;
     World world(store, kOptions, many_accounts());
     std::vector<Hash32> out{world.chain->tip()->hash};
-    for (std::uint64_t height = 1; height <= kBlocks; ++height)
-        out.push_back(world.block(txs_at(height))->hash);
+    for (std::uint64_t height = 1; height <= kBlocks; ++height) out.push_back(world.block(txs_at(height))->hash);
     EXPECT_EQ(store.get(keys::page({0, 0})).value().at(0), kMany);
     return out;
 }
@@ -52,20 +51,18 @@ std::optional<std::uint64_t> run_until_crash(FaultStore& store) {
         std::vector<View> raw;
         const auto txs = txs_at(height);
         for (const TxPtr& tx : txs) raw.push_back(tx->raw);
-        const auto outcome =
-            (*chain)->execute_block({.height = height,
-                                     .time_ns = (*chain)->tip()->header.time_ns + 1'000'000'000,
-                                     .proposer = number(0xbeef),
-                                     .txs = raw,
-                                     .known = {}});
+        const auto outcome = (*chain)->execute_block({.height = height,
+                                                      .time_ns = (*chain)->tip()->header.time_ns + 1'000'000'000,
+                                                      .proposer = number(0xbeef),
+                                                      .txs = raw,
+                                                      .known = {}});
         if (!outcome || !(*chain)->commit(*outcome)) return height - 1;
     }
     return kBlocks;
 }
 
 /// Restarts on the remaining disk contents, plays the rest, and compares with the undisturbed chain.
-void recover(MemoryStore& disk, std::optional<std::uint64_t> acknowledged,
-             const std::vector<Hash32>& expected) {
+void recover(MemoryStore& disk, std::optional<std::uint64_t> acknowledged, const std::vector<Hash32>& expected) {
     World world(disk, kOptions, many_accounts());
     ASSERT_TRUE(world.chain);
     const std::uint64_t height = world.chain->height();
@@ -92,8 +89,7 @@ TEST(Crash, NothingAcknowledgedIsLostAtAnyWrite) {
     const auto expected = undisturbed();
     for (const Fault fault : {Fault::fail, Fault::fail_written}) {
         for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
-            SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)) + " at write " +
-                         std::to_string(nth));
+            SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)) + " at write " + std::to_string(nth));
             MemoryStore disk;
             FaultStore store(disk, fault, nth);
             const auto acknowledged = run_until_crash(store);
@@ -135,8 +131,7 @@ TEST(Crash, ADiskThatLiesIsFoundOut) {
             EXPECT_EQ((*chain)->height(), kBlocks - 1);
             continue;
         }
-        const bool noticed =
-            !chain || !reached || reached < kBlocks || !verify_db(disk, many_accounts(), executor);
+        const bool noticed = !chain || !reached || reached < kBlocks || !verify_db(disk, many_accounts(), executor);
         EXPECT_TRUE(noticed);
     }
 }

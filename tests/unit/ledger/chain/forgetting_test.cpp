@@ -51,8 +51,7 @@ TEST(Forgetting, IsToldBeforeAnythingIsErased) {
     store.after_write = [&] {
         const Chain& chain = *world.chain;
         for (std::uint64_t height = chain.oldest_state(); height <= chain.height(); ++height)
-            ASSERT_EQ(number_at(chain, height), height)
-                << "before block " << chain.height() + 1 << " is published";
+            ASSERT_EQ(number_at(chain, height), height) << "before block " << chain.height() + 1 << " is published";
         for (std::uint64_t height = chain.oldest_block(); height <= chain.height(); ++height)
             ASSERT_TRUE(chain.block(height)) << height;
         ++looks;

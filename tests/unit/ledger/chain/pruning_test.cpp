@@ -128,8 +128,7 @@ TEST(Pruning, IsTakenBackOrFinishedWhereverAWriteTore) {
             World world(disk, kPruned);
             ASSERT_TRUE(world.chain);
             ASSERT_EQ(world.chain->height(), nth - 2);
-            for (std::uint64_t height = world.chain->oldest_block(); height <= world.chain->height();
-                 ++height) {
+            for (std::uint64_t height = world.chain->oldest_block(); height <= world.chain->height(); ++height) {
                 const auto block = world.chain->block(height);
                 ASSERT_TRUE(block) << height;
                 ASSERT_EQ(world.chain->height_of(block->hash), height);

@@ -53,9 +53,7 @@ TEST(Queries, LogsAreFoundByAddressAndTopic) {
     Bytes data = bytes("l");
     data.insert(data.end(), topic.bytes.begin(), topic.bytes.end());
     for (std::uint64_t i = 0; i < 9; ++i) world.block({sign_tx(call(i, i % 2 ? data : bytes("p")), key(0))});
-    const auto search = [&](const LogFilter& filter) {
-        return search_logs(*world.chain, 0, 100, filter, 100).logs;
-    };
+    const auto search = [&](const LogFilter& filter) { return search_logs(*world.chain, 0, 100, filter, 100).logs; };
     EXPECT_EQ(search({}).size(), 3U + 4U);
     EXPECT_EQ(search({.addresses = {}, .topics = {{topic}}}).size(), 4U);
     EXPECT_EQ(search({.addresses = {number(5)}, .topics = {}}).size(), 0U);

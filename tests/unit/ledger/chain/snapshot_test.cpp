@@ -54,8 +54,7 @@ protected:
         EXPECT_TRUE(manifest) << (manifest ? "" : manifest.error().message);
         return manifest ? *manifest : SnapshotManifest{};
     }
-    Result<Imported, ChainFailure> import(Store& into, const Hash32& trusted,
-                                          const char* name = "snapshot") const {
+    Result<Imported, ChainFailure> import(Store& into, const Hash32& trusted, const char* name = "snapshot") const {
         return import_snapshot(into, test::make_genesis(), world.executor, folder(name), trusted);
     }
     Hash32 hash_at(std::uint64_t height) const { return world.chain->block(height)->hash; }
@@ -124,8 +123,7 @@ TEST_F(Snapshot, OutsideTheWindowIsRefused) {
 
 TEST_F(Snapshot, IsNeverWrittenOverSomethingElse) {
     export_at(9);
-    EXPECT_EQ(export_snapshot(store, test::make_genesis(), 9, folder()).error().code,
-              ChainError::bad_snapshot);
+    EXPECT_EQ(export_snapshot(store, test::make_genesis(), 9, folder()).error().code, ChainError::bad_snapshot);
     fs::create_directories(folder("second.partial") / "left over");
     export_at(9, "second");
     EXPECT_FALSE(fs::exists(folder("second.partial")));
@@ -135,8 +133,7 @@ TEST_F(Snapshot, OfAnotherBlockOrChainIsRefused) {
     export_at(9);
     MemoryStore other;
     EXPECT_EQ(import(other, hash_at(8)).error().code, ChainError::bad_snapshot);
-    const auto foreign =
-        import_snapshot(other, test::make_genesis(7299), world.executor, folder(), hash_at(9));
+    const auto foreign = import_snapshot(other, test::make_genesis(7299), world.executor, folder(), hash_at(9));
     EXPECT_EQ(foreign.error().code, ChainError::other_chain);
     EXPECT_EQ(import(other, hash_at(9), "nowhere").error().code, ChainError::bad_snapshot);
     EXPECT_EQ(import(store, hash_at(9)).error().code, ChainError::bad_snapshot) << "there is a chain already";
@@ -226,14 +223,13 @@ TEST_F(Snapshot, ImportThatFailsOrTearsAtAnyWriteIsRepeated) {
     for (const Fault fault : {Fault::fail, Fault::fail_written, Fault::tear}) {
         for (std::uint64_t nth = 1; nth <= writes; ++nth) {
             for (std::size_t ops = 0; ops < 40; ops += fault == Fault::tear ? 1 : 40) {
-                SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)) + " at write " +
-                             std::to_string(nth) + ", operations " + std::to_string(ops));
+                SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)) + " at write " + std::to_string(nth) +
+                             ", operations " + std::to_string(ops));
                 MemoryStore disk;
                 FaultStore failing(disk, fault, nth, ops);
                 ASSERT_FALSE(import(failing, hash_at(9)));
                 const bool whole = fault == Fault::fail_written || ops >= failing.last_ops();
-                if (!(whole &&
-                      nth == writes)) {  // otherwise all data is there and only the acknowledgement was lost
+                if (!(whole && nth == writes)) {  // otherwise all data is there and only the acknowledgement was lost
                     if (nth > 1 || whole || ops > 0) {
                         ASSERT_EQ(Chain::open(disk, test::make_genesis(), world.executor).error().code,
                                   ChainError::unfinished);
@@ -258,8 +254,7 @@ TEST_F(Snapshot, AWriteOfTheImportThatTheDiskLostIsNoticed) {
          ++nth) {  // nothing is lost without the first write, which is a marker
         MemoryStore disk;
         FaultStore lying(disk, Fault::drop, nth);
-        const bool noticed = !import(lying, hash_at(9)) ||
-                             !Chain::open(disk, test::make_genesis(), world.executor) ||
+        const bool noticed = !import(lying, hash_at(9)) || !Chain::open(disk, test::make_genesis(), world.executor) ||
                              !verify_db(disk, test::make_genesis(), world.executor);
         EXPECT_TRUE(noticed) << "write " << nth;
     }

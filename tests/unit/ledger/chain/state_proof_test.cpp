@@ -88,8 +88,7 @@ TEST_F(Proofs, ArePaidForByWhatTheyGoThroughAndEndWhenToldSo) {
     EXPECT_GE(paid, 5U);
     for (std::size_t last = 1; last <= 10; ++last) {
         asked = 0;
-        const auto proof =
-            world.chain->prove_account(5, number(7), [&](std::size_t) { return ++asked < last; });
+        const auto proof = world.chain->prove_account(5, number(7), [&](std::size_t) { return ++asked < last; });
         ASSERT_FALSE(proof);
         EXPECT_EQ(proof.error().code, ChainError::stopped);
         EXPECT_EQ(asked, last) << "nothing more is done";

@@ -55,8 +55,7 @@ void expect_same_nodes(const MemoryStore& store, const merkle::MemoryNodeStore& 
     for (const auto& [store_key, node] : plain.nodes()) {
         ASSERT_EQ(nodes.get(store_key), node);
         const auto decoded = merkle::SparseNode::decode(node);
-        if (decoded->kind == merkle::SparseNode::Kind::leaf)
-            leaves.emplace_back(decoded->left, decoded->right);
+        if (decoded->kind == merkle::SparseNode::Kind::leaf) leaves.emplace_back(decoded->left, decoded->right);
     }
     std::sort(leaves.begin(), leaves.end());
     MemoryStore fresh;
@@ -66,9 +65,7 @@ void expect_same_nodes(const MemoryStore& store, const merkle::MemoryNodeStore& 
     ASSERT_EQ(pages_in(store), pages_in(fresh));
 }
 
-std::uint64_t random_of(const Bytes& seed) {
-    return std::mt19937_64(seed.back())();
-}
+std::uint64_t random_of(const Bytes& seed) { return std::mt19937_64(seed.back())(); }
 
 TEST(PagedTree, AgreesWithOneKeyANode) {
     std::mt19937_64 random(9);
@@ -109,8 +106,7 @@ TEST(PagedTree, SideBySideItIsTheSameTree) {
         std::map<Hash32, std::optional<Hash32>> updates;
         for (std::uint64_t i = 0; i < 700; ++i) {
             const Hash32 at = key(emptying ? i : random() % 700, random() % 50 == 0);
-            updates[at] =
-                emptying && i % 100 != 0 ? std::nullopt : std::optional<Hash32>(key(random(), false));
+            updates[at] = emptying && i % 100 != 0 ? std::nullopt : std::optional<Hash32>(key(random(), false));
         }
         const std::vector<merkle::SparseUpdate> list(updates.begin(), updates.end());
         const auto paged = change_tree(PageSource(store), root, list, 3);
@@ -173,8 +169,7 @@ TEST(PagedNodes, WhatIsNoPageHasNoNodes) {
     }();
     Bytes twice(1 + 4 * 32, 7);
     twice[0] = 2;  // the same leaf two times
-    for (const Bytes& page :
-         {Bytes{1, 0, 7}, Bytes{0}, Bytes{kMany}, Bytes{kMany + 1}, branch_of_nothing, twice}) {
+    for (const Bytes& page : {Bytes{1, 0, 7}, Bytes{0}, Bytes{kMany}, Bytes{kMany + 1}, branch_of_nothing, twice}) {
         EXPECT_FALSE(decode_page(page));
         write_page(store, {0, 0}, page);
         EXPECT_FALSE(tip_nodes(store).get({0, 0}));

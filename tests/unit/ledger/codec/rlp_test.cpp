@@ -51,8 +51,7 @@ TEST(Rlp, AgreesWithKnownAnswers) {
 
 TEST(Rlp, RefusesEveryBadEncoding) {
     const auto vectors = test::load_vectors("ethereum/rlp.json");
-    for (const auto& v : vectors.at("invalid").as_array())
-        EXPECT_FALSE(decode(hex(v.at("rlp")))) << text(v.at("why"));
+    for (const auto& v : vectors.at("invalid").as_array()) EXPECT_FALSE(decode(hex(v.at("rlp")))) << text(v.at("why"));
     for (const auto& v : vectors.at("invalid_as_integer").as_array()) {
         Encoder list;
         list.raw(hex(v.at("rlp")));
@@ -97,8 +96,7 @@ TEST(Rlp, ListReaderNamesWhatIsWrong) {
     EXPECT_EQ(error_of(Encoder().list(Encoder()), u64), Error::not_a_string);
     EXPECT_EQ(error_of(Encoder().u64(1), [](ListReader& in) { in.adopt(in.list()); }), Error::not_a_list);
     EXPECT_EQ(error_of(Encoder().bytes(Bytes(19)), [](ListReader& in) { in.fixed(20); }), Error::wrong_size);
-    EXPECT_EQ(error_of(Encoder().bytes(Bytes(9)), [](ListReader& in) { in.bytes_up_to(8); }),
-              Error::too_large);
+    EXPECT_EQ(error_of(Encoder().bytes(Bytes(9)), [](ListReader& in) { in.bytes_up_to(8); }), Error::too_large);
 }
 
 TEST(Rlp, DecoderNeverLeavesItsInput) {
@@ -106,8 +104,7 @@ TEST(Rlp, DecoderNeverLeavesItsInput) {
     std::mt19937_64 random(11);
     for (int i = 0; i < 50'000; ++i) {
         Bytes input(random() % 80);
-        for (auto& b : input)
-            b = static_cast<std::uint8_t>(random() % 4 == 0 ? 0xb7 + random() % 0x48 : random());
+        for (auto& b : input) b = static_cast<std::uint8_t>(random() % 4 == 0 ? 0xb7 + random() % 0x48 : random());
         const auto item = decode(input);
         if (!item) continue;
         Encoder again;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/crypto/kdf.hpp"
@@ -134,9 +135,8 @@ Bytes derive(const test::json::object& crypto, View password) {
     const Bytes salt = *from_hex(text(params.at("salt")));
     const auto size = static_cast<std::size_t>(params.at("dklen").as_int64());
     const auto get = [&](const char* name) { return params.at(name).to_number<std::uint32_t>(); };
-    const auto key = text(crypto.at("kdf")) == "scrypt"
-                         ? scrypt(password, salt, {get("n"), get("r"), get("p")}, size)
-                         : pbkdf2_hmac_sha256(password, salt, get("c"), size);
+    const auto key = text(crypto.at("kdf")) == "scrypt" ? scrypt(password, salt, {get("n"), get("r"), get("p")}, size)
+                                                        : pbkdf2_hmac_sha256(password, salt, get("c"), size);
     return key.value();
 }
 
@@ -173,8 +173,7 @@ TEST(Keystore, WildParametersAreRefusedByName) {
 TEST(Hmac, AgreesWithRfc4231) {
     const Bytes key = bytes("Jefe");
     const Bytes message = bytes("what do ya want for nothing?");
-    EXPECT_EQ(to_hex(hmac_sha256(key, message)),
-              "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    EXPECT_EQ(to_hex(hmac_sha256(key, message)), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     EXPECT_EQ(to_hex(hmac_sha512(key, message)),
               "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea250554"
               "9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737");
@@ -187,8 +186,7 @@ TEST(Mnemonic, SeedAgreesWithKnownAnswers) {
         const std::string salt = "mnemonic" + text(v.at("passphrase"));
         const bool ascii = std::all_of(salt.begin(), salt.end(), [](char c) { return c > 0; });
         if (!ascii) continue;  // Unicode normalisation is done by the wallet
-        EXPECT_EQ(to_0x(View(pbkdf2_hmac_sha512(bytes(words), bytes(salt), 2048, 64).value())),
-                  text(v.at("seed")));
+        EXPECT_EQ(to_0x(View(pbkdf2_hmac_sha512(bytes(words), bytes(salt), 2048, 64).value())), text(v.at("seed")));
     }
 }
 

@@ -22,8 +22,7 @@ Transaction parse(const object& v) {
     Transaction tx;
     tx.type = static_cast<TxType>(v.at("type").as_int64());
     tx.chain_id = amount(v.at("chainId")).low64();
-    tx.nonce =
-        v.at("nonce").is_string() ? amount(v.at("nonce")).low64() : v.at("nonce").to_number<std::uint64_t>();
+    tx.nonce = v.at("nonce").is_string() ? amount(v.at("nonce")).low64() : v.at("nonce").to_number<std::uint64_t>();
     const bool dynamic = tx.type == TxType::dynamic_fee;
     tx.fee_cap = amount(v.at(dynamic ? "maxFeePerGas" : "gasPrice"));
     tx.tip_cap = amount(v.at(dynamic ? "maxPriorityFeePerGas" : "gasPrice"));
@@ -94,8 +93,7 @@ TEST(Tx, RefusalsHaveEthereumsWords) {
         return std::string("no such vector");
     };
     EXPECT_EQ(text_for("wrong chain id"), "invalid sender: invalid chain id for signer: have 1 want 31337");
-    EXPECT_EQ(text_for("wrong chain id in v"),
-              "invalid sender: invalid chain id for signer: have 1 want 31337");
+    EXPECT_EQ(text_for("wrong chain id in v"), "invalid sender: invalid chain id for signer: have 1 want 31337");
     EXPECT_EQ(text_for("legacy without EIP-155 (policy: refuse)"),
               "only replay-protected (EIP-155) transactions allowed over RPC");
     EXPECT_EQ(text_for("high s (EIP-2)"), "invalid sender: invalid transaction v, r, s values");
@@ -103,8 +101,7 @@ TEST(Tx, RefusalsHaveEthereumsWords) {
     EXPECT_EQ(text_for("type 3"), "transaction type not supported");
     EXPECT_EQ(text_for("type byte 0 before a legacy body"), "transaction type not supported");
     EXPECT_EQ(text_for("nonce 2^64-1 (EIP-2681)"), "nonce has max value");
-    EXPECT_TRUE(
-        text_for("tip above fee cap").starts_with("max priority fee per gas higher than max fee per gas"));
+    EXPECT_TRUE(text_for("tip above fee cap").starts_with("max priority fee per gas higher than max fee per gas"));
     EXPECT_EQ(text_for("trailing byte"), "invalid transaction encoding: rlp: trailing");
     EXPECT_EQ(text_for("31-byte storage key"), "invalid transaction encoding: rlp: wrong_size");
 }
@@ -183,9 +180,8 @@ TEST(Admit, AsksInEthereumsOrder) {
     EXPECT_TRUE(refusal(tx, 11, 30'000).starts_with("max fee per gas less than block base fee: address 0x"));
     EXPECT_EQ(refusal(tx, 1, 20'999), "exceeds block gas limit");
     tx.value = 1'000'000;
-    EXPECT_EQ(
-        refusal(tx, 1, 30'000),
-        "insufficient funds for gas * price + value: balance 1000000, tx cost 1210000, overshot 210000");
+    EXPECT_EQ(refusal(tx, 1, 30'000),
+              "insufficient funds for gas * price + value: balance 1000000, tx cost 1210000, overshot 210000");
 }
 
 }  // namespace

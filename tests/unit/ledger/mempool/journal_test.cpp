@@ -17,13 +17,9 @@ namespace {
 
 using test::TempDir;
 
-TxPtr make(std::uint64_t nonce) {
-    return sign_tx(test::transfer(nonce, test::number(1), 1), test::key(0));
-}
+TxPtr make(std::uint64_t nonce) { return sign_tx(test::transfer(nonce, test::number(1), 1), test::key(0)); }
 
-std::vector<Bytes> recovered(const std::string& path) {
-    return MempoolJournal::open(path).value()->take_recovered();
-}
+std::vector<Bytes> recovered(const std::string& path) { return MempoolJournal::open(path).value()->take_recovered(); }
 
 TEST(Journal, FindsAgainWhatWasAppended) {
     const TempDir dir;
@@ -106,8 +102,7 @@ TEST(Journal, WhatWasGivenUpDoesNotComeBack) {
         ASSERT_TRUE(journal->append(*make(2))) << "was sent again";
         ASSERT_TRUE(journal->append(*make(4)));
     }
-    EXPECT_EQ(recovered(path),
-              (std::vector<Bytes>{make(0)->raw, make(3)->raw, make(2)->raw, make(4)->raw}));
+    EXPECT_EQ(recovered(path), (std::vector<Bytes>{make(0)->raw, make(3)->raw, make(2)->raw, make(4)->raw}));
 }
 
 TEST(Journal, WhatIsGivenUpDuringARewriteDoesNotComeBack) {

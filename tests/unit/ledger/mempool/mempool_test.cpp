@@ -54,8 +54,7 @@ TEST_F(Pool, RefusalsHaveEthereumsWords) {
     Transaction rich = transfer(0, number(9), *U256::from_decimal("2000000000000000000000"));
     EXPECT_TRUE(
         refusal(sign_tx(rich, key(1)))
-            .starts_with(
-                "insufficient funds for gas * price + value: balance 1000000000000000000000, tx cost"));
+            .starts_with("insufficient funds for gas * price + value: balance 1000000000000000000000, tx cost"));
     Transaction cheap = transfer(0, number(9), 1);
     cheap.fee_cap = cheap.tip_cap = 999'999'999;
     EXPECT_TRUE(refusal(sign_tx(cheap, key(1))).starts_with("max fee per gas less than block base fee: "));
@@ -70,8 +69,7 @@ TEST_F(Pool, RefusalsHaveEthereumsWords) {
     EXPECT_EQ(refusal(sign_tx(starved, key(1))), "intrinsic gas too low: gas 20000, minimum needed 21000");
     Transaction greedy = transfer(0, number(9), 1);
     greedy.tip_cap = greedy.fee_cap + 1;
-    EXPECT_TRUE(
-        refusal(sign_tx(greedy, key(1))).starts_with("max priority fee per gas higher than max fee per gas"));
+    EXPECT_TRUE(refusal(sign_tx(greedy, key(1))).starts_with("max priority fee per gas higher than max fee per gas"));
 }
 
 TEST_F(Pool, MinimumTipIsAskedFor) {
@@ -189,8 +187,7 @@ TEST_F(Pool, LimitsTakeNoRoomFromOthers) {
 
 TEST_F(Pool, EverythingReadyExecutes) {
     for (std::uint64_t nonce = 0; nonce < 20; ++nonce) {
-        for (std::uint64_t who = 0; who < 4; ++who)
-            ASSERT_TRUE(add(make(who, nonce, 1 + (nonce * 7 + who) % 5)));
+        for (std::uint64_t who = 0; who < 4; ++who) ASSERT_TRUE(add(make(who, nonce, 1 + (nonce * 7 + who) % 5)));
     }
     const auto block = world.block(ready());
     EXPECT_EQ(block->receipts.size(), 80U);

@@ -65,8 +65,7 @@ TEST(State, RevertRestoresEveryMark) {
             if (random() % 2 == 0) {
                 state.set_account(who, {random() % 3, U256{random() % 3}});
             } else {
-                state.set_slot(who, random() % 2 ? bytes("a") : bytes("ab"),
-                               random() % 2 ? bytes("x") : Bytes{});
+                state.set_slot(who, random() % 2 ? bytes("a") : bytes("ab"), random() % 2 ? bytes("x") : Bytes{});
             }
             if (random() % 8 != 0) continue;
             const auto back = marks[random() % marks.size()];

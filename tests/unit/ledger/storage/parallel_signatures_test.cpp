@@ -87,8 +87,7 @@ std::vector<Bytes> calls_of_all_senders() {
 using Spoil = void (*)(Signature&);
 /// n - s with the other parity is a valid signature of the same key; Ethereum accepts only the lower of the two.
 void make_high(Signature& signature) {
-    const U256 order = U256::from_be(
-        *from_hex("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"));
+    const U256 order = U256::from_be(*from_hex("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"));
     signature.s.bytes = (order - U256::from_be(retrace::view(signature.s))).to_be();
     signature.y_parity ^= 1;
 }
@@ -148,8 +147,10 @@ TEST_P(ParallelSignatures, OneBadSignatureIsRefusedAlikeOnAnyNumberOfThreads) {
             // Later transactions of the same sender have a nonce that is too high.
             const bool good = i < spoilt || i % kSenders != spoilt % kSenders;
             EXPECT_EQ(receipt.success, good) << i << " " << receipt.revert_reason;
-            if (good) in_order.push_back(decode_tx(raw[i])->tx.data);
-            else EXPECT_EQ(receipt.gas_used, 0U) << "it costs nothing";
+            if (good)
+                in_order.push_back(decode_tx(raw[i])->tx.data);
+            else
+                EXPECT_EQ(receipt.gas_used, 0U) << "it costs nothing";
             const std::string_view why = good ? "" : i > spoilt ? "nonce_too_high" : nobodys ? "malformed" : "";
             EXPECT_TRUE(receipt.revert_reason.starts_with(why)) << i << " " << receipt.revert_reason;
         }

@@ -135,8 +135,7 @@ TEST(RocksStore, DamagedFilesAreRefusedByName) {
     const TempDir dir;
     open_rocks_store(dir.path()).value().reset();
     for (const auto& file : std::filesystem::directory_iterator(dir.path())) {
-        if (file.path().filename().string().starts_with("MANIFEST"))
-            std::filesystem::resize_file(file.path(), 3);
+        if (file.path().filename().string().starts_with("MANIFEST")) std::filesystem::resize_file(file.path(), 3);
     }
     const auto store = open_rocks_store(dir.path());
     ASSERT_FALSE(store);

@@ -126,8 +126,8 @@ TEST(SparseTree, WritesOnlyWhatChanges) {
     for (std::uint64_t i = 0; i < 1000; ++i) updates[naive::number(i)] = naive::number(i);
     s.apply(updates);
     EXPECT_LE(s.apply({{naive::number(7), naive::number(8)}}).size(), 24u);
-    EXPECT_TRUE(s.apply({{naive::number(7), naive::number(8)}}).empty());          // Unchanged.
-    EXPECT_TRUE(s.apply({{naive::number(5000), std::nullopt}}).empty());           // Did not exist.
+    EXPECT_TRUE(s.apply({{naive::number(7), naive::number(8)}}).empty());  // Unchanged.
+    EXPECT_TRUE(s.apply({{naive::number(5000), std::nullopt}}).empty());   // Did not exist.
     EXPECT_TRUE(s.apply({}).empty());
 }
 

@@ -57,9 +57,7 @@ struct AgentMemory : ::testing::Test {
         stake.bonded = U256(1'000'000) * U256(kMilli);
         book.put(keys::stake(self), stake);
     }
-    Bidding bidding(std::optional<U256> price = {}) {
-        return Bidding({price, 0, {}}, folder.path() / "bids", self);
-    }
+    Bidding bidding(std::optional<U256> price = {}) { return Bidding({price, 0, {}}, folder.path() / "bids", self); }
     /// A task in bidding; `ceiling` is that of a segment in thousandths of a coin.
     market::TaskSpec post(std::uint64_t id, std::uint64_t ceiling = 500) {
         market::TaskSpec spec;
@@ -170,12 +168,12 @@ TEST_F(AgentMemory, ASealedBidStaysUntilItIsRevealedRefundedOrVoid) {
         }
     };
     market::Bid made;
-    bidders([](std::uint64_t) {}, true);                                    // Not in a block yet.
+    bidders([](std::uint64_t) {}, true);  // Not in a block yet.
     bidders([&](std::uint64_t id) { book.put(keys::bid(id, self), made); }, true);
-    bidders([&](std::uint64_t) { height += 18; }, true);                    // The next block is the last that accepts
-                                                                            // it.
+    bidders([&](std::uint64_t) { height += 18; }, true);  // The next block is the last that accepts
+                                                          // it.
     bidders([&](std::uint64_t) { height += 19; }, false);
-    bidders([&](std::uint64_t id) { book.erase(keys::task(id)); }, true);   // The node does not know this task.
+    bidders([&](std::uint64_t id) { book.erase(keys::task(id)); }, true);  // The node does not know this task.
     bidders([&](std::uint64_t id) { change(id, [](market::Task& t) { t.round = 2; }); }, false);
     bidders([&](std::uint64_t id) { change(id, [](market::Task& t) { t.state = market::TaskState::cancelled; }); },
             false);

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 struct Dishonest : ::testing::Test {
     std::map<std::string, std::string> results = {{"eth_estimateGas", R"("0x5208")"},
                                                   {"eth_getTransactionCount", R"("0x0")"}};
-    std::string error;        ///< Returned in place of all results.
+    std::string error;  ///< Returned in place of all results.
     bool hash_is_ours = true;
     std::atomic<int> signed_calls{0};
     test::HostilePeer peer{[this](const std::string&, const test::HostilePeer::Send& send) {
@@ -73,7 +73,8 @@ TEST_F(Dishonest, FeesWithoutBoundAreNotSigned) {
 
 TEST_F(Dishonest, ReceiptsThatNobodyCouldPayAreRefused) {
     results["eth_getTransactionReceipt"] = R"({"status":"0x1","blockNumber":"0x1","gasUsed":"0xffff","logs":[],)"
-                                           R"("effectiveGasPrice":"0x)" + std::string(64, 'f') + R"("})";
+                                           R"("effectiveGasPrice":"0x)" +
+                                           std::string(64, 'f') + R"("})";
     EXPECT_FALSE(client.outcome(Hash32{}));
 }
 

@@ -2,7 +2,6 @@
 // Fetching a model or replaying a receipt starts from roots only: a state that hashes to a root may still be no state
 // of the program.
 #include "node/agents/receipt_check.hpp"
-
 #include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {

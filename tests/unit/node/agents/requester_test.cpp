@@ -154,8 +154,8 @@ TEST_F(Requester, WhatCannotBeFetchedIsNobodysFraud) {
     ASSERT_TRUE(here->put_program(*there->program_file(told.program_root)));
     const auto no_state = fetch();
     ASSERT_FALSE(no_state);
-    EXPECT_THAT(no_state.error().message, AllOf(HasSubstr("the final state of task 1 could not be fetched"),
-                                                Not(HasSubstr("is not one of"))));
+    EXPECT_THAT(no_state.error().message,
+                AllOf(HasSubstr("the final state of task 1 could not be fetched"), Not(HasSubstr("is not one of"))));
 }
 
 TEST_F(Requester, ATaskWithoutAModelSaysHowFarItIs) {

@@ -160,8 +160,8 @@ TEST_F(WorkOrderView, OfAVerifierHoldsASeatThatWaitsForItsDispute) {
 }
 
 TEST_F(WorkOrderView, OfASolverIsOfItsOwnSideAndReport) {
-    const auto view = solver_view(state, 100, solver, [](std::uint64_t, const market::TaskSpec&) { return Quote{}; },
-                                  immutable);
+    const auto view = solver_view(
+        state, 100, solver, [](std::uint64_t, const market::TaskSpec&) { return Quote{}; }, immutable);
     ASSERT_EQ(view.runs.size(), 1u);
     ASSERT_EQ(view.runs[0].reports.size(), 1u);
     EXPECT_EQ(view.runs[0].reports[0].due, 710u);

@@ -50,8 +50,7 @@ TEST_F(Changes, AnEarlierVersionOfAnotherShapeIsOfNoUse) {
 }
 
 TEST_F(Changes, ASourceUsesThePartysOwnCheckpoints) {
-    const kernels::State old{3,
-                             {random_tensor(DType::f32, {256, 128}, 1), random_tensor(DType::u8, {500}, 2)}};
+    const kernels::State old{3, {random_tensor(DType::f32, {256, 128}, 1), random_tensor(DType::u8, {500}, 2)}};
     kernels::State now = old;
     now.step = 4;
     now.tensors[0] = changed(old.tensors[0], {5'000});
@@ -73,10 +72,8 @@ TEST_F(Changes, HashesAreBoundedAndInRange) {
     const auto root = *there->put_tensor(random_tensor(DType::f32, {100, 64}, 1));
     EXPECT_EQ(there->leaves(root, 0, 8)->size(), 8u * 32);
     for (const auto& [first, count] : {std::pair{0u, 0u}, {0u, 9u}, {8u, 1u}, {7u, 2u}, {0u, 70'000u}})
-        EXPECT_EQ(there->leaves(root, first, count).error().fault, Fault::out_of_range)
-            << first << " " << count;
-    for (const char* target :
-         {"leaves", "leaves?first=0", "leaves?first=0&count=x", "leaves?first=0&count=9"}) {
+        EXPECT_EQ(there->leaves(root, first, count).error().fault, Fault::out_of_range) << first << " " << count;
+    for (const char* target : {"leaves", "leaves?first=0", "leaves?first=0&count=x", "leaves?first=0&count=9"}) {
         const HttpReply reply = server.handle({"GET", "/artifact/" + to_hex(view(root)) + "/" + target, {}});
         EXPECT_GE(reply.status, 400u) << target;
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Artifacts that are no longer named by any task, and programs that arrive in parts.
-#include "node/artifacts/garbage_collector.hpp"
-
 #include <gtest/gtest.h>
 
 #include "kernels/program/codec.hpp"
+#include "node/artifacts/garbage_collector.hpp"
 #include "node/artifacts/server.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 

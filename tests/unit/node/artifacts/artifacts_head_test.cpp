@@ -57,8 +57,9 @@ TEST_F(ArtifactHead, ATransferEncodingIsExactlyChunked) {
     start({});
     const std::string second = "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
     for (const char* coding : {"xchunked", "chunked, identity", "identity"}) {
-        const std::string got = answer("PUT " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: " +
-                                       std::string(coding) + "\r\n\r\n" + second);
+        const std::string got =
+            answer("PUT " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: " + std::string(coding) +
+                   "\r\n\r\n" + second);
         EXPECT_TRUE(got.starts_with("HTTP/1.1 400 ")) << got;
         EXPECT_EQ(answers_in(got), 1u) << coding << ": what follows is no request of anybody";
     }

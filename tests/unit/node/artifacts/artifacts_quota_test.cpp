@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Quotas for data on a node's disk: as much as an escrow covers and a requester's and operator's limits allow, for as
 // long as a task needs it.
-#include "node/artifacts/quota.hpp"
-
 #include <gmock/gmock.h>
 
 #include <chrono>
 #include <thread>
 
 #include "kernels/program/codec.hpp"
+#include "node/artifacts/quota.hpp"
 #include "node/server/artifact_extension.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/rpc_market_world.hpp"
@@ -20,12 +19,8 @@ using kernels::DType;
 using testing::HasSubstr;
 using Owner = ArtifactQuota::Owner;
 
-Hash32 root_at(std::uint8_t n) {
-    return Hash32{{n}};
-}
-Fault fault_of(const Status<Failure>& status) {
-    return status ? Fault{} : status.error().fault;
-}
+Hash32 root_at(std::uint8_t n) { return Hash32{{n}}; }
+Fault fault_of(const Status<Failure>& status) { return status ? Fault{} : status.error().fault; }
 
 TEST(ArtifactQuota, ATaskHasWhatItsEscrowStandsFor) {
     ArtifactQuota quota({.total = 10'000, .requester = 10'000});
@@ -131,8 +126,7 @@ protected:
         executor.beside_the_rules = nullptr;
     }
     HttpReply put(const Hash32& root, const std::string& what, Bytes body) {
-        return extension_->server().handle(
-            {"PUT", "/artifact/" + to_hex(view(root)) + "/" + what, std::move(body)});
+        return extension_->server().handle({"PUT", "/artifact/" + to_hex(view(root)) + "/" + what, std::move(body)});
     }
     HttpReply put_tensor(const Hash32& root) {
         return put(root, "tiles", wire::encode(*source_->tiles(root, 0, 1024)));

@@ -23,9 +23,7 @@ struct ServerTest : ::testing::Test {
         return "/artifact/" + to_hex(view(root)) + "/" + what;
     }
     HttpReply get(const std::string& target) { return server.handle({"GET", target, {}}); }
-    HttpReply put(const std::string& target, Bytes body) {
-        return server.handle({"PUT", target, std::move(body)});
-    }
+    HttpReply put(const std::string& target, Bytes body) { return server.handle({"PUT", target, std::move(body)}); }
     static std::string slug_of(const HttpReply& reply) {
         const auto refusal = wire::decode_refusal(reply.body);
         return reply.status < 400 || !refusal ? "" : refusal->slug;
@@ -45,8 +43,7 @@ TEST_F(ServerTest, OnlyExactPathsAreUnderstood) {
              "/artifact/" + hex + "/tiles?first=-1&count=1",
              "/artifact/" + hex + "/tiles?first=0&count=99999999999999999999",
              "/artifact/" + hex + "/tiles?first=0&count=1&x=2", "/artifact/" + hex.substr(1) + "/info",
-             "/artifact/0" + hex + "/info", "/artifact/" + hex.substr(0, 60) + "%2e%2" + "/info", "/other",
-             ""}) {
+             "/artifact/0" + hex + "/info", "/artifact/" + hex.substr(0, 60) + "%2e%2" + "/info", "/other", ""}) {
         EXPECT_EQ(slug_of(get(target)), "malformed") << target;
     }
     EXPECT_EQ(slug_of(server.handle({"DELETE", path(root, "info"), {}})), "malformed");

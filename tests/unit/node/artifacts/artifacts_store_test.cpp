@@ -43,8 +43,7 @@ Fault fault_of(const Result<T, Failure>& result) {
 
 TEST_F(StoreTest, TensorsOfEveryShapeComeBack) {
     unsigned seed = 0;
-    for (const kernels::Dims& dims :
-         {kernels::Dims{}, {1}, {0}, {0, 7}, {31}, {33}, {32, 32}, {5, 3, 40}, {100, 65}}) {
+    for (const kernels::Dims& dims : {kernels::Dims{}, {1}, {0}, {0, 7}, {31}, {33}, {32, 32}, {5, 3, 40}, {100, 65}}) {
         for (const DType dtype : {DType::f32, DType::i8, DType::u8, DType::i32, DType::boolean}) {
             const auto tensor = random_tensor(dtype, dims, ++seed);
             const auto root = store->put_tensor(tensor);
@@ -104,8 +103,7 @@ TEST_F(StoreTest, ACutOrForeignTensorFileIsCorrupt) {
     const auto b = store->put_tensor(random_tensor(DType::f32, {50, 50}, 2));
     store.reset();
     fs::resize_file(file(*a, "tensors", ".tensor"), 5000);
-    fs::copy_file(file(*a, "tensors", ".tensor"), file(*b, "tensors", ".tensor"),
-                  fs::copy_options::overwrite_existing);
+    fs::copy_file(file(*a, "tensors", ".tensor"), file(*b, "tensors", ".tensor"), fs::copy_options::overwrite_existing);
     store = open_store(folder.path() / "a");
     EXPECT_EQ(fault_of(store->tensor(*a)), Fault::corrupt);
     EXPECT_EQ(fault_of(store->tensor(*b)), Fault::corrupt);
@@ -166,9 +164,7 @@ struct RangeTest : StoreTest {
     std::unique_ptr<Store> source = open_store(folder.path() / "b");
 
     RangeTest() { EXPECT_TRUE(source->put_tensor(tensor)); }
-    wire::TileRange range(std::uint64_t first, std::uint64_t count) {
-        return *source->tiles(root, first, count);
-    }
+    wire::TileRange range(std::uint64_t first, std::uint64_t count) { return *source->tiles(root, first, count); }
 };
 
 TEST_F(RangeTest, RangesInAnyOrderMakeTheTensor) {
@@ -246,14 +242,12 @@ TEST_F(RangeTest, TensorsThatWereBegunBesideEachOtherLeaveTheDiskItsRest) {
 TEST_F(StoreTest, WhatIsReservedIsNotAskedForAgain) {
     Store::Options full;
     full.tensors.free_bytes = std::uint64_t{1} << 60;  // As if others had filled the disk meanwhile.
-    for (const kernels::Dims& dims :
-         {kernels::Dims{640'000}, kernels::Dims{2, 320'000}, kernels::Dims{1024, 320}}) {
+    for (const kernels::Dims& dims : {kernels::Dims{640'000}, kernels::Dims{2, 320'000}, kernels::Dims{1024, 320}}) {
         const auto source = open_store(folder.path() / ("from" + std::to_string(dims[0])));
         const Hash32 root = *source->put_tensor(random_tensor(DType::u8, dims, 1));
         const auto part = [&](std::uint64_t first) { return *source->tiles(root, first, 10); };
         const auto add = [&](const Store::Options& options, std::uint64_t first) {
-            return open_store(folder.path() / ("to" + std::to_string(dims[0])), options)
-                ->add_tiles(root, part(first));
+            return open_store(folder.path() / ("to" + std::to_string(dims[0])), options)->add_tiles(root, part(first));
         };
         ASSERT_TRUE(add({}, 0));
         const auto second = add(full, 10);
@@ -336,8 +330,7 @@ TEST_F(StoreTest, ATensorOverTheLimitIsRefusedBeforeADiskBlockIsTouched) {
     store.reset();
     store = open_store(folder.path() / "a", options);
     const kernels::TensorHeader larger_than_the_disk{DType::f32, {std::uint64_t{1} << 36}, Hash32{{1}}};
-    EXPECT_EQ(fault_of(store->begin_tensor(larger_than_the_disk.root(), larger_than_the_disk)),
-              Fault::no_space);
+    EXPECT_EQ(fault_of(store->begin_tensor(larger_than_the_disk.root(), larger_than_the_disk)), Fault::no_space);
 }
 
 TEST_F(StoreTest, AnEmptyTensorNeedsItsHeaderOnly) {

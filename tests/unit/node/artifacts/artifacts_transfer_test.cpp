@@ -22,8 +22,7 @@ using std::chrono::milliseconds;
 
 struct TransferTest : ::testing::Test {
     test::TemporaryFolder folder;
-    std::unique_ptr<Store> there = open_store(folder.path() / "there"),
-                           here = open_store(folder.path() / "here");
+    std::unique_ptr<Store> there = open_store(folder.path() / "there"), here = open_store(folder.path() / "here");
     std::set<Hash32> wanted;
     ArtifactServer server{*there, [this](const Hash32& root) { return wanted.contains(root); }};
     std::unique_ptr<ArtifactHttpServer> http = *ArtifactHttpServer::start(server, {});
@@ -32,9 +31,7 @@ struct TransferTest : ::testing::Test {
     std::vector<std::string> peers() const { return {http->url()}; }
 };
 
-Fault fault_of(const Status<Failure>& status) {
-    return status ? Fault{} : status.error().fault;
-}
+Fault fault_of(const Status<Failure>& status) { return status ? Fault{} : status.error().fault; }
 
 TEST_F(TransferTest, TensorsAreFetched) {
     for (const kernels::Dims& dims : {kernels::Dims{}, {0, 3}, {33, 65}, {2000, 800}}) {
@@ -49,8 +46,7 @@ TEST_F(TransferTest, TensorsAreFetched) {
 
 TEST_F(TransferTest, ProgramsAndStatesAreFetched) {
     const auto program = there->put_program(kernels::encode(test::doubling_program()));
-    const kernels::State state{5,
-                               {random_tensor(DType::f32, {4, 3}, 1), random_tensor(DType::f32, {90, 3}, 2)}};
+    const kernels::State state{5, {random_tensor(DType::f32, {4, 3}, 1), random_tensor(DType::f32, {90, 3}, 2)}};
     const auto root = there->put_state(*program, state);
     ASSERT_TRUE(client.fetch_program(peers(), *program));
     ASSERT_TRUE(client.fetch_state(peers(), *root));
@@ -208,9 +204,9 @@ TEST_F(TransferTest, ATensorOfAnotherShapeIsRefusedBeforeItTravels) {
 TEST_F(TransferTest, EndlessBodiesEndAtTheLimit) {
     const Hash32 root{{1}};
     const std::string megabyte(1 << 20, 'x');
-    for (const std::string& head : {std::string("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"),
-                                    std::string("HTTP/1.1 200 OK\r\n\r\n"),
-                                    std::string("HTTP/1.1 200 OK\r\nX: ") + std::string(1 << 16, 'y')}) {
+    for (const std::string& head :
+         {std::string("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"), std::string("HTTP/1.1 200 OK\r\n\r\n"),
+          std::string("HTTP/1.1 200 OK\r\nX: ") + std::string(1 << 16, 'y')}) {
         HostilePeer peer([&](const std::string&, const HostilePeer::Send& send) {
             if (!send(head)) return;
             for (int i = 0; i < 100 && send(megabyte); ++i) {
@@ -250,8 +246,7 @@ TEST_F(TransferTest, ASlowDripRunsIntoTheDeadline) {
 TEST_F(TransferTest, PeersThatHangUpOrBabbleAreNamed) {
     HostilePeer mute([](const std::string&, const HostilePeer::Send&) {});
     EXPECT_EQ(fault_of(client.fetch_tensor({mute.url()}, Hash32{{1}})), Fault::unreachable);
-    HostilePeer babble(
-        [](const std::string&, const HostilePeer::Send& send) { send("220 smtp ready\r\n\r\n"); });
+    HostilePeer babble([](const std::string&, const HostilePeer::Send& send) { send("220 smtp ready\r\n\r\n"); });
     EXPECT_EQ(fault_of(client.fetch_tensor({babble.url()}, Hash32{{1}})), Fault::malformed);
     HostilePeer cut([](const std::string&, const HostilePeer::Send& send) {
         send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort");
@@ -296,9 +291,8 @@ TEST(ArtifactUrl, OnlySchemeHostAndPort) {
     EXPECT_EQ(*parse_url("http://node.example/"), (Url{"node.example", "80", false, {}}));
     EXPECT_EQ(*parse_url("http://[::1]:9"), (Url{"::1", "9", false, {}}));
     EXPECT_EQ(*parse_url("https://a"), (Url{"a", "443", true, {}}));
-    for (const char* const bad :
-         {"", "http://", "https://", "ftp://a", "http://a:b", "http://a:99999", "http://a/b", "http://u@a",
-          "http://a:1\r\nX: y", "http://[::1", "http://:80"}) {
+    for (const char* const bad : {"", "http://", "https://", "ftp://a", "http://a:b", "http://a:99999", "http://a/b",
+                                  "http://u@a", "http://a:1\r\nX: y", "http://[::1", "http://:80"}) {
         EXPECT_FALSE(parse_url(bad)) << bad;
     }
 }
@@ -332,8 +326,7 @@ TEST_F(TransferTest, FortySevenMegabytesTakeAMoment) {
     EXPECT_EQ(*here->tensor(*root), tensor);
     RecordProperty("upload_ms", static_cast<int>(upload.count()));
     RecordProperty("fetch_ms", static_cast<int>(fetch.count()));
-    std::printf("upload %d ms, fetch %d ms\n", static_cast<int>(upload.count()),
-                static_cast<int>(fetch.count()));
+    std::printf("upload %d ms, fetch %d ms\n", static_cast<int>(upload.count()), static_cast<int>(fetch.count()));
     // The target is 1.5 s on a quiet core; machines that run tests are not quiet, and sanitizers are slow.
     EXPECT_LT(upload, milliseconds(15000));
     EXPECT_LT(fetch, milliseconds(15000));

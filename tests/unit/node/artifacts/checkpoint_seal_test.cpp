@@ -48,9 +48,7 @@ TEST(Seal, RefusesWhateverWasChangedOrCut) {
     for (const std::size_t length :
          {std::size_t{0}, head, head + 10, head + chunk, head + 2 * chunk, sealed.size() - 1})
         EXPECT_FALSE(seal.open(View(sealed).first(length), "a").has_value()) << length;
-    const auto part = [&](std::size_t i) {
-        return View(sealed).subspan(head + i * chunk, i < 2 ? chunk : 116);
-    };
+    const auto part = [&](std::size_t i) { return View(sealed).subspan(head + i * chunk, i < 2 ? chunk : 116); };
     Bytes swapped(sealed.begin(), sealed.begin() + static_cast<std::ptrdiff_t>(head));
     for (const std::size_t i : {1u, 0u, 2u}) swapped.insert(swapped.end(), part(i).begin(), part(i).end());
     ASSERT_EQ(swapped.size(), sealed.size());
@@ -70,8 +68,7 @@ protected:
         return state;
     }
     auto open(std::uint8_t key) {
-        return CheckpointStore::open(directory.path,
-                                     key == 0 ? nullptr : std::make_unique<AesGcmSeal>(secret(key)));
+        return CheckpointStore::open(directory.path, key == 0 ? nullptr : std::make_unique<AesGcmSeal>(secret(key)));
     }
     void save(CheckpointStore& store, std::uint64_t index) {
         const kernels::State s = state(index);
@@ -87,8 +84,7 @@ protected:
 
 TEST_F(SealedStore, ShowsNothingOnDiskAndLoadsAfterARestart) {
     for (const std::uint64_t index : {0u, 1u}) save(**open(1), index);
-    for (const std::uint64_t index : {0u, 1u})
-        EXPECT_EQ(*(*open(1))->load({1, 0, index}, pool), state(index));
+    for (const std::uint64_t index : {0u, 1u}) EXPECT_EQ(*(*open(1))->load({1, 0, index}, pool), state(index));
     for (const std::filesystem::path& path : files()) {
         std::ifstream file(path, std::ios::binary);
         const std::string text((std::istreambuf_iterator<char>(file)), {});

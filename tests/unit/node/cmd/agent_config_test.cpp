@@ -42,9 +42,10 @@ protected:
 };
 
 TEST_F(AgentConfig, TakesFlagsFromAFile) {
-    const Said said = run({"solver", "--config", file("data_dir = \"/nowhere\"\nkey = \"/missing/from-file\"\n"
-                                                      "price = 0.5\nonly = [3, 4]\npay_for_retention = true\n"
-                                                      "poll_ms = 100\ncheat_segment = 2\n")});
+    const Said said = run({"solver", "--config",
+                           file("data_dir = \"/nowhere\"\nkey = \"/missing/from-file\"\n"
+                                "price = 0.5\nonly = [3, 4]\npay_for_retention = true\n"
+                                "poll_ms = 100\ncheat_segment = 2\n")});
     EXPECT_EQ(said.code, 2);
     EXPECT_THAT(said.text, HasSubstr("--cheat-segment says where a fraud is"));
 }

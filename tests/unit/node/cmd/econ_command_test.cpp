@@ -75,8 +75,7 @@ TEST(EconCommand, FailsWhereCheatingPays) {
 TEST(EconCommand, ReadsAGenesisFile) {
     test::TemporaryFolder folder;
     const std::string path = (folder.path() / "genesis.json").string();
-    std::ofstream(path)
-        << R"({"chainId": 7, "alloc": {}, "contracts": {"audit_fee": "0.5", "beacon_penalty": "20"}})";
+    std::ofstream(path) << R"({"chainId": 7, "alloc": {}, "contracts": {"audit_fee": "0.5", "beacon_penalty": "20"}})";
     const Said said = econ({"--json", "--genesis", path, "--price", "0.5", "--segments", "10"});
     EXPECT_EQ(said.code, 0) << said.out << said.err;
     EXPECT_EQ(said.json().at("beacon_penalty").as_string(), "20000000000000000000");

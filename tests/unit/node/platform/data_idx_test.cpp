@@ -23,8 +23,7 @@ TEST(Gzip, UnpacksOneMember) {
 }
 
 TEST(Gzip, RefusesWhatIsCutDamagedLongOrFollowed) {
-    for (std::size_t size = 0; size < kHelloGzip.size(); ++size)
-        EXPECT_FALSE(gunzip(View(kHelloGzip).first(size), 99));
+    for (std::size_t size = 0; size < kHelloGzip.size(); ++size) EXPECT_FALSE(gunzip(View(kHelloGzip).first(size), 99));
     EXPECT_THAT(gunzip(kHelloGzip, 5).error().message, HasSubstr("more than 5 bytes"));
     Bytes bad = kHelloGzip;
     bad[bad.size() - 6] ^= 1;  // The checksum.
@@ -56,15 +55,12 @@ TEST(Idx, BadFilesAreRefused) {
     EXPECT_THAT(message(idx({2, 3}, Bytes(7))), HasSubstr("7 bytes of elements instead of 6"));
     EXPECT_THAT(message(idx({0}, {})), HasSubstr("no elements"));
     EXPECT_THAT(message(idx({0xffffffff, 0xffffffff, 0xffffffff}, Bytes(9))), HasSubstr("shorter"));
-    EXPECT_THAT(message(idx({0x10000, 0x10000, 0x10000, 0x10000}, Bytes(9))), HasSubstr("shorter"))
-        << "2^64 elements";
+    EXPECT_THAT(message(idx({0x10000, 0x10000, 0x10000, 0x10000}, Bytes(9))), HasSubstr("shorter")) << "2^64 elements";
 }
 
 struct IdxFolderTest : ::testing::Test {
     test::TemporaryFolder folder;
-    void write(const std::string& name, const Bytes& file) {
-        write_file(folder.path() / "shapes" / name, file);
-    }
+    void write(const std::string& name, const Bytes& file) { write_file(folder.path() / "shapes" / name, file); }
 };
 
 TEST_F(IdxFolderTest, ImagesAndLabelsBecomeADataSet) {
@@ -77,12 +73,10 @@ TEST_F(IdxFolderTest, ImagesAndLabelsBecomeADataSet) {
     EXPECT_EQ(data->classes, 5u);
     EXPECT_EQ(data->samples(), 2u);
     EXPECT_EQ(data->find("x")->dims, (kernels::Dims{2, 3}));
-    EXPECT_EQ(data->roots(),
-              (std::vector<Hash32>{test::root_of(*data->find("x")), test::root_of(*data->find("y"))}));
+    EXPECT_EQ(data->roots(), (std::vector<Hash32>{test::root_of(*data->find("x")), test::root_of(*data->find("y"))}));
     EXPECT_EQ(load_idx_folder(folder.path() / "shapes", Split::train, false)->find("x")->dims,
               (kernels::Dims{2, 1, 1, 3}));
-    EXPECT_THAT(load_idx_folder(folder.path() / "shapes", Split::test, true).error().message,
-                HasSubstr("t10k-images"));
+    EXPECT_THAT(load_idx_folder(folder.path() / "shapes", Split::test, true).error().message, HasSubstr("t10k-images"));
 }
 
 TEST_F(IdxFolderTest, NumbersOfImagesAndLabelsMustAgree) {

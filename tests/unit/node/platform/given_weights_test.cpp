@@ -89,8 +89,7 @@ TEST_F(GivenWeights, SubnormalsBecomeTheZeroOfTheirSignInAStateThatIsRead) {
 TEST_F(GivenWeights, NanAndInfinitiesAreRefusedWithTheirPlace) {
     for (const std::uint32_t bits : {0x7fc00000u, 0xffc12345u, 0x7f800001u, 0x7f800000u, 0xff800000u}) {
         const auto path = weights({0, 0x3f800000, bits});
-        const std::string wanted =
-            path.string() + ": " + tensors_[0].name + " holds a NaN or an infinity at element 2";
+        const std::string wanted = path.string() + ": " + tensors_[0].name + " holds a NaN or an infinity at element 2";
         const auto state = read_initial_state(path, program_);
         ASSERT_FALSE(state) << bits;
         EXPECT_EQ(state.error().message, wanted);

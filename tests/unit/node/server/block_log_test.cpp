@@ -39,8 +39,7 @@ protected:
     }
     std::unique_ptr<BlockLog> filled(std::uint64_t blocks) {
         auto log = open(0);
-        for (std::uint64_t height = 1; height <= blocks; ++height)
-            EXPECT_TRUE(log->append(block(height)).has_value());
+        for (std::uint64_t height = 1; height <= blocks; ++height) EXPECT_TRUE(log->append(block(height)).has_value());
         return log;
     }
     static void expect_range(const BlockLog& log, std::uint64_t first, std::uint64_t last) {

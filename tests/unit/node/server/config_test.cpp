@@ -128,8 +128,7 @@ TEST(GenesisFile, IsReadStrictly) {
     EXPECT_THAT(genesis(R"({"alloc":{}})").error().message, HasSubstr("chainId is missing"));
     EXPECT_THAT(genesis(R"({"chainId":1,"alloc":{},"x":1})").error().message, HasSubstr("x is not known"));
     EXPECT_THAT(genesis(R"({"chainId":-1,"alloc":{}})").error().message, HasSubstr("chainId must be"));
-    EXPECT_THAT(genesis(R"({"chainId":1,"alloc":{"0x1":{"balance":"1"}}})").error().message,
-                HasSubstr("no address"));
+    EXPECT_THAT(genesis(R"({"chainId":1,"alloc":{"0x1":{"balance":"1"}}})").error().message, HasSubstr("no address"));
 }
 
 /// Reads a page of the operator documentation.
@@ -162,8 +161,7 @@ TEST(OperatorPage, ItsGenesisNamesEverythingWithTheDefaults) {
     EXPECT_EQ(read->gas_limit, ledger::Genesis{}.gas_limit);
     EXPECT_EQ(read->base_fee, ledger::Genesis{}.base_fee);
     const auto named = boost::json::parse(text).as_object().at("contracts").as_object();
-    for (const auto& [name, value] : params_to_json(default_params()))
-        EXPECT_TRUE(named.contains(name)) << name;
+    for (const auto& [name, value] : params_to_json(default_params())) EXPECT_TRUE(named.contains(name)) << name;
 }
 
 TEST(OperatorPage, ANodeStartsOnItsGenesis) {

@@ -73,9 +73,7 @@ void make_blocks(const std::string& path, Recorder& app, int count) {
     for (int i = 0; i < count; ++i) ASSERT_TRUE(engine.produce().has_value());
 }
 
-std::uint64_t size_of(const std::string& path) {
-    return std::filesystem::file_size(path);
-}
+std::uint64_t size_of(const std::string& path) { return std::filesystem::file_size(path); }
 
 TEST(SoloEngine, FollowsTheCallGrammar) {
     TempFolder folder;
@@ -130,8 +128,7 @@ TEST(SoloEngine, EveryTornTailIsCutAndTheChainGoesOn) {
     make_blocks(path, app, 1);
     const std::uint64_t two = size_of(path);
     for (std::uint64_t cut = one; cut < two; ++cut) {
-        std::filesystem::copy_file(path, folder.file("torn"),
-                                   std::filesystem::copy_options::overwrite_existing);
+        std::filesystem::copy_file(path, folder.file("torn"), std::filesystem::copy_options::overwrite_existing);
         std::filesystem::resize_file(folder.file("torn"), cut);
         Recorder restarted;  // executed block 1 before it died
         restarted.height = 1;
@@ -176,11 +173,9 @@ TEST(SoloEngine, AFlippedBitIsFound) {
 TEST(SoloEngine, RefusesALogOfAnotherChain) {
     TempFolder folder;
     ASSERT_TRUE(BlockLog::open(folder.file("log"), Hash32{{1}}, 0).has_value());
-    EXPECT_THAT(BlockLog::open(folder.file("log"), Hash32{{2}}, 0).error().message,
-                HasSubstr("another chain"));
+    EXPECT_THAT(BlockLog::open(folder.file("log"), Hash32{{2}}, 0).error().message, HasSubstr("another chain"));
     std::ofstream(folder.file("other")) << std::string(100, 'x');
-    EXPECT_THAT(BlockLog::open(folder.file("other"), Hash32{{1}}, 0).error().message,
-                HasSubstr("not a block log"));
+    EXPECT_THAT(BlockLog::open(folder.file("other"), Hash32{{1}}, 0).error().message, HasSubstr("not a block log"));
     EXPECT_FALSE(BlockLog::open(folder.file("no/such/folder"), Hash32{{1}}, 0).has_value());
 }
 

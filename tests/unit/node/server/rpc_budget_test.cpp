@@ -81,8 +81,7 @@ TEST(RpcBudget, WhatIsReadIsPaidFor) {
     for (int i = 0; i < 160; ++i) world.send(world.make_tx(0, dev_key(1).address(), 1, {}, {}, 21'000));
     world.mine();
     world.mine();
-    for (const char* method :
-         {"eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getBlockTransactionCountByNumber"})
+    for (const char* method : {"eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getBlockTransactionCountByNumber"})
         EXPECT_EQ(price(world, method, {"0x1"}), 11) << method << ": 160 transactions and their block";
     EXPECT_EQ(price(world, "eth_getBlockByNumber", {"latest"}), 0) << "it is empty, and in memory";
     // A proof reads the pages of its path; the changes of two blocks are small.
@@ -92,8 +91,7 @@ TEST(RpcBudget, WhatIsReadIsPaidFor) {
 
 TEST(RpcBudget, ACallHoldsNoMoreThanATransaction) {
     RpcWorld world;
-    const Bytes most(ledger::kTxBytesMax, ToyExecutor::echo),
-        more(ledger::kTxBytesMax + 1, ToyExecutor::echo);
+    const Bytes most(ledger::kTxBytesMax, ToyExecutor::echo), more(ledger::kTxBytesMax + 1, ToyExecutor::echo);
     EXPECT_EQ(text(world.result("eth_call", toy(most))).size(), 2 + 2 * most.size());
     for (const char* method : {"eth_call", "eth_estimateGas"}) {
         const json::object error = world.error(method, toy(more));

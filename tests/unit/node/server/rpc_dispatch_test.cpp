@@ -31,8 +31,8 @@ TEST(RpcEnvelope, AnIdIsEchoedDigitForDigit) {
                            "100000000000000000000001", "-9223372036854775809", "1e300", "1.50", "-0.0"}) {
         EXPECT_THAT(answer(id), testing::HasSubstr(std::string("\"id\":") + id + ",")) << id;
         const std::string second = R"([{"jsonrpc":"2.0","method":"eth_chainId","id":[1e5]},)"
-                                   R"({"jsonrpc":"2.0","id":2e5,"id":)" + std::string(id) +
-                                   R"(,"method":"eth_chainId","params":[]}])";
+                                   R"({"jsonrpc":"2.0","id":2e5,"id":)" +
+                                   std::string(id) + R"(,"method":"eth_chainId","params":[]}])";
         EXPECT_THAT(world.raw(second), testing::HasSubstr(std::string("\"id\":") + id + ",\"result\"")) << id;
     }
     EXPECT_EQ(json::parse(answer("[1.5]")).at("id"), nullptr);
@@ -52,10 +52,10 @@ TEST(RpcEnvelope, DoesNotAnswerNotifications) {
 
 TEST(RpcEnvelope, RefusesWhatIsNoRequest) {
     RpcWorld world;
-    for (const char* bad : {"null", "1", "\"x\"", "{}", R"({"jsonrpc":"1.0","id":1,"method":"eth_chainId"})",
-                            R"({"id":1,"method":"eth_chainId"})", R"({"jsonrpc":"2.0","id":1})",
-                            R"({"jsonrpc":"2.0","id":1,"method":5})",
-                            R"({"jsonrpc":"2.0","id":{},"method":"eth_chainId"})", "[]"}) {
+    for (const char* bad :
+         {"null", "1", "\"x\"", "{}", R"({"jsonrpc":"1.0","id":1,"method":"eth_chainId"})",
+          R"({"id":1,"method":"eth_chainId"})", R"({"jsonrpc":"2.0","id":1})", R"({"jsonrpc":"2.0","id":1,"method":5})",
+          R"({"jsonrpc":"2.0","id":{},"method":"eth_chainId"})", "[]"}) {
         EXPECT_EQ(code_of(world.raw(bad)), -32600) << bad;
     }
     const json::value batch = json::parse(world.raw("[1]"));
@@ -63,18 +63,16 @@ TEST(RpcEnvelope, RefusesWhatIsNoRequest) {
     EXPECT_EQ(batch.at(0).at("error").at("code"), -32600);
     EXPECT_EQ(code_of(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"nothing","params":{"a":1}})")), -32601)
         << "of a method that there is not no parameters are wrong";
-    EXPECT_EQ(code_of(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":{"a":1}})")),
-              -32602);
-    EXPECT_EQ(json::parse(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":null})"))
-                  .at("result"),
+    EXPECT_EQ(code_of(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":{"a":1}})")), -32602);
+    EXPECT_EQ(json::parse(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":null})")).at("result"),
               "0x1c82");
 }
 
 TEST(RpcEnvelope, RefusesWhatIsNoJson) {
     RpcWorld world;
-    for (const std::string& bad : {std::string(""), std::string("{"), std::string("{\"a\":}"),
-                                   std::string("\xff\xfe"), std::string("{}x"), std::string("\"\xc3\x28\""),
-                                   std::string("[1,]"), std::string(1, '\0'), std::string("nul")}) {
+    for (const std::string& bad :
+         {std::string(""), std::string("{"), std::string("{\"a\":}"), std::string("\xff\xfe"), std::string("{}x"),
+          std::string("\"\xc3\x28\""), std::string("[1,]"), std::string(1, '\0'), std::string("nul")}) {
         const json::value answer = json::parse(world.raw(bad));
         EXPECT_EQ(answer.at("error").at("code"), -32700) << bad;
         EXPECT_TRUE(answer.at("id").is_null());
@@ -121,8 +119,8 @@ TEST(RpcEnvelope, IsNotReadFurtherThanItMayBeAnswered) {
     EXPECT_EQ(message(with(most) + " this is no JSON"), "too many values in one body");
     EXPECT_EQ(message(with(most - 6) + "]]}"), "too many arguments, want at most 0") << "six others are in it";
     EXPECT_EQ(message(with(most - 5) + "]]}"), "too many values in one body");
-    const std::string nested = R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[)" +
-                               std::string(20, '[') + std::string(20, ']') + ",0,0,0]}";
+    const std::string nested = R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[)" + std::string(20, '[') +
+                               std::string(20, ']') + ",0,0,0]}";
     EXPECT_EQ(message(nested), "too many arguments, want at most 0") << "only requests count as a batch";
 }
 

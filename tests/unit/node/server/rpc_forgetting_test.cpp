@@ -12,18 +12,13 @@ using testing::HasSubstr;
 
 const std::string kTopic = "0x11" + std::string(62, '0');
 
-std::string toy() {
-    return ledger::to_0x(ToyExecutor::contract());
-}
-json::object toy_call(const Bytes& data) {
-    return {{"to", toy()}, {"data", to_0x(View(data))}};
-}
+std::string toy() { return ledger::to_0x(ToyExecutor::contract()); }
+json::object toy_call(const Bytes& data) { return {{"to", toy()}, {"data", to_0x(View(data))}}; }
 
 /// A chain that keeps few states and blocks; `forget` adds so many that all current ones leave both windows.
 class RpcForgetting : public testing::Test {
 protected:
-    RpcForgetting()
-        : world(nullptr, {}, {.state_window = 4, .proof_window = 4, .block_window = 10, .threads = 1}) {
+    RpcForgetting() : world(nullptr, {}, {.state_window = 4, .proof_window = 4, .block_window = 10, .threads = 1}) {
         world.send(world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::store, 'k', 1}));
         world.mine();
     }
@@ -62,8 +57,7 @@ TEST_F(RpcForgetting, AStateThatIsForgottenWhileItIsReadIsNamed) {
         SCOPED_TRACE(c.method);
         const std::string height = std::to_string(world.chain->height());
         const json::object answer = overtaken(c.letter, c.method, c.params);
-        EXPECT_THAT(message(answer),
-                    HasSubstr("the state of block " + height + " is not kept; the oldest is"));
+        EXPECT_THAT(message(answer), HasSubstr("the state of block " + height + " is not kept; the oldest is"));
         ASSERT_TRUE(answer.contains("error"));
         EXPECT_EQ(answer.at("error").at("code"), -32000);
         world.result(c.method, c.params);
@@ -89,9 +83,7 @@ TEST_F(RpcForgetting, LogsOfAPartOfTheRangeAreNoAnswer) {
         world.mine();
     };
     const auto logs = [this](const std::string& from, const std::string& to = "latest") {
-        return world
-            .request("eth_getLogs",
-                     {json::object{{"fromBlock", from}, {"toBlock", to}, {"topics", {kTopic}}}})
+        return world.request("eth_getLogs", {json::object{{"fromBlock", from}, {"toBlock", to}, {"topics", {kTopic}}}})
             .as_object();
     };
     emit();
@@ -101,8 +93,7 @@ TEST_F(RpcForgetting, LogsOfAPartOfTheRangeAreNoAnswer) {
     const std::uint64_t oldest = world.chain->oldest_block();
     ASSERT_GT(oldest, 2U);
     const std::string named = "is not kept; the oldest is " + std::to_string(oldest);
-    for (const char* from : {"0x0", "earliest", "0x1"})
-        EXPECT_THAT(message(logs(from)), HasSubstr(named)) << from;
+    for (const char* from : {"0x0", "earliest", "0x1"}) EXPECT_THAT(message(logs(from)), HasSubstr(named)) << from;
     EXPECT_EQ(logs("0x0", "0x0").at("result").as_array().size(), 0U) << "block 0 is";
     EXPECT_EQ(logs(rpc::quantity(oldest)).at("result").as_array().size(), 1U);
     EXPECT_EQ(world.result("eth_getLogs", {json::object{{"topics", {kTopic}}}}).as_array().size(), 1U);

@@ -16,9 +16,7 @@ const std::string kFirst = "0x11" + std::string(62, '0');
 const std::string kSecond = "0x22" + std::string(62, '0');
 const std::string kOther = "0x33" + std::string(62, '0');
 
-std::string toy() {
-    return ledger::to_0x(ToyExecutor::contract());
-}
+std::string toy() { return ledger::to_0x(ToyExecutor::contract()); }
 
 std::string emit(RpcWorld& world, std::uint8_t what) {
     return world.send(world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::emit, what}));
@@ -65,21 +63,16 @@ TEST(RpcLogs, FilterByAddressAndTopics) {
 
 TEST(RpcLogs, RefuseWhatIsTooMuchOrWrong) {
     RpcWorld world;
-    const auto code = [&world](const json::object& filter) {
-        return world.error("eth_getLogs", {filter}).at("code");
-    };
+    const auto code = [&world](const json::object& filter) { return world.error("eth_getLogs", {filter}).at("code"); };
     EXPECT_EQ(code({{"topics", json::array(5, json::value())}}), -32602);
     EXPECT_EQ(code({{"topics", kFirst}}), -32602);
     EXPECT_EQ(code({{"address", json::array(1001, json::value(toy()))}}), -32602);
     EXPECT_EQ(code({{"blockHash", kFirst}, {"fromBlock", "0x0"}}), -32602);
     const json::value hash = world.result("eth_getBlockByNumber", {"latest"}).at("hash");
-    EXPECT_EQ(count(world, {{"blockHash", hash}, {"fromBlock", nullptr}, {"toBlock", nullptr}}), 0U)
-        << "is not given";
-    EXPECT_EQ(world.error("eth_getLogs", {json::object{{"blockHash", kFirst}}}).at("message"),
-              "unknown block");
-    EXPECT_EQ(
-        world.error("eth_getLogs", {json::object{{"fromBlock", "0x5"}, {"toBlock", "0x2"}}}).at("message"),
-        "invalid block range params");
+    EXPECT_EQ(count(world, {{"blockHash", hash}, {"fromBlock", nullptr}, {"toBlock", nullptr}}), 0U) << "is not given";
+    EXPECT_EQ(world.error("eth_getLogs", {json::object{{"blockHash", kFirst}}}).at("message"), "unknown block");
+    EXPECT_EQ(world.error("eth_getLogs", {json::object{{"fromBlock", "0x5"}, {"toBlock", "0x2"}}}).at("message"),
+              "invalid block range params");
 }
 
 TEST(RpcLogs, BehindTheTipThereIsNothingYet) {
@@ -91,9 +84,8 @@ TEST(RpcLogs, BehindTheTipThereIsNothingYet) {
     EXPECT_EQ(count(world, {{"fromBlock", "0x2"}, {"toBlock", "latest"}}), 0U);
     EXPECT_EQ(count(world, {{"fromBlock", "0x2"}, {"toBlock", "0x5"}}), 0U);
     EXPECT_EQ(count(world, {{"fromBlock", "latest"}, {"toBlock", "0x0"}}), 0U);
-    EXPECT_EQ(
-        world.error("eth_getLogs", {json::object{{"fromBlock", "0x3"}, {"toBlock", "0x2"}}}).at("message"),
-        "invalid block range params");
+    EXPECT_EQ(world.error("eth_getLogs", {json::object{{"fromBlock", "0x3"}, {"toBlock", "0x2"}}}).at("message"),
+              "invalid block range params");
 }
 
 TEST(RpcFilters, TellOnlyWhatIsNew) {
@@ -121,8 +113,7 @@ TEST(RpcFilters, GiveTheirWholeRange) {
     world.mine();
     const json::value logs = world.result("eth_newFilter", {json::object{{"fromBlock", "0x0"}}});
     EXPECT_EQ(world.result("eth_getFilterLogs", {logs}).as_array().size(), 1U);
-    EXPECT_EQ(world.error("eth_getFilterLogs", {world.result("eth_newBlockFilter")}).at("message"),
-              "filter not found");
+    EXPECT_EQ(world.error("eth_getFilterLogs", {world.result("eth_newBlockFilter")}).at("message"), "filter not found");
 }
 
 TEST(RpcFilters, DieWhenNobodyAsks) {
@@ -152,8 +143,7 @@ TEST(RpcFilters, TellInPartsWhatIsTooMuchForOneAnswer) {
         world.send(world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::emit_many}));
         world.mine();
     }
-    EXPECT_EQ(world.error("eth_getFilterLogs", {id}).at("message"),
-              "query returned more than 10000 results");
+    EXPECT_EQ(world.error("eth_getFilterLogs", {id}).at("message"), "query returned more than 10000 results");
     const json::value first = world.result("eth_getFilterChanges", {id});
     ASSERT_EQ(first.as_array().size(), 2 * ToyExecutor::kMany);
     EXPECT_EQ(first.as_array().back().at("blockNumber"), "0x2");
@@ -262,9 +252,8 @@ TEST_F(FilterStoreTest, PendingTransactionsAreKeptOnceForAll) {
     };
     const auto take = [this](const std::string& id) {
         std::vector<Hash32> out;
-        EXPECT_TRUE(store_.with(id, [&](rpc::FilterState& state) {
-            out = store_.take_pending(std::get<rpc::PendingFilterState>(state));
-        }));
+        EXPECT_TRUE(store_.with(
+            id, [&](rpc::FilterState& state) { out = store_.take_pending(std::get<rpc::PendingFilterState>(state)); }));
         return out;
     };
     store_.on_pending(hash(0));

@@ -63,15 +63,9 @@ TEST_F(RpcMarket, ListsTasksNewestFirstByPages) {
     ASSERT_EQ(rest.at("items").as_array().size(), 1U);
     EXPECT_EQ(rest.at("items").at(0).at("id"), "0x1");
     EXPECT_TRUE(rest.at("next").is_null());
-    EXPECT_EQ(
-        world.result("retrace_tasks", {json::object{{"state", "settled"}}}).at("items").as_array().size(),
-        0U);
-    EXPECT_EQ(
-        world.result("retrace_tasks", {json::object{{"party", address(0)}}}).at("items").as_array().size(),
-        3U);
-    EXPECT_EQ(
-        world.result("retrace_tasks", {json::object{{"party", address(4)}}}).at("items").as_array().size(),
-        0U);
+    EXPECT_EQ(world.result("retrace_tasks", {json::object{{"state", "settled"}}}).at("items").as_array().size(), 0U);
+    EXPECT_EQ(world.result("retrace_tasks", {json::object{{"party", address(0)}}}).at("items").as_array().size(), 3U);
+    EXPECT_EQ(world.result("retrace_tasks", {json::object{{"party", address(4)}}}).at("items").as_array().size(), 0U);
 }
 
 TEST_F(RpcMarket, RefusesQueriesThatItDoesNotKnow) {
@@ -117,8 +111,7 @@ TEST_F(RpcMarket, ExplainsWhoWonWhoWasOutbidAndWhoDidNotReveal) {
     EXPECT_EQ(bid_of(closed, address(2)).at("rank"), 2);
     EXPECT_EQ(bid_of(closed, address(3)).at("outcome"), "hidden");
     EXPECT_THAT(text(closed.at("solver").at("why")), HasSubstr("place 2 of 2"));
-    EXPECT_EQ(world.result("retrace_bids", {"0x1"}).as_array().size(), 0U)
-        << "bids are gone once it is closed";
+    EXPECT_EQ(world.result("retrace_bids", {"0x1"}).as_array().size(), 0U) << "bids are gone once it is closed";
 }
 
 TEST_F(RpcMarket, NamesEveryRuleThatKeepsASolverFromBidding) {
@@ -165,11 +158,9 @@ TEST_F(RpcMarket, ExplainsARefusedTransactionByTheVerdictThatItsRevertCarries) {
     EXPECT_EQ(told.at("success"), false);
     EXPECT_EQ(text(told.at("refusal").at("slug")), contracts::slug(contracts::Verdict::not_registered));
     EXPECT_EQ(told.at("refusal").at("code"), static_cast<int>(contracts::Verdict::not_registered));
-    const std::string posted =
-        text(world.result("eth_getBlockByNumber", {"0x1", false}).at("transactions").at(0));
-    EXPECT_EQ(
-        event_of(world.result("retrace_explainTransaction", {posted}).at("events"), "TaskPosted").at("task"),
-        "0x1");
+    const std::string posted = text(world.result("eth_getBlockByNumber", {"0x1", false}).at("transactions").at(0));
+    EXPECT_EQ(event_of(world.result("retrace_explainTransaction", {posted}).at("events"), "TaskPosted").at("task"),
+              "0x1");
     EXPECT_TRUE(world.result("retrace_explainTransaction", {"0x" + std::string(64, '7')}).is_null());
 }
 

@@ -12,15 +12,9 @@ namespace {
 const ledger::Address kBob = *ledger::parse_address("0x00000000000000000000000000000000000000bb");
 const std::string kUnknownHash = "0x" + std::string(64, '7');
 
-std::string address(std::uint32_t index) {
-    return ledger::to_0x(dev_key(index).address());
-}
-std::string toy() {
-    return ledger::to_0x(ToyExecutor::contract());
-}
-json::object toy_call(const std::string& data) {
-    return {{"to", toy()}, {"data", data}};
-}
+std::string address(std::uint32_t index) { return ledger::to_0x(dev_key(index).address()); }
+std::string toy() { return ledger::to_0x(ToyExecutor::contract()); }
+json::object toy_call(const std::string& data) { return {{"to", toy()}, {"data", data}}; }
 
 TEST(RpcNode, NamesItself) {
     RpcWorld world;
@@ -30,8 +24,7 @@ TEST(RpcNode, NamesItself) {
     EXPECT_EQ(world.result("web3_clientVersion"), "retrace/v0.1.0");
     EXPECT_EQ(world.result("eth_syncing"), false);
     EXPECT_EQ(world.result("eth_accounts"), json::array());
-    EXPECT_EQ(world.result("web3_sha3", {"0x"}),
-              "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470");
+    EXPECT_EQ(world.result("web3_sha3", {"0x"}), "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470");
 }
 
 TEST(RpcNode, RefusesWhatItDoesNotServeWithTheSentenceThatClientsMatch) {
@@ -40,8 +33,7 @@ TEST(RpcNode, RefusesWhatItDoesNotServeWithTheSentenceThatClientsMatch) {
                                "debug_traceTransaction", "admin_peers", "eth_subscribe"}) {
         const json::object error = world.error(method, {"newHeads"});
         EXPECT_EQ(error.at("code"), -32601);
-        EXPECT_EQ(text(error.at("message")),
-                  std::string("the method ") + method + " does not exist/is not available");
+        EXPECT_EQ(text(error.at("message")), std::string("the method ") + method + " does not exist/is not available");
     }
 }
 
@@ -98,10 +90,8 @@ TEST(RpcBlocks, CountAndPlaceTransactions) {
     EXPECT_EQ(world.result("eth_getBlockTransactionCountByHash", {block_hash}), "0x1");
     EXPECT_EQ(world.result("eth_getUncleCountByBlockNumber", {"latest"}), "0x0");
     EXPECT_EQ(world.result("eth_getUncleCountByBlockHash", {block_hash}), "0x0");
-    EXPECT_EQ(text(world.result("eth_getTransactionByBlockNumberAndIndex", {"latest", "0x0"}).at("hash")),
-              hash);
-    EXPECT_EQ(text(world.result("eth_getTransactionByBlockHashAndIndex", {block_hash, "0x0"}).at("hash")),
-              hash);
+    EXPECT_EQ(text(world.result("eth_getTransactionByBlockNumberAndIndex", {"latest", "0x0"}).at("hash")), hash);
+    EXPECT_EQ(text(world.result("eth_getTransactionByBlockHashAndIndex", {block_hash, "0x0"}).at("hash")), hash);
     EXPECT_EQ(world.result("eth_getBlockByNumber", {"latest", true}).at("transactions").at(0),
               world.result("eth_getTransactionByHash", {hash}));
     EXPECT_EQ(world.result("eth_getBlockReceipts", {"latest"}).at(0),
@@ -112,8 +102,7 @@ TEST(RpcBlocks, RefuseValuesThatAreNoBlocks) {
     RpcWorld world;
     for (const json::value& bad : {json::value("0x"), json::value("0x01"), json::value("1"), json::value(1),
                                    json::value("newest"), json::value(json::object()), json::value("0xzz")}) {
-        EXPECT_EQ(world.error("eth_getBlockByNumber", {bad, false}).at("code"), -32602)
-            << json::serialize(bad);
+        EXPECT_EQ(world.error("eth_getBlockByNumber", {bad, false}).at("code"), -32602) << json::serialize(bad);
     }
     EXPECT_EQ(world.error("eth_getBlockByNumber").at("message"), "missing value for required argument 0");
     EXPECT_EQ(world.error("eth_getBlockByNumber", {"latest", false, 1}).at("message"),
@@ -129,8 +118,7 @@ TEST(RpcState, TellsBalanceNonceAndCode) {
     EXPECT_EQ(world.result("eth_getTransactionCount", {address(0), "latest"}), "0x1");
     EXPECT_EQ(world.result("eth_getBalance", {ledger::to_0x(kBob), "latest"}), "0x5");
     EXPECT_EQ(world.result("eth_getBalance", {ledger::to_0x(kBob), "0x0"}), "0x0");
-    EXPECT_EQ(world.result("eth_getBalance", {ledger::to_0x(kBob), json::object{{"blockNumber", "0x0"}}}),
-              "0x0");
+    EXPECT_EQ(world.result("eth_getBalance", {ledger::to_0x(kBob), json::object{{"blockNumber", "0x0"}}}), "0x0");
     EXPECT_EQ(world.result("eth_getBalance", {ledger::to_0x(kBob)}), "0x5");
     EXPECT_EQ(world.result("eth_getCode", {toy(), "latest"}), "0x60006000fd");
     EXPECT_EQ(world.result("eth_getCode", {address(0), "latest"}), "0x");
@@ -149,11 +137,9 @@ TEST(RpcState, UnknownHeightsAreNamed) {
 TEST(RpcCall, ReturnsOutput) {
     RpcWorld world;
     EXPECT_EQ(world.result("eth_call", {toy_call("0x01abcd"), "latest"}), "0x01abcd");
-    EXPECT_EQ(world.result("eth_call", {json::object{{"to", toy()}, {"input", "0x01ab"}, {"type", "0x2"}}}),
-              "0x01ab");
+    EXPECT_EQ(world.result("eth_call", {json::object{{"to", toy()}, {"input", "0x01ab"}, {"type", "0x2"}}}), "0x01ab");
     EXPECT_EQ(world.result("eth_call", {json::object{{"to", address(1)}}, "latest"}), "0x");
-    EXPECT_EQ(world.error("eth_call", {json::object{{"to", toy()}, {"input", "0x01"}, {"data", "0x02"}}})
-                  .at("code"),
+    EXPECT_EQ(world.error("eth_call", {json::object{{"to", toy()}, {"input", "0x01"}, {"data", "0x02"}}}).at("code"),
               -32602);
 }
 
@@ -175,9 +161,9 @@ TEST(RpcCall, RevertsAsClientsDecodeThem) {
 
 TEST(RpcCall, EstimatesAndRefuses) {
     RpcWorld world;
-    EXPECT_EQ(world.result("eth_estimateGas",
-                           {json::object{{"from", address(0)}, {"to", address(1)}, {"value", "0x1"}}}),
-              "0x5208");
+    EXPECT_EQ(
+        world.result("eth_estimateGas", {json::object{{"from", address(0)}, {"to", address(1)}, {"value", "0x1"}}}),
+        "0x5208");
     const json::object poor{{"from", ledger::to_0x(kBob)}, {"to", address(1)}, {"value", "0x1"}};
     EXPECT_EQ(world.error("eth_estimateGas", {poor}).at("message"), "insufficient funds for transfer");
     const json::object entry{{"address", toy()}, {"storageKeys", json::array{kUnknownHash}}};
@@ -245,8 +231,7 @@ TEST(RpcTxs, ArePendingThenMined) {
 
 TEST(RpcTxs, AMinedRevertHasStatusZeroAndItsReason) {
     RpcWorld world;
-    const std::string hash =
-        world.send(world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::fail_custom}));
+    const std::string hash = world.send(world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::fail_custom}));
     world.mine();
     const json::object receipt = world.result("eth_getTransactionReceipt", {hash}).as_object();
     EXPECT_EQ(receipt.at("status"), "0x0");
@@ -275,8 +260,7 @@ TEST(RpcTxs, AreRefusedInEthereumsWords) {
                 testing::StartsWith("intrinsic gas too low: gas 20000, minimum needed 21000"));
     EXPECT_THAT(refusal(world.make_tx(1, kBob, ledger::U256::max() / ledger::U256{2})),
                 testing::StartsWith("insufficient funds for gas * price + value: balance "));
-    EXPECT_EQ(world.error("eth_sendRawTransaction", {"0x04"}).at("message"),
-              "transaction type not supported");
+    EXPECT_EQ(world.error("eth_sendRawTransaction", {"0x04"}).at("message"), "transaction type not supported");
     EXPECT_EQ(world.error("eth_sendRawTransaction", {"0xabc"}).at("code"), -32602);
     EXPECT_EQ(world.error("eth_sendRawTransaction", {"0x"}).at("code"), -32000);
 }
@@ -298,15 +282,13 @@ TEST(RpcFees, AreWhatWalletsNeed) {
     world.mine();
     world.mine();
     EXPECT_EQ(world.result("eth_maxPriorityFeePerGas"), "0x5f5e100");
-    const json::object history =
-        world.result("eth_feeHistory", {"0xa", "latest", json::array{20, 50.5}}).as_object();
+    const json::object history = world.result("eth_feeHistory", {"0xa", "latest", json::array{20, 50.5}}).as_object();
     EXPECT_EQ(history.at("oldestBlock"), "0x0");
     EXPECT_EQ(history.at("baseFeePerGas").as_array().size(), 4U);
     EXPECT_EQ(history.at("gasUsedRatio").as_array().size(), 3U);
     EXPECT_TRUE(history.at("gasUsedRatio").at(1).is_double());
     EXPECT_EQ(history.at("reward").at(1), json::array({"0x3b9aca00", "0x3b9aca00"}));
-    EXPECT_FALSE(
-        world.result("eth_feeHistory", {"0x1", "latest", json::array()}).as_object().contains("reward"));
+    EXPECT_FALSE(world.result("eth_feeHistory", {"0x1", "latest", json::array()}).as_object().contains("reward"));
     EXPECT_EQ(world.error("eth_feeHistory", {"0x1", "latest", json::array{50, 20}}).at("message"),
               "invalid reward percentile");
     const auto price = rpc::parse_u256(world.result("eth_gasPrice"));

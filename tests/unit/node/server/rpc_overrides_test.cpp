@@ -36,11 +36,10 @@ TEST_F(RpcOverrides, ContractsHaveWhatTheirRecordsSay) {
         for (const char* method : kMethods) {
             for (const std::string& amount : {std::string("0x0"), kMax}) {
                 const json::object refused = world.error(
-                    method,
-                    {call_of(address(0), contracts::CancelTask{1}), "latest", balance(native, amount)});
+                    method, {call_of(address(0), contracts::CancelTask{1}), "latest", balance(native, amount)});
                 EXPECT_EQ(refused.at("code"), -32602);
-                EXPECT_EQ(text(refused.at("message")), "invalid argument 2: override of " + native +
-                                                           " is not supported: it is a native contract");
+                EXPECT_EQ(text(refused.at("message")),
+                          "invalid argument 2: override of " + native + " is not supported: it is a native contract");
             }
             const json::object refused = world.error(method, {call_of(native, contracts::CancelTask{1})});
             EXPECT_EQ(refused.at("code"), -32602);
@@ -50,8 +49,7 @@ TEST_F(RpcOverrides, ContractsHaveWhatTheirRecordsSay) {
     }
     const std::string books = ledger::to_0x(ledger::ledger_address());
     EXPECT_EQ(
-        world.error("eth_call", {call_of(address(0), contracts::CancelTask{1}), "latest", balance(books)})
-            .at("code"),
+        world.error("eth_call", {call_of(address(0), contracts::CancelTask{1}), "latest", balance(books)}).at("code"),
         -32602);
     EXPECT_EQ(world.error("eth_call", {call_of(books, contracts::CancelTask{1})}).at("code"), -32602);
 }
@@ -63,12 +61,10 @@ TEST_F(RpcOverrides, NobodyHasMoreThanThereIs) {
     for (const char* method : kMethods) {
         // As the simulators of wallets send it: a very large balance, to see the effect of a call.
         const auto deposit = [&](const std::string& value, const json::object& overrides) {
-            return world
-                .request(method, {call_of(kStranger, contracts::Deposit{}, value), "latest", overrides})
+            return world.request(method, {call_of(kStranger, contracts::Deposit{}, value), "latest", overrides})
                 .as_object();
         };
-        EXPECT_EQ(text(deposit(kMax, balance(kStranger)).at("error").at("message")),
-                  "insufficient funds for transfer");
+        EXPECT_EQ(text(deposit(kMax, balance(kStranger)).at("error").at("message")), "insufficient funds for transfer");
         EXPECT_TRUE(deposit("0x1", balance(kStranger)).contains("result")) << method;
         EXPECT_TRUE(deposit("0x1", balance(kStranger, "0x1")).contains("result")) << method;
         EXPECT_TRUE(deposit("0x2", balance(kStranger, "0x1")).contains("error")) << method;
@@ -85,8 +81,8 @@ TEST_F(RpcOverrides, NobodyHasMoreThanThereIs) {
 TEST_F(RpcOverrides, WhoIsPaidCanHaveAnything) {
     post();
     for (const char* method : kMethods) {
-        const json::value refund = world.request(
-            method, {call_of(address(0), contracts::CancelTask{1}), "latest", balance(address(0))});
+        const json::value refund =
+            world.request(method, {call_of(address(0), contracts::CancelTask{1}), "latest", balance(address(0))});
         EXPECT_TRUE(refund.as_object().contains("result")) << json::serialize(refund);
     }
 }
@@ -160,8 +156,7 @@ TEST_F(RpcOverrides, OfTheBlockAreRefusedByName) {
         }
         const std::string big(100'000, 'n');
         EXPECT_LT(
-            text(world.error(method, {call, "latest", json::object(), json::object{{big, 1}}}).at("message"))
-                .size(),
+            text(world.error(method, {call, "latest", json::object(), json::object{{big, 1}}}).at("message")).size(),
             200U);
         EXPECT_EQ(world.error(method, {call, "latest", json::object(), "0x1"}).at("code"), -32602);
         world.result(method, {call, "latest", json::object(), json::object()});

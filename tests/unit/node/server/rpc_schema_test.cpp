@@ -98,10 +98,9 @@ protected:
 };
 
 void RpcSchema::call_ethereum() {
-    for (const char* name :
-         {"eth_chainId", "net_version", "net_listening", "web3_clientVersion", "eth_accounts", "eth_syncing",
-          "eth_blockNumber", "eth_gasPrice", "eth_maxPriorityFeePerGas", "retrace_status",
-          "retrace_contracts", "rpc.discover"})
+    for (const char* name : {"eth_chainId", "net_version", "net_listening", "web3_clientVersion", "eth_accounts",
+                             "eth_syncing", "eth_blockNumber", "eth_gasPrice", "eth_maxPriorityFeePerGas",
+                             "retrace_status", "retrace_contracts", "rpc.discover"})
         call(name, {});
     call("web3_sha3", {"0x00"});
     const auto head = json::value_to<std::string>(call("eth_getBlockByNumber", {"latest", false}).at("hash"));
@@ -115,8 +114,7 @@ void RpcSchema::call_ethereum() {
     call("eth_getTransactionByBlockHashAndIndex", {head, "0x9"});
     for (const char* name : {"eth_getBlockTransactionCountByNumber", "eth_getUncleCountByBlockNumber"})
         call(name, {"latest"});
-    for (const char* name : {"eth_getBlockTransactionCountByHash", "eth_getUncleCountByBlockHash"})
-        call(name, {head});
+    for (const char* name : {"eth_getBlockTransactionCountByHash", "eth_getUncleCountByBlockHash"}) call(name, {head});
     for (const char* name : {"eth_getBalance", "eth_getTransactionCount", "eth_getCode"})
         call(name, {address(0), "latest"});
     call("eth_getStorageAt", {address(0), "0x0", "latest"});
@@ -134,10 +132,8 @@ void RpcSchema::call_ethereum() {
     call("retrace_explainTransaction", {to_0x(view(pending->hash))});
     const json::object everything{{"fromBlock", "earliest"}, {"topics", json::array{nullptr}}};
     call("eth_getLogs", {everything});
-    for (const auto& [name, params] :
-         std::map<std::string, json::array>{{"eth_newFilter", {everything}},
-                                            {"eth_newBlockFilter", {}},
-                                            {"eth_newPendingTransactionFilter", {}}}) {
+    for (const auto& [name, params] : std::map<std::string, json::array>{
+             {"eth_newFilter", {everything}}, {"eth_newBlockFilter", {}}, {"eth_newPendingTransactionFilter", {}}}) {
         const json::value id = call(name, params);
         world.send(world.make_tx(8, dev_key(9).address(), ledger::U256(1)));
         world.mine();
@@ -155,8 +151,8 @@ void RpcSchema::call_market() {
     for (const char* name :
          {"retrace_tasks", "retrace_audits", "retrace_disputes", "retrace_reports", "retrace_retentions"})
         call(name, {query, "latest"});
-    for (const char* name : {"retrace_task", "retrace_audit", "retrace_dispute", "retrace_report",
-                             "retrace_bids", "retrace_retention", "retrace_taskEvents"}) {
+    for (const char* name : {"retrace_task", "retrace_audit", "retrace_dispute", "retrace_report", "retrace_bids",
+                             "retrace_retention", "retrace_taskEvents"}) {
         call(name, {"0x1"});
         call(name, {"0x63"});
     }
@@ -188,8 +184,7 @@ TEST_F(RpcSchema, TheDocumentHasEveryMethodOfTheDesignAndEverySchemaThatItNames)
     }
     const std::string all = json::serialize(document_);
     const std::regex reference(R"re("\$ref":"#/components/schemas/([A-Za-z]+)")re");
-    for (auto it = std::sregex_iterator(all.begin(), all.end(), reference); it != std::sregex_iterator();
-         ++it)
+    for (auto it = std::sregex_iterator(all.begin(), all.end(), reference); it != std::sregex_iterator(); ++it)
         EXPECT_TRUE(schemas.contains((*it)[1].str())) << (*it)[1];
 }
 

@@ -81,8 +81,7 @@ TEST_F(RpcSystemTx, IsNoneOfTheTransactionsThatTheBlockCommitsTo) {
 /// It is loaded together with its block, which would block other requests for too long.
 TEST_F(RpcSystemTx, IsNotLookedUpWhereOthersWait) {
     const auto is_light = [this](const std::string& name, const std::string& asked) {
-        const std::string body =
-            R"({"jsonrpc":"2.0","id":1,"method":")" + name + R"(","params":[")" + asked + "\"]}";
+        const std::string body = R"({"jsonrpc":"2.0","id":1,"method":")" + name + R"(","params":[")" + asked + "\"]}";
         return world.dispatcher->is_light(rpc::RequestBody(body, {}), body.size());
     };
     for (const char* method : {"eth_getTransactionByHash", "eth_getTransactionReceipt"}) {

@@ -94,8 +94,7 @@ TEST_F(DataSetTest, ManifestsAreReadStrictly) {
     EXPECT_THAT(load_with(replaced(good, "\"classes\":3", "\"colour\":3")), HasSubstr("\"classes\""));
     EXPECT_THAT(load_with(replaced(good, "[4,50]", "[50,4]")), HasSubstr("does not hash"));
     EXPECT_THAT(load_with(replaced(good, "[4,50]", "[1,1,1,1,1,1,1]")), HasSubstr("too long"));
-    EXPECT_THAT(load_with(replaced(good, "[4,50]", "[9223372036854775807,50]")),
-                ::testing::Not(::testing::IsEmpty()));
+    EXPECT_THAT(load_with(replaced(good, "[4,50]", "[9223372036854775807,50]")), ::testing::Not(::testing::IsEmpty()));
     EXPECT_THAT(load_with(replaced(good, "[4,50]", "[17179869184,1]")), HasSubstr("too large"));
     EXPECT_THAT(load_with(replaced(good, "\"u8\"", "\"f16\"")), HasSubstr("f16"));
     EXPECT_THAT(load_with(std::string(1 << 21, ' ')), HasSubstr("longer than"));
@@ -105,13 +104,11 @@ TEST_F(DataSetTest, ManifestsAreReadStrictly) {
 TEST_F(DataSetTest, NamesCannotLeaveTheFolder) {
     ASSERT_TRUE(save_dataset(data, target));
     const std::string good = manifest();
-    for (const char* const name :
-         {"../x", "/etc/passwd", "a/b", "..", "", "x\\u0000", "X", "manifest.json"}) {
+    for (const char* const name : {"../x", "/etc/passwd", "a/b", "..", "", "x\\u0000", "X", "manifest.json"}) {
         const auto bad = replaced(good, "\"name\":\"x\"", "\"name\":\"" + std::string(name) + "\"");
         EXPECT_THAT(load_with(bad), HasSubstr("names a tensor")) << name;
     }
-    EXPECT_THAT(load_with(replaced(good, "\"name\":\"x\"", "\"name\":\"y\"")),
-                ::testing::Not(::testing::IsEmpty()));
+    EXPECT_THAT(load_with(replaced(good, "\"name\":\"x\"", "\"name\":\"y\"")), ::testing::Not(::testing::IsEmpty()));
 }
 
 TEST_F(DataSetTest, LabelsAndSizesAreChecked) {

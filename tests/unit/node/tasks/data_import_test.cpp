@@ -41,8 +41,7 @@ TEST(Csv, NumbersAndLabels) {
     EXPECT_EQ(floats(*other->find("y")), (std::vector<float>{2.5f, 4}));
     EXPECT_EQ(other->classes, 0u);
     EXPECT_EQ(decode_csv(view("1,300\n2,0\n"), "")->find("y")->dtype, DType::i32);
-    EXPECT_EQ(floats(*decode_csv(view("1e-40,0\n2,0\n"), "")->find("x")), (std::vector<float>{0, 2}))
-        << "subnormal";
+    EXPECT_EQ(floats(*decode_csv(view("1e-40,0\n2,0\n"), "")->find("x")), (std::vector<float>{0, 2})) << "subnormal";
 }
 
 TEST(Csv, BadTablesAreRefusedWithTheirLine) {
@@ -51,16 +50,14 @@ TEST(Csv, BadTablesAreRefusedWithTheirLine) {
     EXPECT_THAT(error_of(decode_csv(view("1\n2\n"), "")), HasSubstr("one column"));
     EXPECT_THAT(error_of(decode_csv(view("1,2\n3\n"), "")), HasSubstr("line 2 has 1 fields instead of 2"));
     for (const char* const field : {"nan", "inf", "1e39", "", "\"1\"", "0x10", "1 2", "=cmd()"}) {
-        EXPECT_THAT(error_of(decode_csv(view("1,2\n" + std::string(field) + ",2\n"), "")),
-                    HasSubstr("line 2"))
+        EXPECT_THAT(error_of(decode_csv(view("1,2\n" + std::string(field) + ",2\n"), "")), HasSubstr("line 2"))
             << field;
     }
     EXPECT_THAT(error_of(decode_csv(view("a,b\n1,2\n"), "c")), HasSubstr("no column is named c"));
 }
 
 Bytes npy(const std::string& descr, const std::string& shape, View data, const char* order = "False") {
-    std::string header =
-        "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
+    std::string header = "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
     Bytes out{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, static_cast<std::uint8_t>(header.size()), 0};
     out.insert(out.end(), header.begin(), header.end());
     out.insert(out.end(), data.begin(), data.end());
@@ -68,13 +65,10 @@ Bytes npy(const std::string& descr, const std::string& shape, View data, const c
 }
 
 TEST(Npy, ElementTypes) {
-    EXPECT_EQ(*decode_npy(npy("|u1", "(3,)", Bytes{1, 2, 255})),
-              (kernels::Tensor{DType::u8, {3}, {1, 2, 255}}));
+    EXPECT_EQ(*decode_npy(npy("|u1", "(3,)", Bytes{1, 2, 255})), (kernels::Tensor{DType::u8, {3}, {1, 2, 255}}));
     EXPECT_EQ(decode_npy(npy("<f4", "(1, 2)", Bytes{0, 0, 128, 63, 0, 0, 0, 64}))->dims, (Dims{1, 2}));
-    EXPECT_EQ(floats(*decode_npy(npy("<f8", "()", Bytes{0, 0, 0, 0, 0, 0, 0xf8, 0x3f}))),
-              std::vector<float>{1.5f});
-    EXPECT_EQ(*decode_npy(npy("<i8", "(1,)", Bytes(8, 0xff))),
-              (kernels::Tensor{DType::i32, {1}, Bytes(4, 0xff)}));
+    EXPECT_EQ(floats(*decode_npy(npy("<f8", "()", Bytes{0, 0, 0, 0, 0, 0, 0xf8, 0x3f}))), std::vector<float>{1.5f});
+    EXPECT_EQ(*decode_npy(npy("<i8", "(1,)", Bytes(8, 0xff))), (kernels::Tensor{DType::i32, {1}, Bytes(4, 0xff)}));
     EXPECT_EQ(decode_npy(npy("<i2", "(1,)", Bytes(2, 0xff)))->data, Bytes(4, 0xff));
     EXPECT_EQ(decode_npy(npy("<u2", "(1,)", Bytes(2, 0xff)))->data, (Bytes{0xff, 0xff, 0, 0}));
     EXPECT_EQ(decode_npy(npy("|b1", "(2,)", Bytes{0, 1}))->dtype, DType::boolean);
@@ -88,13 +82,12 @@ TEST(Npy, BadFilesAreRefused) {
     EXPECT_THAT(error_of(decode_npy(npy("<u4", "(1,)", Bytes(4, 0xff)))), HasSubstr("int32"));
     EXPECT_THAT(error_of(decode_npy(npy("|b1", "(1,)", Bytes{2}))), HasSubstr("bool"));
     EXPECT_THAT(error_of(decode_npy(npy("<f4", "(3,)", Bytes(8)))), HasSubstr("8 bytes instead of 12"));
-    for (const char* const shape : {"(9223372036854775807, 4)", "(1,1,1,1,1,1,1,)", "(-1,)", "(1.5,)", "(x,)",
-                                    "[1]", "(99999999999999999999,)", "((1,),)", "__import__('os')"}) {
+    for (const char* const shape : {"(9223372036854775807, 4)", "(1,1,1,1,1,1,1,)", "(-1,)", "(1.5,)", "(x,)", "[1]",
+                                    "(99999999999999999999,)", "((1,),)", "__import__('os')"}) {
         EXPECT_FALSE(decode_npy(npy("|u1", shape, Bytes(1)))) << shape;
     }
     const Bytes good = npy("|u1", "(3,)", Bytes(3));
-    for (std::size_t size = 0; size < good.size(); ++size)
-        EXPECT_FALSE(decode_npy(View(good).first(size))) << size;
+    for (std::size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(decode_npy(View(good).first(size))) << size;
 }
 
 // x.npy, float32 [[1, 2], [3, 4]], written by Python's zipfile as numpy.savez_compressed does (deflate,
@@ -116,8 +109,7 @@ TEST(Npz, TheArchiveThatNumPyWrites) {
 }
 
 TEST(Npz, DamagedArchivesAreRefused) {
-    for (std::size_t size = 0; size < kNpz.size(); ++size)
-        EXPECT_FALSE(decode_npz(View(kNpz).first(size))) << size;
+    for (std::size_t size = 0; size < kNpz.size(); ++size) EXPECT_FALSE(decode_npz(View(kNpz).first(size))) << size;
     for (std::size_t at = 0; at < kNpz.size(); ++at) {
         Bytes bad = kNpz;
         bad[at] ^= 0x55;
@@ -228,8 +220,7 @@ TEST_F(FolderTest, OddFoldersAreRefusedByName) {
     EXPECT_THAT(error_of(import_dataset(path.string(), {})), HasSubstr("folder of images for each class"));
     write_file(path / "cat" / "1.png", kRgbPng);
     write_file(path / "dog" / "1.png", kGreyPng);
-    EXPECT_THAT(error_of(import_dataset(path.string(), {})),
-                HasSubstr("3x2 pixels; the images before it have 2x1"));
+    EXPECT_THAT(error_of(import_dataset(path.string(), {})), HasSubstr("3x2 pixels; the images before it have 2x1"));
     write_file(path / "dog" / "1.png", view("#!/bin/sh"));
     EXPECT_THAT(error_of(import_dataset(path.string(), {})), HasSubstr("neither a PNG nor a JPEG"));
 }

@@ -24,9 +24,7 @@ json::value vectors(const std::string& name) {
     return json::parse(out.str());
 }
 
-Bytes bytes_of(const json::value& v) {
-    return *from_hex(text(v));
-}
+Bytes bytes_of(const json::value& v) { return *from_hex(text(v)); }
 
 TEST(Keystore, OpensTheKnownFiles) {
     const json::value all = vectors("keystore_v3.json");
@@ -70,8 +68,7 @@ TEST(Keystore, NamesWhatIsWrongWithAFile) {
     EXPECT_EQ(code(with("/crypto/cipher", "aes-256-gcm")), wallet::KeystoreError::unsupported);
     EXPECT_EQ(code(with("/crypto/kdf", "argon2")), wallet::KeystoreError::unsupported);
     EXPECT_EQ(code(with("/crypto/ciphertext", "00")), wallet::KeystoreError::malformed);
-    EXPECT_EQ(code(with("/crypto/mac", json::value(std::string(64, '0')))),
-              wallet::KeystoreError::wrong_passphrase);
+    EXPECT_EQ(code(with("/crypto/mac", json::value(std::string(64, '0')))), wallet::KeystoreError::wrong_passphrase);
     EXPECT_EQ(code(with("/crypto/kdfparams/n", 1'000'000'007)), wallet::KeystoreError::unsupported);
     EXPECT_EQ(code(with("/crypto/kdfparams/n", 1'073'741'824)), wallet::KeystoreError::unsupported);
     EXPECT_EQ(code(with("/crypto/kdfparams/dklen", 16)), wallet::KeystoreError::unsupported);
@@ -86,8 +83,7 @@ TEST(Keystore, NamesTheLimitOfItsWork) {
     const auto refusal = [&good](const json::object& kdf_params, const char* kdf) {
         json::value copy = good;
         copy.at("crypto").as_object()["kdf"] = kdf;
-        for (const auto& [name, value] : kdf_params)
-            copy.at("crypto").at("kdfparams").as_object()[name] = value;
+        for (const auto& [name, value] : kdf_params) copy.at("crypto").at("kdfparams").as_object()[name] = value;
         const auto key = wallet::decrypt_keystore(json::serialize(copy), "p");
         return key ? std::string("opened") : std::string(slug(key.error().code)) + ": " + key.error().message;
     };
@@ -218,8 +214,7 @@ TEST(Mnemonic, RefusesTheInvalidOnes) {
 }
 
 TEST(Mnemonic, DoesNotMindWhitespace) {
-    EXPECT_TRUE(
-        wallet::entropy_of("  test test test\ttest test test test test test test test  junk\n").has_value());
+    EXPECT_TRUE(wallet::entropy_of("  test test test\ttest test test test test test test test  junk\n").has_value());
 }
 
 TEST(Mnemonic, KeepsLeadingZerosOfKeys) {
@@ -268,8 +263,8 @@ TEST(Message, SignsTypedDataAsEip712) {
 TEST(Message, RefusesTypedDataThatDoesNotFitItsTypes) {
     const auto digest = [](const std::string& type, const std::string& value) {
         return wallet::typed_data_digest(R"({"types":{"T":[{"name":"x","type":")" + type +
-                                         R"("}]},"primaryType":"T","domain":{"name":"d"},"message":{"x":)" +
-                                         value + "}}")
+                                         R"("}]},"primaryType":"T","domain":{"name":"d"},"message":{"x":)" + value +
+                                         "}}")
             .has_value();
     };
     EXPECT_TRUE(digest("uint8", "255"));
@@ -293,9 +288,8 @@ TEST(Message, RefusesTypedDataThatDoesNotFitItsTypes) {
 /// Input that ethers refuses is refused here too: a mistyped address, ambiguous types.
 TEST(Message, RefusesTypedDataThatEthersRefuses) {
     const auto digest = [](const std::string& types, const std::string& message) {
-        const auto out = wallet::typed_data_digest(R"({"types":{)" + types +
-                                                   R"(},"primaryType":"T","domain":{"name":"d"},"message":)" +
-                                                   message + "}");
+        const auto out = wallet::typed_data_digest(
+            R"({"types":{)" + types + R"(},"primaryType":"T","domain":{"name":"d"},"message":)" + message + "}");
         return out ? std::string("signed") : out.error().message;
     };
     const auto to = [&digest](const std::string& address) {
@@ -308,13 +302,10 @@ TEST(Message, RefusesTypedDataThatEthersRefuses) {
     const std::string number = R"([{"name":"x","type":"uint8"}])";
     EXPECT_EQ(digest("\"T\":" + number, R"({"x":1})"), "signed");
     EXPECT_EQ(digest(R"("T":[{"name":"a","type":"A[]"}],"A":)" + number, R"({"a":[{"x":1}]})"), "signed");
-    EXPECT_THAT(digest("\"T\":" + number + ",\"Other\":" + number, R"({"x":1})"),
-                testing::HasSubstr("Other"));
-    EXPECT_THAT(digest(R"("T":[{"name":"t","type":"T[]"}])", R"({"t":[]})"),
+    EXPECT_THAT(digest("\"T\":" + number + ",\"Other\":" + number, R"({"x":1})"), testing::HasSubstr("Other"));
+    EXPECT_THAT(digest(R"("T":[{"name":"t","type":"T[]"}])", R"({"t":[]})"), testing::HasSubstr("contains itself"));
+    EXPECT_THAT(digest(R"("T":[{"name":"a","type":"A"}],"A":[{"name":"t","type":"T[]"}])", R"({"a":{"t":[]}})"),
                 testing::HasSubstr("contains itself"));
-    EXPECT_THAT(
-        digest(R"("T":[{"name":"a","type":"A"}],"A":[{"name":"t","type":"T[]"}])", R"({"a":{"t":[]}})"),
-        testing::HasSubstr("contains itself"));
     EXPECT_THAT(digest(R"("T":[{"name":"x","type":"uint8"},{"name":"x","type":"bool"}])", R"({"x":1})"),
                 testing::HasSubstr("two members named x"));
 }

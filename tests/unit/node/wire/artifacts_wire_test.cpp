@@ -31,8 +31,7 @@ TEST(ArtifactCodec, MessagesComeBack) {
 
 TEST(ArtifactCodec, TheRootOfAManifestIsTheStateRoot) {
     const auto expected = kernels::commit_roots(Hash32{{2}}, 77, {Hash32{{3}}, Hash32{{4}}});
-    EXPECT_EQ((StateManifest{expected.header.contract, Hash32{{2}}, 77, expected.tensor_roots}.root()),
-              expected.root);
+    EXPECT_EQ((StateManifest{expected.header.contract, Hash32{{2}}, 77, expected.tensor_roots}.root()), expected.root);
 }
 
 template <class T>

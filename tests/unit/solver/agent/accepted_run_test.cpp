@@ -21,11 +21,11 @@ protected:
     std::unique_ptr<CheckpointStore> store = CheckpointStore::open(directory.path).value();
     bool device_is_busy = false;
     TaskCache task_cache{task.source, task.pool,
-                      [this](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
-                             kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
-                          if (device_is_busy) return nullptr;
-                          return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
-                      }};
+                         [this](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
+                                kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
+                             if (device_is_busy) return nullptr;
+                             return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
+                         }};
     SolverConfig config;
     std::unique_ptr<SolverAgent> agent;
     SolverView view;

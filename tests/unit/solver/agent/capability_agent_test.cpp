@@ -11,8 +11,7 @@ namespace {
 /// Records its calls, and counts rounds without computing any.
 class FakeBench final : public Benchmarker {
 public:
-    CapabilityClaim run(std::uint64_t challenge, std::uint64_t, std::uint64_t,
-                        const std::atomic<bool>& stop) override {
+    CapabilityClaim run(std::uint64_t challenge, std::uint64_t, std::uint64_t, const std::atomic<bool>& stop) override {
         ran.push_back(challenge);
         stopped = stop;
         return {7, Hash32{{9}}};

@@ -14,9 +14,7 @@ namespace {
 class Unreplayable : public ::testing::Test {
 protected:
     /// Moves of the agent after preparing an assignment, when auditors can replay at most `replay_cost_max`.
-    std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max) {
-        return moves_for(replay_cost_max, task_cache);
-    }
+    std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max) { return moves_for(replay_cost_max, task_cache); }
     /// The same when the clock of a dispute allows moves of at most `dispute_cost_max` in all.
     std::vector<SolverMove> moves_with_clock(std::uint64_t dispute_cost_max, TaskCache& shop) {
         return moves_for(0, shop, dispute_cost_max);
@@ -82,11 +80,11 @@ protected:
     std::unique_ptr<CheckpointStore> store = CheckpointStore::open(directory.path).value();
     TaskCache task_cache{task.source, task.pool};
     TaskCache with_device{task.source, task.pool,
-                         [](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
-                            kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
-                             return std::make_unique<ProgramRunner>(program, std::move(inputs), pool,
-                                                                    std::make_unique<test::BrokenDevice>());
-                         }};
+                          [](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
+                             kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
+                              return std::make_unique<ProgramRunner>(program, std::move(inputs), pool,
+                                                                     std::make_unique<test::BrokenDevice>());
+                          }};
 };
 
 TEST_F(Unreplayable, ARunThatFitsIsAccepted) {

@@ -17,20 +17,16 @@ TEST(Availability, EveryTileOfAStateCanBeShownAndNothingElse) {
     for (std::uint32_t tensor = 0; tensor < state.tensors.size(); ++tensor) {
         const std::uint64_t tiles = kernels::geometry(state.tensors[tensor].dims).tiles();
         for (std::uint64_t tile = 0; tile < tiles; ++tile) {
-            const Bytes wire =
-                encode(answer_state_tile(task.train, commitment, state, tensor, tile, task.pool));
+            const Bytes wire = encode(answer_state_tile(task.train, commitment, state, tensor, tile, task.pool));
             EXPECT_LE(wire.size(), 6u * 1024);
             const auto answer = decode_tile_answer(wire);
             ASSERT_TRUE(answer.has_value());
-            EXPECT_TRUE(
-                verify_state_tile(*answer, task.train.root(), commitment.root, tensor, tile).has_value());
-            EXPECT_FALSE(
-                verify_state_tile(*answer, task.init.root(), commitment.root, tensor, tile).has_value());
-            EXPECT_FALSE(
-                verify_state_tile(*answer, task.train.root(), task.init.root(), tensor, tile).has_value());
+            EXPECT_TRUE(verify_state_tile(*answer, task.train.root(), commitment.root, tensor, tile).has_value());
+            EXPECT_FALSE(verify_state_tile(*answer, task.init.root(), commitment.root, tensor, tile).has_value());
+            EXPECT_FALSE(verify_state_tile(*answer, task.train.root(), task.init.root(), tensor, tile).has_value());
             if (tensor > 0) {
-                EXPECT_FALSE(verify_state_tile(*answer, task.train.root(), commitment.root, tensor - 1, tile)
-                                 .has_value());
+                EXPECT_FALSE(
+                    verify_state_tile(*answer, task.train.root(), commitment.root, tensor - 1, tile).has_value());
             }
         }
     }

@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::uint64_t kChallenge = 3, kRounds = 9;
 
-Hash32 beacon(std::string_view text) {
-    return merkle::sha256(view(text));
-}
+Hash32 beacon(std::string_view text) { return merkle::sha256(view(text)); }
 
 class Capability : public ::testing::Test {
 protected:
@@ -55,8 +53,7 @@ TEST_F(Capability, TheEvidenceOfAllDrawsFitsOneTransaction) {
         const OpenedRows rows{Bytes(4096), {std::vector<Hash32>(6)}};
         longest.items.push_back({rows, rows, {std::vector<Hash32>(48)}});
     }
-    EXPECT_LE(encode(longest).size(), kCapabilityProofBytesMax)
-        << "the longest canonical proof is not refused";
+    EXPECT_LE(encode(longest).size(), kCapabilityProofBytesMax) << "the longest canonical proof is not refused";
 }
 
 TEST_F(Capability, EveryElementOfARoundFollowsByTheRefereesRule) {

@@ -29,14 +29,12 @@ protected:
     }
     /// Two tensors, the second of which never changes.
     kernels::State state(std::uint64_t step) {
-        kernels::State state{
-            step, {kernels::zeros(kernels::DType::f32, {40, 3}), kernels::zeros(kernels::DType::u8, {7})}};
+        kernels::State state{step,
+                             {kernels::zeros(kernels::DType::f32, {40, 3}), kernels::zeros(kernels::DType::u8, {7})}};
         state.tensors[0].f32()[5] = static_cast<float>(step);
         return state;
     }
-    kernels::StateCommitment commit(const kernels::State& s) {
-        return kernels::commit_state(program, s, pool);
-    }
+    kernels::StateCommitment commit(const kernels::State& s) { return kernels::commit_state(program, s, pool); }
     void save(CheckpointStore& store, std::uint64_t index) {
         const kernels::State s = state(index);
         ASSERT_TRUE(store.save({1, 0, index}, commit(s), s).has_value());
@@ -82,8 +80,7 @@ TEST_F(Store, PrunesAllButTheNewestAndTheRetained) {
     for (std::uint64_t i = 0; i < 6; ++i) save(*store, i);
     ASSERT_TRUE(store->retain({1, 0, 1}, true).has_value());
     ASSERT_TRUE(store->prune(1, 0, 2).has_value());
-    for (const std::uint64_t there : {1u, 4u, 5u})
-        EXPECT_TRUE(store->load({1, 0, there}, pool).has_value()) << there;
+    for (const std::uint64_t there : {1u, 4u, 5u}) EXPECT_TRUE(store->load({1, 0, there}, pool).has_value()) << there;
     for (const std::uint64_t gone : {0u, 2u, 3u}) {
         EXPECT_FALSE(store->load({1, 0, gone}, pool).has_value()) << gone;
         EXPECT_TRUE(store->commitment({1, 0, gone}).has_value()) << "roots outlive tensors";
@@ -168,8 +165,7 @@ TEST_F(Changes, OnlyChangedTilesAreWritten) {
     EXPECT_LE(change, 4096u + 64);
     EXPECT_EQ(deltas().size(), 1u);
     for (const auto& opened : {open(), open()})
-        for (const std::uint64_t index : {0u, 1u})
-            EXPECT_EQ(*opened->load({1, 0, index}, pool), large(index));
+        for (const std::uint64_t index : {0u, 1u}) EXPECT_EQ(*opened->load({1, 0, index}, pool), large(index));
 }
 
 TEST_F(Changes, OnlyChangedTilesAreWrittenAfterARestartToo) {
@@ -199,8 +195,7 @@ TEST_F(Changes, VersionsRestOnAFewOthersOnly) {
     ASSERT_TRUE(store->prune(1, 0, 2).has_value());
     EXPECT_EQ(*store->load({1, 0, 29}, pool), large(29));
     EXPECT_EQ(*store->load({1, 0, 28}, pool), large(28));
-    EXPECT_EQ(*open()->load({1, 0, 28}, pool), large(28))
-        << "what a version rests on outlives its own checkpoint";
+    EXPECT_EQ(*open()->load({1, 0, 28}, pool), large(28)) << "what a version rests on outlives its own checkpoint";
     EXPECT_LE(tensor_files(), 10u);
 }
 
@@ -263,8 +258,7 @@ struct SealWithoutMemory : solver::Seal {
 
 TEST_F(Changes, WhatWasNotWrittenForWantOfMemoryIsNotThere) {
     bool fails = false;
-    const auto store =
-        CheckpointStore::open(directory.path, std::make_unique<SealWithoutMemory>(fails)).value();
+    const auto store = CheckpointStore::open(directory.path, std::make_unique<SealWithoutMemory>(fails)).value();
     save_large(*store, 0);
     fails = true;
     const kernels::State s = large(1);
@@ -308,8 +302,7 @@ TEST_F(Changes, FilesThatRestOnEachOtherAreRefused) {
     const std::string second = to_hex(view(commit(large(1)).tensor_roots[0]));
     const auto tensors = directory.path / "tensors";
     std::filesystem::remove(tensors / (first + ".tensor"));
-    std::filesystem::copy(tensors / (second + "." + first + ".delta"),
-                          tensors / (first + "." + second + ".delta"));
+    std::filesystem::copy(tensors / (second + "." + first + ".delta"), tensors / (first + "." + second + ".delta"));
     EXPECT_FALSE(open()->load({1, 0, 1}, pool).has_value());
 }
 

@@ -30,9 +30,8 @@ struct ManyTensors : ::testing::Test {
     kernels::StateCommitment commit(const kernels::State& s) { return kernels::commit_state({}, s, pool); }
     std::size_t tensor_files() const {
         const std::filesystem::directory_iterator files(directory.path / "tensors");
-        return static_cast<std::size_t>(std::count_if(begin(files), end(files), [](const auto& entry) {
-            return entry.is_regular_file();
-        }));
+        return static_cast<std::size_t>(
+            std::count_if(begin(files), end(files), [](const auto& entry) { return entry.is_regular_file(); }));
     }
 };
 
@@ -79,8 +78,8 @@ TEST_F(ManyTensors, ABatchThatFailsLeavesNothingBehind) {
     const kernels::State s = crumbs(1, 40);
     const auto commitment = commit(s);
     // Blocks the path of the last file to be written.
-    const auto blocked = unfinished_path(directory.path / "tensors" /
-                                         (to_hex(view(commitment.tensor_roots.back())) + ".tensor"));
+    const auto blocked =
+        unfinished_path(directory.path / "tensors" / (to_hex(view(commitment.tensor_roots.back())) + ".tensor"));
     std::filesystem::create_directory(blocked);
     EXPECT_FALSE(store->save({1, 0, 1}, commitment, s).has_value());
     EXPECT_EQ(tensor_files(), 0u);

@@ -52,8 +52,8 @@ std::unique_ptr<CheckpointStore> open_store(const fs::path& folder) {
 
 /// Trains to the end, saves every checkpoint in `store` and returns the last root. Dies after `die_after` steps if that
 /// is not 0.
-Hash32 train(TinyTask& task, kernels::State state, CheckpointStore& store, std::uint32_t run,
-             kernels::ThreadPool& pool, kernels::Backend backend, std::uint64_t die_after = 0) {
+Hash32 train(TinyTask& task, kernels::State state, CheckpointStore& store, std::uint32_t run, kernels::ThreadPool& pool,
+             kernels::Backend backend, std::uint64_t die_after = 0) {
     solver::ProgramRunner runner(task.train.program(), task.inputs(), pool, backend);
     solver::Trainer trainer(task.train, runner, task.terms.schedule, pool);
     Hash32 last;
@@ -92,8 +92,7 @@ TEST(Recovery, WhatAnotherMachineDoes) {
     ArtifactProvider provider(*keeper, pool);
     const auto kept = keeper->commitment({task.terms.id, 0, kVerified});
     ASSERT_TRUE(kept.has_value());
-    auto state =
-        solver::fetch_state(provider, task.train, kept->root, task.terms.schedule.step_of(kVerified), pool);
+    auto state = solver::fetch_state(provider, task.train, kept->root, task.terms.schedule.step_of(kVerified), pool);
     ASSERT_TRUE(state.has_value()) << state.error().message;
     const auto store = open_store(folder / "successor");
     const Hash32 last = train(task, std::move(*state), *store, 1, pool,
@@ -106,9 +105,8 @@ TEST(Recovery, WhatAnotherMachineDoes) {
 int start(const fs::path& folder, const std::string& role, std::string_view level, unsigned threads) {
     const std::string self = fs::read_symlink("/proc/self/exe");
     const std::string line = "exec env RETRACE_CPU=" + std::string(level) + " RETRACE_RECOVERY_ROLE=" + role +
-                             " RETRACE_RECOVERY_THREADS=" + std::to_string(threads) +
-                             " RETRACE_RECOVERY_FOLDER='" + folder.string() + "' '" + self +
-                             "' --gtest_filter=Recovery.WhatAnotherMachineDoes > '" +
+                             " RETRACE_RECOVERY_THREADS=" + std::to_string(threads) + " RETRACE_RECOVERY_FOLDER='" +
+                             folder.string() + "' '" + self + "' --gtest_filter=Recovery.WhatAnotherMachineDoes > '" +
                              (folder / "log").string() + "' 2>&1";
     return std::system(line.c_str());
 }

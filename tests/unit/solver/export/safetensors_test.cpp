@@ -67,17 +67,14 @@ TEST(Safetensors, RefusesBadFilesByName) {
         {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", Bytes(8)), "gap"},
         {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[8,4]}})", Bytes(8)), "wrong type"},
         {file_of(R"({"a":{"dtype":"F32","shape":[1]}})", Bytes(4)), "has not just"},
-        {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"x":"y"}})", Bytes(4)),
-         "has not just"},
+        {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"x":"y"}})", Bytes(4)), "has not just"},
         {file_of(R"({"a":{"dtype":"F32","shape":[18446744073709551616],"data_offsets":[0,4]}})", Bytes(4)),
          "too large"},
-        {file_of(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}})", Bytes(4)),
-         "2^36"},
+        {file_of(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}})", Bytes(4)), "2^36"},
         {file_of(R"({"a":{"dtype":"F32","shape":[01],"data_offsets":[0,4]}})", Bytes(4)), "number"},
         {file_of(R"({"a":{"dtype":"F32","shape":[1 1],"data_offsets":[0,4]}})", Bytes(4)), "expected"},
         {file_of(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", Bytes(4)), "number"},
-        {file_of(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", Bytes(4)),
-         "twice"},
+        {file_of(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", Bytes(4)), "twice"},
         {file_of(one.substr(0, one.size() - 1) + "," + one.substr(1), Bytes(4)), "appears twice"},
         {file_of(one.substr(0, one.size() - 1) + ",}", Bytes(4)), "string"},
         {file_of(R"({"__metadata__":{"a":[1]}})", {}), "no string"},
@@ -87,8 +84,7 @@ TEST(Safetensors, RefusesBadFilesByName) {
     for (const auto& [bytes, reason] : cases) {
         const auto read = decode_safetensors(bytes);
         ASSERT_FALSE(read.has_value()) << reason;
-        EXPECT_NE(read.error().message.find(reason), std::string::npos)
-            << read.error().message << " for " << reason;
+        EXPECT_NE(read.error().message.find(reason), std::string::npos) << read.error().message << " for " << reason;
     }
 }
 

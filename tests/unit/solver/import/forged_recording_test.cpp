@@ -29,17 +29,11 @@ std::string compiled(const RecordedModel& model) {
     const auto programs = build_training(mapped->source, training, 4, 4);
     return programs ? "compiled" : programs.error().message;
 }
-std::string compiled(const Recording& recording) {
-    return compiled(RecordedModel{recording, recording});
-}
-Recording one(const std::string& line) {
-    return retrace::testing::recording_of({line});
-}
+std::string compiled(const Recording& recording) { return compiled(RecordedModel{recording, recording}); }
+Recording one(const std::string& line) { return retrace::testing::recording_of({line}); }
 
 /// Some calls use no trained parameter, so a call that does is added.
-Recording beside(const std::string& line) {
-    return retrace::testing::recording_of({"tanh 2x3 -> 2x3", line});
-}
+Recording beside(const std::string& line) { return retrace::testing::recording_of({"tanh 2x3 -> 2x3", line}); }
 
 TEST(ForgedRecording, CallsInFormBecomePrograms) {
     for (const std::string& line : retrace::testing::recorded_calls())
@@ -160,10 +154,26 @@ TEST(ForgedRecording, EachRuleOfARecordingIsAsked) {
         {"data of a result", [](Recording& r) { r.values[2].data.resize(24); }, "another length"},
         {"long axis", [](Recording& r) { r.values[2].dims = {1ull << 31}; }, "axis"},
         {"no tensor", [](Recording& r) { r.ops[0].arguments[0].values.clear(); }, "not of its kind"},
-        {"two tensors", [](Recording& r) { r.ops[0].arguments[0].values = {1, 1}; }, "not of its kind"},
-        {"no number", [](Recording& r) { r.ops[0].arguments = {{Kind::integer, {}, {}, 0, {}, {}}}; }, "of its kind"},
-        {"no truth", [](Recording& r) { r.ops[0].arguments = {{Kind::boolean, {}, {2}, 0, {}, {}}}; }, "of its kind"},
-        {"trained and updated", [](Recording& r) { r.updates = {{1, 2}}; }, "update"},
+        {"two tensors",
+         [](Recording& r) {
+             r.ops[0].arguments[0].values = {1, 1};
+         },
+         "not of its kind"},
+        {"no number",
+         [](Recording& r) {
+             r.ops[0].arguments = {{Kind::integer, {}, {}, 0, {}, {}}};
+         },
+         "of its kind"},
+        {"no truth",
+         [](Recording& r) {
+             r.ops[0].arguments = {{Kind::boolean, {}, {2}, 0, {}, {}}};
+         },
+         "of its kind"},
+        {"trained and updated",
+         [](Recording& r) {
+             r.updates = {{1, 2}};
+         },
+         "update"},
         {"overwrites a list",
          [](Recording& r) {
              r.ops[0].arguments[0].kind = Kind::values;

@@ -25,8 +25,7 @@ RecordedValue tensor(ValueKind kind, Dims dims, std::string name = {}) {
     out.kind = kind;
     out.dims = dims;
     out.name = std::move(name);
-    if (kind != ValueKind::input && kind != ValueKind::result)
-        out.data = Bytes(4 * kernels::geometry(dims).elements());
+    if (kind != ValueKind::input && kind != ValueKind::result) out.data = Bytes(4 * kernels::geometry(dims).elements());
     return out;
 }
 
@@ -164,11 +163,9 @@ TEST(Import, SigmoidsWrittenByHandAreRefusedUnderBce) {
         EXPECT_TRUE(logits_of(recording, kernels::LossKind::mse));
     };
     // 1 / (1 + exp(-x)), as TorchScript writes it, and with a power.
-    expect_refused(continued({{"aten::exp", {6}},
-                              {"aten::add", {7, 0}},
-                              {"aten::reciprocal", {8}},
-                              {"aten::mul", {9, 0}}}),
-                   "aten::exp");
+    expect_refused(
+        continued({{"aten::exp", {6}}, {"aten::add", {7, 0}}, {"aten::reciprocal", {8}}, {"aten::mul", {9, 0}}}),
+        "aten::exp");
     expect_refused(continued({{"aten::exp", {6}}, {"aten::add", {7, 0}}, {"aten::pow", {8, 0}}}), "aten::exp");
     // exp(x) / (1 + exp(x)), and softmax.
     expect_refused(continued({{"aten::exp", {6}}, {"aten::add", {7, 0}}, {"aten::div", {7, 8}}}), "aten::exp");
@@ -210,7 +207,9 @@ TEST(Recording, NamesThatSteerATerminalAreRefused) {
     model.train.ops[0].name = "aten::\x7f";
     EXPECT_THAT(refused(model), HasSubstr("control character"));
     model.train.ops[0].name = "aten::linear";
-    model.train.ops[0].where = "gr\xc3\xb6\xc3\x9f" "e";
+    model.train.ops[0].where =
+        "gr\xc3\xb6\xc3\x9f"
+        "e";
     EXPECT_EQ(refused(model), "read");
 }
 

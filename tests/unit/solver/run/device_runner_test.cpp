@@ -10,8 +10,7 @@ namespace {
 TEST(DeviceRunner, TheHostGoesOnWithTheSameBits) {
     test::TinyTask task;
     ProgramRunner host(task.train.program(), task.inputs(), task.pool);
-    ProgramRunner runner(task.train.program(), task.inputs(), task.pool,
-                         std::make_unique<test::BrokenDevice>());
+    ProgramRunner runner(task.train.program(), task.inputs(), task.pool, std::make_unique<test::BrokenDevice>());
     kernels::State expected = task.initial(), state = task.initial();
     EXPECT_TRUE(runner.on_device());
     EXPECT_THROW(runner.step(state), std::runtime_error);
@@ -24,8 +23,7 @@ TEST(DeviceRunner, TheHostGoesOnWithTheSameBits) {
 TEST(DeviceRunner, TheHostsStepIsCountedFromTheBeginning) {
     test::TinyTask task;
     const ProgramRunner host(task.train.program(), task.inputs(), task.pool);
-    ProgramRunner runner(task.train.program(), task.inputs(), task.pool,
-                         std::make_unique<test::BrokenDevice>());
+    ProgramRunner runner(task.train.program(), task.inputs(), task.pool, std::make_unique<test::BrokenDevice>());
     EXPECT_EQ(runner.planned_bytes(), host.planned_bytes());
     kernels::State state = task.initial();
     EXPECT_THROW(runner.step(state), std::runtime_error);

@@ -16,12 +16,12 @@ using namespace solver;
 std::map<std::uint64_t, Hash32> train(TinyTask& task, StepRunner& runner, kernels::State& state) {
     std::map<std::uint64_t, Hash32> roots;
     Trainer trainer(task.train, runner, task.terms.schedule, task.pool);
-    const auto done = trainer.run(state, task.terms.schedule.segments(), {},
-                                  [&](std::uint64_t index, const kernels::StateCommitment& commitment,
-                                      const kernels::State&) -> Status<> {
-                                      roots[index] = commitment.root;
-                                      return Unit{};
-                                  });
+    const auto done = trainer.run(
+        state, task.terms.schedule.segments(), {},
+        [&](std::uint64_t index, const kernels::StateCommitment& commitment, const kernels::State&) -> Status<> {
+            roots[index] = commitment.root;
+            return Unit{};
+        });
     EXPECT_TRUE(done.has_value() && *done);
     return roots;
 }
@@ -55,8 +55,9 @@ TEST(Trainer, StopsWhenItIsToldTo) {
     ProgramRunner runner(task.train.program(), task.inputs(), task.pool);
     kernels::State state = task.initial();
     Trainer trainer(task.train, runner, task.terms.schedule, task.pool);
-    const auto ignore = [](std::uint64_t, const kernels::StateCommitment&,
-                           const kernels::State&) -> Status<> { return Unit{}; };
+    const auto ignore = [](std::uint64_t, const kernels::StateCommitment&, const kernels::State&) -> Status<> {
+        return Unit{};
+    };
     const auto done = trainer.run(
         state, 3, [](const Progress& progress) { return progress.step < 5; }, ignore);
     ASSERT_TRUE(done.has_value());

@@ -24,13 +24,28 @@ using namespace solver;
 using ::testing::HasSubstr;
 
 std::vector<WorkerRequest> every_request() {
-    return {SetProgram{7, 9, DeviceChoice::automatic}, Load{3}, Advance{1}, Leave{2}, Store{}, Commit{},
-            BeginCommitment{}, FinishCommitment{}, StoreCommitted{}, Trace{}, Outputs{{0, 2, 5}},
+    return {SetProgram{7, 9, DeviceChoice::automatic},
+            Load{3},
+            Advance{1},
+            Leave{2},
+            Store{},
+            Commit{},
+            BeginCommitment{},
+            FinishCommitment{},
+            StoreCommitted{},
+            Trace{},
+            Outputs{{0, 2, 5}},
             Partial{1, 2, 3, 4, 5}};
 }
 std::vector<WorkerReply> every_reply() {
-    return {Ready{9, true}, Done{}, Stepped{{{{"loss", 0.5f}, {"", -1.0f}}, {}}}, Left{}, Stored{4},
-            Roots{4, {Hash32{}, Hash32{}}}, Computed{}, Failed{true, "why"}};
+    return {Ready{9, true},
+            Done{},
+            Stepped{{{{"loss", 0.5f}, {"", -1.0f}}, {}}},
+            Left{},
+            Stored{4},
+            Roots{4, {Hash32{}, Hash32{}}},
+            Computed{},
+            Failed{true, "why"}};
 }
 
 TEST(WorkerMessages, HaveOneEncodingAndNothingShorterOrLongerIsOne) {
@@ -126,7 +141,8 @@ public:
         worker_.join();
     }
     Channel& channel() { return *here_; }
-    WorkerReply ask(const WorkerRequest& request, const std::function<void()>& follow = [] {}) {
+    WorkerReply ask(
+        const WorkerRequest& request, const std::function<void()>& follow = [] {}) {
         here_->send(encode(request));
         follow();
         here_->flush();
@@ -175,8 +191,7 @@ TEST(Worker, GivesWhatARunnerInThisProcessGives) {
     EXPECT_EQ(std::get<Roots>(worker.ask(Commit{})).roots, commitment.tensor_roots);
     ASSERT_EQ(std::get<Stored>(worker.ask(Store{})).step, 1u);
     std::vector<kernels::Tensor> came;
-    receive_tensors(worker.channel(), std::span(task.train.program().tensors).first(task.train.program().states),
-                    came);
+    receive_tensors(worker.channel(), std::span(task.train.program().tensors).first(task.train.program().states), came);
     EXPECT_EQ(came, state.tensors);
 }
 

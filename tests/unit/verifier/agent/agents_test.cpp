@@ -133,9 +133,7 @@ TEST(Agents, ARestartedSolverGoesOnWithTheSameCommitments) {
         config.secret.bytes[0] = 100;
         scene.solver.agent =
             std::make_unique<solver::SolverAgent>(config, *scene.solver.task_cache, *scene.solver.store);
-        const auto none = [](const DisputeView&) {
-            return Result<kernels::State>(error("no dispute is expected"));
-        };
+        const auto none = [](const DisputeView&) { return Result<kernels::State>(error("no dispute is expected")); };
         scene.solver.dispute_replays = std::make_unique<DisputeReplays>(*scene.solver.task_cache, none);
         scene.solver.disputes =
             std::make_unique<DisputeAgent>(10, *scene.solver.dispute_replays, &scene.solver.agent->slot());

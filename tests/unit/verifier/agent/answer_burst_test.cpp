@@ -45,8 +45,8 @@ struct AnswerBurst : ::testing::Test {
     void report(std::uint64_t first, std::uint64_t last) {
         const auto tensors = static_cast<std::uint32_t>(roots().tensor_roots.size());
         for (std::uint64_t id = first; id <= last; ++id)
-            view.runs[0].reports.push_back({id, solver::ReportKind::state, kState,
-                                            static_cast<std::uint32_t>(id) % tensors, 0, 900});
+            view.runs[0].reports.push_back(
+                {id, solver::ReportKind::state, kState, static_cast<std::uint32_t>(id) % tensors, 0, 900});
     }
     /// Passes blocks until no work is left.
     void run() {

@@ -17,8 +17,7 @@ public:
     HeardRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                 const std::uint64_t& at, const std::function<void()>& what)
         : ProgramRunner(program, std::move(inputs), pool), at_(at), what_(what) {}
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
-                                                        const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
         if (state.step != at_ || std::exchange(happened_, true)) return ProgramRunner::attempt(state, go_on);
         return ProgramRunner::attempt(state, [&] {
             what_();
@@ -36,10 +35,9 @@ struct GivingWay : ::testing::Test {
     TinyTask task{2 * kInterval, kInterval};
     std::function<void()> in_step = [] {};
     std::uint64_t heard = UINT64_MAX;
-    SolverParty party{task, [this](const solver::TaskTerms&, const kernels::Program& program,
-                                   kernels::Inputs inputs, kernels::ThreadPool& pool) {
-                          return std::make_unique<HeardRunner>(program, std::move(inputs), pool, heard,
-                                                               in_step);
+    SolverParty party{task, [this](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
+                                   kernels::ThreadPool& pool) {
+                          return std::make_unique<HeardRunner>(program, std::move(inputs), pool, heard, in_step);
                       }};
     std::unique_ptr<solver::SolverAgent> agent;
     solver::SolverView view;

@@ -29,9 +29,7 @@ bool is_closed(const MiniChain::Audit& audit) {
 
 }  // namespace
 
-SolverParty::SolverParty(TinyTask& task, solver::RunnerFactory runners) {
-    restart(task, std::move(runners));
-}
+SolverParty::SolverParty(TinyTask& task, solver::RunnerFactory runners) { restart(task, std::move(runners)); }
 
 void SolverParty::restart(TinyTask& task, solver::RunnerFactory runners) {
     disputes.reset();
@@ -54,8 +52,8 @@ VerifierParty::VerifierParty(TinyTask& task, solver::ArtifactSource& source, std
     : store(open_store(directory)), secret(secret_of(number)) {
     address.fill(number);
     const bool accuser = fraud == VerifierAttack::false_accuser;
-    task_cache = std::make_unique<solver::TaskCache>(source, task.pool,
-                                                  accuser ? accusing_runners() : solver::honest_runners());
+    task_cache =
+        std::make_unique<solver::TaskCache>(source, task.pool, accuser ? accusing_runners() : solver::honest_runners());
     VerifierConfig config;
     config.secret = secret;
     config.address = address;
@@ -184,16 +182,12 @@ void MiniChain::take(const solver::SolverMove& move) {
     if (const auto* reveal = std::get_if<solver::RevealSegment>(&move)) {
         audits.at(reveal->opening.index - 1).end = opened(reveal->opening);
     }
-    if (const auto* answer = std::get_if<solver::AnswerReport>(&move))
-        answers[answer->report] = answer->answer;
+    if (const auto* answer = std::get_if<solver::AnswerReport>(&move)) answers[answer->report] = answer->answer;
 }
 
 void MiniChain::take(std::size_t index, const VerifierMove& move) {
-    const auto seat_of = [&](std::uint64_t audit) -> Seat& {
-        return audits.at(audit - 1000).seats.at(index);
-    };
-    if (const auto* commit = std::get_if<CommitVerdict>(&move))
-        seat_of(commit->audit).commitment = commit->commitment;
+    const auto seat_of = [&](std::uint64_t audit) -> Seat& { return audits.at(audit - 1000).seats.at(index); };
+    if (const auto* commit = std::get_if<CommitVerdict>(&move)) seat_of(commit->audit).commitment = commit->commitment;
     if (const auto* reveal = std::get_if<RevealVerdict>(&move)) {
         Seat& seat = seat_of(reveal->audit);
         const Hash32 commitment =
@@ -202,8 +196,8 @@ void MiniChain::take(std::size_t index, const VerifierMove& move) {
         seat.revealed = reveal->root;
         Audit& audit = audits.at(reveal->audit - 1000);
         if (*seat.revealed == *audit.end) return;
-        const Facts facts{task_.terms.contract, task_.terms.program_root, task_.terms.program_root,
-                          task_.terms.seed, task_.terms.data_roots};
+        const Facts facts{task_.terms.contract, task_.terms.program_root, task_.terms.program_root, task_.terms.seed,
+                          task_.terms.data_roots};
         const Claim claim{false, task_.terms.schedule.step_of(audit.segment),
                           task_.terms.schedule.step_of(audit.segment + 1), *audit.start, *audit.end};
         disputes.push_back({index, audit.segment, start(facts, claim), *seat.revealed});
@@ -211,10 +205,9 @@ void MiniChain::take(std::size_t index, const VerifierMove& move) {
     if (const auto* report = std::get_if<ReportUnavailable>(&move)) reports.push_back(*report);
     if (const auto* challenge = std::get_if<ChallengeInitial>(&move)) {
         initial_challenges.push_back(*challenge);
-        const Facts facts{task_.terms.contract, task_.terms.program_root, task_.terms.init_root,
-                          task_.terms.seed, task_.terms.data_roots};
-        disputes.push_back(
-            {index, 0, start(facts, Claim{true, 0, 0, {}, *audits.at(0).start}), challenge->root});
+        const Facts facts{task_.terms.contract, task_.terms.program_root, task_.terms.init_root, task_.terms.seed,
+                          task_.terms.data_roots};
+        disputes.push_back({index, 0, start(facts, Claim{true, 0, 0, {}, *audits.at(0).start}), challenge->root});
     }
     if (const auto* attest = std::get_if<AttestRetention>(&move)) attested.push_back(attest->index);
     if (const auto* played = std::get_if<PlayMove>(&move)) play(*played, Side::challenger);

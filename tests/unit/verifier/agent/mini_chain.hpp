@@ -21,9 +21,7 @@ class StoreSource final : public solver::ArtifactSource {
 public:
     StoreSource(MemorySource& task, solver::CheckpointStore& store, kernels::ThreadPool& pool)
         : task_(task), store_(store), pool_(pool) {}
-    Result<Bytes> program(const Hash32& root, std::uint64_t limit) override {
-        return task_.program(root, limit);
-    }
+    Result<Bytes> program(const Hash32& root, std::uint64_t limit) override { return task_.program(root, limit); }
     Result<solver::StateRoots> state(const Hash32& root) override {
         const auto found = withhold ? std::nullopt : store_.state(root);
         return found ? Result<solver::StateRoots>(*found) : task_.state(root);

@@ -18,8 +18,7 @@ public:
     HeardInitialiser(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                      std::function<void()>& between)
         : ProgramRunner(program, std::move(inputs), pool), between_(between) {}
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
-                                                        const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
         return ProgramRunner::attempt(state, [&] {
             between_();
             return !go_on || go_on();
@@ -36,8 +35,7 @@ public:
     HeardRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                 std::function<void()>& before)
         : ProgramRunner(program, std::move(inputs), pool), before_(before) {}
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
-                                                        const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
         before_();
         return ProgramRunner::attempt(state, go_on);
     }
@@ -129,8 +127,7 @@ struct OneWorker : ::testing::Test {
     DisputeView dispute_of(std::uint64_t id, std::uint64_t segment, std::uint64_t deadline) {
         const solver::TaskTerms& terms = task.terms;
         const Facts facts{terms.contract, terms.program_root, terms.program_root, terms.seed, terms.data_roots};
-        const Claim claim{false, segment * kSegment, (segment + 1) * kSegment, root(segment),
-                          root(segment + 1)};
+        const Claim claim{false, segment * kSegment, (segment + 1) * kSegment, root(segment), root(segment + 1)};
         Game game = start(facts, claim);
         PostHashes hashes;
         hashes.hashes.resize(search_positions(game.search).size());
@@ -148,4 +145,3 @@ struct OneWorker : ::testing::Test {
 };
 
 }  // namespace retrace::test
-

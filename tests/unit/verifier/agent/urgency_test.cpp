@@ -15,8 +15,7 @@ TEST_F(Urgency, TheSeatThatIsDueFirstGoesFirst) {
     sit(10, 5, 1, 500);
     sit(11, 6, 2, 140);
     sit(12, 6, 3, 0);
-    for (const char* name :
-         {"replay task 6 segment 2", "replay task 5 segment 1", "replay task 6 segment 3"}) {
+    for (const char* name : {"replay task 6 segment 2", "replay task 5 segment 1", "replay task 6 segment 3"}) {
         const auto out = next();
         ASSERT_TRUE(out.work);
         EXPECT_EQ(out.work->what, name);
@@ -155,8 +154,8 @@ TEST_F(Urgency, WhatTheLedgerGaveFirstGoesFirstWhateverIsDueFirst) {
     view.disputes.push_back(dispute_of(1, 3, 2'000));
     view.disputes[0].due = 350;
     view.initials.push_back({terms(6), 0, root(0), true, 360, 0});
-    for (const char* name : {"replay task 5 segment 1", "move in dispute 1", "check initial state of task 6",
-                             "replay task 6 segment 2"}) {
+    for (const char* name :
+         {"replay task 5 segment 1", "move in dispute 1", "check initial state of task 6", "replay task 6 segment 2"}) {
         const auto out = next();
         ASSERT_TRUE(out.work);
         EXPECT_EQ(out.work->what, name);

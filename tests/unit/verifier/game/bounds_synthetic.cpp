@@ -70,24 +70,20 @@ public:
 };
 
 kernels::Program program_of(const SyntheticShape& s) {
-    const kernels::Dims a =
-        s.transposed ? kernels::Dims{s.batch, s.k, s.m} : kernels::Dims{s.batch, s.m, s.k};
+    const kernels::Dims a = s.transposed ? kernels::Dims{s.batch, s.k, s.m} : kernels::Dims{s.batch, s.m, s.k};
     const kernels::Dims b{s.batch, s.k, s.n};
     const kernels::Dims c{s.batch, s.m, s.n};
     kernels::Program program;
     program.states = 3 * s.layers;
     const std::uint64_t flag = s.transposed ? 1 : 0;
     for (std::uint32_t layer = 0; layer < s.layers; ++layer) {
-        program.tensors.push_back(
-            {kernels::TensorKind::state, kernels::DType::f32, a, kernels::kNoWriter, ""});
-        program.tensors.push_back(
-            {kernels::TensorKind::state, kernels::DType::f32, b, kernels::kNoWriter, ""});
+        program.tensors.push_back({kernels::TensorKind::state, kernels::DType::f32, a, kernels::kNoWriter, ""});
+        program.tensors.push_back({kernels::TensorKind::state, kernels::DType::f32, b, kernels::kNoWriter, ""});
         program.tensors.push_back({kernels::TensorKind::state, kernels::DType::f32, c, layer, ""});
         program.ops.push_back({kernels::OpCode::matmul, {3 * layer, 3 * layer + 1}, {3, flag, 0}, ""});
     }
     for (std::uint32_t layer = 0; layer < s.layers; ++layer)
-        program.tensors.push_back(
-            {kernels::TensorKind::op_output, kernels::DType::f32, c, kernels::kNoWriter, ""});
+        program.tensors.push_back({kernels::TensorKind::op_output, kernels::DType::f32, c, kernels::kNoWriter, ""});
     return program;
 }
 
@@ -132,8 +128,7 @@ struct World {
 /// One side: the world, with a wrong bit from some link on if it lies.
 class Account {
 public:
-    Account(const World& world, bool lies)
-        : w_(world), lies_(lies), c_(w_.facts.output.dims, w_.partials.back()) {
+    Account(const World& world, bool lies) : w_(world), lies_(lies), c_(w_.facts.output.dims, w_.partials.back()) {
         const Hash32 agreed = c_.header().root();
         Hash32 own = agreed;
         if (lies) {
@@ -174,20 +169,13 @@ public:
             case Phase::descend_state:
             case Phase::descend_trace:
             case Phase::descend_tiles:
-            case Phase::search_links:
-                return game.mover == Side::solver ? Move(PostHashes{hashes(game)}) : choose(game);
-            case Phase::open_state:
-                return OpenState{output_.header, w_.program.header()};
-            case Phase::open_trace:
-                return open_trace(game);
-            case Phase::open_tensor:
-                return open_tensor(game);
-            case Phase::open_tile:
-                return OpenTile{own_tile(game.found.link)};
-            case Phase::name_element:
-                return name(game);
-            default:
-                return prove();
+            case Phase::search_links: return game.mover == Side::solver ? Move(PostHashes{hashes(game)}) : choose(game);
+            case Phase::open_state: return OpenState{output_.header, w_.program.header()};
+            case Phase::open_trace: return open_trace(game);
+            case Phase::open_tensor: return open_tensor(game);
+            case Phase::open_tile: return OpenTile{own_tile(game.found.link)};
+            case Phase::name_element: return name(game);
+            default: return prove();
         }
     }
 
@@ -236,15 +224,13 @@ private:
         move.op_proof = prove_one(w_.program.op_tree(), op);
         const std::vector<std::uint64_t> numbers = {move.op.inputs[0], move.op.inputs[1],
                                                     w_.program.program().output_of(op)};
-        for (const std::uint64_t number : numbers)
-            move.records.push_back(w_.program.program().tensors[number]);
+        for (const std::uint64_t number : numbers) move.records.push_back(w_.program.program().tensors[number]);
         move.records_proof = w_.program.tensor_tree().prove(numbers);
         return move;
     }
     Move name(const Game& game) const {
         const Bytes own = own_tile(game.found.link);
-        const auto differ =
-            std::mismatch(game.tile.begin(), game.tile.end(), own.begin()).first - game.tile.begin();
+        const auto differ = std::mismatch(game.tile.begin(), game.tile.end(), own.begin()).first - game.tile.begin();
         return NameElement{static_cast<std::uint32_t>(differ / 4)};
     }
     Move prove() const {
@@ -261,12 +247,9 @@ private:
         for (std::uint32_t slot = 0; slot < 2; ++slot) {
             const Uniform& tensor = slot == 0 ? w_.a : w_.b;
             const std::uint64_t number = 3 * w_.layer + slot;
-            InputEvidence input{static_cast<std::uint32_t>(number),
-                                tensor.header(),
-                                prove_one(input_.tree(), number),
-                                wanted[slot],
-                                {},
-                                tensor.tree().prove(wanted[slot])};
+            InputEvidence input{
+                static_cast<std::uint32_t>(number), tensor.header(), prove_one(input_.tree(), number), wanted[slot], {},
+                tensor.tree().prove(wanted[slot])};
             for (const std::uint64_t tile : wanted[slot]) input.tile_bytes.push_back(tensor.tile(tile));
             move.inputs.push_back(std::move(input));
         }
@@ -324,8 +307,7 @@ SyntheticResult synthetic_dispute(const SyntheticShape& shape, bool solver_lies)
     claim.start_root = solver.root_at(0);
     claim.end_root = solver.root_at(shape.steps);
     SyntheticResult result;
-    result.game =
-        start({kernels::contract_hash(), world.program.root(), world.program.root(), 11, {}}, claim);
+    result.game = start({kernels::contract_hash(), world.program.root(), world.program.root(), 11, {}}, claim);
     Game& game = result.game;
     while (game.phase != Phase::decided) {
         const Side side = game.mover;

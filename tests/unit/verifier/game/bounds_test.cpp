@@ -53,8 +53,7 @@ TEST(BoundsCases, ReachFromTenThousandToABillionParameters) {
         EXPECT_GE(static_cast<double>(shapes[i].parameters()), wanted * 0.9);
         EXPECT_LE(static_cast<double>(shapes[i].parameters()), wanted * 1.3);
     }
-    for (std::size_t i = 6; i < shapes.size(); ++i)
-        EXPECT_GE(shapes[i].parameters(), 950'000'000u) << shapes[i].name;
+    for (std::size_t i = 6; i < shapes.size(); ++i) EXPECT_GE(shapes[i].parameters(), 950'000'000u) << shapes[i].name;
 }
 
 }  // namespace

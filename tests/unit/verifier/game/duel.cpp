@@ -23,12 +23,9 @@ kernels::Inputs Arena::inputs() const {
     return inputs;
 }
 
-Facts Arena::facts() const {
-    return {kernels::contract_hash(), program.root(), program.root(), seed, data_roots};
-}
+Facts Arena::facts() const { return {kernels::contract_hash(), program.root(), program.root(), seed, data_roots}; }
 
-kernels::Executor::Tamper flip(std::uint64_t step, std::uint32_t op, std::uint64_t element,
-                               std::uint32_t bit) {
+kernels::Executor::Tamper flip(std::uint64_t step, std::uint32_t op, std::uint64_t element, std::uint32_t bit) {
     return [=](std::uint64_t at, std::uint32_t which, kernels::Tensor& output) {
         if (at != step || which != op) return;
         const std::uint32_t size = kernels::size_of(output.dtype);
@@ -36,11 +33,10 @@ kernels::Executor::Tamper flip(std::uint64_t step, std::uint32_t op, std::uint64
     };
 }
 
-Party::Party(Arena& arena, const kernels::State& start, std::uint64_t last_step,
-             kernels::Executor::Tamper tamper)
+Party::Party(Arena& arena, const kernels::State& start, std::uint64_t last_step, kernels::Executor::Tamper tamper)
     : runner(arena, arena.pool, std::move(tamper)),
-      truth({&arena.program, &arena.program, &runner, &arena.pool, arena.seed, arena.inputs().datasets},
-            start, last_step) {}
+      truth({&arena.program, &arena.program, &runner, &arena.pool, arena.seed, arena.inputs().datasets}, start,
+            last_step) {}
 
 namespace {
 

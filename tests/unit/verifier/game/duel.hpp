@@ -35,19 +35,16 @@ public:
 };
 
 /// Flips one bit of one element of an op's output in one step.
-kernels::Executor::Tamper flip(std::uint64_t step, std::uint32_t op, std::uint64_t element,
-                               std::uint32_t bit = 0);
+kernels::Executor::Tamper flip(std::uint64_t step, std::uint32_t op, std::uint64_t element, std::uint32_t bit = 0);
 
 struct Party {
     TamperedRunner runner;
     verifier::Replayer truth;
-    Party(Arena& arena, const kernels::State& start, std::uint64_t last_step,
-          kernels::Executor::Tamper tamper = {});
+    Party(Arena& arena, const kernels::State& start, std::uint64_t last_step, kernels::Executor::Tamper tamper = {});
 };
 
 /// May replace a player's move; nullopt keeps it.
-using Liar =
-    std::function<std::optional<verifier::Move>(const verifier::Game&, verifier::Side, verifier::Replayer&)>;
+using Liar = std::function<std::optional<verifier::Move>(const verifier::Game&, verifier::Side, verifier::Replayer&)>;
 
 struct Outcome {
     verifier::Game game;
@@ -56,9 +53,7 @@ struct Outcome {
 };
 
 /// Plays to the end, and encodes and decodes every move and game. The claim is the solver's end root.
-Outcome duel(Arena& arena, const kernels::State& start, Party& solver, Party& challenger,
-             const Liar& liar = {});
-Outcome play(verifier::Game game, verifier::Replayer& solver, verifier::Replayer& challenger,
-             const Liar& liar = {});
+Outcome duel(Arena& arena, const kernels::State& start, Party& solver, Party& challenger, const Liar& liar = {});
+Outcome play(verifier::Game game, verifier::Replayer& solver, verifier::Replayer& challenger, const Liar& liar = {});
 
 }  // namespace retrace::test

@@ -51,16 +51,11 @@ Fault fault_at(const OpCase& bare, Level level) {
     const kernels::OpFacts facts = kernels::facts_of(bare.program, 0);
     const std::uint64_t elements = kernels::geometry(facts.output.dims).elements();
     switch (level) {
-        case Level::steps:
-            return {bare, 20, 13, 0, 0, 0};
-        case Level::ops:
-            return {surrounded(bare), 1, 0, kNeighbours, elements / 2, 0};
-        case Level::tiles:
-            return {bare, 1, 0, 0, elements - 1, 0};
-        case Level::links:
-            return {bare, 1, 0, 0, elements / 3, 0};
-        case Level::element:
-            break;
+        case Level::steps: return {bare, 20, 13, 0, 0, 0};
+        case Level::ops: return {surrounded(bare), 1, 0, kNeighbours, elements / 2, 0};
+        case Level::tiles: return {bare, 1, 0, 0, elements - 1, 0};
+        case Level::links: return {bare, 1, 0, 0, elements / 3, 0};
+        case Level::element: break;
     }
     return {bare, 1, 0, 0, elements / 2, highest_bit(facts.output.dtype)};
 }
@@ -74,18 +69,16 @@ std::uint32_t rounds_over(std::uint64_t positions) {
 /// SPEC 7.1
 std::uint32_t rounds_max(const Fault& fault) {
     const kernels::OpFacts facts = kernels::facts_of(fault.at.program, fault.op);
-    return rounds_over(fault.steps) + rounds_over(fault.at.program.states) +
-           rounds_over(fault.at.program.ops.size()) +
-           rounds_over(kernels::geometry(facts.output.dims).tiles()) +
-           rounds_over(kernels::link_count(facts)) + 2;
+    return rounds_over(fault.steps) + rounds_over(fault.at.program.states) + rounds_over(fault.at.program.ops.size()) +
+           rounds_over(kernels::geometry(facts.output.dims).tiles()) + rounds_over(kernels::link_count(facts)) + 2;
 }
 
 class EveryLevel : public ::testing::TestWithParam<OpCase> {
 protected:
     void play_at(Level level, bool solver_lies) {
         const Fault fault = fault_at(GetParam(), level);
-        SCOPED_TRACE(std::string(kLevelNames[static_cast<int>(level)]) +
-                     (solver_lies ? ", solver" : ", challenger") + " lies");
+        SCOPED_TRACE(std::string(kLevelNames[static_cast<int>(level)]) + (solver_lies ? ", solver" : ", challenger") +
+                     " lies");
         Arena arena(fault.at.program);
         const auto lie = flip(fault.step, fault.op, fault.element, fault.bit);
         Party solver(arena, fault.at.start, fault.steps, solver_lies ? lie : kernels::Executor::Tamper{});

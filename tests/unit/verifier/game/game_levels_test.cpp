@@ -101,37 +101,29 @@ struct Forger {
         const auto children = [&](const merkle::TileTree& tree) {
             const Children at = children_of(game.descent);
             PostHashes post;
-            for (std::uint64_t i = 0; i < at.count; ++i)
-                post.hashes.push_back(tree.node(at.level, at.first + i));
+            for (std::uint64_t i = 0; i < at.count; ++i) post.hashes.push_back(tree.node(at.level, at.first + i));
             return Move(post);
         };
         switch (game.phase) {
-            case Phase::open_state:
-                return Move(OpenState{forged.header, arena.program.header()});
-            case Phase::descend_state:
-                return children(forged.tree());
+            case Phase::open_state: return Move(OpenState{forged.header, arena.program.header()});
+            case Phase::descend_state: return children(forged.tree());
             case Phase::open_trace: {
                 const auto own = solver_move(game, truth);
                 OpenTrace move = std::get<OpenTrace>(*own);
                 move.tensor_root = root;
                 const std::uint64_t at = writer;
-                if (writer != kernels::kNoWriter)
-                    move.source = Written{trace_tree.root(), trace_tree.prove({&at, 1})};
+                if (writer != kernels::kNoWriter) move.source = Written{trace_tree.root(), trace_tree.prove({&at, 1})};
                 return Move(move);
             }
-            case Phase::descend_trace:
-                return children(trace_tree);
+            case Phase::descend_trace: return children(trace_tree);
             case Phase::open_tensor: {
                 OpenTensor move = std::get<OpenTensor>(*solver_move(game, truth));
                 move.header = header;
                 return Move(move);
             }
-            case Phase::descend_tiles:
-                return children(tiles);
-            case Phase::open_tile:
-                return Move(OpenTile{tile});
-            default:
-                return std::nullopt;
+            case Phase::descend_tiles: return children(tiles);
+            case Phase::open_tile: return Move(OpenTile{tile});
+            default: return std::nullopt;
         }
     }
 };
@@ -178,8 +170,7 @@ TEST_F(Forgeries, PaddingThatIsNotZeroLoses) {
 
 TEST_F(Forgeries, ATileOfAnotherLengthLoses) {
     EXPECT_EQ(play_forged(with_tile(0, [](Bytes& tile) { tile.pop_back(); })).game.ending, Ending::bad_tile);
-    EXPECT_EQ(play_forged(with_tile(0, [](Bytes& tile) { tile.resize(5000); })).game.ending,
-              Ending::bad_tile);
+    EXPECT_EQ(play_forged(with_tile(0, [](Bytes& tile) { tile.resize(5000); })).game.ending, Ending::bad_tile);
 }
 
 TEST_F(Forgeries, AFrozenTensorThatChangedLosesAtOnce) {
@@ -208,8 +199,7 @@ TEST_F(Forgeries, ATraceWithoutTheDisputedTensorIsRefused) {
         return move;
     };
     const Claim claim{false, 0, 1, solver.truth.root_at(0), forger.commitment(solver.truth).root};
-    const Outcome outcome =
-        play(verifier::start(arena.facts(), claim), solver.truth, honest.truth, honest_trace);
+    const Outcome outcome = play(verifier::start(arena.facts(), claim), solver.truth, honest.truth, honest_trace);
     EXPECT_TRUE(outcome.stuck);
     EXPECT_EQ(outcome.game.ending, Ending::timeout_solver);
 }
@@ -233,13 +223,11 @@ TEST_F(Levels, AChallengerWithoutACaseLosesWhateverItChooses) {
             if (side != Side::challenger) return std::nullopt;
             state = state * 6364136223846793005u + 1442695040888963407u;
             const auto pick = static_cast<std::uint32_t>(state >> 33);
-            if (!game.posted.empty())
-                return Move(Choose{pick % static_cast<std::uint32_t>(game.posted.size())});
+            if (!game.posted.empty()) return Move(Choose{pick % static_cast<std::uint32_t>(game.posted.size())});
             return std::nullopt;
         };
         const Outcome outcome = duel(arena, start, solver, accuser, random);
-        EXPECT_EQ(outcome.game.loser, Side::challenger)
-            << "seed " << seed << " " << slug(outcome.game.ending);
+        EXPECT_EQ(outcome.game.loser, Side::challenger) << "seed " << seed << " " << slug(outcome.game.ending);
     }
 }
 

@@ -20,9 +20,7 @@ constexpr std::uint64_t kEvidenceMax = 96 * 1024;
 class EveryOp : public ::testing::TestWithParam<OpCase> {};
 class EveryChain : public ::testing::TestWithParam<OpCase> {};
 
-std::uint64_t links_of(const OpCase& c) {
-    return kernels::link_count(kernels::facts_of(c.program, 0));
-}
+std::uint64_t links_of(const OpCase& c) { return kernels::link_count(kernels::facts_of(c.program, 0)); }
 
 std::vector<OpCase> chain_cases() {
     std::vector<OpCase> cases;
@@ -54,8 +52,7 @@ TEST_P(EveryOp, OneFlippedBitConvictsTheSolver) {
         Party liar(arena, c.start, 3, flip(1, 0, element)), honest(arena, c.start, 3);
         const Outcome outcome = duel(arena, c.start, liar, honest);
         const Game& game = outcome.game;
-        EXPECT_EQ(game.ending, Ending::referee_solver_wrong)
-            << slug(game.ending) << " in " << slug(game.phase);
+        EXPECT_EQ(game.ending, Ending::referee_solver_wrong) << slug(game.ending) << " in " << slug(game.phase);
         EXPECT_EQ(game.loser, Side::solver);
         EXPECT_EQ(game.found.step, 1u);
         EXPECT_EQ(game.found.op, 0u);

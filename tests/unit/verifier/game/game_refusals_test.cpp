@@ -54,16 +54,14 @@ TEST_F(Refusals, EveryPhaseIsVisited) {
     std::vector<bool> visited(static_cast<std::size_t>(Phase::decided));
     for (const Position& p : seen()) visited[static_cast<std::size_t>(p.game.phase)] = true;
     for (std::size_t phase = 1; phase < visited.size(); ++phase) {
-        if (Phase(phase) == Phase::search_links)
-            continue;  // K = 300 has only two links; the test of chains has more.
+        if (Phase(phase) == Phase::search_links) continue;  // K = 300 has only two links; the test of chains has more.
         EXPECT_TRUE(visited[phase]) << slug(Phase(phase));
     }
 }
 
 TEST_F(Refusals, TheOtherSideMayNotMove) {
     for (const Position& p : seen()) {
-        expect_refused(p.game, p.game.mover == Side::solver ? Side::challenger : Side::solver, p.move,
-                       "other side");
+        expect_refused(p.game, p.game.mover == Side::solver ? Side::challenger : Side::solver, p.move, "other side");
     }
 }
 
@@ -99,8 +97,7 @@ TEST_F(Refusals, WrongCountsAndIndices) {
 TEST_F(Refusals, ChildrenThatDoNotLeadToTheNode) {
     for (const Position& p : seen()) {
         const auto* post = std::get_if<PostHashes>(&p.move);
-        if (post == nullptr || p.game.phase == Phase::search_steps || p.game.phase == Phase::search_links)
-            continue;
+        if (post == nullptr || p.game.phase == Phase::search_steps || p.game.phase == Phase::search_links) continue;
         PostHashes swapped = *post;
         std::swap(swapped.hashes.front(), swapped.hashes.back());
         expect_refused(p.game, p.game.mover, swapped, "swapped children");

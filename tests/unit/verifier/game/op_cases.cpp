@@ -20,18 +20,10 @@ Tensor random_tensor(const Operand& shape, std::mt19937_64& random) {
         std::uint8_t* at = tensor.data.data() + i * size_of(shape.dtype);
         const std::uint64_t bits = random();
         switch (shape.dtype) {
-            case f32:
-                store_u32(at, to_bits(0.25f + static_cast<float>(bits % 4096) / 1024.0f));
-                break;
-            case i32:
-                store_u32(at, static_cast<std::uint32_t>(bits % 12) - 1);
-                break;
-            case boolean:
-                *at = bits & 1;
-                break;
-            default:
-                *at = static_cast<std::uint8_t>(bits);
-                break;
+            case f32: store_u32(at, to_bits(0.25f + static_cast<float>(bits % 4096) / 1024.0f)); break;
+            case i32: store_u32(at, static_cast<std::uint32_t>(bits % 12) - 1); break;
+            case boolean: *at = bits & 1; break;
+            default: *at = static_cast<std::uint8_t>(bits); break;
         }
     }
     return tensor;
@@ -59,8 +51,7 @@ OpCase make_case(const Draft& draft) {
     ++out.program.states;
     out.program.tensors.push_back({TensorKind::state, draft.output.dtype, draft.output.dims, 0, "out"});
     out.start.tensors.push_back(zeros(draft.output.dtype, draft.output.dims));
-    out.program.tensors.push_back(
-        {TensorKind::op_output, draft.output.dtype, draft.output.dims, kNoWriter, ""});
+    out.program.tensors.push_back({TensorKind::op_output, draft.output.dtype, draft.output.dims, kNoWriter, ""});
     out.program.ops.push_back(op);
     return out;
 }
@@ -71,8 +62,7 @@ void add_elementwise(std::vector<Draft>& drafts) {
         const auto code = static_cast<unsigned>(rule.code);
         if (code >= 0x0201 && code < 0x0220) drafts.push_back({rule.code, {full}, {}, full});
         if (code >= 0x0301 && code < 0x0308) drafts.push_back({rule.code, {full, row}, {}, full});
-        if (code >= 0x0401 && code < 0x0410)
-            drafts.push_back({rule.code, {full, full}, {}, {boolean, full.dims}});
+        if (code >= 0x0401 && code < 0x0410) drafts.push_back({rule.code, {full, full}, {}, {boolean, full.dims}});
     }
     drafts.push_back({OpCode::convert, {{u8, {70, 40}}}, {1}, full});
     drafts.push_back({OpCode::convert, {full}, {4}, {i32, full.dims}, "_i32"});
@@ -90,18 +80,12 @@ void add_matmul(std::vector<Draft>& drafts) {
         const std::string note = "_p" + std::to_string(precision);
         drafts.push_back(
             {OpCode::matmul, {{f32, {40, 600}}, {f32, {600, 50}}}, {precision, 0, 0}, {f32, {40, 50}}, note});
-        drafts.push_back({OpCode::matmul,
-                          {{f32, {600, 40}}, {f32, {50, 600}}},
-                          {precision, 1, 1},
-                          {f32, {40, 50}},
-                          note + "_tt"});
+        drafts.push_back(
+            {OpCode::matmul, {{f32, {600, 40}}, {f32, {50, 600}}}, {precision, 1, 1}, {f32, {40, 50}}, note + "_tt"});
     }
     // Matrices that start inside a tile: the bound of 18 input tiles is reached here.
-    drafts.push_back({OpCode::matmul,
-                      {{f32, {3, 33, 300}}, {f32, {3, 300, 33}}},
-                      {3, 0, 0},
-                      {f32, {3, 33, 33}},
-                      "_batch"});
+    drafts.push_back(
+        {OpCode::matmul, {{f32, {3, 33, 300}}, {f32, {3, 300, 33}}}, {3, 0, 0}, {f32, {3, 33, 33}}, "_batch"});
     drafts.push_back(
         {OpCode::matmul, {{f32, {2, 1025, 9}}, {f32, {2, 1025, 5}}}, {1, 1, 0}, {f32, {2, 9, 5}}, "_tall"});
     drafts.push_back({OpCode::matmul, {{f32, {4, 0}}, {f32, {0, 5}}}, {1, 0, 0}, {f32, {4, 5}}, "_k0"});
@@ -126,8 +110,7 @@ void add_others(std::vector<Draft>& drafts) {
     // Images 2×3×9×9, kernel 3×3, stride 2, padding 1: 5×5 windows.
     drafts.push_back({OpCode::window_gather, {{f32, {2, 3, 9, 9}}}, {3, 3, 2, 2, 1, 1, 0}, {f32, {50, 27}}});
     // Kernel 5×5 (two links of 16 terms), stride 1, padding 2: 9×9 windows.
-    drafts.push_back(
-        {OpCode::window_scatter, {{f32, {162, 75}}}, {2, 3, 9, 9, 5, 5, 1, 1, 2, 2}, {f32, {2, 3, 9, 9}}});
+    drafts.push_back({OpCode::window_scatter, {{f32, {162, 75}}}, {2, 3, 9, 9, 5, 5, 1, 1, 2, 2}, {f32, {2, 3, 9, 9}}});
     drafts.push_back({OpCode::fill, {}, {0x40490fdb}, {f32, {33, 33}}});
     drafts.push_back({OpCode::iota, {}, {1}, {i32, {33, 33}}});
     drafts.push_back({OpCode::step_number, {}, {1}, {i32, {}}});
@@ -158,12 +141,10 @@ OpCase small_training() {
     program.states = 4;
     program.constants = 1;
     program.datasets = 1;
-    program.tensors = {{TensorKind::state, f32, {300, 40}, 8, "w1"},
-                       {TensorKind::state, f32, {40, 33}, 6, "w2"},
-                       {TensorKind::state, f32, {1, 33}, kNoWriter, "scale"},
-                       {TensorKind::state, i32, {}, 9, "counter"},
-                       {TensorKind::constant, f32, {1}, kNoWriter, "rate"},
-                       {TensorKind::data, f32, {200, 300}, kNoWriter, "x"}};
+    program.tensors = {
+        {TensorKind::state, f32, {300, 40}, 8, "w1"},          {TensorKind::state, f32, {40, 33}, 6, "w2"},
+        {TensorKind::state, f32, {1, 33}, kNoWriter, "scale"}, {TensorKind::state, i32, {}, 9, "counter"},
+        {TensorKind::constant, f32, {1}, kNoWriter, "rate"},   {TensorKind::data, f32, {200, 300}, kNoWriter, "x"}};
     const auto op = [&](OpCode code, std::vector<std::uint32_t> inputs, std::vector<std::uint64_t> attributes,
                         DType dtype, Dims dims) {
         program.ops.push_back({code, std::move(inputs), std::move(attributes), ""});

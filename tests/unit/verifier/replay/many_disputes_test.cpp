@@ -22,9 +22,8 @@ constexpr std::uint64_t kSteps = 1500;
 kernels::Program negation() {
     kernels::Program program;
     program.states = 1;
-    program.tensors = {
-        {kernels::TensorKind::state, kernels::DType::boolean, {40, 33}, 0, "s"},
-        {kernels::TensorKind::op_output, kernels::DType::boolean, {40, 33}, kernels::kNoWriter, ""}};
+    program.tensors = {{kernels::TensorKind::state, kernels::DType::boolean, {40, 33}, 0, "s"},
+                       {kernels::TensorKind::op_output, kernels::DType::boolean, {40, 33}, kernels::kNoWriter, ""}};
     program.ops = {{kernels::OpCode::logical_not, {0}, {}, ""}};
     return program;
 }
@@ -35,8 +34,7 @@ public:
     CountingRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                    std::uint64_t& steps, std::uint64_t& fails)
         : ProgramRunner(program, std::move(inputs), pool), steps_(steps), fails_(fails) {}
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
-                                                        const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
         if (fails_ != 0) {
             --fails_;
             state.tensors[0].data[2] ^= 1;
@@ -172,8 +170,8 @@ TEST_F(ManyDisputes, AboutDifferentStepsOfOneSegmentCostEachWhatOneCosts) {
 
 TEST_F(ManyDisputes, WithoutMemoryToSpareCostTimeAndNothingElse) {
     open(task_bytes());
-    const std::uint64_t one = 2 * kernels::state_bytes(arena.program.program()) +
-                              kernels::evidence_bytes(arena.program.program());
+    const std::uint64_t one =
+        2 * kernels::state_bytes(arena.program.program()) + kernels::evidence_bytes(arena.program.program());
     dispute(1, 1400, 900);
     dispute(2, 3, 900);
     dispute(3, 1399, 900);

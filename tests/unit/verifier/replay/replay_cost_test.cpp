@@ -19,8 +19,7 @@ struct Count {
 /// Wraps a training and counts its commitments.
 class CountedTraining final : public solver::Training {
 public:
-    CountedTraining(std::unique_ptr<solver::Training> other, Count& count)
-        : other_(std::move(other)), count_(count) {}
+    CountedTraining(std::unique_ptr<solver::Training> other, Count& count) : other_(std::move(other)), count_(count) {}
     std::uint64_t step() const noexcept override { return other_->step(); }
     std::vector<kernels::Metric> advance() override { return other_->advance(); }
     const kernels::State& state() override { return other_->state(); }
@@ -43,13 +42,11 @@ private:
 
 class CountingRunner final : public solver::ProgramRunner {
 public:
-    CountingRunner(const Arena& arena, kernels::ThreadPool& pool, kernels::Executor::Tamper tamper,
-                   Count& count)
+    CountingRunner(const Arena& arena, kernels::ThreadPool& pool, kernels::Executor::Tamper tamper, Count& count)
         : ProgramRunner(arena.program.program(), arena.inputs(), pool), count_(count) {
         executor().set_tamper(std::move(tamper));
     }
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
-                                                        const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
         ++count_.steps;
         return ProgramRunner::attempt(state, go_on);
     }
@@ -69,8 +66,8 @@ struct CountedParty {
     CountedParty(Arena& arena, const kernels::State& start, std::uint64_t last_step,
                  kernels::Executor::Tamper tamper = {})
         : runner(arena, arena.pool, std::move(tamper), count),
-          truth({&arena.program, &arena.program, &runner, &arena.pool, arena.seed, arena.inputs().datasets},
-                start, last_step) {}
+          truth({&arena.program, &arena.program, &runner, &arena.pool, arena.seed, arena.inputs().datasets}, start,
+                last_step) {}
 };
 
 /// Every step negates a state, so an error persists to the end.
@@ -78,9 +75,8 @@ OpCase negation() {
     OpCase out;
     kernels::Program& program = out.program;
     program.states = 1;
-    program.tensors = {
-        {kernels::TensorKind::state, kernels::DType::boolean, {40, 33}, 0, "s"},
-        {kernels::TensorKind::op_output, kernels::DType::boolean, {40, 33}, kernels::kNoWriter, ""}};
+    program.tensors = {{kernels::TensorKind::state, kernels::DType::boolean, {40, 33}, 0, "s"},
+                       {kernels::TensorKind::op_output, kernels::DType::boolean, {40, 33}, kernels::kNoWriter, ""}};
     program.ops = {{kernels::OpCode::logical_not, {0}, {}, ""}};
     out.start.tensors.push_back(kernels::zeros(kernels::DType::boolean, {40, 33}));
     return out;
@@ -94,10 +90,8 @@ TEST_P(ReplayCost, OfADisputeIsOneAndAHalfExecutionsAndOfAMoveFifteenCommitments
     task.start.step = 7;
     const std::uint64_t wrong = 7 + GetParam();
     Arena arena(task.program);
-    CountedParty solver(arena, task.start, 7 + kSteps, flip(wrong, 0, 0)),
-        honest(arena, task.start, 7 + kSteps);
-    const Claim claim{false, 7, 7 + kSteps,
-                      kernels::commit_state(arena.program.root(), task.start, arena.pool).root,
+    CountedParty solver(arena, task.start, 7 + kSteps, flip(wrong, 0, 0)), honest(arena, task.start, 7 + kSteps);
+    const Claim claim{false, 7, 7 + kSteps, kernels::commit_state(arena.program.root(), task.start, arena.pool).root,
                       solver.truth.end_root()};
     solver.count = {};
     const Liar both = [&](const Game& game, Side side, Replayer& truth) -> std::optional<Move> {
