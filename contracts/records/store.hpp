@@ -34,6 +34,13 @@ inline void remove(ledger::State& state, const keys::Key& key) {
     state.set_slot(address_of(key.contract), key.bytes, {});
 }
 
+/// 13.7.1: when a run stopped, and whether it had missed a checkpoint before.
+struct Stop {
+    std::uint64_t height = 0;
+    bool was_late = false;
+    static auto tie(auto& s) { return std::tie(s.height, s.was_late); }
+};
+
 /// Records that hold one number or one list.
 struct Counter {
     std::uint64_t value = 0;

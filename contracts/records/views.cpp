@@ -128,7 +128,7 @@ std::uint64_t due_audits(const StateView& view, std::uint64_t task, std::uint32_
     return counter(view, keys::due_audits(task, run));
 }
 bool is_stopped(const StateView& view, std::uint64_t task, std::uint32_t run) {
-    return counter(view, keys::stopped(task, run)) != 0;
+    return load<Stop>(view, keys::stopped(task, run)).has_value();
 }
 std::uint64_t pending_draws(const StateView& view, std::uint64_t task, std::uint32_t run) {
     return counter(view, keys::pending_draws(task, run));

@@ -41,24 +41,27 @@ bool has_commitments(const market::Audit& audit) {
                        [](const market::Seat& seat) { return seat.state == SeatState::committed; });
 }
 
-/// Returns the open audits of the same segment in the task's other runs.
+/// Returns the open audits of the same segment in the task's other runs that have not stopped (13.7.1).
 std::vector<market::Audit> audits_beside(const Effects& fx, const market::Audit& audit) {
     std::vector<market::Audit> out;
     for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
         const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
         if (run == audit.run || !segment || segment->state != market::SegmentState::auditing) continue;
+        if (views::is_stopped(fx.state, audit.task, run)) continue;
         const auto other = must_load<market::Audit>(fx.state, keys::audit(segment->audit));
         if (other.phase != AuditPhase::closed) out.push_back(other);
     }
     return out;
 }
 
-/// Whether `holds` is true for the same segment in any other run of the task.
+/// Whether `holds` is true for the same segment in any other run of the task. Runs that stopped do not count, because
+/// they started at a wrong state, so their segments are compared with no other (13.7.1).
 template <class Holds>
 bool any_beside(const Effects& fx, const market::Audit& audit, Holds holds) {
     for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
         const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
-        if (run != audit.run && segment && holds(*segment)) return true;
+        if (run == audit.run || !segment || views::is_stopped(fx.state, audit.task, run)) continue;
+        if (holds(*segment)) return true;
     }
     return false;
 }

@@ -7,6 +7,7 @@
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
+#include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "market/escrow.hpp"
@@ -101,40 +102,53 @@ bool may_be_convicted(const Effects& fx, const market::Run& run, std::uint64_t s
     if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return true;
     if (views::due_audits(fx.state, run.task, run.index) != 0) return true;
     if (fx.height > stopped + fx.params.unbond_blocks) return false;
-    return audit_waits_for_solver(fx, run) || views::pending_draws(fx.state, run.task, run.index) != 0;
+    return audit_waits_for_solver(fx, run) || views::pending_draws(fx.state, run.task, run.index) != 0 ||
+           holds_windows(fx.state, fx.params, run, fx.height);
 }
 
 /// 13.7.1: the run commits and earns nothing more, as after a missed deadline (13.5.1), and ends after its cases.
 void stop_run(Effects& fx, market::Run run) {
-    store(fx.state, keys::stopped(run.task, run.index), Counter{fx.height});
-    run.deadline = fx.height - 1;  // It is too late for a commitment in this block already.
+    const bool was_late = missed_checkpoint(fx.state, run);
+    store(fx.state, keys::stopped(run.task, run.index), Stop{fx.height, was_late});
+    if (!was_late) run.deadline = fx.height - 1;  // It is too late for a commitment in this block already.
     store(fx.state, keys::run(run.task, run.index), run);
     note_missed_checkpoint(fx, run);
     remind(fx, fx.height + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
 }
 
-/// 13.7.1: ends the runs that started at a wrong state of a run that is over, and those that started at a state of
-/// these. They are paid for what is finalised, and keep their locks. One that may still be convicted stops and ends
-/// later. Ends a raise that would start at such a state.
+/// 13.7.1: a run that joined at a wrong state is paid for what is finalised. It stops if it may still be convicted, and
+/// otherwise ends with its lock. `run` may be over; then its states only count as wrong from here on.
+market::Run end_or_stop(Effects& fx, const market::Run& run) {
+    if (run.state == RunState::running) pay_what_is_finalised(fx, run.task, run.index);
+    const market::Run paid = run_of(fx, run.task, run.index);
+    if (paid.paid > paid.first_state) note_paid_wrong(fx, paid);
+    if (run.state == RunState::running && may_be_convicted(fx, paid, fx.height)) {
+        stop_run(fx, paid);
+        return paid;
+    }
+    store(fx.state, keys::stopped(run.task, run.index), Stop{fx.height, false});
+    if (!market::is_over(run.state)) end_run(fx, run.task, run.index, RunState::left, slug(SlashReason::wrong_initial));
+    return paid;
+}
+
+/// 13.7.1: ends or stops the runs that started at a wrong state of a run that is over, and those that started at a state
+/// of these, also through runs that are over. Ends a raise that would start at such a state, and a successor starts anew.
 void end_runs_from_wrong_states(Effects& fx, const market::Run& over, std::uint64_t right_until) {
     const auto task = must_load<market::Task>(fx.state, keys::task(over.task));
-    for (const std::uint32_t active : task.active) {
-        const auto now = must_load<market::Task>(fx.state, keys::task(over.task)).active;
-        if (std::find(now.begin(), now.end(), active) == now.end()) continue;
-        const market::Run run = run_of(fx, over.task, active);
+    for (std::uint32_t index = 0; index < task.runs; ++index) {
+        const market::Run run = run_of(fx, over.task, index);
         if (!run.joined || !is_wrong(fx, over, right_until, run.first_state, run.first_root)) continue;
         if (views::is_stopped(fx.state, run.task, run.index)) continue;
-        if (run.state == RunState::running) pay_what_is_finalised(fx, run.task, run.index);
-        const market::Run paid = run_of(fx, over.task, active);
-        if (paid.paid > paid.first_state) note_paid_wrong(fx, paid);
-        if (run.state == RunState::running && may_be_convicted(fx, paid, fx.height))
-            stop_run(fx, paid);
-        else
-            end_run(fx, run.task, run.index, RunState::left, slug(SlashReason::wrong_initial));
+        const market::Run paid = end_or_stop(fx, run);
         schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, run.first_state});  // Nobody waits for it.
         end_runs_from_wrong_states(fx, paid, run.first_state);
     }
     auto left = must_load<market::Task>(fx.state, keys::task(over.task));
+    if (is_wrong(fx, over, right_until, left.first_state, left.resume_root)) {
+        left.first_state = 0;
+        left.resume_root = Hash32();
+        store(fx.state, keys::task(over.task), left);
+    }
     if (left.wanted != 0 && left.state == market::TaskState::running &&
         is_wrong(fx, over, right_until, left.joining_state, left.joining_root))
         stop_raising(fx, left);
@@ -208,13 +222,15 @@ void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashRe
 }
 
 bool ends_later(const Effects& fx, const market::Run& run) {
-    const std::uint64_t stopped = counter(fx.state, keys::stopped(run.task, run.index));
-    if (stopped != 0) return may_be_convicted(fx, run, stopped);
+    const auto stop = load<Stop>(fx.state, keys::stopped(run.task, run.index));
+    if (stop) return may_be_convicted(fx, run, stop->height);
     return views::pending_draws(fx.state, run.task, run.index) != 0 || holds_late_run(fx.state, run);
 }
 
 void end_stopped_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
     const market::Run run = run_of(fx, id, index);
+    if (must_load<Stop>(fx.state, keys::stopped(id, index)).was_late)
+        return lose_silent_run(fx, id, index, SlashReason::not_checkpointed);
     end_run(fx, id, index, RunState::left, slug(SlashReason::wrong_initial));
     succeed_run(fx, run, TaskEvent::forfeit);
 }

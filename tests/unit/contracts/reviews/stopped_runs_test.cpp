@@ -14,90 +14,125 @@ protected:
         const auto from = views::newest_finalised_state(state, task()).index;
         const U256 price = market::escrow_of_more(views::spec(state, 1).value(), params, from, 1).total();
         ASSERT_EQ(send("requester", RaiseReplicas{1, all}, price), Verdict::ok) << last.revert_reason;
-        auction({{who, 300}});
+        ASSERT_EQ(commit_bid(who, 300), Verdict::ok);
+        while (height < task().bid_end) step();
+        ASSERT_EQ(reveal_bid(who, 300), Verdict::ok);
+        const std::uint64_t close = task().reveal_end;
+        while (height < close) step();
+        ASSERT_EQ(run(task().runs - 1).solver, party(who));
+        ASSERT_EQ(send(who, AcceptData{1}), Verdict::ok) << last.revert_reason;
+        names.resize(task().runs);
+        names.back() = who;
     }
-    void commit_at_deadline(const std::string& who, std::uint32_t index) {
-        const market::Run now = run(index);
-        if (now.state != RunState::running || now.next_state > 40 || height + 1 < now.deadline) return;
-        ASSERT_EQ(checkpoint(who, now.next_state, index), Verdict::ok) << last.revert_reason;
+    void commit(std::uint32_t index) {
+        ASSERT_EQ(checkpoint(names[index], run(index).next_state, index), Verdict::ok) << last.revert_reason;
     }
-    /// Auditors of carol replay from the state that she started at, so they find what she found; the others find root().
+    /// Auditors of a run in wrong_runs replay from the state that it started at, so they find what it found; the others
+    /// find root().
     void check(std::uint64_t a) {
         for (const market::Seat& seat : audit(a).seats) {
             const std::string name = name_of(seat.auditor);
             const std::uint64_t end = audit(a).segment + 1;
-            const Hash32 mine = audit(a).run == 2 ? wrong_root(end) : root(end), secret = word("verdict " + name);
+            if (audit(a).run == silent_about && end == segments) continue;
+            const Hash32 mine = wrong_runs.contains(audit(a).run) ? wrong_root(end) : root(end);
+            const Hash32 secret = word("verdict " + name);
             if (audit(a).phase == market::AuditPhase::collecting && seat.state == market::SeatState::drawn)
                 send(name, CommitVerdict{a, solver::verdict_commitment(mine, secret, seat.auditor.bytes, a)});
             if (audit(a).phase == market::AuditPhase::verdicts && seat.state == market::SeatState::committed)
                 send(name, RevealVerdict{a, mine, secret});
         }
     }
-    /// One block: alice is fast until state 9, the others commit at their deadlines, and all serve and check.
+    void keep(std::uint32_t index) {
+        const market::Run now = run(index);
+        if (now.finalised == now.paid || !views::checkpoint(state, 1, index, now.finalised)->keepers.empty()) return;
+        send(names[index], RequestRetention{1, index, now.finalised}, params.audit_fee);
+        send("v1", AttestRetention{1, index, now.finalised});
+    }
+    /// One block: each run is fast up to its state in `fast_to` and later commits at its deadlines; all serve and check.
     void step() {
-        const market::Run a = run(0);
-        if (a.state == RunState::running && (a.next_state <= 9 || height + 1 >= a.deadline)) {
-            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
-        }
-        if (a.state == RunState::running && a.finalised > a.paid &&
-            views::checkpoint(state, 1, 0, a.finalised)->keepers.empty()) {
-            send("alice", RequestRetention{1, 0, a.finalised}, params.audit_fee);
-            send("v1", AttestRetention{1, 0, a.finalised});
-        }
-        commit_at_deadline("bob", 1);
-        serve("alice", 0), serve("bob", 1);
-        if (joined) {
-            if (!views::is_stopped(state, 1, 2)) commit_at_deadline("carol", 2);
-            serve("carol", 2);
+        for (std::uint32_t index = 0; index < names.size(); ++index) {
+            const market::Run now = run(index);
+            if (now.state != RunState::running) continue;
+            const bool may = now.next_state <= segments && !views::is_stopped(state, 1, index) && !gone.contains(index);
+            if (may && (now.next_state <= fast_to[index] || height + 1 >= now.deadline)) commit(index);
+            keep(index), serve(names[index], index);
         }
         for (std::uint64_t id = 1; id <= views::audit_count(state); ++id) check(id);
         next_block();
     }
-    /// alice forges state 6 and what follows, and is finalised up to state 8, because bob is slow; carol joins there.
-    void join_at_a_forged_state() {
+    void step_until(const std::function<bool()>& done) {
+        for (int i = 0; i < 2'000 && !done(); ++i) step();
+        ASSERT_TRUE(done());
+    }
+    bool is_over(std::uint32_t index) const { return market::is_over(run(index).state); }
+    void begin_task(std::uint64_t window) {
         auto wanted = small_params();
-        wanted.checkpoint_blocks = 40;
+        wanted.checkpoint_blocks = checkpoint_blocks;
+        wanted.challenge_blocks = window;
         start(wanted, {"alice", "bob", "carol", "dave"});
-        assign("alice", spec_of(40));
+        ASSERT_TRUE(ledger::mint(state, party("zed"), U256(1'000) * kCoin));
+        parties.push_back(party("zed"));
+        add_solver("zed");
+        advance(9);
+        assign(names[0], spec_of(segments));
         wrong_from = 6;
-        wrong_runs = {2};  // carol computes honestly from the forged state
+    }
+    /// alice forges state 6 and what follows, and is finalised up to state 8, because bob is slow; carol joins there.
+    void join_at_a_forged_state(std::uint64_t window = 8) {
+        names = {"alice"};
+        fast_to[0] = 9;
+        begin_task(window);
+        wrong_run = 0;
         for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
         raise("bob", 2);
-        ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
-        for (int i = 0; i < 2'000 && run(0).finalised < 8 && views::dispute_count(state) == 0; ++i) step();
+        step_until([&] { return run(0).finalised >= 8; });
         ASSERT_EQ(views::dispute_count(state), 0u);
-        ASSERT_GE(run(0).finalised, 8u);
-        ASSERT_LT(run(1).next_state, 5u) << "bob is slow";
+        ASSERT_LT(run(1).next_state, 6u) << "bob is slow";
+        wrong_runs = {2};  // carol computes honestly from the forged state
         raise("carol", 3);
-        ASSERT_EQ(run(2).solver, party("carol"));
-        ASSERT_EQ(send("carol", AcceptData{1}), Verdict::ok);
         ASSERT_EQ(checkpoint("carol", run(2).first_state, 2), Verdict::ok) << last.revert_reason;
-        joined = true;
+    }
+    Verdict challenge_carol(const std::string& who) {
+        const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
+        Verdict out = Verdict::not_opened;
+        for (std::uint64_t s = run(2).first_state; s < run(2).next_state && out != Verdict::ok; ++s)
+            out = send(who, ChallengeSegment{1, 2, s, word("mine")}, bond);
+        return out;
+    }
+    /// carol answers in time in every dispute about her.
+    void play_carol() {
+        for (std::uint64_t id = 2; id <= views::dispute_count(state); ++id) {
+            const market::Dispute now = dispute(id);
+            const bool hers = now.run == 2 && now.mover == static_cast<std::uint8_t>(verifier::Side::solver);
+            if (now.state != DisputeState::open || !hers || height + 1 < now.deadline) continue;
+            ASSERT_EQ(post_hashes("carol", id), Verdict::ok) << last.revert_reason;
+        }
     }
     /// Until alice is convicted; a watcher challenges a segment of carol shortly before that. Its dispute is number 2.
     void challenge_carol_and_convict_alice() {
-        for (int i = 0; i < 2'000 && views::dispute_count(state) == 0; ++i) step();
+        step_until([&] { return views::dispute_count(state) != 0; });
         ASSERT_EQ(dispute(1).segment, 5u);
-        for (int i = 0; i < 200 && run(0).state == RunState::running; ++i) {
-            ASSERT_EQ(checkpoint("carol", run(2).next_state, 2), Verdict::ok) << last.revert_reason;
-            for (std::uint64_t s = run(2).first_state; views::dispute_count(state) < 2 && s < run(2).next_state; ++s) {
-                const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
-                send("v4", ChallengeSegment{1, 2, s, word("mine")}, bond);
-            }
-            step();
-        }
+        fast_to[2] = segments;
+        step_until([&] {
+            if (views::dispute_count(state) < 2) challenge_carol("v4");
+            return is_over(0);
+        });
         ASSERT_EQ(run(0).state, RunState::forfeited);
         ASSERT_EQ(views::dispute_count(state), 2u);
         ASSERT_EQ(dispute(1).state, DisputeState::solver_lost);
         ASSERT_EQ(dispute(2).solver, party("carol"));
     }
-    bool joined = false;
+    std::uint64_t segments = 40, checkpoint_blocks = 40;
+    std::vector<std::string> names;  ///< Solvers by run.
+    std::map<std::uint32_t, std::uint64_t> fast_to;
+    std::set<std::uint32_t> gone;      ///< Runs that commit nothing more.
+    std::uint32_t silent_about = ~0u;  ///< Nobody has a verdict about this run's last segment.
 };
 
 /// A replica that joined at a forged state before the conviction goes on, and others start at its states.
 TEST_F(StoppedRuns, AReplicaThatJoinedAtAForgedStateLeavesItToNobody) {
     join_at_a_forged_state();
-    for (int i = 0; i < 2'000 && run(0).state == RunState::running; ++i) step();
+    step_until([&] { return is_over(0); });
     ASSERT_EQ(run(0).state, RunState::forfeited);
     ASSERT_EQ(dispute(1).state, DisputeState::solver_lost);
     ASSERT_EQ(dispute(1).segment, 5u);
@@ -116,7 +151,7 @@ TEST_F(StoppedRuns, AForgerThatJoinedAtAForgedStateDoesNotLeaveWithItsLockUnderA
     const U256 lock = run(2).locked, stake = views::stake(state, party("carol")).bonded;
     const U256 before = ledger::balance_of(state, party("v4"));
     EXPECT_FALSE(lock.is_zero());
-    for (int i = 0; i < 400 && run(2).state == RunState::running; ++i) step();
+    step_until([&] { return is_over(2); });
     EXPECT_EQ(dispute(2).state, DisputeState::solver_lost);
     EXPECT_EQ(run(2).state, RunState::forfeited);
     EXPECT_EQ(stake - views::stake(state, party("carol")).bonded, lock);
@@ -134,21 +169,93 @@ TEST_F(StoppedRuns, AnHonestRunThatJoinedThereEndsAfterItsDispute) {
     EXPECT_EQ(checkpoint("carol", run(2).next_state, 2), Verdict::too_late);
     const U256 stake = views::stake(state, party("carol")).bonded;
     bool went_on = false;
-    for (int i = 0; i < 400 && run(2).state == RunState::running; ++i) {
-        if (dispute(2).state == DisputeState::open &&
-            dispute(2).mover == static_cast<std::uint8_t>(verifier::Side::solver) &&
-            height + 1 >= dispute(2).deadline) {
-            ASSERT_EQ(post_hashes("carol", 2), Verdict::ok) << last.revert_reason;
-        }
-        step();
-        went_on = went_on || run(1).finalised > finalised;
-    }
+    step_until([&] { return play_carol(), went_on = went_on || run(1).finalised > finalised, is_over(2); });
     EXPECT_EQ(dispute(2).state, DisputeState::challenger_lost);
     EXPECT_EQ(run(2).state, RunState::left);
     EXPECT_EQ(run(2).paid, paid);
     EXPECT_EQ(views::stake(state, party("carol")).bonded, stake);
     EXPECT_TRUE(run(2).locked.is_zero());
     EXPECT_TRUE(went_on) << "bob is at " << run(1).next_state;
+}
+
+/// A forger whose segments may still be challenged has not got away when the run that it joined from is convicted.
+TEST_F(StoppedRuns, AChallengeWindowHoldsARunThatStopped) {
+    join_at_a_forged_state(60);
+    fast_to[2] = 12;
+    step_until([&] { return is_over(0); });
+    EXPECT_EQ(run(2).state, RunState::running);
+    EXPECT_EQ(challenge_carol("v4"), Verdict::ok) << last.revert_reason;
+    step_until([&] { return is_over(2); });
+    EXPECT_EQ(run(2).state, RunState::forfeited);
+}
+
+/// 13.5.1: a checkpoint that was missed before the stop stays missed.
+TEST_F(StoppedRuns, AStopForgivesNoMissedCheckpoint) {
+    join_at_a_forged_state(60);
+    step_until([&] { return run(2).next_state >= 10; });
+    gone = {2};
+    const auto hold_carol = [&] {
+        if (run(2).open_disputes == 0 && height + 1 >= run(2).deadline) challenge_carol("v4");
+        play_carol();
+    };
+    step_until([&] { return hold_carol(), is_over(0); });
+    ASSERT_TRUE(views::is_stopped(state, 1, 2));
+    ASSERT_LT(run(2).deadline + 1, height) << "it was late before";
+    const U256 lock = run(2).locked, stake = views::stake(state, party("carol")).bonded;
+    step_until([&] { return play_carol(), is_over(2); });
+    EXPECT_EQ(run(2).state, RunState::forfeited);
+    EXPECT_EQ(stake - views::stake(state, party("carol")).bonded, market::split(lock, params.silence_penalty_bp).share);
+}
+
+/// 14.12.13: a verdict about a run that stopped says nothing about the same segment of another run, because they did
+/// not start at the same state.
+TEST_F(StoppedRuns, AVerdictAboutAStoppedRunDecidesNoOtherRunsSegment) {
+    segments = 24, checkpoint_blocks = 80;
+    join_at_a_forged_state(60);
+    fast_to[2] = segments;
+    step_until([&] { return views::dispute_count(state) != 0; });
+    int challenges = 0;
+    const auto hold_carol = [&] {  // accomplices hold her in the task
+        if (is_over(2)) return;
+        if (run(2).open_disputes < 3) challenges += challenge_carol(accomplice(challenges)) == Verdict::ok;
+        play_carol();
+    };
+    step_until([&] { return hold_carol(), is_over(0); });
+    ASSERT_TRUE(views::is_stopped(state, 1, 2));
+    step_until([&] { return hold_carol(), segment(segments - 1, 2).state == market::SegmentState::verified; });
+    ASSERT_LT(run(1).next_state, segments);
+    fast_to[1] = segments, silent_about = 1;
+    step_until([&] { return hold_carol(), run(1).state != RunState::running || run(1).unaudited_since != 0; });
+    EXPECT_NE(run(1).unaudited_since, 0u);
+    EXPECT_NE(segment(segments - 1, 1).state, market::SegmentState::unaudited);
+    EXPECT_LT(run(1).paid, segments) << "paid without a verdict";
+}
+
+/// The run in the middle of the chain is over when the forger is convicted, and the task would resume at its state.
+TEST_F(StoppedRuns, AChainOfRunsFromAForgedStateEndsAlthoughOneOfThemIsOver) {
+    names = {"zed"};
+    begin_task(8);
+    ASSERT_EQ(checkpoint("zed", 0), Verdict::ok);
+    gone = {0};
+    wrong_run = 1, wrong_runs = {3, 4};  // alice forges; carol and dave compute honestly from her states
+    raise("alice", 2), fast_to[1] = 9;
+    raise("bob", static_cast<std::uint8_t>(task().active.size() + 1));
+    step_until([&] { return run(1).finalised >= 8; });
+    raise("carol", static_cast<std::uint8_t>(task().active.size() + 1));
+    fast_to[3] = 20;
+    step_until([&] { return run(3).finalised >= 19; });
+    raise("dave", static_cast<std::uint8_t>(task().active.size() + 1)), fast_to[4] = 22;
+    ASSERT_EQ(run(4).first_root, wrong_root(run(4).first_state));
+    gone = {0, 3};
+    step_until([&] { return is_over(3); });
+    step_until([&] { return is_over(1); });
+    ASSERT_EQ(run(1).state, RunState::forfeited);
+    EXPECT_TRUE(is_over(4) || views::is_stopped(state, 1, 4)) << "dave goes on from a forged state";
+    const std::uint64_t paid = run(4).paid;
+    for (int i = 0; i < 100; ++i) step();
+    EXPECT_EQ(run(4).paid, paid);
+    const auto newest = views::newest_finalised_state(state, task());
+    EXPECT_EQ(newest.root, newest.index == 0 ? Hash32() : root(newest.index)) << newest.index;
 }
 
 }  // namespace
