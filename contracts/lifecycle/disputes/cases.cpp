@@ -172,7 +172,8 @@ void note_late(Effects& fx, const market::Dispute& dispute) {
     const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
     const std::uint64_t due = counter(fx.state, keys::begun_deadline(dispute.task, dispute.run));
     if (run.deadline == 0 || fx.height + fx.params.move_blocks < due) return;
-    if (views::is_stopped(fx.state, run.task, run.index)) return;  // It waits for nothing but its cases (13.7.1).
+    const auto stop = load<Stop>(fx.state, keys::stopped(run.task, run.index));
+    if (stop && !stop->was_late) return;  // It waits for nothing but its cases (13.7.1).
     store(fx.state, keys::late_challenge(dispute.id), Counter{run.next_state});
 }
 

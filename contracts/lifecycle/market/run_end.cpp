@@ -145,6 +145,9 @@ void end_runs_from_wrong_states(Effects& fx, const market::Run& over, std::uint6
     }
     auto left = must_load<market::Task>(fx.state, keys::task(over.task));
     if (is_wrong(fx, over, right_until, left.first_state, left.resume_root)) {
+        // Its segments are paid already, so without other runs the task expires (succeed_run).
+        const std::uint64_t known = counter(fx.state, keys::paid_wrong(over.task));
+        store(fx.state, keys::paid_wrong(over.task), Counter{std::max(known, left.first_state)});
         left.first_state = 0;
         left.resume_root = Hash32();
         store(fx.state, keys::task(over.task), left);
