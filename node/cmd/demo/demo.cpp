@@ -127,7 +127,8 @@ Status<> Demo::compile() {
     request.task.audit_bp = 2'000;
     request.task.auditors = options_.cheat == "false_accuser" ? 3 : 2;
     request.task.checkpoint_blocks = 100;
-    request.task.replay_blocks = 50;
+    // 6 s for a segment that takes under a second; the challenge window of the first segment holds it twice.
+    request.task.replay_blocks = 30;
     request.task.finish_blocks = 5'000;
     request.out = folder_ / "task";
     if (fs::exists(request.out)) fs::remove_all(request.out);
