@@ -215,14 +215,9 @@ TEST(Lint, FilesOver400LinesAreAdvice) {
 }
 
 TEST(Lint, NothingIsLeftForLater) {
-    for (const std::string word : {"TO"
-                                   "DO",
-                                   "FIX"
-                                   "ME",
-                                   "XX"
-                                   "X",
-                                   "HA"
-                                   "CK"}) {
+    // clang-format off
+    for (const std::string word : {"TO" "DO", "FIX" "ME", "XX" "X", "HA" "CK"}) {
+        // clang-format on
         EXPECT_THAT(with("merkle/b.cpp", cpp("// " + word + ": later\n")), ElementsAre("merkle/b.cpp:2 unfinished"));
         EXPECT_THAT(with("docs/page.md", word + "\n"), ElementsAre("docs/page.md:1 unfinished"));
         EXPECT_THAT(with("merkle/b.cpp", cpp("// " + word + "X\n")), IsEmpty());

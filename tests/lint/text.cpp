@@ -10,24 +10,10 @@ namespace {
 constexpr std::size_t kLinesMax = 400;
 
 // Written in halves, so that this file does not break its own rules.
-constexpr std::string_view kUnfinished[] = {
-    "TO"
-    "DO",
-    "FIX"
-    "ME",
-    "XX"
-    "X",
-    "HA"
-    "CK"};
-constexpr std::string_view kMachinePaths[] = {
-    "/wo"
-    "rk/main",
-    "/wo"
-    "rk/shared",
-    "/wo"
-    "rk/.library",
-    "/tm"
-    "p/plan"};
+// clang-format off
+constexpr std::string_view kUnfinished[] = {"TO" "DO", "FIX" "ME", "XX" "X", "HA" "CK"};
+constexpr std::string_view kMachinePaths[] = {"/wo" "rk/main", "/wo" "rk/shared", "/wo" "rk/.library", "/tm" "p/plan"};
+// clang-format on
 
 bool has_license(const std::vector<std::string_view>& lines) {
     const std::size_t at = !lines.empty() && lines[0].starts_with("#!") ? 1 : 0;
