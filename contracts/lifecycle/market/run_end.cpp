@@ -132,7 +132,8 @@ market::Run end_or_stop(Effects& fx, const market::Run& run) {
 }
 
 /// 13.7.1: ends or stops the runs that started at a wrong state of a run that is over, and those that started at a state
-/// of these, also through runs that are over. Ends a raise that would start at such a state, and a successor starts anew.
+/// of these, also through runs that are over. Ends a raise that would start at such a state, and drops such a resume
+/// state.
 void end_runs_from_wrong_states(Effects& fx, const market::Run& over, std::uint64_t right_until) {
     const auto task = must_load<market::Task>(fx.state, keys::task(over.task));
     for (std::uint32_t index = 0; index < task.runs; ++index) {

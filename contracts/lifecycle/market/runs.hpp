@@ -66,7 +66,7 @@ void lose_silent_run(Effects& fx, std::uint64_t task, std::uint32_t run, SlashRe
 /// Whether a run that has missed a checkpoint still waits for draws, or for disputes opened since its deadline (13.5.1),
 /// or one that has stopped waits for its cases (13.7.1).
 bool ends_later(const Effects& fx, const market::Run& run);
-/// 13.7.1: ends a run that had stopped; its lock returns.
+/// 13.7.1: ends a run that had stopped. Its lock returns, but for the penalty if it was late before (13.5.1).
 void end_stopped_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 14.10: ends a run of which no drawn auditor of a segment was served. The whole lock is burned; no party gets a
 /// share.

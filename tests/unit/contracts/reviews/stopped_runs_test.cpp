@@ -34,7 +34,7 @@ protected:
             const std::string name = name_of(seat.auditor);
             const std::uint64_t end = audit(a).segment + 1;
             if (audit(a).run == silent_about && end == segments) continue;
-            const Hash32 mine = wrong_runs.contains(audit(a).run) ? wrong_root(end) : root(end);
+            const Hash32 mine = wrong_runs.contains(audit(a).run) ? solver_root(end, audit(a).run) : root(end);
             const Hash32 secret = word("verdict " + name);
             if (audit(a).phase == market::AuditPhase::collecting && seat.state == market::SeatState::drawn)
                 send(name, CommitVerdict{a, solver::verdict_commitment(mine, secret, seat.auditor.bytes, a)});
@@ -55,7 +55,8 @@ protected:
             if (now.state != RunState::running) continue;
             const bool may = now.next_state <= segments && !views::is_stopped(state, 1, index) && !gone.contains(index);
             if (may && (now.next_state <= fast_to[index] || height + 1 >= now.deadline)) commit(index);
-            keep(index), serve(names[index], index);
+            if (kept.empty() || kept.contains(index)) keep(index);
+            if (!silent.contains(index)) serve(names[index], index);
         }
         for (std::uint64_t id = 1; id <= views::audit_count(state); ++id) check(id);
         next_block();
@@ -101,12 +102,13 @@ protected:
     }
     /// carol answers in time in every dispute about her.
     void play_carol() {
-        for (std::uint64_t id = 2; id <= views::dispute_count(state); ++id) {
-            const market::Dispute now = dispute(id);
-            const bool hers = now.run == 2 && now.mover == static_cast<std::uint8_t>(verifier::Side::solver);
-            if (now.state != DisputeState::open || !hers || height + 1 < now.deadline) continue;
-            ASSERT_EQ(post_hashes("carol", id), Verdict::ok) << last.revert_reason;
-        }
+        for (std::uint64_t id = 2; id <= views::dispute_count(state); ++id) play_in(id);
+    }
+    void play_in(std::uint64_t id) {
+        const market::Dispute now = dispute(id);
+        const bool hers = now.run == 2 && now.mover == static_cast<std::uint8_t>(verifier::Side::solver);
+        if (now.state != DisputeState::open || !hers || height + 1 < now.deadline) return;
+        ASSERT_EQ(post_hashes("carol", id), Verdict::ok) << last.revert_reason;
     }
     /// Until alice is convicted; a watcher challenges a segment of carol shortly before that. Its dispute is number 2.
     void challenge_carol_and_convict_alice() {
@@ -126,6 +128,8 @@ protected:
     std::vector<std::string> names;  ///< Solvers by run.
     std::map<std::uint32_t, std::uint64_t> fast_to;
     std::set<std::uint32_t> gone;      ///< Runs that commit nothing more.
+    std::set<std::uint32_t> kept;      ///< Runs whose states are retained; empty: all.
+    std::set<std::uint32_t> silent;    ///< Runs that open nothing more.
     std::uint32_t silent_about = ~0u;  ///< Nobody has a verdict about this run's last segment.
 };
 
@@ -205,6 +209,63 @@ TEST_F(StoppedRuns, AStopForgivesNoMissedCheckpoint) {
     step_until([&] { return play_carol(), is_over(2); });
     EXPECT_EQ(run(2).state, RunState::forfeited);
     EXPECT_EQ(stake - views::stake(state, party("carol")).bonded, market::split(lock, params.silence_penalty_bp).share);
+}
+
+/// 15.10.1: a run that was late when it stopped may be gone, so a stranger earns nothing from its silence.
+TEST_F(StoppedRuns, AChallengeOfARunThatWasLateWhenItStoppedEarnsNothing) {
+    join_at_a_forged_state(60);
+    step_until([&] { return height >= 236; });
+    commit(2);
+    gone = {2};
+    step_until([&] {
+        if (run(2).open_disputes == 0 && height + 1 >= run(2).deadline) challenge_carol("v4");
+        return play_carol(), is_over(0);
+    });
+    ASSERT_TRUE(views::is_stopped(state, 1, 2));
+    ASSERT_EQ(run(2).state, RunState::running);
+    ASSERT_LT(run(2).deadline + 1, height) << "it was late before";
+    const U256 before = ledger::balance_of(state, party("v3"));
+    ASSERT_EQ(challenge_carol("v3"), Verdict::ok);
+    const std::uint64_t id = views::dispute_count(state);
+    step_until([&] {
+        for (std::uint64_t d = 2; d < id; ++d) play_in(d);  // not in the stranger's dispute
+        return is_over(2);
+    });
+    ASSERT_EQ(dispute(id).state, DisputeState::solver_lost);
+    EXPECT_LE(ledger::balance_of(state, party("v3")), before);
+}
+
+/// 13.7.1: two runs forge alike; the first is paid and ends, and the second is convicted. The task would resume at the
+/// first one's forged state, and its escrow does not pay for these segments again.
+TEST_F(StoppedRuns, ATaskThatWouldResumeAtAForgedStateExpires) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 40;
+    wanted.moves = 20;
+    start(wanted, {"alice", "bob"});
+    TaskSpec spec = spec_of(segments);
+    spec.replicas = 2;
+    post(spec);
+    auction({{"alice", 300}, {"bob", 310}});
+    names = {"alice", "bob"};
+    for (const std::string& name : names) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    wrong_runs = {0, 1}, wrong_from = 3;
+    fast_to = {{0, 6}, {1, 12}};
+    kept = {0};
+    step_until([&] { return run(1).next_state > 4 && segment(2, 1).window_end != 0; });
+    while (height + 1 < segment(2, 1).window_end) step();
+    const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
+    ASSERT_EQ(send("v4", ChallengeSegment{1, 1, 2, word("mine")}, bond), Verdict::ok) << last.revert_reason;
+    step_until([&] { return run(0).paid >= 5; });
+    ASSERT_EQ(dispute(1).state, DisputeState::open);
+    commit(0);
+    gone = silent = {0};
+    step_until([&] { return is_over(0); });
+    ASSERT_EQ(task().resume_root, wrong_root(task().first_state));
+    ASSERT_EQ(run(1).paid, 0u);
+    ASSERT_EQ(dispute(1).state, DisputeState::open);
+    step_until([&] { return is_over(1); });
+    ASSERT_EQ(dispute(1).state, DisputeState::solver_lost);
+    EXPECT_EQ(task().state, market::TaskState::expired);
 }
 
 /// 14.12.13: a verdict about a run that stopped says nothing about the same segment of another run, because they did
