@@ -140,6 +140,7 @@ void begin_delivery(Effects& fx, std::uint64_t id) {
 
 bool payments_lag(const StateView& view, const market::Params& params, const market::Run& run, std::uint64_t height) {
     if (!run.joined) return false;  // All of its segments are finalised at once (pay_what_is_finalised).
+    if (views::is_stopped(view, run.task, run.index)) return false;  // 13.7.1: it finalises nothing more.
     const auto segment = views::segment(view, run.task, run.index, run.finalised);
     if (!segment) return false;
     const auto spec = must_load<market::TaskSpec>(view, keys::spec(run.task));

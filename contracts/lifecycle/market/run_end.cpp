@@ -106,14 +106,27 @@ bool may_be_convicted(const Effects& fx, const market::Run& run, std::uint64_t s
            holds_windows(fx.state, fx.params, run, fx.height);
 }
 
+/// Whether the run has missed a checkpoint, also when the scheduler notes it later in this block.
+bool is_late(const Effects& fx, const market::Run& run) {
+    return missed_checkpoint(fx.state, run) ||
+           (run.deadline != 0 && fx.height > moved_deadline(fx.state, fx.params, run));
+}
+
 /// 13.7.1: the run commits and earns nothing more, as after a missed deadline (13.5.1), and ends after its cases.
 void stop_run(Effects& fx, market::Run run) {
-    const bool was_late = missed_checkpoint(fx.state, run);
+    const bool was_late = is_late(fx, run);
     store(fx.state, keys::stopped(run.task, run.index), Stop{fx.height, was_late});
+    run.state = RunState::running;                // It may have finished; then it does not wait for delivery any more.
     if (!was_late) run.deadline = fx.height - 1;  // It is too late for a commitment in this block already.
     store(fx.state, keys::run(run.task, run.index), run);
     note_missed_checkpoint(fx, run);
     remind(fx, fx.height + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
+}
+
+/// 13.7.1: whether the run stops, and does not end at once. A run that has finished may be in a dispute with a replica.
+bool has_to_stop(const Effects& fx, const market::Run& run) {
+    if (run.state == RunState::delivering) return run.open_disputes != 0 || disputes_replica(fx.state, run);
+    return run.state == RunState::running && (is_late(fx, run) || may_be_convicted(fx, run, fx.height));
 }
 
 /// 13.7.1: a run that joined at a wrong state is paid for what is finalised. It stops if it may still be convicted, and
@@ -122,7 +135,7 @@ market::Run end_or_stop(Effects& fx, const market::Run& run) {
     if (run.state == RunState::running) pay_what_is_finalised(fx, run.task, run.index);
     const market::Run paid = run_of(fx, run.task, run.index);
     if (paid.paid > paid.first_state) note_paid_wrong(fx, paid);
-    if (run.state == RunState::running && may_be_convicted(fx, paid, fx.height)) {
+    if (has_to_stop(fx, paid)) {
         stop_run(fx, paid);
         return paid;
     }
@@ -250,6 +263,7 @@ void end_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
 }
 
 void end_waiting_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    if (views::is_stopped(fx.state, id, index)) return end_stopped_run(fx, id, index);  // 13.7.1
     pay_what_is_finalised(fx, id, index);
     const market::Run run = run_of(fx, id, index);
     end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));

@@ -224,7 +224,9 @@ protected:
     }
     /// Root of state i of a solver that cheats from state `wrong_from` on.
     Hash32 solver_root(std::uint64_t i, std::uint32_t run = 0) const {
-        return (run == wrong_run || wrong_runs.contains(run)) && i >= wrong_from ? wrong_root(i) : root(i);
+        const auto until = wrong_until.find(run);
+        const bool wrong = i >= wrong_from && (until == wrong_until.end() || i < until->second);
+        return wrong && (run == wrong_run || wrong_runs.contains(run)) ? wrong_root(i) : root(i);
     }
     Verdict checkpoint(std::string_view name, std::uint64_t i, std::uint32_t run = 0, std::uint64_t id = 1) {
         const Hash32 blind = solver::checkpoint_commitment(id, run, i, salt(run, i), solver_root(i, run));
@@ -366,6 +368,7 @@ protected:
                                                         ///< for it.
     std::uint32_t wrong_run = 0;                        ///< Index of the cheating run; `wrong_runs` adds more.
     std::set<std::uint32_t> wrong_runs;
+    std::map<std::uint32_t, std::uint64_t> wrong_until;  ///< Runs of wrong_runs that are right from this state on.
     std::vector<Hash32> real_roots, forged_roots;
     std::uint64_t wrong_from = ~std::uint64_t{0};
 };

@@ -319,5 +319,46 @@ TEST_F(StoppedRuns, AChainOfRunsFromAForgedStateEndsAlthoughOneOfThemIsOver) {
     EXPECT_EQ(newest.root, newest.index == 0 ? Hash32() : root(newest.index)) << newest.index;
 }
 
+/// 13.5.1: a deadline that passed in the block before the stop is missed, although the scheduler has not noted it.
+TEST_F(StoppedRuns, AStopForgivesNoDeadlineThatHasJustPassed) {
+    checkpoint_blocks = 45;
+    join_at_a_forged_state(60);
+    for (const std::uint64_t at : {226, 260, 275}) {  // The scheduler handles the last deadline after the conviction.
+        step_until([&] { return height >= at; });
+        commit(2);
+    }
+    gone = {2};
+    const std::uint64_t deadline = run(2).deadline;
+    step_until([&] { return is_over(0); });
+    ASSERT_EQ(deadline + 1, height) << "it has passed, and the scheduler looks at it in this block";
+    const U256 lock = run(2).locked, stake = views::stake(state, party("carol")).bonded;
+    step_until([&] { return is_over(2); });
+    EXPECT_EQ(run(2).state, RunState::forfeited);
+    EXPECT_EQ(stake - views::stake(state, party("carol")).bonded, market::split(lock, params.silence_penalty_bp).share);
+}
+
+/// carol has finished when dave, who started as she did, opens another final state, and bob shows that alice forged.
+TEST_F(StoppedRuns, AFinishedRunDoesNotLeaveWithItsLockUnderADispute) {
+    segments = 16, checkpoint_blocks = 80;
+    join_at_a_forged_state();
+    wrong_runs = {0, 2, 3}, wrong_until[3] = segments;
+    raise("dave", 4);
+    fast_to[0] = fast_to[2] = segments, fast_to[3] = segments - 2;
+    step_until([&] { return height >= 190; });
+    fast_to[3] = segments - 1;  // Its last state is not due before carol has finished.
+    step_until([&] { return run(2).state == RunState::delivering; });
+    ASSERT_EQ(views::dispute_count(state), 0u);
+    fast_to[1] = 6, fast_to[3] = segments;
+    step_until([&] { return is_over(0); });
+    ASSERT_EQ(run(0).state, RunState::forfeited);
+    ASSERT_EQ(dispute(2).run, 2u);
+    ASSERT_EQ(dispute(3).segment, 5u);
+    const U256 stake = views::stake(state, party("carol")).bonded, lock = run(2).locked;
+    step_until([&] { return is_over(2); });
+    EXPECT_EQ(dispute(2).state, DisputeState::solver_lost);
+    EXPECT_EQ(run(2).state, RunState::forfeited);
+    EXPECT_EQ(stake - views::stake(state, party("carol")).bonded, lock);
+}
+
 }  // namespace
 }  // namespace retrace::contracts
