@@ -55,6 +55,9 @@ Key open_bids(const Address& party) { return std::move(market('B').party(party))
 Key bid_work(std::uint64_t task, const Address& bidder) { return std::move(market('W').number(task).party(bidder)); }
 Key deadline_work(std::uint64_t task, std::uint32_t run) { return std::move(market('D').number(task).number(run)); }
 Key begun_deadline(std::uint64_t task, std::uint32_t run) { return std::move(market('E').number(task).number(run)); }
+Key started_from(std::uint64_t task, std::uint32_t run) { return std::move(market('O').number(task).number(run)); }
+Key resumes_from(std::uint64_t task) { return std::move(market('R').number(task)); }
+Key raise_from(std::uint64_t task) { return std::move(market('J').number(task)); }
 Key stopped(std::uint64_t task, std::uint32_t run) { return std::move(market('H').number(task).number(run)); }
 
 Key stake(const Address& party) { return std::move(staking('k').party(party)); }

@@ -33,7 +33,12 @@ Key open_bids(const Address& party);  ///< Number over all tasks.
 /// moved (18.4).
 Key bid_work(std::uint64_t task, const Address& bidder);
 Key deadline_work(std::uint64_t task, std::uint32_t run);
-Key stopped(std::uint64_t task, std::uint32_t run);         ///< Height at which the run stopped (13.7.1).
+Key stopped(std::uint64_t task, std::uint32_t run);  ///< Height at which the run stopped (13.7.1).
+/// The run that reached the state at which a run started, at which the task resumes, and at which the replicas of the
+/// open raise will start (13.7.1): its index plus one; 0: none, at state 0.
+Key started_from(std::uint64_t task, std::uint32_t run);
+Key resumes_from(std::uint64_t task);
+Key raise_from(std::uint64_t task);
 Key begun_deadline(std::uint64_t task, std::uint32_t run);  ///< The run's deadline as it was set, before it moved.
 
 Key stake(const Address& party);

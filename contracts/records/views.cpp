@@ -144,19 +144,36 @@ std::optional<market::Retention> retention(const StateView& view, std::uint64_t 
     return load<market::Retention>(view, keys::retention(retention));
 }
 
+namespace {
+
+std::optional<std::uint32_t> run_at(const StateView& view, const keys::Key& key) {
+    const std::uint64_t plus_one = counter(view, key);
+    if (plus_one == 0) return std::nullopt;
+    return static_cast<std::uint32_t>(plus_one - 1);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> started_from(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    return run_at(view, keys::started_from(task, run));
+}
+std::optional<std::uint32_t> resumes_from(const StateView& view, std::uint64_t task) {
+    return run_at(view, keys::resumes_from(task));
+}
+
 JoiningState joining_state(const StateView& view, const market::Task& task) {
     const bool raising = task.wanted != 0 && task.state == market::TaskState::running;
-    if (raising) return {task.joining_state, task.joining_root};
+    if (raising) return {task.joining_state, task.joining_root, run_at(view, keys::raise_from(task.id))};
     return newest_finalised_state(view, task);
 }
 
 JoiningState newest_finalised_state(const StateView& view, const market::Task& task) {
-    JoiningState out{task.first_state, task.resume_root};
+    JoiningState out{task.first_state, task.resume_root, run_at(view, keys::resumes_from(task.id))};
     for (const std::uint32_t index : task.active) {
         const auto other = run(view, task.id, index);
         if (!other || other->finalised <= out.index || is_stopped(view, task.id, index)) continue;
         const auto reached = checkpoint(view, task.id, index, other->finalised);
-        if (reached && reached->opened) out = {other->finalised, reached->root};
+        if (reached && reached->opened) out = {other->finalised, reached->root, index};
     }
     return out;
 }

@@ -103,8 +103,12 @@ std::optional<market::Retention> retention(const StateView& view, std::uint64_t 
 
 struct JoiningState {
     std::uint64_t index = 0;
-    Hash32 root;  ///< Zero for state 0.
+    Hash32 root;                       ///< Zero for state 0.
+    std::optional<std::uint32_t> run;  ///< The run that reached it; none for state 0.
 };
+/// The run that reached the state at which this run started, and at which the task resumes; none at state 0.
+std::optional<std::uint32_t> started_from(const StateView& view, std::uint64_t task, std::uint32_t run);
+std::optional<std::uint32_t> resumes_from(const StateView& view, std::uint64_t task);
 /// Returns the newest finalised state of any running replica that has not stopped (13.7.1): a raise of the replicas
 /// requested now covers the segments from there on.
 JoiningState newest_finalised_state(const StateView& view, const market::Task& task);

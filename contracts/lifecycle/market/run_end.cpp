@@ -74,12 +74,11 @@ void expire_task(Effects& fx, market::Task& task) {
     end_task(fx, task);
 }
 
-/// Whether this state is one of the run's beyond `right_until`.
-bool is_wrong(const Effects& fx, const market::Run& run, std::uint64_t right_until, std::uint64_t state,
-              const Hash32& root) {
-    if (state <= right_until) return false;
-    const auto own = load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, state));
-    return own && own->opened && own->root == root;
+/// Whether both runs have opened the same root for this state.
+bool agree(const Effects& fx, const market::Run& run, std::uint32_t other, std::uint64_t state) {
+    const auto mine = views::checkpoint(fx.state, run.task, run.index, state);
+    const auto theirs = views::checkpoint(fx.state, run.task, other, state);
+    return mine && mine->opened && theirs && theirs->opened && mine->root == theirs->root;
 }
 
 void note_paid_wrong(Effects& fx, const market::Run& run) {
@@ -144,31 +143,49 @@ market::Run end_or_stop(Effects& fx, const market::Run& run) {
     return paid;
 }
 
-/// 13.7.1: ends or stops the runs that started at a wrong state of a run that is over, and those that started at a state
-/// of these, also through runs that are over. Ends a raise that would start at such a state, and drops such a resume
-/// state.
-void end_runs_from_wrong_states(Effects& fx, const market::Run& over, std::uint64_t right_until) {
-    const auto task = must_load<market::Task>(fx.state, keys::task(over.task));
+/// The task does not resume at its resume state. Its segments are paid already, so without other runs the task expires
+/// (succeed_run).
+void drop_resume_state(Effects& fx, market::Task& task) {
+    const std::uint64_t known = counter(fx.state, keys::paid_wrong(task.id));
+    store(fx.state, keys::paid_wrong(task.id), Counter{std::max(known, task.first_state)});
+    task.first_state = 0;
+    task.resume_root = Hash32();
+    store(fx.state, keys::task(task.id), task);
+    note_run(fx, keys::resumes_from(task.id), std::nullopt);
+}
+
+/// 13.7.1: ends or stops the runs that started at a state of this run from `wrong_from` on, and those that started at a
+/// state of these, also through runs that are over. Ends a raise that would start at such a state, and drops such a
+/// resume state.
+void end_runs_from_wrong_states(Effects& fx, const market::Run& wrong, std::uint64_t wrong_from) {
+    const auto task = must_load<market::Task>(fx.state, keys::task(wrong.task));
     for (std::uint32_t index = 0; index < task.runs; ++index) {
-        const market::Run run = run_of(fx, over.task, index);
-        if (!run.joined || !is_wrong(fx, over, right_until, run.first_state, run.first_root)) continue;
+        const market::Run run = run_of(fx, wrong.task, index);
+        if (run.first_state < wrong_from || views::started_from(fx.state, run.task, index) != wrong.index) continue;
         if (views::is_stopped(fx.state, run.task, run.index)) continue;
         const market::Run paid = end_or_stop(fx, run);
         schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, run.first_state});  // Nobody waits for it.
         end_runs_from_wrong_states(fx, paid, run.first_state);
     }
-    auto left = must_load<market::Task>(fx.state, keys::task(over.task));
-    if (is_wrong(fx, over, right_until, left.first_state, left.resume_root)) {
-        // Its segments are paid already, so without other runs the task expires (succeed_run).
-        const std::uint64_t known = counter(fx.state, keys::paid_wrong(over.task));
-        store(fx.state, keys::paid_wrong(over.task), Counter{std::max(known, left.first_state)});
-        left.first_state = 0;
-        left.resume_root = Hash32();
-        store(fx.state, keys::task(over.task), left);
-    }
-    if (left.wanted != 0 && left.state == market::TaskState::running &&
-        is_wrong(fx, over, right_until, left.joining_state, left.joining_root))
+    auto left = must_load<market::Task>(fx.state, keys::task(wrong.task));
+    if (left.first_state >= wrong_from && views::resumes_from(fx.state, left.id) == wrong.index)
+        drop_resume_state(fx, left);
+    const bool raising = left.wanted != 0 && left.state == market::TaskState::running;
+    if (raising && left.joining_state >= wrong_from && views::joining_state(fx.state, left).run == wrong.index)
         stop_raising(fx, left);
+}
+
+/// 13.7.1: drops a resume state of a run that forged alike: it agrees with the convicted run on both ends of the
+/// disputed segment, or started at a state of such a run.
+void drop_forged_resume_state(Effects& fx, const market::Run& convicted, std::uint64_t right_until) {
+    auto task = must_load<market::Task>(fx.state, keys::task(convicted.task));
+    if (task.first_state <= right_until) return;
+    auto from = views::resumes_from(fx.state, task.id);
+    // A run that started beyond the segment has only what the run before it had there.
+    while (from && run_of(fx, task.id, *from).first_state > right_until)
+        from = views::started_from(fx.state, task.id, *from);
+    if (!from || !agree(fx, convicted, *from, right_until)) return;
+    if (agree(fx, convicted, *from, right_until + 1)) drop_resume_state(fx, task);
 }
 
 /// Called when a run was lost or left: the solver may not bid again, and without other runs the task is auctioned
@@ -177,7 +194,8 @@ void end_runs_from_wrong_states(Effects& fx, const market::Run& over, std::uint6
 void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint64_t right_until = kAllRight) {
     auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     task.excluded.push_back(run.solver);
-    if (views::is_stopped(fx.state, run.task, run.index)) right_until = std::min(right_until, run.first_state);
+    const bool stopped = views::is_stopped(fx.state, run.task, run.index);
+    if (stopped) right_until = std::min(right_until, run.first_state);
     if (run.paid > right_until) {
         note_paid_wrong(fx, run);
     } else if (run.paid > run.first_state && run.paid > task.first_state) {
@@ -185,10 +203,12 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
         task.first_state = run.paid;
         const keys::Key key = keys::checkpoint(run.task, run.index, run.paid);
         task.resume_root = must_load<market::Checkpoint>(fx.state, key).root;
+        note_run(fx, keys::resumes_from(task.id), run.index);
     }
     store(fx.state, keys::task(run.task), task);
     if (right_until != kAllRight) {
-        end_runs_from_wrong_states(fx, run, right_until);
+        end_runs_from_wrong_states(fx, run, stopped ? run.first_state : right_until + 1);
+        if (!stopped) drop_forged_resume_state(fx, run, right_until);
         task = must_load<market::Task>(fx.state, keys::task(run.task));
     }
     if (!task.active.empty()) {

@@ -38,6 +38,7 @@ void assign(Effects& fx, market::Task& task, const views::JoiningState& start, b
     bid.locked = U256();  // from now on it belongs to the run
     store(fx.state, keys::bid(task.id, offer.bidder), bid);
     store(fx.state, keys::run(task.id, run.index), run);
+    note_run(fx, keys::started_from(task.id, run.index), start.run);
     add_to_list(fx.state, keys::open_runs(run.solver), views::RunId{task.id, run.index});
     task.active.push_back(run.index);
     remind(fx, run.deadline + 1, ScheduledKind::accept_deadline, task.id, run.index);
@@ -45,6 +46,11 @@ void assign(Effects& fx, market::Task& task, const views::JoiningState& start, b
 }
 
 }  // namespace
+
+void note_run(Effects& fx, const keys::Key& key, std::optional<std::uint32_t> run) {
+    if (!run) return remove(fx.state, key);
+    store(fx.state, key, Counter{std::uint64_t{*run} + 1});
+}
 
 std::uint64_t committed_by_others(const StateView& view, const market::Task& task, const market::Run& run) {
     std::uint64_t state = run.first_state;

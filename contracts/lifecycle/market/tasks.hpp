@@ -11,6 +11,8 @@ namespace retrace::contracts {
 void move_task(Effects& fx, market::Task& task, market::TaskEvent event);
 /// Returns the newest state that another active run has committed; the run's first state when there is none.
 std::uint64_t committed_by_others(const StateView& view, const market::Task& task, const market::Run& run);
+/// Stores which run reached a state in keys::started_from, resumes_from or raise_from; none removes the record.
+void note_run(Effects& fx, const keys::Key& key, std::optional<std::uint32_t> run);
 /// Opens the auction of the next round; the task expires when all its rounds are used up.
 void open_auction(Effects& fx, market::Task& task);
 /// Closes the auction at the end of the reveals: assigns the task or lets it expire.

@@ -44,6 +44,7 @@ void apply(const RaiseReplicas& call, const TxContext&, Effects& fx) {
     const auto start = views::newest_finalised_state(fx.state, task);
     task.joining_state = start.index;  // 12.7.8: the paid start, even if the run that reached it ends
     task.joining_root = start.root;
+    note_run(fx, keys::raise_from(task.id), start.run);
     open_raise(fx, task, static_cast<std::uint8_t>(call.replicas - task.active.size()));
 }
 

@@ -360,5 +360,36 @@ TEST_F(StoppedRuns, AFinishedRunDoesNotLeaveWithItsLockUnderADispute) {
     EXPECT_EQ(stake - views::stake(state, party("carol")).bonded, lock);
 }
 
+/// bob forges state 6 only and then opens the roots that alice, who is honest, has shown. He is convicted, and carol, who
+/// joined at a state of alice, goes on: where a run started decides, not what is equal.
+TEST_F(StoppedRuns, AForgerThatCopiesRootsStopsNobodyWhoJoinedElsewhere) {
+    names = {"alice"};
+    fast_to[0] = 9;
+    begin_task(8);
+    wrong_run = ~0u, wrong_runs = {1}, wrong_until[1] = 7;
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    raise("bob", 2);
+    step_until([&] { return run(0).finalised >= 8; });
+    raise("carol", 3);
+    commit(2);
+    ASSERT_EQ(run(2).first_root, root(run(2).first_state));
+    ASSERT_LT(run(1).next_state, 6u) << "bob is slow";
+    fast_to = {{0, 14}, {1, 12}, {2, 14}};
+    const auto play_alice = [&] {
+        for (std::uint64_t id = 1; id <= views::dispute_count(state); ++id) {
+            const market::Dispute now = dispute(id);
+            const bool hers = now.run == 0 && now.mover == static_cast<std::uint8_t>(verifier::Side::solver);
+            if (now.state != DisputeState::open || !hers || height + 1 < now.deadline) continue;
+            ASSERT_EQ(post_hashes("alice", id), Verdict::ok) << last.revert_reason;
+        }
+    };
+    step_until([&] { return play_alice(), is_over(1); });
+    ASSERT_EQ(run(1).state, RunState::forfeited);
+    ASSERT_TRUE(views::checkpoint(state, 1, 1, run(2).first_state)->opened) << "he has copied the state";
+    EXPECT_EQ(run(2).state, RunState::running);
+    EXPECT_FALSE(views::is_stopped(state, 1, 2));
+    EXPECT_EQ(counter(state, keys::paid_wrong(1)), 0u);
+}
+
 }  // namespace
 }  // namespace retrace::contracts
