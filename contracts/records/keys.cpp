@@ -86,6 +86,7 @@ Key pending_draws(std::uint64_t task, std::uint32_t run) { return std::move(audi
 Key late_challenge(std::uint64_t dispute) { return std::move(audits('L').number(dispute)); }
 Key windows_until(std::uint64_t task, std::uint32_t run) { return std::move(audits('U').number(task).number(run)); }
 Key paid_wrong(std::uint64_t task) { return std::move(audits('X').number(task)); }
+Key convictions(std::uint64_t task) { return std::move(audits('C').number(task)); }
 Key paid_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('F').number(task).number(run)); }
 Key report_count() { return audits('u'); }
 Key report(std::uint64_t report) { return std::move(audits('w').number(report)); }

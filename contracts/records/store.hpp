@@ -41,6 +41,13 @@ struct Stop {
     static auto tie(auto& s) { return std::tie(s.height, s.was_late); }
 };
 
+/// 13.7.1: a run of a task and the segment that it was convicted of.
+struct ConvictedSegment {
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;
+    static auto tie(auto& c) { return std::tie(c.run, c.segment); }
+};
+
 /// Records that hold one number or one list.
 struct Counter {
     std::uint64_t value = 0;

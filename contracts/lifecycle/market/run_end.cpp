@@ -175,17 +175,30 @@ void end_runs_from_wrong_states(Effects& fx, const market::Run& wrong, std::uint
         stop_raising(fx, left);
 }
 
-/// 13.7.1: drops a resume state of a run that forged alike: it agrees with the convicted run on both ends of the
-/// disputed segment, or started at a state of such a run.
-void drop_forged_resume_state(Effects& fx, const market::Run& convicted, std::uint64_t right_until) {
-    auto task = must_load<market::Task>(fx.state, keys::task(convicted.task));
-    if (task.first_state <= right_until) return;
-    auto from = views::resumes_from(fx.state, task.id);
+/// 13.7.1: whether this state of `from` follows from a forged segment: the run has opened the same states at both ends
+/// of it as the run that was convicted, or started at a state of such a run.
+bool follows_from_forged(const Effects& fx, std::uint64_t task, std::optional<std::uint32_t> from, std::uint64_t state,
+                         const ConvictedSegment& forged) {
+    if (state <= forged.segment) return false;
     // A run that started beyond the segment has only what the run before it had there.
-    while (from && run_of(fx, task.id, *from).first_state > right_until)
-        from = views::started_from(fx.state, task.id, *from);
-    if (!from || !agree(fx, convicted, *from, right_until)) return;
-    if (agree(fx, convicted, *from, right_until + 1)) drop_resume_state(fx, task);
+    while (from && run_of(fx, task, *from).first_state > forged.segment)
+        from = views::started_from(fx.state, task, *from);
+    if (!from) return false;
+    const market::Run run = run_of(fx, task, *from);
+    return agree(fx, run, forged.run, forged.segment) && agree(fx, run, forged.run, forged.segment + 1);
+}
+
+/// 13.7.1: drops the resume state, and ends the open raise, if its start follows from a segment that a run of the task
+/// was convicted of. Runs that have begun are left to their own disputes.
+void end_forged_starts(Effects& fx, std::uint64_t id) {
+    for (const ConvictedSegment& forged : list<ConvictedSegment>(fx.state, keys::convictions(id))) {
+        auto task = must_load<market::Task>(fx.state, keys::task(id));
+        if (follows_from_forged(fx, id, views::resumes_from(fx.state, id), task.first_state, forged))
+            drop_resume_state(fx, task);
+        if (task.wanted == 0 || task.state != market::TaskState::running) continue;
+        const views::JoiningState start = views::joining_state(fx.state, task);
+        if (follows_from_forged(fx, id, start.run, start.index, forged)) stop_raising(fx, task);
+    }
 }
 
 /// Called when a run was lost or left: the solver may not bid again, and without other runs the task is auctioned
@@ -206,11 +219,9 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
         note_run(fx, keys::resumes_from(task.id), run.index);
     }
     store(fx.state, keys::task(run.task), task);
-    if (right_until != kAllRight) {
-        end_runs_from_wrong_states(fx, run, stopped ? run.first_state : right_until + 1);
-        if (!stopped) drop_forged_resume_state(fx, run, right_until);
-        task = must_load<market::Task>(fx.state, keys::task(run.task));
-    }
+    if (right_until != kAllRight) end_runs_from_wrong_states(fx, run, stopped ? run.first_state : right_until + 1);
+    end_forged_starts(fx, run.task);
+    task = must_load<market::Task>(fx.state, keys::task(run.task));
     if (!task.active.empty()) {
         // The others no longer wait for this run: their openings may be legal now, their payments due, and all of them
         // may have finished.
@@ -244,6 +255,11 @@ void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& am
     ++(fault ? solver.reputation.faults : solver.reputation.silences);
     store(fx.state, keys::solver(run.solver), solver);
     if (run.locked.is_zero()) pay_finders(fx, run, shares);
+    if (right_until != kAllRight) {
+        auto convictions = list<ConvictedSegment>(fx.state, keys::convictions(id));
+        convictions.push_back({index, right_until});
+        store_list(fx.state, keys::convictions(id), convictions);
+    }
     right_until = std::min(right_until, replicas_agree_until(fx.state, run));
     end_run(fx, id, index, RunState::forfeited, slug(reason));
     succeed_run(fx, run, TaskEvent::forfeit, right_until);

@@ -235,36 +235,57 @@ TEST_F(StoppedRuns, AChallengeOfARunThatWasLateWhenItStoppedEarnsNothing) {
     EXPECT_LE(ledger::balance_of(state, party("v3")), before);
 }
 
-/// 13.7.1: two runs forge alike; the first is paid and ends, and the second is convicted. The task would resume at the
-/// first one's forged state, and its escrow does not pay for these segments again.
-TEST_F(StoppedRuns, ATaskThatWouldResumeAtAForgedStateExpires) {
-    auto wanted = small_params();
-    wanted.checkpoint_blocks = 40;
-    wanted.moves = 20;
-    start(wanted, {"alice", "bob"});
-    TaskSpec spec = spec_of(segments);
-    spec.replicas = 2;
-    post(spec);
-    auction({{"alice", 300}, {"bob", 310}});
-    names = {"alice", "bob"};
-    for (const std::string& name : names) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
-    wrong_runs = {0, 1}, wrong_from = 3;
-    fast_to = {{0, 6}, {1, 12}};
-    kept = {0};
-    step_until([&] { return run(1).next_state > 4 && segment(2, 1).window_end != 0; });
-    while (height + 1 < segment(2, 1).window_end) step();
-    const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
-    ASSERT_EQ(send("v4", ChallengeSegment{1, 1, 2, word("mine")}, bond), Verdict::ok) << last.revert_reason;
-    step_until([&] { return run(0).paid >= 5; });
-    ASSERT_EQ(dispute(1).state, DisputeState::open);
-    commit(0);
-    gone = silent = {0};
-    step_until([&] { return is_over(0); });
+/// Two runs forge alike. The first is paid up to its forged state 5, and a watcher challenges the second.
+class ForgedAlike : public StoppedRuns {
+protected:
+    void begin_forging() {
+        auto wanted = small_params();
+        wanted.checkpoint_blocks = 40;
+        wanted.moves = 20;
+        start(wanted, {"alice", "bob"});
+        TaskSpec spec = spec_of(segments);
+        spec.replicas = 2;
+        post(spec);
+        auction({{"alice", 300}, {"bob", 310}});
+        names = {"alice", "bob"};
+        for (const std::string& name : names) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+        wrong_runs = {0, 1}, wrong_from = 3;
+        fast_to = {{0, 6}, {1, 12}};
+        kept = {0};
+        step_until([&] { return run(1).next_state > 4 && segment(2, 1).window_end != 0; });
+        while (height + 1 < segment(2, 1).window_end) step();
+        const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
+        ASSERT_EQ(send("v4", ChallengeSegment{1, 1, 2, word("mine")}, bond), Verdict::ok) << last.revert_reason;
+        step_until([&] { return run(0).paid >= 5; });
+        ASSERT_EQ(dispute(1).state, DisputeState::open);
+        ASSERT_EQ(run(1).paid, 0u);
+    }
+    void end_alice() {
+        commit(0);
+        gone = silent = {0};
+        step_until([&] { return is_over(0); });
+    }
+    void convict_bob() {
+        step_until([&] { return is_over(1); });
+        ASSERT_EQ(dispute(1).state, DisputeState::solver_lost);
+    }
+};
+
+/// 13.7.1: the task would resume at alice's forged state, and its escrow does not pay for these segments again.
+TEST_F(ForgedAlike, ATaskThatWouldResumeAtAForgedStateExpires) {
+    begin_forging();
+    end_alice();
     ASSERT_EQ(task().resume_root, wrong_root(task().first_state));
-    ASSERT_EQ(run(1).paid, 0u);
-    ASSERT_EQ(dispute(1).state, DisputeState::open);
-    step_until([&] { return is_over(1); });
-    ASSERT_EQ(dispute(1).state, DisputeState::solver_lost);
+    convict_bob();
+    EXPECT_EQ(task().state, market::TaskState::expired);
+}
+
+/// The same when the run that reached the state ends after the conviction.
+TEST_F(ForgedAlike, ATaskResumesAtNoStateThatWasProvedForgedBefore) {
+    begin_forging();
+    convict_bob();
+    ASSERT_EQ(run(0).state, RunState::running);
+    end_alice();
     EXPECT_EQ(task().state, market::TaskState::expired);
 }
 
