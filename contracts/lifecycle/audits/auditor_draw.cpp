@@ -90,7 +90,7 @@ void draw_at(Effects& fx, std::uint64_t height, const market::Audit& audit) {
 
 /// 14.2.6: handles a draw without any possible member.
 void nobody_to_draw(Effects& fx, market::Audit& audit) {
-    if (!audit.seats.empty()) return go_on_without_silent(fx, audit, Search::nobody);
+    if (!audit.seats.empty()) return continue_without_silent(fx, audit, Search::nobody);
     const keys::Key key = keys::segment(audit.task, audit.run, audit.segment);
     auto segment = must_load<market::Segment>(fx.state, key);
     if (segment.postponed >= fx.params.redraws) {
@@ -104,7 +104,7 @@ void nobody_to_draw(Effects& fx, market::Audit& audit) {
 }
 
 /// Takes seats, or continues without any. Returns false when the audit has to wait for busy members.
-bool go_on(Effects& fx, market::Audit& audit, Search search) {
+bool end_search(Effects& fx, market::Audit& audit, Search search) {
     if (search == Search::found)
         enter_collecting(fx, audit);
     else if (search == Search::nobody)
@@ -128,9 +128,9 @@ bool serve(Effects& fx, const QueuedAudit& entry) {
         return true;
     }
     const Search search = fill_seats(fx, audit);
-    if (go_on(fx, audit, search)) return true;
+    if (end_search(fx, audit, search)) return true;
     if (search == Search::own_busy) join_queue(fx, audit);  // 14.2.7: other audits do not wait for its small pool
-    if (search == Search::exhausted) go_on_without_silent(fx, audit, search);
+    if (search == Search::exhausted) continue_without_silent(fx, audit, search);
     return search != Search::busy;
 }
 
@@ -181,9 +181,9 @@ bool is_decided_beside(const Effects& fx, const market::Audit& audit) {
 void draw_auditors_of(Effects& fx, std::uint64_t id) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
     if (audit.phase != AuditPhase::drawing) return;
-    if (audit.redraws >= kRedrawsMax) return go_on_without_silent(fx, audit);
+    if (audit.redraws >= kRedrawsMax) return continue_without_silent(fx, audit);
     if (!holds_seats_up(fx, audit)) return join_queue(fx, audit);
-    if (!go_on(fx, audit, fill_seats(fx, audit))) go_on_without_silent(fx, audit, Search::busy);
+    if (!end_search(fx, audit, fill_seats(fx, audit))) continue_without_silent(fx, audit, Search::busy);
 }
 
 bool waits_for_moving_audit(const Effects& fx, const market::Audit& audit) {

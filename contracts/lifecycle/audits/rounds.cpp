@@ -88,7 +88,7 @@ void replace_silent(Effects& fx, market::Audit& audit) {
             miss_seat(fx, audit, seat);
         }
     }
-    go_on_without_silent(fx, audit);
+    continue_without_silent(fx, audit);
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ void close_without_verdict(Effects& fx, market::Audit& audit) {
     advance_payments(fx, audit.task, audit.run);
 }
 
-void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
+void continue_without_silent(Effects& fx, market::Audit& audit, Search last) {
     if (audit.redraws < fx.params.redraws) {
         draw_again(fx, audit);
     } else if (count(audit, SeatState::committed) != 0) {

@@ -20,7 +20,7 @@ enum class Search {
 };
 /// Continues an audit without its silent auditors: draws others, or goes on with those that committed. `last` is the
 /// result of the previous draw, if that is why seats are still empty.
-void go_on_without_silent(Effects& fx, market::Audit& audit, Search last = Search::found);
+void continue_without_silent(Effects& fx, market::Audit& audit, Search last = Search::found);
 /// Closes an audit that has no verdict and will get none: the segment stays open to challenges only.
 void close_without_verdict(Effects& fx, market::Audit& audit);
 
