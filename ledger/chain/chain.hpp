@@ -27,7 +27,7 @@ enum class ChainError : std::uint8_t {
     not_kept = 7,       ///< A height in the future, or older than the window that is kept.
     bad_snapshot = 8,   ///< A snapshot is damaged, of another block, or not importable here.
     unfinished = 9,     ///< An import was interrupted; only another import can turn the data into a chain.
-    stopped = 10,       ///< The caller's `GoOn` ended the work.
+    stopped = 10,       ///< The caller's `WorkMeter` ended the work.
 };
 std::string_view slug(ChainError error) noexcept;
 
@@ -36,8 +36,9 @@ struct ChainFailure {
     std::string message;
 };
 
-/// Called before each piece of long work, with its size in reads of one small record; false ends the work.
-using GoOn = std::function<bool(std::size_t work)>;
+/// Called before each piece of long work, with its size in reads of one small record. It returns false when the budget
+/// is used up, and the work ends.
+using WorkMeter = std::function<bool(std::size_t work)>;
 
 struct ChainOptions {
     std::uint64_t state_window = 1024;  ///< Heights behind the tip whose state can be read.
@@ -102,17 +103,17 @@ public:
     std::optional<TxRecord> tx(std::uint64_t height, std::uint32_t index) const;
 
     /// Proves presence or absence of a leaf under the state root of block `height`. It reads the tree's undo records of
-    /// all later blocks; `go_on` is asked before each one.
+    /// all later blocks; `meter` is asked before each one.
     Result<StateProof, ChainFailure> prove_account(std::uint64_t height, const Address& address,
-                                                   const GoOn& go_on = {}) const;
+                                                   const WorkMeter& meter = {}) const;
     Result<StateProof, ChainFailure> prove_slot(std::uint64_t height, const Address& contract, View key,
-                                                const GoOn& go_on = {}) const;
+                                                const WorkMeter& meter = {}) const;
 
 private:
     struct Impl;
     explicit Chain(std::unique_ptr<Impl> impl);
     Result<StateProof, ChainFailure> prove(std::uint64_t height, const Hash32& leaf_key, Bytes value,
-                                           const GoOn& go_on) const;
+                                           const WorkMeter& meter) const;
     std::unique_ptr<Impl> impl_;
 };
 

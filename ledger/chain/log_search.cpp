@@ -75,10 +75,10 @@ std::vector<LogEntry> logs_of(const Block& block, const LogMatcher& wanted) {
 }
 
 FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t last, const LogFilter& filter,
-                      std::size_t limit, const GoOn& go_on) {
+                      std::size_t limit, const WorkMeter& meter) {
     const HashedFilter hashed(filter);
     const LogMatcher wanted(filter);
-    const auto stopped = [&go_on](std::size_t work) { return go_on && !go_on(work); };
+    const auto stopped = [&meter](std::size_t work) { return meter && !meter(work); };
     FoundLogs out;
     last = std::min(last, chain.height());
     for (out.next = first; out.next <= last; ++out.next) {

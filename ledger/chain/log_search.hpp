@@ -45,7 +45,7 @@ struct FoundLogs {
     enum class End : std::uint8_t {
         complete,  ///< Every block of the range was searched.
         full,      ///< More logs would exceed the limit.
-        stopped,   ///< `go_on` ended the search.
+        stopped,   ///< `meter` ended the search.
         missing,   ///< The block `next` is not kept.
     };
     End end = End::complete;
@@ -59,6 +59,6 @@ inline constexpr std::size_t kBlockWork = 16;
 /// Searches the heights first..last (inclusive, clipped to the chain). The result has whole blocks only: it exceeds
 /// `limit` only if the first matching block alone does.
 FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t last, const LogFilter& filter,
-                      std::size_t limit, const GoOn& go_on = {});
+                      std::size_t limit, const WorkMeter& meter = {});
 
 }  // namespace retrace::ledger

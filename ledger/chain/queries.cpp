@@ -107,29 +107,29 @@ std::optional<TxRecord> Chain::tx(std::uint64_t height, std::uint32_t index) con
 }
 
 Result<StateProof, ChainFailure> Chain::prove_account(std::uint64_t height, const Address& address,
-                                                      const GoOn& go_on) const {
+                                                      const WorkMeter& meter) const {
     RETRACE_TRY(view, view_at(height));
     Bytes value = encode(view->account(address));
     if (height < impl_->oldest_state) return not_kept("state", height);
-    return prove(height, account_leaf_key(address), std::move(value), go_on);
+    return prove(height, account_leaf_key(address), std::move(value), meter);
 }
 
 Result<StateProof, ChainFailure> Chain::prove_slot(std::uint64_t height, const Address& contract, View key,
-                                                   const GoOn& go_on) const {
+                                                   const WorkMeter& meter) const {
     RETRACE_TRY(view, view_at(height));
     Bytes value = view->slot(contract, key);
     if (height < impl_->oldest_state) return not_kept("state", height);
-    return prove(height, slot_leaf_key(contract, key), std::move(value), go_on);
+    return prove(height, slot_leaf_key(contract, key), std::move(value), meter);
 }
 
 Result<StateProof, ChainFailure> Chain::prove(std::uint64_t height, const Hash32& leaf_key, Bytes value,
-                                              const GoOn& go_on) const {
+                                              const WorkMeter& meter) const {
     constexpr int kTries = 4;
     const auto found = header(height);
     if (!found || height < impl_->oldest_pages) return not_kept("state tree", height);
     bool stopped = false;
-    const GoOn work = [&](std::size_t size) {
-        stopped = stopped || (go_on && !go_on(size));
+    const WorkMeter work = [&](std::size_t size) {
+        stopped = stopped || (meter && !meter(size));
         return !stopped;
     };
     // A block that is committed meanwhile replaces nodes during this read. The tree checks every node against its

@@ -58,12 +58,12 @@ std::set<Bytes> pages_on_way(const Hash32& leaf_key) {
 
 /// Changes of some pages by the blocks after `height`, newest block first.
 std::optional<std::vector<PagePatches>> later_patches(const Store& store, std::uint64_t height, std::uint64_t tip,
-                                                      const std::set<Bytes>& page_keys, const GoOn& go_on) {
+                                                      const std::set<Bytes>& page_keys, const WorkMeter& meter) {
     std::vector<PagePatches> out;
     for (std::uint64_t at = tip; at > height; --at) {
-        if (!go_on(1)) return std::nullopt;
+        if (!meter(1)) return std::nullopt;
         const auto record = store.get(keys::old_pages(at));
-        if (!record || !go_on(record->size() / kRecordBytesPerWork)) return std::nullopt;
+        if (!record || !meter(record->size() / kRecordBytesPerWork)) return std::nullopt;
         auto patches = select_patches(*record, page_keys);
         if (!patches) return std::nullopt;
         out.push_back(std::move(*patches));
@@ -131,15 +131,15 @@ PagedNodes tip_nodes(const Store& store) {
 }
 
 std::optional<PagedNodes> past_nodes(const Store& store, std::uint64_t height, std::uint64_t tip,
-                                     const Hash32& leaf_key, const GoOn& go_on) {
+                                     const Hash32& leaf_key, const WorkMeter& meter) {
     std::set<Bytes> way = pages_on_way(leaf_key);
-    auto later = later_patches(store, height, tip, way, go_on);
+    auto later = later_patches(store, height, tip, way, meter);
     if (!later) return std::nullopt;
-    return PagedNodes([=, &store, &go_on, way = std::move(way),
+    return PagedNodes([=, &store, &meter, way = std::move(way),
                        later = std::move(*later)](const Bytes& page_key) -> std::optional<TreePage> {
         if (way.contains(page_key)) return page_before(store, page_key, later);
         // A lone leaf with another key was moved up from a page beside the path.
-        const auto beside = later_patches(store, height, tip, {page_key}, go_on);
+        const auto beside = later_patches(store, height, tip, {page_key}, meter);
         return beside ? page_before(store, page_key, *beside) : std::nullopt;
     });
 }

@@ -37,9 +37,9 @@ private:
 PagedNodes tip_nodes(const Store& store);
 /// Nodes after block `height`, for a proof of `leaf_key`: those of the tip with the changes of later blocks undone.
 /// Only one of these blocks' records (megabytes each when blocks are full) is in memory at a time, and only the part on
-/// the leaf's path is kept; `go_on` is called before each with its size. Returns nullopt if `go_on` ended the work or
-/// the record of a block in (height, tip] is missing. `store` and `go_on` outlive the nodes.
+/// the leaf's path is kept; `meter` is called before each with its size. Returns nullopt if `meter` ended the work or
+/// the record of a block in (height, tip] is missing. `store` and `meter` outlive the nodes.
 std::optional<PagedNodes> past_nodes(const Store& store, std::uint64_t height, std::uint64_t tip,
-                                     const Hash32& leaf_key, const GoOn& go_on);
+                                     const Hash32& leaf_key, const WorkMeter& meter);
 
 }  // namespace retrace::ledger

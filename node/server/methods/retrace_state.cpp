@@ -74,11 +74,11 @@ json::value proof_json(const ledger::StateProof& proof) {
 
 Result<ledger::StateProof, ledger::ChainFailure> prove(const Backend& backend, std::uint64_t height,
                                                        const std::variant<ledger::Address, SlotName>& leaf,
-                                                       const ledger::GoOn& go_on) {
+                                                       const ledger::WorkMeter& meter) {
     if (const auto* address = std::get_if<ledger::Address>(&leaf))
-        return backend.chain.prove_account(height, *address, go_on);
+        return backend.chain.prove_account(height, *address, meter);
     const SlotName& slot = std::get<SlotName>(leaf);
-    return backend.chain.prove_slot(height, slot.contract, slot.key, go_on);
+    return backend.chain.prove_slot(height, slot.contract, slot.key, meter);
 }
 
 /// The proof of an account ("0x…") or of a slot ({contract, key}).

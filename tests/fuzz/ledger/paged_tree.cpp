@@ -21,7 +21,7 @@ using Updates = std::map<Hash32, std::optional<Hash32>>;
 using Contents = std::map<Hash32, Hash32>;
 
 constexpr std::size_t kUpdatesMax = 48;  // one and a half pages
-const GoOn kGoOn = [](std::size_t) { return true; };
+const WorkMeter kUnmetered = [](std::size_t) { return true; };
 
 /// Returns keys of a few families whose members first differ at a depth that the input chooses.
 Hash32 pick_key(Choices& choices) {
@@ -64,7 +64,7 @@ public:
     std::size_t height() const { return roots_.size() - 1; }
 
     void prove(std::size_t at, const Hash32& key, bool whole) const {
-        const auto nodes = past_nodes(store_, at, height(), key, kGoOn);
+        const auto nodes = past_nodes(store_, at, height(), key, kUnmetered);
         require(nodes || !whole, "a whole store has every record");
         if (!nodes) return;
         const auto proof = SparseTree(*nodes, roots_[at]).prove(key);

@@ -76,7 +76,7 @@ TEST(ManyAccounts, AreProvedAtHeightsBeforeAndAfterAPageWasSplit) {
 
 TEST_F(Proofs, ArePaidForByWhatTheyGoThroughAndEndWhenToldSo) {
     std::size_t asked = 0, paid = 0;
-    const GoOn count = [&](std::size_t work) {
+    const WorkMeter count = [&](std::size_t work) {
         ++asked;
         paid += work;
         return true;
