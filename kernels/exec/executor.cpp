@@ -218,7 +218,7 @@ void Executor::set_tamper(Tamper tamper) {
 
 std::vector<Metric> Executor::step(State& state, const Inputs& inputs) { return *attempt(state, inputs, {}); }
 
-std::optional<std::vector<Metric>> Executor::attempt(State& state, const Inputs& inputs, const GoOn& go_on) {
+std::optional<std::vector<Metric>> Executor::attempt(State& state, const Inputs& inputs, const StopToken& stop) {
     if (ExternalBackend* const there = impl_->external.get(); there != nullptr) {
         there->load(state, inputs);
         std::vector<Metric> metrics = there->advance();
@@ -232,7 +232,7 @@ std::optional<std::vector<Metric>> Executor::attempt(State& state, const Inputs&
     const auto at = impl_->run(space, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {
         const TensorRecord& record = program.tensors[program.output_of(op)];
         if (is_metric(record)) metrics.push_back({record.name, from_bits(load_u32(output))});
-        left = go_on && !go_on();
+        left = stop.stop_requested();
         return !left;
     });
     if (left) {

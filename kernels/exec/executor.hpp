@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/exec/plan.hpp"
+#include "kernels/runtime/stop_token.hpp"
 #include "kernels/runtime/tensor.hpp"
 #include "kernels/runtime/thread_pool.hpp"
 
@@ -26,9 +27,6 @@ struct Inputs {
     std::vector<const Tensor*>
         datasets;  ///< In program order; they must outlive the call and match the recorded dtype and dims (asserted).
 };
-
-/// Called between two ops; the step is aborted when it returns false.
-using GoOn = std::function<bool()>;
 
 struct Metric {
     std::string name;
@@ -80,10 +78,10 @@ public:
     /// Runs one step: `state` goes from step t to step t+1. Returns the program's metrics. With an external back end,
     /// each call copies the state there and back; a training of many steps should use `external()` directly.
     std::vector<Metric> step(State& state, const Inputs& inputs);
-    /// The same, but calls `go_on` between ops. If that returns false, the result is empty and `state` has no tensors
-    /// afterwards, because some of them were already overwritten by the next step. An external back end does not call
-    /// `go_on`.
-    std::optional<std::vector<Metric>> attempt(State& state, const Inputs& inputs, const GoOn& go_on);
+    /// The same, but polls `stop` between ops. If it requests a stop, the result is empty and `state` has no tensors
+    /// afterwards, because some of them were already overwritten by the next step. An external back end does not
+    /// poll it.
+    std::optional<std::vector<Metric>> attempt(State& state, const Inputs& inputs, const StopToken& stop);
     /// Null on the CPU.
     ExternalBackend* external() const noexcept;
     /// Runs one step without changing `state` and returns every op's output root, the leaves of the trace. This and

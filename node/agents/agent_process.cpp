@@ -86,7 +86,7 @@ Status<> AgentProcess::open_stores() {
                                                            std::make_unique<AesGcmSeal>(secret())));
     checkpoints_ = std::move(checkpoints);
     ArtifactClient::Options fetching;
-    fetching.give_up = [this] { return fetching_is_over(); };
+    fetching.stop = [this] { return fetching_is_over(); };
     fetcher_ = std::make_unique<ArtifactClient>(*artifacts_, fetching);
     source_ = std::make_unique<PeerSource>(*artifacts_, *fetcher_, [this] {
         const std::lock_guard lock(peers_mutex_);
@@ -122,14 +122,13 @@ void AgentProcess::set_peers(std::vector<std::string> peers) {
     peers_ = std::move(peers);
 }
 
-void AgentProcess::begin_fetching(const std::string& what, std::uint64_t fetch_by, std::function<bool()> gives_way) {
+void AgentProcess::begin_fetching(const std::string& what, std::uint64_t fetch_by, const kernels::StopToken& stop) {
     const std::uint64_t height = height_;
-    fetching_ = {what, fetch_by > height ? height + (fetch_by - height) / 2 : height, fetch_by, false,
-                 std::move(gives_way)};
+    fetching_ = {what, fetch_by > height ? height + (fetch_by - height) / 2 : height, fetch_by, false, stop};
 }
 
 bool AgentProcess::fetching_is_over() {
-    if (stopping_ || (fetching_.gives_way && fetching_.gives_way())) return true;
+    if (stopping_ || fetching_.stop.stop_requested()) return true;
     if (fetching_.by == 0) return false;
     const std::uint64_t height = height_;
     if (!fetching_.told && height > fetching_.slow_from) {

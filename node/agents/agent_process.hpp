@@ -75,16 +75,15 @@ public:
     /// Sets the peers to fetch artifacts from. Our own node is asked before them, because strangers may be slow on
     /// purpose.
     void set_peers(std::vector<std::string> peers);
-    /// Wraps the order so that it waits for peers only until the chain reaches its `fetch_by` or `gives_way` returns
-    /// true. A slow order is logged once.
+    /// Wraps the order so that it waits for peers only until the chain reaches its `fetch_by` or its token
+    /// requests a stop. A slow order is logged once.
     template <class Result>
     solver::WorkOrder<Result> in_time(solver::WorkOrder<Result> order) {
-        auto run = [this, run = std::move(order.run), what = order.what, by = order.fetch_by,
-                    gives_way = order.gives_way] {
-            begin_fetching(what, by, gives_way);
+        auto run = [this, run = std::move(order.run), what = order.what, by = order.fetch_by, stop = order.stop] {
+            begin_fetching(what, by, stop);
             return run();
         };
-        return {std::move(order.what), std::move(run), order.fetch_by, std::move(order.gives_way)};
+        return {std::move(order.what), std::move(run), order.fetch_by, std::move(order.stop)};
     }
     /// Called when the party stops: the running order no longer waits for peers.
     void stop_fetching() { stopping_ = true; }
@@ -101,7 +100,7 @@ public:
 private:
     AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client);
     Status<> open_stores();
-    void begin_fetching(const std::string& what, std::uint64_t fetch_by, std::function<bool()> gives_way);
+    void begin_fetching(const std::string& what, std::uint64_t fetch_by, const kernels::StopToken& stop);
     /// Whether the running order must stop waiting for peers.
     bool fetching_is_over();
 
@@ -128,7 +127,7 @@ private:
         std::string what;
         std::uint64_t slow_from = 0, by = 0;
         bool told = false;
-        std::function<bool()> gives_way;
+        kernels::StopToken stop;
     };
     Fetching fetching_;  ///< State of the running order; used only by its thread.
     bool lost_node_ = false;

@@ -22,7 +22,7 @@ solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(so
     auto run = std::move(order.run);
     return {std::move(order.what),
             [run = std::move(run)] { return std::variant<solver::SolverResult, verifier::Answer>(run()); },
-            order.fetch_by, std::move(order.gives_way)};
+            order.fetch_by, std::move(order.stop)};
 }
 
 /// Logs training progress at a limited rate: the requester's program controls the step rate and the metrics, and must

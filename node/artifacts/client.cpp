@@ -140,7 +140,7 @@ Result<Bytes, Failure> ArtifactClient::get(Server& peer, const Hash32& root, con
                                            std::uint64_t bytes) {
     const HttpRequest request{"GET", "/artifact/" + to_hex(view(root)) + "/" + what, {}};
     const auto begin = PeerClock::now();
-    auto reply = peer.connection.exchange(request, limit, peer.pace.allow(bytes), options_.give_up);
+    auto reply = peer.connection.exchange(request, limit, options_.stop.ending_after(peer.pace.allow(bytes)));
     peer.pace.waited(PeerClock::now() - begin);
     if (!reply) return Unexpected{std::move(reply).error()};
     if (reply->status != 200) return Unexpected{read_refusal(*reply)};
@@ -149,14 +149,16 @@ Result<Bytes, Failure> ArtifactClient::get(Server& peer, const Hash32& root, con
 
 Status<Failure> ArtifactClient::put(HttpConnection& peer, const Hash32& root, const std::string& what, Bytes body) {
     const HttpRequest request{"PUT", "/artifact/" + to_hex(view(root)) + "/" + what, std::move(body)};
-    RETRACE_TRY(reply, peer.exchange(request, wire::kMessageBytesMax, options_.upload_deadline));
+    RETRACE_TRY(reply,
+                peer.exchange(request, wire::kMessageBytesMax, kernels::StopToken::after(options_.upload_deadline)));
     if (reply.status != 204) return Unexpected{read_refusal(reply)};
     return Unit{};
 }
 
 Result<wire::Info, Failure> ArtifactClient::ask_info(HttpConnection& node, const Hash32& root) {
     const HttpRequest request{"GET", "/artifact/" + to_hex(view(root)) + "/info", {}};
-    RETRACE_TRY(reply, node.exchange(request, wire::kMessageBytesMax, options_.upload_deadline));
+    RETRACE_TRY(reply,
+                node.exchange(request, wire::kMessageBytesMax, kernels::StopToken::after(options_.upload_deadline)));
     if (reply.status != 200) return Unexpected{read_refusal(reply)};
     return decoded(wire::decode_info(reply.body));
 }

@@ -27,7 +27,7 @@ public:
         std::chrono::milliseconds pause{200};               ///< Between rounds; doubles after each.
         std::uint64_t floor_rate = 1 << 20;                 ///< Bytes per second.
         std::chrono::milliseconds upload_deadline{30'000};  ///< For one message to our own node.
-        HttpConnection::GiveUp give_up = {};                ///< Polled; true ends a running fetch with a timeout.
+        kernels::StopToken stop = {};                       ///< Ends a running fetch with a timeout.
     };
     struct Progress {
         Hash32 root;              ///< Root of the tensor in transfer.
@@ -76,7 +76,7 @@ private:
     Status<Failure> try_peer(const std::string& peer, const Attempt& attempt);
     /// Our own node is retried however long it took.
     Status<Failure> try_node(const std::string& node, const Upload& upload);
-    bool over() const { return options_.give_up && options_.give_up(); }
+    bool over() const { return options_.stop.stop_requested(); }
     Result<HttpConnection*, Failure> connection(const std::string& peer);
     /// `bytes`: expected size of the reply, which must arrive at the floor rate or faster.
     Result<Bytes, Failure> get(Server& peer, const Hash32& root, const std::string& what, std::size_t limit,

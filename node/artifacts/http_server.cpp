@@ -113,7 +113,7 @@ public:
         asio::post(stream_.get_executor(), [self = shared_from_this()] { self->read_header(); });
     }
     /// Handles the request when its turn has come. Callable from any thread.
-    void go_on() {
+    void resume() {
         asio::post(stream_.get_executor(), [self = shared_from_this()] { self->handle(); });
     }
     /// Closes the connection in favour of another. Callable from any thread.
@@ -129,7 +129,7 @@ private:
         ~Turn() {
             while (const auto next = session_.turns_.end(session_.address_)) {
                 try {
-                    next->go_on();
+                    next->resume();
                     return;
                 } catch (const std::exception&) {  // Out of memory: that connection ends, and the next one is tried.
                 }

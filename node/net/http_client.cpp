@@ -32,7 +32,7 @@ constexpr std::size_t kBufferMax = 1 << 20;
 
 constexpr std::chrono::seconds kNameTime{8};  ///< For the system's resolver, whose own timeout may be 30 seconds.
 constexpr std::chrono::seconds kConnectTime{3};
-constexpr std::chrono::milliseconds kLookTime{50};  ///< Interval of calls of `give_up`.
+constexpr std::chrono::milliseconds kLookTime{50};  ///< Interval at which the token is polled.
 
 using Endpoints = tcp::resolver::results_type;
 
@@ -83,15 +83,15 @@ struct HttpConnection::Impl {
     /// Runs the started operation until it ends; its handler stores the result in `code`.
     Status<Failure> run(const beast::error_code& code, const char* what) {
         context.restart();
-        bool given_up = false;
+        bool stopped = false;
         while (!context.stopped()) {
             context.run_for(kLookTime);
-            if (given_up || context.stopped() || !give_up || !give_up()) continue;
-            given_up = true;
+            if (stopped || context.stopped() || !stop.stop_requested()) continue;
+            stopped = true;
             stream->tcp().close();  // Aborts the running operation.
         }
         const std::string peer = url.host + ":" + url.port;
-        if (given_up) return failure(Fault::timeout, peer + ": the time for fetching is over: " + what);
+        if (stopped) return failure(Fault::timeout, peer + ": the time for fetching is over: " + what);
         if (!code) return Unit{};
         if (code == beast::error::timeout) return failure(Fault::timeout, peer + " was too slow: " + what);
         if (code == http::error::body_limit || code == http::error::header_limit) {
@@ -118,9 +118,9 @@ struct HttpConnection::Impl {
         std::unique_lock lock(lookup->mutex);
         while (!lookup->done) {
             const auto now = Clock::now();
-            const bool given_up = give_up && give_up();
-            if (given_up || now >= until)
-                return failure(Fault::timeout, url.host + (given_up ? ": the time for fetching is over" : "") +
+            const bool stopped = stop.stop_requested();
+            if (stopped || now >= until)
+                return failure(Fault::timeout, url.host + (stopped ? ": the time for fetching is over" : "") +
                                                    ": nobody says what its address is");
             lookup->ended.wait_until(lock, std::min(until, now + kLookTime));
         }
@@ -175,7 +175,7 @@ struct HttpConnection::Impl {
     }
 
     Url url;
-    GiveUp give_up;  ///< That of the current exchange.
+    kernels::StopToken stop;  ///< That of the current exchange.
     asio::io_context context{1};
     std::shared_ptr<asio::ssl::context> trust;
     std::optional<tls::Stream> stream;
@@ -188,9 +188,9 @@ HttpConnection::HttpConnection(HttpConnection&&) noexcept = default;
 HttpConnection& HttpConnection::operator=(HttpConnection&&) noexcept = default;
 
 Result<HttpReply, Failure> HttpConnection::exchange(const HttpRequest& request, std::size_t reply_limit,
-                                                    std::chrono::milliseconds deadline, const GiveUp& give_up) {
-    const auto until = Clock::now() + deadline;
-    impl_->give_up = give_up;
+                                                    const kernels::StopToken& stop) {
+    const auto until = stop.deadline().value_or(Clock::time_point::max());
+    impl_->stop = stop;
     http::request<Body> message;
     message.version(11);
     message.method_string(request.method);

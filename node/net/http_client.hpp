@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "kernels/runtime/stop_token.hpp"
 #include "node/net/certificate.hpp"
 #include "node/net/exchange.hpp"
 #include "node/platform/fault.hpp"
@@ -31,20 +30,18 @@ Result<Url, Failure> parse_public_url(std::string_view text);
 /// A kept-alive connection to one peer. Calls block; not thread-safe.
 class HttpConnection {
 public:
-    /// Returns true when the reply is no longer wanted; polled several times a second during an exchange.
-    using GiveUp = std::function<bool()>;
-
     explicit HttpConnection(Url url);
     ~HttpConnection();
     HttpConnection(HttpConnection&&) noexcept;
     HttpConnection& operator=(HttpConnection&&) noexcept;
 
-    /// Sends the request and waits for the whole reply. `deadline` limits the whole exchange, so a peer that sends
-    /// slowly cannot extend it; within it, resolving a name times out after 8 seconds and connecting after 3. If the
-    /// peer has closed the kept connection, it is reopened once. Errors: unreachable; timeout (also if `give_up`
-    /// returns true); refused if TLS fails; too_large if the reply is over `reply_limit`; malformed if it is not HTTP.
+    /// Sends the request and waits for the whole reply. The deadline of `stop` limits the whole exchange, so a peer that
+    /// sends slowly cannot extend it; within it, resolving a name times out after 8 seconds and connecting after 3. If
+    /// the peer has closed the kept connection, it is reopened once. Errors: unreachable; timeout (also if `stop`,
+    /// which is polled several times a second, requests a stop); refused if TLS fails; too_large if the reply is over
+    /// `reply_limit`; malformed if it is not HTTP.
     Result<HttpReply, Failure> exchange(const HttpRequest& request, std::size_t reply_limit,
-                                        std::chrono::milliseconds deadline, const GiveUp& give_up = {});
+                                        const kernels::StopToken& stop);
 
 private:
     struct Impl;

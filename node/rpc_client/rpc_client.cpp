@@ -103,7 +103,7 @@ Result<RpcClient> RpcClient::connect(const std::string& url, const Options& opti
 Result<HttpReply, Failure> RpcClient::exchange(const HttpRequest& request) {
     const auto start = std::chrono::steady_clock::now();
     for (bool told = false;;) {
-        auto reply = connection_.exchange(request, options_.reply_limit, options_.deadline);
+        auto reply = connection_.exchange(request, options_.reply_limit, kernels::StopToken::after(options_.deadline));
         const bool silence = !reply && reply.error().fault == Fault::unreachable;
         if (!silence || std::chrono::steady_clock::now() - start >= options_.timeout) {
             if (told && reply && options_.on_no_answer) options_.on_no_answer({});

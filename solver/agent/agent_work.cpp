@@ -95,10 +95,10 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
     const bool may_wait = suspended != nullptr;
     Preemption& preemption = slot_.preemption();
     preemption.begin_step();
-    const auto go_on = [&] { return !may_wait || preemption.may_finish_step(); };
+    const kernels::StopToken stop = may_wait ? preemption.step_stop() : kernels::StopToken();
     RETRACE_TRY(state, nearest({task, run}, index, last, suspended));
     if (!state) {
-        auto first = first_root.is_zero() ? task_cache_.initial_state(material, go_on)
+        auto first = first_root.is_zero() ? task_cache_.initial_state(material, stop)
                                           : task_cache_.fetch(material, first_root, first_state);
         if (!first) return error(first.error().message);
         state = std::move(first).value();
@@ -111,7 +111,7 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
         preemption.begin_step();
         return !may_wait || !preemption.requested();
     };
-    RETRACE_TRY(finished, trainer.run(*state, index, progress, save, go_on));
+    RETRACE_TRY(finished, trainer.run(*state, index, progress, save, stop));
     // An aborted step leaves no state; the next attempt starts from the newest checkpoint.
     if (may_wait && !finished && !state->tensors.empty() && state->step < last) *suspended = std::move(*state);
     return finished;

@@ -103,10 +103,10 @@ std::vector<std::uint64_t> TaskCache::tasks() const {
     return out;
 }
 
-Status<> TaskCache::check_memory(const TaskMaterial& material, const MakeRoom& make_room) {
+Status<> TaskCache::check_memory(const TaskMaterial& material, const FreeMemory& free_memory) {
     if (material.bytes > spare()) answers_.clear();
     while (material.bytes > spare()) {
-        if (make_room && make_room()) continue;
+        if (free_memory && free_memory()) continue;
         return error("the task needs " + std::to_string(material.bytes) + " bytes of memory and " +
                      std::to_string(memory_) + " are allowed (--memory), of which other tasks hold " +
                      std::to_string(held()));
@@ -115,7 +115,7 @@ Status<> TaskCache::check_memory(const TaskMaterial& material, const MakeRoom& m
     return Unit{};
 }
 
-Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, const MakeRoom& make_room) {
+Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, const FreeMemory& free_memory) {
     const auto found = materials_.find(terms.id);
     if (found != materials_.end()) return found->second.get();
     if (terms.contract != kernels::contract_hash())
@@ -126,7 +126,8 @@ Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, c
     if (!program) return unavailable(program.error().message, ReportKind::program);
     made->program = std::move(program).value();
     made->bytes = memory_of(made->program->program());
-    if (const auto fits = check_memory(*made, make_room); !fits) return unavailable(fits.error().message, std::nullopt);
+    if (const auto fits = check_memory(*made, free_memory); !fits)
+        return unavailable(fits.error().message, std::nullopt);
     if (!terms.init_root.is_zero()) {
         auto init = fetch_program(source_, terms.init_root, kernels::Limits{}.constant_bytes);
         if (!init) return unavailable(init.error().message, ReportKind::program);
@@ -135,7 +136,7 @@ Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, c
         if (!fits) return unavailable(fits.error().message, std::nullopt);
         made->init_runner = initialisers_(terms, made->init->program(), kernels::Inputs{terms.seed, {}}, pool_);
         made->bytes = kernels::saturating_add(made->bytes, made->init_runner->planned_bytes());
-        if (const auto room = check_memory(*made, make_room); !room)
+        if (const auto room = check_memory(*made, free_memory); !room)
             return unavailable(room.error().message, std::nullopt);
     }
     RETRACE_TRY(data, fetch_data(source_, made->program->program(), terms.data_roots, pool_));
@@ -143,7 +144,8 @@ Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, c
     made->runner = runners_(terms, made->program->program(), made->inputs(), pool_);
     if (made->runner == nullptr) return unavailable("the chosen device cannot run the task's program", std::nullopt);
     made->bytes = kernels::saturating_add(made->bytes, made->runner->planned_bytes());
-    if (const auto room = check_memory(*made, make_room); !room) return unavailable(room.error().message, std::nullopt);
+    if (const auto room = check_memory(*made, free_memory); !room)
+        return unavailable(room.error().message, std::nullopt);
     return (materials_[terms.id] = std::move(made)).get();
 }
 
@@ -158,10 +160,10 @@ Result<kernels::ProgramHeader, Unavailable> TaskCache::header(const TaskTerms& t
     return headers_.emplace(terms.program_root, (*program)->header()).first->second;
 }
 
-Result<kernels::State, Unavailable> TaskCache::initial_state(TaskMaterial& material, const kernels::GoOn& go_on) {
+Result<kernels::State, Unavailable> TaskCache::initial_state(TaskMaterial& material, const kernels::StopToken& stop) {
     if (material.init == nullptr) return fetch(material, material.terms.initial_state_root, 0);
     kernels::State state = blank_state(material.init->program());
-    if (!material.init_runner->attempt(state, go_on)) throw PutOff();
+    if (!material.init_runner->attempt(state, stop)) throw PutOff();
     state.step = 0;
     return state;
 }

@@ -49,15 +49,15 @@ public:
               std::uint64_t memory = UINT64_MAX, RunnerFactory initialisers = honest_runners());
 
     /// Called repeatedly while the memory quota does not suffice; returns whether it freed something.
-    using MakeRoom = std::function<bool()>;
+    using FreeMemory = std::function<bool()>;
     /// Returns the task's material; fetches and checks what is not cached. The error says what cannot be fetched, is
     /// inconsistent or exceeds the memory quota; a solver then declines the task before it accepts.
-    Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms, const MakeRoom& make_room = {});
+    Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms, const FreeMemory& free_memory = {});
     /// Returns the header that opens the program's root. Fetches only the program, if it is not cached.
     Result<kernels::ProgramHeader, Unavailable> header(const TaskTerms& terms);
-    /// Returns state 0, computed by the initialiser or fetched. A seeded state is recomputed by every call; `go_on`, if
-    /// given, is asked between ops, and PutOff is thrown when it returns false.
-    Result<kernels::State, Unavailable> initial_state(TaskMaterial& material, const kernels::GoOn& go_on = {});
+    /// Returns state 0, computed by the initialiser or fetched. A seeded state is recomputed by every call; `stop`
+    /// is polled between ops, and PutOff is thrown when it requests a stop.
+    Result<kernels::State, Unavailable> initial_state(TaskMaterial& material, const kernels::StopToken& stop = {});
     /// Fetches state `index` from another party and checks it against `root`.
     Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root, std::uint64_t index);
     /// The cache of answers to reports. It uses spare memory and is cleared first when a task needs that memory.
@@ -85,7 +85,7 @@ public:
 
 private:
     /// Checks that the task fits the memory quota beside the others; frees memory where it does not.
-    Status<> check_memory(const TaskMaterial& material, const MakeRoom& make_room);
+    Status<> check_memory(const TaskMaterial& material, const FreeMemory& free_memory);
     std::uint64_t held() const;
 
     ArtifactSource& source_;

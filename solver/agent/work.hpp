@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "kernels/runtime/stop_token.hpp"
 #include "solver/run/preemption.hpp"
 
 namespace retrace::solver {
@@ -20,8 +21,8 @@ struct WorkOrder {
     std::string what;  ///< For the log: "train task 3 to checkpoint 7".
     std::function<Result()> run;
     std::uint64_t fetch_by = 0;  ///< From this height on it no longer waits for peers; 0: no limit.
-    /// Called while the order waits for peers, on the thread that runs it. True: it stops waiting and is put off.
-    std::function<bool()> gives_way = {};
+    /// Polled while the order waits for peers, on the thread that runs it. On a stop it ends the wait and is put off.
+    kernels::StopToken stop = {};
 };
 
 /// Makes an order that catches exceptions: the result is then `blank` with the reason in its `problem`, so that, for

@@ -48,7 +48,7 @@ public:
     /// outlive the order.
     template <class Result>
     void equip(WorkOrder<Result>& order) {
-        order.gives_way = [this] { return preemption_.requested(); };
+        order.stop = [this] { return preemption_.requested(); };
         order.run = [this, run = std::move(order.run)] {
             const PreemptionScope working(preemption_);
             return run();

@@ -40,9 +40,9 @@ public:
     StaleRunner(std::uint64_t start, std::uint64_t last, const Program& program, Inputs inputs, ThreadPool& pool)
         : ForgingRunner(program, std::move(inputs), pool), start_(start), last_(last) {}
 
-    std::optional<std::vector<kernels::Metric>> attempt(State& state, const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(State& state, const kernels::StopToken& stop) override {
         if (state.step == start_) stale_ = state.tensors;
-        return ForgingRunner::attempt(state, go_on);
+        return ForgingRunner::attempt(state, stop);
     }
 
 protected:
@@ -59,8 +59,8 @@ private:
 /// Computes some steps with a dishonest runner and all others honestly.
 class SteppedRunner : public StepRunner {
 public:
-    std::optional<std::vector<kernels::Metric>> attempt(State& state, const kernels::GoOn& go_on) override {
-        return at(state).attempt(state, go_on);
+    std::optional<std::vector<kernels::Metric>> attempt(State& state, const kernels::StopToken& stop) override {
+        return at(state).attempt(state, stop);
     }
     std::vector<Hash32> trace(const State& state) override { return at(state).trace(state); }
     std::vector<Tensor> outputs(const State& state, const std::vector<std::uint32_t>& ops) override {

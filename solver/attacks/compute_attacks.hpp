@@ -51,7 +51,7 @@ class UlpRunner final : public ProgramRunner {
 public:
     using Steps = std::function<bool(std::uint64_t step)>;
     UlpRunner(Steps wrong, const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool);
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override;
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::StopToken& stop) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
     std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
 
@@ -73,7 +73,7 @@ private:
 class ForgingRunner : public ProgramRunner {
 public:
     using ProgramRunner::ProgramRunner;
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override;
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::StopToken& stop) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
     std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
 

@@ -9,9 +9,9 @@ namespace retrace::solver {
 using kernels::State;
 using kernels::Tensor;
 
-std::optional<std::vector<kernels::Metric>> ForgingRunner::attempt(State& state, const kernels::GoOn& go_on) {
+std::optional<std::vector<kernels::Metric>> ForgingRunner::attempt(State& state, const kernels::StopToken& stop) {
     std::optional<std::vector<Tensor>> tensors = forged(state);
-    if (!tensors) return ProgramRunner::attempt(state, go_on);
+    if (!tensors) return ProgramRunner::attempt(state, stop);
     state.tensors = std::move(*tensors);
     ++state.step;
     return std::vector<kernels::Metric>();

@@ -101,9 +101,9 @@ std::optional<UlpRunner::Target> UlpRunner::aim(const State& before) {
     return best;
 }
 
-std::optional<std::vector<kernels::Metric>> UlpRunner::attempt(State& state, const kernels::GoOn& go_on) {
+std::optional<std::vector<kernels::Metric>> UlpRunner::attempt(State& state, const kernels::StopToken& stop) {
     arm(state);
-    return ProgramRunner::attempt(state, go_on);
+    return ProgramRunner::attempt(state, stop);
 }
 
 std::vector<Hash32> UlpRunner::trace(const State& state) {

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <utility>
 
-#include "solver/run/step_timeout.hpp"
+#include "kernels/runtime/stop_token.hpp"
 
 namespace retrace::solver {
 
@@ -13,7 +14,9 @@ namespace retrace::solver {
 /// ops of a long step; results do not depend on it.
 class Preemption {
 public:
-    explicit Preemption(std::chrono::milliseconds step_most) : timeout_(step_most) {}
+    using Clock = kernels::StopToken::Clock;
+    /// `step_timeout`: the time that a step still has when work with an earlier place waits.
+    explicit Preemption(std::chrono::milliseconds step_timeout) : step_timeout_(step_timeout) {}
 
     // Called from any thread.
     void request() noexcept { requested_ = true; }
@@ -22,15 +25,15 @@ public:
 
     // Called by the computation.
     /// Starts the timeout of a step.
-    void begin_step() { timeout_.begin(); }
-    /// Called between two ops of the step; false: the step has to be aborted.
-    bool may_finish_step() const { return !requested_ || !timeout_.is_over(); }
+    void begin_step() { began_ = Clock::now(); }
+    /// Requests a stop when the step has to be aborted: preemption was requested, and the step's timeout is over.
+    kernels::StopToken step_stop() const {
+        return [this] { return must_stop_since(began_); };
+    }
 
     // Called by any thread that waits for another process.
-    /// Whether an operation that started at `began` may continue; it has the same timeout as a step.
-    bool may_go_on_since(StepTimeout::Clock::time_point began) const {
-        return !requested_ || !timeout_.is_over_since(began);
-    }
+    /// Whether an operation that started at `began` has to stop; it has the same timeout as a step.
+    bool must_stop_since(Clock::time_point began) const { return requested_ && Clock::now() - began >= step_timeout_; }
     /// The preemption of the order that this thread runs; null if it runs none that may be put off.
     static Preemption* of_this_thread() noexcept { return of_thread_; }
 
@@ -38,7 +41,8 @@ private:
     friend class PreemptionScope;
     static inline thread_local Preemption* of_thread_ = nullptr;
     std::atomic<bool> requested_ = false;
-    StepTimeout timeout_;
+    std::chrono::milliseconds step_timeout_;
+    Clock::time_point began_ = Clock::now();
 };
 
 /// While it exists, its thread runs an order that may be put off. It is for waits deep in the call stack that get no

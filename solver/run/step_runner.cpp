@@ -22,10 +22,11 @@ ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs in
       executor_(program, pool),
       device_(std::move(device)) {}
 
-std::optional<std::vector<kernels::Metric>> ProgramRunner::attempt(kernels::State& state, const kernels::GoOn& go_on) {
+std::optional<std::vector<kernels::Metric>> ProgramRunner::attempt(kernels::State& state,
+                                                                   const kernels::StopToken& stop) {
     ensure(!use_.busy, "a device trains one state at a time");
     kernels::ExternalBackend* const device = device_in_use();
-    if (device == nullptr) return executor_.attempt(state, inputs_, go_on);
+    if (device == nullptr) return executor_.attempt(state, inputs_, stop);
     try {
         device->load(state, inputs_);
         std::vector<kernels::Metric> metrics = device->advance();

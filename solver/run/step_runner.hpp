@@ -19,9 +19,10 @@ public:
     virtual ~StepRunner() = default;
     /// Advances `state` from step t to step t + 1; returns the program's metrics.
     std::vector<kernels::Metric> step(kernels::State& state) { return *attempt(state, {}); }
-    /// The same, but `go_on`, if given, may be called between ops. If it returns false, the step is aborted: the result
+    /// The same, but `stop` may be polled between ops. If it requests a stop, the step is aborted: the result
     /// is nullopt and `state` has lost its tensors.
-    virtual std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) = 0;
+    virtual std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                                const kernels::StopToken& stop) = 0;
     /// Output roots of all ops of the step that starts from `state`.
     virtual std::vector<Hash32> trace(const kernels::State& state) = 0;
     /// Outputs of `ops` (ascending) in the step that starts from `state`.
@@ -55,7 +56,7 @@ public:
     ProgramRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                   std::unique_ptr<kernels::ExternalBackend> device);
 
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override;
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::StopToken& stop) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
     std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
     /// Trains on the runner's device, if it has a working one.

@@ -13,8 +13,8 @@ HostTraining::HostTraining(StepRunner& runner, const kernels::CommittedProgram& 
 
 std::vector<kernels::Metric> HostTraining::advance() { return runner_.step(state_); }
 
-std::optional<std::vector<kernels::Metric>> HostTraining::attempt(const kernels::GoOn& go_on) {
-    return runner_.attempt(state_, go_on);
+std::optional<std::vector<kernels::Metric>> HostTraining::attempt(const kernels::StopToken& stop) {
+    return runner_.attempt(state_, stop);
 }
 
 kernels::StateCommitment HostTraining::commit() {

@@ -22,10 +22,10 @@ public:
     virtual void run_ahead(std::uint64_t step) { (void)step; }
     /// Makes one step; returns the program's metrics.
     virtual std::vector<kernels::Metric> advance() = 0;
-    /// The same, but calls `go_on` between ops where the host computes the steps. If it returns false, the result is
+    /// The same, but polls `stop` between ops where the host computes the steps. If it requests a stop, the result is
     /// nullopt and the state has lost its tensors or is that of an earlier step.
-    virtual std::optional<std::vector<kernels::Metric>> attempt(const kernels::GoOn& go_on) {
-        (void)go_on;
+    virtual std::optional<std::vector<kernels::Metric>> attempt(const kernels::StopToken& stop) {
+        (void)stop;
         return advance();
     }
     /// Brings the state that the training began with up to date and returns it.
@@ -54,7 +54,7 @@ public:
 
     std::uint64_t step() const noexcept override { return state_.step; }
     std::vector<kernels::Metric> advance() override;
-    std::optional<std::vector<kernels::Metric>> attempt(const kernels::GoOn& go_on) override;
+    std::optional<std::vector<kernels::Metric>> attempt(const kernels::StopToken& stop) override;
     const kernels::State& state() override { return state_; }
     kernels::StateCommitment commit() override;
     void begin_commitment() override { committer_.begin(state_, pool_); }

@@ -10,7 +10,7 @@ Trainer::Trainer(const kernels::CommittedProgram& program, StepRunner& runner, S
     : program_(program), runner_(runner), schedule_(schedule), pool_(pool) {}
 
 Result<bool> Trainer::run(kernels::State& state, std::uint64_t index, const OnProgress& on_progress,
-                          const OnCheckpoint& on_checkpoint, const kernels::GoOn& go_on) {
+                          const OnCheckpoint& on_checkpoint, const kernels::StopToken& stop) {
     // The next checkpoint above the present step: states reached before are not reported again.
     std::uint64_t next = state.step / schedule_.interval + 1;
     // A checkpoint is hashed concurrently with the following step, on a copy of the changed data.
@@ -23,7 +23,7 @@ Result<bool> Trainer::run(kernels::State& state, std::uint64_t index, const OnPr
     bool stopped = false;
     for (const std::uint64_t last = schedule_.step_of(index); training->step() < last && !stopped;) {
         training->run_ahead(std::min(schedule_.step_of(next), last));
-        const auto metrics = training->attempt(go_on);
+        const auto metrics = training->attempt(stop);
         RETRACE_CHECK(report());
         if (!metrics) return false;
         if (training->step() == schedule_.step_of(next)) training->begin_commitment();

@@ -29,10 +29,10 @@ public:
     /// All arguments must outlive the trainer. `runner` runs `program`.
     Trainer(const kernels::CommittedProgram& program, StepRunner& runner, Schedule schedule, kernels::ThreadPool& pool);
 
-    /// Trains `state` (at any step) up to checkpoint `index`. Returns false if on_progress stopped it, or if `go_on`,
+    /// Trains `state` (at any step) up to checkpoint `index`. Returns false if on_progress stopped it, or if `stop`,
     /// called between ops, aborted a step; then `state` has no tensors or is that of an earlier step.
     Result<bool> run(kernels::State& state, std::uint64_t index, const OnProgress& on_progress,
-                     const OnCheckpoint& on_checkpoint, const kernels::GoOn& go_on = {});
+                     const OnCheckpoint& on_checkpoint, const kernels::StopToken& stop = {});
 
 private:
     const kernels::CommittedProgram& program_;

@@ -29,14 +29,12 @@ Channel::~Channel() {
     ::close(out_);
 }
 
-void Channel::begin_exchange(Clock::time_point by, std::function<bool()> go_on) {
-    by_ = by;
-    go_on_ = std::move(go_on);
-}
+void Channel::begin_exchange(kernels::StopToken stop) { stop_ = std::move(stop); }
 
 void Channel::check_exchange() const {
-    if (by_ && Clock::now() >= *by_) throw ExchangeOver(ExchangeOver::Why::late);
-    if (go_on_ && !go_on_()) throw ExchangeOver(ExchangeOver::Why::left);
+    if (!stop_) return;
+    if (stop_->deadline_passed()) throw ExchangeOver(ExchangeOver::Why::late);
+    if (stop_->stop_requested()) throw ExchangeOver(ExchangeOver::Why::left);
 }
 
 void Channel::send(View message) {
@@ -59,7 +57,7 @@ void Channel::flush() {
 
 void Channel::write_all(View bytes) {
     while (!bytes.empty()) {
-        if (by_) await(out_, POLLOUT);
+        if (stop_) await(out_, POLLOUT);
         const ssize_t count = ::write(out_, bytes.data(), bytes.size());
         if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (count < 0) broken("cannot write to the other side");
@@ -80,7 +78,7 @@ void Channel::await(int descriptor, short event) const {
 
 std::size_t Channel::read_some(std::span<std::uint8_t> into) {
     for (;;) {
-        if (by_) await(in_, POLLIN);
+        if (stop_) await(in_, POLLIN);
         const ssize_t count = ::read(in_, into.data(), into.size());
         if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (count < 0) broken("cannot read from the other side");

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <optional>
 #include <span>
 #include <stdexcept>
 
+#include "kernels/runtime/stop_token.hpp"
 #include "merkle/base/bytes.hpp"
 
 namespace retrace::solver {
@@ -18,7 +18,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// An exchange was ended before it was complete: it timed out (`late`), or its `go_on` returned false (`left`).
+/// An exchange was ended before it was complete: it timed out (`late`), or its token requested a stop (`left`).
 class ExchangeOver final : public ChannelBroken {
 public:
     enum class Why : std::uint8_t { late = 1, left = 2 };
@@ -33,17 +33,17 @@ private:
 /// any length. Memory for a message is allocated in parts as its bytes arrive. All calls may throw ChannelBroken.
 class Channel {
 public:
-    using Clock = std::chrono::steady_clock;
+    using Clock = kernels::StopToken::Clock;
     /// Takes ownership of both descriptors.
     Channel(int in, int out);
     ~Channel();
     Channel(const Channel&) = delete;
     Channel& operator=(const Channel&) = delete;
 
-    /// Starts an exchange, to which all following sends and receives belong. It ends with ExchangeOver at `by`, however
-    /// many bytes came until then, or when `go_on`, called while waiting for the other side, returns false. The pipes
-    /// must be nonblocking then. Before the first exchange there is no timeout.
-    void begin_exchange(Clock::time_point by, std::function<bool()> go_on);
+    /// Starts an exchange, to which all following sends and receives belong. It ends with ExchangeOver at the deadline
+    /// of `stop`, however many bytes came until then, or when `stop`, polled while waiting for the other side, requests
+    /// it. The pipes must be nonblocking then. Before the first exchange there is no timeout.
+    void begin_exchange(kernels::StopToken stop);
     /// Throws ExchangeOver if the exchange has to end.
     void check_exchange() const;
 
@@ -67,8 +67,7 @@ private:
     void await(int descriptor, short event) const;
 
     int in_, out_;
-    std::optional<Clock::time_point> by_;  // None: no exchange was begun.
-    std::function<bool()> go_on_;
+    std::optional<kernels::StopToken> stop_;  // None: no exchange was begun.
     Bytes written_, read_;
     std::size_t at_ = 0;  // Position of the next byte in read_.
 };

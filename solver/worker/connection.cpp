@@ -18,11 +18,11 @@ std::string plain(std::string text) {
     return text;
 }
 
-/// The `go_on` function of an exchange that starts now, for this thread's order; empty if the order cannot be put off.
-std::function<bool()> while_nothing_waits() {
+/// The token of an exchange that starts now, for this thread's order; empty if the order cannot be put off.
+kernels::StopToken stop_if_preempted() {
     const Preemption* const preemption = Preemption::of_this_thread();
     if (preemption == nullptr) return {};
-    return [preemption, began = Channel::Clock::now()] { return preemption->may_go_on_since(began); };
+    return [preemption, began = Channel::Clock::now()] { return preemption->must_stop_since(began); };
 }
 
 }  // namespace
@@ -43,8 +43,8 @@ void Connection::died(const std::string& how) {
 }
 
 template <class Work>
-auto Connection::exchange(const std::function<bool()>& go_on, Work work) {
-    process_->channel().begin_exchange(Channel::Clock::now() + most_, go_on);
+auto Connection::exchange(const kernels::StopToken& stop, Work work) {
+    process_->channel().begin_exchange(stop.ending_after(most_));
     try {
         return work();
     } catch (const ExchangeOver& over) {
@@ -65,7 +65,7 @@ auto Connection::exchange(const std::function<bool()>& go_on, Work work) {
 
 template <class Work>
 auto Connection::exchange(Work work) {
-    return exchange(while_nothing_waits(), std::move(work));
+    return exchange(stop_if_preempted(), std::move(work));
 }
 
 WorkerReply Connection::receive() {
@@ -125,15 +125,15 @@ void Connection::load(const kernels::State& state) {
 }
 
 std::optional<std::vector<std::vector<kernels::Metric>>> Connection::advance(std::uint64_t most,
-                                                                             const kernels::GoOn& go_on) {
+                                                                             const kernels::StopToken& stop) {
     constexpr std::chrono::milliseconds kBetweenLooks{5};
-    const kernels::GoOn may = go_on ? go_on : while_nothing_waits();
+    const kernels::StopToken leave = stop.has_condition() ? stop : stop_if_preempted();
     std::optional<Channel::Clock::time_point> leaving;
     // The worker survives if it aborts the step itself, so it gets leave_within_ for that.
     const auto look = [&] {
-        if (leaving) return Channel::Clock::now() - *leaving < leave_within_;
-        if (may && !may()) leaving = Channel::Clock::now();
-        return true;
+        if (leaving) return Channel::Clock::now() - *leaving >= leave_within_;
+        if (leave.stop_requested()) leaving = Channel::Clock::now();
+        return false;
     };
     std::optional<std::vector<std::vector<kernels::Metric>>> made;
     try {
@@ -158,9 +158,9 @@ std::optional<std::vector<std::vector<kernels::Metric>>> Connection::advance(std
             made = std::move(stepped->steps);
         });
     } catch (const PutOff&) {
-        if (!go_on) throw;
+        if (!stop.has_condition()) throw;
     }
-    if (!made && !go_on) throw PutOff();
+    if (!made && !stop.has_condition()) throw PutOff();
     return made;
 }
 

@@ -49,9 +49,10 @@ public:
     const Ready& ready() const noexcept { return ready_; }
 
     void load(const kernels::State& state);
-    /// Makes between one and `most` steps and returns the metrics of each. Returns nullopt if `go_on` returned false:
-    /// the step was aborted and the loaded state is lost. Without `go_on` it throws PutOff like every other call.
-    std::optional<std::vector<std::vector<kernels::Metric>>> advance(std::uint64_t most, const kernels::GoOn& go_on);
+    /// Makes between one and `most` steps and returns the metrics of each. Returns nullopt if `stop` requested it:
+    /// the step was aborted and the loaded state is lost. Without a condition it throws PutOff like every other call.
+    std::optional<std::vector<std::vector<kernels::Metric>>> advance(std::uint64_t most,
+                                                                     const kernels::StopToken& stop);
     /// Copies the state at `step` into `state`, which must not be used after an exception.
     void store(std::uint64_t step, kernels::State& state) { fetch(Store{}, step, state); }
     void store_committed(std::uint64_t step, kernels::State& state) { fetch(StoreCommitted{}, step, state); }
@@ -77,10 +78,10 @@ private:
     template <class Wanted>
     Wanted expect();
     WorkerReply receive();
-    /// Runs `work` as one exchange on the channel, for at most exchange_time and while `go_on`, if given, returns true.
+    /// Runs `work` as one exchange on the channel, for at most exchange_time and until `stop` requests a stop.
     /// A broken channel is thrown as WorkerDied.
     template <class Work>
-    auto exchange(const std::function<bool()>& go_on, Work work);
+    auto exchange(const kernels::StopToken& stop, Work work);
     /// The same; throws PutOff if it exceeds a step's timeout while other work preempts this thread's order.
     template <class Work>
     auto exchange(Work work);

@@ -87,12 +87,13 @@ RemoteRunner::RemoteRunner(std::uint64_t task, std::string label, const kernels:
 
 RemoteRunner::~RemoteRunner() = default;
 
-std::optional<std::vector<kernels::Metric>> RemoteRunner::attempt(kernels::State& state, const kernels::GoOn& go_on) {
+std::optional<std::vector<kernels::Metric>> RemoteRunner::attempt(kernels::State& state,
+                                                                  const kernels::StopToken& stop) {
     // Receive into another state, because the worker may die during the transfer.
     kernels::State next;
     auto metrics = complete(step_name(state.step), [&](Connection& worker) {
         worker.load(state);
-        auto made = worker.advance(1, go_on);
+        auto made = worker.advance(1, stop);
         if (made) worker.store(state.step + 1, next);
         return made;
     });
@@ -151,7 +152,7 @@ bool RemoteTraining::is_loaded() const {
     return number_ != 0 && runner_.connection_ != nullptr && number_ == runner_.number_;
 }
 
-bool RemoteTraining::bring_to(Connection& worker, std::uint64_t step, const kernels::GoOn& go_on) {
+bool RemoteTraining::bring_to(Connection& worker, std::uint64_t step, const kernels::StopToken& stop) {
     if (!is_loaded() || !at_ || *at_ > step) {
         number_ = 0;
         worker.load(state_);
@@ -167,7 +168,7 @@ bool RemoteTraining::bring_to(Connection& worker, std::uint64_t step, const kern
         }
         if (*at_ == step) return true;
         const bool stops = under_way_ && !begun_ && committed_step_ > *at_;
-        const auto made = worker.advance((stops ? std::min(committed_step_, step) : step) - *at_, go_on);
+        const auto made = worker.advance((stops ? std::min(committed_step_, step) : step) - *at_, stop);
         if (!made) return false;
         *at_ += made->size();
     }
@@ -180,11 +181,11 @@ auto RemoteTraining::ask(Work work) {
     return out;
 }
 
-std::optional<std::vector<kernels::Metric>> RemoteTraining::attempt(const kernels::GoOn& go_on) {
+std::optional<std::vector<kernels::Metric>> RemoteTraining::attempt(const kernels::StopToken& stop) {
     if (made_.empty()) {
         auto made = ask([&](Connection& worker) {
-            if (!bring_to(worker, step_, go_on)) return std::optional<std::vector<std::vector<kernels::Metric>>>();
-            auto steps = worker.advance(ahead_ > step_ ? ahead_ - step_ : 1, go_on);
+            if (!bring_to(worker, step_, stop)) return std::optional<std::vector<std::vector<kernels::Metric>>>();
+            auto steps = worker.advance(ahead_ > step_ ? ahead_ - step_ : 1, stop);
             if (steps) *at_ += steps->size();
             return steps;
         });

@@ -19,7 +19,7 @@ public:
                  WorkerOptions options, std::shared_ptr<WorkerRecord> record);
     ~RemoteRunner() override;
 
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override;
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::StopToken& stop) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
     std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
     void advance_partial(const kernels::OpCall& call, std::uint32_t op, std::uint64_t tile, std::uint64_t first,

@@ -19,7 +19,7 @@ public:
     std::uint64_t step() const noexcept override { return step_; }
     void run_ahead(std::uint64_t step) override { ahead_ = step; }
     std::vector<kernels::Metric> advance() override;
-    std::optional<std::vector<kernels::Metric>> attempt(const kernels::GoOn& go_on) override;
+    std::optional<std::vector<kernels::Metric>> attempt(const kernels::StopToken& stop) override;
     const kernels::State& state() override;
     kernels::StateCommitment commit() override;
     void begin_commitment() override;
@@ -35,7 +35,7 @@ private:
     /// Whether this training was loaded into the running worker.
     bool is_loaded() const;
     /// Brings the worker's state to `step`, from its present state or from ours. Returns false if a step was aborted.
-    bool bring_to(Connection& worker, std::uint64_t step, const kernels::GoOn& go_on);
+    bool bring_to(Connection& worker, std::uint64_t step, const kernels::StopToken& stop);
     /// Copies the present state from the worker into `state_`.
     void save();
 

@@ -89,24 +89,24 @@ private:
 
     void on(const Advance& m) {
         auto looked = std::chrono::steady_clock::now();
-        const auto go_on = [&] {
+        const kernels::StopToken stop = [&] {
             const auto now = std::chrono::steady_clock::now();
-            if (now - looked < kLook) return true;
+            if (now - looked < kLook) return false;
             looked = now;
             while (channel_.wait(std::chrono::milliseconds(0))) {
                 const auto request = decode_worker_request(channel_.receive(kMessageMax));
                 const auto* leave = request ? std::get_if<Leave>(&*request) : nullptr;
                 need(leave != nullptr, "another request in the middle of a step");
-                if (leave->number == m.number) return false;
+                if (leave->number == m.number) return true;
             }
-            return true;
+            return false;
         };
         need(m.most >= 1 && m.most <= kStepsMax, "so many steps at once");
         Stepped stepped;
         std::size_t metrics_made = 0;
         const auto began = std::chrono::steady_clock::now();
         do {
-            auto metrics = training().attempt(go_on);
+            auto metrics = training().attempt(stop);
             if (!metrics) {
                 left_ = true;  // The training stays, because a commitment begun before may still be finished.
                 return reply(Left{});

@@ -97,7 +97,7 @@ constexpr RetiredName kRetiredNames[] = {
     {"crew", "workers"},
     {"lean", "rewritten"},
     {"patience", "timeout"},
-    {"Patience", "StepTimeout"},
+    {"Patience", "StopToken"},
     {"crest", "outliers"},
     {"ProductCrest", "ProductOutliers"},
     {"Weigh", "CostFunction"},
@@ -105,6 +105,10 @@ constexpr RetiredName kRetiredNames[] = {
     {"newest_clear_state", "newest_finalised_state"},
     {"BoastfulBench", "InflatedBenchmark"},
     {"tell_block", "notify_block"},
+    {"GoOn", "StopToken"},
+    {"GiveUp", "StopToken"},
+    {"StepTimeout", "StopToken"},
+    {"MakeRoom", "FreeMemory"},
 };
 
 constexpr Library kLibraries[] = {

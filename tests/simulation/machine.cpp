@@ -18,9 +18,10 @@ public:
     TimedRunner(std::unique_ptr<solver::StepRunner> inner, std::uint64_t steps)
         : inner_(std::move(inner)), steps_(steps) {}
 
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::StopToken& stop) override {
         Machine::take_step(steps_);
-        return inner_->attempt(state, go_on);
+        return inner_->attempt(state, stop);
     }
     std::vector<Hash32> trace(const kernels::State& state) override {
         Machine::take_step(steps_);

@@ -38,7 +38,7 @@ struct AgentContext {
     /// Height until which work without an audit deadline waits for peers.
     std::uint64_t side_fetch_by() const { return height + config.side_fetch_blocks; }
     /// Whether the running order has to stop.
-    bool gives_way() { return slot.preemption().requested(); }
+    bool preempted() { return slot.preemption().requested(); }
 };
 
 /// Names a state or a segment, in the names of moves and work orders.

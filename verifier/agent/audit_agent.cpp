@@ -122,7 +122,7 @@ Replayed AuditAgent::replay(const AuditView& seat) {
     done.audit = seat.id;
     // A fetch that was cut short by preemption is no reason to report its peers.
     const auto fail = [&](const solver::Unavailable& missing) {
-        done.put_off = context_.gives_way();
+        done.put_off = context_.preempted();
         done.problem = missing.message;
         done.missing = missing;
         return done;

@@ -10,7 +10,7 @@ Result<kernels::State> DisputeStarts::state_of(const DisputeView& view) {
     if (!material) return error(material.error().message);
     auto state = replays_.start_state(**material, view.run, view.segment, view.game.claim.start_root);
     if (state) return std::move(state).value();
-    if (!context_.gives_way()) missing_[view.id] = state.error();
+    if (!context_.preempted()) missing_[view.id] = state.error();
     return error(state.error().message);
 }
 

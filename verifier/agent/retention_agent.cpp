@@ -115,7 +115,7 @@ KeptAnswer RetentionAgent::answer_kept(const KeptReportView& view) {
     const auto program = cache.header(view.terms);
     if (!program) {
         made.problem = program.error().message;
-        made.put_off = context_.gives_way();
+        made.put_off = context_.preempted();
         return made;
     }
     made.problem = "the state is not here any more";
@@ -137,13 +137,13 @@ Held RetentionAgent::hold(const OfferView& view) {
     const auto material = cache.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
-        done.put_off = context_.gives_way();
+        done.put_off = context_.preempted();
         return done;
     }
     const auto state = cache.fetch(**material, view.root, view.index);
     if (!state) {
         done.problem = state.error().message;
-        done.put_off = context_.gives_way();
+        done.put_off = context_.preempted();
         return done;
     }
     const CheckpointKey key = kept_key(view.terms.id, view.run, view.index);

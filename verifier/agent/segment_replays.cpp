@@ -77,7 +77,7 @@ bool SegmentReplays::run_to(solver::TaskMaterial& material, Begun& begun, std::u
         training->run_ahead(last_step);
         while (whole && training->step() < last_step && !preemption.requested()) {
             preemption.begin_step();
-            whole = training->attempt([&] { return preemption.may_finish_step(); }).has_value();
+            whole = training->attempt(preemption.step_stop()).has_value();
         }
         if (whole) training->state();
     }

@@ -151,15 +151,15 @@ InitialChecked WatchAgent::check_initial(const InitialView& view) {
     const auto material = cache.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
-        done.put_off = context_.gives_way();
+        done.put_off = context_.preempted();
         return done;
     }
     solver::Preemption& preemption = context_.slot.preemption();
     preemption.begin_step();
-    const auto state = cache.initial_state(**material, [&] { return preemption.may_finish_step(); });
+    const auto state = cache.initial_state(**material, preemption.step_stop());
     if (!state) {
         done.problem = state.error().message;
-        done.put_off = context_.gives_way();
+        done.put_off = context_.preempted();
         return done;
     }
     const Hash32 own = kernels::commit_state((*material)->program->root(), *state, cache.pool()).root;
@@ -173,14 +173,14 @@ Watched WatchAgent::watch(const WatchView& view) {
     const auto material = cache.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
-        done.put_off = context_.gives_way();
+        done.put_off = context_.preempted();
         return done;
     }
     solver::TaskMaterial& task = **material;
     auto begun = replays_.begin(task, segment_of(view), view.start_root);
     if (!begun) {
         done.problem = begun.error().message;
-        done.put_off = context_.gives_way();
+        done.put_off = context_.preempted();
         return done;
     }
     if (!replays_.run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {

@@ -181,7 +181,7 @@ bool Replayer::advance_to(solver::Training& training, std::uint64_t step) {
             return false;
         }
         preemption_->begin_step();
-        if (!training.attempt([this] { return preemption_->may_finish_step(); })) return false;
+        if (!training.attempt(preemption_->step_stop())) return false;
     }
     return true;
 }
@@ -190,7 +190,7 @@ void Replayer::step_once(State& state) {
     if (preemption_ == nullptr) return (void)setup().runner->step(state);
     stop_if_told();
     preemption_->begin_step();
-    if (!setup().runner->attempt(state, [this] { return preemption_->may_finish_step(); })) throw ReplayStopped();
+    if (!setup().runner->attempt(state, preemption_->step_stop())) throw ReplayStopped();
 }
 
 State* Replayer::cursor() const {

@@ -271,8 +271,8 @@ net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connecti
     parser.body_limit(limit);
     connection.stream.tcp().expires_after(options.read_timeout);
     if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
-        http::response<http::string_body> go_on{http::status::continue_, parser.get().version()};
-        co_await http::async_write(connection.stream, go_on, net::use_awaitable);
+        http::response<http::string_body> continue_reply{http::status::continue_, parser.get().version()};
+        co_await http::async_write(connection.stream, continue_reply, net::use_awaitable);
     }
     boost::system::error_code failed;
     parser.eager(true);

@@ -209,7 +209,7 @@ struct SlowEvents {
             subscription.of_block = [this](const ledger::Block&) -> std::vector<rpc::TaskProgress> {
                 ++made;
                 const auto end = steady_clock::now() + pause.load();
-                while (steady_clock::now() < end && !go_on) std::this_thread::sleep_for(milliseconds(1));
+                while (steady_clock::now() < end && !resume) std::this_thread::sleep_for(milliseconds(1));
                 return {};
             };
             return json::value(caller.subscriptions->add(std::move(subscription)));
@@ -217,7 +217,7 @@ struct SlowEvents {
         served.world.router.add(std::move(slow));
     }
     std::atomic<milliseconds> pause{milliseconds(20)};
-    std::atomic<bool> go_on{false};
+    std::atomic<bool> resume{false};
     std::atomic<int> made{0};
     Served served;
 };
@@ -233,7 +233,7 @@ TEST(RpcReaders, EventsThatTakeLongKeepOnlyTheirOwnAddressWaiting) {
     for (int i = 0; i < 50; ++i) slow.served.server->publish(block);
     EXPECT_EQ(other.read().at("method"), "eth_subscription");
     EXPECT_LT(slow.made, 10) << "not a whole turn of 64 events";
-    slow.go_on = true;
+    slow.resume = true;
 }
 
 TEST(RpcReaders, WhoIsBehindByTooManyBytesOfBlocksIsCutOff) {
@@ -245,7 +245,7 @@ TEST(RpcReaders, WhoIsBehindByTooManyBytesOfBlocksIsCutOff) {
     block->encoded_size = 40 * kMiB;
     for (int i = 0; i < 10; ++i) slow.served.server->publish(block);
     EXPECT_ANY_THROW(behind.read());
-    slow.go_on = true;
+    slow.resume = true;
 }
 
 TEST(RpcReaders, AnEventThatThrowsEndsItsConnectionAlone) {

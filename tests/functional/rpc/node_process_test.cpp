@@ -49,13 +49,13 @@ TEST_F(NodeProcess, ServesTlsAndObeysTheHolderOfTheToken) {
     HttpConnection connection(*parse_url(url_));
     const std::string_view stop = R"({"jsonrpc":"2.0","id":1,"method":"retrace_stop"})";
     HttpRequest request{"POST", "/", to_bytes(view(stop)), "application/json", {}};
-    const auto refused = connection.exchange(request, 4096, 5s);
+    const auto refused = connection.exchange(request, 4096, kernels::StopToken::after(5s));
     ASSERT_TRUE(refused.has_value());
     EXPECT_THAT(std::string(refused->body.begin(), refused->body.end()), HasSubstr("4100"));
     EXPECT_TRUE(node_->running());
     const std::string token = text("data/rpc-token");
     request.authorization = "Bearer " + token.substr(0, 64);
-    ASSERT_TRUE(connection.exchange(request, 4096, 5s).has_value());
+    ASSERT_TRUE(connection.exchange(request, 4096, kernels::StopToken::after(5s)).has_value());
     for (int i = 0; i < 1000 && node_->running(); ++i) std::this_thread::sleep_for(10ms);
     EXPECT_EQ(node_->exit_status(), 0);
 }

@@ -99,7 +99,7 @@ protected:
             "application/json",
             {}};
         request.authorization = authorization;
-        const auto answer = connection.exchange(request, 4096, 5s);
+        const auto answer = connection.exchange(request, 4096, kernels::StopToken::after(5s));
         return answer ? std::string(answer->body.begin(), answer->body.end()) : "no answer";
     }
 

@@ -18,9 +18,10 @@ namespace {
 class CrashingRunner final : public solver::ProgramRunner {
 public:
     using solver::ProgramRunner::ProgramRunner;
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::StopToken& stop) override {
         if (state.step >= 2) std::raise(SIGSEGV);
-        return solver::ProgramRunner::attempt(state, go_on);
+        return solver::ProgramRunner::attempt(state, stop);
     }
 };
 
@@ -32,7 +33,7 @@ public:
 class DrippingRunner final : public solver::ProgramRunner {
 public:
     using solver::ProgramRunner::ProgramRunner;
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State&, const kernels::GoOn&) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State&, const kernels::StopToken&) override {
         constexpr int kLeast = 3, kMost = 8;  // One of these is the pipe to the party, the only writable one.
         const std::uint8_t length[4] = {0, 0, 1, 0};
         for (std::size_t i = 0;; ++i) {

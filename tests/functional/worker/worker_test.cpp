@@ -314,9 +314,9 @@ TEST_F(Workers, ThatSendAByteNowAndThenGetNoMoreTimeForIt) {
     const auto runner = runner_of(task, short_of_time);
     kernels::State state = task.initial();
     const auto training = runner->train(task.train, state, task.pool);
-    const auto began = StepTimeout::Clock::now();
+    const auto began = Preemption::Clock::now();
     EXPECT_THAT(what_is_thrown([&] { training->advance(); }), HasSubstr("it did not answer within"));
-    EXPECT_LT(StepTimeout::Clock::now() - began, std::chrono::seconds(60));
+    EXPECT_LT(Preemption::Clock::now() - began, std::chrono::seconds(60));
 }
 
 /// The party can do its other duties, and the task is not at fault before its timeout.
@@ -369,7 +369,7 @@ TEST_F(Workers, LeaveAStepAndTheStateOfBeforeIsKept) {
     for (int i = 0; i < 5; ++i) training->advance();
     EXPECT_EQ(state.step, 5u) << "saved after each step";
     stop_workers();
-    EXPECT_FALSE(training->attempt([] { return false; }).has_value()) << "ended, because it does not answer";
+    EXPECT_FALSE(training->attempt([] { return true; }).has_value()) << "ended, because it does not answer";
     EXPECT_EQ(state.step, 5u);
     ProgramRunner here(task.train.program(), task.inputs(), task.pool);
     kernels::State own = task.initial();

@@ -42,7 +42,8 @@ struct Crowd : ::testing::Test {
     }
     unsigned ask(HttpConnection& connection) {
         const std::string path = "/artifact/" + std::string(64, '0') + "/info";
-        const auto reply = connection.exchange({"GET", path, {}}, 1 << 20, milliseconds(3000));
+        const auto reply =
+            connection.exchange({"GET", path, {}}, 1 << 20, kernels::StopToken::after(milliseconds(3000)));
         return reply ? reply->status : 0;
     }
 };

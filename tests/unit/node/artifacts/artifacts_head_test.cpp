@@ -73,7 +73,8 @@ TEST_F(ArtifactHead, NamesOneHostThatIsListed) {
     EXPECT_TRUE(get("").starts_with("HTTP/1.1 400 "));
     EXPECT_TRUE(get("Host: localhost\r\nHost: localhost\r\n").starts_with("HTTP/1.1 400 "));
     HttpConnection client(*parse_url(http->url()));
-    const auto reply = client.exchange({"GET", target, {}}, 1 << 20, std::chrono::milliseconds(3000));
+    const auto reply =
+        client.exchange({"GET", target, {}}, 1 << 20, kernels::StopToken::after(std::chrono::milliseconds(3000)));
     ASSERT_TRUE(reply);
     EXPECT_EQ(reply->status, 404u) << "our own client names it as it is called";
 }

@@ -110,7 +110,7 @@ TEST_F(Timeouts, GivingUpEndsAFetchInTheMiddleOfAMessage) {
     HostilePeer peer(slowly(milliseconds(60'000), 1024));
     std::atomic<bool> over{false};
     ArtifactClient::Options options;
-    options.give_up = [&] { return over.load(); };
+    options.stop = [&] { return over.load(); };
     ArtifactClient client(*here, options);
     std::thread clock([&] {
         std::this_thread::sleep_for(milliseconds(200));
@@ -151,7 +151,7 @@ TEST_F(Timeouts, ANameThatNobodyResolvesIsWaitedForNoLongerThanAnAnswer) {
     EXPECT_LT(spent, milliseconds(3000));
     std::atomic<bool> over{false};
     ArtifactClient::Options options;
-    options.give_up = [&] { return over.load(); };
+    options.stop = [&] { return over.load(); };
     ArtifactClient other(*here, options);
     std::thread clock([&] {
         std::this_thread::sleep_for(milliseconds(200));

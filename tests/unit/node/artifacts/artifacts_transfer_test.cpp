@@ -108,7 +108,7 @@ TEST_F(TransferTest, UnwantedUploadsAreRefused) {
     // A client that does not ask first gets the answer while it is still sending.
     HttpConnection rude(*parse_url(http->url()));
     const HttpRequest request{"PUT", "/artifact/" + to_hex(view(*tensor)) + "/tiles", Bytes(3 << 20)};
-    const auto reply = rude.exchange(request, 1000, milliseconds(1500));
+    const auto reply = rude.exchange(request, 1000, kernels::StopToken::after(milliseconds(1500)));
     ASSERT_TRUE(reply) << reply.error().message;
     EXPECT_EQ(reply->status, 403u);
     EXPECT_FALSE(there->info(*tensor));
@@ -307,7 +307,7 @@ TEST(ArtifactUrl, AStrangersAddressNamesNoFile) {
         EXPECT_FALSE(parse_public_url(steering)) << "its words end up in logs";
     EXPECT_FALSE(parse_public_url(""));
     HttpConnection waiting(*parse_url("https://127.0.0.1:1#ca=/dev/zero"));
-    const auto reply = waiting.exchange({"GET", "/", {}}, 1000, milliseconds(500));
+    const auto reply = waiting.exchange({"GET", "/", {}}, 1000, kernels::StopToken::after(milliseconds(500)));
     ASSERT_FALSE(reply);
 }
 

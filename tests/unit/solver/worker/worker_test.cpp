@@ -246,16 +246,16 @@ TEST(Worker, EndsInOrderOnFramesThatAreNone) {
     worker.channel().flush();
 }
 
-TEST(Worker, LeavesAStepThatIsNotToGoOnAndOnlyThatOne) {
+TEST(Worker, LeavesAStepThatIsStoppedAndOnlyThatOne) {
     TinyTask task;
     /// In the first step, waits between ops until it is told to stop.
     class Slow final : public ProgramRunner {
     public:
         using ProgramRunner::ProgramRunner;
         std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
-                                                            const kernels::GoOn& go_on) override {
-            if (state.step != 0) return ProgramRunner::attempt(state, go_on);
-            while (go_on()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                                            const kernels::StopToken& stop) override {
+            if (state.step != 0) return ProgramRunner::attempt(state, stop);
+            while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
             state.tensors.clear();
             return std::nullopt;
         }
@@ -310,8 +310,8 @@ struct Exchange : ::testing::Test {
     void write(const Bytes& bytes) const {
         ASSERT_EQ(::write(from.write, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
     }
-    void begin(int milliseconds, std::function<bool()> go_on = {}) const {
-        here->begin_exchange(Channel::Clock::now() + std::chrono::milliseconds(milliseconds), std::move(go_on));
+    void begin(int milliseconds, const kernels::StopToken& stop = {}) const {
+        here->begin_exchange(stop.ending_after(std::chrono::milliseconds(milliseconds)));
     }
     /// Returns why the exchange ended during `work`; nullopt if it did not end.
     static std::optional<ExchangeOver::Why> over(const std::function<void()>& work) {
@@ -347,9 +347,9 @@ TEST_F(Exchange, IsOverAtItsTimeThoughAByteComesNowAndThen) {
     EXPECT_LT(Channel::Clock::now() - began, std::chrono::seconds(20));
 }
 
-TEST_F(Exchange, IsLeftWhenItIsNotToGoOn) {
+TEST_F(Exchange, IsLeftWhenAStopIsRequested) {
     int looks = 0;
-    begin(600'000, [&] { return ++looks < 5; });
+    begin(600'000, [&] { return ++looks >= 5; });
     EXPECT_EQ(over([&] { here->receive(kMessageMax); }), ExchangeOver::Why::left);
     EXPECT_EQ(looks, 5);
     begin(600'000);

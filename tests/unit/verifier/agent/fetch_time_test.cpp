@@ -117,7 +117,7 @@ TEST_F(FetchTime, ASlowPeerKeepsNoMoveWithAnEarlierPlaceWaitingAndIsNotReportedF
     view.audits[0].due = 300;
     Verifier::Output out = party.agent->on_view(view);
     ASSERT_TRUE(out.work);
-    EXPECT_FALSE(out.work->gives_way());
+    EXPECT_FALSE(out.work->stop.stop_requested());
     source.waits = [&] {
         ++view.height;
         DisputeView dispute;
@@ -131,7 +131,7 @@ TEST_F(FetchTime, ASlowPeerKeepsNoMoveWithAnEarlierPlaceWaitingAndIsNotReportedF
         dispute.due = 299;
         view.disputes.push_back(dispute);
         EXPECT_FALSE(party.agent->on_view(view).work);
-        EXPECT_TRUE(out.work->gives_way()) << "whoever fetches asks this";
+        EXPECT_TRUE(out.work->stop.stop_requested()) << "whoever fetches asks this";
     };
     party.agent->on_done(out.work->run());
     source.waits = nullptr;

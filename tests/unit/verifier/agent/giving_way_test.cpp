@@ -17,11 +17,12 @@ public:
     HeardRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                 const std::uint64_t& at, const std::function<void()>& what)
         : ProgramRunner(program, std::move(inputs), pool), at_(at), what_(what) {}
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
-        if (state.step != at_ || std::exchange(happened_, true)) return ProgramRunner::attempt(state, go_on);
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::StopToken& stop) override {
+        if (state.step != at_ || std::exchange(happened_, true)) return ProgramRunner::attempt(state, stop);
         return ProgramRunner::attempt(state, [&] {
             what_();
-            return !go_on || go_on();
+            return stop.stop_requested();
         });
     }
 

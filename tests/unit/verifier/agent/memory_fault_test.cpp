@@ -21,8 +21,9 @@ public:
     FaultyMemory(Fails fails, std::uint64_t& count, const kernels::Program& program, kernels::Inputs inputs,
                  kernels::ThreadPool& pool)
         : ProgramRunner(program, std::move(inputs), pool), fails_(std::move(fails)), count_(count) {}
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
-        auto metrics = ProgramRunner::attempt(state, go_on);
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::StopToken& stop) override {
+        auto metrics = ProgramRunner::attempt(state, stop);
         const std::uint64_t count = count_++;
         if (fails_(count, state.step)) state.tensors[0].data[2] ^= count == 0 ? 0x10 : 0x20;
         return metrics;
@@ -104,12 +105,13 @@ TEST(MemoryFault, OfNoneRevealsEverything) {
 class RunsOutOnce final : public solver::ProgramRunner {
 public:
     using ProgramRunner::ProgramRunner;
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::StopToken& stop) override {
         if (state.step == 1 && !std::exchange(ran_out_, true)) {
             state.tensors[0].data[2] ^= 0x10;
             throw std::bad_alloc();
         }
-        return ProgramRunner::attempt(state, go_on);
+        return ProgramRunner::attempt(state, stop);
     }
 
 private:

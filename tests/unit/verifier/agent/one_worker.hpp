@@ -12,16 +12,17 @@ using namespace verifier;
 
 inline constexpr std::uint64_t kSegment = 6;  // steps
 
-/// Calls back between two ops, when it is asked whether to continue.
+/// Calls back between two ops, when the token is polled.
 class HeardInitialiser final : public solver::ProgramRunner {
 public:
     HeardInitialiser(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                      std::function<void()>& between)
         : ProgramRunner(program, std::move(inputs), pool), between_(between) {}
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::StopToken& stop) override {
         return ProgramRunner::attempt(state, [&] {
             between_();
-            return !go_on || go_on();
+            return stop.stop_requested();
         });
     }
 
@@ -35,9 +36,10 @@ public:
     HeardRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                 std::function<void()>& before)
         : ProgramRunner(program, std::move(inputs), pool), before_(before) {}
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::StopToken& stop) override {
         before_();
-        return ProgramRunner::attempt(state, go_on);
+        return ProgramRunner::attempt(state, stop);
     }
 
 private:

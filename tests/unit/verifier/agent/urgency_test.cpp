@@ -257,7 +257,7 @@ TEST_F(Urgency, WorkThatEndsBecauseSomethingWaitsIsPutOffWithoutAProblem) {
         EXPECT_NE(solver::Preemption::of_this_thread(), nullptr) << "what computes knows whom to ask";
         sit(11, 6, 2, 140);
         (void)next();
-        EXPECT_FALSE(solver::Preemption::of_this_thread()->may_go_on_since({}));
+        EXPECT_TRUE(solver::Preemption::of_this_thread()->must_stop_since({}));
         throw solver::PutOff();
     };
     run(*next().work);

@@ -34,14 +34,15 @@ public:
     CountingRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                    std::uint64_t& steps, std::uint64_t& fails)
         : ProgramRunner(program, std::move(inputs), pool), steps_(steps), fails_(fails) {}
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::StopToken& stop) override {
         if (fails_ != 0) {
             --fails_;
             state.tensors[0].data[2] ^= 1;
             throw std::bad_alloc();
         }
         ++steps_;
-        return ProgramRunner::attempt(state, go_on);
+        return ProgramRunner::attempt(state, stop);
     }
 
 private:

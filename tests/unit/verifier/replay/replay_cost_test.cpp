@@ -46,9 +46,10 @@ public:
         : ProgramRunner(arena.program.program(), arena.inputs(), pool), count_(count) {
         executor().set_tamper(std::move(tamper));
     }
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::GoOn& go_on) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::StopToken& stop) override {
         ++count_.steps;
-        return ProgramRunner::attempt(state, go_on);
+        return ProgramRunner::attempt(state, stop);
     }
     std::unique_ptr<solver::Training> train(const kernels::CommittedProgram& program, kernels::State& state,
                                             kernels::ThreadPool& pool) override {
