@@ -9,8 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "ledger/block/receipt.hpp"
-#include "merkle/base/codec.hpp"
+#include "ledger/types/codec.hpp"
 
 namespace retrace::market {
 
@@ -39,9 +38,7 @@ void put(Writer& out, const T& value) {
         out.u8(static_cast<std::uint8_t>(value));
     else if constexpr (std::same_as<T, Hash32>)
         out.hash(value);
-    else if constexpr (std::same_as<T, ledger::Address>)
-        out.raw(view(value));
-    else if constexpr (std::same_as<T, ledger::U256>)
+    else if constexpr (std::same_as<T, ledger::Address> || std::same_as<T, ledger::U256>)
         ledger::encode_to(out, value);
     else if constexpr (std::same_as<T, std::string>)
         out.text(value);

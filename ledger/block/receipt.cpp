@@ -37,14 +37,6 @@ void add(Bloom& bloom, View item) {
 
 }  // namespace
 
-void encode_to(Writer& out, const U256& value) { out.raw(value.to_be()); }
-U256 decode_u256(Reader& in) { return U256::from_be(in.raw(32)); }
-
-Address decode_address(Reader& in) {
-    const View bytes = in.raw(20);
-    return bytes.size() == 20 ? address_of_bytes(bytes) : Address{};
-}
-
 void add_to_bloom(Bloom& bloom, const Log& log) {
     add(bloom, view(log.address));
     for (const Hash32& topic : log.topics) add(bloom, view(topic));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ledger/exec/executor.hpp"
-#include "merkle/base/codec.hpp"
+#include "ledger/types/codec.hpp"
 
 namespace retrace::ledger {
 
@@ -36,11 +36,6 @@ bool may_contain_hash(const Bloom& bloom, const Hash32& keccak);
 std::vector<Hash32> result_leaves(std::span<const Log> system_logs, std::span<const Receipt> receipts);
 /// Root of the tree over these leaves; their number is the block's transaction count plus one.
 Hash32 results_root(std::span<const Log> system_logs, std::span<const Receipt> receipts);
-
-/// U256: 32 bytes big endian; Address: 20 bytes.
-void encode_to(Writer& out, const U256& value);
-U256 decode_u256(Reader& in);
-Address decode_address(Reader& in);
 
 void encode_to(Writer& out, const Log& log);
 Log decode_log(Reader& in);

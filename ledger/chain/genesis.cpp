@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ledger/chain/genesis.hpp"
 
-#include "ledger/block/receipt.hpp"
 #include "ledger/tx/transaction.hpp"
+#include "ledger/types/codec.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::ledger {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ledger/chain/state_proof.hpp"
 
-#include "ledger/block/receipt.hpp"
+#include "ledger/types/codec.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::ledger {
