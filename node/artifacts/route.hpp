@@ -8,6 +8,6 @@ namespace retrace::node {
 
 /// The artifact paths on the node's own port. `server` outlives the route. A body has at most 4 MiB, because the port
 /// reads it completely before it calls the route; longer programs are sent in pieces.
-rpc::HttpRoute artifact_route(ArtifactServer& server);
+HttpRoute artifact_route(ArtifactServer& server);
 
 }  // namespace retrace::node

@@ -10,7 +10,7 @@
 
 #include "node/artifacts/provider.hpp"
 #include "node/artifacts/store.hpp"
-#include "node/net/exchange.hpp"
+#include "node/net/http_types.hpp"
 
 namespace retrace::node {
 

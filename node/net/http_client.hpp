@@ -8,7 +8,7 @@
 
 #include "kernels/runtime/stop_token.hpp"
 #include "node/net/certificate.hpp"
-#include "node/net/exchange.hpp"
+#include "node/net/http_types.hpp"
 #include "node/platform/fault.hpp"
 
 namespace retrace::node {

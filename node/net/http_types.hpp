@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: MIT
-// HTTP routes on the port of the JSON-RPC server: /health, /metrics, artifacts. No Beast in this header.
+// The request and the reply of an HTTP exchange, and the routes that a server answers. They are independent of any HTTP
+// library; the client, the artifact server and the JSON-RPC server use them.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
-#include <utility>
-#include <vector>
 
-namespace retrace::node::rpc {
+#include "merkle/base/bytes.hpp"
+
+namespace retrace::node {
 
 struct HttpRequest {
-    std::string method;                          ///< "GET", "PUT", …
-    std::string target;                          ///< Path and query as sent, not decoded; starts with '/'.
-    std::map<std::string, std::string> headers;  ///< Names in lower case; the last value of a repeated name.
-    std::string body;
+    std::string method;  ///< "GET", "PUT", …
+    std::string target;  ///< Path and query as sent, not decoded; starts with '/'.
+    Bytes body;
+    std::string content_type = "application/octet-stream";  ///< Sent by clients; servers do not read it.
+    std::string authorization{};  ///< Value of the header, sent by clients; empty: the header is not sent.
 };
-
-struct HttpResponse {
+struct HttpReply {
     unsigned status = 200;
-    std::string content_type = "text/plain; charset=utf-8";
-    std::vector<std::pair<std::string, std::string>> headers;
-    std::string body;
+    std::string content_type = "application/octet-stream";
+    Bytes body;
 };
 
 /// Runs on a worker thread and may read files and compute. An exception becomes status 500.
-using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
+using HttpHandler = std::function<HttpReply(const HttpRequest&)>;
 
 struct HttpRoute {
     /// "/health" matches only this path, with any query; "/artifact/" matches all paths below it.
@@ -34,4 +33,4 @@ struct HttpRoute {
     HttpHandler handler;
 };
 
-}  // namespace retrace::node::rpc
+}  // namespace retrace::node

@@ -97,8 +97,8 @@ struct Node::Impl {
                                                            metrics.rpc_call(method, failed, seconds);
                                                        });
         server = std::make_unique<rpc::Server>(std::move(options), *dispatcher);
-        server->route({"/health", 0, [this](const rpc::HttpRequest&) { return health(); }});
-        server->route({"/metrics", 0, [this](const rpc::HttpRequest&) { return metrics_text(); }});
+        server->route({"/health", 0, [this](const HttpRequest&) { return health(); }});
+        server->route({"/metrics", 0, [this](const HttpRequest&) { return metrics_text(); }});
         listen();
         return Unit{};
     }
@@ -118,25 +118,25 @@ struct Node::Impl {
         application->listen(std::move(listener));
     }
 
-    rpc::HttpResponse health() const {
+    HttpReply health() const {
         const engine::EngineStatus status = engine->status();
-        rpc::HttpResponse response;
-        response.status = status.halted ? 503 : 200;
-        response.content_type = "application/json";
-        response.body = std::string(R"({"healthy":)") + (status.halted ? "false" : "true") + R"(,"height":)" +
-                        std::to_string(status.height) + "}\n";
-        return response;
+        HttpReply reply;
+        reply.status = status.halted ? 503 : 200;
+        reply.content_type = "application/json";
+        reply.body = to_bytes(view(std::string(R"({"healthy":)") + (status.halted ? "false" : "true") +
+                                   R"(,"height":)" + std::to_string(status.height) + "}\n"));
+        return reply;
     }
 
-    rpc::HttpResponse metrics_text() const {
+    HttpReply metrics_text() const {
         const ledger::PoolStats pool_stats = pool.stats();
         const rpc::ServerStats server_stats = server->stats();
-        rpc::HttpResponse response;
-        response.content_type = "text/plain; version=0.0.4";
-        response.body =
-            metrics.text({pool_stats.pending, pool_stats.queued, server_stats.http_connections,
-                          server_stats.ws_connections, server_stats.refused, rules.broken_invariants->load()});
-        return response;
+        HttpReply reply;
+        reply.content_type = "text/plain; version=0.0.4";
+        reply.body = to_bytes(
+            view(metrics.text({pool_stats.pending, pool_stats.queued, server_stats.http_connections,
+                               server_stats.ws_connections, server_stats.refused, rules.broken_invariants->load()})));
+        return reply;
     }
 };
 
@@ -182,7 +182,7 @@ void Node::stop() noexcept {
 
 rpc::Router& Node::router() noexcept { return impl_->router; }
 const rpc::Backend& Node::backend() const noexcept { return *impl_->backend; }
-void Node::route(rpc::HttpRoute route) { impl_->server->route(std::move(route)); }
+void Node::route(HttpRoute route) { impl_->server->route(std::move(route)); }
 LedgerApplication& Node::application() noexcept { return *impl_->application; }
 ledger::Chain& Node::chain() noexcept { return *impl_->chain; }
 const ledger::Genesis& Node::genesis() const noexcept { return impl_->chain->genesis(); }

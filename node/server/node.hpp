@@ -41,7 +41,7 @@ public:
     // Called between `open` and `start`, by other parts of the program that extend the node.
     rpc::Router& router() noexcept;
     const rpc::Backend& backend() const noexcept;
-    void route(rpc::HttpRoute route);
+    void route(HttpRoute route);
     LedgerApplication& application() noexcept;
 
     /// Replays the decided blocks, then makes blocks and serves. Returns the port.

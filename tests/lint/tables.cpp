@@ -109,6 +109,7 @@ constexpr RetiredName kRetiredNames[] = {
     {"GiveUp", "StopToken"},
     {"StepTimeout", "StopToken"},
     {"MakeRoom", "FreeMemory"},
+    {"HttpResponse", "HttpReply"},
 };
 
 constexpr Library kLibraries[] = {

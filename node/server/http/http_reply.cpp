@@ -5,7 +5,7 @@
 
 namespace retrace::node::rpc {
 
-void add_cors(const Shared& shared, const HttpMessage& request, HttpReply& reply) {
+void add_cors(const Shared& shared, const HttpMessage& request, ReplyMessage& reply) {
     const std::string_view origin = text(request[http::field::origin]);
     const auto& allowed = shared.options.cors_origins;
     const bool any = std::find(allowed.begin(), allowed.end(), "*") != allowed.end();
@@ -23,8 +23,8 @@ void add_cors(const Shared& shared, const HttpMessage& request, HttpReply& reply
     reply.set(http::field::access_control_max_age, "600");
 }
 
-HttpReply make_reply(const HttpMessage& request, unsigned status, std::string_view type, std::string body) {
-    HttpReply reply;
+ReplyMessage make_reply(const HttpMessage& request, unsigned status, std::string_view type, std::string body) {
+    ReplyMessage reply;
     reply.version(request.version());
     reply.result(status);
     reply.keep_alive(request.keep_alive());

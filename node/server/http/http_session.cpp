@@ -85,7 +85,7 @@ bool is_admin(const Shared& shared, const HttpMessage& request) {
     return shows_token(text(request[http::field::authorization]), shared.options.admin_token);
 }
 
-net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared, HttpMessage& request) {
+net::awaitable<ReplyMessage> answer_rpc(HttpConnection& connection, Shared& shared, HttpMessage& request) {
     if (request.method() == http::verb::options) co_return make_reply(request, 204, "", "");
     if (request.method() != http::verb::post) {
         co_return make_reply(request, 405, "text/plain",
@@ -110,23 +110,23 @@ struct RouteCall final : Work {
         : keeps(std::move(owner)), allowance(std::move(paid)), route(wanted) {
         request.method = std::string(text(message.method_string()));
         request.target = std::string(text(message.target()));
-        for (const auto& field : message) {
-            std::string name(text(field.name_string()));
-            for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-            request.headers[name] = std::string(text(field.value()));
-        }
-        request.body = std::move(message.body());
+        body = std::move(message.body());
     }
     void run() noexcept override {
         const std::int64_t begin = computed_ns();
         try {
-            response = route.handler(request);
+            request.body = to_bytes(view(body));
+            body = {};
+            HttpReply reply = route.handler(request);
             request.body = {};
+            status = reply.status;
+            content_type = std::move(reply.content_type);
+            body.assign(reply.body.begin(), reply.body.end());
             const std::int64_t paid = computed_ns() - begin - kFreeNs;
             if (paid > 0) allowance.charge(kTokensPerMs * static_cast<double>(paid) / 1e6);
         } catch (const std::exception& e) {
             spdlog::error("event=route_bug target=\"{}\" what=\"{}\"", request.target, e.what());
-            response = std::nullopt;
+            status = 500, content_type = "text/plain", body = "internal error\n";
         }
     }
 
@@ -134,11 +134,13 @@ struct RouteCall final : Work {
     Allowance allowance;
     const HttpRoute& route;
     HttpRequest request;
-    std::optional<HttpResponse> response;  ///< nullopt: the handler failed.
+    unsigned status = 500;
+    std::string content_type;
+    std::string body;  ///< Of the request, then of the reply.
 };
 
-net::awaitable<HttpReply> answer_route(HttpConnection& connection, Shared& shared, const HttpRoute& route,
-                                       HttpMessage& request) {
+net::awaitable<ReplyMessage> answer_route(HttpConnection& connection, Shared& shared, const HttpRoute& route,
+                                          HttpMessage& request) {
     Completion completion = connection.completion(is_admin(shared, request));
     Allowance allowance = shared.allowance_of(completion.client);
     if (!allowance.take()) {
@@ -151,11 +153,7 @@ net::awaitable<HttpReply> answer_route(HttpConnection& connection, Shared& share
         shared.count_refused();
         co_return make_reply(request, 503, "text/plain", "too many requests are waiting, try again later\n");
     }
-    if (!call->response) co_return make_reply(request, 500, "text/plain", "internal error\n");
-    HttpResponse& response = *call->response;
-    HttpReply reply = make_reply(request, response.status, response.content_type, std::move(response.body));
-    for (const auto& [name, value] : response.headers) reply.set(name, value);
-    co_return reply;
+    co_return make_reply(request, call->status, call->content_type, std::move(call->body));
 }
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
@@ -165,7 +163,7 @@ std::size_t body_limit(const Shared& shared, std::string_view target) {
     return route != nullptr ? route->body_max : shared.options.body_max;
 }
 
-net::awaitable<void> write_reply(HttpConnection& connection, Shared& shared, HttpReply& reply, bool head_only) {
+net::awaitable<void> write_reply(HttpConnection& connection, Shared& shared, ReplyMessage& reply, bool head_only) {
     reply.prepare_payload();
     if (head_only) reply.body().clear();
     connection.hold(reply.body().size());
@@ -181,7 +179,7 @@ net::awaitable<void> write_reply(HttpConnection& connection, Shared& shared, Htt
 /// Sends the last answer of the connection.
 net::awaitable<void> end_with(HttpConnection& connection, Shared& shared, const HttpMessage& request, unsigned status,
                               std::string why) {
-    HttpReply reply = make_reply(request, status, "text/plain", std::move(why));
+    ReplyMessage reply = make_reply(request, status, "text/plain", std::move(why));
     reply.keep_alive(false);
     add_cors(shared, request, reply);
     co_await write_reply(connection, shared, reply, false);
@@ -218,7 +216,7 @@ net::awaitable<bool> refuse_head(HttpConnection& connection, Shared& shared, con
     co_return true;
 }
 
-net::awaitable<HttpReply> answer(HttpConnection& connection, Shared& shared, HttpMessage& request) {
+net::awaitable<ReplyMessage> answer(HttpConnection& connection, Shared& shared, HttpMessage& request) {
     if (is_forbidden(shared, request)) {
         shared.count_refused();
         co_return make_reply(request, 403, "text/plain", kForeign);
@@ -307,7 +305,7 @@ net::awaitable<std::optional<HttpMessage>> serve_requests(HttpConnection& connec
             connection.held.set(0);
             co_return request;
         }
-        HttpReply reply = co_await answer(connection, shared, *request);
+        ReplyMessage reply = co_await answer(connection, shared, *request);
         add_cors(shared, *request, reply);
         co_await write_reply(connection, shared, reply, request->method() == http::verb::head);
         connection.hold(0);

@@ -32,18 +32,13 @@ struct Served {
         options.port = 0;
         if (options.cors_origins.empty()) options.cors_origins = {"https://wallet.example"};
         server = std::make_unique<rpc::Server>(std::move(options), *world.dispatcher);
-        server->route({"/hello", 10, [this](const rpc::HttpRequest& request) {
-                           if (request.body == "throw") throw std::runtime_error("bug");
-                           if (request.body == "wait") on_wait();
-                           return rpc::HttpResponse{200,
-                                                    "text/plain",
-                                                    {{"X-Seen", request.headers.at("host")}},
-                                                    request.method + " " + request.target + " " + request.body};
+        server->route({"/hello", 10, [this](const HttpRequest& request) {
+                           const std::string body(request.body.begin(), request.body.end());
+                           if (body == "throw") throw std::runtime_error("bug");
+                           if (body == "wait") on_wait();
+                           return echo(request);
                        }});
-        server->route({"/under/", 10, [](const rpc::HttpRequest& request) {
-                           return rpc::HttpResponse{
-                               200, "text/plain", {}, request.method + " " + request.target + " " + request.body};
-                       }});
+        server->route({"/under/", 10, echo});
         const auto bound = server->bind();
         EXPECT_TRUE(bound.has_value());
         port = *bound;
@@ -52,6 +47,11 @@ struct Served {
         listener.on_block = [this](const auto& block) { server->publish(block); };
         listener.on_pending = [this](const ledger::TxPtr& tx) { server->publish(tx); };
         world.application->listen(std::move(listener));
+    }
+
+    static HttpReply echo(const HttpRequest& request) {
+        const std::string body(request.body.begin(), request.body.end());
+        return {200, "text/plain", to_bytes(view(request.method + " " + request.target + " " + body))};
     }
 
     std::function<void()> on_wait;  ///< Called in /hello for a body with that word.

@@ -72,7 +72,6 @@ TEST(RpcServer, GivesRoutesTheirRequests) {
     Client client(served.port);
     const auto reply = client.request("PUT /hello?y=1", "Content-Length: 3\r\n", "abc");
     EXPECT_EQ(reply.body(), "PUT /hello?y=1 abc");
-    EXPECT_EQ(reply["X-Seen"], "x");
     EXPECT_EQ(client.request("PUT /under/x?y=1", "Content-Length: 3\r\n", "abc").body(), "PUT /under/x?y=1 abc");
     EXPECT_EQ(client.request("PUT /hello", "Content-Length: 5\r\n", "throw").result_int(), 500U);
     EXPECT_EQ(client.request("PUT /hello", "Content-Length: 11\r\n").result_int(), 413U);

@@ -28,10 +28,9 @@ struct World {
                     .params = {{"value", "Any"}},
                     .result = "Any",
                     .handler = [](const rpc::Params& params, rpc::Caller&) -> rpc::Answer { return params.at(0); }});
-        server.route(
-            {"/text", 100, [](const rpc::HttpRequest& request) {
-                 return rpc::HttpResponse{200, "text/plain", {}, request.method + request.target + request.body};
-             }});
+        server.route({"/text", 100, [](const HttpRequest& request) {
+                          return HttpReply{200, "text/plain", request.body};
+                      }});
         const auto bound = server.bind();
         require(bound.has_value(), "a port is free");
         port = *bound;
