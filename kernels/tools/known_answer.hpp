@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/tools/json.hpp"
-#include "merkle/base/result.hpp"
+#include "merkle/base/json.hpp"
 
 namespace retrace::kernels::tools {
 

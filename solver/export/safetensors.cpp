@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "kernels/program/limits.hpp"
-#include "solver/export/header_json.hpp"
+#include "merkle/base/json.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -18,6 +19,8 @@ constexpr std::array<std::pair<DType, std::string_view>, 5> kDTypes = {
     {{DType::f32, "F32"}, {DType::i8, "I8"}, {DType::u8, "U8"}, {DType::i32, "I32"}, {DType::boolean, "BOOL"}}};
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::size_t kAlignment = 8;
+/// The largest number of tensors of a state (node/wire/artifact_codec.hpp), plus one for the metadata.
+constexpr std::size_t kEntriesMax = (std::size_t{1} << 16) + 1;
 
 std::string_view name_of(DType dtype) {
     const auto found = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& d) { return d.first == dtype; });
@@ -37,15 +40,28 @@ struct Placed {
     std::uint64_t begin = 0, end = 0;
 };
 
-Result<Placed> read_entry(const std::string& name, const HeaderEntry& entry) {
-    const auto dtype = entry.find("dtype"), shape = entry.find("shape"), offsets = entry.find("data_offsets");
-    if (entry.size() != 3 || dtype == entry.end() || shape == entry.end() || offsets == entry.end()) {
+/// Returns the numbers of an array of at most 16; nullopt if `json` is something else.
+std::optional<std::vector<std::uint64_t>> read_numbers(const Json& json) {
+    if (json.array() == nullptr || json.array()->size() > 16) return std::nullopt;
+    std::vector<std::uint64_t> out;
+    for (const Json& item : *json.array()) {
+        if (item.natural() == nullptr) return std::nullopt;
+        out.push_back(*item.natural());
+    }
+    return out;
+}
+
+Result<Placed> read_entry(const std::string& name, const Json& entry) {
+    const Json *dtype = entry.find("dtype"), *shape = entry.find("shape"), *offsets = entry.find("data_offsets");
+    if (dtype == nullptr || shape == nullptr || offsets == nullptr || entry.members.size() != 3) {
         return error("tensor \"" + name + "\": has not just dtype, shape and data_offsets");
     }
-    const auto* type = std::get_if<std::string>(&dtype->second);
-    const auto* dims = std::get_if<std::vector<std::uint64_t>>(&shape->second);
-    const auto* range = std::get_if<std::vector<std::uint64_t>>(&offsets->second);
-    if (type == nullptr || dims == nullptr || range == nullptr || range->size() != 2 || (*range)[0] > (*range)[1]) {
+    const std::string* type = dtype->text();
+    const auto dims = read_numbers(*shape), range = read_numbers(*offsets);
+    if (!dims || !range) {
+        return error("tensor \"" + name + "\": shape and data_offsets are no lists of numbers from 0 to 2^64 - 1");
+    }
+    if (type == nullptr || range->size() != 2 || (*range)[0] > (*range)[1]) {
         return error("tensor \"" + name + "\": a field of the wrong type");
     }
     const auto known = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& d) { return d.second == *type; });
@@ -60,11 +76,11 @@ Result<Placed> read_entry(const std::string& name, const HeaderEntry& entry) {
     return placed;
 }
 
-Status<> read_metadata(const HeaderEntry& entry, TensorFile& file) {
-    for (const auto& [key, value] : entry) {
-        const auto* text = std::get_if<std::string>(&value);
-        if (text == nullptr) return error("metadata: \"" + key + "\" is no string");
-        file.metadata[key] = *text;
+Status<> read_metadata(const Json& entry, TensorFile& file) {
+    if (entry.kind != Json::Kind::object) return error("metadata: it is no object");
+    for (const auto& [key, value] : entry.members) {
+        if (value.text() == nullptr) return error("metadata: \"" + key + "\" is no string");
+        file.metadata[key] = *value.text();
     }
     return Unit{};
 }
@@ -74,9 +90,9 @@ Status<> read_metadata(const HeaderEntry& entry, TensorFile& file) {
 Bytes encode_safetensors(const TensorFile& file) {
     std::string header = "{";
     if (!file.metadata.empty()) {
-        header += quote(kMetadata) + ":{";
+        header += quote_json(kMetadata) + ":{";
         for (const auto& [key, value] : file.metadata) {
-            header += (header.back() == '{' ? "" : ",") + quote(key) + ":" + quote(value);
+            header += (header.back() == '{' ? "" : ",") + quote_json(key) + ":" + quote_json(value);
         }
         header += "}";
     }
@@ -85,8 +101,8 @@ Bytes encode_safetensors(const TensorFile& file) {
     for (const NamedTensor& named : file.tensors) {
         ensure(names.insert(named.name).second, "names of tensors are unique");
         const std::uint64_t end = at + named.tensor.data.size();
-        header += (header.size() > 1 ? "," : "") + quote(named.name) +
-                  ":{\"dtype\":" + quote(name_of(named.tensor.dtype)) + ",\"shape\":" + list(named.tensor.dims) +
+        header += (header.size() > 1 ? "," : "") + quote_json(named.name) +
+                  ":{\"dtype\":" + quote_json(name_of(named.tensor.dtype)) + ",\"shape\":" + list(named.tensor.dims) +
                   ",\"data_offsets\":" + list({at, end}) + "}";
         at = end;
     }
@@ -104,11 +120,14 @@ Result<TensorFile> decode_safetensors(View bytes) {
     if (length > kSafetensorsHeaderMax) return error("safetensors: header over the limit");
     if (length > bytes.size() - 8) return error("safetensors: truncated in the header");
     const View text = bytes.subspan(8, length), data = bytes.subspan(8 + length);
-    RETRACE_TRY(header, parse_header({reinterpret_cast<const char*>(text.data()), text.size()}));
+    const auto header = parse_json({reinterpret_cast<const char*>(text.data()), text.size()});
+    if (!header) return error("safetensors: header: " + header.error().message);
+    if (header->kind != Json::Kind::object) return error("safetensors: header: it is no object");
+    if (header->members.size() > kEntriesMax) return error("safetensors: header: too many tensors");
 
     TensorFile file;
     std::vector<Placed> placed;
-    for (const auto& [name, entry] : header.entries) {
+    for (const auto& [name, entry] : header->members) {
         if (name == kMetadata) {
             RETRACE_CHECK(read_metadata(entry, file));
             continue;

@@ -5,8 +5,6 @@
 
 #include <ctime>
 
-#include "solver/export/header_json.hpp"
-
 namespace retrace::solver {
 namespace {
 
@@ -56,12 +54,12 @@ TEST(Safetensors, RefusesBadFilesByName) {
     const std::string one = R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
     const std::vector<std::pair<Bytes, std::string>> cases = {
         {{1, 2, 3}, "truncated before"},
-        {file_of(std::string(9, ' '), {}), "expected"},
+        {file_of(std::string(9, ' '), {}), "not a value"},
         {{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}, "over the limit"},
         {{9, 0, 0, 0, 0, 0, 0, 0, '{'}, "truncated in the header"},
         {file_of(one, Bytes(3)), "truncated"},
         {file_of(one, Bytes(5)), "left after"},
-        {file_of(one + "x", Bytes(4)), "the end"},
+        {file_of(one + "x", Bytes(4)), "text after the value"},
         {file_of(R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}})", Bytes(4)), "F16"},
         {file_of(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", Bytes(4)), "do not fit"},
         {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", Bytes(8)), "gap"},
@@ -69,14 +67,14 @@ TEST(Safetensors, RefusesBadFilesByName) {
         {file_of(R"({"a":{"dtype":"F32","shape":[1]}})", Bytes(4)), "has not just"},
         {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"x":"y"}})", Bytes(4)), "has not just"},
         {file_of(R"({"a":{"dtype":"F32","shape":[18446744073709551616],"data_offsets":[0,4]}})", Bytes(4)),
-         "too large"},
+         "no lists of numbers"},
         {file_of(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}})", Bytes(4)), "2^36"},
         {file_of(R"({"a":{"dtype":"F32","shape":[01],"data_offsets":[0,4]}})", Bytes(4)), "number"},
-        {file_of(R"({"a":{"dtype":"F32","shape":[1 1],"data_offsets":[0,4]}})", Bytes(4)), "expected"},
+        {file_of(R"({"a":{"dtype":"F32","shape":[1 1],"data_offsets":[0,4]}})", Bytes(4)), "not closed"},
         {file_of(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", Bytes(4)), "number"},
         {file_of(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", Bytes(4)), "twice"},
-        {file_of(one.substr(0, one.size() - 1) + "," + one.substr(1), Bytes(4)), "appears twice"},
-        {file_of(one.substr(0, one.size() - 1) + ",}", Bytes(4)), "string"},
+        {file_of(one.substr(0, one.size() - 1) + "," + one.substr(1), Bytes(4)), "twice"},
+        {file_of(one.substr(0, one.size() - 1) + ",}", Bytes(4)), "a key is missing"},
         {file_of(R"({"__metadata__":{"a":[1]}})", {}), "no string"},
         {file_of("{\"a\n\":{}}", {}), "control"},
         {file_of(R"({"\ud800":{}})", {}), "surrogate"},
@@ -98,7 +96,6 @@ TEST(Safetensors, AHeaderOfVeryManyTensorsIsRefusedAtOnce) {
     const auto read = decode_safetensors(file_of(header(200'000), {}));
     ASSERT_FALSE(read.has_value());
     EXPECT_NE(read.error().message.find("too many tensors"), std::string::npos) << read.error().message;
-    EXPECT_TRUE(parse_header(header(60'000)).has_value());
     // Comparing all pairs of names took more than a minute.
     EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 10);
 }

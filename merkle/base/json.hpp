@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A strict JSON parser (RFC 8259) for files of known answers, because kernels may use no library for it. It refuses
-// trailing text, duplicate keys and unpaired surrogates. Numbers that are not 64-bit integers have no value here,
-// because such files contain none.
+// A strict JSON parser (RFC 8259) for safetensors headers and files of known answers, because kernels and solver may use
+// no library for it. It refuses trailing text, duplicate keys and unpaired surrogates. Numbers that are not 64-bit
+// integers have no value here, because such files contain none.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 #include "merkle/base/result.hpp"
 
-namespace retrace::kernels::tools {
+namespace retrace {
 
 struct Json;
 using JsonArray = std::vector<Json>;
@@ -40,7 +40,12 @@ struct Json {
     const Json* find(std::string_view key) const;
 };
 
-/// Parses all of `text` as one value, nested at most 32 levels deep. The error names the byte.
-Result<Json> parse_json(std::string_view text);
+inline constexpr std::size_t kJsonValuesMax = std::size_t{1} << 20;
 
-}  // namespace retrace::kernels::tools
+/// Parses all of `text` as one value, nested at most 32 levels deep, with at most kJsonValuesMax values. The error names
+/// the byte.
+Result<Json> parse_json(std::string_view text);
+/// Returns `text`, which is UTF-8, as a JSON string with quotes.
+std::string quote_json(std::string_view text);
+
+}  // namespace retrace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/tools/json.hpp"
+#include "merkle/base/json.hpp"
 
 #include <charconv>
 #include <utility>
 
-namespace retrace::kernels::tools {
+namespace retrace {
 
 namespace {
 
@@ -37,6 +37,7 @@ private:
     Result<Json> any(int depth) {
         skip_space();
         if (depth > kDepthMax) return fail("too deep");
+        if (++values_ > kJsonValuesMax) return fail("too many values");
         if (take("{")) return members(depth);
         if (take("[")) return elements(depth);
         Json value;
@@ -186,6 +187,7 @@ private:
 
     std::string_view text_;
     std::size_t at_ = 0;
+    std::size_t values_ = 0;
 };
 
 }  // namespace
@@ -198,4 +200,23 @@ const Json* Json::find(std::string_view key) const {
 
 Result<Json> parse_json(std::string_view text) { return Parser(text).document(); }
 
-}  // namespace retrace::kernels::tools
+std::string quote_json(std::string_view text) {
+    static constexpr std::string_view kHex = "0123456789abcdef";
+    std::string out = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (byte < 0x20) {
+            out += "\\u00";
+            out += kHex[byte >> 4];
+            out += kHex[byte & 15];
+        } else {
+            out += c;
+        }
+    }
+    return out + "\"";
+}
+
+}  // namespace retrace

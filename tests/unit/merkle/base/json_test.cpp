@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/tools/json.hpp"
+#include "merkle/base/json.hpp"
 
 #include <gmock/gmock.h>
 
-namespace retrace::kernels::tools {
+namespace retrace {
 namespace {
 
 using ::testing::HasSubstr;
@@ -19,7 +19,7 @@ std::string refusal_of(std::string_view json) {
     return value ? "taken" : value.error().message;
 }
 
-TEST(KnownAnswerJson, EscapesAreUtf8) {
+TEST(Json, EscapesAreUtf8) {
     EXPECT_EQ(text_in(R"("\u00e9")"), "\xc3\xa9");
     EXPECT_EQ(text_in(R"("caf\u00E9 au lait")"), "caf\xc3\xa9 au lait");
     EXPECT_EQ(text_in(R"("\u0041\u007f\u0080\u07ff")"), "A\x7f\xc2\x80\xdf\xbf");
@@ -31,7 +31,7 @@ TEST(KnownAnswerJson, EscapesAreUtf8) {
     EXPECT_EQ(text_in("\"\xc3\xa9\""), "\xc3\xa9");
 }
 
-TEST(KnownAnswerJson, HalvesOfSurrogatePairsAreRefusedByName) {
+TEST(Json, HalvesOfSurrogatePairsAreRefusedByName) {
     for (const char* json :
          {R"("\ud834")", R"("\ud834x")", R"("\ud834\n")", R"("\ud834\ud834\udd1e")", R"("\ud834\u0041")"})
         EXPECT_THAT(refusal_of(json), HasSubstr("the first half of a surrogate pair alone")) << json;
@@ -39,7 +39,7 @@ TEST(KnownAnswerJson, HalvesOfSurrogatePairsAreRefusedByName) {
         EXPECT_THAT(refusal_of(json), HasSubstr("the second half of a surrogate pair alone")) << json;
 }
 
-TEST(KnownAnswerJson, EscapesWithoutTheirDigitsAreRefused) {
+TEST(Json, EscapesWithoutTheirDigitsAreRefused) {
     for (const char* json : {R"("\u")", R"("\u12")", R"("\u123")", R"("\u123g")", R"("\u+123")", R"("\u 123")",
                              R"("\u0x12")", R"("\ud834\u12")", "\"\\u00e"})
         EXPECT_THAT(refusal_of(json), HasSubstr("\\u without four hex digits")) << json;
@@ -47,14 +47,14 @@ TEST(KnownAnswerJson, EscapesWithoutTheirDigitsAreRefused) {
         EXPECT_THAT(refusal_of(json), HasSubstr("an unknown escape")) << json;
 }
 
-TEST(KnownAnswerJson, IntegersOf64BitsHaveTheirValue) {
+TEST(Json, IntegersOf64BitsHaveTheirValue) {
     EXPECT_EQ(*parse_json("0")->natural(), 0u);
     EXPECT_EQ(*parse_json(" 18446744073709551615 ")->natural(), UINT64_MAX);
     EXPECT_EQ(*parse_json("-1")->negative(), -1);
     EXPECT_EQ(*parse_json("-9223372036854775808")->negative(), INT64_MIN);
 }
 
-TEST(KnownAnswerJson, OtherNumbersAreReadAndHaveNoValue) {
+TEST(Json, OtherNumbersAreReadAndHaveNoValue) {
     for (const char* json : {"0.25", "-1.5", "1.0", "1e3", "1E+3", "-2.5e-03", "0e0", "1e999999",
                              "18446744073709551616", "-9223372036854775809", "1000000000000000000000000000000"}) {
         const auto value = parse_json(json);
@@ -68,13 +68,13 @@ TEST(KnownAnswerJson, OtherNumbersAreReadAndHaveNoValue) {
     EXPECT_EQ(*object->find("n")->natural(), 7u);
 }
 
-TEST(KnownAnswerJson, WhatIsNoNumberIsRefused) {
+TEST(Json, WhatIsNoNumberIsRefused) {
     for (const char* json : {"01", "-01", "00", "-", "+1", ".5", "1.", "1.e5", "1e", "1e+", "1e-x", "0x10", "NaN",
                              "-Infinity", "1.2.3", "1e5.5", "--1", "1 2"})
         EXPECT_FALSE(parse_json(json)) << json;
 }
 
-TEST(KnownAnswerJson, WhatIsNoValueIsRefused) {
+TEST(Json, WhatIsNoValueIsRefused) {
     for (const char* json : {"", " ", "{", "[1,", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "\"open", "nul", "truer",
                              "[1] x", "{\"a\":1,\"a\":2}", "\"line\nend\""})
         EXPECT_FALSE(parse_json(json)) << json;
@@ -83,4 +83,4 @@ TEST(KnownAnswerJson, WhatIsNoValueIsRefused) {
 }
 
 }  // namespace
-}  // namespace retrace::kernels::tools
+}  // namespace retrace
