@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/invariants.hpp"
 
-#include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/disputes/open_cases.hpp"
 #include "contracts/records/store.hpp"
 #include "contracts/records/views.hpp"
 #include "ledger/state/supply.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Disputes from opening to payout; the game itself is the verifier's. SPEC 15.
+// Disputes from opening to the end of their game, which is the verifier's. SPEC 15. Who is paid then is in
+// convictions.hpp.
 #pragma once
 
 #include "contracts/lifecycle/staking/stakes.hpp"
@@ -21,20 +22,11 @@ std::uint64_t open_dispute(Effects& fx, const Accusation& accusation);
 /// 15.9: opens the dispute of the auditor of the segment that has waited longest, unless a dispute of one of them is
 /// open.
 void open_next_dispute(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
-/// Whether the bond of this kind of dispute is locked stake, not coins.
-bool bond_is_stake(market::DisputeKind kind);
-/// 15.10: returns the parts of a silent solver's lock that a party gets that had a dispute about the run open: the
-/// drawn auditor, or else the challenger, whose dispute was opened first. Late challenges do not count. Without one it
-/// is the replica that the run accuses.
-std::vector<Share> shares_of_accuser(const Effects& fx, const market::Run& run);
 /// 13.5.1: whether a run that has missed a checkpoint waits for a dispute: one in which it accuses a replica, a late
 /// challenge, or any that was opened since its deadline.
 bool holds_late_run(const StateView& view, const market::Run& run);
 /// 13.7.1: the newest state on which the run agrees with all replicas that it has a dispute with, or kAllRight.
 std::uint64_t replicas_agree_until(const StateView& view, const market::Run& run);
-/// 15.9.1: a run loses its whole lock: pays the fee to each auditor with a root of its own that plays or waits to,
-/// unless it has one of the shares.
-void pay_finders(Effects& fx, const market::Run& run, const std::vector<Share>& shares);
 /// Charges the mover's clock up to now and gives the turn to the game's mover; settles a decided game.
 void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game);
 /// Decides the dispute if the mover's clock has run out.

@@ -6,6 +6,7 @@
 #include "contracts/lifecycle/audits/retentions.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/disputes/convictions.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
