@@ -15,15 +15,6 @@ using market::SegmentState;
 
 class FourthReadingPay : public HostileReports {
 protected:
-    U256 balance(const std::string& name) const { return ledger::balance_of(state, party(name)); }
-    void verify_first(std::uint64_t id) {
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
-        ASSERT_TRUE(advance_until([&] {
-            serve("alice", 0, id);
-            check_audits();
-            return segment(0, 0, id).state == SegmentState::verified;
-        }));
-    }
     /// A solver that is gone before its deadline; a false challenge comes `after` blocks after it (or before).
     void snipe(std::int64_t after, U256& gain, U256& lost_of_lock, std::uint64_t replay = 20) {
         auto wanted = small_params();

@@ -15,16 +15,6 @@ using market::TaskState;
 
 class FourthReadingRuns : public HostileReports {
 protected:
-    U256 balance(const std::string& name) const { return ledger::balance_of(state, party(name)); }
-    U256 bonded(const std::string& name) const { return views::stake(state, party(name)).bonded; }
-    void verify_first(std::uint64_t id) {
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
-        ASSERT_TRUE(advance_until([&] {
-            serve("alice", 0, id);
-            check_audits();
-            return segment(0, 0, id).state == SegmentState::verified;
-        }));
-    }
     void bid(const std::string& name, std::uint64_t price, std::uint64_t finish, bool reveals) {
         const Hash32 hidden = market::bid_commitment(1, task().round, U256(price), finish, word(name), party(name));
         if (reveals) {
@@ -259,57 +249,6 @@ TEST_F(FourthReadingRuns, ACommitmentPerEpochKeepsAWaitingRunFromEndingByItself)
     EXPECT_NE(run().state, RunState::running) << "waits since " << since << ", now " << height;
 }
 
-/// (a) 13.7.1: the forger sees the dispute that will convict it, and withholds another opening instead. It loses the
-/// same lock, but as a silent run, so its forged states count as right: the task resumes at one of them.
-TEST_F(FourthReadingRuns, AForgerThatFallsSilentUnderADisputeLeavesNoForgedStateToOthers) {
-    auto wanted = small_params();
-    wanted.checkpoint_blocks = 40;
-    start(wanted, {"alice", "bob", "carol"});
-    const std::uint64_t id = assign("alice", spec_of(90));
-    wrong_from = 6;
-    const auto raise = [&](const std::string& who) {
-        const auto from = views::newest_finalised_state(state, task()).index;
-        const U256 price = market::escrow_of_more(views::spec(state, id).value(), params, from, 1).total();
-        ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price), Verdict::ok) << last.revert_reason;
-        auction({{who, 300}});
-    };
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    raise("bob");
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
-    for (int i = 0; i < 2'000 && views::dispute_count(state) == 0; ++i) {
-        const market::Run a = run(0);
-        ASSERT_EQ(a.state, RunState::running);
-        const bool often = run(1).next_state >= 5 && height % 4 == 0 && a.next_state < 80;
-        if (a.next_state <= 9 || height + 1 >= a.deadline || often) {
-            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
-        }
-        if (a.finalised > a.paid && views::checkpoint(state, 1, 0, a.finalised)->keepers.empty()) {
-            send("alice", RequestRetention{1, 0, a.finalised}, params.audit_fee);
-            send("v1", AttestRetention{1, 0, a.finalised});
-        }
-        if (run(1).next_state <= 90 && height + 1 >= run(1).deadline) {
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
-        }
-        serve("alice", 0), serve("bob", 1), check_audits(), next_block();
-    }
-    ASSERT_EQ(views::dispute_count(state), 1u) << "paid " << run(0).paid << " bob at " << run(1).next_state;
-    ASSERT_EQ(dispute(1).segment, 5u);
-    ASSERT_GT(run(0).paid, 6u);
-    const U256 stake = bonded("alice"), lock = run(0).locked;
-    for (int i = 0; i < 200 && run(0).state == RunState::running; ++i) {  // alice does nothing any more
-        if (height + 1 >= run(1).deadline) {
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
-        }
-        next_block(), serve("bob", 1);
-    }
-    ASSERT_EQ(run(0).state, RunState::forfeited);
-    ASSERT_EQ(stake - bonded("alice"), lock) << "the same lock";
-    ASSERT_NE(dispute(1).state, market::DisputeState::solver_lost) << "withdrawn";
-    EXPECT_LE(task().first_state, 5u) << "alice forged state 6 and what follows, and was accused";
-    raise("carol");
-    EXPECT_EQ(run(2).first_root, root(run(2).first_state)) << "carol starts at state " << run(2).first_state;
-}
-
 /// (b) 15.10: a replica that accuses another, and is itself the forger, misses a checkpoint under the dispute: it loses
 /// its whole lock, and the honest replica, which would have got the share (15.8), gets nothing.
 TEST_F(FourthReadingRuns, AnHonestReplicaIsPaidThoughTheForgerThatAccusedItFallsSilent) {
@@ -385,78 +324,6 @@ TEST_F(FourthReadingRuns, ADeadlineThatIsOverDoesNotMove) {
                                                          << " solver's part of the bond " << params.solver_cost_bp;
 }
 
-/// (a) 13.7.1: a raise that was opened before the conviction names the forged state, and its winner starts there
-/// after it.
-TEST_F(FourthReadingRuns, ARaiseThatWasOpenAtTheConvictionStartsAtNoForgedState) {
-    auto wanted = small_params();
-    wanted.checkpoint_blocks = 40;
-    start(wanted, {"alice", "bob", "carol"});
-    const std::uint64_t id = assign("alice", spec_of(40));
-    wrong_from = 6;
-    const auto pay_raise = [&](std::uint8_t all) {
-        const auto from = views::newest_finalised_state(state, task()).index;
-        const U256 price = market::escrow_of_more(views::spec(state, id).value(), params, from, 1).total();
-        ASSERT_EQ(send("requester", RaiseReplicas{1, all}, price), Verdict::ok) << last.revert_reason;
-    };
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    pay_raise(2);
-    auction({{"bob", 300}});
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
-    for (int i = 0; i < 2'000 && views::dispute_count(state) == 0; ++i) {
-        const market::Run a = run(0);
-        ASSERT_EQ(a.state, RunState::running);
-        if (a.next_state <= 9 || height + 1 >= a.deadline) {
-            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
-        }
-        if (a.finalised > a.paid && views::checkpoint(state, 1, 0, a.finalised)->keepers.empty()) {
-            send("alice", RequestRetention{1, 0, a.finalised}, params.audit_fee);
-            send("v1", AttestRetention{1, 0, a.finalised});
-        }
-        if (run(1).next_state <= 40 && height + 1 >= run(1).deadline) {
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
-        }
-        serve("alice", 0), serve("bob", 1), check_audits(), next_block();
-    }
-    ASSERT_EQ(views::dispute_count(state), 1u);
-    ASSERT_EQ(dispute(1).segment, 5u);
-    const std::uint64_t takes = params.bid_blocks + params.reveal_blocks;
-    while (height + takes / 2 < dispute(1).deadline) {
-        if (height + 1 >= run(0).deadline) {
-            ASSERT_EQ(checkpoint("alice", run(0).next_state), Verdict::ok);
-        }
-        if (height + 1 >= run(1).deadline) {
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
-        }
-        next_block(), serve("alice", 0), serve("bob", 1);
-    }
-    pay_raise(3);  // the requester trusts nobody now, or alice's account is the requester
-    const std::uint64_t joins_at = task().joining_state;
-    std::vector<std::pair<std::string, Hash32>> hidden;
-    const std::uint64_t finish = task().reveal_end + 600;
-    const Hash32 sealed = market::bid_commitment(1, task().round, U256(300), finish, word("carol"), party("carol"));
-    ASSERT_EQ(send("carol", CommitBid{1, sealed}, params.bid_deposit), Verdict::ok) << last.revert_reason;
-    const std::uint64_t bids = task().bid_end, end = task().reveal_end;
-    const auto step = [&] {
-        if (run(0).state == RunState::running && run(0).deadline != 0 && height + 1 >= run(0).deadline &&
-            run(0).next_state <= 40)
-            send("alice", CommitCheckpoint{1, 0, run(0).next_state, word("x")});
-        if (run(1).state == RunState::running && height + 1 >= run(1).deadline && run(1).next_state <= 40) {
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
-        }
-        next_block(), serve("alice", 0), serve("bob", 1);
-    };
-    while (height < bids) step();
-    ASSERT_EQ(send("carol", RevealBid{1, U256(300), finish, word("carol")}), Verdict::ok) << last.revert_reason;
-    while (height + 1 < end) step();
-    ASSERT_EQ(dispute(1).state, market::DisputeState::solver_lost) << "before the auction ends";
-    ASSERT_EQ(run(0).state, RunState::forfeited);
-    step();
-    EXPECT_GT(joins_at, 5u);
-    EXPECT_EQ(task().runs, 2u) << "nobody starts at state " << joins_at << ": segment 5 was disproved";
-    EXPECT_EQ(task().wanted, 0u) << "the raise is over";
-    EXPECT_EQ(run(1).state, RunState::running);
-}
-
 /// (b), (d) 13.5.1 beside 14.12.3: a run that has missed its deadline and waits for its draws begins to wait for
 /// auditors at that draw; its missed deadline is forgotten, it commits again and its lock returns whole.
 TEST_F(FourthReadingRuns, ALateRunWhoseDrawFindsNoAuditorsIsStillLate) {
@@ -492,72 +359,6 @@ TEST_F(FourthReadingRuns, ALateRunWhoseDrawFindsNoAuditorsIsStillLate) {
     ASSERT_FALSE(ended.empty());
     EXPECT_EQ(stake - bonded("alice"), market::split(lock, params.silence_penalty_bp).share)
         << "ended: " << ended.back().reason << " at " << height;
-}
-
-/// (a) 13.7.1: the forger has an accomplice convict it of a later segment while an older difference is disputed:
-/// what lies before that segment counts as right, the share goes back to the forger's owner, and the honest replica
-/// gets nothing.
-TEST_F(FourthReadingRuns, AConvictionForALaterSegmentLeavesNoForgedStateToOthers) {
-    auto wanted = small_params();
-    wanted.checkpoint_blocks = 40;
-    wanted.challenge_blocks = 20;
-    start(wanted, {"alice", "bob", "carol"});
-    const std::uint64_t id = assign("alice", spec_of(90));
-    wrong_from = 6;
-    const auto raise = [&](const std::string& who) {
-        const auto from = views::newest_finalised_state(state, task()).index;
-        const U256 price = market::escrow_of_more(views::spec(state, id).value(), params, from, 1).total();
-        ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price), Verdict::ok) << last.revert_reason;
-        auction({{who, 300}});
-    };
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    raise("bob");
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
-    const std::string friendly = accomplice(0);
-    bool challenged = false;
-    for (int i = 0; i < 2'000 && views::dispute_count(state) < 2; ++i) {
-        const market::Run a = run(0);
-        ASSERT_EQ(a.state, RunState::running);
-        const bool often = run(1).next_state >= 5 && height % 4 == 0 && a.next_state < 80;
-        if (a.next_state <= 9 || height + 1 >= a.deadline || often) {
-            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
-        }
-        if (a.finalised > a.paid && views::checkpoint(state, 1, 0, a.finalised)->keepers.empty()) {
-            send("alice", RequestRetention{1, 0, a.finalised}, params.audit_fee);
-            send("v1", AttestRetention{1, 0, a.finalised});
-        }
-        if (run(1).next_state <= 90 && height + 1 >= run(1).deadline) {
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
-        }
-        if (!challenged && run(1).next_state == 7)  // bob's state 6 is committed, and not open yet
-            for (std::uint64_t k = run(0).next_state; k-- > run(0).finalised && !challenged;)
-                challenged = challenge(friendly, 1, k) == Verdict::ok;
-        serve("alice", 0), serve("bob", 1), check_audits(), next_block();
-    }
-    ASSERT_TRUE(challenged);
-    ASSERT_EQ(views::dispute_count(state), 2u) << "bob at " << run(1).next_state;
-    ASSERT_EQ(dispute(2).kind, market::DisputeKind::replica);
-    ASSERT_EQ(dispute(2).segment, 5u);
-    ASSERT_GT(run(0).paid, 6u);
-    ASSERT_LE(run(0).paid, dispute(1).segment);
-    for (int i = 0; i < 300 && run(0).state == RunState::running; ++i) {
-        if (height + 1 >= run(1).deadline) {
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
-        }
-        if (run(0).deadline != 0 && height + 1 >= run(0).deadline) {
-            ASSERT_EQ(checkpoint("alice", run(0).next_state), Verdict::ok);
-        }
-        if (dispute(2).state == market::DisputeState::open &&
-            dispute(2).mover == static_cast<std::uint8_t>(verifier::Side::solver))
-            post_hashes("alice", 2);  // she plays here, and not against her accomplice
-        next_block(), serve("alice", 0), serve("bob", 1);
-    }
-    ASSERT_EQ(run(0).state, RunState::forfeited);
-    ASSERT_EQ(dispute(1).state, market::DisputeState::solver_lost);
-    ASSERT_EQ(dispute(2).state, market::DisputeState::withdrawn);
-    EXPECT_LE(task().first_state, 5u) << "alice forged state 6, and bob had said so";
-    raise("carol");
-    EXPECT_EQ(run(2).first_root, root(run(2).first_state)) << "carol starts at state " << run(2).first_state;
 }
 
 }  // namespace

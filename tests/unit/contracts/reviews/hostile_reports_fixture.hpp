@@ -10,6 +10,17 @@ namespace retrace::contracts {
 
 class HostileReports : public Limits {
 protected:
+    U256 balance(const std::string& name) const { return ledger::balance_of(state, party(name)); }
+    U256 bonded(const std::string& name) const { return views::stake(state, party(name)).bonded; }
+    /// alice commits to two states of a task, and its first segment is verified.
+    void verify_first(std::uint64_t id) {
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+        ASSERT_TRUE(advance_until([&] {
+            serve("alice", 0, id);
+            check_audits();
+            return segment(0, 0, id).state == market::SegmentState::verified;
+        }));
+    }
     /// Does what answerUnavailable::apply does.
     void answer(std::uint64_t id, const std::string& by) {
         ASSERT_EQ(report(id).state, market::ReportState::open) << id;

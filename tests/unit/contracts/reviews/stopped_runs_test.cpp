@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A run that joined at a state which is proved wrong while it goes on. SPEC 13.7.1.
-#include "tests/unit/contracts/reviews/hostile_reports_fixture.hpp"
+#include "tests/unit/contracts/reviews/replicas_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -8,12 +8,10 @@ namespace {
 using market::DisputeState;
 using market::RunState;
 
-class StoppedRuns : public HostileReports {
+class StoppedRuns : public Replicas {
 protected:
-    void raise(const std::string& who, std::uint8_t all) {
-        const auto from = views::newest_finalised_state(state, task()).index;
-        const U256 price = market::escrow_of_more(views::spec(state, 1).value(), params, from, 1).total();
-        ASSERT_EQ(send("requester", RaiseReplicas{1, all}, price), Verdict::ok) << last.revert_reason;
+    void raise(const std::string& who) {
+        pay_raise(1);
         ASSERT_EQ(commit_bid(who, 300), Verdict::ok);
         while (height < task().bid_end) step();
         ASSERT_EQ(reveal_bid(who, 300), Verdict::ok);
@@ -42,12 +40,6 @@ protected:
                 send(name, RevealVerdict{a, mine, secret});
         }
     }
-    void keep(std::uint32_t index) {
-        const market::Run now = run(index);
-        if (now.finalised == now.paid || !views::checkpoint(state, 1, index, now.finalised)->keepers.empty()) return;
-        send(names[index], RequestRetention{1, index, now.finalised}, params.audit_fee);
-        send("v1", AttestRetention{1, index, now.finalised});
-    }
     /// One block: each run is fast up to its state in `fast_to` and later commits at its deadlines; all serve and check.
     void step() {
         for (std::uint32_t index = 0; index < names.size(); ++index) {
@@ -55,7 +47,7 @@ protected:
             if (now.state != RunState::running) continue;
             const bool may = now.next_state <= segments && !views::is_stopped(state, 1, index) && !gone.contains(index);
             if (may && (now.next_state <= fast_to[index] || height + 1 >= now.deadline)) commit(index);
-            if (kept.empty() || kept.contains(index)) keep(index);
+            if (kept.empty() || kept.contains(index)) keep(names[index], index);
             if (!silent.contains(index)) serve(names[index], index);
         }
         for (std::uint64_t id = 1; id <= views::audit_count(state); ++id) check(id);
@@ -85,12 +77,12 @@ protected:
         begin_task(window);
         wrong_run = 0;
         for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-        raise("bob", 2);
+        raise("bob");
         step_until([&] { return run(0).finalised >= 8; });
         ASSERT_EQ(views::dispute_count(state), 0u);
         ASSERT_LT(run(1).next_state, 6u) << "bob is slow";
         wrong_runs = {2};  // carol computes honestly from the forged state
-        raise("carol", 3);
+        raise("carol");
         ASSERT_EQ(checkpoint("carol", run(2).first_state, 2), Verdict::ok) << last.revert_reason;
     }
     Verdict challenge_carol(const std::string& who) {
@@ -143,7 +135,7 @@ TEST_F(StoppedRuns, AReplicaThatJoinedAtAForgedStateLeavesItToNobody) {
     const auto newest = views::newest_finalised_state(state, task());
     EXPECT_EQ(newest.root, root(newest.index))
         << "state " << newest.index << " of carol, which started at " << run(2).first_state;
-    raise("dave", static_cast<std::uint8_t>(task().active.size() + 1));
+    raise("dave");
     EXPECT_EQ(run(3).first_root, root(run(3).first_state)) << "dave starts at state " << run(3).first_state;
 }
 
@@ -320,13 +312,13 @@ TEST_F(StoppedRuns, AChainOfRunsFromAForgedStateEndsAlthoughOneOfThemIsOver) {
     ASSERT_EQ(checkpoint("zed", 0), Verdict::ok);
     gone = {0};
     wrong_run = 1, wrong_runs = {3, 4};  // alice forges; carol and dave compute honestly from her states
-    raise("alice", 2), fast_to[1] = 9;
-    raise("bob", static_cast<std::uint8_t>(task().active.size() + 1));
+    raise("alice"), fast_to[1] = 9;
+    raise("bob");
     step_until([&] { return run(1).finalised >= 8; });
-    raise("carol", static_cast<std::uint8_t>(task().active.size() + 1));
+    raise("carol");
     fast_to[3] = 20;
     step_until([&] { return run(3).finalised >= 19; });
-    raise("dave", static_cast<std::uint8_t>(task().active.size() + 1)), fast_to[4] = 22;
+    raise("dave"), fast_to[4] = 22;
     ASSERT_EQ(run(4).first_root, wrong_root(run(4).first_state));
     gone = {0, 3};
     step_until([&] { return is_over(3); });
@@ -363,7 +355,7 @@ TEST_F(StoppedRuns, AFinishedRunDoesNotLeaveWithItsLockUnderADispute) {
     segments = 16, checkpoint_blocks = 80;
     join_at_a_forged_state();
     wrong_runs = {0, 2, 3}, wrong_until[3] = segments;
-    raise("dave", 4);
+    raise("dave");
     fast_to[0] = fast_to[2] = segments, fast_to[3] = segments - 2;
     step_until([&] { return height >= 190; });
     fast_to[3] = segments - 1;  // Its last state is not due before carol has finished.
@@ -389,9 +381,9 @@ TEST_F(StoppedRuns, AForgerThatCopiesRootsStopsNobodyWhoJoinedElsewhere) {
     begin_task(8);
     wrong_run = ~0u, wrong_runs = {1}, wrong_until[1] = 7;
     for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    raise("bob", 2);
+    raise("bob");
     step_until([&] { return run(0).finalised >= 8; });
-    raise("carol", 3);
+    raise("carol");
     commit(2);
     ASSERT_EQ(run(2).first_root, root(run(2).first_state));
     ASSERT_LT(run(1).next_state, 6u) << "bob is slow";

@@ -12,18 +12,7 @@ using market::AuditPhase;
 using market::RunState;
 using market::SegmentState;
 
-class ThirdReadingPay : public HostileReports {
-protected:
-    U256 balance(const std::string& name) const { return ledger::balance_of(state, party(name)); }
-    void verify_first(std::uint64_t id) {
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
-        ASSERT_TRUE(advance_until([&] {
-            serve("alice", 0, id);
-            check_audits();
-            return segment(0, 0, id).state == SegmentState::verified;
-        }));
-    }
-};
+using ThirdReadingPay = HostileReports;
 
 /// 13.6: the requester ends the run in the block in which an audit ends: who matched has no block to attest in, and
 /// the audit budget goes back to the requester.

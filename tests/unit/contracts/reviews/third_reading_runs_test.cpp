@@ -15,15 +15,6 @@ using market::TaskState;
 
 class ThirdReadingRuns : public HostileReports {
 protected:
-    U256 balance(const std::string& name) const { return ledger::balance_of(state, party(name)); }
-    void verify_first(std::uint64_t id) {
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
-        ASSERT_TRUE(advance_until([&] {
-            serve("alice", 0, id);
-            check_audits();
-            return segment(0, 0, id).state == SegmentState::verified;
-        }));
-    }
     /// Has alice win the task with a finishing height two blocks before an epoch ends; returns that height.
     std::uint64_t bid_before_a_draw(const TaskSpec& spec) {
         post(spec);
@@ -220,58 +211,6 @@ TEST_F(ThirdReadingRuns, AJoinedReplicaIsPaidForAllThatIsFinalWhenItsRunEnds) {
     ASSERT_EQ(send("requester", DecideUnaudited{id, b, false}), Verdict::too_early) << "payments lag";
     ASSERT_TRUE(advance_until([&] { return send("requester", DecideUnaudited{id, b, false}) == Verdict::ok; }, 900));
     EXPECT_EQ(run(b).earned, run(b).price * U256(199)) << run(b).finalised << " of 199 segments whose windows are over";
-}
-
-/// (a) 13.7: a run is convicted for a segment that it was paid for, and those that follow start at what it forged.
-TEST_F(ThirdReadingRuns, NobodyStartsAtAStateOfARunThatWasConvictedBeforeIt) {
-    auto wanted = small_params();
-    wanted.checkpoint_blocks = 40;
-    start(wanted, {"alice", "bob", "carol"});
-    const std::uint64_t id = assign("alice", spec_of(40));
-    wrong_from = 6;  // nobody is drawn for segment 5
-    const auto raise = [&](const std::string& who) {
-        const auto from = views::newest_finalised_state(state, task()).index;
-        const U256 price = market::escrow_of_more(views::spec(state, id).value(), params, from, 1).total();
-        ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price), Verdict::ok) << last.revert_reason;
-        auction({{who, 300}});
-    };
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    raise("bob");
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
-    for (int i = 0; i < 2'000 && views::dispute_count(state) == 0; ++i) {
-        const market::Run a = run(0);
-        ASSERT_EQ(a.state, RunState::running);
-        if (a.next_state <= 9 || height + 1 >= a.deadline) {
-            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
-        }
-        if (a.finalised > a.paid && views::checkpoint(state, 1, 0, a.finalised)->keepers.empty()) {
-            send("alice", RequestRetention{1, 0, a.finalised}, params.audit_fee);
-            send("v1", AttestRetention{1, 0, a.finalised});
-        }
-        if (run(1).next_state <= 40 && height + 1 >= run(1).deadline) {  // bob uses the time that he has
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
-        }
-        serve("alice", 0);
-        serve("bob", 1);
-        check_audits();
-        next_block();
-    }
-    ASSERT_EQ(views::dispute_count(state), 1u) << "paid " << run(0).paid << " bob at " << run(1).next_state;
-    ASSERT_GT(run(0).paid, 6u);
-    for (int i = 0; i < 200 && run(0).state == RunState::running; ++i) {
-        if (height + 1 >= run(0).deadline) {
-            ASSERT_EQ(checkpoint("alice", run(0).next_state), Verdict::ok);
-        }
-        if (height + 1 >= run(1).deadline) {
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
-        }
-        next_block(), serve("alice", 0), serve("bob", 1);
-    }
-    ASSERT_EQ(dispute(1).state, market::DisputeState::solver_lost);
-    ASSERT_EQ(dispute(1).segment, 5u);
-    EXPECT_LE(task().first_state, 5u) << "state 6 of alice was proved wrong";
-    raise("carol");
-    EXPECT_EQ(run(2).first_root, root(run(2).first_state)) << "carol starts at state " << run(2).first_state;
 }
 
 /// (a) 14.12.5: a run that waits for auditors ends with its lock while a watcher has its window, because windows that
