@@ -304,7 +304,7 @@ enum class DisputeState : std::uint8_t {
 constexpr DisputeState last_of(DisputeState) { return DisputeState::withdrawn; }
 std::string_view slug(DisputeState state) noexcept;
 
-/// The accounts of a dispute; the game itself is another record (contracts/views: game).
+/// The accounts of a dispute; the game itself is another record (contracts/records/views.hpp: game).
 struct Dispute {
     std::uint64_t id = 0;
     DisputeKind kind{};

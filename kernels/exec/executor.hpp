@@ -100,7 +100,7 @@ public:
     void inspect(const State& state, const Inputs& inputs, const Look& look);
 
     /// Changes an op's output after it was computed, in the given step (for adversaries in demo, simulation and tests;
-    /// the decorator in solver/adversary is refused outside developer chains).
+    /// the decorator in solver/attacks is refused outside developer chains).
     using Tamper = std::function<void(std::uint64_t step, std::uint32_t op, Tensor& output)>;
     void set_tamper(Tamper tamper);
 

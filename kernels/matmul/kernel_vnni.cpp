@@ -15,7 +15,7 @@ struct Vnni {
     using L = LanesAvx512;
     using Packing = Bytes<S, true>;
 
-    /// Computes R rows and P registers of columns; sum[r][p][g] is S_g of contract 4.3.
+    /// Computes R rows and P registers of columns; sum[r][p][g] is S_g of contract-v1 4.3.
     template <int R, int P>
     static void sums(const Tile& t) {
         L::I sum[R][P][S];
@@ -60,7 +60,7 @@ struct Vnni {
         carry_tile<L, S, R, P>(t, value);
     }
 
-    /// Returns u = fp32(T) of contract 4.4: T rounded once.
+    /// Returns u = fp32(T) of contract-v1 4.4: T rounded once.
     static L::F total(const L::I* sum) {
         if constexpr (S == 1) return L::to_float(sum[0]);
         const L::I upper = L::add(L::shift_left<8>(sum[0]), sum[S > 1 ? 1 : 0]);
