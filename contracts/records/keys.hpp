@@ -67,7 +67,7 @@ Key pending_draws(std::uint64_t task, std::uint32_t run);   ///< Number of a run
 Key late_challenge(std::uint64_t dispute);  ///< Next state of the run when a late challenge of it opened (15.10).
 Key windows_until(std::uint64_t task, std::uint32_t run);  ///< End of the last challenge window that began for a run.
 Key paid_wrong(std::uint64_t task);   ///< State up to which a run of the task was paid that was convicted before it.
-Key convictions(std::uint64_t task);  ///< Runs of the task that were convicted, each with the segment (13.7.1).
+Key convictions(std::uint64_t task);  ///< Each run of the task that was convicted, with the segment (13.7.1).
 Key paid_audits(std::uint64_t task, std::uint32_t run);  ///< Waiting segments that the requester pays for (14.12.4).
 Key report_count();
 Key report(std::uint64_t report);
