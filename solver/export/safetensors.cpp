@@ -40,9 +40,9 @@ struct Placed {
     std::uint64_t begin = 0, end = 0;
 };
 
-/// Returns the numbers of an array of at most 16; nullopt if `json` is something else.
+/// Returns the numbers of an array; nullopt if `json` is something else.
 std::optional<std::vector<std::uint64_t>> read_numbers(const Json& json) {
-    if (json.array() == nullptr || json.array()->size() > 16) return std::nullopt;
+    if (json.array() == nullptr) return std::nullopt;
     std::vector<std::uint64_t> out;
     for (const Json& item : *json.array()) {
         if (item.natural() == nullptr) return std::nullopt;

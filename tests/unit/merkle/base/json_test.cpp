@@ -68,6 +68,16 @@ TEST(Json, OtherNumbersAreReadAndHaveNoValue) {
     EXPECT_EQ(*object->find("n")->natural(), 7u);
 }
 
+TEST(Json, AValueTooManyIsRefused) {
+    const auto zeros = [](std::size_t count) {
+        std::string out = "[0";
+        for (std::size_t i = 1; i < count; ++i) out += ",0";
+        return out + "]";
+    };
+    EXPECT_EQ(refusal_of(zeros(kJsonValuesMax - 1)), "taken");  // The array is a value too.
+    EXPECT_THAT(refusal_of(zeros(kJsonValuesMax)), HasSubstr("too many values"));
+}
+
 TEST(Json, WhatIsNoNumberIsRefused) {
     for (const char* json : {"01", "-01", "00", "-", "+1", ".5", "1.", "1.e5", "1e", "1e+", "1e-x", "0x10", "NaN",
                              "-Infinity", "1.2.3", "1e5.5", "--1", "1 2"})
