@@ -8,32 +8,44 @@ namespace retrace::contracts {
 namespace {
 
 using market::RunState;
-using ForgedStates = Replicas;
+class ForgedStates : public Replicas {
+protected:
+    /// alice wins the task and forges state 6 and what follows; bob joins at state 0 and takes all the time he has.
+    void begin(std::uint64_t segments, std::uint64_t window = 0) {
+        auto wanted = small_params();
+        wanted.checkpoint_blocks = 40;
+        if (window != 0) wanted.challenge_blocks = window;
+        start(wanted, {"alice", "bob", "carol"});
+        assign("alice", spec_of(segments));
+        wrong_from = 6;  // nobody is drawn for segment 5
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        raise({{"bob", 300}});
+        ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    }
+    /// alice is fast up to state 9, and with `hurry` again when bob comes near; `each` is called in each block.
+    void play_until_disputed(
+        std::size_t disputes, bool hurry, const std::function<void()>& each = [] {}) {
+        for (int i = 0; i < 2'000 && views::dispute_count(state) < disputes; ++i) {
+            const market::Run a = run(0);
+            ASSERT_EQ(a.state, RunState::running);
+            const bool often = hurry && run(1).next_state >= 5 && height % 4 == 0 && a.next_state < 80;
+            if (a.next_state <= 9 || height + 1 >= a.deadline || often) {
+                ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
+            }
+            keep("alice", 0);
+            commit_if_due("bob", 1);
+            each();
+            serve("alice", 0), serve("bob", 1), check_audits(), next_block();
+        }
+        ASSERT_EQ(views::dispute_count(state), disputes) << "paid " << run(0).paid << " bob at " << run(1).next_state;
+        ASSERT_EQ(dispute(disputes).segment, 5u);
+    }
+};
 
 /// (a) 13.7: a run is convicted for a segment that it was paid for, and those that follow start at what it forged.
 TEST_F(ForgedStates, NobodyStartsAtAStateOfARunThatWasConvictedBeforeIt) {
-    auto wanted = small_params();
-    wanted.checkpoint_blocks = 40;
-    start(wanted, {"alice", "bob", "carol"});
-    assign("alice", spec_of(40));
-    wrong_from = 6;  // nobody is drawn for segment 5
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    raise({{"bob", 300}});
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
-    for (int i = 0; i < 2'000 && views::dispute_count(state) == 0; ++i) {
-        const market::Run a = run(0);
-        ASSERT_EQ(a.state, RunState::running);
-        if (a.next_state <= 9 || height + 1 >= a.deadline) {
-            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
-        }
-        keep("alice", 0);
-        commit_if_due("bob", 1);
-        serve("alice", 0);
-        serve("bob", 1);
-        check_audits();
-        next_block();
-    }
-    ASSERT_EQ(views::dispute_count(state), 1u) << "paid " << run(0).paid << " bob at " << run(1).next_state;
+    begin(40);
+    play_until_disputed(1, false);
     ASSERT_GT(run(0).paid, 6u);
     for (int i = 0; i < 200 && run(0).state == RunState::running; ++i) {
         commit_if_due("alice", 0);
@@ -41,7 +53,6 @@ TEST_F(ForgedStates, NobodyStartsAtAStateOfARunThatWasConvictedBeforeIt) {
         next_block(), serve("alice", 0), serve("bob", 1);
     }
     ASSERT_EQ(dispute(1).state, market::DisputeState::solver_lost);
-    ASSERT_EQ(dispute(1).segment, 5u);
     EXPECT_LE(task().first_state, 5u) << "state 6 of alice was proved wrong";
     raise({{"carol", 300}});
     EXPECT_EQ(run(2).first_root, root(run(2).first_state)) << "carol starts at state " << run(2).first_state;
@@ -50,27 +61,8 @@ TEST_F(ForgedStates, NobodyStartsAtAStateOfARunThatWasConvictedBeforeIt) {
 /// (a) 13.7.1: the forger sees the dispute that will convict it, and withholds another opening instead. It loses the
 /// same lock, but as a silent run, so its forged states count as right: the task resumes at one of them.
 TEST_F(ForgedStates, AForgerThatFallsSilentUnderADisputeLeavesNoForgedStateToOthers) {
-    auto wanted = small_params();
-    wanted.checkpoint_blocks = 40;
-    start(wanted, {"alice", "bob", "carol"});
-    assign("alice", spec_of(90));
-    wrong_from = 6;
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    raise({{"bob", 300}});
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
-    for (int i = 0; i < 2'000 && views::dispute_count(state) == 0; ++i) {
-        const market::Run a = run(0);
-        ASSERT_EQ(a.state, RunState::running);
-        const bool often = run(1).next_state >= 5 && height % 4 == 0 && a.next_state < 80;
-        if (a.next_state <= 9 || height + 1 >= a.deadline || often) {
-            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
-        }
-        keep("alice", 0);
-        commit_if_due("bob", 1);
-        serve("alice", 0), serve("bob", 1), check_audits(), next_block();
-    }
-    ASSERT_EQ(views::dispute_count(state), 1u) << "paid " << run(0).paid << " bob at " << run(1).next_state;
-    ASSERT_EQ(dispute(1).segment, 5u);
+    begin(90);
+    play_until_disputed(1, true);
     ASSERT_GT(run(0).paid, 6u);
     const U256 stake = bonded("alice"), lock = run(0).locked;
     for (int i = 0; i < 200 && run(0).state == RunState::running; ++i) {  // alice does nothing any more
@@ -88,26 +80,8 @@ TEST_F(ForgedStates, AForgerThatFallsSilentUnderADisputeLeavesNoForgedStateToOth
 /// (a) 13.7.1: a raise that was opened before the conviction names the forged state, and its winner starts there
 /// after it.
 TEST_F(ForgedStates, ARaiseThatWasOpenAtTheConvictionStartsAtNoForgedState) {
-    auto wanted = small_params();
-    wanted.checkpoint_blocks = 40;
-    start(wanted, {"alice", "bob", "carol"});
-    assign("alice", spec_of(40));
-    wrong_from = 6;
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    raise({{"bob", 300}});
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
-    for (int i = 0; i < 2'000 && views::dispute_count(state) == 0; ++i) {
-        const market::Run a = run(0);
-        ASSERT_EQ(a.state, RunState::running);
-        if (a.next_state <= 9 || height + 1 >= a.deadline) {
-            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
-        }
-        keep("alice", 0);
-        commit_if_due("bob", 1);
-        serve("alice", 0), serve("bob", 1), check_audits(), next_block();
-    }
-    ASSERT_EQ(views::dispute_count(state), 1u);
-    ASSERT_EQ(dispute(1).segment, 5u);
+    begin(40);
+    play_until_disputed(1, false);
     const std::uint64_t takes = params.bid_blocks + params.reveal_blocks;
     while (height + takes / 2 < dispute(1).deadline) {
         commit_if_due("alice", 0);
@@ -116,7 +90,6 @@ TEST_F(ForgedStates, ARaiseThatWasOpenAtTheConvictionStartsAtNoForgedState) {
     }
     pay_raise(1);  // the requester trusts nobody now, or alice's account is the requester
     const std::uint64_t joins_at = task().joining_state;
-    std::vector<std::pair<std::string, Hash32>> hidden;
     const std::uint64_t finish = task().reveal_end + 600;
     const Hash32 sealed = market::bid_commitment(1, task().round, U256(300), finish, word("carol"), party("carol"));
     ASSERT_EQ(send("carol", CommitBid{1, sealed}, params.bid_deposit), Verdict::ok) << last.revert_reason;
@@ -146,35 +119,16 @@ TEST_F(ForgedStates, ARaiseThatWasOpenAtTheConvictionStartsAtNoForgedState) {
 /// what lies before that segment counts as right, the share goes back to the forger's owner, and the honest replica
 /// gets nothing.
 TEST_F(ForgedStates, AConvictionForALaterSegmentLeavesNoForgedStateToOthers) {
-    auto wanted = small_params();
-    wanted.checkpoint_blocks = 40;
-    wanted.challenge_blocks = 20;
-    start(wanted, {"alice", "bob", "carol"});
-    assign("alice", spec_of(90));
-    wrong_from = 6;
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    raise({{"bob", 300}});
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    begin(90, 20);
     const std::string friendly = accomplice(0);
     bool challenged = false;
-    for (int i = 0; i < 2'000 && views::dispute_count(state) < 2; ++i) {
-        const market::Run a = run(0);
-        ASSERT_EQ(a.state, RunState::running);
-        const bool often = run(1).next_state >= 5 && height % 4 == 0 && a.next_state < 80;
-        if (a.next_state <= 9 || height + 1 >= a.deadline || often) {
-            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
-        }
-        keep("alice", 0);
-        commit_if_due("bob", 1);
-        if (!challenged && run(1).next_state == 7)  // bob's state 6 is committed, and not open yet
-            for (std::uint64_t k = run(0).next_state; k-- > run(0).finalised && !challenged;)
-                challenged = challenge(friendly, 1, k) == Verdict::ok;
-        serve("alice", 0), serve("bob", 1), check_audits(), next_block();
-    }
+    play_until_disputed(2, true, [&] {
+        if (challenged || run(1).next_state != 7) return;  // Then bob's state 6 is committed, and not open yet.
+        for (std::uint64_t k = run(0).next_state; k-- > run(0).finalised && !challenged;)
+            challenged = challenge(friendly, 1, k) == Verdict::ok;
+    });
     ASSERT_TRUE(challenged);
-    ASSERT_EQ(views::dispute_count(state), 2u) << "bob at " << run(1).next_state;
     ASSERT_EQ(dispute(2).kind, market::DisputeKind::replica);
-    ASSERT_EQ(dispute(2).segment, 5u);
     ASSERT_GT(run(0).paid, 6u);
     ASSERT_LE(run(0).paid, dispute(1).segment);
     for (int i = 0; i < 300 && run(0).state == RunState::running; ++i) {
