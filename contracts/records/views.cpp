@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/records/views.hpp"
 
+#include "contracts/records/forged_states.hpp"
 #include "contracts/records/store.hpp"
 
 namespace retrace::contracts::views {
@@ -173,7 +174,8 @@ JoiningState newest_finalised_state(const StateView& view, const market::Task& t
         const auto other = run(view, task.id, index);
         if (!other || other->finalised <= out.index || is_stopped(view, task.id, index)) continue;
         const auto reached = checkpoint(view, task.id, index, other->finalised);
-        if (reached && reached->opened) out = {other->finalised, reached->root, index};
+        if (!reached || !reached->opened || follows_from_forged(view, task.id, index, other->finalised)) continue;
+        out = {other->finalised, reached->root, index};
     }
     return out;
 }

@@ -58,6 +58,13 @@ market::Conviction conviction_of(const Effects& fx, const market::Run& run) {
     return market::conviction(run.locked, market::audit_fee(fx.params, spec), fx.params);
 }
 
+/// 13.7.1: remembers what was proved, for starts that follow from it. Each run is convicted once.
+void note_conviction(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
+    auto convictions = list<ConvictedSegment>(fx.state, keys::convictions(task));
+    convictions.push_back({run, segment});
+    store_list(fx.state, keys::convictions(task), convictions);
+}
+
 void convict_solver(Effects& fx, market::Dispute& dispute) {
     const Claimant claimant = claimant_of(fx, dispute);  // While all disputes of the segment are open.
     pay_waiting_seats(fx, dispute, claimant);
@@ -71,6 +78,7 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     std::vector<Share> shares;
     if (proves) shares.push_back({dispute.challenger, parts.costs});
     if (proves || claimant.party != dispute.challenger) shares.push_back({claimant.party, parts.share});
+    if (proves) note_conviction(fx, dispute.task, dispute.run, dispute.segment);
     lose_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
 }
 
@@ -81,6 +89,7 @@ void convict_replica(Effects& fx, const market::Dispute& dispute) {
         const auto run = must_load<market::Run>(fx.state, keys::run(id.task, id.run));
         const market::Conviction parts = conviction_of(fx, run);
         const std::vector<Share> shares{{dispute.solver, parts.share + parts.costs}};
+        note_conviction(fx, id.task, id.run, dispute.segment);
         return lose_run(fx, id.task, id.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
     }
 }

@@ -11,6 +11,7 @@
 #include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/records/forged_states.hpp"
 #include "market/escrow.hpp"
 
 namespace retrace::contracts {
@@ -73,13 +74,6 @@ void expire_task(Effects& fx, market::Task& task) {
     move_task(fx, task, TaskEvent::forfeit);
     move_task(fx, task, TaskEvent::no_bid);
     end_task(fx, task);
-}
-
-/// Whether both runs have opened the same root for this state.
-bool agree(const Effects& fx, const market::Run& run, std::uint32_t other, std::uint64_t state) {
-    const auto mine = views::checkpoint(fx.state, run.task, run.index, state);
-    const auto theirs = views::checkpoint(fx.state, run.task, other, state);
-    return mine && mine->opened && theirs && theirs->opened && mine->root == theirs->root;
 }
 
 void note_paid_wrong(Effects& fx, const market::Run& run) {
@@ -176,30 +170,15 @@ void end_runs_from_wrong_states(Effects& fx, const market::Run& wrong, std::uint
         stop_raising(fx, left);
 }
 
-/// 13.7.1: whether this state of `from` follows from a forged segment: the run has opened the same states at both ends
-/// of it as the run that was convicted, or started at a state of such a run.
-bool follows_from_forged(const Effects& fx, std::uint64_t task, std::optional<std::uint32_t> from, std::uint64_t state,
-                         const ConvictedSegment& forged) {
-    if (state <= forged.segment) return false;
-    // A run that started beyond the segment has only what the run before it had there.
-    while (from && run_of(fx, task, *from).first_state > forged.segment)
-        from = views::started_from(fx.state, task, *from);
-    if (!from) return false;
-    const market::Run run = run_of(fx, task, *from);
-    return agree(fx, run, forged.run, forged.segment) && agree(fx, run, forged.run, forged.segment + 1);
-}
-
 /// 13.7.1: drops the resume state, and ends the open raise, if its start follows from a segment that a run of the task
 /// was convicted of. Runs that have begun are left to their own disputes.
 void end_forged_starts(Effects& fx, std::uint64_t id) {
-    for (const ConvictedSegment& forged : list<ConvictedSegment>(fx.state, keys::convictions(id))) {
-        auto task = must_load<market::Task>(fx.state, keys::task(id));
-        if (follows_from_forged(fx, id, views::resumes_from(fx.state, id), task.first_state, forged))
-            drop_resume_state(fx, task);
-        if (task.wanted == 0 || task.state != market::TaskState::running) continue;
-        const views::JoiningState start = views::joining_state(fx.state, task);
-        if (follows_from_forged(fx, id, start.run, start.index, forged)) stop_raising(fx, task);
-    }
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    if (views::follows_from_forged(fx.state, id, views::resumes_from(fx.state, id), task.first_state))
+        drop_resume_state(fx, task);
+    if (task.wanted == 0 || task.state != market::TaskState::running) return;
+    const views::JoiningState start = views::joining_state(fx.state, task);
+    if (views::follows_from_forged(fx.state, id, start.run, start.index)) stop_raising(fx, task);
 }
 
 /// Called when a run was lost or left: the solver may not bid again, and without other runs the task is auctioned
@@ -256,11 +235,6 @@ void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& am
     ++(fault ? solver.reputation.faults : solver.reputation.silences);
     store(fx.state, keys::solver(run.solver), solver);
     if (run.locked.is_zero()) pay_finders(fx, run, shares);
-    if (right_until != kAllRight) {
-        auto convictions = list<ConvictedSegment>(fx.state, keys::convictions(id));
-        convictions.push_back({index, right_until});
-        store_list(fx.state, keys::convictions(id), convictions);
-    }
     right_until = std::min(right_until, replicas_agree_until(fx.state, run));
     end_run(fx, id, index, RunState::forfeited, slug(reason));
     succeed_run(fx, run, TaskEvent::forfeit, right_until);

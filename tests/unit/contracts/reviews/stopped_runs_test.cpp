@@ -225,6 +225,7 @@ TEST_F(StoppedRuns, AChallengeOfARunThatWasLateWhenItStoppedEarnsNothing) {
     });
     ASSERT_EQ(dispute(id).state, DisputeState::solver_lost);
     EXPECT_LE(ledger::balance_of(state, party("v3")), before);
+    EXPECT_EQ(list<ConvictedSegment>(state, keys::convictions(1)).size(), 1u) << "carol's silence proves nothing";
 }
 
 /// Two runs forge alike. The first is paid up to its forged state 5, and a watcher challenges the second.
@@ -270,6 +271,17 @@ TEST_F(ForgedAlike, ATaskThatWouldResumeAtAForgedStateExpires) {
     ASSERT_EQ(task().resume_root, wrong_root(task().first_state));
     convict_bob();
     EXPECT_EQ(task().state, market::TaskState::expired);
+}
+
+/// A raise after the conviction does not start at a state of the run that forged alike and goes on.
+TEST_F(ForgedAlike, ARaiseAfterTheConvictionStartsAtNoForgedState) {
+    begin_forging();
+    convict_bob();
+    ASSERT_EQ(run(0).state, RunState::running);
+    ASSERT_GE(run(0).finalised, 5u);
+    const auto start = views::joining_state(state, task());
+    EXPECT_EQ(start.index, 0u);
+    EXPECT_FALSE(start.run.has_value());
 }
 
 /// The same when the run that reached the state ends after the conviction.
