@@ -134,7 +134,11 @@ market::Run end_or_stop(Effects& fx, const market::Run& run) {
         return paid;
     }
     store(fx.state, keys::stopped(run.task, run.index), Stop{fx.height, false});
-    if (!market::is_over(run.state)) end_run(fx, run.task, run.index, RunState::left, slug(SlashReason::wrong_initial));
+    if (market::is_over(run.state)) return paid;
+    end_run(fx, run.task, run.index, RunState::left, slug(SlashReason::wrong_initial));
+    auto task = must_load<market::Task>(fx.state, keys::task(run.task));
+    task.excluded.push_back(run.solver);
+    store(fx.state, keys::task(run.task), task);
     return paid;
 }
 
@@ -159,7 +163,8 @@ void end_runs_from_wrong_states(Effects& fx, const market::Run& wrong, std::uint
         if (run.first_state < wrong_from || views::started_from(fx.state, run.task, index) != wrong.index) continue;
         if (views::is_stopped(fx.state, run.task, run.index)) continue;
         const market::Run paid = end_or_stop(fx, run);
-        schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, run.first_state});  // Nobody waits for it.
+        if (!market::is_over(run.state))  // Nobody waits for it any more.
+            schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, run.first_state});
         end_runs_from_wrong_states(fx, paid, run.first_state);
     }
     auto left = must_load<market::Task>(fx.state, keys::task(wrong.task));
@@ -170,9 +175,15 @@ void end_runs_from_wrong_states(Effects& fx, const market::Run& wrong, std::uint
         stop_raising(fx, left);
 }
 
-/// 13.7.1: drops the resume state, and ends the open raise, if its start follows from a segment that a run of the task
-/// was convicted of. Runs that have begun are left to their own disputes.
+/// 13.7.1: drops the resume state, and ends the open raise and the runs that have not accepted yet, if their start
+/// follows from a segment that a run of the task was convicted of. Runs that have begun are left to their own disputes.
 void end_forged_starts(Effects& fx, std::uint64_t id) {
+    for (const std::uint32_t index : must_load<market::Task>(fx.state, keys::task(id)).active) {
+        const market::Run run = run_of(fx, id, index);
+        if (run.state != RunState::assigned) continue;
+        const auto from = views::started_from(fx.state, id, index);
+        if (views::follows_from_forged(fx.state, id, from, run.first_state)) end_or_stop(fx, run);
+    }
     auto task = must_load<market::Task>(fx.state, keys::task(id));
     if (views::follows_from_forged(fx.state, id, views::resumes_from(fx.state, id), task.first_state))
         drop_resume_state(fx, task);
@@ -211,8 +222,9 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
             remind(fx, fx.height + 1, ScheduledKind::payment, run.task, active);
         return;
     }
-    // 13.7.1: the escrow does not pay twice for what a convicted run was paid.
-    if (counter(fx.state, keys::paid_wrong(task.id)) > task.first_state) return expire_task(fx, task);
+    // 13.7.1: the escrow does not pay twice for what a convicted run was paid. A task in delivery resumes nowhere.
+    if (task.state == market::TaskState::running && counter(fx.state, keys::paid_wrong(task.id)) > task.first_state)
+        return expire_task(fx, task);
     stop_raising(fx, task);
     move_task(fx, task, task.state == market::TaskState::assigned ? TaskEvent::leave : event);
     if (task.state == market::TaskState::forfeited)

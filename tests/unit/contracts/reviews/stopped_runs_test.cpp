@@ -235,7 +235,7 @@ protected:
         auto wanted = small_params();
         wanted.checkpoint_blocks = 40;
         wanted.moves = 20;
-        start(wanted, {"alice", "bob"});
+        start(wanted, {"alice", "bob", "carol"});
         TaskSpec spec = spec_of(segments);
         spec.replicas = 2;
         post(spec);
@@ -291,6 +291,57 @@ TEST_F(ForgedAlike, ATaskResumesAtNoStateThatWasProvedForgedBefore) {
     ASSERT_EQ(run(0).state, RunState::running);
     end_alice();
     EXPECT_EQ(task().state, market::TaskState::expired);
+}
+
+/// A replica that was assigned at a forged state, and has not accepted when the other forger is convicted, is let go.
+TEST_F(ForgedAlike, AReplicaThatHasNotAcceptedDoesNotStartAtAForgedState) {
+    begin_forging();
+    const std::uint64_t takes = params.bid_blocks + params.reveal_blocks;
+    while (height + takes + 2 < dispute(1).deadline) step();
+    pay_raise(1);
+    ASSERT_EQ(commit_bid("carol", 300), Verdict::ok);
+    while (height < task().bid_end) step();
+    ASSERT_EQ(reveal_bid("carol", 300), Verdict::ok);
+    const std::uint64_t close = task().reveal_end;
+    while (height < close) step();
+    ASSERT_EQ(run(2).state, RunState::assigned);
+    ASSERT_GE(run(2).first_state, 5u);
+    ASSERT_EQ(dispute(1).state, DisputeState::open);
+    const U256 stake = views::stake(state, party("carol")).bonded;
+    convict_bob();
+    EXPECT_EQ(run(2).state, RunState::left);
+    EXPECT_EQ(all<RunEnded>().back().reason, "wrong_initial");
+    EXPECT_EQ(views::stake(state, party("carol")).bonded, stake);
+    EXPECT_NE(send("carol", AcceptData{1}), Verdict::ok);
+    const auto excluded = task().excluded;
+    EXPECT_EQ(std::count(excluded.begin(), excluded.end(), party("carol")), 1) << "as one that declined";
+}
+
+/// A task in delivery resumes nowhere: when its model is not served it is settled, whatever its states follow from.
+TEST_F(StoppedRuns, ADeliveryThatIsNotServedEndsTheTaskThoughItsStatesCountAsForged) {
+    segments = 12;
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 40;
+    start(wanted, {"alice", "bob"});
+    TaskSpec spec = spec_of(segments);
+    spec.replicas = 2;
+    post(spec);
+    auction({{"alice", 300}, {"bob", 310}});
+    names = {"alice", "bob"};
+    for (const std::string& name : names) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    fast_to = {{0, segments}, {1, 2}};
+    step_until([&] { return run(1).next_state > 2 && segment(0, 1).window_end != 0; });
+    const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
+    ASSERT_EQ(send("v4", ChallengeSegment{1, 1, 0, word("mine")}, bond), Verdict::ok) << last.revert_reason;
+    step_until([&] { return is_over(1); });  // bob is honest, and lets his clock run out.
+    ASSERT_EQ(dispute(1).state, DisputeState::solver_lost);
+    step_until([&] { return task().state == market::TaskState::delivering; });
+    ASSERT_EQ(say("requester", 4, segments, 0), Verdict::ok) << last.revert_reason;
+    silent = {0};
+    step_until([&] { return is_over(0); });
+    EXPECT_EQ(run(0).state, RunState::forfeited);
+    EXPECT_TRUE(run(0).locked.is_zero());
+    EXPECT_EQ(task().state, market::TaskState::settled);
 }
 
 /// 14.12.13: a verdict about a run that stopped says nothing about the same segment of another run, because they did
