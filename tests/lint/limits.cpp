@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// docs/limits.md gives each limit with the code that sets it: | limit | value | `code`, `code` | `file` |. The page is
-// true as long as the file holds that code.
+// docs/limits.md gives each limit with the code that sets it in the last two cells of a row: … | `code`, `code` | `file` |.
+// The page is true as long as the file holds that code.
 #include "tests/lint/rules.hpp"
 
 namespace retrace::lint {
@@ -42,8 +42,8 @@ Findings check_limits(const Tree& tree) {
     for (const std::string_view line : lines_of(page->second)) {
         ++number;
         const auto cells = line.starts_with("| ") ? cells_of(line) : std::vector<std::string_view>{};
-        if (cells.size() != 4 || cells[0].find("---") != std::string_view::npos || cells[2] == " by ") continue;
-        const auto files = quoted(cells[3]), codes = quoted(cells[2]);
+        if (cells.size() < 4 || cells[0].find("---") != std::string_view::npos || cells.back() == " in ") continue;
+        const auto files = quoted(cells.back()), codes = quoted(cells[cells.size() - 2]);
         if (files.size() != 1 || codes.empty()) {
             out.push_back({std::string(kPage), number, "limit", "a row names code and one file, in backquotes"});
             continue;

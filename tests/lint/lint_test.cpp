@@ -286,7 +286,9 @@ TEST(Lint, LimitsOfThePageAreThoseOfTheCode) {
     Tree tree = good_tree();
     tree["node/a.hpp"] = cpp("#pragma once\nstruct A {\n    int depth{\n        32};\n    int batch = 1000;\n};\n");
     const std::string head = "| limit | is | by | in |\n| --- | --- | --- | --- |\n";
-    tree["docs/limits.md"] = head + "| depth | 32 | `depth{ 32}`, `batch = 1000` | `node/a.hpp` |\n";
+    tree["docs/limits.md"] =
+        head + "| depth | 32 | `depth{ 32}`, `batch = 1000` | `node/a.hpp` |\n" +
+        "\n| limit | is | beyond it | by | in |\n| depth | 32 | -32700 | `depth{ 32}` | `node/a.hpp` |\n";
     EXPECT_THAT(brief(check_limits(tree)), IsEmpty());
     tree["docs/limits.md"] = head + "| requests | 100 | `batch = 100;` | `node/a.hpp` |\n| depth | 32 | 32 | node |\n";
     EXPECT_THAT(brief(check_limits(tree)), ElementsAre("docs/limits.md:3 limit", "docs/limits.md:4 limit"));
