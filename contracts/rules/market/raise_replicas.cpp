@@ -7,12 +7,12 @@
 namespace retrace::contracts {
 namespace {
 
-/// Requires that the call asks for more replicas than the task has (checked by admit).
-market::Escrow price_of(const RaiseReplicas& call, const Params& params, const StateView& view,
-                        const market::Task& task) {
-    const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
+/// What replicas cost that join at the state `from`. Requires that the call asks for more replicas than the task has
+/// (checked by admit).
+market::Escrow price_of(const RaiseReplicas& call, const Params& params, const TaskSpec& spec, const market::Task& task,
+                        std::uint64_t from) {
     const auto more = static_cast<std::uint8_t>(call.replicas - task.active.size());
-    return market::escrow_of_more(spec, params, views::newest_finalised_state(view, task).index, more);
+    return market::escrow_of_more(spec, params, from, more);
 }
 
 }  // namespace
@@ -30,18 +30,21 @@ Verdict admit(const RaiseReplicas& call, const TxContext& context, const StateVi
     if (task->wanted != 0) return Verdict::already_bid;                               // 12.7.5
     if (call.replicas <= task->active.size()) return Verdict::not_more_replicas;      // 12.7.6
     if (task->round >= context.params.rounds) return Verdict::rounds_used_up;         // 12.7.7
-    if (views::newest_finalised_state(view, *task).index >= must_load<TaskSpec>(view, keys::spec(call.task)).segments())
-        return Verdict::too_late;                                                                           // 12.7.10
-    if (context.value != price_of(call, context.params, view, *task).total()) return Verdict::wrong_value;  // 12.7.8
+    const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
+    const std::uint64_t from = views::newest_finalised_state(view, *task).index;
+    if (from >= spec.segments()) return Verdict::too_late;  // 12.7.10
+    if (context.value != price_of(call, context.params, spec, *task, from).total())
+        return Verdict::wrong_value;  // 12.7.8
     return Verdict::ok;
 }
 
 void apply(const RaiseReplicas& call, const TxContext&, Effects& fx) {
     auto task = must_load<market::Task>(fx.state, keys::task(call.task));
-    const market::Escrow more = price_of(call, fx.params, fx.state, task);
+    const auto start = views::newest_finalised_state(fx.state, task);
+    const auto spec = must_load<TaskSpec>(fx.state, keys::spec(call.task));
+    const market::Escrow more = price_of(call, fx.params, spec, task, start.index);
     task.escrow += more.work;
     task.audit_budget += more.audits;
-    const auto start = views::newest_finalised_state(fx.state, task);
     task.joining_state = start.index;  // 12.7.8: the paid start, even if the run that reached it ends
     task.joining_root = start.root;
     note_run(fx, keys::raise_from(task.id), start.run);
