@@ -47,12 +47,13 @@ void open_deadline(Effects& fx, std::uint64_t task, std::uint32_t index, std::ui
 
 void deliver_deadline(Effects& fx, std::uint64_t id) {
     if (must_load<market::Task>(fx.state, keys::task(id)).state != market::TaskState::delivering) return;
-    std::uint64_t due = 0;  // 16.1.18: when answers to the requester's reports are due
+    // 16.1.18: an open report ends first, also when its deadline is noted later in this block.
+    std::uint64_t due = 0;
     for (const std::uint64_t open : views::open_reports(fx.state, id)) {
         const auto report = must_load<market::Report>(fx.state, keys::report(open));
-        if (report.kind == market::ReportKind::model) due = std::max(due, report.deadline);
+        if (report.kind == market::ReportKind::model) due = std::max({due, report.deadline, fx.height});
     }
-    if (fx.height <= due) return schedule(fx, due + 1, {ScheduledKind::deliver_deadline, id, 0, 0});
+    if (due != 0) return schedule(fx, due + 1, {ScheduledKind::deliver_deadline, id, 0, 0});
     settle_task(fx, id);
 }
 

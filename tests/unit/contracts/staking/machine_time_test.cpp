@@ -21,6 +21,7 @@ protected:
     void start(const std::vector<std::string>& verifiers, std::uint8_t auditors, std::uint64_t checkpoints = 1'000) {
         market::Params wanted = small_params();
         wanted.checkpoint_blocks = checkpoints;
+        if (deliver_blocks != 0) wanted.deliver_blocks = deliver_blocks;
         begin(wanted);
         for (const std::string& name : verifiers) add_verifier(name);
         for (const char* name : {"alice", "bob", "carol", "dave"}) add_solver(name);
@@ -50,6 +51,7 @@ protected:
             return seated == solvers.size();
         }));
     }
+    std::uint64_t deliver_blocks = 0;  ///< Of the chain; 0: as in small_params().
     market::Audit audit(std::uint64_t id = 1) const { return views::audit(state, id).value(); }
     /// Whether the start is open, and the beacon that may draw has come.
     bool audit_is_queued() const {
@@ -297,6 +299,23 @@ TEST_F(MachineTime, ADeliveryLastsUntilWhatWasReportedInTimeIsAnswered) {
     while (height < due) next_block();
     EXPECT_EQ(task().state, market::TaskState::delivering);
     advance(2);
+    EXPECT_EQ(run().state, RunState::forfeited) << "alice does not answer";
+    EXPECT_EQ(task().state, market::TaskState::settled);
+    ASSERT_FALSE(all<Slashed>().empty());
+    EXPECT_EQ(all<Slashed>().back().reason, "not_served");
+}
+
+/// Both deadlines are noted in one block, that of the delivery first.
+TEST_F(MachineTime, AReportThatIsDueWhenTheDeliveryEndsIsWaitedFor) {
+    deliver_blocks = 100;
+    start({"v1", "v2", "v3"}, 2);
+    play("alice", 0, 1, 600);
+    ASSERT_EQ(task().state, market::TaskState::delivering);
+    const std::uint64_t end = task().deliver_end;
+    while (height + kReplay + params.answer_blocks < end) next_block();
+    ASSERT_EQ(say("requester", 4, 4, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(report(1).deadline, end);
+    while (height <= end + 2) next_block();
     EXPECT_EQ(run().state, RunState::forfeited) << "alice does not answer";
     EXPECT_EQ(task().state, market::TaskState::settled);
     ASSERT_FALSE(all<Slashed>().empty());
