@@ -195,9 +195,9 @@ TEST_F(Workers, ThatAreKilledAtAnyMomentCostWorkAndNoBit) {
             done = true;
         } catch (const std::exception& often) {
             // Killed three times at one step, by chance: like an agent, this tries again later. The state is intact,
-            // but a checkpoint that it has reached is not reported again.
+            // but a checkpoint that it has reached is not reported again. State 0 is no checkpoint of the training.
             const std::uint64_t interval = task.terms.schedule.interval;
-            if (other.step % interval == 0)
+            if (other.step != 0 && other.step % interval == 0)
                 roots[other.step / interval] = kernels::commit_state(task.train.root(), other, task.pool).root;
             else if (other.step / interval > saved.step / interval)
                 other = saved;
