@@ -70,6 +70,16 @@ protected:
         assign(names[0], spec_of(segments));
         wrong_from = 6;
     }
+    /// alice and bob win the two places of the task, and accept.
+    void begin_two(const market::Params& wanted) {
+        start(wanted, {"alice", "bob", "carol"});
+        TaskSpec spec = spec_of(segments);
+        spec.replicas = 2;
+        post(spec);
+        auction({{"alice", 300}, {"bob", 310}});
+        names = {"alice", "bob"};
+        for (const std::string& name : names) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    }
     /// alice forges state 6 and what follows, and is finalised up to state 8, because bob is slow; carol joins there.
     void join_at_a_forged_state(std::uint64_t window = 8) {
         names = {"alice"};
@@ -235,13 +245,7 @@ protected:
         auto wanted = small_params();
         wanted.checkpoint_blocks = 40;
         wanted.moves = 20;
-        start(wanted, {"alice", "bob", "carol"});
-        TaskSpec spec = spec_of(segments);
-        spec.replicas = 2;
-        post(spec);
-        auction({{"alice", 300}, {"bob", 310}});
-        names = {"alice", "bob"};
-        for (const std::string& name : names) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+        begin_two(wanted);
         wrong_runs = {0, 1}, wrong_from = 3;
         fast_to = {{0, 6}, {1, 12}};
         kept = {0};
@@ -322,13 +326,7 @@ TEST_F(StoppedRuns, ADeliveryThatIsNotServedEndsTheTaskThoughItsStatesCountAsFor
     segments = 12;
     auto wanted = small_params();
     wanted.checkpoint_blocks = 40;
-    start(wanted, {"alice", "bob"});
-    TaskSpec spec = spec_of(segments);
-    spec.replicas = 2;
-    post(spec);
-    auction({{"alice", 300}, {"bob", 310}});
-    names = {"alice", "bob"};
-    for (const std::string& name : names) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    begin_two(wanted);
     fast_to = {{0, segments}, {1, 2}};
     step_until([&] { return run(1).next_state > 2 && segment(0, 1).window_end != 0; });
     const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
