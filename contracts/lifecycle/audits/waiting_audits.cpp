@@ -92,6 +92,16 @@ bool close_paid(Effects& fx, std::uint64_t task, std::uint32_t run) {
     return !audits.empty();
 }
 
+/// 14.12.3: no checkpoint is due during the wait. 13.5.1: one that is late already stays missed.
+void suspend_deadline(Effects& fx, market::Run& run) {
+    if (checkpoint_is_late(fx, run)) {
+        count_work(fx, run);
+        note_missed_checkpoint(fx, run);
+    } else {
+        run.deadline = 0;
+    }
+}
+
 }  // namespace
 
 bool waited_too_long(const market::Params& params, const market::Run& run, std::uint64_t height) {
@@ -108,7 +118,7 @@ void wait_for_auditors(Effects& fx, market::Audit& audit) {
     auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
     if (run.unaudited_since == 0) run.unaudited_since = fx.height;
     run.unaudited_from = waiting(fx, audit.task, audit.run).front();
-    if (!missed_checkpoint(fx.state, run)) run.deadline = 0;  // 14.12.3
+    suspend_deadline(fx, run);
     store(fx.state, keys::run(audit.task, audit.run), run);
     if (is_paid_for(fx, audit))
         remind(fx, fx.height + 1, ScheduledKind::unaudited, audit.task, audit.run);
@@ -158,8 +168,9 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
     // Auditors that are silent again and again must not hold the run: once it should end, no audit is drawn any more.
     if (!nobody_decided && first != audits.end() && enough_members(fx, *first)) {
         for (const market::Audit& waits : audits) {
-            if (had_all_rounds(fx, waits)) continue;
+            // Reloaded: the draw for the previous audit may have ended the run.
             auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
+            if (audit.phase != AuditPhase::no_auditors || had_all_rounds(fx, audit)) continue;
             note_members(fx, audit);
             enter_drawing(fx, audit);
         }

@@ -75,9 +75,21 @@ void start_deadlines(Effects& fx, const market::Run& run, std::uint64_t index, m
             before && before->phase == AuditPhase::revealing && before->deadline == 0)
             return start_reveal_deadline(fx, *before);
     if (!segment || segment->state != SegmentState::unaudited || checkpoint.open_deadline != 0) return;
+    store(fx.state, keys::due_openings(run.task, run.index),
+          Counter{counter(fx.state, keys::due_openings(run.task, run.index)) + 1});
     checkpoint.open_deadline = fx.height + fx.params.open_blocks;
     store(fx.state, keys::checkpoint(run.task, run.index, index), checkpoint);
     schedule(fx, checkpoint.open_deadline + 1, {ScheduledKind::open_deadline, run.task, run.index, index});
+}
+
+/// Called when a state is opened whose opening was due.
+void note_opened(Effects& fx, std::uint64_t task, std::uint32_t run) {
+    const keys::Key due = keys::due_openings(task, run);
+    const std::uint64_t before = counter(fx.state, due);
+    if (before > 1)
+        store(fx.state, due, Counter{before - 1});
+    else
+        remove(fx.state, due);
 }
 
 void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
@@ -181,6 +193,7 @@ void wake_openings(Effects& fx, std::uint64_t id, std::uint64_t index) {
 bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uint64_t index, const Hash32& salt,
                 const Hash32& root) {
     auto checkpoint = must_load<market::Checkpoint>(fx.state, keys::checkpoint(id, run_index, index));
+    if (checkpoint.open_deadline != 0) note_opened(fx, id, run_index);
     checkpoint.opened = true;
     checkpoint.open_height = fx.height;
     checkpoint.salt = salt;

@@ -39,8 +39,8 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     run.deadline = 0;
     run.state = to;
     store(fx.state, keys::run(id, index), run);
-    for (const keys::Key& key :
-         {keys::deadline_work(id, index), keys::begun_deadline(id, index), keys::pending_draws(id, index)})
+    for (const keys::Key& key : {keys::deadline_work(id, index), keys::begun_deadline(id, index),
+                                 keys::pending_draws(id, index), keys::due_openings(id, index)})
         remove(fx.state, key);
     remove_from_list(fx.state, keys::open_runs(run.solver), views::RunId{id, index});
     for (const std::uint64_t audit : list<std::uint64_t>(fx.state, keys::run_audits(id, index)))
@@ -95,20 +95,16 @@ bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
 bool may_be_convicted(const Effects& fx, const market::Run& run, std::uint64_t stopped) {
     if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return true;
     if (views::due_audits(fx.state, run.task, run.index) != 0) return true;
+    if (counter(fx.state, keys::due_openings(run.task, run.index)) != 0)
+        return true;  // It shows what it has committed.
     if (fx.height > stopped + fx.params.unbond_blocks) return false;
     return audit_waits_for_solver(fx, run) || views::pending_draws(fx.state, run.task, run.index) != 0 ||
            holds_windows(fx.state, fx.params, run, fx.height);
 }
 
-/// Whether the run has missed a checkpoint, also when the scheduler notes it later in this block.
-bool is_late(const Effects& fx, const market::Run& run) {
-    return missed_checkpoint(fx.state, run) ||
-           (run.deadline != 0 && fx.height > moved_deadline(fx.state, fx.params, run));
-}
-
 /// 13.7.1: the run commits and earns nothing more, as after a missed deadline (13.5.1), and ends after its cases.
 void stop_run(Effects& fx, market::Run run) {
-    const bool was_late = is_late(fx, run);
+    const bool was_late = checkpoint_is_late(fx, run);
     store(fx.state, keys::stopped(run.task, run.index), Stop{fx.height, was_late});
     run.state = RunState::running;                // It may have finished; then it does not wait for delivery any more.
     if (!was_late) run.deadline = fx.height - 1;  // It is too late for a commitment in this block already.
@@ -120,7 +116,7 @@ void stop_run(Effects& fx, market::Run run) {
 /// 13.7.1: whether the run stops, and does not end at once. A run that has finished may be in a dispute with a replica.
 bool has_to_stop(const Effects& fx, const market::Run& run) {
     if (run.state == RunState::delivering) return run.open_disputes != 0 || disputes_replica(fx.state, run);
-    return run.state == RunState::running && (is_late(fx, run) || may_be_convicted(fx, run, fx.height));
+    return run.state == RunState::running && (checkpoint_is_late(fx, run) || may_be_convicted(fx, run, fx.height));
 }
 
 /// 13.7.1: a run that joined at a wrong state is paid for what is finalised. It stops if it may still be convicted, and
@@ -275,18 +271,34 @@ void end_stopped_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
     succeed_run(fx, run, TaskEvent::forfeit);
 }
 
+namespace {
+
+/// 13.5.1: a missing auditor forgives no missed checkpoint. Returns false if the run has neither stopped nor missed one.
+bool end_stopped_or_late_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    if (views::is_stopped(fx.state, id, index)) {
+        end_stopped_run(fx, id, index);  // 13.7.1
+        return true;
+    }
+    if (!checkpoint_is_late(fx, run_of(fx, id, index))) return false;
+    lose_silent_run(fx, id, index, SlashReason::not_checkpointed);
+    return true;
+}
+
+}  // namespace
+
 void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
     lose_run(fx, id, index, run_of(fx, id, index).locked, {}, SlashReason::not_audited);
 }
 
 void end_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    if (end_stopped_or_late_run(fx, id, index)) return;
     const market::Run run = run_of(fx, id, index);
     end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));
     succeed_run(fx, run, TaskEvent::forfeit);
 }
 
 void end_waiting_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
-    if (views::is_stopped(fx.state, id, index)) return end_stopped_run(fx, id, index);  // 13.7.1
+    if (end_stopped_or_late_run(fx, id, index)) return;
     pay_what_is_finalised(fx, id, index);
     const market::Run run = run_of(fx, id, index);
     end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));

@@ -40,6 +40,9 @@ std::uint64_t moved_deadline(const StateView& view, const market::Params& params
 /// 13.5.1: whether the run has missed a checkpoint and goes on for draws or disputes. Its deadline moves no more.
 bool missed_checkpoint(const StateView& view, const market::Run& run);
 void note_missed_checkpoint(Effects& fx, const market::Run& run);
+/// 13.5.1: whether the deadline of the run's next checkpoint has passed, also when the scheduler notes it later in this
+/// block, or is behind.
+bool checkpoint_is_late(const Effects& fx, const market::Run& run);
 /// Moves the run's deadline and its finishing height by work that was assigned meanwhile, and stores the run.
 void count_work(Effects& fx, market::Run& run);
 

@@ -57,6 +57,11 @@ std::uint64_t moved_deadline(const StateView& view, const market::Params& params
     return std::max(run.deadline, std::min(moved, latest));
 }
 
+bool checkpoint_is_late(const Effects& fx, const market::Run& run) {
+    return missed_checkpoint(fx.state, run) ||
+           (run.deadline != 0 && fx.height > moved_deadline(fx.state, fx.params, run));
+}
+
 namespace {
 
 /// The run's deadline has counted all that its solver was given until now.

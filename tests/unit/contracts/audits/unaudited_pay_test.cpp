@@ -138,8 +138,9 @@ TEST_F(UnauditedPay, WhoDoesNotPayPaysForWhatIsFinalAndGetsNoMore) {
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         check_audits();
-        if (run().state == RunState::running && run().deadline == height + 1)
+        if (run().state == RunState::running && run().deadline == height + 1) {
             EXPECT_EQ(checkpoint("alice", 4), Verdict::ok);
+        }
         return run().finalised == 3;
     }));
     for (const char* name : {"v1", "v2", "v3"}) {
@@ -147,7 +148,9 @@ TEST_F(UnauditedPay, WhoDoesNotPayPaysForWhatIsFinalAndGetsNoMore) {
             EXPECT_EQ(send(name, RetireVerifier{}), Verdict::ok) << last.revert_reason;
         }
     }
-    if (run().next_state == 4) ASSERT_EQ(checkpoint("alice", 4), Verdict::ok);
+    if (run().next_state == 4) {
+        ASSERT_EQ(checkpoint("alice", 4), Verdict::ok);
+    }
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         return run().unaudited_since != 0;
@@ -169,7 +172,9 @@ TEST_F(UnauditedPay, WhoDoesNotPayPaysForWhatIsFinalAndGetsNoMore) {
 TEST_F(UnauditedPay, ARequesterThatSaysNothingDoesNotPay) {
     start({});
     ASSERT_TRUE(advance_until([&] {
-        if (run().next_state <= 4) EXPECT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
+        if (run().next_state <= 4) {
+            EXPECT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
+        }
         serve("alice");
         return run().unaudited_since != 0;
     }));

@@ -411,6 +411,44 @@ TEST_F(StoppedRuns, AStopForgivesNoDeadlineThatHasJustPassed) {
     EXPECT_EQ(stake - views::stake(state, party("carol")).bonded, market::split(lock, params.silence_penalty_bp).share);
 }
 
+/// An opening that is due when the run stops stays due: a forger shows what it has committed, or loses its lock.
+TEST_F(StoppedRuns, AStopForgivesNoOpening) {
+    join_at_a_forged_state();
+    const auto opening_is_due = [&] {
+        const auto newest = views::checkpoint(state, 1, 2, run(2).next_state - 1);
+        return newest->open_deadline != 0 && !newest->opened;
+    };
+    step_until([&] {
+        if (height >= 285) silent = {2};
+        return is_over(0);
+    });
+    ASSERT_TRUE(opening_is_due());
+    ASSERT_EQ(views::pending_draws(state, 1, 2), 0u);
+    ASSERT_TRUE(views::is_stopped(state, 1, 2));
+    const U256 lock = run(2).locked, stake = views::stake(state, party("carol")).bonded;
+    step_until([&] { return is_over(2); });
+    EXPECT_EQ(all<RunEnded>().back().reason, "not_opened");
+    EXPECT_EQ(stake - views::stake(state, party("carol")).bonded, lock);
+}
+
+/// An honest run opens it, and leaves with its lock when nobody can challenge it any more.
+TEST_F(StoppedRuns, ARunThatStoppedOpensWhatIsDueAndLeaves) {
+    join_at_a_forged_state();
+    step_until([&] {
+        if (height >= 285) silent = {2};
+        return is_over(0);
+    });
+    ASSERT_EQ(run(2).state, RunState::running);
+    silent = {};
+    const U256 stake = views::stake(state, party("carol")).bonded;
+    const std::uint64_t newest = run(2).next_state - 1;
+    step_until([&] { return is_over(2); });
+    EXPECT_TRUE(views::checkpoint(state, 1, 2, newest)->opened);
+    EXPECT_GE(height, segment(newest - 1, 2).window_end);
+    EXPECT_EQ(run(2).state, RunState::left);
+    EXPECT_EQ(views::stake(state, party("carol")).bonded, stake);
+}
+
 /// carol has finished when dave, who started as she did, opens another final state, and bob shows that alice forged.
 TEST_F(StoppedRuns, AFinishedRunDoesNotLeaveWithItsLockUnderADispute) {
     segments = 16, checkpoint_blocks = 80;
