@@ -106,7 +106,7 @@ void Executor::genesis(ledger::State& state, View config) const {
     constexpr std::string_view kDomain = "retrace/beacon-genesis/1";
     const views::Beacon first{0, merkle::sha256({retrace::view(kDomain), config})};
     store(state, keys::beacon(), first);
-    store_reveals(state, first.value, {});
+    store_mixed(state, first.epoch, first.value, {});
 }
 
 std::optional<std::string> Executor::broken_invariant(const ledger::StateView& before,

@@ -139,9 +139,9 @@ std::size_t handle_page(Effects& fx, Cursor& at, std::size_t most, const BrokenI
 }  // namespace
 
 void run_scheduler(Effects& fx, const BrokenInvariantHandler& on_broken) {
-    isolate(fx, on_broken, mix_if_due);
     const auto late = load<Cursor>(fx.state, keys::due_cursor());
     Cursor at = late.value_or(Cursor{fx.height, 0});
+    isolate(fx, on_broken, [&](Effects& inner) { mix_if_due(inner, at.height); });
     for (std::size_t left = kDueMax; left > 0 && at.height <= fx.height;) {
         const std::uint64_t count = counter(fx.state, keys::due_count(at.height));
         if (at.index < count) {

@@ -65,7 +65,7 @@ Key solver(const Address& party) { return std::move(staking('s').party(party)); 
 Key verifier(const Address& party) { return std::move(staking('v').party(party)); }
 Key verifiers() { return staking('m'); }
 Key beacon() { return staking('b'); }
-Key reveals() { return staking('r'); }
+Key mixed_epoch(std::uint64_t epoch) { return std::move(staking('r').number(epoch)); }
 Key solvers() { return staking('l'); }
 Key challenge_count() { return staking('n'); }
 Key challenge(std::uint64_t challenge) { return std::move(staking('c').number(challenge)); }

@@ -46,8 +46,8 @@ Key solver(const Address& party);
 Key verifier(const Address& party);
 Key verifiers();
 Key beacon();
-Key reveals();  ///< Reveals of the newest beacon: they draw segments.
-Key solvers();  ///< Solvers that may be challenged.
+Key mixed_epoch(std::uint64_t epoch);  ///< Its beacon and reveals, until the draws by them are made.
+Key solvers();                         ///< Solvers that may be challenged.
 Key challenge_count();
 Key challenge(std::uint64_t challenge);
 Key backlog(const Address& party);  ///< Machine time assigned to the party.

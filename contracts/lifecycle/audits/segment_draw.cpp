@@ -16,8 +16,8 @@ bool is_audited(const Effects& fx, const market::Run& run, const market::Segment
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
     if (segment.audits != 0) return true;                                       // another round
     if (index == run.first_state || index + 1 == spec.segments()) return true;  // 14.1: always
-    const auto reveals = list<market::Reveal>(fx.state, keys::reveals());
-    return market::is_drawn(reveals, run.task, run.index, index, spec.audit_bp);
+    const std::uint64_t due = (segment.draw_epoch + 1) * fx.params.epoch_blocks;
+    return market::is_drawn(mixed_before(fx, due).reveals, run.task, run.index, index, spec.audit_bp);
 }
 
 void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, std::uint64_t index) {

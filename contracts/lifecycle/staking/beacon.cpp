@@ -21,9 +21,19 @@ void shift_weights(Effects& fx) {
     }
 }
 
+/// Removes the records of epochs that no item can need any more. They end where one is missing.
+void forget_mixed(Effects& fx, std::uint64_t newest, std::uint64_t handled_below) {
+    const std::uint64_t needed = views::epoch_of(fx.params, handled_below + fx.params.epoch_blocks - 1);
+    for (std::uint64_t epoch = std::min(newest, needed - std::min<std::uint64_t>(needed, 1)); epoch-- > 0;) {
+        const keys::Key key = keys::mixed_epoch(epoch);
+        if (!load<MixedEpoch>(fx.state, key)) return;
+        remove(fx.state, key);
+    }
+}
+
 }  // namespace
 
-void mix_if_due(Effects& fx) {
+void mix_if_due(Effects& fx, std::uint64_t handled_below) {
     if (fx.height == 0 || fx.height % fx.params.epoch_blocks != 0) return;
     const std::uint64_t epoch = views::epoch_of(fx.params, fx.height) - 1;
     std::vector<market::Reveal> reveals;  // In order of address, like the members.
@@ -48,17 +58,26 @@ void mix_if_due(Effects& fx) {
     const auto before = must_load<views::Beacon>(fx.state, keys::beacon());
     const views::Beacon now{epoch, market::mix_beacon(before.value, epoch, reveals)};
     store(fx.state, keys::beacon(), now);
-    store_reveals(fx.state, now.value, reveals);
+    store_mixed(fx.state, epoch, now.value, reveals);
+    forget_mixed(fx, epoch, handled_below);
     fx.emit(BeaconMixed{epoch, now.value, static_cast<std::uint32_t>(reveals.size())});
     shift_weights(fx);
     draw_challenges(fx, now.value);
 }
 
-void store_reveals(ledger::State& state, const Hash32& beacon, std::vector<market::Reveal> reveals) {
+void store_mixed(ledger::State& state, std::uint64_t epoch, const Hash32& beacon, std::vector<market::Reveal> reveals) {
     // 11.6: if no member with stake revealed, the beacon itself draws.
     if (std::all_of(reveals.begin(), reveals.end(), [](const market::Reveal& r) { return r.weight.is_zero(); }))
         reveals = {{Address{}, beacon, 1}};
-    store(state, keys::reveals(), ListOf<market::Reveal>{std::move(reveals)});
+    store(state, keys::mixed_epoch(epoch), MixedEpoch{beacon, std::move(reveals)});
+}
+
+MixedEpoch mixed_before(const Effects& fx, std::uint64_t height) {
+    const std::uint64_t epoch = views::epoch_of(fx.params, height) - 1;
+    if (auto mixed = load<MixedEpoch>(fx.state, keys::mixed_epoch(epoch))) return std::move(*mixed);
+    // 8.4: its mix broke an invariant. The newest one draws.
+    const auto newest = must_load<views::Beacon>(fx.state, keys::beacon());
+    return must_load<MixedEpoch>(fx.state, keys::mixed_epoch(newest.epoch));
 }
 
 std::uint64_t next_draw_height(const Params& params, std::uint64_t height) {

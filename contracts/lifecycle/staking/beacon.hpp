@@ -7,10 +7,21 @@
 
 namespace retrace::contracts {
 
+/// The beacon of an epoch and the reveals that it was mixed of, in order of address; of the beacon itself when none of
+/// them has stake (11.6).
+struct MixedEpoch {
+    Hash32 beacon;
+    std::vector<market::Reveal> reveals;
+    static auto tie(auto& m) { return std::tie(m.beacon, m.reveals); }
+};
+
 /// At the first block of an epoch: mixes the epoch before, penalises and drops members that did not reveal in it.
-void mix_if_due(Effects& fx);
-/// Stores the reveals that draw segments until the next epoch is mixed.
-void store_reveals(ledger::State& state, const Hash32& beacon, std::vector<market::Reveal> reveals);
+/// `handled_below`: all items at heights below it are handled, so reveals that only they could need are removed.
+void mix_if_due(Effects& fx, std::uint64_t handled_below);
+void store_mixed(ledger::State& state, std::uint64_t epoch, const Hash32& beacon, std::vector<market::Reveal> reveals);
+/// Returns what draws at `height`, the first block of an epoch: the epoch before it, also when the scheduler is behind
+/// and later ones are mixed already.
+MixedEpoch mixed_before(const Effects& fx, std::uint64_t height);
 /// Returns the first height at which a beacon is known whose reveals were all due after block `height`.
 std::uint64_t next_draw_height(const Params& params, std::uint64_t height);
 /// Removes a member from the beacon and from all draws.

@@ -95,16 +95,15 @@ void challenge_due(Effects& fx, std::uint64_t id) {
     auto found = views::challenge(fx.state, id);
     if (!found) return;  // A newer challenge has replaced it.
     Challenge& challenge = *found;
-    const auto beacon = must_load<views::Beacon>(fx.state, keys::beacon()).value;
     switch (challenge.state) {
         case ChallengeState::waiting:
-            challenge.seed = solver::capability_seed(beacon, id);
+            challenge.seed = solver::capability_seed(must_load<views::Beacon>(fx.state, keys::beacon()).value, id);
             challenge.seed_height = fx.height;
             return wait_until(fx, challenge, ChallengeState::running, fx.height + fx.params.capability_blocks);
         case ChallengeState::answered:
             // The reminder of the answer's deadline fires before the beacon that draws is known.
             if (fx.height < challenge.deadline) return;
-            challenge.draw_beacon = beacon;
+            challenge.draw_beacon = mixed_before(fx, challenge.deadline).beacon;
             return wait_until(fx, challenge, ChallengeState::proving, fx.height + fx.params.answer_blocks);
         case ChallengeState::running:
             if (fx.height > challenge.deadline) fail(fx, challenge, ChallengeState::unanswered);

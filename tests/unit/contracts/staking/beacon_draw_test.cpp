@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Each reveal draws segments independently of the others (SPEC 11.6, market 7.2), on a whole chain.
+#include "contracts/lifecycle/staking/beacon.hpp"
 #include "contracts/records/store.hpp"
 #include "market/draw.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
@@ -9,11 +10,24 @@ namespace {
 
 class BeaconDraw : public MarketTest {
 protected:
-    std::vector<market::Reveal> reveals() const { return list<market::Reveal>(state, keys::reveals()); }
+    std::vector<market::Reveal> reveals() const {
+        const std::uint64_t newest = views::beacon(state)->epoch;
+        return load<MixedEpoch>(state, keys::mixed_epoch(newest)).value_or(MixedEpoch{}).reveals;
+    }
+
+    bool is_kept(std::uint64_t epoch) const { return load<MixedEpoch>(state, keys::mixed_epoch(epoch)).has_value(); }
+
+    /// Items without an effect, which the scheduler handles before the draws of the epoch after the next one.
+    void write_backlog(std::uint64_t items) {
+        ledger::State next{static_cast<const ledger::StateView&>(state)};
+        Effects fx{next, params, height, {}};
+        for (std::uint64_t i = 0; i < items; ++i) schedule(fx, height + 1, {ScheduledKind::wake, 1, 0, 1'000'000});
+        state.apply(next.diff());
+    }
 
     /// Returns the audited ones of sixty segments that were all committed in one epoch; with `withheld`, v4 does not
     /// reveal in the next epoch.
-    std::set<std::uint64_t> audited(bool withheld) {
+    std::set<std::uint64_t> audited(bool withheld, std::uint64_t backlog = 0) {
         begin(small_params());
         events.clear();
         silent.clear();
@@ -29,8 +43,10 @@ protected:
         while (height % params.epoch_blocks != 2) next_block();  // All members have revealed in this epoch.
         for (std::uint64_t i = 0; i <= 60; ++i) EXPECT_EQ(checkpoint("alice", i), Verdict::ok) << last.revert_reason;
         if (withheld) silent.insert("v4");
+        if (backlog != 0) write_backlog(backlog);
         std::set<std::uint64_t> out;
-        EXPECT_TRUE(advance_until([&] { return all<SegmentDrawn>().size() == 60; }, 2 * params.epoch_blocks));
+        const std::uint64_t late = backlog / 256;
+        EXPECT_TRUE(advance_until([&] { return all<SegmentDrawn>().size() == 60; }, 2 * params.epoch_blocks + late));
         for (const SegmentDrawn& drawn : all<SegmentDrawn>())
             if (drawn.audited) out.insert(drawn.segment);
         EXPECT_EQ(reveals().size(), withheld ? 3u : 4u);
@@ -57,6 +73,21 @@ TEST_F(BeaconDraw, AWithheldRevealTakesOutOnlyWhatItDrewItself) {
     }
     EXPECT_LT(lost, open.size() / 2) << "of a quarter of the stake";
     EXPECT_TRUE(without.contains(0) && without.contains(59)) << "the first and the last, always";
+}
+
+/// 11.6: who sees the reveals of its epoch and delays the draw until the next one is mixed draws nothing anew.
+TEST_F(BeaconDraw, ASchedulerThatIsBehindDrawsTheSameSegments) {
+    const std::set<std::uint64_t> in_time = audited(false);
+    const std::uint64_t drawn_at = height;
+    EXPECT_EQ(audited(false, 256 * 4 * params.epoch_blocks), in_time);
+    EXPECT_GT(height, drawn_at + params.epoch_blocks) << "another beacon is known";
+    std::size_t kept = 0;
+    for (std::uint64_t e = 0; e <= views::beacon(state)->epoch; ++e) kept += is_kept(e);
+    EXPECT_GT(kept, 3u) << "while the scheduler is behind";
+    advance(2 * params.epoch_blocks);
+    for (std::uint64_t e = 0; e <= views::beacon(state)->epoch; ++e) {
+        EXPECT_EQ(is_kept(e), e == views::beacon(state)->epoch) << e;
+    }
 }
 
 TEST_F(BeaconDraw, WithoutRevealsTheBeaconDraws) {
