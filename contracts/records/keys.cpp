@@ -83,6 +83,7 @@ Key waiting_audits(std::uint64_t task, std::uint32_t run) { return std::move(aud
 Key seated_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('s').number(task).number(run)); }
 Key due_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('t').number(task).number(run)); }
 Key pending_draws(std::uint64_t task, std::uint32_t run) { return std::move(audits('P').number(task).number(run)); }
+Key woken(std::uint64_t task, std::uint32_t run) { return std::move(audits('h').number(task).number(run)); }
 Key due_openings(std::uint64_t task, std::uint32_t run) { return std::move(audits('N').number(task).number(run)); }
 Key late_challenge(std::uint64_t dispute) { return std::move(audits('L').number(dispute)); }
 Key windows_until(std::uint64_t task, std::uint32_t run) { return std::move(audits('U').number(task).number(run)); }

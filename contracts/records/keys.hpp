@@ -64,7 +64,8 @@ Key waiting_audits(std::uint64_t task, std::uint32_t run);  ///< Segments of a r
 Key seated_audits(std::uint64_t task, std::uint32_t run);   ///< Number of a run's audits that await reveals (14.12.5),
 Key due_audits(std::uint64_t task, std::uint32_t run);      ///< and of those among them that end by themselves.
 Key pending_draws(std::uint64_t task, std::uint32_t run);   ///< Number of a run's segments that wait for their draw.
-Key due_openings(std::uint64_t task, std::uint32_t run);    ///< Number of a run's states whose opening (13.9) is due.
+Key woken(std::uint64_t task, std::uint32_t run);  ///< Height at which states withheld by the run were woken last.
+Key due_openings(std::uint64_t task, std::uint32_t run);  ///< Number of a run's states whose opening (13.9) is due.
 Key late_challenge(std::uint64_t dispute);  ///< Next state of the run when a late challenge of it opened (15.10).
 Key windows_until(std::uint64_t task, std::uint32_t run);  ///< End of the last challenge window that began for a run.
 Key paid_wrong(std::uint64_t task);   ///< State up to which a run of the task was paid that was convicted before it.

@@ -134,6 +134,9 @@ bool is_stopped(const StateView& view, std::uint64_t task, std::uint32_t run) {
 std::uint64_t pending_draws(const StateView& view, std::uint64_t task, std::uint32_t run) {
     return counter(view, keys::pending_draws(task, run));
 }
+std::uint64_t due_openings(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    return counter(view, keys::due_openings(task, run));
+}
 
 std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task) {
     return list<std::uint64_t>(view, keys::open_reports(task));

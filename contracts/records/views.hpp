@@ -96,6 +96,8 @@ std::uint64_t due_audits(const StateView& view, std::uint64_t task, std::uint32_
 bool is_stopped(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Number of the run's segments whose draw is still to come.
 std::uint64_t pending_draws(const StateView& view, std::uint64_t task, std::uint32_t run);
+/// Number of the run's states whose opening (13.9) is due.
+std::uint64_t due_openings(const StateView& view, std::uint64_t task, std::uint32_t run);
 std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);  ///< Of one task.
 
 std::vector<std::uint64_t> open_retentions(const StateView& view, std::uint64_t task);

@@ -131,6 +131,7 @@ void continue_without_silent(Effects& fx, market::Audit& audit, Search last) {
         // Audits of two replicas may wait for each other forever, so after kRedrawsMax draws only audits that end by
         // themselves are waited for.
         const bool may_convict = run.open_disputes != 0 || disputes_replica(fx.state, run) || others_due ||
+                                 views::due_openings(fx.state, run.task, run.index) != 0 ||
                                  (others_seated && audit.redraws < kRedrawsMax) ||
                                  (audit.redraws < kRedrawsMax && (holds_windows(fx.state, fx.params, run, fx.height) ||
                                                                   views::pending_draws(fx.state, run.task, run.index)));

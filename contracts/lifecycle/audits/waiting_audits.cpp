@@ -67,6 +67,15 @@ bool reveal_will_come(const Effects& fx, const market::Run& run) {
     return false;
 }
 
+/// States that the run withheld beyond segment `from` may be opened from the next block on. Audits close in order of
+/// segment, so the first of a block wakes for all of them.
+void wake_withheld(Effects& fx, const market::Run& run, std::uint64_t from) {
+    const keys::Key key = keys::woken(run.task, run.index);
+    if (counter(fx.state, key) == fx.height) return;
+    store(fx.state, key, Counter{fx.height});
+    schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, from});
+}
+
 bool may_end(const Effects& fx, const market::Run& run) {
     // Audits of two replicas may wait for each other; after `unbond_blocks` they are ignored. Audits that end by
     // themselves are waited for.
@@ -75,6 +84,7 @@ bool may_end(const Effects& fx, const market::Run& run) {
     if (payments_lag(fx.state, fx.params, run, fx.height)) return false;
     if (!late && views::pending_draws(fx.state, run.task, run.index) != 0) return false;
     if (views::due_audits(fx.state, run.task, run.index) != 0) return false;
+    if (views::due_openings(fx.state, run.task, run.index) != 0) return false;
     if (!late && holds_windows(fx.state, fx.params, run, fx.height)) return false;
     return views::seated_audits(fx.state, run.task, run.index) == 0 || (late && !reveal_will_come(fx, run));
 }
@@ -144,8 +154,7 @@ void end_wait_for_auditors(Effects& fx, const market::Audit& audit) {
     store(fx.state, keys::run(audit.task, audit.run), run);
     if (run.state != market::RunState::running) return;
     if (after.empty()) start_checkpoint_deadline(fx, run);
-    if (after.empty() || run.unaudited_from != from)  // States withheld beyond it may be opened.
-        schedule(fx, fx.height + 1, {ScheduledKind::wake, audit.task, 0, from});
+    if (after.empty() || run.unaudited_from != from) wake_withheld(fx, run, from);
 }
 
 void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {

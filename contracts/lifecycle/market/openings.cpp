@@ -76,7 +76,7 @@ void start_deadlines(Effects& fx, const market::Run& run, std::uint64_t index, m
             return start_reveal_deadline(fx, *before);
     if (!segment || segment->state != SegmentState::unaudited || checkpoint.open_deadline != 0) return;
     store(fx.state, keys::due_openings(run.task, run.index),
-          Counter{counter(fx.state, keys::due_openings(run.task, run.index)) + 1});
+          Counter{views::due_openings(fx.state, run.task, run.index) + 1});
     checkpoint.open_deadline = fx.height + fx.params.open_blocks;
     store(fx.state, keys::checkpoint(run.task, run.index, index), checkpoint);
     schedule(fx, checkpoint.open_deadline + 1, {ScheduledKind::open_deadline, run.task, run.index, index});

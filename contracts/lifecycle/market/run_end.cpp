@@ -40,7 +40,7 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     run.state = to;
     store(fx.state, keys::run(id, index), run);
     for (const keys::Key& key : {keys::deadline_work(id, index), keys::begun_deadline(id, index),
-                                 keys::pending_draws(id, index), keys::due_openings(id, index)})
+                                 keys::pending_draws(id, index), keys::due_openings(id, index), keys::woken(id, index)})
         remove(fx.state, key);
     remove_from_list(fx.state, keys::open_runs(run.solver), views::RunId{id, index});
     for (const std::uint64_t audit : list<std::uint64_t>(fx.state, keys::run_audits(id, index)))
@@ -95,8 +95,7 @@ bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
 bool may_be_convicted(const Effects& fx, const market::Run& run, std::uint64_t stopped) {
     if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return true;
     if (views::due_audits(fx.state, run.task, run.index) != 0) return true;
-    if (counter(fx.state, keys::due_openings(run.task, run.index)) != 0)
-        return true;  // It shows what it has committed.
+    if (views::due_openings(fx.state, run.task, run.index) != 0) return true;  // It shows what it has committed.
     if (fx.height > stopped + fx.params.unbond_blocks) return false;
     return audit_waits_for_solver(fx, run) || views::pending_draws(fx.state, run.task, run.index) != 0 ||
            holds_windows(fx.state, fx.params, run, fx.height);

@@ -31,6 +31,7 @@ Verdict admit(const DecideUnaudited& call, const TxContext& context, const State
     if (!call.pay && views::pending_draws(view, call.task, call.run) != 0 &&
         !waited_too_long(context.params, *run, context.height))
         return Verdict::too_early;                                                                         // 14.12.16
+    if (!call.pay && views::due_openings(view, call.task, call.run) != 0) return Verdict::too_early;       // 14.12.18
     if (!call.pay && payments_lag(view, context.params, *run, context.height)) return Verdict::too_early;  // 14.12.17
     return Verdict::ok;
 }

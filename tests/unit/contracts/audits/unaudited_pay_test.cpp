@@ -222,6 +222,66 @@ TEST_F(UnauditedPay, AMemberThatRetiresAfterTheDrawLeavesItToTheOthers) {
     EXPECT_EQ(views::dispute(state, 1)->challenger, party("v1"));
 }
 
+/// A run does not leave while it owes an opening that may show its forgery.
+TEST_F(UnauditedPay, ARunDoesNotEndBeforeItOpensWhatIsDue) {
+    auto wanted = small_params();
+    wanted.open_blocks = 150;
+    wanted.checkpoint_blocks = 500;
+    begin(wanted);
+    start({"v1", "v2", "v3"});
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice"), check_audits();
+        return segment(0).state == SegmentState::verified;
+    }));
+    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] { return segment(2).state == SegmentState::unaudited; }));
+    for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
+    ASSERT_EQ(checkpoint("alice", 4), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] { return segment(3).state == SegmentState::auditing; }));
+    ASSERT_EQ(send("alice", OpenSegment{1, 0, 3, salt(0, 3), solver_root(3)}), Verdict::ok) << last.revert_reason;
+    ASSERT_TRUE(advance_until([&] { return run().unaudited_since != 0; }));
+    const auto due = views::checkpoint(state, 1, 0, 2);
+    ASSERT_FALSE(due->opened);
+    ASSERT_LT(run().unaudited_since + 2 * params.unaudited_blocks + params.epoch_blocks, due->open_deadline);
+    advance(params.unaudited_blocks);
+    EXPECT_EQ(send("requester", DecideUnaudited{1, 0, false}), Verdict::too_early);
+    ASSERT_TRUE(advance_until([&] { return run().state != RunState::running; }));
+    EXPECT_EQ(run().state, RunState::forfeited);
+    EXPECT_EQ(all<RunEnded>().back().reason, "not_opened");
+}
+
+/// The requester's decision closes 16 audits a block; what they withheld is woken once a block, not once an audit.
+TEST_F(UnauditedPay, AuditsThatAreClosedInOneBlockWakeOnce) {
+    TaskSpec spec = small_spec();
+    spec.steps = 400;
+    spec.audit_bp = 3'000;
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 500;
+    begin(wanted);
+    start({"v1", "v2", "v3"}, spec);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice"), check_audits();
+        return segment(0).state == SegmentState::verified;
+    }));
+    for (std::uint64_t i = 2; i <= 40; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    lazy = {"v1", "v2", "v3"};
+    const auto waiting = [&] { return list<std::uint64_t>(state, keys::waiting_audits(1, 0)).size(); };
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), waiting() >= 4; }, 400));
+    for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] { return height >= run().unaudited_since + params.unaudited_blocks; }));
+    const std::size_t before_it = waiting();
+    ASSERT_EQ(send("requester", DecideUnaudited{1, 0, true}), Verdict::ok) << last.revert_reason;
+    next_block();
+    ASSERT_LT(waiting() + 3, before_it + 1) << "several are closed";
+    std::size_t wakes = 0;
+    for (std::uint64_t page = 0; page * kDuePage < counter(state, keys::due_count(height + 1)); ++page)
+        for (const ScheduledItem& item : list<ScheduledItem>(state, keys::due_page(height + 1, page)))
+            wakes += item.kind == ScheduledKind::wake;
+    EXPECT_EQ(wakes, 1u);
+}
+
 /// Nor can it by an audit of another segment that waits.
 TEST_F(UnauditedPay, ARunDoesNotEndWhileAuditorsHaveSomethingToSay) {
     TaskSpec spec = small_spec();
