@@ -137,6 +137,8 @@ std::uint64_t pass_by(Effects& fx, const market::Run& run, market::Run& other, s
 }  // namespace
 
 bool is_awaited(const market::Run& run, std::uint64_t index) {
+    // The state that it starts at is public: another run has opened it. State 0 is opened by each run itself.
+    if (run.joined && run.first_state != 0 && index <= run.first_state) return false;
     return !run.joined || run.not_awaited_below <= run.first_state || index > run.not_awaited_below;
 }
 

@@ -449,6 +449,39 @@ TEST_F(StoppedRuns, ARunThatStoppedOpensWhatIsDueAndLeaves) {
     EXPECT_EQ(views::stake(state, party("carol")).bonded, stake);
 }
 
+/// 12.7.9: alice ends when bob, who is slow and honest, owes the opening of the state that carol starts at. Nobody waits
+/// for carol at a state that is public, so he may open it.
+TEST_F(StoppedRuns, AnOpeningThatIsDueStaysLegalWhenTheRunAheadEnds) {
+    names = {"alice"};
+    fast_to[0] = 9;
+    begin_task(8);
+    wrong_run = ~0u;
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    raise("bob");
+    step_until([&] { return run(0).finalised >= 8; });
+    const std::uint64_t start = run(0).finalised;
+    commit(0);
+    gone = {0};
+    const std::uint64_t alice_due = run(0).deadline;
+    raise("carol");
+    gone = {0, 2};
+    ASSERT_EQ(run(2).first_state, start);
+    ASSERT_LT(run(1).next_state, start) << "bob is slow";
+    ASSERT_GT(run(2).deadline, alice_due + 2);
+    fast_to[1] = start - 1;
+    const auto drawn_at = [&] { return (height / params.epoch_blocks + 2) * params.epoch_blocks; };
+    step_until([&] { return run(1).next_state == start && drawn_at() + 4 >= alice_due; });
+    silent = {1};
+    commit(1);
+    step_until([&] { return is_over(0); });
+    const auto owed = views::checkpoint(state, 1, 1, start);
+    ASSERT_NE(owed->open_deadline, 0u) << "it was due before alice ended";
+    ASSERT_FALSE(owed->opened);
+    ASSERT_EQ(run(2).next_state, start) << "carol has committed nothing";
+    EXPECT_EQ(send("bob", OpenRoots{1, 1, start, {salt(1, start)}, {solver_root(start, 1)}}), Verdict::ok)
+        << last.revert_reason;
+}
+
 /// carol has finished when dave, who started as she did, opens another final state, and bob shows that alice forged.
 TEST_F(StoppedRuns, AFinishedRunDoesNotLeaveWithItsLockUnderADispute) {
     segments = 16, checkpoint_blocks = 80;
