@@ -11,7 +11,7 @@ namespace retrace::contracts {
 inline constexpr std::uint64_t kRedrawsMax = 256;
 /// Puts the segment before the draw of the next epoch's beacon, and counts it among the run's pending draws.
 void await_draw(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index, market::Segment& segment);
-/// Decides with the newest beacon whether a segment is audited.
+/// Decides, with the reveals of the epoch that the draw was due for (11.6), whether a segment is audited.
 void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
 /// Draws the auditors of the audit, or replacements for silent ones, with the newest beacon.
 void draw_auditors_of(Effects& fx, std::uint64_t audit);
