@@ -15,9 +15,10 @@ namespace {
 
 using market::ReportKind;
 
-/// Limits on the open reports of one task, beyond which a reporter is refused (16.1.12). Auditors are bounded by their
-/// seats and not refused because of other parties' reports: the last limit is only the capacity of a list.
-constexpr std::size_t kRequesterReportsMax = 64, kOtherReportsMax = 2048, kReportsMax = market::kRecordListMax;
+/// Limits beyond which a reporter is refused (16.1.12): on the requester's own open reports of a model, and on all open
+/// reports of the task. Auditors are bounded by their seats and not refused because of other parties' reports: the last
+/// limit is only the capacity of a list.
+constexpr std::size_t kModelReportsMax = 64, kOtherReportsMax = 2048, kReportsMax = market::kRecordListMax;
 
 ReportKind kind_of(const ReportUnavailable& call) { return static_cast<ReportKind>(call.kind); }
 
@@ -251,8 +252,11 @@ Verdict admit(const ReportUnavailable& call, const TxContext& context, const Sta
     if (kind_of(call) == ReportKind::kept)
         return open < kOtherReportsMax ? admit_kept(call, context, view) : Verdict::too_many_open;
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
-    if (kind_of(call) == ReportKind::model)
-        return open < kRequesterReportsMax ? admit_model(call, context, view, *run, spec) : Verdict::too_many_open;
+    if (kind_of(call) == ReportKind::model) {
+        const auto about = load<ReportsAbout>(view, keys::reports_about(call.task, call.run, call.kind, call.index));
+        const bool room = open < kReportsMax && (!about || about->open < kModelReportsMax);
+        return room ? admit_model(call, context, view, *run, spec) : Verdict::too_many_open;
+    }
     return admit_checker(call, context, view, *run, spec, open);
 }
 

@@ -322,6 +322,34 @@ TEST_F(MachineTime, AReportThatIsDueWhenTheDeliveryEndsIsWaitedFor) {
     EXPECT_EQ(all<Slashed>().back().reason, "not_served");
 }
 
+/// Reports that auditors and challengers of a replica's run have open must not leave the requester without one.
+TEST_F(MachineTime, OnlyReportsOfTheModelCountAsTheRequesters) {
+    start({"v1", "v2", "v3"}, 2);
+    play("alice", 0, 1, 600);
+    ASSERT_EQ(task().state, market::TaskState::delivering);
+    std::vector<std::uint64_t> others;
+    for (std::uint64_t id = 1'000; id < 1'064; ++id) {
+        market::Report other;
+        other.id = id;
+        other.kind = market::ReportKind::state;
+        other.state = market::ReportState::open;
+        other.reporter = party("v1");
+        other.task = 1;
+        other.run = 1;
+        store(state, keys::report(id), other);
+        others.push_back(id);
+    }
+    store_list(state, keys::open_reports(1), others);
+    for (std::uint64_t tile = 0; tile < 64; ++tile)
+        ASSERT_EQ(say("requester", 4, 4, tile), Verdict::ok) << tile << ": " << last.revert_reason;
+    EXPECT_EQ(say("requester", 4, 4, 64), Verdict::too_many_open);
+    ledger::State next{static_cast<const ledger::StateView&>(state)};
+    Effects fx{next, params, height, {}};
+    close_report(fx, 1, party("alice"));
+    state.apply(next.diff());
+    EXPECT_EQ(say("requester", 4, 4, 64), Verdict::ok) << last.revert_reason;
+}
+
 TEST_F(MachineTime, TrainingIsPutOffByWhatItsSolverIsGiven) {
     start({"v1"}, 1, 300);
     const std::uint64_t deadline = run().deadline, finish = run().finish_height;
