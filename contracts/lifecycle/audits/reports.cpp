@@ -44,10 +44,7 @@ void close_about(Effects& fx, const market::Report& report, const std::optional<
             busy.push_back(party);
             continue;
         }
-        if (report.kind == market::ReportKind::kept)
-            end_kept_answer(fx, party, market::answer_work(spec), std::erase(about.last, party) != 0);
-        else
-            end_work(fx, party, market::answer_work(spec));
+        end_work(fx, party, market::answer_work(spec));
         about.ready.push_back(party);
     }
     about.busy = std::move(busy);

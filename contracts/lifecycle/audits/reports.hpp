@@ -13,8 +13,7 @@ struct ReportsAbout {
     std::uint64_t open = 0;
     std::vector<Address> busy;   ///< Parties with the work of an answer, solver or keepers, that have not answered yet,
     std::vector<Address> ready;  ///< and parties that have done that work.
-    std::vector<Address> last;   ///< Those of `busy` that are keepers and whose answer comes last (18.8).
-    static auto tie(auto& r) { return std::tie(r.open, r.busy, r.ready, r.last); }
+    static auto tie(auto& r) { return std::tie(r.open, r.busy, r.ready); }
 };
 keys::Key reports_about(const market::Report& report);
 

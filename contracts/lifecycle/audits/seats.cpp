@@ -51,7 +51,7 @@ Readiness readiness(const Effects& fx, const Address& party, const market::Verif
     if (info.retiring || info.joined_epoch >= views::epoch_of(fx.params, fx.height) - 1) return Readiness::none;
     const U256 needed = fx.params.audit_bond + fx.params.beacon_penalty;  // 11.7
     // 14.2.8: limits how long an audit waits for a silent auditor.
-    const bool in_time = !is_overloaded(fx, party);
+    const bool in_time = busy_until(fx.state, party, fx.height) - fx.height <= fx.params.unbond_blocks / 2;
     const bool free = in_time && views::stake(fx.state, party).available() >= needed &&
                       views::open_audits(fx.state, party).size() + views::open_disputes(fx.state, party).size() <
                           market::kOpenItemsMax;

@@ -17,12 +17,6 @@ void close_work(Backlog& now, std::uint64_t blocks, std::uint64_t before, std::u
     now.total -= std::min({now.total, spare, before - now.until});
 }
 
-/// The end of the order and of the answers that come after it.
-std::uint64_t end_of_last(const Backlog& now, std::uint64_t height) {
-    const std::uint64_t in_order = std::max(now.last_until, end_of(now, height));
-    return std::min(in_order, height + now.open + now.last_open);
-}
-
 }  // namespace
 
 Backlog backlog(const StateView& view, const Address& party) {
@@ -46,44 +40,6 @@ void end_work(Effects& fx, const Address& party, std::uint64_t blocks) {
     Backlog now = backlog(fx.state, party);
     close_work(now, blocks, end_of(now, fx.height), fx.height, blocks);
     store(fx.state, keys::backlog(party), now);
-}
-
-bool give_kept_answer(Effects& fx, const Address& party, std::uint64_t blocks) {
-    const bool last = backlog(fx.state, party).kept_work + blocks > kept_ahead_max(fx.params);
-    if (!last) give_work(fx, party, blocks);
-    Backlog now = backlog(fx.state, party);
-    if (last) {
-        now.last_until = end_of_last(now, fx.height) + blocks;
-        now.last_open += blocks;
-        now.total += blocks;
-    } else {
-        now.kept_work += blocks;
-    }
-    store(fx.state, keys::backlog(party), now);
-    return last;
-}
-
-void end_kept_answer(Effects& fx, const Address& party, std::uint64_t blocks, bool last) {
-    if (!last) end_work(fx, party, blocks);
-    Backlog now = backlog(fx.state, party);
-    if (last) {
-        const std::uint64_t before = end_of_last(now, fx.height);
-        now.last_open -= blocks;
-        now.last_until = end_of_last(now, fx.height);
-        now.total -= std::min({now.total, blocks, before - now.last_until});
-    } else {
-        now.kept_work -= blocks;
-    }
-    store(fx.state, keys::backlog(party), now);
-}
-
-std::uint64_t kept_answer_place(const Effects& fx, const Address& party, bool last) {
-    if (!last) return busy_until(fx.state, party, fx.height);
-    return end_of_last(backlog(fx.state, party), fx.height) + fx.params.unbond_blocks;
-}
-
-bool is_overloaded(const Effects& fx, const Address& party) {
-    return end_of_last(backlog(fx.state, party), fx.height) - fx.height > fx.params.unbond_blocks / 2;
 }
 
 std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, Will will) {

@@ -16,12 +16,8 @@ struct Backlog {
     std::uint64_t challenge_work = 0;  ///< Part of `dispute_work`: challenges about its runs, and its own.
     std::uint64_t own_challenges = 0;  ///< Number of its own challenges that are open.
     std::uint64_t heard_since = 0;     ///< Height at which challenges about its runs were last accepted again (15.2.6).
-    std::uint64_t kept_work = 0;       ///< Part of `open`: answers to reports of kept states that have a place in it.
-    std::uint64_t last_until = 0;      ///< As `until`, with the answers about kept states that come last (18.8).
-    std::uint64_t last_open = 0;       ///< Blocks of the answers that come last. They are not part of `open`.
     static auto tie(auto& b) {
-        return std::tie(b.until, b.open, b.total, b.dispute_work, b.challenge_work, b.own_challenges, b.heard_since,
-                        b.kept_work, b.last_until, b.last_open);
+        return std::tie(b.until, b.open, b.total, b.dispute_work, b.challenge_work, b.own_challenges, b.heard_since);
     }
 };
 
@@ -37,19 +33,6 @@ std::uint64_t give_work(Effects& fx, const Address& party, std::uint64_t blocks)
 /// Ends work of `blocks` that the party has done or that is no longer needed. The unused part of the allowance is free
 /// for work that is assigned next. 18.7
 void end_work(Effects& fx, const Address& party, std::uint64_t blocks);
-
-/// Assigns the work to answer reports about a kept state. Returns true if it comes last, because answers of
-/// `kept_ahead_max` blocks have places in the order already. 18.8
-bool give_kept_answer(Effects& fx, const Address& party, std::uint64_t blocks);
-/// Ends that work; as end_work. `last`: what give_kept_answer returned.
-void end_kept_answer(Effects& fx, const Address& party, std::uint64_t blocks, bool last);
-/// Returns the height from which an answer about a kept state has its window (16.1.19): busy_until, or, for an answer
-/// that comes last, the end of all answers and `unbond_blocks` more, for work that is assigned to the party later.
-std::uint64_t kept_answer_place(const Effects& fx, const Address& party, bool last);
-/// 18.8: blocks of answers about kept states that have places in a party's order.
-constexpr std::uint64_t kept_ahead_max(const market::Params& params) noexcept { return params.unbond_blocks / 4; }
-/// Whether the party has assigned work for more than half of `unbond_blocks`, so that it is not drawn (14.2.8).
-bool is_overloaded(const Effects& fx, const Address& party);
 
 /// Who chose to open a dispute: nobody, where the rules let only an auditor or a replica open it, a stranger, or the
 /// party itself. 18.6

@@ -190,19 +190,12 @@ std::uint64_t answer_due(Effects& fx, const market::Report& report) {
     const auto is_among = [](const std::vector<Address>& parties, const Address& party) {
         return std::find(parties.begin(), parties.end(), party) != parties.end();
     };
-    const bool is_kept = report.kind == ReportKind::kept;
-    const std::uint64_t work = market::answer_work(spec);
     std::uint64_t due = fx.height;
     for (const Address& party : asked_by(fx.state, report)) {
-        if (!lies_ready && !is_among(about.busy, party) && !is_among(about.ready, party)) {
-            about.busy.push_back(party);
-            if (!is_kept)
-                give_work(fx, party, work);
-            else if (give_kept_answer(fx, party, work))
-                about.last.push_back(party);
-        }
-        due = std::max(due, is_kept ? kept_answer_place(fx, party, is_among(about.last, party))
-                                    : busy_until(fx.state, party, fx.height));
+        const bool knows = lies_ready || is_among(about.busy, party) || is_among(about.ready, party);
+        due = std::max(
+            due, knows ? busy_until(fx.state, party, fx.height) : give_work(fx, party, market::answer_work(spec)));
+        if (!knows) about.busy.push_back(party);
     }
     ++about.open;
     store(fx.state, reports_about(report), about);

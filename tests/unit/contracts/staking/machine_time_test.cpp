@@ -70,22 +70,6 @@ protected:
         give_work(fx, party(who), blocks);
         state.apply(next.diff());
     }
-    /// Reports states that `who` keeps, until their answers take `blocks` or more; returns which of them come last.
-    std::vector<bool> ask_keeper(const std::string& who, std::uint64_t blocks) {
-        ledger::State next{static_cast<const ledger::StateView&>(state)};
-        Effects fx{next, params, height, {}};
-        std::vector<bool> last_ones;
-        for (std::uint64_t work = 0; work < blocks; work += kReplay)
-            last_ones.push_back(give_kept_answer(fx, party(who), kReplay));
-        state.apply(next.diff());
-        return last_ones;
-    }
-    void keeper_answers(const std::string& who, const std::vector<bool>& last_ones) {
-        ledger::State next{static_cast<const ledger::StateView&>(state)};
-        Effects fx{next, params, height, {}};
-        for (const bool comes_last : last_ones) end_kept_answer(fx, party(who), kReplay, comes_last);
-        state.apply(next.diff());
-    }
     std::uint64_t given(const std::string& who) const { return backlog(state, party(who)).total; }
 };
 
@@ -172,73 +156,6 @@ TEST_F(MachineTime, AnAuditorThatWaitedForATileHasAPlaceAnewWhenItIsShown) {
     EXPECT_EQ(audit().deadline, until + kReplay + params.verdict_blocks);
     EXPECT_EQ(given("v1"), 2 * kReplay + 50);
     EXPECT_EQ(backlog(state, party("v1")).open, kReplay + 50) << "the replay once";
-}
-
-/// Accomplices report states of decoy tasks that a party keeps, to delay its seats and its disputes.
-TEST_F(MachineTime, ReportsOfKeptStatesDelaySeatsAndDisputesByABoundedTime) {
-    start({"v1"}, 1);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    seat_auditors("alice");
-    ASSERT_EQ(say("v1", 1, 0, 0), Verdict::ok) << last.revert_reason;
-    const std::uint64_t quarter = params.unbond_blocks / 4, before = given("v1");
-    ask_keeper("v1", 3 * params.unbond_blocks);
-    EXPECT_GE(given("v1"), before + 3 * params.unbond_blocks) << "training waits for all of it";
-    ledger::State next{static_cast<const ledger::StateView&>(state)};
-    Effects fx{next, params, height, {}};
-    close_report(fx, 1, party("alice"));
-    resume_audit(fx, views::report(next, 1).value());
-    const std::uint64_t dispute_due = give_dispute_work(fx, party("v1"), 3 * kReplay, Will::none);
-    state.apply(next.diff());
-    EXPECT_LE(audit().deadline, height + quarter + kReplay + params.verdict_blocks);
-    EXPECT_LE(dispute_due, height + quarter + 4 * kReplay);
-}
-
-/// Otherwise seats and disputes that it is given later would cost a keeper its bond.
-TEST_F(MachineTime, AnAnswerThatComesLastHasTimeForWhatTheKeeperIsGivenLater) {
-    start({"v1", "v2", "v3"}, 2);
-    wrong_from = 4;
-    play("alice", 0, 1, 600);
-    const std::uint64_t first = task().first_state;
-    ASSERT_GE(first, 1u);
-    auction({{"bob", 500}});
-    const auto keepers = views::checkpoint(state, 1, 0, first)->keepers;
-    ASSERT_FALSE(keepers.empty());
-    const std::string keeper = name_of(keepers.front());
-    const std::uint64_t before = given(keeper);
-    const std::vector<bool> others = ask_keeper(keeper, params.unbond_blocks / 4);
-    const std::uint64_t deadline = run(1).deadline;
-    ASSERT_EQ(say("bob", 5, first, 0), Verdict::ok) << last.revert_reason;
-    const std::uint64_t due = report(1).deadline;
-    EXPECT_EQ(due, height + others.size() * kReplay + kReplay + params.unbond_blocks + params.answer_blocks);
-    EXPECT_EQ(run(1).deadline, deadline + due - height) << "the successor waits as long";
-    ASSERT_EQ(say("bob", 5, first, 1), Verdict::ok) << "the same state again";
-    EXPECT_EQ(report(2).deadline, due);
-    const std::size_t slashed = all<Slashed>().size();
-    while (height < due) next_block();
-    EXPECT_EQ(all<Slashed>().size(), slashed) << "the answer is not late yet";
-    ledger::State next{static_cast<const ledger::StateView&>(state)};
-    Effects fx{next, params, height, {}};
-    for (const std::uint64_t id : {1, 2}) close_report(fx, id, party(keeper));
-    state.apply(next.diff());
-    keeper_answers(keeper, others);
-    const Backlog left = backlog(state, party(keeper));
-    EXPECT_EQ(left.last_open + left.kept_work + left.open, 0u);
-    EXPECT_EQ(given(keeper), before + (others.size() + 1) * kReplay) << "all of it was used";
-}
-
-/// A solver that keeps states must not move its own checkpoints with answers that it gives at once.
-TEST_F(MachineTime, AnAnswerThatComesLastAndIsGivenAtOnceMovesNoDeadline) {
-    start({"v1"}, 1);
-    const std::uint64_t before = given("alice");
-    keeper_answers("alice", ask_keeper("alice", params.unbond_blocks));
-    EXPECT_EQ(given("alice"), before);
-    const std::vector<bool> last_ones = ask_keeper("alice", params.unbond_blocks);
-    EXPECT_TRUE(last_ones.back());
-    EXPECT_FALSE(last_ones.front());
-    EXPECT_EQ(std::count(last_ones.begin(), last_ones.end(), false), params.unbond_blocks / 4 / kReplay);
-    advance(kReplay);
-    keeper_answers("alice", last_ones);
-    EXPECT_EQ(given("alice"), before + kReplay) << "the time of one was used";
 }
 
 /// Otherwise a quick verifier that is drawn often would seem ever busier, and parties that wait for it would wait
