@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/isolate.hpp"
 
-#include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
@@ -62,7 +61,6 @@ void release_task(Effects& fx, std::uint64_t id) {
     }
     return_bids(fx, task, true);
     store(fx.state, keys::task(id), task);
-    close_all_reports(fx, id);
     pay_matched(fx, id);
     task = must_load<market::Task>(fx.state, keys::task(id));
     task.wanted = 0;

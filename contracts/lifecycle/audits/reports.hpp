@@ -37,7 +37,7 @@ void report_deadline(Effects& fx, std::uint64_t report);
 void close_report(Effects& fx, std::uint64_t report, const std::optional<Address>& answered_by);
 /// Fails the reports about a run that is over, except those to keepers.
 void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run);
-/// Closes all reports of a released task, those to keepers included, without penalties.
+/// Closes the reports of a task that is over, those to keepers included, without penalties. 16.3.4
 void close_all_reports(Effects& fx, std::uint64_t task);
 
 /// 16.1.13, 16.4: continues what waited for this answer. Auditors have the usual time from now on; the clock of a

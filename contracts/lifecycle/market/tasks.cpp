@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/market/tasks.hpp"
 
+#include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
@@ -147,6 +148,7 @@ void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
 void end_task(Effects& fx, market::Task& task) {
     ensure(market::is_final(task.state) && task.active.empty(), "a task ends once and without runs");
     store(fx.state, keys::task(task.id), task);
+    close_all_reports(fx, task.id);  // 16.3.4
     forget_matched(fx, task.id);
     pay_matched(fx, task.id);  // 13.6
     task = must_load<market::Task>(fx.state, keys::task(task.id));

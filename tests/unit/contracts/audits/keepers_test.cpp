@@ -80,6 +80,29 @@ TEST_F(Keepers, WhatIsAskedOfThemIsReturnedWithTheAnswer) {
     }
 }
 
+/// Nobody needs the state of a task that is over. Its keepers' agents do not answer then, so an open report would keep
+/// them busy, and out of the draws, until its deadline.
+TEST_F(Keepers, AReportOfATaskThatEndsIsClosedWithIt) {
+    TaskSpec spec = small_spec();
+    spec.replay_blocks = 20;
+    verify_a_segment(spec);
+    ASSERT_EQ(attest(keeper), Verdict::ok);
+    replace_alice();
+    ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, 0}, params.report_fee), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(backlog(state, party(keeper)).open, spec.replay_blocks);
+    ASSERT_EQ(send("bob", DeclineTask{1}), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(backlog(state, party(keeper)).open, spec.replay_blocks) << "another successor may need the state";
+    const U256 bob = ledger::balance_of(state, party("bob")), bond = bonded(keeper);
+    ASSERT_EQ(send("requester", CancelTask{1}), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(views::report(state, 1)->state, market::ReportState::failed);
+    EXPECT_THAT(views::open_reports(state, 1), ::testing::IsEmpty());
+    EXPECT_EQ(backlog(state, party(keeper)).open, 0u);
+    EXPECT_EQ(ledger::balance_of(state, party("bob")), bob + params.report_fee);
+    EXPECT_EQ(send(keeper, AnswerUnavailable{1, {1}}), Verdict::already_answered);
+    advance(params.answer_blocks + spec.replay_blocks + 2);
+    EXPECT_EQ(bonded(keeper), bond);
+}
+
 TEST_F(Keepers, OneThatLeftPaysForAStateThatIsGone) {
     verify_a_segment();
     ASSERT_EQ(attest(keeper), Verdict::ok);
