@@ -9,7 +9,7 @@ namespace {
 
 using ledger::mul_div;
 
-constexpr std::uint64_t kFixedOne = 1'000'000'000'000'000'000;
+constexpr std::uint64_t kCertain = 1'000'000'000'000'000'000;
 /// Gains are compared in parts of the smallest unit, because a stake at its floor may lose by less than one unit.
 constexpr std::uint64_t kParts = 1ull << 32;
 
@@ -58,14 +58,14 @@ Prospect starve(const Setting& s) {
 Prospect skip_many(const Setting& s, const Ratio& p, std::uint64_t count) {
     Prospect one = skip(Fraud::skip_all, s, p);
     if (count == 0 || p.numerator.is_zero()) return sure(Fraud::skip_all, one.win * U256(count), {});
-    U256 missed = kFixedOne, base = times(kFixedOne, other(p));
+    U256 missed = kCertain, base = times(kCertain, other(p));
     for (std::uint64_t rest = count; rest != 0; rest >>= 1) {
-        if (rest & 1) missed = mul_div(missed, base, kFixedOne);
-        base = mul_div(base, base, kFixedOne);
+        if (rest & 1) missed = mul_div(missed, base, kCertain);
+        base = mul_div(base, base, kCertain);
     }
-    const U256 caught = U256(kFixedOne) - missed;
+    const U256 caught = U256(kCertain) - missed;
     const auto scaled = [&](const U256& amount) {
-        return mul_div(mul_div(amount, caught, kFixedOne), p.denominator, p.numerator);
+        return mul_div(mul_div(amount, caught, kCertain), p.denominator, p.numerator);
     };
     one.win = scaled(one.win);
     one.lose = scaled(one.lose);

@@ -70,22 +70,22 @@ ViewAnswer answer(View arguments, const StateView& view) {
     return {Verdict::ok, abi::encode(returns, {abi::List{abi::to_value(*record)}})};
 }
 
-struct Method {
+struct ReadMethod {
     Contract contract;
     std::uint32_t selector;
     ViewAnswer (*run)(View, const StateView&);
 };
 template <class... Read>
-std::vector<Method> methods_of(std::type_identity<std::variant<Read...>>) {
-    return {Method{Read::kContract, abi::selector(signature_of<Read>()), &answer<Read>}...};
+std::vector<ReadMethod> read_methods_of(std::type_identity<std::variant<Read...>>) {
+    return {ReadMethod{Read::kContract, abi::selector(signature_of<Read>()), &answer<Read>}...};
 }
 
-const Method* find_method(Contract contract, View data) {
-    static const std::vector<Method> methods = methods_of(std::type_identity<AnyRead>{});
+const ReadMethod* find_method(Contract contract, View data) {
+    static const std::vector<ReadMethod> methods = read_methods_of(std::type_identity<AnyRead>{});
     if (data.size() < 4) return nullptr;
     const std::uint32_t selector = std::uint32_t{data[0]} << 24 | std::uint32_t{data[1]} << 16 |
                                    std::uint32_t{data[2]} << 8 | std::uint32_t{data[3]};
-    for (const Method& method : methods)
+    for (const ReadMethod& method : methods)
         if (method.contract == contract && method.selector == selector) return &method;
     return nullptr;
 }
@@ -95,7 +95,7 @@ const Method* find_method(Contract contract, View data) {
 bool is_view(Contract contract, View data) { return find_method(contract, data) != nullptr; }
 
 std::optional<ViewAnswer> answer_view(Contract contract, View data, const StateView& view) {
-    const Method* method = find_method(contract, data);
+    const ReadMethod* method = find_method(contract, data);
     if (method == nullptr) return std::nullopt;
     return method->run(data.subspan(4), view);
 }

@@ -14,6 +14,8 @@ void wipe(std::span<std::uint8_t> secret) noexcept {
     if (!secret.empty()) explicit_bzero(secret.data(), secret.size());  // explicit_bzero takes no null pointer
 }
 
+void wipe(std::string& secret) noexcept { wipe({reinterpret_cast<std::uint8_t*>(secret.data()), secret.size()}); }
+
 SecretText::~SecretText() {
     text_.resize(text_.capacity());  // removed characters are still in the buffer
     if (!text_.empty()) explicit_bzero(text_.data(), text_.size());

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace retrace::ledger {
 
 /// Overwrites a secret with zeros in a way that the compiler may not optimise away.
 void wipe(std::span<std::uint8_t> secret) noexcept;
+void wipe(std::string& secret) noexcept;
+
 /// A passphrase, a mnemonic or a key in hex, wiped on destruction. Its buffer never moves, so no copy stays behind.
 class SecretText {
 public:

@@ -15,8 +15,6 @@ namespace {
 constexpr std::uint64_t kBumpPercent = 10;
 constexpr std::size_t kBytesPerTx = 8;  // length prefix in a proposal, for either engine
 
-Unexpected<TxRefusal> refuse(TxError code, std::string message) { return {TxRefusal{code, std::move(message)}}; }
-
 /// At least 10 % more, and strictly more.
 bool bumped(const U256& old_fee, const U256& new_fee) {
     const auto threshold = checked_mul(old_fee, 100 + kBumpPercent);

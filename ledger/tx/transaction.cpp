@@ -8,11 +8,7 @@
 #include "ledger/tx/tx_codec.hpp"
 
 namespace retrace::ledger {
-namespace {
-
-Unexpected<TxRefusal> refuse(TxError code, std::string message) { return {TxRefusal{code, std::move(message)}}; }
-
-}  // namespace
+namespace {}  // namespace
 
 Hash32 signing_hash(const Transaction& tx) { return keccak256(encode_unsigned(tx)); }
 

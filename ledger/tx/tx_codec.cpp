@@ -6,7 +6,6 @@
 namespace retrace::ledger {
 namespace {
 
-Unexpected<TxRefusal> refuse(TxError code, std::string message) { return {TxRefusal{code, std::move(message)}}; }
 Unexpected<TxRefusal> refuse(rlp::Error error) {
     return refuse(TxError::malformed, "invalid transaction encoding: rlp: " + std::string(rlp::slug(error)));
 }

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "merkle/base/result.hpp"
 
 namespace retrace::ledger {
 
@@ -41,5 +44,7 @@ struct TxRefusal {
     TxError code{};
     std::string message;
 };
+
+inline Unexpected<TxRefusal> refuse(TxError code, std::string message) { return {TxRefusal{code, std::move(message)}}; }
 
 }  // namespace retrace::ledger

@@ -16,7 +16,6 @@ namespace {
 
 namespace views = contracts::views;
 
-constexpr std::uint64_t kTip = 1'000'000'000;
 constexpr std::uint64_t kSweepEvery = 50;  // Blocks. A sweep reads a folder.
 
 /// Returns why segments of the task could wait for auditors that cannot be drawn; empty: there are enough.
@@ -40,7 +39,7 @@ ledger::U256 segment_fees(const ledger::U256& base_fee) {
     constexpr std::uint64_t kGas =
         kCheckpointReminders * kGasReminder + kCalls * (kGasCall + kCallBytes * kGasByte) + kGasOpening;
     const ledger::U256 most = ledger::U256(UINT64_MAX);  // Clamped: no realistic base fee exceeds this.
-    return (ledger::min(base_fee, most) + ledger::U256(kTip)) * ledger::U256(kGas);
+    return (ledger::min(base_fee, most) + ledger::U256(Submitter::kTip)) * ledger::U256(kGas);
 }
 
 bool Bidding::is_worth(const ledger::U256& base_fee, const market::Run& run, const market::TaskSpec& spec) const {

@@ -23,14 +23,14 @@ namespace {
 namespace views = contracts::views;
 using Progress = std::function<void(const ArtifactClient::Progress&)>;
 
-Result<Bytes> read_file(const std::filesystem::path& path) {
+Result<Bytes> read_task_file(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
     if (!in) return error(path.string() + ": cannot be read");
     return Bytes(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
 Result<Hash32> put_program(Store& store, const std::filesystem::path& path, std::uint64_t* bytes) {
-    RETRACE_TRY(file, read_file(path));
+    RETRACE_TRY(file, read_task_file(path));
     const auto root = store.put_program(file);
     if (!root) return error(path.string() + ": " + root.error().message);
     if (bytes != nullptr) *bytes = file.size();

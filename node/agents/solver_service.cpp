@@ -15,8 +15,6 @@ namespace {
 
 namespace calls = contracts;
 
-constexpr std::uint64_t kResendBlocks = 8;
-
 template <class Result>
 solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(solver::WorkOrder<Result> order) {
     auto run = std::move(order.run);
@@ -231,7 +229,7 @@ void SolverService::play(std::uint64_t height, const std::vector<verifier::Dispu
 namespace {
 
 /// Sends every move except bids, which also need a price.
-struct CallOf {
+struct SolverCall {
     Submitter& submitter;
     const market::Params& params;
     Result<Hash32> operator()(const solver::AcceptData& m) const {
@@ -345,7 +343,7 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
                                                checkpoint->commitment};
             sent = submitter.send_unchecked("flood", call, kFloodGas);
         } else {
-            sent = std::visit(CallOf{submitter, *params}, move);
+            sent = std::visit(SolverCall{submitter, *params}, move);
         }
     }
     if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);

@@ -7,7 +7,6 @@
 namespace retrace::node {
 namespace {
 
-constexpr std::uint64_t kTip = 1'000'000'000;
 constexpr std::size_t kPendingMax = 256;
 
 /// Raises a fee by a quarter and at least by 1: our pool asks for a tenth more, other nodes' pools for an eighth.

@@ -13,6 +13,9 @@
 
 namespace retrace::node {
 
+/// Blocks after which agents send a move again that the chain does not show.
+inline constexpr std::uint64_t kResendBlocks = 8;
+
 struct Finished {
     std::string what;   ///< As given to `send`.
     Hash32 sent;        ///< As `send` returned it.
@@ -25,6 +28,8 @@ public:
     /// Number of blocks after which the fee of a call that is in no block is raised, and limit on such raises.
     static constexpr std::uint64_t kTimeout = 3;
     static constexpr std::size_t kRaisesMax = 20;
+    /// Tip of a call, in wei per unit of gas.
+    static constexpr std::uint64_t kTip = 1'000'000'000;
 
     /// Both outlive the submitter.
     Submitter(RpcClient& client, const ledger::SecretKey& key, std::uint64_t chain_id)

@@ -12,7 +12,6 @@
 namespace retrace::node {
 namespace {
 
-constexpr std::uint64_t kResendBlocks = 8;
 constexpr const char* kUsedUp =
     "all links of the beacon that follow from this key are revealed; unbond, and go on with a new key";
 
@@ -20,7 +19,7 @@ solver::RunnerFactory runners_of(const VerifierOptions& options, const Workers& 
     return options.fraud == verifier::VerifierAttack::false_accuser ? verifier::accusing_runners() : workers.runners();
 }
 
-struct CallOf {
+struct VerifierCall {
     Submitter& submitter;
     const market::Params& params;
     const ledger::StateView& state;
@@ -223,7 +222,7 @@ void VerifierService::on_block(std::uint64_t height) {
     if (worker_.idle()) task_cache_.keep_only(tasks);
     verifier::Verifier::Output out = verifier_->on_view(view);
     for (const verifier::VerifierMove& move : out.moves) {
-        const auto sent = std::visit(CallOf{party_->submitter(), *params, state, party_->immutable()}, move);
+        const auto sent = std::visit(VerifierCall{party_->submitter(), *params, state, party_->immutable()}, move);
         if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
     }
     if (out.work) worker_.add(party_->in_time(std::move(*out.work)));

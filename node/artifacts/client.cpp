@@ -66,7 +66,7 @@ Failure read_refusal(const HttpReply& reply) {
 }
 
 template <class T>
-Result<T, Failure> decoded(Result<T, wire::WireError> result) {
+Result<T, Failure> decoded_from_peer(Result<T, wire::WireError> result) {
     if (result) return std::move(result).value();
     return failure(Fault::malformed, "the peer's message is refused: " + std::string(wire::slug(result.error())));
 }
@@ -160,7 +160,7 @@ Result<wire::Info, Failure> ArtifactClient::ask_info(HttpConnection& node, const
     RETRACE_TRY(reply,
                 node.exchange(request, wire::kMessageBytesMax, kernels::StopToken::after(options_.upload_deadline)));
     if (reply.status != 200) return Unexpected{read_refusal(reply)};
-    return decoded(wire::decode_info(reply.body));
+    return decoded_from_peer(wire::decode_info(reply.body));
 }
 
 Status<Failure> ArtifactClient::fetch_program(const std::vector<std::string>& peers, const Hash32& root) {
@@ -188,7 +188,7 @@ Status<Failure> ArtifactClient::pull_tensor(Server& peer, const Hash32& root, co
     if (!here) {
         if (here.error().fault != Fault::not_found) return Unexpected{here.error()};
         RETRACE_TRY(body, get(peer, root, "info", wire::kMessageBytesMax));
-        RETRACE_TRY(there, decoded(wire::decode_info(body)));
+        RETRACE_TRY(there, decoded_from_peer(wire::decode_info(body)));
         if (there.kind != wire::Kind::tensor) return failure(Fault::not_found, "the peer has no such tensor");
         if (there.header.root() == root) RETRACE_CHECK(check_shape(root, there.header, record));
         RETRACE_CHECK(store_.begin_tensor(root, there.header));
@@ -226,7 +226,7 @@ Status<Failure> ArtifactClient::pull_tiles(Server& peer, const Hash32& root, std
     const auto begin = PeerClock::now();
     RETRACE_TRY(body, get(peer, root, what, wire::kMessageBytesMax, count * tile_bytes));
     const auto waited = PeerClock::now() - begin;
-    RETRACE_TRY(range, decoded(wire::decode_tile_range(body)));
+    RETRACE_TRY(range, decoded_from_peer(wire::decode_tile_range(body)));
     // Other tiles than those requested, even correct ones, or fewer, would let a peer keep us busy for ever.
     if (range.first != gap.first || range.count() != count) {
         return failure(Fault::malformed, "the peer sent other tiles than those asked for");
@@ -275,7 +275,7 @@ Status<Failure> ArtifactClient::fetch_manifest(const std::vector<std::string>& p
     if (store_.manifest(state_root)) return Unit{};
     return try_peers(peers, [&](Server& peer) -> Status<Failure> {
         RETRACE_TRY(body, get(peer, state_root, "state", wire::kMessageBytesMax));
-        RETRACE_TRY(sent, decoded(wire::decode_state_manifest(body)));
+        RETRACE_TRY(sent, decoded_from_peer(wire::decode_state_manifest(body)));
         return store_.add_manifest(state_root, sent);
     });
 }

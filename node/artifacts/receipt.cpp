@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t kFormatVersion = 1;
+constexpr std::uint64_t kReceiptVersion = 1;
 constexpr std::size_t kListMax = 100'000;
 
 json::array hash_list(const std::vector<Hash32>& hashes) {
@@ -95,7 +95,7 @@ std::string to_json(const Receipt& receipt) {
         audits.push_back(
             json::object{{"segment", audit.segment}, {"height", audit.height}, {"auditors", std::move(auditors)}});
     }
-    return json::serialize(json::object{{"format", kFormatVersion},
+    return json::serialize(json::object{{"format", kReceiptVersion},
                                         {"chain_id", receipt.chain_id},
                                         {"task", receipt.task},
                                         {"requester", receipt.requester},
@@ -120,7 +120,7 @@ Result<Receipt> receipt_from_json(View text) {
                                                    "program", "init", "data", "seed", "steps", "interval",
                                                    "posted_height", "settled_height", "states", "audits"}));
     RETRACE_TRY(format, fields.number("format"));
-    if (format != kFormatVersion) return error("receipt format " + std::to_string(format) + " is unknown");
+    if (format != kReceiptVersion) return error("receipt format " + std::to_string(format) + " is unknown");
     Receipt out;
     const std::pair<const char*, std::uint64_t*> numbers[] = {{"chain_id", &out.chain_id},
                                                               {"task", &out.task},

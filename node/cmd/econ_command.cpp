@@ -26,7 +26,7 @@ using market::Prospect;
 
 constexpr std::uint64_t kTasksMax = 1'000'000;  ///< Limit of a simulation.
 
-struct Flags {
+struct EconFlags {
     std::string genesis, price, stake;
     std::vector<std::string> set;
     std::uint64_t segments = 100, audit_bp = 500, auditors = 2, cost_bp = 8'000, verifiers = 10;
@@ -67,13 +67,13 @@ Result<market::Params> with_changes(const market::Params& params, const std::vec
     return params_from_json(object);
 }
 
-Result<market::Params> chain_params(const Flags& flags) {
+Result<market::Params> chain_params(const EconFlags& flags) {
     if (flags.genesis.empty()) return default_params();
     RETRACE_TRY(genesis, load_genesis(flags.genesis, native_rules().encode_genesis));
     return market::decode_params(genesis.contracts);
 }
 
-Result<market::Setting> setting_of(const market::Params& chain, const Flags& flags) {
+Result<market::Setting> setting_of(const market::Params& chain, const EconFlags& flags) {
     if (flags.segments == 0 || flags.segments > market::kSegmentsMax) return error("--segments is 1 to 1000000");
     if (flags.audit_bp > market::kBasisPoints) return error("--audit-bp is at most 10000");
     if (flags.auditors == 0 || flags.auditors > market::kAuditorsMax) return error("--auditors is 1 to 5");
@@ -182,7 +182,7 @@ json::array strategies_json(const std::vector<market::StrategyResult>& results) 
     return out;
 }
 
-json::object economy_json(const market::Economy& economy, const Flags& flags) {
+json::object economy_json(const market::Economy& economy, const EconFlags& flags) {
     return {{"tasks", flags.simulate},
             {"seed", flags.seed},
             {"bad_segments", economy.bad_segments},
@@ -195,7 +195,7 @@ json::object economy_json(const market::Economy& economy, const Flags& flags) {
             {"honest_best", economy.honest_best()}};
 }
 
-void print_economy(const market::Economy& economy, const Flags& flags) {
+void print_economy(const market::Economy& economy, const EconFlags& flags) {
     std::cout << "\n"
               << flags.simulate << " simulated tasks, seed " << flags.seed << ": " << economy.bad_segments
               << " bad segments, " << economy.caught
@@ -211,7 +211,7 @@ void print_economy(const market::Economy& economy, const Flags& flags) {
     std::cout << "honest strategies earn most: " << (economy.honest_best() ? "yes" : "NO") << '\n';
 }
 
-int econ(const Program& program, const Flags& flags) {
+int econ(const Program& program, const EconFlags& flags) {
     const auto chain = chain_params(flags);
     if (!chain) return fail(program, chain.error().message);
     const auto setting = setting_of(*chain, flags);
@@ -241,7 +241,7 @@ int econ(const Program& program, const Flags& flags) {
 void add_econ(CLI::App& app, Program& program) {
     CLI::App* command = app.add_subcommand(
         "econ", "Expected profit of cheating, auditing and honest work; exits with an error if cheating pays");
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<EconFlags>();
     command->add_option("--genesis", flags->genesis, "Genesis file; else the built-in parameters");
     command->add_option("--set", flags->set,
                         "NAME=VALUE: another value of a genesis parameter; an unknown name lists them (repeatable)");

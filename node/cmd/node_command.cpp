@@ -24,8 +24,8 @@
 namespace retrace::node::cli {
 namespace {
 
-/// Flags of the command line; they override the configuration file.
-struct Flags {
+/// NodeFlags of the command line; they override the configuration file.
+struct NodeFlags {
     std::string config_file;
     bool dev = false;
     bool verify_db = false;
@@ -41,7 +41,7 @@ struct Flags {
     std::vector<std::string> cors, allowed_hosts;
 };
 
-Result<Config> settle(const Flags& flags) {
+Result<Config> settle(const NodeFlags& flags) {
     Config config;
     if (!flags.config_file.empty()) RETRACE_CHECK(load_config(flags.config_file, config));
     if (flags.dev) config.dev = true;
@@ -211,7 +211,7 @@ int verify_db(const Program& program, const Config& config) {
 
 void add_node(CLI::App& app, Program& program) {
     CLI::App* command = app.add_subcommand("node", "Run a node of the ledger");
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<NodeFlags>();
     command->add_option("--config", flags->config_file, "TOML file; the command line overrides it");
     command->add_flag("--dev", flags->dev, "Developer chain: loopback only, ten funded accounts with published keys");
     command->add_option("--data-dir", flags->data_dir, "Folder of the chain");

@@ -17,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-struct Flags {
+struct ReceiptFlags {
     NodeOptions node;
     std::string file, data_dir;
     std::uint64_t replay = 0;
@@ -35,7 +35,7 @@ std::vector<std::size_t> choose_segments(const Receipt& receipt, std::uint64_t c
     return out;
 }
 
-Result<std::uint64_t> replay(const Receipt& receipt, const Flags& flags, const ProvenState& state) {
+Result<std::uint64_t> replay(const Receipt& receipt, const ReceiptFlags& flags, const ProvenState& state) {
     RETRACE_TRY(store, open_store(flags.data_dir));
     std::vector<std::string> peers = endpoints_of(state, receipt.task);
     peers.push_back(flags.node.url);
@@ -49,7 +49,7 @@ Result<std::uint64_t> replay(const Receipt& receipt, const Flags& flags, const P
     return replayed;
 }
 
-int verify(const Program& program, const Flags& flags) {
+int verify(const Program& program, const ReceiptFlags& flags) {
     const auto receipt = load_receipt(flags.file);
     if (!receipt) return fail(program, receipt.error().message);
     auto client = flags.node.connect();
@@ -105,7 +105,7 @@ void add_receipt(CLI::App& app, Program& program) {
     CLI::App* receipt = app.add_subcommand("receipt", "Verify the receipt of a trained model");
     receipt->require_subcommand(1);
     CLI::App* command = receipt->add_subcommand("verify", "Check a receipt against the ledger, with proofs");
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<ReceiptFlags>();
     command->add_option("FILE", flags->file, "receipt.json")->required();
     flags->node.add_to(*command);
     command->add_option("--replay", flags->replay, "Replay so many random segments as well");

@@ -14,7 +14,7 @@
 namespace retrace::node::cli {
 namespace {
 
-struct Flags {
+struct SnapshotFlags {
     Config config;
     std::string folder, trusted;
     std::optional<std::uint64_t> height;
@@ -41,17 +41,17 @@ int print(const Program& program, const ledger::SnapshotManifest& manifest) {
     return kDone;
 }
 
-int run_export(const Program& program, const Flags& flags) {
+int run_export(const Program& program, const SnapshotFlags& flags) {
     const auto manifest = export_data(flags.config, native_rules(), flags.height, flags.folder);
     return manifest ? print(program, *manifest) : fail(program, manifest.error().message);
 }
 
-int run_show(const Program& program, const Flags& flags) {
+int run_show(const Program& program, const SnapshotFlags& flags) {
     const auto manifest = ledger::read_manifest(flags.folder);
     return manifest ? print(program, *manifest) : fail(program, manifest.error().message);
 }
 
-int run_import(const Program& program, const Flags& flags) {
+int run_import(const Program& program, const SnapshotFlags& flags) {
     const auto bytes = from_hex(flags.trusted);
     if (!bytes || bytes->size() != 32) {
         fail(program, "--trusted is no block hash: \"0x\" and 64 hex digits");
@@ -75,8 +75,8 @@ int run_import(const Program& program, const Flags& flags) {
 void add_snapshot(CLI::App& app, Program& program) {
     CLI::App* command = app.add_subcommand("snapshot", "Export and import the state of a chain, for new nodes");
     command->require_subcommand(1);
-    auto flags = std::make_shared<Flags>();
-    const auto add = [&](const char* name, const char* what, int (*run)(const Program&, const Flags&)) {
+    auto flags = std::make_shared<SnapshotFlags>();
+    const auto add = [&](const char* name, const char* what, int (*run)(const Program&, const SnapshotFlags&)) {
         CLI::App* sub = command->add_subcommand(name, what);
         add_json(*sub, program);
         sub->callback(

@@ -19,7 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-struct Flags {
+struct StakeFlags {
     SignerOptions signer;
     std::string amount, address;
 };
@@ -73,7 +73,7 @@ int print_stake(const Program& program, RpcClient& client, const ledger::Address
     return kDone;
 }
 
-int show(const Program& program, const Flags& flags) {
+int show(const Program& program, const StakeFlags& flags) {
     const auto party = ledger::parse_address(flags.address);
     if (!party) {
         fail(program, "ADDRESS is \"0x\" and 40 hex digits");
@@ -86,7 +86,7 @@ int show(const Program& program, const Flags& flags) {
 
 enum class Verb : std::uint8_t { deposit, unbond, withdraw };
 
-int change(const Program& program, const Flags& flags, Verb verb) {
+int change(const Program& program, const StakeFlags& flags, Verb verb) {
     const auto amount = flags.amount.empty() ? std::optional(ledger::U256{}) : parse_coins(flags.amount);
     if (!amount) {
         fail(program, "AMOUNT must be coins, like 10 or 0.5");
@@ -104,7 +104,7 @@ int change(const Program& program, const Flags& flags, Verb verb) {
 
 void add_change(CLI::App& parent, Program& program, const char* name, const char* what, Verb verb) {
     CLI::App* command = parent.add_subcommand(name, what);
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<StakeFlags>();
     if (verb != Verb::withdraw) command->add_option("AMOUNT", flags->amount, "Coins")->required();
     flags->signer.add_to(*command);
     add_json(*command, program);
@@ -118,7 +118,7 @@ void add_stake(CLI::App& app, Program& program) {
     CLI::App* stake = app.add_subcommand("stake", "Show, bond and withdraw the stake of a solver or verifier");
     stake->require_subcommand(1);
     CLI::App* command = stake->add_subcommand("show", "What a party has bonded");
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<StakeFlags>();
     command->add_option("ADDRESS", flags->address, "The party")->required();
     flags->signer.node.add_to(*command);
     add_json(*command, program);

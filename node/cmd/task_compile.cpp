@@ -14,7 +14,7 @@
 namespace retrace::node::cli {
 namespace {
 
-struct Flags {
+struct TaskCompileFlags {
     CompileRequest request;
     DataRequest data;
     std::string model, loss = "cross_entropy", optimizer = "adamw", precision = "i8x2", order = "shuffled";
@@ -25,7 +25,7 @@ struct Flags {
 };
 
 /// Sizes that each built-in model has when none are given.
-void choose_model(Flags& flags) {
+void choose_model(TaskCompileFlags& flags) {
     kernels::ModelSpec& model = flags.request.model;
     const std::string& name = flags.model;
     model.kind = name == "resnet-s" ? "resnet" : name == "vit-s" ? "vit" : name;
@@ -45,7 +45,7 @@ bool is_builtin(const std::string& name) {
     return false;
 }
 
-Status<> settle(Flags& flags) {
+Status<> settle(TaskCompileFlags& flags) {
     using kernels::Precision;
     TaskFile& task = flags.request.task;
     kernels::TrainingSpec& training = flags.request.training;
@@ -79,7 +79,7 @@ Status<> settle(Flags& flags) {
     return Unit{};
 }
 
-int compile(const Program& program, Flags& flags) {
+int compile(const Program& program, TaskCompileFlags& flags) {
     if (const auto settled = settle(flags); !settled) return fail(program, settled.error().message);
     const auto data = open_data(flags.data);
     if (!data) return fail(program, data.error().message);
@@ -120,7 +120,7 @@ void add_data_options(CLI::App& command, DataRequest& data) {
     command.add_option("--token-bytes", data.token_bytes, "Bytes of a raw token (1)")->check(CLI::IsMember({1, 2, 4}));
 }
 
-void add_model_options(CLI::App& command, Flags& flags) {
+void add_model_options(CLI::App& command, TaskCompileFlags& flags) {
     command.add_option("--hidden", flags.request.model.hidden, "mlp: widths of the hidden layers (128)");
     command.add_option("--width", flags.width, "gpt, llama, vit-s: width; resnet-s: channels of the first stage");
     command.add_option("--layers", flags.layers, "gpt, llama, vit-s: blocks; resnet-s: blocks of a stage");
@@ -131,7 +131,7 @@ void add_model_options(CLI::App& command, Flags& flags) {
     command.add_option("--patch", flags.patch, "vit-s: pixels of a patch's side (4)");
 }
 
-void add_training_options(CLI::App& command, Flags& flags) {
+void add_training_options(CLI::App& command, TaskCompileFlags& flags) {
     kernels::TrainingSpec& training = flags.request.training;
     command.add_option("--loss", flags.loss, "cross_entropy, mse, or bce (of logits, or of a final sigmoid)")
         ->check(CLI::IsMember({"cross_entropy", "mse", "bce"}));
@@ -152,7 +152,7 @@ void add_training_options(CLI::App& command, Flags& flags) {
         ->check(CLI::IsMember({"shuffled", "sequential"}));
 }
 
-void add_task_options(CLI::App& command, Flags& flags) {
+void add_task_options(CLI::App& command, TaskCompileFlags& flags) {
     TaskFile& task = flags.request.task;
     command.add_option("--name", task.name, "Name of the task");
     command.add_option("--steps", task.steps, "Training steps (1000)")->check(CLI::PositiveNumber);
@@ -171,7 +171,7 @@ void add_task_options(CLI::App& command, Flags& flags) {
 
 void add_task_compile(CLI::App& parent, Program& program) {
     CLI::App* command = parent.add_subcommand("compile", "Turn a model and a data set into a task folder");
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<TaskCompileFlags>();
     flags->request.task.steps = 1000;
     flags->request.task.interval = 100;
     command->add_option("MODEL", flags->model, "A TorchScript file, or mlp, lenet, resnet-s, gpt, llama, vit-s")

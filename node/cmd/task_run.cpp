@@ -28,7 +28,7 @@ namespace {
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
-struct Flags {
+struct TaskRunFlags {
     std::string folder, out, device = "auto";
     unsigned threads = 0;
     bool local = false, evaluate = false, outliers = false;
@@ -81,7 +81,7 @@ Status<> write_results(const TaskFile& task, const kernels::Program& train, cons
     return store_csv(table, std::filesystem::path(folder) / "metrics.csv");
 }
 
-int run_local(const Program& program, const Flags& flags) {
+int run_local(const Program& program, const TaskRunFlags& flags) {
     const auto task = load_task_file(flags.folder);
     if (!task) return fail(program, task.error().message);
     const auto step = read_program(task->program);
@@ -140,7 +140,7 @@ int run_local(const Program& program, const Flags& flags) {
 
 void add_task_run(CLI::App& parent, Program& program) {
     CLI::App* command = parent.add_subcommand("run", "Train a compiled task on this machine, without a market");
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<TaskRunFlags>();
     command->add_option("FOLDER", flags->folder, "task.toml or its folder")->required();
     command->add_flag("--local", flags->local, "On this machine (the only way there is)");
     add_threads(*command, flags->threads);

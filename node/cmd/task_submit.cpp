@@ -17,7 +17,7 @@ namespace {
 namespace json = boost::json;
 namespace fs = std::filesystem;
 
-struct Flags {
+struct TaskSubmitFlags {
     SignerOptions signer;
     std::string data_dir, file;
     std::uint64_t task = 0;
@@ -36,7 +36,7 @@ std::string progress_line(const TaskStatus& status) {
 }
 
 /// Records the task's folder for convenience: `task fetch` finds test data and the TorchScript file there.
-void note_folder(const Flags& flags, std::uint64_t chain_id, std::uint64_t task) {
+void note_folder(const TaskSubmitFlags& flags, std::uint64_t chain_id, std::uint64_t task) {
     const fs::path note = task_note(flags.data_dir, chain_id, task);
     std::error_code ignored;
     fs::create_directories(note.parent_path(), ignored);
@@ -44,7 +44,7 @@ void note_folder(const Flags& flags, std::uint64_t chain_id, std::uint64_t task)
 }
 
 /// Waits until the model is ready, also across restarts of the node; fails if the task ends without one.
-Status<> wait_for_model(const Flags& flags, RpcClient& client, std::uint64_t task, json::object& out) {
+Status<> wait_for_model(const TaskSubmitFlags& flags, RpcClient& client, std::uint64_t task, json::object& out) {
     flags.signer.node.wait_longer(client);
     RETRACE_TRY(status, wait_for_delivery(client, task,
                                           [](const TaskStatus& now) { std::cerr << progress_line(now) << std::endl; }));
@@ -62,7 +62,7 @@ int print(const Program& program, const json::object& out, std::uint64_t task) {
     return kDone;
 }
 
-int submit(const Program& program, const Flags& flags) {
+int submit(const Program& program, const TaskSubmitFlags& flags) {
     auto task = load_task_file(flags.file);
     if (!task) return fail(program, task.error().message);
     task->allow_unaudited = task->allow_unaudited || flags.allow_unaudited;
@@ -84,7 +84,7 @@ int submit(const Program& program, const Flags& flags) {
 }
 
 /// Does the part of `submit` after the posting; pieces that have arrived are not sent again.
-int upload(const Program& program, const Flags& flags) {
+int upload(const Program& program, const TaskSubmitFlags& flags) {
     const auto task = load_task_file(flags.file);
     if (!task) return fail(program, task.error().message);
     auto store = open_store(flags.data_dir);
@@ -106,7 +106,7 @@ int upload(const Program& program, const Flags& flags) {
     return print(program, {{"task", flags.task}}, flags.task);
 }
 
-int follow(const Program& program, const Flags& flags) {
+int follow(const Program& program, const TaskSubmitFlags& flags) {
     auto client = flags.signer.node.connect();
     if (!client) return fail(program, client.error().message);
     if (const auto there = client->height(); !there) return fail(program, there.error().message);
@@ -116,16 +116,16 @@ int follow(const Program& program, const Flags& flags) {
     return print(program, out, flags.task);
 }
 
-void add_store_option(CLI::App& command, Flags& flags) {
+void add_store_option(CLI::App& command, TaskSubmitFlags& flags) {
     command.add_option("--data-dir", flags.data_dir, "The requester's store (~/.retrace/requester)");
 }
 
 }  // namespace
 
 void add_task_submit(CLI::App& parent, Program& program) {
-    const auto add = [&](const char* name, const char* what, int (*run)(const Program&, const Flags&)) {
+    const auto add = [&](const char* name, const char* what, int (*run)(const Program&, const TaskSubmitFlags&)) {
         CLI::App* command = parent.add_subcommand(name, what);
-        auto flags = std::make_shared<Flags>();
+        auto flags = std::make_shared<TaskSubmitFlags>();
         add_json(*command, program);
         command->callback(
             [&program, flags, run] { program.run = [&program, flags, run] { return run(program, *flags); }; });

@@ -27,7 +27,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t kTip = 100'000'000;
+constexpr std::uint64_t kWalletTip = 100'000'000;
 
 struct SendOptions {
     SignerOptions signer;
@@ -60,9 +60,9 @@ Result<Fees> fees_for(const SendOptions& options, RpcClient& client, std::uint64
     if (!cap) {
         const auto base_fee = client.base_fee();
         if (!base_fee) return failed(base_fee.error());
-        return fees_of(*base_fee, tip.value_or(ledger::U256(kTip)), gas);
+        return fees_of(*base_fee, tip.value_or(ledger::U256(kWalletTip)), gas);
     }
-    return fees_under(*cap, tip.value_or(std::min(*cap, ledger::U256(kTip))), gas);
+    return fees_under(*cap, tip.value_or(std::min(*cap, ledger::U256(kWalletTip))), gas);
 }
 
 Result<ledger::TxPtr> make_tx(const SendOptions& options, Session& session) {

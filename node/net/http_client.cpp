@@ -27,9 +27,9 @@ using asio::ip::tcp;
 using Body = http::vector_body<std::uint8_t>;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
+constexpr std::uint32_t kReplyHeaderBytesMax = 8 << 10;
 /// Limit on received bytes that are not parsed yet, because the head of a chunk has no limit of its own.
-constexpr std::size_t kBufferMax = 1 << 20;
+constexpr std::size_t kReplyBufferMax = 1 << 20;
 
 constexpr std::chrono::seconds kNameTime{8};  ///< For the system's resolver, whose own timeout may be 30 seconds.
 constexpr std::chrono::seconds kConnectTime{3};
@@ -165,7 +165,7 @@ struct HttpConnection::Impl {
         // failed.
         if (!written && written.error().fault != Fault::unreachable) return Unexpected{written.error()};
         http::response_parser<Body> parser;
-        parser.header_limit(kHeaderBytesMax);
+        parser.header_limit(kReplyHeaderBytesMax);
         parser.body_limit(limit);
         stream->tcp().expires_at(until);
         http::async_read(*stream, buffer, parser, [&](beast::error_code done, std::size_t) { code = done; });
@@ -180,7 +180,7 @@ struct HttpConnection::Impl {
     asio::io_context context{1};
     std::shared_ptr<asio::ssl::context> trust;
     std::optional<tls::Stream> stream;
-    beast::flat_buffer buffer{kBufferMax};
+    beast::flat_buffer buffer{kReplyBufferMax};
 };
 
 HttpConnection::HttpConnection(Url url) : impl_(std::make_unique<Impl>(std::move(url))) {}

@@ -12,7 +12,7 @@ namespace http = beast::http;
 
 std::string_view text(beast::string_view v) { return {v.data(), v.size()}; }
 
-bool is_port(std::string_view port) {
+bool is_port_or_empty(std::string_view port) {
     return port.size() <= 5 && port.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
@@ -82,7 +82,7 @@ std::optional<std::string> host_of(std::string_view field) {
         const bool graphic = std::all_of(host.begin(), host.end(), [](char c) { return c > ' ' && c < 0x7f; });
         if (!graphic || host.find_first_of("/\\?#@,<>\"[]") != std::string_view::npos) return std::nullopt;
     }
-    if (!port.empty() && (port.front() != ':' || !is_port(port.substr(1)))) return std::nullopt;
+    if (!port.empty() && (port.front() != ':' || !is_port_or_empty(port.substr(1)))) return std::nullopt;
     return lower(host);
 }
 

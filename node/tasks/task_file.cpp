@@ -15,9 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Reads one table and records which keys were read, so that a misspelt key is an error instead of a default.
-class Table {
+class TaskTable {
 public:
-    Table(const toml::table& root, std::string name) : name_(std::move(name)), table_(root[name_].as_table()) {}
+    TaskTable(const toml::table& root, std::string name) : name_(std::move(name)), table_(root[name_].as_table()) {}
 
     std::optional<std::string> text(const char* key) {
         const toml::node* node = find(key);
@@ -71,7 +71,7 @@ private:
     std::set<std::string> asked_;
 };
 
-void read_task(Table& table, const fs::path& folder, TaskFile& task) {
+void read_task(TaskTable& table, const fs::path& folder, TaskFile& task) {
     const auto path = [&](const char* key) -> std::optional<fs::path> {
         const auto value = table.text(key);
         if (!value) return std::nullopt;
@@ -100,7 +100,7 @@ void read_task(Table& table, const fs::path& folder, TaskFile& task) {
     task.seed = table.number("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(0);
 }
 
-void read_market(Table& table, TaskFile& task) {
+void read_market(TaskTable& table, TaskFile& task) {
     const auto ceiling = table.text("price_ceiling");
     table.require("price_ceiling", ceiling.has_value());
     const auto amount = ceiling ? parse_coins(*ceiling) : std::nullopt;
@@ -139,10 +139,10 @@ Result<TaskFile> load_task_file(const fs::path& path) {
         }
     }
     TaskFile task;
-    Table general(root, "task"), market(root, "market");
+    TaskTable general(root, "task"), market(root, "market");
     read_task(general, fs::absolute(file).parent_path(), task);
     read_market(market, task);
-    for (Table* table : {&general, &market}) {
+    for (TaskTable* table : {&general, &market}) {
         if (const std::string problem = table->problem(); !problem.empty())
             return error(file.string() + ": " + problem);
     }

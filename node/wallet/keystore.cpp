@@ -111,8 +111,6 @@ Read<Bytes> derive_key(const json::object& crypto, std::string_view passphrase) 
 
 Hash32 mac_of(View derived, View ciphertext) { return ledger::keccak256({derived.subspan(16, 16), ciphertext}); }
 
-void wipe_text(std::string& text) { ledger::wipe({reinterpret_cast<std::uint8_t*>(text.data()), text.size()}); }
-
 bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
@@ -174,7 +172,7 @@ Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view tex
     if (!key && key.error().code == KeystoreError::wrong_passphrase && !is_ascii(passphrase)) {
         auto form = nfkc(passphrase);
         if (form && *form != passphrase) key = unlocked(text, *form);
-        if (form) wipe_text(*form);
+        if (form) ledger::wipe(*form);
         if (!key && key.error().code == KeystoreError::wrong_passphrase) {
             key = fail(KeystoreError::wrong_passphrase,
                        key.error().message +
@@ -208,7 +206,7 @@ std::string encrypt_keystore(const ledger::SecretKey& key, std::string_view pass
     ledger::random_bytes(iv);
     auto form = nfkc(passphrase);
     auto derived = ledger::scrypt(view(form ? std::string_view(*form) : passphrase), salt, params, kDerivedSize);
-    if (form) wipe_text(*form);
+    if (form) ledger::wipe(*form);
     ensure(derived.has_value(), "our own scrypt parameters are within the limits");
     const Bytes ciphertext = ledger::aes_128_ctr(View(*derived).first(16), iv, key.bytes());
     const Hash32 mac = mac_of(*derived, ciphertext);

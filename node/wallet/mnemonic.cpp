@@ -50,8 +50,6 @@ ledger::SecretText normalised(std::string_view mnemonic) {
     return out;
 }
 
-void wipe_text(std::string& text) { ledger::wipe({reinterpret_cast<std::uint8_t*>(text.data()), text.size()}); }
-
 std::array<std::uint8_t, 4> big_endian(std::uint32_t v) {
     return {static_cast<std::uint8_t>(v >> 24), static_cast<std::uint8_t>(v >> 16), static_cast<std::uint8_t>(v >> 8),
             static_cast<std::uint8_t>(v)};
@@ -109,7 +107,7 @@ Result<Seed> seed_of(std::string_view mnemonic, std::string_view passphrase) {
     RETRACE_TRY(secret, nfkd(passphrase));
     std::string salt = "mnemonic" + secret;
     auto derived = ledger::pbkdf2_hmac_sha512(view(normalised(mnemonic).view()), view(salt), kSeedRounds, 64);
-    for (std::string* used : {&secret, &salt}) wipe_text(*used);
+    for (std::string* used : {&secret, &salt}) ledger::wipe(*used);
     RETRACE_TRY(bytes, std::move(derived));
     Seed seed;
     std::copy(bytes.begin(), bytes.end(), seed.bytes.begin());

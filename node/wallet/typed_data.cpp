@@ -19,7 +19,7 @@ using ledger::U256;
 using Word = std::array<std::uint8_t, 32>;
 
 constexpr std::size_t kJsonMax = std::size_t{1} << 20;
-constexpr int kDepthMax = 16;
+constexpr int kTypedDepthMax = 16;
 constexpr const char* kDomain = "EIP712Domain";
 
 struct Member {
@@ -102,7 +102,7 @@ public:
         const auto members = types_.find(type);
         if (members == types_.end()) return misfit(type, "no such type");
         if (object == nullptr) return misfit(type, "not an object");
-        if (depth > kDepthMax) return misfit(type, "nested too deep");
+        if (depth > kTypedDepthMax) return misfit(type, "nested too deep");
         const Hash32 type_hash = ledger::keccak256(view(encode_type(type)));
         Bytes encoded = to_bytes(view(type_hash));
         for (const Member& member : members->second) {
@@ -155,7 +155,7 @@ private:
         const json::array* items = v.if_array();
         if (open == std::string::npos) return misfit(name, "not a type: " + type);
         if (items == nullptr) return misfit(name, "not an array");
-        if (depth > kDepthMax) return misfit(name, "nested too deep");
+        if (depth > kTypedDepthMax) return misfit(name, "nested too deep");
         const std::string size = type.substr(open + 1, type.size() - open - 2);
         if (!size.empty() && size != std::to_string(items->size())) return misfit(name, "wrong number of items");
         Bytes encoded;
@@ -237,7 +237,7 @@ Status<> visit(const Types& types, const std::string& type, int depth, std::map<
     const auto [at, is_new] = done.try_emplace(base, false);
     if (!is_new && !at->second) return misfit(base, "it contains itself");
     if (!is_new) return Unit{};
-    if (depth > kDepthMax) return misfit(base, "nested too deep");
+    if (depth > kTypedDepthMax) return misfit(base, "nested too deep");
     std::set<std::string> names;
     for (const Member& member : members->second) {
         if (!names.insert(member.name).second) return misfit(base, "two members named " + member.name);

@@ -29,14 +29,14 @@ Pair pair_of(const std::vector<std::int64_t>& list, std::uint64_t otherwise) {
 // ---- convolution
 // ----------------------------------------------------------------------------------------------------
 
-struct Convolution {
+struct ConvolutionPlan {
     Pair stride{1, 1}, padding{0, 0}, dilation{1, 1}, extra{0, 0};  ///< extra: output_padding.
     std::uint64_t groups = 1;
     bool transposed = false;
 };
 
 /// Only the last number counts in a convolution along one axis.
-Convolution with_one_row(Convolution how) {
+ConvolutionPlan with_one_row(ConvolutionPlan how) {
     how.stride[0] = how.dilation[0] = 1;
     how.padding[0] = how.extra[0] = 0;
     return how;
@@ -48,7 +48,7 @@ Value dilated(Tape& tape, Value weight, const Pair& dilation) {
 }
 
 /// Windows of every channel for itself: [n·c, windows, kernel] times the channel's weights, summed.
-Value by_channel(Call& call, Value x, Value weight, const std::optional<Value>& bias, const Convolution& how) {
+Value by_channel(Call& call, Value x, Value weight, const std::optional<Value>& bias, const ConvolutionPlan& how) {
     Tape& tape = call.tape();
     Graph& g = call.graph();
     const Dims in = call.dims(x), w = call.dims(weight);
@@ -70,7 +70,7 @@ Value by_channel(Call& call, Value x, Value weight, const std::optional<Value>& 
     return y;
 }
 
-Value convolved(Call& call, Value x, Value weight, const std::optional<Value>& bias, const Convolution& how) {
+Value convolved(Call& call, Value x, Value weight, const std::optional<Value>& bias, const ConvolutionPlan& how) {
     Tape& tape = call.tape();
     const Dims in = call.dims(x), w = call.dims(weight);
     const Window window{w[2], w[3], how.stride[0], how.padding[0], how.stride[1], how.padding[1]};
@@ -102,7 +102,7 @@ Value reversed_weight(Tape& tape, Value weight, std::uint64_t groups) {
 }
 
 /// A convolution of the image with zeros between its pixels.
-Value transposed(Call& call, Value x, Value weight, const std::optional<Value>& bias, Convolution how) {
+Value transposed(Call& call, Value x, Value weight, const std::optional<Value>& bias, ConvolutionPlan how) {
     Tape& tape = call.tape();
     const Value kernel = dilated(tape, reversed_weight(tape, weight, how.groups), how.dilation);
     x = stretched(tape, stretched(tape, x, 2, how.stride[0]), 3, how.stride[1]);
@@ -123,7 +123,7 @@ Value transposed(Call& call, Value x, Value weight, const std::optional<Value>& 
     return convolved(call, x, kernel, bias, how);
 }
 
-Call::Values convolve(Call& call, Convolution how) {
+Call::Values convolve(Call& call, ConvolutionPlan how) {
     Tape& tape = call.tape();
     Value x = call.tensor(0), weight = call.tensor(1);
     const std::optional<Value> bias = call.maybe(2);
@@ -146,7 +146,7 @@ Call::Values convolve(Call& call, Convolution how) {
 
 /// (input, weight, bias, stride, padding, dilation, groups).
 Call::Values apply_conv(Call& call) {
-    Convolution how{pair_of(call.integers(3), 1), pair_of(call.integers(4), 0), pair_of(call.integers(5), 1)};
+    ConvolutionPlan how{pair_of(call.integers(3), 1), pair_of(call.integers(4), 0), pair_of(call.integers(5), 1)};
     how.groups = static_cast<std::uint64_t>(call.integer(6, 1));
     if (call.text(4) == "same") {
         const Dims w = call.dims(call.tensor(1));

@@ -16,7 +16,7 @@ using Kind = Argument::Kind;
 
 enum class Cell { lstm, gru, tanh, relu };
 
-constexpr std::size_t kStepsMax = 512;
+constexpr std::size_t kRecurrentStepsMax = 512;
 
 /// Weights of one layer in one direction; the gates lie below each other, as PyTorch has them.
 struct Weights {
@@ -103,7 +103,7 @@ Call::Values recurrent(Call& call) {
     Value x = call.tensor(0);
     if (call.dims(x).size() != 3) return call.refuse("a recurrent net without batch; use unsqueeze");
     if (call.flag(8)) x = kernels::permuted(tape, x, {1, 0, 2});
-    if (call.dims(x)[0] > kStepsMax) return call.refuse("more than 512 steps; use attention or convolutions");
+    if (call.dims(x)[0] > kRecurrentStepsMax) return call.refuse("more than 512 steps; use attention or convolutions");
     const Call::Values states = has_cell ? call.tensors(1) : Call::Values{call.tensor(1)}, given = call.tensors(2);
     const auto layers = static_cast<std::uint64_t>(call.integer(4, 1));
     const std::uint64_t ways = call.flag(7) ? 2 : 1, each = call.flag(3) ? 4 : 2;

@@ -77,7 +77,7 @@ States choose_states(const Recording& recording) {
     return out;
 }
 
-bool is_product(const RecordedOp& op) {
+bool is_last_layer(const RecordedOp& op) {
     return op.name == "aten::linear" || op.name == "aten::matmul" || op.name == "aten::mm" || op.name == "aten::addmm";
 }
 
@@ -85,7 +85,7 @@ bool is_product(const RecordedOp& op) {
 const RecordedOp* head_of(const Recording& recording) {
     const std::set<std::uint32_t> in_gradient = reached(recording);
     for (auto op = recording.ops.rbegin(); op != recording.ops.rend(); ++op) {
-        if (is_product(*op) && !op->results.empty() && in_gradient.contains(op->results[0])) return &*op;
+        if (is_last_layer(*op) && !op->results.empty() && in_gradient.contains(op->results[0])) return &*op;
     }
     return nullptr;
 }
@@ -100,9 +100,9 @@ std::vector<bool> used_in(const Recording& recording) {
     return out;
 }
 
-class Writer {
+class TapeWriter {
 public:
-    Writer(kernels::Tape& tape, const Plan& plan, bool training)
+    TapeWriter(kernels::Tape& tape, const Plan& plan, bool training)
         : tape_(tape),
           graph_(tape.graph()),
           plan_(plan),
@@ -292,7 +292,7 @@ Result<MappedModel> map_model(RecordedModel model, const MappingOptions& options
     out.source.tokens = options.tokens;
     out.source.classes = options.classes;
     out.source.write = [plan](kernels::Tape& tape, Value x, std::uint64_t, bool training) -> Result<ModelOutput> {
-        return Writer(tape, *plan, training).write(x);
+        return TapeWriter(tape, *plan, training).write(x);
     };
     return out;
 }

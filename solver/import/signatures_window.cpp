@@ -183,7 +183,7 @@ Status<> nearest(CallShape& call) {
         if (scale > 0 && !(scale > 1e-6 && scale < 1e6)) return error(kOutOfRange);
     return resizing(call, true);
 }
-Status<> linear(CallShape& call) { return resizing(call, false); }
+Status<> linear_resizing(CallShape& call) { return resizing(call, false); }
 
 }  // namespace
 
@@ -197,7 +197,7 @@ Status<> average_pooling_2d(CallShape& call) { return solver::pooling<4, true>(c
 Status<> max_pooling_1d(CallShape& call) { return solver::pooling<3, false>(call); }
 Status<> max_pooling_2d(CallShape& call) { return solver::pooling<4, false>(call); }
 Status<> plain_convolution(CallShape& call) { return solver::plain_convolution(call); }
-Status<> resized_linearly(CallShape& call) { return solver::linear(call); }
+Status<> resized_linearly(CallShape& call) { return solver::linear_resizing(call); }
 Status<> resized_to_nearest(CallShape& call) { return solver::nearest(call); }
 
 }  // namespace signature

@@ -15,8 +15,8 @@ using market::DisputeState;
 using market::RunState;
 
 const std::string kStake = "400000";
-const std::vector<std::string> kHonest{"--price", "0.5", "--stake", kStake};
-const std::string kTraining = " --hidden 16 --batch 16 --price-ceiling 1 --steps 40 --checkpoint-every 10";
+const std::vector<std::string> kHonestFlags{"--price", "0.5", "--stake", kStake};
+const std::string kSmallTraining = " --hidden 16 --batch 16 --price-ceiling 1 --steps 40 --checkpoint-every 10";
 
 std::map<std::string, std::uint64_t> short_chain() {
     return {{"epoch_blocks", 10}, {"moves", 25},       {"move_blocks", 3},       {"answer_blocks", 30},
@@ -65,7 +65,7 @@ protected:
 void Cheats::play(const std::vector<std::string>& cheat, End end) {
     std::vector<std::string> cheating{"--price", "0.3", "--stake", kStake};
     cheating.insert(cheating.end(), cheat.begin(), cheat.end());
-    start({{Role::honest_solver, kHonest},
+    start({{Role::honest_solver, kHonestFlags},
            {Role::cheating_solver, cheating},
            {Role::verifier_1, {}},
            {Role::verifier_2, {}},
@@ -73,7 +73,7 @@ void Cheats::play(const std::vector<std::string>& cheat, End end) {
           short_chain());
     if (HasFatalFailure()) return;
     const Stakes before = bonded();
-    const std::string task = compile_short(kTraining);
+    const std::string task = compile_short(kSmallTraining);
     const std::uint64_t id = submit(task);
     ASSERT_NE(id, 0U);
     until_over(id, 0);
@@ -173,14 +173,14 @@ struct VerifierCase {
 class CheatingVerifier : public Cheats, public ::testing::WithParamInterface<VerifierCase> {};
 
 TEST_P(CheatingVerifier, CostsNobodyButItself) {
-    start({{Role::honest_solver, kHonest},
+    start({{Role::honest_solver, kHonestFlags},
            {Role::verifier_1, {}},
            {Role::verifier_2, {}},
            {Role::verifier_3, {"--cheat", GetParam().cheat}}},
           short_chain());
     if (HasFatalFailure()) return;
     const Stakes before = bonded();
-    const std::string task = compile(kTraining + " --auditors 3");
+    const std::string task = compile(kSmallTraining + " --auditors 3");
     const std::uint64_t id = submit(task);
     ASSERT_NE(id, 0U);
     EXPECT_EQ(say("task follow " + std::to_string(id) + node()).at("state").as_string(), "delivering");

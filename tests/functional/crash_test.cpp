@@ -32,9 +32,9 @@ namespace views = contracts::views;
 
 constexpr std::size_t kAuditors = 2;  // of each audited segment
 constexpr unsigned kKills = 8;
-constexpr double kTimeout = 110;  // Seconds.
+constexpr double kCrashTimeout = 110;  // Seconds.
 constexpr std::uint64_t kBlockMs = 200, kSteps = 600, kInterval = 50, kSeed = 11;
-const std::vector<std::string> kHonest{"--price", "0.5", "--stake", "200"};
+const std::vector<std::string> kHonestSolver{"--price", "0.5", "--stake", "200"};
 const std::vector<std::string> kCheating{"--price", "0.3", "--stake", "200", "--cheat", "ulp"};
 
 /// Noise with labels: the result of the training does not matter, only that it is the same.
@@ -207,7 +207,7 @@ protected:
             ASSERT_TRUE(task.has_value()) << "the task is gone";
             ASSERT_FALSE(market::is_final(task->state)) << "the task ended as " << market::slug(task->state);
             if (task->state == market::TaskState::delivering && kills >= wanted) break;
-            ASSERT_LT(seconds(), kTimeout) << market::slug(task->state);
+            ASSERT_LT(seconds(), kCrashTimeout) << market::slug(task->state);
             restart_the_fallen();
             const bool wait_for_dispute = disputed && kills >= kKills / 2 && views::dispute_count(state) == 0;
             // Bids are taken for a second: who is down for it cannot bid, and a task without bids expires.
@@ -264,7 +264,7 @@ protected:
     }
 
     std::map<Role, std::vector<std::string>> parties_{
-        {Role::honest_solver, kHonest}, {Role::verifier_1, {}}, {Role::verifier_2, {}}, {Role::verifier_3, {}}};
+        {Role::honest_solver, kHonestSolver}, {Role::verifier_1, {}}, {Role::verifier_2, {}}, {Role::verifier_3, {}}};
     fs::path folder_;
     std::uint32_t seed_ = 0;
     std::mt19937 random_;
@@ -348,7 +348,7 @@ TEST_F(Crash, ASolverKilledForGoodIsReplacedOnOtherSettings) {
     if (HasFatalFailure()) return;
     auto rpc = client();
     for (bool paid = false; !paid; std::this_thread::sleep_for(50ms)) {
-        ASSERT_LT(seconds(), kTimeout) << "the first solver was paid nothing";
+        ASSERT_LT(seconds(), kCrashTimeout) << "the first solver was paid nothing";
         const RemoteState state(rpc, rpc.height().value());
         const auto run = views::run(state, id_, 0);
         paid = run && run->paid > 0;

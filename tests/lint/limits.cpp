@@ -6,7 +6,7 @@
 namespace retrace::lint {
 namespace {
 
-constexpr std::string_view kPage = "docs/limits.md";
+constexpr std::string_view kLimitsPage = "docs/limits.md";
 
 /// Without line breaks, and with one space for each run of blanks.
 std::string in_one_line(std::string_view text) {
@@ -36,7 +36,7 @@ std::vector<std::string_view> cells_of(std::string_view row) {
 
 Findings check_limits(const Tree& tree) {
     Findings out;
-    const auto page = tree.find(std::string(kPage));
+    const auto page = tree.find(std::string(kLimitsPage));
     if (page == tree.end()) return out;
     std::size_t number = 0;
     for (const std::string_view line : lines_of(page->second)) {
@@ -45,14 +45,14 @@ Findings check_limits(const Tree& tree) {
         if (cells.size() < 4 || cells[0].find("---") != std::string_view::npos || cells.back() == " in ") continue;
         const auto files = quoted(cells.back()), codes = quoted(cells[cells.size() - 2]);
         if (files.size() != 1 || codes.empty()) {
-            out.push_back({std::string(kPage), number, "limit", "a row names code and one file, in backquotes"});
+            out.push_back({std::string(kLimitsPage), number, "limit", "a row names code and one file, in backquotes"});
             continue;
         }
         const auto file = tree.find(std::string(files[0]));
         const std::string text = file == tree.end() ? std::string() : in_one_line(file->second);
         for (const std::string_view code : codes)
             if (text.find(in_one_line(code)) == std::string::npos)
-                out.push_back({std::string(kPage), number, "limit",
+                out.push_back({std::string(kLimitsPage), number, "limit",
                                std::string(files[0]) + " does not hold `" + std::string(code) + "`"});
     }
     return out;

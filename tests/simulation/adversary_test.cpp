@@ -19,11 +19,6 @@ using market::RunState;
 using market::TaskState;
 using ::testing::IsEmpty;
 
-const Catalogue& catalogue() {
-    static const Catalogue made = make_catalogue();
-    return made;
-}
-
 const market::Params kParams = simulated_params();
 const U256 kCeiling(10 * market::kMilli);
 

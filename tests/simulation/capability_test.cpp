@@ -11,11 +11,6 @@ namespace {
 
 using ::testing::IsEmpty;
 
-const Catalogue& catalogue() {
-    static const Catalogue made = make_catalogue();
-    return made;
-}
-
 /// Two honest solvers, a boaster that claims rounds it did not compute, and one that never answers; the last two bid
 /// lower. The task is posted after all have been measured.
 Scenario measured_scenario() {

@@ -71,6 +71,11 @@ Catalogue make_catalogue() {
     return out;
 }
 
+const Catalogue& catalogue() {
+    static const Catalogue made = make_catalogue();
+    return made;
+}
+
 std::vector<Hash32> true_roots(const TaskKind& kind, std::uint64_t steps, std::uint64_t interval, std::uint64_t seed,
                                kernels::ThreadPool& pool) {
     solver::ProgramRunner runner(kind.program->program(), kind.inputs(seed), pool);

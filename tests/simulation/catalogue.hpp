@@ -24,6 +24,8 @@ struct TaskKind {
 /// Built once and read-only afterwards, also when several threads use it.
 using Catalogue = std::vector<TaskKind>;
 Catalogue make_catalogue();
+/// The catalogue of this process, built at the first call.
+const Catalogue& catalogue();
 
 /// State roots 0 … segments of an honest run: the ground truth for every party's claims.
 std::vector<Hash32> true_roots(const TaskKind& kind, std::uint64_t steps, std::uint64_t interval, std::uint64_t seed,

@@ -14,8 +14,6 @@ constexpr std::uint64_t kPosted = 40;  // Height of the first task; all parties 
 constexpr std::uint64_t kOwnersSpeeds[] = {kJustAllowed, kFast, 40 * kFast};
 constexpr std::uint64_t kHonestSpeeds[] = {kJustAllowed, kJustAllowed, 15'000, 30'000, kFast};
 
-U256 coins(std::uint64_t count) { return U256(count) * U256(1000 * market::kMilli); }
-
 /// The owner's half of a scenario. The stakes of all its parties are paid from one budget.
 class OwnerDraft {
 public:

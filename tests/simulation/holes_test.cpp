@@ -12,11 +12,6 @@ using market::RunState;
 using market::TaskState;
 using ::testing::IsEmpty;
 
-const Catalogue& catalogue() {
-    static const Catalogue made = make_catalogue();
-    return made;
-}
-
 void expect_no_loss(const Outcome& outcome) {
     EXPECT_THAT(outcome.verdicts.violations, IsEmpty());
     EXPECT_THAT(outcome.verdicts.unpaid_work, IsEmpty());

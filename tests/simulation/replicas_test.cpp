@@ -11,12 +11,7 @@ namespace {
 using market::RunState;
 using market::TaskState;
 
-const Catalogue& catalogue() {
-    static const Catalogue made = make_catalogue();
-    return made;
-}
-
-void expect_settled(const Outcome& outcome) {
+void expect_replicas_settled(const Outcome& outcome) {
     EXPECT_THAT(outcome.verdicts.violations, ::testing::IsEmpty());
     ASSERT_EQ(outcome.tasks.size(), 1u);
     EXPECT_EQ(outcome.tasks[0].state, TaskState::settled);
@@ -38,7 +33,7 @@ TEST_P(HonestMinority, OfOneWins) {
     scenario.solvers[honest] = *solver_named("honest");
     for (std::size_t i = 0; i < replicas; ++i) scenario.solvers[i].price_bp = 5'000 + 500 * i;
     const Outcome outcome = play(2, scenario, catalogue(), {});
-    expect_settled(outcome);
+    expect_replicas_settled(outcome);
     ASSERT_EQ(outcome.tasks[0].runs.size(), replicas);
     for (const market::Run& run : outcome.tasks[0].runs) {
         const bool mine = outcome.solver_of(run) == "solver" + std::to_string(honest);
@@ -70,7 +65,7 @@ TEST(Replicas, FiveHonestOnesAllSettle) {
             if (raised) role.speed_bp = 2 * kJustAllowed;
         }
         const Outcome outcome = play(3, scenario, catalogue(), {});
-        expect_settled(outcome);
+        expect_replicas_settled(outcome);
         EXPECT_THAT(outcome.verdicts.unpaid_work, ::testing::IsEmpty());
         ASSERT_EQ(outcome.tasks[0].runs.size(), 5u);
         const market::TaskSpec& spec = outcome.tasks[0].spec;
@@ -96,7 +91,7 @@ TEST(Replicas, AnAuditThatEndedWithoutAVerdictInADisputeGoesOnAfterIt) {
     scenario.solvers[0].price_bp = 5'000;  // Run 0, which is accused by the other.
     scenario.solvers[1] = *solver_named("ulp");
     const Outcome outcome = play(1, scenario, catalogue(), {});
-    expect_settled(outcome);
+    expect_replicas_settled(outcome);
     EXPECT_EQ(outcome.tasks[0].runs.at(0).state, RunState::settled);
     EXPECT_EQ(outcome.tasks[0].runs.at(1).state, RunState::forfeited);
 }

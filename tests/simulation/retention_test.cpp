@@ -11,11 +11,6 @@ namespace {
 using market::RunState;
 using ::testing::IsEmpty;
 
-const Catalogue& catalogue() {
-    static const Catalogue made = make_catalogue();
-    return made;
-}
-
 /// A task so long that most of it is finalised before its last segment is audited; few segments in between are audited.
 Scenario long_task() {
     Scenario scenario = calm_scenario();

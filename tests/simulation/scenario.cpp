@@ -15,8 +15,6 @@ constexpr std::uint64_t kSpeeds[] = {kJustAllowed, kJustAllowed, 15'000, 30'000,
 constexpr Millis kOutageMax = 5 * kBlockMillis, kCalmMin = 45 * kBlockMillis, kCalmMax = 160 * kBlockMillis;
 constexpr Millis kOutagesUntil = 900 * kBlockMillis;
 
-ledger::U256 coins(std::uint64_t count) { return ledger::U256(count) * ledger::U256(1000 * market::kMilli); }
-
 SolverRole honest_solver() {
     SolverRole role;
     role.stake = coins(kStakeCoins);
@@ -80,6 +78,8 @@ void make_crowd(Scenario& scenario, Random& random) {
 }
 
 }  // namespace
+
+ledger::U256 coins(std::uint64_t count) { return ledger::U256(count) * ledger::U256(1000 * market::kMilli); }
 
 market::Params simulated_params() {
     market::Params p;

@@ -14,6 +14,9 @@
 
 namespace retrace::sim {
 
+/// Whole coins in wei.
+ledger::U256 coins(std::uint64_t count);
+
 /// A party's connection is cut for some blocks, `after` blocks after the trace contains `words` for the first time.
 struct Stall {
     std::size_t party = 0;  ///< Numbered as in Outage.

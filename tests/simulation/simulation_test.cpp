@@ -10,11 +10,6 @@
 namespace retrace::sim {
 namespace {
 
-const Catalogue& catalogue() {
-    static const Catalogue made = make_catalogue();
-    return made;
-}
-
 std::vector<std::uint64_t> numbers(std::uint64_t first, std::uint64_t count) {
     std::vector<std::uint64_t> out;
     for (std::uint64_t i = 0; i < count; ++i) out.push_back(first + i);

@@ -13,7 +13,6 @@ namespace {
 
 namespace views = contracts::views;
 
-constexpr std::uint64_t kResendBlocks = 5;
 constexpr std::uint64_t kBenchRounds = 2;  // A boaster claims eight times as many.
 
 }  // namespace

@@ -10,7 +10,6 @@ namespace {
 
 namespace views = contracts::views;
 
-constexpr std::uint64_t kResendBlocks = 5;
 constexpr std::uint64_t kBeaconLength = 4096;  // More epochs than a simulated run has.
 
 }  // namespace

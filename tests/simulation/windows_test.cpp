@@ -13,11 +13,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const Catalogue& catalogue() {
-    static const Catalogue made = make_catalogue();
-    return made;
-}
-
 // Indices of parties: a requester, two solvers of which the first wins, three verifiers.
 constexpr std::size_t kSolver = 1, kVerifier = 3;
 

@@ -24,8 +24,8 @@ namespace {
 
 using RequestParser = http::request_parser<http::string_body>;
 
-constexpr std::size_t kBufferMax = std::size_t{64} << 10;  ///< Limit on bytes that are not parsed yet.
-constexpr std::size_t kReadBytes = std::size_t{64} << 10;  ///< Most bytes read at once.
+constexpr std::size_t kRequestBufferMax = std::size_t{64} << 10;  ///< Limit on bytes that are not parsed yet.
+constexpr std::size_t kReadBytes = std::size_t{64} << 10;         ///< Most bytes read at once.
 /// CPU time of a route that is free, and the tokens that each further millisecond costs, e.g. to hash a large tensor.
 constexpr std::int64_t kFreeNs = 10'000'000;
 constexpr double kTokensPerMs = 4;
@@ -69,7 +69,7 @@ public:
     tls::Stream stream;
     const std::string client;
     net::steady_timer wake;  ///< Timer of the work that it waits for (run_on).
-    beast::flat_buffer buffer{kBufferMax};
+    beast::flat_buffer buffer{kRequestBufferMax};
     Reservation held;       ///< The buffer plus the body while it is read and answered, then the answer.
     bool upgraded = false;  ///< The stream was moved into a WebSocket.
 };

@@ -37,7 +37,7 @@ constexpr std::size_t kTurnEvents = 64;
 constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
 constexpr std::chrono::milliseconds kTurnTime{5};
 /// Most bytes read at once.
-constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+constexpr std::size_t kFrameReadBytes = std::size_t{64} << 10;
 
 /// One outgoing message. The text of an event is shared by all its receivers.
 struct Message {
@@ -268,7 +268,7 @@ private:
         std::string message;
         auto buffer = net::dynamic_buffer(message);
         do {
-            co_await ws_.async_read_some(buffer, kReadBytes, net::use_awaitable);
+            co_await ws_.async_read_some(buffer, kFrameReadBytes, net::use_awaitable);
             received_.set(message.capacity());
         } while (!ws_.is_message_done());
         co_return message;

@@ -12,14 +12,14 @@ using Fault = RequestBody::Fault;
 
 /// Parse handler that builds values as the library's own does, but fails when there are too many. The library sets the
 /// names.
-class Handler {
+class BodyHandler {
 public:
     static constexpr std::size_t max_object_size = json::object::max_size();
     static constexpr std::size_t max_array_size = json::array::max_size();
     static constexpr std::size_t max_key_size = json::string::max_size();
     static constexpr std::size_t max_string_size = json::string::max_size();
 
-    explicit Handler(const BodyLimits& limits) : limits_(limits) {}
+    explicit BodyHandler(const BodyLimits& limits) : limits_(limits) {}
 
     bool on_document_begin(json::error_code&) { return true; }
     bool on_document_end(json::error_code&) { return true; }
@@ -117,8 +117,8 @@ json::value parse(std::string_view text, const BodyLimits& limits, json::storage
                   std::map<std::size_t, std::string>& number_ids) {
     json::parse_options options;
     options.max_depth = limits.depth;
-    json::basic_parser<Handler> parser(options, limits);
-    Handler& handler = parser.handler();
+    json::basic_parser<BodyHandler> parser(options, limits);
+    BodyHandler& handler = parser.handler();
     handler.values.reset(std::move(storage));
     json::error_code failed;
     const std::size_t read = parser.write_some(false, text.data(), text.size(), failed);

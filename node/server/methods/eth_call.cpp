@@ -9,7 +9,7 @@ namespace {
 
 using ledger::SimulatedCall;
 
-constexpr std::size_t kNameEchoMax = 64;
+constexpr std::size_t kKeyEchoMax = 64;
 
 template <class T>
 Checked<T> member(std::size_t arg, const json::object& object, const char* name, Parsed<T> (*parse)(const json::value&),
@@ -91,7 +91,7 @@ Status<RpcError> check_members(std::size_t index, const json::object& override) 
     for (const auto& [name, value] : override) {
         if (name == "balance" || name == "nonce" || value.is_null()) continue;
         const bool of_code = name == "code" || name == "state" || name == "stateDiff";
-        return invalid_argument(index, "override of " + std::string(name.substr(0, kNameEchoMax)) +
+        return invalid_argument(index, "override of " + std::string(name.substr(0, kKeyEchoMax)) +
                                            (of_code ? " is not supported: no EVM" : " is not supported"));
     }
     return Unit{};
@@ -135,7 +135,7 @@ Status<RpcError> refuse_block_overrides(const Params& params, std::size_t index)
     for (const auto& [name, value] : *object) {
         if (value.is_null()) continue;
         return invalid_argument(index,
-                                "block override of " + std::string(name.substr(0, kNameEchoMax)) + " is not supported");
+                                "block override of " + std::string(name.substr(0, kKeyEchoMax)) + " is not supported");
     }
     return Unit{};
 }

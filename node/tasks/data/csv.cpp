@@ -31,7 +31,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 }
 
 /// Finite numbers only; what is too small for fp32 is zero.
-std::optional<float> number(std::string_view field) {
+std::optional<float> csv_number(std::string_view field) {
     double value = 0;
     if (field.starts_with('+')) field.remove_prefix(1);
     const auto [end, code] = std::from_chars(field.data(), field.data() + field.size(), value);
@@ -60,7 +60,7 @@ Result<Table> read_table(std::string_view text) {
         if (out.columns == 0) {
             out.columns = fields.size();
             // A first line in which nothing is a number holds the names of the columns.
-            if (std::none_of(fields.begin(), fields.end(), [](auto field) { return number(field).has_value(); })) {
+            if (std::none_of(fields.begin(), fields.end(), [](auto field) { return csv_number(field).has_value(); })) {
                 out.names.assign(fields.begin(), fields.end());
                 continue;
             }
@@ -70,7 +70,7 @@ Result<Table> read_table(std::string_view text) {
                          std::to_string(out.columns));
         }
         for (const std::string_view field : fields) {
-            const auto value = number(field);
+            const auto value = csv_number(field);
             if (!value) {
                 return error(where + ": \"" + std::string(field.substr(0, 40)) + "\" is not a finite number");
             }

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 using kernels::DType;
 
-constexpr std::uint64_t kFormatVersion = 1;
+constexpr std::uint64_t kDatasetVersion = 1;
 constexpr std::size_t kManifestBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kPartsMax = 64;
 constexpr DType kDTypes[] = {DType::f32, DType::i8, DType::u8, DType::i32, DType::boolean};
@@ -162,7 +162,7 @@ std::string manifest_json(const DataSet& data) {
                                      {"shape", std::move(shape)},
                                      {"root", to_0x(view(part.root))}});
     }
-    return json::serialize(json::object{{"format", kFormatVersion},
+    return json::serialize(json::object{{"format", kDatasetVersion},
                                         {"name", data.name},
                                         {"source", data.source},
                                         {"classes", data.classes},
@@ -198,7 +198,7 @@ Result<DataSet> load_dataset(const fs::path& folder) {
     RETRACE_TRY(value, parse_json(*text, path.string()));
     RETRACE_TRY(fields, StrictObject::open(value, {"format", "name", "source", "classes", "tensors"}));
     RETRACE_TRY(format, fields.number("format"));
-    if (format != kFormatVersion) return error(path.string() + ": format " + std::to_string(format) + " is unknown");
+    if (format != kDatasetVersion) return error(path.string() + ": format " + std::to_string(format) + " is unknown");
     DataSet out;
     RETRACE_TRY(name, fields.text("name", 64));
     RETRACE_TRY(source, fields.text("source", 300));

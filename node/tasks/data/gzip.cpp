@@ -9,7 +9,7 @@
 namespace retrace::node {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{1} << 20;
+constexpr std::size_t kGzipChunk = std::size_t{1} << 20;
 constexpr int kRaw = -MAX_WBITS, kGzip = MAX_WBITS + 16;  // zlib's codes for the framing of a stream.
 
 /// Ends the stream when it goes out of scope.
@@ -38,7 +38,7 @@ Result<Bytes> inflate_all(View in, int window_bits, std::size_t limit) {
             in = in.subspan(piece);
         }
         // One byte of room above the limit distinguishes a stream that ends at the limit from a longer one.
-        const std::size_t used = out.size(), room = std::min(kChunk, limit - used + 1);
+        const std::size_t used = out.size(), room = std::min(kGzipChunk, limit - used + 1);
         out.resize(used + room);
         stream.next_out = out.data() + used;
         stream.avail_out = static_cast<uInt>(room);

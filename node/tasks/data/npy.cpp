@@ -16,7 +16,7 @@ namespace {
 
 using kernels::DType;
 
-constexpr std::size_t kHeaderBytesMax = 64 << 10;
+constexpr std::size_t kNpyHeaderBytesMax = 64 << 10;
 
 struct NpyHeader {
     std::string descr;
@@ -151,7 +151,7 @@ Result<kernels::Tensor> decode_npy(View file) {
     if (major < 1 || major > 3) return error("NPY format " + std::to_string(major) + " is unknown");
     const std::size_t start = major == 1 ? 10 : 12;
     const std::size_t length = major == 1 ? load_u16(file.data() + 8) : load_u32(file.data() + 8);
-    if (length > kHeaderBytesMax) return error("the NPY header is too long");
+    if (length > kNpyHeaderBytesMax) return error("the NPY header is too long");
     if (file.size() - start < length) return error("the NPY file is cut off in its header");
     const View text = file.subspan(start, length);
     RETRACE_TRY(header, HeaderReader({reinterpret_cast<const char*>(text.data()), text.size()}).read());

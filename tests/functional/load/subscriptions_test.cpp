@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 
 std::string hex(std::size_t number, std::size_t digits) {
     const std::string out = std::to_string(number);
@@ -140,12 +140,13 @@ TEST_F(Subscribers, GiveBackWhatTheyTook) {
         }
     }
     EXPECT_GE(taken, 100U);
-    EXPECT_LT(most, before + 160 * kMiB);
-    EXPECT_TRUE(comes([&] { return resident() < before + 48 * kMiB; }))
-        << before / kMiB << " MiB before, " << most / kMiB << " at most, " << resident() / kMiB << " left";
-    RecordProperty("before_mib", std::to_string(before / kMiB));
-    RecordProperty("most_mib", std::to_string(most / kMiB));
-    RecordProperty("left_mib", std::to_string(resident() / kMiB));
+    EXPECT_LT(most, before + 160 * kMebibyte);
+    EXPECT_TRUE(comes([&] { return resident() < before + 48 * kMebibyte; }))
+        << before / kMebibyte << " MiB before, " << most / kMebibyte << " at most, " << resident() / kMebibyte
+        << " left";
+    RecordProperty("before_mib", std::to_string(before / kMebibyte));
+    RecordProperty("most_mib", std::to_string(most / kMebibyte));
+    RecordProperty("left_mib", std::to_string(resident() / kMebibyte));
 }
 
 }  // namespace

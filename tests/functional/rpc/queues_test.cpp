@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr const char* kToken = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+constexpr const char* kQueueToken = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const std::string kWaits = R"({"jsonrpc":"2.0","id":7,"method":"test_waits"})";
 
 std::string post_of(const std::string& body) {
@@ -163,7 +163,7 @@ constexpr char kWait[] = "PUT /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\
 // A single request of a route may read and hash a large tensor.
 TEST(RpcQueues, OneAddressKeepsNoOtherFromTheRoutes) {
     rpc::ServerOptions options = for_strangers();
-    options.admin_token = kToken;
+    options.admin_token = kQueueToken;
     Keeping keeping(options);
     const std::uint16_t port = keeping.served.port;
     std::deque<Client> crowd;
@@ -175,7 +175,8 @@ TEST(RpcQueues, OneAddressKeepsNoOtherFromTheRoutes) {
     other.write(kWait);
     ASSERT_TRUE(comes([&] { return keeping.waiting == 2; })) << "both workers are taken";
     Client own(port, "127.0.0.4");
-    EXPECT_EQ(own.request("GET /hello", "Authorization: Bearer " + std::string(kToken) + "\r\n").result_int(), 200U);
+    EXPECT_EQ(own.request("GET /hello", "Authorization: Bearer " + std::string(kQueueToken) + "\r\n").result_int(),
+              200U);
     keeping.over = true;
     for (Client& one : crowd) EXPECT_EQ(one.read().result_int(), 200U) << "each gets its turn";
 }

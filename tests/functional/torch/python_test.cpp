@@ -13,10 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kBatch = 3, kClasses = 5;
+constexpr std::uint64_t kPythonBatch = 3, kClasses = 5;
 constexpr const char* kPython = "/usr/bin/python3";  // Debian's, to which python3-torch belongs.
 
-kernels::Tensor images() { return samples_of({kBatch, 1, 8, 8}); }
+kernels::Tensor images() { return samples_of({kPythonBatch, 1, 8, 8}); }
 
 std::vector<fs::path> files_in(const fs::path& folder) {
     std::vector<fs::path> out;
@@ -30,7 +30,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 /// Files of a newer PyTorch may call ops that this LibTorch lacks; the error then names them.
 void expect_import(const fs::path& file) {
     SCOPED_TRACE(file.filename().string());
-    const auto ours = step_of_ours(file, images(), labels_of(kBatch), kClasses);
+    const auto ours = step_of_ours(file, images(), labels_of(kPythonBatch), kClasses);
     if (!ours && file.filename().string().rfind("torch2.6", 0) == 0) {
         EXPECT_THAT(ours.error().message,
                     ::testing::AllOf(::testing::HasSubstr("aten::scaled_dot_product_attention"),
@@ -38,7 +38,7 @@ void expect_import(const fs::path& file) {
         return;
     }
     ASSERT_TRUE(ours) << ours.error().message;
-    expect_step_of_LibTorch(*ours, file, images(), labels_of(kBatch));
+    expect_step_of_LibTorch(*ours, file, images(), labels_of(kPythonBatch));
 }
 
 int run(const std::string& command) {
@@ -79,7 +79,7 @@ TEST(Python, ScriptsAndTracesOfThisMachineTrainAsInLibTorch) {
 TEST(Python, OpensTheTrainedModelAndItsSafetensorsAgree) {
     if (!has_python_torch()) GTEST_SKIP() << "SKIP: apt-get install --no-install-recommends python3-torch";
     const fs::path file = fs::path(RETRACE_VECTORS) / "torch" / "torch1.13-script-cnn.pt";
-    const auto ours = step_of_ours(file, images(), labels_of(kBatch), kClasses);
+    const auto ours = step_of_ours(file, images(), labels_of(kPythonBatch), kClasses);
     ASSERT_TRUE(ours) << ours.error().message;
     const TemporaryFolder folder;
     std::ifstream in(file, std::ios::binary);

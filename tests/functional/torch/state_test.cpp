@@ -22,10 +22,10 @@ using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t kBatch = 4;
+constexpr std::uint64_t kStateBatch = 4;
 
 kernels::Dims batch_of(const StateModel& model) {
-    kernels::Dims out{kBatch};
+    kernels::Dims out{kStateBatch};
     for (const std::int64_t extent : model.sample) out.push_back(static_cast<std::uint64_t>(extent));
     return out;
 }
@@ -33,7 +33,7 @@ kernels::Dims batch_of(const StateModel& model) {
 std::string refusal(const StateModel& model) {
     const TemporaryFolder folder;
     make_state_model(model, folder / "model.pt");
-    const auto ours = step_of_ours(folder / "model.pt", samples_of(batch_of(model)), labels_of(kBatch), 5);
+    const auto ours = step_of_ours(folder / "model.pt", samples_of(batch_of(model)), labels_of(kStateBatch), 5);
     EXPECT_FALSE(ours) << model.body;
     return ours ? "" : ours.error().message;
 }
@@ -44,7 +44,7 @@ void expect_state_of_LibTorch(const StateModel& model) {
     SCOPED_TRACE(model.body);
     const TemporaryFolder folder;
     make_state_model(model, folder / "model.pt");
-    const kernels::Tensor x = samples_of(batch_of(model)), y = labels_of(kBatch);
+    const kernels::Tensor x = samples_of(batch_of(model)), y = labels_of(kStateBatch);
     const auto ours = step_of_ours(folder / "model.pt", x, y, 5);
     ASSERT_TRUE(ours) << ours.error().message;
     expect_step_of_LibTorch(*ours, folder / "model.pt", x, y);

@@ -11,9 +11,9 @@ namespace {
 using market::RunState;
 
 /// A view that counts reads.
-class CountingView final : public ledger::StateView {
+class MeteredView final : public ledger::StateView {
 public:
-    explicit CountingView(const ledger::StateView& under) : under_(under) {}
+    explicit MeteredView(const ledger::StateView& under) : under_(under) {}
     ledger::Account account(const Address& address) const override { return under_.account(address); }
     Bytes slot(const Address& contract, View key) const override {
         const Bytes found = under_.slot(contract, key);
@@ -56,7 +56,7 @@ protected:
 
 TEST_F(Scheduler, WritingCostsTheSameHoweverMuchWaits) {
     const auto cost = [&] {
-        const CountingView counted(state);
+        const MeteredView counted(state);
         ledger::State next{static_cast<const ledger::StateView&>(counted)};
         Effects fx{next, params, height, {}};
         schedule(fx, height + 10, idle(0));

@@ -10,9 +10,9 @@ using Row = std::vector<double>;
 using Rows = std::vector<Row>;
 
 /// Processes one sample at a time; rows are its tokens.
-class Forward {
+class LoraForward {
 public:
-    explicit Forward(const ReferenceGpt& model) : m_(model) {}
+    explicit LoraForward(const ReferenceGpt& model) : m_(model) {}
 
     /// Sum of the cross entropies of one sample's tokens.
     double loss(const std::uint8_t* x, const std::uint8_t* labels) const {
@@ -110,7 +110,7 @@ private:
 double ReferenceGpt::loss(const std::vector<std::uint8_t>& x, const std::vector<std::uint8_t>& labels) const {
     double total = 0;
     for (std::uint64_t first = 0; first < x.size(); first += tokens)
-        total += Forward(*this).loss(x.data() + first, labels.data() + first);
+        total += LoraForward(*this).loss(x.data() + first, labels.data() + first);
     return total / static_cast<double>(x.size());
 }
 

@@ -9,9 +9,9 @@
 namespace retrace::kernels::testing {
 namespace {
 
-class Generator {
+class ProgramGenerator {
 public:
-    explicit Generator(std::uint64_t seed) : random_(seed), rows_(1 + below(40)), cols_(1 + below(2000)) {}
+    explicit ProgramGenerator(std::uint64_t seed) : random_(seed), rows_(1 + below(40)), cols_(1 + below(2000)) {}
 
     Program program() {
         std::vector<Value> states;
@@ -81,7 +81,7 @@ private:
 
 }  // namespace
 
-Program random_program(std::uint64_t seed) { return Generator(seed).program(); }
+Program random_program(std::uint64_t seed) { return ProgramGenerator(seed).program(); }
 
 State random_state(const Program& program, std::uint64_t seed) { return random_state(program, Data::bell, seed); }
 

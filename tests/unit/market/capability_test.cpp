@@ -11,13 +11,13 @@
 namespace retrace::market {
 namespace {
 
-Address bidder(std::uint8_t n) {
+Address measured_bidder(std::uint8_t n) {
     Address out;
     out.bytes[19] = n;
     return out;
 }
-Offer offer(std::uint8_t n, std::uint64_t price, std::uint64_t capability) {
-    return {bidder(n), price, 100, Offer::kNeutralWeight, capability, true};
+Offer measured_offer(std::uint8_t n, std::uint64_t price, std::uint64_t capability) {
+    return {measured_bidder(n), price, 100, Offer::kNeutralWeight, capability, true};
 }
 std::vector<std::size_t> winners_of(const std::vector<Offer>& offers, std::size_t count) {
     std::vector<std::size_t> out;
@@ -39,8 +39,8 @@ TEST(CapabilityScore, EachBeaconChallengesTheShareThatGenesisNames) {
         for (std::uint8_t b = 0; b < 20; ++b) {
             Hash32 beacon;
             beacon.bytes[0] = b;
-            drawn += is_challenged(beacon, bidder(n), 1'000) ? 1 : 0;
-            EXPECT_FALSE(is_challenged(beacon, bidder(n), 0));
+            drawn += is_challenged(beacon, measured_bidder(n), 1'000) ? 1 : 0;
+            EXPECT_FALSE(is_challenged(beacon, measured_bidder(n), 0));
         }
     }
     EXPECT_NEAR(static_cast<double>(drawn), 500.0, 70.0);
@@ -69,8 +69,9 @@ TEST(Fitness, TheLargestNumbersDoNotOverflow) {
 }
 
 TEST(Fitness, IsPartOfAnOffersWeight) {
-    const std::vector<RevealedBid> bids = {
-        {bidder(1), 50, 200, {}, 10'000}, {bidder(2), 10, 200, {}, 5'000}, {bidder(3), 1, 200, {}, 100}};
+    const std::vector<RevealedBid> bids = {{measured_bidder(1), 50, 200, {}, 10'000},
+                                           {measured_bidder(2), 10, 200, {}, 5'000},
+                                           {measured_bidder(3), 1, 200, {}, 100}};
     const auto offers = weigh(bids, {U256(1'000'000), 100, 40'000});
     EXPECT_EQ(offers[0].weight_bp, 10'000u);
     EXPECT_EQ(offers[1].weight_bp, 25'000u) << "half as fast as the best, and as it promises";
@@ -94,18 +95,21 @@ TEST(Grouping, SpeedsWithinAFactorOfTwoAreAlike) {
 
 TEST(Grouping, ReplicasRunAtOnePace) {
     // The two cheapest have different speeds; the fast pair costs 10 + 30, the slow one 20 + 25.
-    const std::vector<Offer> offers = {offer(1, 10, 1'000), offer(2, 20, 100), offer(3, 30, 900), offer(4, 25, 120)};
+    const std::vector<Offer> offers = {measured_offer(1, 10, 1'000), measured_offer(2, 20, 100),
+                                       measured_offer(3, 30, 900), measured_offer(4, 25, 120)};
     EXPECT_EQ(winners_of(offers, 2), (std::vector<std::size_t>{0, 2}));
     EXPECT_EQ(winners_of(offers, 1), (std::vector<std::size_t>{0}));
 }
 
 TEST(Grouping, WithoutAnAlikeGroupTheBestBidsWin) {
-    const std::vector<Offer> offers = {offer(1, 30, 1'000), offer(2, 20, 100), offer(3, 10, 0)};
+    const std::vector<Offer> offers = {measured_offer(1, 30, 1'000), measured_offer(2, 20, 100),
+                                       measured_offer(3, 10, 0)};
     EXPECT_EQ(winners_of(offers, 2), (std::vector<std::size_t>{2, 1}));
 }
 
 TEST(Grouping, AWinnerIsPaidWhatItCouldHaveAskedAndStillWon) {
-    const std::vector<Offer> offers = {offer(1, 10, 1'000), offer(2, 20, 100), offer(3, 30, 900), offer(4, 25, 120)};
+    const std::vector<Offer> offers = {measured_offer(1, 10, 1'000), measured_offer(2, 20, 100),
+                                       measured_offer(3, 30, 900), measured_offer(4, 25, 120)};
     const auto winners = clear_auction(offers, 2, 1'000);
     ASSERT_EQ(winners.size(), 2u);
     EXPECT_EQ(winners[0].price, U256(15)) << "the slow pair costs 45, the other winner asks 30";
@@ -119,11 +123,12 @@ TEST(Grouping, BiddingOnesCostIsStillTheBestStrategy) {
         std::vector<Offer> offers;
         const std::size_t rivals = 1 + random() % 6, replicas = 1 + random() % 3;
         for (std::size_t i = 0; i < rivals; ++i)
-            offers.push_back(offer(static_cast<std::uint8_t>(2 + i), 1 + random() % 100, kSpeeds[random() % 6]));
+            offers.push_back(
+                measured_offer(static_cast<std::uint8_t>(2 + i), 1 + random() % 100, kSpeeds[random() % 6]));
         const std::uint64_t cost = 1 + random() % 100, speed = kSpeeds[random() % 6];
         const auto profit = [&](std::uint64_t price) -> long long {
             auto all = offers;
-            all.push_back(offer(1, price, speed));
+            all.push_back(measured_offer(1, price, speed));
             for (const Winner& winner : clear_auction(all, replicas, 100))
                 if (winner.offer == rivals)
                     return static_cast<long long>(winner.price.low64()) - static_cast<long long>(cost);

@@ -8,7 +8,7 @@ namespace retrace::contracts {
 namespace {
 
 using market::RunState;
-class ForgedStates : public Replicas {
+class ForgedStates : public JoiningReplicas {
 protected:
     /// alice wins the task and forges state 6 and what follows; bob joins at state 0 and takes all the time he has.
     void begin(std::uint64_t segments, std::uint64_t window = 0) {

@@ -6,7 +6,7 @@
 
 namespace retrace::contracts {
 
-class Replicas : public HostileReports {
+class JoiningReplicas : public HostileReports {
 protected:
     /// The requester pays for this many more replicas of task 1.
     void pay_raise(std::size_t more) {

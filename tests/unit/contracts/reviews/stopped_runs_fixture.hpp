@@ -6,7 +6,7 @@
 
 namespace retrace::contracts {
 
-class StoppedRuns : public Replicas {
+class StoppedRuns : public JoiningReplicas {
 protected:
     void raise(const std::string& who) {
         pay_raise(1);

@@ -15,6 +15,7 @@
 #include "kernels/matmul/engine.hpp"
 #include "kernels/program/codec.hpp"
 #include "tests/unit/kernels/any_values.hpp"
+#include "tests/unit/kernels/exhaustive.hpp"
 #include "tests/unit/kernels/golden_trainings.hpp"
 
 namespace retrace::kernels {
@@ -41,8 +42,6 @@ constexpr Cut kCuts[] = {
     {"block by block, one panel a chunk", {1, kHuge, 1, 33, 1, 100, 13}},
     {"no bounds", {kHuge, kHuge, kHuge, kHuge, kHuge, kHuge, kHuge}},
 };
-
-bool exhaustive() { return std::getenv("RETRACE_EXHAUSTIVE") != nullptr; }
 
 std::string root(const golden::Recipe& run, unsigned threads) {
     const TrainingPrograms programs = golden::programs(run);

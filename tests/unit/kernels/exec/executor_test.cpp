@@ -18,7 +18,7 @@ struct Setting {
     Inputs inputs() const { return {5, {&x, &y}}; }
 };
 
-Setting small_training() {
+Setting small_setting() {
     ModelSpec model;
     model.input = {20};
     model.hidden = {16};
@@ -33,7 +33,7 @@ Setting small_training() {
 }
 
 TEST(Executor, AStepCountsAndReportsTheLoss) {
-    const Setting s = small_training();
+    const Setting s = small_setting();
     ThreadPool pool(1);
     State state = run_initialiser(s.programs.init, 5, pool);
     EXPECT_EQ(state.step, 0u);
@@ -47,7 +47,7 @@ TEST(Executor, AStepCountsAndReportsTheLoss) {
 }
 
 TEST(Executor, TracesAndOutputsLeaveTheStateAloneAndLeadToTheNextState) {
-    const Setting s = small_training();
+    const Setting s = small_setting();
     ThreadPool pool(2);
     const Program& program = s.programs.train;
     State state = run_initialiser(s.programs.init, 5, pool);
@@ -68,7 +68,7 @@ TEST(Executor, TracesAndOutputsLeaveTheStateAloneAndLeadToTheNextState) {
 }
 
 TEST(Executor, TamperingReachesTheStateAndTheTraceFromThatOpOn) {
-    const Setting s = small_training();
+    const Setting s = small_setting();
     ThreadPool pool(1);
     const State start = run_initialiser(s.programs.init, 5, pool);
     Executor honest(s.programs.train, pool), cheat(s.programs.train, pool);
@@ -90,7 +90,7 @@ TEST(Executor, TamperingReachesTheStateAndTheTraceFromThatOpOn) {
 }
 
 TEST(Executor, TheMemoryPlanIsKnownBeforeRunningAndSmallerThanAllOutputs) {
-    const Setting s = small_training();
+    const Setting s = small_setting();
     ThreadPool pool(1);
     std::uint64_t all = 0;
     const Program& program = s.programs.train;

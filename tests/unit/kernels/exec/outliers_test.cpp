@@ -13,15 +13,15 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr std::uint64_t kRows = 6, kTerms = 300, kColumns = 5, kMatrices = 3;
+constexpr std::uint64_t kOutlierRows = 6, kTerms = 300, kColumns = 5, kMatrices = 3;
 
 /// Products of a state "x" and a state "w" in the given memory layouts.
 Program products(bool transposed_a, bool transposed_b, Precision precision) {
     Graph g;
-    const Dims a = transposed_a ? Dims{kMatrices, kTerms, kRows} : Dims{kMatrices, kRows, kTerms};
+    const Dims a = transposed_a ? Dims{kMatrices, kTerms, kOutlierRows} : Dims{kMatrices, kOutlierRows, kTerms};
     const Dims b = transposed_b ? Dims{kMatrices, kColumns, kTerms} : Dims{kMatrices, kTerms, kColumns};
     const Value x = g.state("x", DType::f32, a), w = g.state("w", DType::f32, b);
-    const Value y = g.state("y", DType::f32, {kMatrices, kRows, kColumns});
+    const Value y = g.state("y", DType::f32, {kMatrices, kOutlierRows, kColumns});
     g.set_next(y, matmul(g, x, w, precision, transposed_a, transposed_b));
     return *g.build();
 }
@@ -49,7 +49,7 @@ TEST_F(Crest, OfNormalDataIsAboutThreeAndNothingIsAnOutlier) {
     const Program program = products(false, false, Precision::i8x2);
     const auto found = of(program, bell(program));
     ASSERT_EQ(found.size(), 2u);
-    EXPECT_EQ(found[0].blocks, kMatrices * kRows * 2);  // 300 terms are two blocks
+    EXPECT_EQ(found[0].blocks, kMatrices * kOutlierRows * 2);  // 300 terms are two blocks
     EXPECT_EQ(found[1].blocks, kMatrices * kColumns * 2);
     for (const ProductOutliers& product : found) {
         EXPECT_GT(product.median, 1.9f);
@@ -67,7 +67,8 @@ TEST_F(Crest, AnOutlierIsFoundInTheBlockThatHasItHoweverTheOperandLies) {
             const Program program = products(ta, tb, Precision::i8x3);
             State state = bell(program);
             for (std::uint64_t m = 0; m < kMatrices; ++m)  // one channel of the first factor, in its first block
-                for (std::uint64_t v = 0; v < kRows; ++v) state.tensors[0].f32()[place(!ta, kRows, m, v, 17)] = 256;
+                for (std::uint64_t v = 0; v < kOutlierRows; ++v)
+                    state.tensors[0].f32()[place(!ta, kOutlierRows, m, v, 17)] = 256;
             state.tensors[1].f32()[place(tb, kColumns, 2, 4, 299)] = 50;  // one value, in a block of 44 terms
             const auto found = of(program, state);
             ASSERT_EQ(found.size(), 2u);
@@ -78,7 +79,7 @@ TEST_F(Crest, AnOutlierIsFoundInTheBlockThatHasItHoweverTheOperandLies) {
             const auto summary = summary_of(found);
             ASSERT_TRUE(summary);
             EXPECT_EQ(summary->most.input, 0u);
-            EXPECT_EQ(summary->blocks, kMatrices * (kRows + kColumns) * 2);
+            EXPECT_EQ(summary->blocks, kMatrices * (kOutlierRows + kColumns) * 2);
             EXPECT_DOUBLE_EQ(summary->outliers, 19.0 / 66);
         }
     }
@@ -87,7 +88,7 @@ TEST_F(Crest, AnOutlierIsFoundInTheBlockThatHasItHoweverTheOperandLies) {
 TEST_F(Crest, BlocksOfNothingAndOfWhatIsNotFiniteAreLeftOut) {
     const Program program = products(false, true, Precision::i8x2);
     State state = bell(program);
-    state.tensors[0] = zeros(DType::f32, {kMatrices, kRows, kTerms});
+    state.tensors[0] = zeros(DType::f32, {kMatrices, kOutlierRows, kTerms});
     std::fill_n(state.tensors[1].f32(), kMatrices * kTerms * kColumns, std::numeric_limits<float>::infinity());
     state.tensors[1].f32()[0] = std::numeric_limits<float>::quiet_NaN();
     const auto found = of(program, state);
@@ -100,7 +101,8 @@ TEST_F(Crest, BlocksOfNothingAndOfWhatIsNotFiniteAreLeftOut) {
 TEST_F(Crest, ZerosMakeNoOutlierOfTheRest) {
     const Program program = products(false, true, Precision::i8x2);
     State state = bell(program);
-    for (std::size_t i = 0; i < kMatrices * kRows * kTerms; ++i) state.tensors[0].f32()[i] = i % 100 == 0 ? 3.0f : 0.0f;
+    for (std::size_t i = 0; i < kMatrices * kOutlierRows * kTerms; ++i)
+        state.tensors[0].f32()[i] = i % 100 == 0 ? 3.0f : 0.0f;
     const auto found = of(program, state);
     EXPECT_EQ(found[0].worst, 1.0f);
     EXPECT_EQ(found[0].outliers, 0.0);

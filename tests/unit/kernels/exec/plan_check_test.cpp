@@ -45,7 +45,7 @@ void expect_sound(const Program& program) {
     }
 }
 
-std::vector<std::uint32_t> bits_of(const std::vector<Metric>& metrics) {
+std::vector<std::uint32_t> metric_bits(const std::vector<Metric>& metrics) {
     std::vector<std::uint32_t> out;
     for (const Metric& metric : metrics) out.push_back(to_bits(metric.value));
     return out;
@@ -59,7 +59,7 @@ void expect_the_bits_of_the_reference(const Program& program, const State& start
     std::vector<std::vector<std::uint32_t>> metrics;
     for (int step = 0; step < 2; ++step) {
         State next = states.back();
-        metrics.push_back(bits_of(reference.step(next, inputs)));
+        metrics.push_back(metric_bits(reference.step(next, inputs)));
         states.push_back(std::move(next));
     }
     const auto trace = reference.trace(start, inputs);
@@ -70,7 +70,7 @@ void expect_the_bits_of_the_reference(const Program& program, const State& start
             ASSERT_EQ(cpu.trace(start, inputs), trace);
             State state = start;
             for (std::size_t step = 0; step < 2; ++step) {
-                ASSERT_EQ(bits_of(cpu.step(state, inputs)), metrics[step]);
+                ASSERT_EQ(metric_bits(cpu.step(state, inputs)), metrics[step]);
                 ASSERT_EQ(state, states[step + 1]);
             }
         }

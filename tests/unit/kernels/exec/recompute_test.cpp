@@ -28,10 +28,10 @@ TrainingPrograms training(const std::string& kind, std::uint64_t tokens = 8, std
     return *build_training(model, spec, 64, 8);
 }
 
-struct Data {
+struct StepData {
     Tensor x, y;
 };
-Data data(const Program& program) {
+StepData data(const Program& program) {
     const auto filled = [&](std::uint32_t index, std::uint64_t factor) {
         const TensorRecord& record = program.tensors[program.states + program.constants + index];
         Tensor out = zeros(record.dtype, record.dims);

@@ -20,14 +20,14 @@ const MatmulKernel* matmul_kernel_emulated_amx(Precision precision);  // numeric
 
 namespace {
 
-enum class Data { normal, heavy, wide, subnormal, signed_zeros, special, ties };
-constexpr Data kData[] = {Data::normal,       Data::heavy,   Data::wide, Data::subnormal,
-                          Data::signed_zeros, Data::special, Data::ties};
+enum class ValueKind { normal, heavy, wide, subnormal, signed_zeros, special, ties };
+constexpr ValueKind kData[] = {ValueKind::normal,       ValueKind::heavy,   ValueKind::wide, ValueKind::subnormal,
+                               ValueKind::signed_zeros, ValueKind::special, ValueKind::ties};
 constexpr Precision kPrecisions[] = {Precision::f32, Precision::i8x1, Precision::i8x2, Precision::i8x3};
 
-class Random {
+class MatmulValues {
 public:
-    explicit Random(std::uint64_t seed) : state_(seed) {}
+    explicit MatmulValues(std::uint64_t seed) : state_(seed) {}
     std::uint32_t next() {
         state_ = state_ * 6364136223846793005u + 1442695040888963407u;
         return static_cast<std::uint32_t>(state_ >> 32);
@@ -35,16 +35,16 @@ public:
     std::uint64_t below(std::uint64_t n) { return next() % n; }
     float unit() { return (static_cast<float>(next() >> 8) - 8388608.0f) * 0x1p-23f; }
 
-    float value(Data data) {
+    float value(ValueKind data) {
         switch (data) {
-            case Data::normal: return unit() + unit() + unit();
-            case Data::heavy: return std::ldexp(unit(), static_cast<int>(below(41)) - 20);
-            case Data::wide: return from_bits(next() % 0x7f000000u | (next() & kSignBit));
-            case Data::subnormal:
+            case ValueKind::normal: return unit() + unit() + unit();
+            case ValueKind::heavy: return std::ldexp(unit(), static_cast<int>(below(41)) - 20);
+            case ValueKind::wide: return from_bits(next() % 0x7f000000u | (next() & kSignBit));
+            case ValueKind::subnormal:
                 return from_bits((next() & kSignBit) | (next() & (below(4) == 0 ? 0xffffffu : 0x7fffffu)));
-            case Data::signed_zeros: return below(8) != 0 ? from_bits(next() & kSignBit) : unit() * 0x1p-75f;
-            case Data::special: return special();
-            case Data::ties: return (static_cast<float>(below(65537)) - 32768.0f) * 0x1p-15f;
+            case ValueKind::signed_zeros: return below(8) != 0 ? from_bits(next() & kSignBit) : unit() * 0x1p-75f;
+            case ValueKind::special: return special();
+            case ValueKind::ties: return (static_cast<float>(below(65537)) - 32768.0f) * 0x1p-15f;
         }
         return 0.0f;
     }
@@ -62,7 +62,7 @@ private:
     std::uint64_t state_;
 };
 
-struct Shape {
+struct MatmulShape {
     std::uint64_t m, n, k;
 };
 
@@ -72,7 +72,7 @@ struct Operand {
     MatrixView view;
 };
 
-Operand operand(std::uint64_t rows, std::uint64_t cols, unsigned layout, Data data, Random& random) {
+Operand operand(std::uint64_t rows, std::uint64_t cols, unsigned layout, ValueKind data, MatmulValues& random) {
     Operand out;
     const std::uint64_t pad = layout == 0 ? 0 : 3;
     out.view.rows = rows;
@@ -114,8 +114,8 @@ void compare_levels(Precision precision, const MatrixView& a, const MatrixView& 
     }
 }
 
-void compare(const Shape& shape, unsigned layout_a, unsigned layout_b, Data data, std::uint64_t seed) {
-    Random random(seed);
+void compare(const MatmulShape& shape, unsigned layout_a, unsigned layout_b, ValueKind data, std::uint64_t seed) {
+    MatmulValues random(seed);
     const Operand a = operand(shape.m, shape.k, layout_a, data, random);
     const Operand b = operand(shape.k, shape.n, layout_b, data, random);
     for (const Precision precision : kPrecisions) {
@@ -131,7 +131,7 @@ void compare(const Shape& shape, unsigned layout_a, unsigned layout_b, Data data
 TEST(NumericsMatmul, EmptyAndTinyShapes) {
     for (const std::uint64_t m : {0, 1, 2}) {
         for (const std::uint64_t n : {0, 1, 3}) {
-            for (const std::uint64_t k : {0, 1, 4, 5}) compare({m, n, k}, 0, 0, Data::normal, 1);
+            for (const std::uint64_t k : {0, 1, 4, 5}) compare({m, n, k}, 0, 0, ValueKind::normal, 1);
         }
     }
 }
@@ -139,18 +139,19 @@ TEST(NumericsMatmul, EmptyAndTinyShapes) {
 TEST(NumericsMatmul, EdgesOfTilesAndBlocks) {
     std::uint64_t seed = 100;
     for (const std::uint64_t m : {1, 7, 16, 29}) {
-        for (const std::uint64_t n : {1, 8, 9, 16, 17, 31, 33, 65}) compare({m, n, 21}, 0, 0, Data::normal, ++seed);
+        for (const std::uint64_t n : {1, 8, 9, 16, 17, 31, 33, 65})
+            compare({m, n, 21}, 0, 0, ValueKind::normal, ++seed);
     }
     for (const std::uint64_t k : {15, 16, 17, 63, 64, 65, 255, 256, 257, 511, 512, 513, 1030}) {
-        compare({19, 37, k}, 0, 0, Data::normal, ++seed);
-        compare({19, 37, k}, 1, 1, Data::normal, ++seed);
+        compare({19, 37, k}, 0, 0, ValueKind::normal, ++seed);
+        compare({19, 37, k}, 1, 1, ValueKind::normal, ++seed);
     }
 }
 
 TEST(NumericsMatmul, RandomShapesLayoutsAndData) {
-    Random random(20261121);
+    MatmulValues random(20261121);
     for (int i = 0; i < 42; ++i) {
-        const Shape shape{1 + random.below(80), 1 + random.below(80), 1 + random.below(520)};
+        const MatmulShape shape{1 + random.below(80), 1 + random.below(80), 1 + random.below(520)};
         const unsigned layout_a = static_cast<unsigned>(random.below(3)),
                        layout_b = static_cast<unsigned>(random.below(3));
         compare(shape, layout_a, layout_b, kData[i % std::size(kData)], 1000 + static_cast<std::uint64_t>(i));
@@ -158,23 +159,23 @@ TEST(NumericsMatmul, RandomShapesLayoutsAndData) {
 }
 
 TEST(NumericsMatmul, ManyTilesInManyThreads) {
-    compare({130, 100, 600}, 0, 1, Data::heavy, 5);
-    compare({70, 200, 300}, 1, 0, Data::normal, 6);
+    compare({130, 100, 600}, 0, 1, ValueKind::heavy, 5);
+    compare({70, 200, 300}, 1, 0, ValueKind::normal, 6);
 }
 
 TEST(NumericsMatmul, MoreColumnsThanArePackedAtOnce) {
-    compare({3, 70'000, 5}, 0, 0, Data::normal, 7);
-    compare({2, 45'000, 260}, 1, 1, Data::heavy, 8);
+    compare({3, 70'000, 5}, 0, 0, ValueKind::normal, 7);
+    compare({2, 45'000, 260}, 1, 1, ValueKind::heavy, 8);
 }
 
 #if defined(__x86_64__)
 TEST(NumericsMatmul, AmxKernelWithEmulatedTiles) {
     if (cpu_levels().back() < CpuLevel::avx512) GTEST_SKIP() << "skipped: no AVX-512 for the AMX kernel's packing";
     ThreadPool pool(2);
-    Random random(77);
+    MatmulValues random(77);
     for (int i = 0; i < 12; ++i) {
-        const Shape shape{1 + random.below(70), 1 + random.below(70), 1 + random.below(400)};
-        const Data data = kData[i % std::size(kData)];
+        const MatmulShape shape{1 + random.below(70), 1 + random.below(70), 1 + random.below(400)};
+        const ValueKind data = kData[i % std::size(kData)];
         const Operand a = operand(shape.m, shape.k, static_cast<unsigned>(i % 2), data, random);
         const Operand b = operand(shape.k, shape.n, static_cast<unsigned>(i / 2 % 2), data, random);
         for (const Precision precision : {Precision::i8x1, Precision::i8x2, Precision::i8x3}) {
@@ -188,8 +189,8 @@ TEST(NumericsMatmul, AmxKernelWithEmulatedTiles) {
 #endif
 
 TEST(NumericsMatmul, LinksChainToTheProduct) {
-    Random random(9);
-    for (const Data data : kData) {
+    MatmulValues random(9);
+    for (const ValueKind data : kData) {
         const Operand a = operand(1, 600, 0, data, random), b = operand(600, 1, 1, data, random);
         for (const Precision precision : kPrecisions) {
             float carried = matmul_start(precision);
@@ -215,8 +216,9 @@ TEST(NumericsMatmul, FirstChainKeepsANegativeZero) {
 }
 
 TEST(NumericsMatmul, SlicesAreAccurate) {
-    Random random(11);
-    const Operand a = operand(32, 3072, 0, Data::normal, random), b = operand(3072, 32, 0, Data::normal, random);
+    MatmulValues random(11);
+    const Operand a = operand(32, 3072, 0, ValueKind::normal, random),
+                  b = operand(3072, 32, 0, ValueKind::normal, random);
     const double limits[] = {1e-6, 3e-2, 1.5e-4, 1e-6};  // relative Frobenius error: f32, i8x1, i8x2, i8x3
     for (std::size_t p = 0; p < std::size(kPrecisions); ++p) {
         ThreadPool pool(1);

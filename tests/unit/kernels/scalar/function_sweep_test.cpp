@@ -13,6 +13,7 @@
 #include <ostream>
 
 #include "kernels/scalar/scalar.hpp"
+#include "tests/unit/kernels/exhaustive.hpp"
 
 namespace retrace::kernels::sweep {
 
@@ -23,8 +24,6 @@ namespace {
 /// Error of the exact values, which come from the library in double precision: 2^-29 ulp for each of its own ulps, of
 /// which at most 64 are wrong.
 constexpr double kDoubt = 64 * 0x1p-29;
-
-bool exhaustive() { return std::getenv("RETRACE_EXHAUSTIVE") != nullptr; }
 
 /// Prints a line for each eighth, as this takes minutes.
 class Progress {

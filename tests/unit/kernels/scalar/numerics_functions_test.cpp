@@ -12,6 +12,7 @@
 
 #include "kernels/scalar/functions.hpp"
 #include "merkle/hash/sha256.hpp"
+#include "tests/unit/kernels/exhaustive.hpp"
 
 namespace retrace::kernels {
 namespace {
@@ -53,8 +54,6 @@ double error_in_ulps(float got, double exact) {
     std::frexp(target, &exponent);
     return std::abs(value - target) / std::ldexp(1.0, std::max(exponent - 24, -149));
 }
-
-bool exhaustive() { return std::getenv("RETRACE_EXHAUSTIVE") != nullptr; }
 
 class NumericsFunctions : public ::testing::TestWithParam<Function> {};
 

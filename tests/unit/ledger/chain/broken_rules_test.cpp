@@ -14,7 +14,7 @@ using test::number;
 using test::transfer;
 using test::World;
 
-const U256 kEther = *U256::from_decimal("1000000000000000000");
+const U256 kCoin = *U256::from_decimal("1000000000000000000");
 
 TEST(BrokenRules, ATransactionThatBreaksAnInvariantIsUndoneAndPays) {
     MemoryStore store;
@@ -31,7 +31,7 @@ TEST(BrokenRules, ATransactionThatBreaksAnInvariantIsUndoneAndPays) {
     EXPECT_EQ(view->account(test::kContract).balance, U256{0}) << "its value was not moved";
     EXPECT_EQ(view->account(key(0).address()).nonce, 1U);
     EXPECT_EQ(view->account(key(0).address()).balance,
-              U256{1000} * kEther - block->receipts[0].effective_gas_price * block->receipts[0].gas_used);
+              U256{1000} * kCoin - block->receipts[0].effective_gas_price * block->receipts[0].gas_used);
 }
 
 // The contracts' books are their balances, so an income without a record would break them.

@@ -16,7 +16,7 @@ using test::key;
 using test::number;
 using test::World;
 
-constexpr std::uint64_t kBlocks = 8;
+constexpr std::uint64_t kCrashedChain = 8;
 constexpr ChainOptions kOptions{.state_window = 3, .proof_window = 2, .threads = 1};
 
 /// Enough accounts for the root's page of the state tree to become a branch in the second block.
@@ -26,7 +26,7 @@ Genesis many_accounts() {
     return genesis;
 }
 
-std::vector<TxPtr> txs_at(std::uint64_t height) {
+std::vector<TxPtr> crashed_txs(std::uint64_t height) {
     const std::uint64_t nonce = height - 1;
     return {sign_tx(test::transfer(nonce, number(height % 3), height), key(0)),
             sign_tx(test::call(nonce, Bytes{'s', 'k', static_cast<std::uint8_t>(height)}), key(1))};
@@ -37,7 +37,8 @@ std::vector<Hash32> undisturbed() {
     MemoryStore store;
     World world(store, kOptions, many_accounts());
     std::vector<Hash32> out{world.chain->tip()->hash};
-    for (std::uint64_t height = 1; height <= kBlocks; ++height) out.push_back(world.block(txs_at(height))->hash);
+    for (std::uint64_t height = 1; height <= kCrashedChain; ++height)
+        out.push_back(world.block(crashed_txs(height))->hash);
     EXPECT_EQ(store.get(keys::page({0, 0})).value().at(0), kMany);
     return out;
 }
@@ -47,9 +48,9 @@ std::optional<std::uint64_t> run_until_crash(FaultStore& store) {
     test::FakeExecutor executor;
     auto chain = Chain::open(store, many_accounts(), executor, kOptions);
     if (!chain) return std::nullopt;
-    for (std::uint64_t height = 1; height <= kBlocks; ++height) {
+    for (std::uint64_t height = 1; height <= kCrashedChain; ++height) {
         std::vector<View> raw;
-        const auto txs = txs_at(height);
+        const auto txs = crashed_txs(height);
         for (const TxPtr& tx : txs) raw.push_back(tx->raw);
         const auto outcome = (*chain)->execute_block({.height = height,
                                                       .time_ns = (*chain)->tip()->header.time_ns + 1'000'000'000,
@@ -58,7 +59,7 @@ std::optional<std::uint64_t> run_until_crash(FaultStore& store) {
                                                       .known = {}});
         if (!outcome || !(*chain)->commit(*outcome)) return height - 1;
     }
-    return kBlocks;
+    return kCrashedChain;
 }
 
 /// Restarts on the remaining disk contents, plays the rest, and compares with the undisturbed chain.
@@ -78,8 +79,8 @@ void recover(MemoryStore& disk, std::optional<std::uint64_t> acknowledged, const
     const auto proof = world.chain->prove_account(height, key(0).address());
     ASSERT_TRUE(proof);
     ASSERT_TRUE(verify(*proof));
-    for (std::uint64_t next = height + 1; next <= kBlocks; ++next) {
-        ASSERT_EQ(world.block(txs_at(next))->hash, expected[next]);
+    for (std::uint64_t next = height + 1; next <= kCrashedChain; ++next) {
+        ASSERT_EQ(world.block(crashed_txs(next))->hash, expected[next]);
     }
     const auto verified = verify_db(disk, many_accounts(), world.executor);
     ASSERT_TRUE(verified) << verified.error().message;
@@ -88,7 +89,7 @@ void recover(MemoryStore& disk, std::optional<std::uint64_t> acknowledged, const
 TEST(Crash, NothingAcknowledgedIsLostAtAnyWrite) {
     const auto expected = undisturbed();
     for (const Fault fault : {Fault::fail, Fault::fail_written}) {
-        for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
+        for (std::uint64_t nth = 1; nth <= kCrashedChain + 1; ++nth) {
             SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)) + " at write " + std::to_string(nth));
             MemoryStore disk;
             FaultStore store(disk, fault, nth);
@@ -103,7 +104,7 @@ TEST(Crash, NothingAcknowledgedIsLostAtAnyWrite) {
 TEST(Crash, ATornBatchIsTakenBackWhereverItTore) {
     // A store may guarantee whole batches, but the chain survives one that breaks the guarantee.
     const auto expected = undisturbed();
-    for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
+    for (std::uint64_t nth = 1; nth <= kCrashedChain + 1; ++nth) {
         for (std::size_t ops = 0;; ++ops) {
             SCOPED_TRACE("torn after " + std::to_string(ops) + " operations of write " + std::to_string(nth));
             MemoryStore disk;
@@ -119,19 +120,20 @@ TEST(Crash, ATornBatchIsTakenBackWhereverItTore) {
 TEST(Crash, ADiskThatLiesIsFoundOut) {
     // An acknowledged write is missing: only its own last block may disappear unnoticed.
     const auto expected = undisturbed();
-    for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
+    for (std::uint64_t nth = 1; nth <= kCrashedChain + 1; ++nth) {
         SCOPED_TRACE("lost write " + std::to_string(nth));
         MemoryStore disk;
         FaultStore store(disk, Fault::drop, nth);
         const auto reached = run_until_crash(store);
         test::FakeExecutor executor;
         const auto chain = Chain::open(disk, many_accounts(), executor, kOptions);
-        if (nth == kBlocks + 1) {
+        if (nth == kCrashedChain + 1) {
             ASSERT_TRUE(chain);
-            EXPECT_EQ((*chain)->height(), kBlocks - 1);
+            EXPECT_EQ((*chain)->height(), kCrashedChain - 1);
             continue;
         }
-        const bool noticed = !chain || !reached || reached < kBlocks || !verify_db(disk, many_accounts(), executor);
+        const bool noticed =
+            !chain || !reached || reached < kCrashedChain || !verify_db(disk, many_accounts(), executor);
         EXPECT_TRUE(noticed);
     }
 }

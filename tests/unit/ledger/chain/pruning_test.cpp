@@ -15,11 +15,11 @@ using test::key;
 using test::number;
 using test::World;
 
-constexpr std::uint64_t kBlocks = 12;
+constexpr std::uint64_t kPrunedChain = 12;
 constexpr ChainOptions kArchive{.state_window = 3, .proof_window = 2, .threads = 1};
 constexpr ChainOptions kPruned{.state_window = 3, .proof_window = 2, .block_window = 4, .threads = 1};
 
-std::vector<TxPtr> txs_at(std::uint64_t height) {
+std::vector<TxPtr> pruned_txs(std::uint64_t height) {
     return {sign_tx(test::transfer(height - 1, number(height % 3), height), key(0)),
             sign_tx(test::call(height - 1, Bytes{'s', 'k', static_cast<std::uint8_t>(height)}), key(1))};
 }
@@ -35,12 +35,12 @@ TEST(Pruning, KeepsTheWindowAndBlockZero) {
     MemoryStore store;
     World world(store, kPruned);
     std::vector<std::shared_ptr<const Block>> blocks{world.chain->tip()};
-    for (std::uint64_t height = 1; height <= kBlocks; ++height) blocks.push_back(world.block(txs_at(height)));
+    for (std::uint64_t height = 1; height <= kPrunedChain; ++height) blocks.push_back(world.block(pruned_txs(height)));
     World again(store, kPruned);  // nothing from memory
-    EXPECT_EQ(again.chain->oldest_block(), kBlocks - 4);
+    EXPECT_EQ(again.chain->oldest_block(), kPrunedChain - 4);
     EXPECT_EQ(again.chain->block(0)->hash, blocks[0]->hash);
-    for (std::uint64_t height = 1; height <= kBlocks; ++height) {
-        const bool kept = height >= kBlocks - 4;
+    for (std::uint64_t height = 1; height <= kPrunedChain; ++height) {
+        const bool kept = height >= kPrunedChain - 4;
         EXPECT_EQ(again.chain->block(height) != nullptr, kept) << height;
         EXPECT_EQ(again.chain->header(height).has_value(), kept) << height;
         EXPECT_EQ(again.chain->bloom(height).has_value(), kept) << height;
@@ -55,27 +55,27 @@ TEST(Pruning, KeepsTheWindowAndBlockZero) {
 TEST(Pruning, WithoutAWindowKeepsEverything) {
     MemoryStore store;
     World world(store, kArchive);
-    for (std::uint64_t height = 1; height <= kBlocks; ++height) world.block(txs_at(height));
+    for (std::uint64_t height = 1; height <= kPrunedChain; ++height) world.block(pruned_txs(height));
     EXPECT_EQ(world.chain->oldest_block(), 0U);
-    EXPECT_EQ(count(store, 'b'), kBlocks + 1);
+    EXPECT_EQ(count(store, 'b'), kPrunedChain + 1);
 }
 
 TEST(Pruning, CatchesUpWhenTheWindowIsMadeSmaller) {
     MemoryStore store;
     {
         World world(store, kArchive);
-        for (std::uint64_t height = 1; height <= kBlocks; ++height) world.block(txs_at(height));
+        for (std::uint64_t height = 1; height <= kPrunedChain; ++height) world.block(pruned_txs(height));
     }
     World world(store, kPruned);
-    for (std::uint64_t height = kBlocks + 1; height <= kBlocks + 5; ++height) world.block(txs_at(height));
-    EXPECT_EQ(world.chain->oldest_block(), kBlocks + 5 - 4);
+    for (std::uint64_t height = kPrunedChain + 1; height <= kPrunedChain + 5; ++height) world.block(pruned_txs(height));
+    EXPECT_EQ(world.chain->oldest_block(), kPrunedChain + 5 - 4);
     EXPECT_TRUE(verify_db(store, test::make_genesis(), world.executor));
 }
 
 TEST(Pruning, LeavesADataBaseThatCanBeVerified) {
     MemoryStore store;
     World world(store, kPruned);
-    for (std::uint64_t height = 1; height <= kBlocks; ++height) world.block(txs_at(height));
+    for (std::uint64_t height = 1; height <= kPrunedChain; ++height) world.block(pruned_txs(height));
     std::vector<std::uint64_t> heights;
     const auto verified = verify_db(store, test::make_genesis(), world.executor,
                                     [&](std::uint64_t height) { heights.push_back(height); });
@@ -86,7 +86,7 @@ TEST(Pruning, LeavesADataBaseThatCanBeVerified) {
 TEST(Pruning, DoesNotHideDamage) {
     MemoryStore store;
     World world(store, kPruned);
-    for (std::uint64_t height = 1; height <= kBlocks; ++height) world.block(txs_at(height));
+    for (std::uint64_t height = 1; height <= kPrunedChain; ++height) world.block(pruned_txs(height));
     const auto with = [&](const Bytes& at, Bytes value) {
         const Bytes before = store.get(at).value();
         Batch change;
@@ -98,8 +98,8 @@ TEST(Pruning, DoesNotHideDamage) {
         ASSERT_TRUE(store.write(back, true));
     };
     with(keys::account(key(0).address()), encode(Account{1, U256(1)}));
-    with(keys::tx(kBlocks - 4, 0), store.get(keys::tx(kBlocks - 3, 0)).value());
-    with(keys::block(kBlocks), store.get(keys::block(kBlocks - 1)).value());
+    with(keys::tx(kPrunedChain - 4, 0), store.get(keys::tx(kPrunedChain - 3, 0)).value());
+    with(keys::block(kPrunedChain), store.get(keys::block(kPrunedChain - 1)).value());
     EXPECT_TRUE(verify_db(store, test::make_genesis(), world.executor));
 }
 
@@ -109,18 +109,18 @@ TEST(Pruning, IsTakenBackOrFinishedWhereverAWriteTore) {
         MemoryStore store;
         World world(store, kArchive);
         expected.push_back(world.chain->tip()->hash);
-        for (std::uint64_t height = 1; height <= kBlocks; ++height)
-            expected.push_back(world.block(txs_at(height))->hash);
+        for (std::uint64_t height = 1; height <= kPrunedChain; ++height)
+            expected.push_back(world.block(pruned_txs(height))->hash);
     }
-    for (std::uint64_t nth = 6; nth <= kBlocks + 1; ++nth) {
+    for (std::uint64_t nth = 6; nth <= kPrunedChain + 1; ++nth) {
         for (std::size_t ops = 0;; ++ops) {
             SCOPED_TRACE("torn after " + std::to_string(ops) + " operations of write " + std::to_string(nth));
             MemoryStore disk;
             FaultStore store(disk, Fault::tear, nth, ops);
             {
                 World world(store, kPruned);
-                for (std::uint64_t height = 1; height <= kBlocks; ++height) {
-                    const auto outcome = world.execute(txs_at(height));
+                for (std::uint64_t height = 1; height <= kPrunedChain; ++height) {
+                    const auto outcome = world.execute(pruned_txs(height));
                     if (!outcome || !world.chain->commit(*outcome)) break;
                 }
             }
@@ -133,9 +133,9 @@ TEST(Pruning, IsTakenBackOrFinishedWhereverAWriteTore) {
                 ASSERT_TRUE(block) << height;
                 ASSERT_EQ(world.chain->height_of(block->hash), height);
             }
-            for (std::uint64_t next = nth - 1; next <= kBlocks; ++next)
-                ASSERT_EQ(world.block(txs_at(next))->hash, expected[next]);
-            ASSERT_EQ(world.chain->oldest_block(), kBlocks - 4);
+            for (std::uint64_t next = nth - 1; next <= kPrunedChain; ++next)
+                ASSERT_EQ(world.block(pruned_txs(next))->hash, expected[next]);
+            ASSERT_EQ(world.chain->oldest_block(), kPrunedChain - 4);
             ASSERT_EQ(count(disk, 'b'), 6U) << "no block is forgotten and left";
             ASSERT_EQ(count(disk, 'h'), 6U);
             ASSERT_EQ(count(disk, 'x'), 10U);
@@ -149,8 +149,8 @@ TEST(Pruning, OfAnArchiveNeverHappensAfterATornWrite) {
     FaultStore store(disk, Fault::tear, 8, 9);
     {
         World world(store, kArchive);
-        for (std::uint64_t height = 1; height <= kBlocks; ++height) {
-            const auto outcome = world.execute(txs_at(height));
+        for (std::uint64_t height = 1; height <= kPrunedChain; ++height) {
+            const auto outcome = world.execute(pruned_txs(height));
             if (!outcome || !world.chain->commit(*outcome)) break;
         }
     }

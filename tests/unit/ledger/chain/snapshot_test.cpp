@@ -21,11 +21,11 @@ using test::key;
 using test::number;
 using test::World;
 
-constexpr ChainOptions kOptions{.state_window = 6, .proof_window = 2, .threads = 1};
+constexpr ChainOptions kSnapshotChain{.state_window = 6, .proof_window = 2, .threads = 1};
 constexpr ExportOptions kSmallChunks{.chunk_bytes = 100};
 
 /// Transfers, a slot that is created, changed and removed, a call with a return value and a refused one.
-std::vector<TxPtr> txs_at(std::uint64_t height) {
+std::vector<TxPtr> snapshot_txs(std::uint64_t height) {
     const std::uint64_t nonce = height - 1;
     Bytes data{'s', 'k'};
     if (height % 4 != 0) data.push_back(static_cast<std::uint8_t>(height));
@@ -45,8 +45,8 @@ std::vector<Receipt> covered_parts(const Block& block) {
 
 class Snapshot : public testing::Test {
 protected:
-    Snapshot() : world(store, kOptions) {
-        for (std::uint64_t height = 1; height <= 10; ++height) world.block(txs_at(height));
+    Snapshot() : world(store, kSnapshotChain) {
+        for (std::uint64_t height = 1; height <= 10; ++height) world.block(snapshot_txs(height));
     }
     fs::path folder(const char* name = "snapshot") const { return fs::path(dir.path()) / name; }
     SnapshotManifest export_at(std::uint64_t height, const char* name = "snapshot") {
@@ -82,7 +82,7 @@ TEST_F(Snapshot, BecomesAChainThatGoesOnToTheSameBlocks) {
         const auto imported = import(other, hash_at(height), name.c_str());
         ASSERT_TRUE(imported) << imported.error().message;
         EXPECT_EQ(imported->height, height);
-        World copy(other, kOptions);
+        World copy(other, kSnapshotChain);
         ASSERT_TRUE(copy.chain);
         EXPECT_EQ(copy.chain->tip()->hash, hash_at(height));
         EXPECT_EQ(copy.chain->tip()->txs.size(), 4U);
@@ -92,7 +92,7 @@ TEST_F(Snapshot, BecomesAChainThatGoesOnToTheSameBlocks) {
         EXPECT_EQ(copy.chain->oldest_block(), height);
         EXPECT_EQ(copy.chain->oldest_state(), height);
         for (std::uint64_t next = height + 1; next <= 10; ++next)
-            EXPECT_EQ(copy.block(txs_at(next))->hash, hash_at(next));
+            EXPECT_EQ(copy.block(snapshot_txs(next))->hash, hash_at(next));
         EXPECT_TRUE(verify(*copy.chain->prove_account(10, key(0).address())));
         const auto verified = verify_db(other, test::make_genesis(), copy.executor);
         EXPECT_TRUE(verified) << verified.error().message;
@@ -104,11 +104,11 @@ TEST_F(Snapshot, OfOneStateIsTheSameFilesWhoeverMakesIt) {
     MemoryStore other;
     const SnapshotManifest older = export_at(5, "older");
     ASSERT_TRUE(import(other, hash_at(5), "older"));
-    World copy(other, kOptions);
+    World copy(other, kSnapshotChain);
     const auto again = export_snapshot(other, test::make_genesis(), 5, folder("again"), kSmallChunks);
     ASSERT_TRUE(again);
     EXPECT_EQ(snapshot_root(*again), snapshot_root(older)) << "also by one that never executed that block";
-    for (std::uint64_t next = 6; next <= 9; ++next) copy.block(txs_at(next));
+    for (std::uint64_t next = 6; next <= 9; ++next) copy.block(snapshot_txs(next));
     const auto second = export_snapshot(other, test::make_genesis(), 8, folder("second"), kSmallChunks);
     ASSERT_TRUE(second);
     EXPECT_EQ(snapshot_root(*second), snapshot_root(first));
@@ -196,7 +196,7 @@ TEST_F(Snapshot, OnlyWhatTheHeaderCommitsToIsBelieved) {
     ASSERT_TRUE(write_snapshot_file(folder() / kManifestFile, encode(manifest)));
     MemoryStore other;
     ASSERT_TRUE(import(other, hash_at(9)));
-    World copy(other, kOptions);
+    World copy(other, kSnapshotChain);
     EXPECT_EQ(copy.chain->tip()->encoded_size, block->encoded_size);
     EXPECT_EQ(copy.chain->tip()->receipts, covered_parts(*block));
 
@@ -236,9 +236,9 @@ TEST_F(Snapshot, ImportThatFailsOrTearsAtAnyWriteIsRepeated) {
                     }
                     ASSERT_TRUE(import(disk, hash_at(9)));
                 }
-                World copy(disk, kOptions);
+                World copy(disk, kSnapshotChain);
                 ASSERT_TRUE(copy.chain);
-                ASSERT_EQ(copy.block(txs_at(10))->hash, hash_at(10));
+                ASSERT_EQ(copy.block(snapshot_txs(10))->hash, hash_at(10));
                 ASSERT_TRUE(verify_db(disk, test::make_genesis(), copy.executor));
             }
         }

@@ -16,10 +16,10 @@ using ledger::Address;
 using ledger::U256;
 using testing::HasSubstr;
 
-constexpr std::uint64_t kMilli = market::kMilli;
-const U256 kBaseFee(1);
+constexpr std::uint64_t kMilliCoin = market::kMilli;
+const U256 kLowBaseFee(1);
 
-class Nothing final : public ledger::StateView {
+class EmptyView final : public ledger::StateView {
 public:
     ledger::Account account(const Address&) const override { return {}; }
     Bytes slot(const Address&, View) const override { return {}; }
@@ -27,7 +27,7 @@ public:
 
 struct Unaudited : ::testing::Test {
     test::TemporaryFolder folder;
-    Nothing nothing;
+    EmptyView nothing;
     ledger::State state{nothing};
     const Address self{{9}}, requester{{1}}, leader{{2}};
     market::Params params;
@@ -42,7 +42,7 @@ struct Unaudited : ::testing::Test {
         spec.steps = 10;
         spec.interval = 1;
         spec.finish_blocks = 100;
-        spec.price_ceiling = U256(500) * U256(kMilli);
+        spec.price_ceiling = U256(500) * U256(kMilliCoin);
         spec.auditors = 2;
         task.id = 1;
         task.requester = requester;
@@ -54,7 +54,7 @@ struct Unaudited : ::testing::Test {
     }
     void bond(const Address& party, std::uint64_t milli) {
         market::Stake stake;
-        stake.bonded = U256(milli) * U256(kMilli);
+        stake.bonded = U256(milli) * U256(kMilliCoin);
         contracts::store(state, keys::stake(party), stake);
     }
     void add_verifier(const Address& party, std::uint64_t milli = 1'000) {
@@ -86,12 +86,12 @@ struct Unaudited : ::testing::Test {
     }
     Quote quote(const U256& price) {
         const Bidding bidding({price, 0, {}}, folder.path() / "bids", self);
-        return bidding.quote(state, params, kBaseFee, 1, spec);
+        return bidding.quote(state, params, kLowBaseFee, 1, spec);
     }
 };
 
 TEST_F(Unaudited, ASolverDeclinesWhatCouldWaitForAuditors) {
-    const U256 price = U256(100) * U256(kMilli);
+    const U256 price = U256(100) * U256(kMilliCoin);
     EXPECT_THAT(quote(price).why_not, HasSubstr("2 auditors and 0 could be drawn"));
     add_verifier(Address{{20}});
     for (const Address& barred : {self, requester}) add_verifier(barred, 1'000'000);
@@ -120,7 +120,7 @@ TEST_F(Unaudited, ATaskIsNotPostedThatWouldWaitForAuditors) {
 
 TEST_F(Unaudited, AReplicaAsksMoreForSegmentsThatItMayNotBePaidFor) {
     spec.allow_unaudited = true;
-    const U256 price = U256(100) * U256(kMilli);
+    const U256 price = U256(100) * U256(kMilliCoin);
     run_leader(3, 0);  // State 2 is committed at 20; until the end of the auction at 30 there is one more, and a
                        // margin.
     const auto quoted = quote(price).price;
@@ -133,16 +133,16 @@ TEST_F(Unaudited, AReplicaAsksMoreForSegmentsThatItMayNotBePaidFor) {
 }
 
 TEST_F(Unaudited, AReplicaLeavesWhenTooMuchWasCommittedByTheEndOfTheAuction) {
-    const U256 price = U256(100) * U256(kMilli);
+    const U256 price = U256(100) * U256(kMilliCoin);
     const Bidding bidding({price, 0, {}}, folder.path() / "bids", self);
     market::Run run;
     run.price = price * U256(2);
-    EXPECT_TRUE(bidding.is_worth(kBaseFee, run, spec)) << "it did not join: all is paid";
+    EXPECT_TRUE(bidding.is_worth(kLowBaseFee, run, spec)) << "it did not join: all is paid";
     run.joined = true;
     run.not_awaited_below = 5;
-    EXPECT_TRUE(bidding.is_worth(kBaseFee, run, spec)) << "five segments of twice the price";
+    EXPECT_TRUE(bidding.is_worth(kLowBaseFee, run, spec)) << "five segments of twice the price";
     run.not_awaited_below = 6;
-    EXPECT_FALSE(bidding.is_worth(kBaseFee, run, spec));
+    EXPECT_FALSE(bidding.is_worth(kLowBaseFee, run, spec));
 }
 
 TEST_F(Unaudited, WhatIsNotFinalIsNotServedWhileNobodyAuditsIt) {

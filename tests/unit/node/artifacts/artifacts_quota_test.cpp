@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using Owner = ArtifactQuota::Owner;
 
 Hash32 root_at(std::uint8_t n) { return Hash32{{n}}; }
-Fault fault_of(const Status<Failure>& status) { return status ? Fault{} : status.error().fault; }
+Fault quota_fault(const Status<Failure>& status) { return status ? Fault{} : status.error().fault; }
 
 TEST(ArtifactQuota, ATaskHasWhatItsEscrowStandsFor) {
     ArtifactQuota quota({.total = 10'000, .requester = 10'000});
@@ -29,14 +29,14 @@ TEST(ArtifactQuota, ATaskHasWhatItsEscrowStandsFor) {
     EXPECT_TRUE(quota.charge(root_at(1), 60, owner)) << "once, however often it is asked";
     EXPECT_EQ(quota.of_task(1), 60u);
     const auto refused = quota.charge(root_at(2), 41, owner);
-    EXPECT_EQ(fault_of(refused), Fault::over_quota);
+    EXPECT_EQ(quota_fault(refused), Fault::over_quota);
     EXPECT_THAT(refused.error().message, HasSubstr("the escrow of task 1"));
     EXPECT_THAT(refused.error().message, HasSubstr("higher price ceiling"));
     EXPECT_TRUE(quota.charge(root_at(2), 40, owner));
     quota.release(root_at(1));
     EXPECT_EQ(quota.of_requester("alice"), 40u);
     EXPECT_TRUE(quota.charge(root_at(3), 60, owner));
-    EXPECT_EQ(fault_of(quota.charge(root_at(4), UINT64_MAX, owner)), Fault::over_quota) << "sums do not wrap";
+    EXPECT_EQ(quota_fault(quota.charge(root_at(4), UINT64_MAX, owner)), Fault::over_quota) << "sums do not wrap";
 }
 
 TEST(ArtifactQuota, ARequesterHasSoMuchHoweverManyItsTasks) {
@@ -44,7 +44,7 @@ TEST(ArtifactQuota, ARequesterHasSoMuchHoweverManyItsTasks) {
     for (std::uint8_t task = 1; task <= 4; ++task)
         EXPECT_TRUE(quota.charge(root_at(task), 25, {{task, "alice", 1'000}}));
     const auto refused = quota.charge(root_at(5), 1, {{5, "alice", 1'000}});
-    EXPECT_EQ(fault_of(refused), Fault::over_quota);
+    EXPECT_EQ(quota_fault(refused), Fault::over_quota);
     EXPECT_THAT(refused.error().message, HasSubstr("one requester"));
     EXPECT_TRUE(quota.charge(root_at(5), 100, {{6, "bob", 1'000}})) << "which is not another's affair";
 }
@@ -53,7 +53,7 @@ TEST(ArtifactQuota, AllHaveSoMuch) {
     ArtifactQuota quota({.total = 100, .requester = 100});
     EXPECT_TRUE(quota.charge(root_at(1), 60, {{1, "alice", 1'000}}));
     const auto refused = quota.charge(root_at(2), 41, {{2, "bob", 1'000}});
-    EXPECT_EQ(fault_of(refused), Fault::over_quota);
+    EXPECT_EQ(quota_fault(refused), Fault::over_quota);
     EXPECT_THAT(refused.error().message, HasSubstr("--artifact-quota"));
     EXPECT_EQ(quota.total(), 60u);
 }
@@ -65,7 +65,7 @@ TEST(ArtifactQuota, AnOwnerWithRoomPaysForWhatSeveralName) {
     EXPECT_TRUE(quota.charge(root_at(1), 50, both));
     EXPECT_EQ(quota.of_requester("mallory"), 0u);
     EXPECT_EQ(quota.of_requester("alice"), 50u);
-    EXPECT_EQ(fault_of(quota.charge(root_at(2), 10, {})), Fault::not_wanted);
+    EXPECT_EQ(quota_fault(quota.charge(root_at(2), 10, {})), Fault::not_wanted);
 }
 
 TEST(ArtifactQuota, WhatIsOverIsItsRequestersUntilItIsGone) {
@@ -77,7 +77,7 @@ TEST(ArtifactQuota, WhatIsOverIsItsRequestersUntilItIsGone) {
     EXPECT_EQ(quota.of_requester("alice"), 80u) << "the second was never written";
     EXPECT_EQ(quota.of_task(1), 0u);
     EXPECT_EQ(quota.total(), 87u) << "what an earlier process left counts";
-    EXPECT_EQ(fault_of(quota.charge(root_at(3), 21, {{2, "alice", 100}})), Fault::over_quota);
+    EXPECT_EQ(quota_fault(quota.charge(root_at(3), 21, {{2, "alice", 100}})), Fault::over_quota);
     quota.settle({{root_at(1), 80}}, [](const Hash32&) { return std::vector<Owner>{{2, "bob", 100}}; });
     EXPECT_EQ(quota.of_requester("alice"), 0u) << "another's task needs it now";
     EXPECT_EQ(quota.of_task(2), 80u);

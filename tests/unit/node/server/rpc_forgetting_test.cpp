@@ -12,8 +12,8 @@ using testing::HasSubstr;
 
 const std::string kTopic = "0x11" + std::string(62, '0');
 
-std::string toy() { return ledger::to_0x(ToyExecutor::contract()); }
-json::object toy_call(const Bytes& data) { return {{"to", toy()}, {"data", to_0x(View(data))}}; }
+std::string toy_address() { return ledger::to_0x(ToyExecutor::contract()); }
+json::object toy_bytes_call(const Bytes& data) { return {{"to", toy_address()}, {"data", to_0x(View(data))}}; }
 
 /// A chain that keeps few states and blocks; `forget` adds so many that all current ones leave both windows.
 class RpcForgetting : public testing::Test {
@@ -39,7 +39,7 @@ protected:
 };
 
 TEST_F(RpcForgetting, AStateThatIsForgottenWhileItIsReadIsNamed) {
-    const json::object slot{{"contract", toy()}, {"key", "0x6b"}};
+    const json::object slot{{"contract", toy_address()}, {"key", "0x6b"}};
     const std::string account = ledger::to_0x(dev_key(0).address());
     struct Case {
         char letter;
@@ -50,8 +50,8 @@ TEST_F(RpcForgetting, AStateThatIsForgottenWhileItIsReadIsNamed) {
         {'s', "retrace_getSlots", {json::array{slot, slot}}},
         {'a', "retrace_getAccount", {account}},
         {'a', "eth_getBalance", {account}},
-        {'a', "eth_call", {toy_call({ToyExecutor::echo})}},
-        {'a', "eth_estimateGas", {toy_call({ToyExecutor::echo})}},
+        {'a', "eth_call", {toy_bytes_call({ToyExecutor::echo})}},
+        {'a', "eth_estimateGas", {toy_bytes_call({ToyExecutor::echo})}},
     };
     for (const Case& c : cases) {
         SCOPED_TRACE(c.method);
@@ -124,11 +124,11 @@ TEST(RpcForgettingDispute, IsToldWithoutWhatDecidedIt) {
 TEST(RpcBrokenRule, EndsTheQuestionAlone) {
     RpcWorld world;
     for (const char* method : {"eth_call", "eth_estimateGas"}) {
-        const json::object error = world.error(method, {toy_call({ToyExecutor::break_rule})});
+        const json::object error = world.error(method, {toy_bytes_call({ToyExecutor::break_rule})});
         EXPECT_EQ(error.at("code"), -32603);
         EXPECT_EQ(error.at("message"), "internal error");
     }
-    EXPECT_EQ(world.result("eth_call", {toy_call({ToyExecutor::echo})}), "0x01");
+    EXPECT_EQ(world.result("eth_call", {toy_bytes_call({ToyExecutor::echo})}), "0x01");
 }
 
 TEST(RpcBrokenRuleDeathTest, InABlockEndsTheNode) {

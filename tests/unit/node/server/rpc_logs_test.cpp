@@ -16,7 +16,7 @@ const std::string kFirst = "0x11" + std::string(62, '0');
 const std::string kSecond = "0x22" + std::string(62, '0');
 const std::string kOther = "0x33" + std::string(62, '0');
 
-std::string toy() { return ledger::to_0x(ToyExecutor::contract()); }
+std::string toy_contract() { return ledger::to_0x(ToyExecutor::contract()); }
 
 std::string emit(RpcWorld& world, std::uint8_t what) {
     return world.send(world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::emit, what}));
@@ -34,7 +34,7 @@ TEST(RpcLogs, HaveTheirPlace) {
     const json::array logs = world.result("eth_getLogs", {json::object{{"fromBlock", "0x0"}}}).as_array();
     ASSERT_EQ(logs.size(), 2U);
     const json::object log = logs[1].as_object();
-    EXPECT_EQ(text(log.at("address")), toy());
+    EXPECT_EQ(text(log.at("address")), toy_contract());
     EXPECT_EQ(log.at("topics"), (json::array{kFirst, kSecond}));
     EXPECT_EQ(log.at("data"), "0x02");
     EXPECT_EQ(log.at("blockNumber"), "0x1");
@@ -49,8 +49,8 @@ TEST(RpcLogs, FilterByAddressAndTopics) {
     RpcWorld world;
     emit(world, 1);
     world.mine();
-    EXPECT_EQ(count(world, {{"address", toy()}}), 1U);
-    EXPECT_EQ(count(world, {{"address", json::array{toy(), "0x" + std::string(40, '1')}}}), 1U);
+    EXPECT_EQ(count(world, {{"address", toy_contract()}}), 1U);
+    EXPECT_EQ(count(world, {{"address", json::array{toy_contract(), "0x" + std::string(40, '1')}}}), 1U);
     EXPECT_EQ(count(world, {{"address", "0x" + std::string(40, '1')}}), 0U);
     EXPECT_EQ(count(world, {{"topics", json::array{kFirst}}}), 1U);
     EXPECT_EQ(count(world, {{"topics", json::array{nullptr, kSecond}}}), 1U);
@@ -66,7 +66,7 @@ TEST(RpcLogs, RefuseWhatIsTooMuchOrWrong) {
     const auto code = [&world](const json::object& filter) { return world.error("eth_getLogs", {filter}).at("code"); };
     EXPECT_EQ(code({{"topics", json::array(5, json::value())}}), -32602);
     EXPECT_EQ(code({{"topics", kFirst}}), -32602);
-    EXPECT_EQ(code({{"address", json::array(1001, json::value(toy()))}}), -32602);
+    EXPECT_EQ(code({{"address", json::array(1001, json::value(toy_contract()))}}), -32602);
     EXPECT_EQ(code({{"blockHash", kFirst}, {"fromBlock", "0x0"}}), -32602);
     const json::value hash = world.result("eth_getBlockByNumber", {"latest"}).at("hash");
     EXPECT_EQ(count(world, {{"blockHash", hash}, {"fromBlock", nullptr}, {"toBlock", nullptr}}), 0U) << "is not given";
@@ -90,7 +90,7 @@ TEST(RpcLogs, BehindTheTipThereIsNothingYet) {
 
 TEST(RpcFilters, TellOnlyWhatIsNew) {
     RpcWorld world;
-    const json::value logs = world.result("eth_newFilter", {json::object{{"address", toy()}}});
+    const json::value logs = world.result("eth_newFilter", {json::object{{"address", toy_contract()}}});
     const json::value blocks = world.result("eth_newBlockFilter");
     const json::value pending = world.result("eth_newPendingTransactionFilter");
     const std::string hash = emit(world, 1);
@@ -138,7 +138,8 @@ TEST(RpcFilters, AskingForTheWholeRangeKeepsNoneAlive) {
 
 TEST(RpcFilters, TellInPartsWhatIsTooMuchForOneAnswer) {
     RpcWorld world;
-    const json::value id = world.result("eth_newFilter", {json::object{{"fromBlock", "0x0"}, {"address", toy()}}});
+    const json::value id =
+        world.result("eth_newFilter", {json::object{{"fromBlock", "0x0"}, {"address", toy_contract()}}});
     for (int i = 0; i < 3; ++i) {
         world.send(world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::emit_many}));
         world.mine();

@@ -28,7 +28,7 @@ std::vector<WorkerRequest> every_request() {
             Load{3},
             Advance{1},
             Leave{2},
-            Store{},
+            solver::Store{},
             Commit{},
             BeginCommitment{},
             FinishCommitment{},
@@ -189,7 +189,7 @@ TEST(Worker, GivesWhatARunnerInThisProcessGives) {
     }
     const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);
     EXPECT_EQ(std::get<Roots>(worker.ask(Commit{})).roots, commitment.tensor_roots);
-    ASSERT_EQ(std::get<Stored>(worker.ask(Store{})).step, 1u);
+    ASSERT_EQ(std::get<Stored>(worker.ask(solver::Store{})).step, 1u);
     std::vector<kernels::Tensor> came;
     receive_tensors(worker.channel(), std::span(task.train.program().tensors).first(task.train.program().states), came);
     EXPECT_EQ(came, state.tensors);

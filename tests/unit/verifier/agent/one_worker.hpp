@@ -31,10 +31,10 @@ private:
 };
 
 /// Calls back before each step.
-class HeardRunner final : public solver::ProgramRunner {
+class HookedRunner final : public solver::ProgramRunner {
 public:
-    HeardRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
-                std::function<void()>& before)
+    HookedRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
+                 std::function<void()>& before)
         : ProgramRunner(program, std::move(inputs), pool), before_(before) {}
     std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
                                                         const kernels::StopToken& stop) override {
@@ -69,7 +69,7 @@ struct OneWorker : ::testing::Test {
             *source, task.pool,
             [this](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
                    kernels::ThreadPool& pool) {
-                return std::make_unique<HeardRunner>(program, std::move(inputs), pool, before_step);
+                return std::make_unique<HookedRunner>(program, std::move(inputs), pool, before_step);
             },
             UINT64_MAX,
             [this](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,

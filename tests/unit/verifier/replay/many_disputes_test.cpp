@@ -19,7 +19,7 @@ using namespace verifier;
 constexpr std::uint64_t kSteps = 1500;
 
 /// Every step negates a state, and each step has its own commitment.
-kernels::Program negation() {
+kernels::Program negating_program() {
     kernels::Program program;
     program.states = 1;
     program.tensors = {{kernels::TensorKind::state, kernels::DType::boolean, {40, 33}, 0, "s"},
@@ -29,10 +29,10 @@ kernels::Program negation() {
 }
 
 /// Counts steps, and runs out of memory in the first `fails` of them.
-class CountingRunner final : public solver::ProgramRunner {
+class FailingRunner final : public solver::ProgramRunner {
 public:
-    CountingRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
-                   std::uint64_t& steps, std::uint64_t& fails)
+    FailingRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
+                  std::uint64_t& steps, std::uint64_t& fails)
         : ProgramRunner(program, std::move(inputs), pool), steps_(steps), fails_(fails) {}
     std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
                                                         const kernels::StopToken& stop) override {
@@ -51,7 +51,7 @@ private:
 
 /// An honest solver of tasks 5, 6, … of one program, and challengers that lie about one step each.
 struct ManyDisputes : ::testing::Test {
-    Arena arena{negation()};
+    Arena arena{negating_program()};
     MemorySource source;
     kernels::State first;
     std::uint64_t steps = 0, loads = 0, fails = 0;
@@ -75,7 +75,7 @@ struct ManyDisputes : ::testing::Test {
             source, arena.pool,
             [this](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
                    kernels::ThreadPool& pool) {
-                return std::make_unique<CountingRunner>(program, std::move(inputs), pool, steps, fails);
+                return std::make_unique<FailingRunner>(program, std::move(inputs), pool, steps, fails);
             },
             task_memory);
         dispute_replays = std::make_unique<DisputeReplays>(*task_cache, [this](const DisputeView&) {
