@@ -14,7 +14,9 @@ unsigned status_of_bytes(const Served& served, const std::string& bytes, bool en
     Client client(served.port);
     client.write(bytes);
     const unsigned status = client.read().result_int();
-    if (ends) EXPECT_TRUE(client.closed()) << bytes;
+    if (ends) {
+        EXPECT_TRUE(client.closed()) << bytes;
+    }
     return status;
 }
 
@@ -27,7 +29,7 @@ TEST(RpcHttp, ATransferEncodingIsExactlyChunked) {
     EXPECT_EQ(status_of_bytes(served, kHead + "Transfer-Encoding: chunked\r\n\r\n" + body, false), 200U);
     EXPECT_EQ(status_of_bytes(served, kHead + "Transfer-Encoding: Chunked\r\n\r\n" + body, false), 200U)
         << "names of codings have no case";
-    for (const std::string& other :
+    for (const std::string other :
          {"xchunked", "chunked, identity", "identity", "gzip, chunked", "chunked, chunked", "chunked;q=1",
           "\"chunked\"", "", "chunked\r\nTransfer-Encoding: chunked", "identity\r\nTransfer-Encoding: chunked"}) {
         const std::string head = kHead + "Transfer-Encoding: " + other + "\r\n\r\n";
@@ -132,12 +134,12 @@ TEST(RpcHttp, AWebSocketIsAskedAboutItsOriginAsAPostIs) {
             .post(kChainId, "application/json", origin.empty() ? "" : "Origin: " + origin + "\r\n")
             .result_int();
     };
-    for (const std::string& origin : {"", "http://localhost", "http://localhost:3000", "https://wallet.example",
-                                      "chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn"}) {
+    for (const std::string origin : {"", "http://localhost", "http://localhost:3000", "https://wallet.example",
+                                     "chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn"}) {
         EXPECT_EQ(upgrade(origin).first, 101U) << origin;
         EXPECT_EQ(post(origin), 200U) << origin;
     }
-    for (const std::string& origin :
+    for (const std::string origin :
          {"https://evil.example", "null", "http://localhost.evil.example", "http://localhost:3000.evil.example",
           "https://localhost:3000", "https://wallet.example:1"}) {
         EXPECT_EQ(upgrade(origin).first, 403U) << origin;

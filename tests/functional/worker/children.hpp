@@ -5,16 +5,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
 
 namespace retrace::testing {
 
+/// Empty when the process has ended, also while its file is read.
 inline std::string text_of_process(int pid, const char* file) {
     std::ifstream in("/proc/" + std::to_string(pid) + "/" + file);
-    std::string text(std::istreambuf_iterator<char>(in), {});
+    std::ostringstream read;
+    read << in.rdbuf();  // An iterator would throw when reading fails.
+    std::string text = read.str();
     std::replace(text.begin(), text.end(), '\0', ' ');
     return text;
 }

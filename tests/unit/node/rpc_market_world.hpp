@@ -52,7 +52,8 @@ public:
                             .phase = market::AuditPhase::closed,
                             .deadline = 0,
                             .redraws = 0,
-                            .seats = {}};
+                            .seats = {},
+                            .waiting = {}};
         audit.seats.push_back({.auditor = dev_key(5).address(),
                                .state = market::SeatState::mismatched,
                                .bond = {},

@@ -83,8 +83,9 @@ TEST(Chunks, WeightsStayInPieces) {
     const Program chunks = with_runs_in_chunks(program, {2 * 64 * 64 * 4, 64, 100'000});
     EXPECT_EQ(count(chunks, OpCode::matmul), 4 * count(program, OpCode::matmul));
     for (std::uint32_t op = 0; op < chunks.ops.size(); ++op) {
-        if (chunks.ops[op].code == OpCode::concat || chunks.ops[op].code == OpCode::slice)
+        if (chunks.ops[op].code == OpCode::concat || chunks.ops[op].code == OpCode::slice) {
             EXPECT_LT(geometry(chunks.tensors[chunks.output_of(op)].dims).elements(), 8u * 64 * 64);
+        }
     }
 }
 
