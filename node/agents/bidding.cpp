@@ -9,6 +9,7 @@
 #include "market/auction.hpp"
 #include "market/odds.hpp"
 #include "node/agents/raise_pricing.hpp"
+#include "node/agents/submitter.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node {
