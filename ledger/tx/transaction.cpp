@@ -8,7 +8,6 @@
 #include "ledger/tx/tx_codec.hpp"
 
 namespace retrace::ledger {
-namespace {}  // namespace
 
 Hash32 signing_hash(const Transaction& tx) { return keccak256(encode_unsigned(tx)); }
 

@@ -24,7 +24,7 @@
 namespace retrace::node::cli {
 namespace {
 
-/// NodeFlags of the command line; they override the configuration file.
+/// Flags of the command line; they override the configuration file.
 struct NodeFlags {
     std::string config_file;
     bool dev = false;

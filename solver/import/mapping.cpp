@@ -77,7 +77,7 @@ States choose_states(const Recording& recording) {
     return out;
 }
 
-bool is_last_layer(const RecordedOp& op) {
+bool is_matrix_product(const RecordedOp& op) {
     return op.name == "aten::linear" || op.name == "aten::matmul" || op.name == "aten::mm" || op.name == "aten::addmm";
 }
 
@@ -85,7 +85,7 @@ bool is_last_layer(const RecordedOp& op) {
 const RecordedOp* head_of(const Recording& recording) {
     const std::set<std::uint32_t> in_gradient = reached(recording);
     for (auto op = recording.ops.rbegin(); op != recording.ops.rend(); ++op) {
-        if (is_last_layer(*op) && !op->results.empty() && in_gradient.contains(op->results[0])) return &*op;
+        if (is_matrix_product(*op) && !op->results.empty() && in_gradient.contains(op->results[0])) return &*op;
     }
     return nullptr;
 }
