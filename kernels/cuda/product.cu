@@ -31,23 +31,23 @@ struct Shape {
 };
 
 /// The position of a thread.
-struct BufferLocation {
+struct ThreadPosition {
     std::uint64_t matrix, row, col;  ///< First row and column of the tile.
     std::uint32_t warp_row, warp_col, lane;
 };
 
 template <class T>
-__device__ BufferLocation place_of(const Product& p) {
+__device__ ThreadPosition position_of(const Product& p) {
     const std::uint32_t warp = threadIdx.x / 32;
     const TileIndex tile = tile_of(block_number(), p.tiles_m, p.tiles_n);
-    BufferLocation place;
-    place.matrix = tile.matrix;
-    place.row = tile.m * T::kM;
-    place.col = tile.n * T::kN;
-    place.warp_row = warp / T::kWarpsN * T::kWarpM;
-    place.warp_col = warp % T::kWarpsN * T::kWarpN;
-    place.lane = threadIdx.x % 32;
-    return place;
+    ThreadPosition position;
+    position.matrix = tile.matrix;
+    position.row = tile.m * T::kM;
+    position.col = tile.n * T::kN;
+    position.warp_row = warp / T::kWarpsN * T::kWarpM;
+    position.warp_col = warp % T::kWarpsN * T::kWarpN;
+    position.lane = threadIdx.x % 32;
+    return position;
 }
 
 /// Starts the copies of one stage. Vectors beyond the matrix repeat its last one; their results are not stored.
@@ -66,13 +66,13 @@ __device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint6
 }
 
 template <class T>
-__device__ void fetch_stage(const Product& p, const BufferLocation& place, std::uint64_t step,
+__device__ void fetch_stage(const Product& p, const ThreadPosition& position, std::uint64_t step,
                             typename T::Shared& shared) {
     const std::uint64_t k = step * T::kK;
     const std::uint32_t stage = static_cast<std::uint32_t>(step % T::kStages);
-    fetch<T, T::kM>(p.a.digits + place.matrix * p.m * p.padded, p.plane_a, p.padded, place.row, p.m, k,
+    fetch<T, T::kM>(p.a.digits + position.matrix * p.m * p.padded, p.plane_a, p.padded, position.row, p.m, k,
                     shared.a[stage]);
-    fetch<T, T::kN>(p.b.digits + place.matrix * p.n * p.padded, p.plane_b, p.padded, place.col, p.n, k,
+    fetch<T, T::kN>(p.b.digits + position.matrix * p.n * p.padded, p.plane_b, p.padded, position.col, p.n, k,
                     shared.b[stage]);
 }
 
@@ -95,16 +95,16 @@ struct Sums {
 
 /// S_g of contract 4.3 for 32 digits of K from `k` on within the stage: dA_t · dB_u counts towards g = t + u.
 template <class T>
-__device__ void multiply_step(const typename T::Shared& shared, const BufferLocation& place, std::uint32_t stage,
+__device__ void multiply_step(const typename T::Shared& shared, const ThreadPosition& position, std::uint32_t stage,
                               std::uint32_t k, Sums<T>& sums) {
-    const std::uint32_t matrix = place.lane / 8, in_matrix = place.lane % 8;
+    const std::uint32_t matrix = position.lane / 8, in_matrix = position.lane % 8;
     std::uint32_t b[T::S][T::kNTiles][2];
     RETRACE_UNROLL
     for (std::uint32_t t = 0; t < T::S; ++t) {
         RETRACE_UNROLL
         for (std::uint32_t nt = 0; nt < T::kNTiles; nt += 2) {
             std::uint32_t four[4];
-            const std::uint32_t col = place.warp_col + 8 * nt + matrix / 2 * 8 + in_matrix;
+            const std::uint32_t col = position.warp_col + 8 * nt + matrix / 2 * 8 + in_matrix;
             load_matrices(four, &shared.b[stage][t][col][k + matrix % 2 * 16]);
             b[t][nt][0] = four[0], b[t][nt][1] = four[1];
             b[t][nt + 1][0] = four[2], b[t][nt + 1][1] = four[3];
@@ -115,7 +115,7 @@ __device__ void multiply_step(const typename T::Shared& shared, const BufferLoca
         RETRACE_UNROLL
         for (std::uint32_t t = 0; t < T::S; ++t) {
             std::uint32_t a[4];
-            const std::uint32_t row = place.warp_row + 16 * mt + matrix % 2 * 8 + in_matrix;
+            const std::uint32_t row = position.warp_row + 16 * mt + matrix % 2 * 8 + in_matrix;
             load_matrices(a, &shared.a[stage][t][row][k + matrix / 2 * 16]);
             RETRACE_UNROLL
             for (std::uint32_t u = 0; u + t < T::S; ++u) {
@@ -127,11 +127,11 @@ __device__ void multiply_step(const typename T::Shared& shared, const BufferLoca
 }
 
 /// Return row and column, within the tile, of element i of the fragment at (mt, nt).
-__device__ std::uint32_t row_in_tile(const BufferLocation& place, std::uint32_t mt, std::uint32_t i) {
-    return place.warp_row + 16 * mt + place.lane / 4 + (i / 2) * 8;
+__device__ std::uint32_t row_in_tile(const ThreadPosition& position, std::uint32_t mt, std::uint32_t i) {
+    return position.warp_row + 16 * mt + position.lane / 4 + (i / 2) * 8;
 }
-__device__ std::uint32_t col_in_tile(const BufferLocation& place, std::uint32_t nt, std::uint32_t i) {
-    return place.warp_col + 8 * nt + place.lane % 4 * 2 + i % 2;
+__device__ std::uint32_t col_in_tile(const ThreadPosition& position, std::uint32_t nt, std::uint32_t i) {
+    return position.warp_col + 8 * nt + position.lane % 4 * 2 + i % 2;
 }
 
 template <class T>
@@ -139,31 +139,31 @@ using Carried = float[T::kMTiles][T::kNTiles][4];
 
 /// v and c of contract 4.4 for every element of the thread.
 template <class T>
-__device__ void carry(const Sums<T>& sums, const float* scale, const BufferLocation& place, Carried<T>& carried) {
+__device__ void carry(const Sums<T>& sums, const float* scale, const ThreadPosition& position, Carried<T>& carried) {
     RETRACE_UNROLL
     for (std::uint32_t mt = 0; mt < T::kMTiles; ++mt) {
         RETRACE_UNROLL
         for (std::uint32_t nt = 0; nt < T::kNTiles; ++nt) {
             RETRACE_UNROLL
             for (std::uint32_t i = 0; i < 4; ++i) {
-                const float v = sums.combined(mt, nt, i) * scale[row_in_tile(place, mt, i)];
-                carried[mt][nt][i] = fma32(v, scale[T::kM + col_in_tile(place, nt, i)], carried[mt][nt][i]);
+                const float v = sums.combined(mt, nt, i) * scale[row_in_tile(position, mt, i)];
+                carried[mt][nt][i] = fma32(v, scale[T::kM + col_in_tile(position, nt, i)], carried[mt][nt][i]);
             }
         }
     }
 }
 
 template <class T>
-__device__ void store(const Product& p, const BufferLocation& place, const Carried<T>& carried) {
-    float* const c = p.c + place.matrix * p.m * p.n;
+__device__ void store(const Product& p, const ThreadPosition& position, const Carried<T>& carried) {
+    float* const c = p.c + position.matrix * p.m * p.n;
     RETRACE_UNROLL
     for (std::uint32_t mt = 0; mt < T::kMTiles; ++mt) {
         RETRACE_UNROLL
         for (std::uint32_t nt = 0; nt < T::kNTiles; ++nt) {
             RETRACE_UNROLL
             for (std::uint32_t i = 0; i < 4; ++i) {
-                const std::uint64_t row = place.row + row_in_tile(place, mt, i);
-                const std::uint64_t col = place.col + col_in_tile(place, nt, i);
+                const std::uint64_t row = position.row + row_in_tile(position, mt, i);
+                const std::uint64_t col = position.col + col_in_tile(position, nt, i);
                 if (row < p.m && col < p.n) c[row * p.n + col] = finish(carried[mt][nt][i]);
             }
         }
@@ -174,11 +174,11 @@ template <class T>
 __device__ void product(const Product& p) {
     if (block_number() >= p.tiles) return;
     typename T::Shared& shared = shared_as<typename T::Shared>();
-    const BufferLocation place = place_of<T>(p);
+    const ThreadPosition position = position_of<T>(p);
     const std::uint64_t steps = p.padded / T::kK;
-    float next_scale = own_scale<T::kM, T::kN>(p, place.matrix, place.row, place.col, 0);
+    float next_scale = own_scale<T::kM, T::kN>(p, position.matrix, position.row, position.col, 0);
     for (std::uint32_t s = 0; s + 1 < T::kStages; ++s) {
-        if (s < steps) fetch_stage<T>(p, place, s, shared);
+        if (s < steps) fetch_stage<T>(p, position, s, shared);
         copy_commit();
     }
     Sums<T> sums;
@@ -188,23 +188,23 @@ __device__ void product(const Product& p) {
         const std::uint64_t block = step / T::kStepsABlock;
         if (step % T::kStepsABlock == 0) {
             if (threadIdx.x < T::kM + T::kN) shared.scale[block % 2][threadIdx.x] = next_scale;
-            next_scale = own_scale<T::kM, T::kN>(p, place.matrix, place.row, place.col, block + 1);
+            next_scale = own_scale<T::kM, T::kN>(p, position.matrix, position.row, position.col, block + 1);
         }
         copy_wait<T::kStages - 2>();
         __syncthreads();  // this stage has arrived, and the previous one is free
-        if (step + T::kStages - 1 < steps) fetch_stage<T>(p, place, step + T::kStages - 1, shared);
+        if (step + T::kStages - 1 < steps) fetch_stage<T>(p, position, step + T::kStages - 1, shared);
         copy_commit();
         RETRACE_UNROLL
         for (std::uint32_t k = 0; k < T::kK; k += 32) {
-            multiply_step<T>(shared, place, static_cast<std::uint32_t>(step % T::kStages), k, sums);
+            multiply_step<T>(shared, position, static_cast<std::uint32_t>(step % T::kStages), k, sums);
         }
         if ((step + 1) % T::kStepsABlock == 0 || step + 1 == steps) {
-            carry<T>(sums, shared.scale[block % 2], place, carried);
+            carry<T>(sums, shared.scale[block % 2], position, carried);
             sums.clear();
         }
     }
     copy_wait<0>();
-    store<T>(p, place, carried);
+    store<T>(p, position, carried);
 }
 
 constexpr std::uint32_t kTuringShared = 64 * 1024;  ///< Maximum for a block of compute capability 7.5.

@@ -18,7 +18,7 @@ Unexpected<Error> failure(const std::string& doing, cudaError_t code) {
 Status<> checked(const std::string& doing, cudaError_t code) {
     if (code != cudaSuccess) return failure(doing, code);
     if (const cudaError_t before = cudaGetLastError(); before != cudaSuccess) return failure(doing, before);
-    return PlanStep{};
+    return Unit{};
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ Queue& Queue::operator=(Queue&& other) noexcept {
 }
 
 Status<> Queue::copy_in(std::uint8_t* to, const void* from, std::uint64_t bytes) {
-    if (bytes == 0) return PlanStep{};
+    if (bytes == 0) return Unit{};
     RETRACE_CHECK(checked("copy to the device", cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_)));
     return finish();
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// `cuda_bench [--json] [--smoke] [--peer COMMAND]`: the figures of a device, medians of device time, peers interleaved.
-// COMMAND prints rows of the same training by another library (gpt_torch.py); --smoke only tests that everything runs.
+// `cuda_bench [--json] [--smoke] [--only PART] [--peer COMMAND]`: the figures of a device, medians of device time, peers
+// interleaved. COMMAND prints rows of the same training by another library (gpt_torch.py); --smoke only tests that
+// everything runs; PART is products, chains, hashing, training or warpgroups.
+#include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/builder/training.hpp"
@@ -237,38 +241,69 @@ Status<> bench_training(Bench& bench) {
     return Unit{};
 }
 
-Status<> run_all(const Device& device, bool smoke, bool json, const std::string& peer) {
-    RETRACE_TRY(queue, Queue::open());
-    Bench bench{device, std::move(queue), smoke ? kSmoke : Sizes{}, {}, peer};
-    Status<> done = Unit{};
-    for (const auto part : {bench_products, bench_chains, bench_hashing, bench_training, bench_warpgroups}) {
-        if (done) done = part(bench);
+struct Part {
+    std::string_view name;
+    Status<> (*run)(Bench&);
+};
+constexpr Part kParts[] = {{"products", bench_products},
+                           {"chains", bench_chains},
+                           {"hashing", bench_hashing},
+                           {"training", bench_training},
+                           {"warpgroups", bench_warpgroups}};
+
+struct Options {
+    bool json = false, smoke = false;
+    std::string only, peer;  ///< Name of the only part to run, or empty; command of the training's peer, or empty.
+};
+
+/// Returns nothing if the arguments are wrong.
+std::optional<Options> parse(const std::vector<std::string>& arguments) {
+    Options out;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const bool has_value = i + 1 < arguments.size();
+        if (arguments[i] == "--json") {
+            out.json = true;
+        } else if (arguments[i] == "--smoke") {
+            out.smoke = true;
+        } else if (arguments[i] == "--only" && has_value) {
+            out.only = arguments[++i];
+            const auto same = [&](const Part& part) { return part.name == out.only; };
+            if (std::ranges::none_of(kParts, same)) return std::nullopt;
+        } else if (arguments[i] == "--peer" && has_value) {
+            out.peer = arguments[++i];
+        } else {
+            return std::nullopt;
+        }
     }
-    report(device.name, bench.rows, json);
+    return out;
+}
+
+Status<> run_all(const Device& device, const Options& options) {
+    RETRACE_TRY(queue, Queue::open());
+    Bench bench{device, std::move(queue), options.smoke ? kSmoke : Sizes{}, {}, options.peer};
+    Status<> done = Unit{};
+    for (const Part& part : kParts) {
+        if (done && (options.only.empty() || options.only == part.name)) done = part.run(bench);
+    }
+    report(device.name, bench.rows, options.json);
     return done;
 }
 
 int main_with(const std::vector<std::string>& arguments) {
-    bool json = false, smoke = false;
-    std::string peer;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        if (arguments[i] == "--json") {
-            json = true;
-        } else if (arguments[i] == "--smoke") {
-            smoke = true;
-        } else if (arguments[i] == "--peer" && i + 1 < arguments.size()) {
-            peer = arguments[++i];
-        } else {
-            std::fputs("usage: cuda_bench [--json] [--smoke] [--peer COMMAND]\n", stderr);
-            return 2;
-        }
+    const auto options = parse(arguments);
+    if (!options) {
+        std::fputs(
+            "usage: cuda_bench [--json] [--smoke] [--only products|chains|hashing|training|warpgroups] "
+            "[--peer COMMAND]\n",
+            stderr);
+        return 2;
     }
     const auto device = kernels::cuda::find_device();
     if (!device) {
         std::fprintf(stderr, "SKIP: %s\n", device.error().message.c_str());
         return 0;
     }
-    const auto done = run_all(*device, smoke, json, peer);
+    const auto done = run_all(*device, *options);
     if (!done) std::fprintf(stderr, "%s\n", done.error().message.c_str());
     return done ? 0 : 1;
 }
