@@ -24,7 +24,8 @@ inline constexpr std::uint32_t kThreads = 256;  ///< Default number of threads o
 struct Grid {
     std::uint64_t blocks = 0;
     std::uint32_t threads = kThreads;
-    std::uint32_t shared = 0;  ///< Bytes of shared memory a block.
+    std::uint32_t shared = 0;   ///< Bytes of shared memory a block.
+    std::uint32_t cluster = 1;  ///< Blocks a cluster, which the kernel's own attribute says too.
 };
 
 /// Returns a grid of blocks of `threads` threads that cover `n`.
@@ -62,7 +63,7 @@ void launch(Stream stream, Grid grid, void (*kernel)(Parameters...), Arguments..
 #else
     emulation::ask_for_shared(reinterpret_cast<const void*>(kernel), grid.shared);
     const Extents extents = extents_of(grid.blocks, emulation::settings.blocks_across);
-    emulation::launch(stream, extents.across, extents.down, grid.threads, grid.shared,
+    emulation::launch(stream, {extents.across, extents.down, grid.threads, grid.cluster, grid.shared},
                       [=] { kernel(static_cast<Parameters>(arguments)...); });
 #endif
 }

@@ -129,7 +129,7 @@ struct DeviceExecutor::Impl {
                   seed,
                   clock(),
                   memory.data() + layout.workspace,
-                  {device.shared_limit, device.warpgroups},
+                  {device.shared_limit, device.warpgroups, device.multiprocessors},
                   queue.stream()});
     }
 

@@ -73,8 +73,8 @@ void run_fused_rows(Stream stream, const RowStep* steps, std::uint32_t count, st
 
 // ---- products (slice.cu, product.cu, chain.cu) ----
 
-/// Digits of the vectors along K of one operand: [plane][batch][vector][padded K] int8 (padding zero), and
-/// scales [batch][block][vector].
+/// Digits of the vectors along K of one operand as int8, plane after plane in the order of digits.hpp (padding along K
+/// is zero, that of vectors undefined), and scales [batch][block][padded vectors].
 struct Slices {
     std::int8_t* digits = nullptr;
     float* scales = nullptr;
@@ -83,9 +83,20 @@ struct Slices {
 struct ProductUnit {
     std::uint32_t shared_limit = 0;  ///< Bytes of shared memory that a block may ask for.
     bool warpgroups = false;         ///< Use wgmma; requires compute capability 9.0 and code built for it.
+    std::uint32_t multiprocessors = 0;
 };
-inline constexpr std::uint64_t kPadK = 64;
+inline constexpr std::uint32_t kPadK = 64, kPadVectors = 8;
 inline std::uint64_t padded_k(std::uint64_t k) { return (k + kPadK - 1) / kPadK * kPadK; }
+inline std::uint64_t padded_vectors(std::uint64_t vectors) {
+    return (vectors + kPadVectors - 1) / kPadVectors * kPadVectors;
+}
+/// Returns the bytes of the digits, and of the scales, of one operand.
+inline std::uint64_t digit_bytes(std::uint32_t slices, std::uint64_t batch, std::uint64_t vectors, std::uint64_t k) {
+    return slices * batch * padded_vectors(vectors) * padded_k(k);
+}
+inline std::uint64_t scale_bytes(std::uint64_t batch, std::uint64_t vectors, std::uint64_t blocks) {
+    return 4 * batch * blocks * padded_vectors(vectors);
+}
 
 /// Slices (contract 4.2) `batch` matrices of `vectors` vectors of length k. Vector v of matrix i is contiguous at
 /// x[(i·vectors + v)·k], or, if `across`, strided: element n is at x[i·vectors·k + n·vectors + v].

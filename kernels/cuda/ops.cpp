@@ -32,9 +32,11 @@ struct ProductSpace {
 };
 
 ProductSpace product_space(const MatmulShape& s) {
-    const std::uint64_t slices = slices_of(s.precision), padded = padded_k(s.k), blocks = matmul_blocks(s.k);
-    const auto digits = [&](std::uint64_t vectors) { return aligned(slices * s.batch * vectors * padded); };
-    const auto scales = [&](std::uint64_t vectors) { return aligned(4 * s.batch * blocks * vectors); };
+    const std::uint32_t slices = slices_of(s.precision);
+    const auto digits = [&](std::uint64_t vectors) { return aligned(digit_bytes(slices, s.batch, vectors, s.k)); };
+    const auto scales = [&](std::uint64_t vectors) {
+        return aligned(scale_bytes(s.batch, vectors, matmul_blocks(s.k)));
+    };
     ProductSpace at{};
     at.scales_a = at.digits_a + digits(s.m);
     at.digits_b = at.scales_a + scales(s.m);

@@ -22,7 +22,7 @@ struct Shape {
     static_assert(kM / kWarpM * kWarpsN * 32 == kThreads, "eight warps");
     static_assert(kM + kN <= kThreads, "a thread looks after one scale");
     static_assert(kMTiles * 16 == kWarpM && kNTiles % 2 == 0, "whole fragments, columns two at a time");
-    static_assert(kStepsABlock * kK == kBlockK, "whole stages");
+    static_assert(kStepsABlock * kK == kBlockK && kUnitK % kK == 0, "whole stages");
 
     struct Shared {
         std::int8_t a[kStages][S][kM][kRow], b[kStages][S][kN][kRow];
@@ -52,16 +52,20 @@ __device__ ThreadPosition position_of(const Product& p) {
 
 /// Starts the copies of one stage. Vectors beyond the matrix repeat its last one; their results are not stored.
 template <class T, std::uint32_t kVectors>
-__device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint64_t padded, std::uint64_t first,
+__device__ void fetch(const std::int8_t* digits, const DigitOrder& order, std::uint64_t matrix, std::uint64_t first,
                       std::uint64_t vectors, std::uint64_t k, std::int8_t (&to)[T::S][kVectors][T::kRow]) {
-    constexpr std::uint32_t kChunks = T::kK / 16, kCopies = T::S * kVectors * kChunks;
+    constexpr std::uint32_t kPieces = T::kK / kPiece, kCopies = T::S * kVectors * kPieces;
+    static_assert(kVectors % kUnitVectors == 0, "tiles begin with a unit");
+    digits += order.unit(matrix, k / kUnitK, first / kUnitVectors);
+    const auto last = static_cast<std::uint32_t>(smaller<std::uint64_t>(vectors - 1 - first, kVectors - 1));
+    const std::uint32_t first_piece = static_cast<std::uint32_t>(k % kUnitK) / kPiece;
     RETRACE_UNROLL
     for (std::uint32_t begin = 0; begin < kCopies; begin += kThreads) {
         const std::uint32_t index = begin + threadIdx.x;
         if (kCopies % kThreads != 0 && index >= kCopies) continue;
-        const std::uint32_t t = index / (kVectors * kChunks), v = index / kChunks % kVectors, chunk = index % kChunks;
-        const std::uint64_t vector = smaller<std::uint64_t>(first + v, vectors - 1);
-        copy_16(&to[t][v][chunk * 16], digits + t * plane + vector * padded + k + chunk * 16);
+        const std::uint32_t t = index / (kVectors * kPieces), v = index / kPieces % kVectors, piece = index % kPieces;
+        copy_16(&to[t][v][piece * kPiece],
+                digits + t * order.plane + piece_offset(smaller(v, last), first_piece + piece));
     }
 }
 
@@ -70,10 +74,8 @@ __device__ void fetch_stage(const Product& p, const ThreadPosition& position, st
                             typename T::Shared& shared) {
     const std::uint64_t k = step * T::kK;
     const std::uint32_t stage = static_cast<std::uint32_t>(step % T::kStages);
-    fetch<T, T::kM>(p.a.digits + position.matrix * p.m * p.padded, p.plane_a, p.padded, position.row, p.m, k,
-                    shared.a[stage]);
-    fetch<T, T::kN>(p.b.digits + position.matrix * p.n * p.padded, p.plane_b, p.padded, position.col, p.n, k,
-                    shared.b[stage]);
+    fetch<T, T::kM>(p.a.digits, p.order_a, position.matrix, position.row, p.m, k, shared.a[stage]);
+    fetch<T, T::kN>(p.b.digits, p.order_b, position.matrix, position.col, p.n, k, shared.b[stage]);
 }
 
 /// S_g of the thread's elements; value[g][mt][nt][i] is element i of the fragment at (mt, nt).
@@ -175,7 +177,7 @@ __device__ void product(const Product& p) {
     if (block_number() >= p.tiles) return;
     typename T::Shared& shared = shared_as<typename T::Shared>();
     const ThreadPosition position = position_of<T>(p);
-    const std::uint64_t steps = p.padded / T::kK;
+    const std::uint64_t steps = p.chunks * (kUnitK / T::kK);
     float next_scale = own_scale<T::kM, T::kN>(p, position.matrix, position.row, position.col, 0);
     for (std::uint32_t s = 0; s + 1 < T::kStages; ++s) {
         if (s < steps) fetch_stage<T>(p, position, s, shared);
@@ -246,10 +248,11 @@ void choose(Stream stream, const Product& p, std::uint64_t batch, std::uint32_t 
 
 void multiply_slices(Stream stream, Precision precision, Slices a, Slices b, float* c, std::uint64_t batch,
                      std::uint64_t m, std::uint64_t n, std::uint64_t k, ProductUnit unit) {
-    Product p{a, b, c, m, n, padded_k(k), matmul_blocks(k), 0, 0, 0, 0, 0};
-    p.plane_a = batch * m * p.padded;
-    p.plane_b = batch * n * p.padded;
-    if (unit.warpgroups) return multiply_slices_hopper(stream, precision, p, batch);
+    Product p{};
+    p.a = a, p.b = b, p.c = c, p.m = m, p.n = n;
+    p.order_a = DigitOrder::of(batch, m, k), p.order_b = DigitOrder::of(batch, n, k);
+    p.chunks = p.order_a.chunks, p.blocks = matmul_blocks(k);
+    if (unit.warpgroups) return multiply_slices_hopper(stream, precision, p, batch, unit.multiprocessors);
     switch (precision) {
         case Precision::i8x1: return choose<1>(stream, p, batch, unit.shared_limit);
         case Precision::i8x2: return choose<2>(stream, p, batch, unit.shared_limit);

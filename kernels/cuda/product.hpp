@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cuda/device.hpp"
+#include "kernels/cuda/digits.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/tile_order.hpp"
 #include "kernels/matmul/slices.hpp"
@@ -12,8 +13,8 @@ namespace retrace::kernels::cuda {
 struct Product {
     Slices a, b;
     float* c;
-    std::uint64_t m, n, padded, blocks;
-    std::uint64_t plane_a, plane_b;         ///< Bytes of the plane of one digit.
+    std::uint64_t m, n, chunks, blocks;  ///< Chunks of 64 and blocks of 256 digits of K.
+    DigitOrder order_a, order_b;
     std::uint64_t tiles_m, tiles_n, tiles;  ///< Tiles per matrix; `tiles` is the total over all matrices.
 };
 
@@ -38,12 +39,13 @@ __device__ float own_scale(const Product& p, std::uint64_t matrix, std::uint64_t
     const std::uint32_t t = threadIdx.x;
     if (block >= p.blocks || t >= kM + kN) return 0.0f;
     if (t < kM) {
-        return p.a.scales[(matrix * p.blocks + block) * p.m + smaller<std::uint64_t>(row + t, p.m - 1)];
+        return p.a.scales[p.order_a.scale(matrix, p.blocks, block, smaller<std::uint64_t>(row + t, p.m - 1))];
     }
-    return p.b.scales[(matrix * p.blocks + block) * p.n + smaller<std::uint64_t>(col + t - kM, p.n - 1)];
+    return p.b.scales[p.order_b.scale(matrix, p.blocks, block, smaller<std::uint64_t>(col + t - kM, p.n - 1))];
 }
 
 /// Computes products by warpgroup instructions (product_hopper.cu); compute capability 9.0 only.
-void multiply_slices_hopper(Stream stream, Precision precision, const Product& product, std::uint64_t batch);
+void multiply_slices_hopper(Stream stream, Precision precision, const Product& product, std::uint64_t batch,
+                            std::uint32_t multiprocessors);
 
 }  // namespace retrace::kernels::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Slicing (contract 4.2): the digits and scales of the vectors of one operand, by kernels/matmul/slices.hpp.
 #include "kernels/cuda/device.hpp"
+#include "kernels/cuda/digits.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/matmul/slices.hpp"
 
@@ -13,9 +14,8 @@ struct Operand {
     const float* x;
     std::int8_t* digits;
     float* scales;
-    std::uint64_t batch, vectors, k, padded, blocks;
-
-    __device__ std::uint64_t plane() const { return batch * vectors * padded; }
+    std::uint64_t batch, vectors, k, blocks;
+    DigitOrder order;
 };
 
 /// Shared by all values of one vector's block.
@@ -27,7 +27,7 @@ struct Factor {
 template <std::uint32_t S>
 __device__ Factor store_scale(const Operand& o, std::uint64_t matrix, std::uint64_t vector, std::uint64_t block,
                               std::uint32_t largest, bool writes) {
-    if (writes) o.scales[(matrix * o.blocks + block) * o.vectors + vector] = slice_scale(S, largest);
+    if (writes) o.scales[o.order.scale(matrix, o.blocks, block, vector)] = slice_scale(S, largest);
     return Factor{slice_exponent(largest), largest < kInfinityBits};
 }
 
@@ -55,29 +55,33 @@ __device__ void load_values(const Operand& o, std::uint64_t vector, std::uint64_
     for (std::uint32_t i = 0; i < 8; ++i) x[i] = k + i < o.k ? from[i] : 0.0f;
 }
 
-/// Contiguous vectors: a warp takes one block of one vector, a lane eight consecutive values.
-template <std::uint32_t S>
+/// Contiguous vectors: `kLanes` lanes take one block of one vector, eight consecutive values each, and a warp as many
+/// neighbouring vectors as it has room for. kLanes · 8 values hold the vector, or kLanes is 32.
+template <std::uint32_t S, std::uint32_t kLanes>
 __global__ void __launch_bounds__(kThreads) contiguous_kernel(Operand o, std::uint64_t total) {
     constexpr std::uint32_t kEach = 8;
-    const std::uint64_t index = block_number() * kWarps + threadIdx.x / 32;
-    if (index >= total) return;  // for the whole warp
-    const std::uint64_t block = index % o.blocks, vector = index / o.blocks;
-    const std::uint64_t k = block * kBlockK + threadIdx.x % 32 * kEach;
-    float x[kEach];
-    load_values(o, vector, k, x);
+    const std::uint64_t padded = o.order.groups * kUnitVectors;  // so that a group's vectors are sliced side by side
+    const std::uint64_t index = block_number() * (kThreads / kLanes) + threadIdx.x / kLanes;
+    const std::uint32_t lane = threadIdx.x % kLanes;
+    const std::uint64_t row = index / (kUnitVectors * o.blocks) * kUnitVectors + index % kUnitVectors;
+    const std::uint64_t block = index / kUnitVectors % o.blocks, matrix = row / padded, vector = row % padded;
+    const bool real = index < total && vector < o.vectors;
+    const std::uint64_t k = block * kBlockK + lane * kEach;
+    float x[kEach] = {};
+    if (real) load_values(o, matrix * o.vectors + vector, k, x);
     std::uint32_t largest = 0;
     RETRACE_UNROLL
     for (std::uint32_t i = 0; i < kEach; ++i) {
         const std::uint32_t magnitude = to_bits(x[i]) & 0x7fffffffu;
         largest = magnitude > largest ? magnitude : largest;
     }
-    for (std::uint32_t mask = 16; mask >= 1; mask /= 2) {
+    for (std::uint32_t mask = kLanes / 2; mask >= 1; mask /= 2) {
         const std::uint32_t other = __shfl_xor_sync(kAllLanes, largest, mask);
         largest = other > largest ? other : largest;
     }
-    const Factor factor =
-        store_scale<S>(o, vector / o.vectors, vector % o.vectors, block, largest, threadIdx.x % 32 == 0);
-    if (k >= o.padded) return;
+    if (!real) return;
+    const Factor factor = store_scale<S>(o, matrix, vector, block, largest, lane == 0);
+    if (k >= o.order.chunks * kUnitK) return;
     std::uint32_t words[S][kEach / 4] = {};
     RETRACE_UNROLL
     for (std::uint32_t i = 0; i < kEach; ++i) {
@@ -87,9 +91,13 @@ __global__ void __launch_bounds__(kThreads) contiguous_kernel(Operand o, std::ui
             words[t][i / 4] |= static_cast<std::uint32_t>(digits.digit[t] & 0xff) << (8 * (i % 4));
         }
     }
+    const std::uint64_t at = o.order.unit(matrix, k / kUnitK, vector / kUnitVectors) +
+                             piece_offset(static_cast<std::uint32_t>(vector % kUnitVectors),
+                                          static_cast<std::uint32_t>(k % kUnitK) / kPiece) +
+                             k % kPiece;
     RETRACE_UNROLL
     for (std::uint32_t t = 0; t < S; ++t) {
-        auto* const out = reinterpret_cast<std::uint32_t*>(o.digits + t * o.plane() + vector * o.padded + k);
+        auto* const out = reinterpret_cast<std::uint32_t*>(o.digits + t * o.order.plane + at);
         out[0] = words[t][0];
         out[1] = words[t][1];
     }
@@ -131,17 +139,29 @@ __global__ void __launch_bounds__(kThreads) across_kernel(Operand o, std::uint64
         for (std::uint32_t t = 0; t < S; ++t) shared.digit[t][lane][warp + kWarps * i] = digits.digit[t];
     }
     __syncthreads();
-    constexpr std::uint32_t kChunks = kBlockK / 16;
-    for (std::uint32_t i = threadIdx.x; i < S * kVectors * kChunks; i += kThreads) {
-        const std::uint32_t t = i / (kVectors * kChunks), v = i / kChunks % kVectors, chunk = i % kChunks;
-        const std::uint64_t k = block * kBlockK + chunk * 16, own = strip * kVectors + v;
-        if (own >= o.vectors || k >= o.padded) continue;
+    // Threads that follow each other write pieces of vectors that follow each other: whole units.
+    constexpr std::uint32_t kPieces = kUnitK / kPiece;
+    for (std::uint32_t i = threadIdx.x; i < S * kVectors * (kBlockK / kPiece); i += kThreads) {
+        const std::uint32_t piece = i % kPieces, v = i / kPieces % kVectors;
+        const std::uint32_t chunk = i / (kPieces * kVectors) % (kBlockK / kUnitK),
+                            t = i / (kVectors * kBlockK / kPiece);
+        const std::uint64_t own = strip * kVectors + v, chunk_of_all = block * (kBlockK / kUnitK) + chunk;
+        if (own >= o.vectors || chunk_of_all >= o.order.chunks) continue;
         struct alignas(16) Bytes16 {
             std::int8_t byte[16];
         };
-        *reinterpret_cast<Bytes16*>(o.digits + t * o.plane() + (matrix * o.vectors + own) * o.padded + k) =
-            *reinterpret_cast<const Bytes16*>(&shared.digit[t][v][chunk * 16]);
+        const std::uint64_t at =
+            o.order.unit(matrix, chunk_of_all, own / kUnitVectors) + piece_offset(v % kUnitVectors, piece);
+        *reinterpret_cast<Bytes16*>(o.digits + t * o.order.plane + at) =
+            *reinterpret_cast<const Bytes16*>(&shared.digit[t][v][chunk * kUnitK + piece * kPiece]);
     }
+}
+
+template <std::uint32_t S, std::uint32_t kLanes>
+void slice_contiguous(Stream stream, const Operand& o) {
+    const std::uint64_t total = o.batch * o.order.groups * kUnitVectors * o.blocks;
+    constexpr std::uint64_t kAtOnce = kThreads / kLanes;
+    launch(stream, Grid{(total + kAtOnce - 1) / kAtOnce, kThreads, 0}, contiguous_kernel<S, kLanes>, o, total);
 }
 
 template <std::uint32_t S>
@@ -150,9 +170,10 @@ void slice_as(Stream stream, const Operand& o, bool across) {
         const std::uint64_t strips = (o.vectors + 31) / 32;
         const std::uint32_t shared = S * 32 * (kBlockK + 16) + kWarps * 32 * 4;
         launch(stream, Grid{strips * o.blocks * o.batch, kThreads, shared}, across_kernel<S>, o, strips);
+    } else if (o.k <= kUnitK) {
+        slice_contiguous<S, 8>(stream, o);
     } else {
-        const std::uint64_t total = o.batch * o.vectors * o.blocks;
-        launch(stream, Grid{(total + kWarps - 1) / kWarps, kThreads, 0}, contiguous_kernel<S>, o, total);
+        slice_contiguous<S, 32>(stream, o);
     }
 }
 
@@ -160,7 +181,7 @@ void slice_as(Stream stream, const Operand& o, bool across) {
 
 void slice_vectors(Stream stream, Precision precision, const float* x, bool across, std::uint64_t batch,
                    std::uint64_t vectors, std::uint64_t k, Slices out) {
-    const Operand o{x, out.digits, out.scales, batch, vectors, k, padded_k(k), matmul_blocks(k)};
+    const Operand o{x, out.digits, out.scales, batch, vectors, k, matmul_blocks(k), DigitOrder::of(batch, vectors, k)};
     switch (precision) {
         case Precision::i8x1: return slice_as<1>(stream, o, across);
         case Precision::i8x2: return slice_as<2>(stream, o, across);

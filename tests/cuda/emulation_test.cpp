@@ -17,7 +17,7 @@ protected:
     ~Emulation() override { device = {}; }
 
     static void run(unsigned threads, std::size_t shared, std::function<void()> body) {
-        launch(nullptr, 1, 1, threads, shared, std::move(body));
+        launch(nullptr, {1, 1, threads, 1, shared}, std::move(body));
     }
 };
 using EmulationDeathTest = Emulation;
@@ -40,11 +40,45 @@ TEST_F(EmulationDeathTest, LaunchesThatADeviceRefusesEndTheProcess) {
                          if (lane() == 0) barrier();
                      }),
                  "a barrier that others never reach");
-    EXPECT_DEATH(launch(nullptr, std::uint64_t{1} << 31, 1, 32, 0, [] {}), "too many blocks across");
-    EXPECT_DEATH(launch(nullptr, 1, 65536, 32, 0, [] {}), "too many blocks down");
+    EXPECT_DEATH(launch(nullptr, {std::uint64_t{1} << 31, 1, 32}, [] {}), "too many blocks across");
+    EXPECT_DEATH(launch(nullptr, {1, 65536, 32}, [] {}), "too many blocks down");
     settings.blocks_across = 4;
-    EXPECT_DEATH(launch(nullptr, 5, 1, 32, 0, [] {}), "too many blocks across");
+    EXPECT_DEATH(launch(nullptr, {5, 1, 32}, [] {}), "too many blocks across");
+    EXPECT_DEATH(launch(nullptr, {3, 1, 32, 2}, [] {}), "whole clusters");
     EXPECT_DEATH(run(32, 0, [] { trap(); }), "a trap");
+}
+
+/// Block 0 of a cluster of two copies a word for both; every block adds its own to what it finds.
+void copy_for_both(const std::uint32_t* from, std::uint32_t* out, bool waits) {
+    struct Shared {
+        std::uint32_t word[4];
+        std::uint64_t full;
+    };
+    Shared& own = *static_cast<Shared*>(shared_memory());
+    if (thread_index.x == 0) barrier_init(&own.full, 1);
+    cluster_barrier();
+    if (thread_index.x == 0) barrier_expect(&own.full, 16);
+    if (thread_index.x == 0 && cluster_rank() == 0) bulk_copy(own.word, from, 16, &own.full, 3);
+    if (waits) barrier_wait(&own.full, 0);
+    if (thread_index.x == 31) out[block_index.x] = own.word[0] + block_index.x;
+}
+
+TEST_F(EmulationDeathTest, BulkCopiesReachBothBlocksAndAreThereWhenTheirBarrierSaysSo) {
+    alignas(16) const std::uint32_t from[4] = {40, 0, 0, 0};
+    for (const Order order : {Order::ascending, Order::descending}) {
+        settings.order = order;
+        std::uint32_t out[4] = {};
+        launch(nullptr, {4, 1, 32, 2, 64}, [&] { copy_for_both(from, out, true); });
+        EXPECT_THAT(out, ::testing::ElementsAre(40, 41, 42, 43));
+    }
+    std::uint32_t early[2] = {};
+    launch(nullptr, {2, 1, 32, 2, 64}, [&] {
+        copy_for_both(from, early, false);
+        barrier_wait(static_cast<char*>(shared_memory()) + 16, 0);
+    });
+    EXPECT_THAT(early, ::testing::Each(::testing::Gt(1000)));  // what shared memory holds at first
+    const auto unknown = [] { barrier_wait(shared_memory(), 0); };
+    EXPECT_DEATH(launch(nullptr, {1, 1, 32, 1, 64}, unknown), "a barrier that was not initialised");
 }
 
 TEST_F(EmulationDeathTest, AKernelAsksForOneAmountOfMuchSharedMemory) {

@@ -91,7 +91,7 @@ TEST_F(BlocksBeyondTheLast, ComputeNoTileOfSlicedProducts) {
             SCOPED_TRACE(std::to_string(across) + std::to_string(warpgroups));
             emulation::settings.architecture = warpgroups ? 90 : 80;
             emulation::device.shared_limit = 227 * 1024;
-            Guarded digits(3 * 64 / 4), scales(3);
+            Guarded digits(digit_bytes(1, 3, 1, 1) / 4), scales(scale_bytes(3, 1, 1) / 4);
             const Slices slices{reinterpret_cast<std::int8_t*>(digits.bytes()), scales.data()};
             slice_vectors(nullptr, Precision::i8x1, x.data(), across, 3, 1, 1, slices);
             EXPECT_TRUE(digits.intact());

@@ -2,6 +2,7 @@
 // Every op of the table on the emulated device: the kernels of kernels/cuda give the bits of the element rules.
 #include <gmock/gmock.h>
 
+#include <random>
 #include <set>
 #include <tuple>
 
@@ -83,6 +84,24 @@ TEST(Products, ByWarpgroupsHaveTheBitsOfTheDefinition) {
         if (HasFatalFailure()) return;
     }
     EXPECT_GT(sliced, 12);
+}
+
+/// Two rows of tiles, which a cluster takes, and three, which it does not; more stages than the ring has.
+TEST(Products, ByClustersHaveTheBitsOfTheDefinition) {
+    for (const std::uint64_t rows : {200, 257}) {
+        for (const std::uint64_t precision : {2, 3, 4}) {
+            OpCase one;
+            one.name = "product by clusters, precision " + std::to_string(precision);
+            one.facts.op = {OpCode::matmul, {0, 1}, {precision, 0, 1}, {}};
+            one.facts.inputs = {{DType::f32, {1, rows, 700}}, {DType::f32, {1, 67, 700}}};
+            one.facts.output = {DType::f32, {1, rows, 67}};
+            std::mt19937_64 random(rows + precision);
+            one.inputs = testing::random_inputs(one.facts, testing::Data{}, random);
+            const auto order = precision % 2 == 0 ? emulation::Order::ascending : emulation::Order::descending;
+            expect_equal_bits(one, {90, 227 * 1024, true, order});
+            if (HasFatalFailure()) return;
+        }
+    }
 }
 
 TEST(Products, EveryTileIsComputedOnce) {

@@ -78,11 +78,11 @@ struct Product {
             *memory = std::move(taken);
         }
         for (Memory* memory : {&p.digits_a, &p.digits_b}) {
-            RETRACE_TRY(taken, Memory::take(3 * n * kernels::cuda::padded_k(n)));
+            RETRACE_TRY(taken, Memory::take(kernels::cuda::digit_bytes(3, 1, n, n)));
             *memory = std::move(taken);
         }
         for (Memory* memory : {&p.scales_a, &p.scales_b}) {
-            RETRACE_TRY(taken, bench.floats(n * kernels::matmul_blocks(n)));
+            RETRACE_TRY(taken, Memory::take(kernels::cuda::scale_bytes(1, n, kernels::matmul_blocks(n))));
             *memory = std::move(taken);
         }
         RETRACE_TRY(clock, Memory::take(8));
@@ -106,7 +106,7 @@ struct Product {
     }
     void multiply(const Bench& bench, Precision precision, bool warpgroups) const {
         multiply_slices(bench.queue.stream(), precision, slices(digits_a, scales_a), slices(digits_b, scales_b),
-                        result(), 1, n, n, n, {bench.device.shared_limit, warpgroups});
+                        result(), 1, n, n, n, {bench.device.shared_limit, warpgroups, bench.device.multiprocessors});
     }
 };
 

@@ -23,7 +23,7 @@ void Tally::count(const std::string& what, const Status<>& status) {
 namespace {
 
 struct Options {
-    int rounds = 24, products = 64, steps = 200;
+    int rounds = 24, products = 96, steps = 200;
     std::uint64_t stride = 4099;  ///< Step between tested inputs; 1: all 2^32 inputs.
     bool layers = true;
     std::string golden = RETRACE_GOLDEN;
@@ -34,7 +34,7 @@ int usage() {
         "usage: cuda_parity [--rounds N] [--products N] [--steps N] [--stride N] [--layers 0|1]\n"
         "                   [--golden FILE]\n"
         "  --rounds    random cases of every op (24)\n"
-        "  --products  products of many tiles (64)\n"
+        "  --products  products of many tiles (96)\n"
         "  --steps     steps of every training; 200 are compared with the published roots (200)\n"
         "  --stride    of the inputs of functions of one argument; 1 is all of them (4099)\n"
         "  --layers    norms, losses and attention, each as a whole (1)\n",

@@ -16,6 +16,7 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __trap() ::retrace::emulation::trap()
 
 struct CUstream_st;
@@ -27,10 +28,15 @@ struct Index3 {
 };
 inline Index3 thread_index, block_index, block_extent, grid_extent;  ///< Indices of the running fiber.
 
+struct Launch {
+    std::uint64_t across = 0, down = 0;
+    unsigned threads = 0, cluster = 1;  ///< Threads a block; blocks a cluster, 1 or 2, which run side by side.
+    std::size_t shared = 0;
+};
 /// Runs `body` as every thread of every block, or records it while the stream is being captured. Grids that a device
-/// refuses end the process: more than 2^31 - 1 blocks across (or than Settings::blocks_across), more than 65535 down.
-void launch(CUstream_st* stream, std::uint64_t across, std::uint64_t down, unsigned threads, std::size_t shared,
-            std::function<void()> body);
+/// refuses end the process: more than 2^31 - 1 blocks across (or than Settings::blocks_across), more than 65535 down,
+/// or parts of clusters.
+void launch(CUstream_st* stream, Launch launch, std::function<void()> body);
 
 /// Shared memory above 48 KiB must be requested. Recorded launches are checked against the last request, so a kernel
 /// that takes different amounts ends the process.
@@ -57,7 +63,18 @@ void copy_wait(unsigned pending);
 // Warpgroup products read shared memory when they are waited for, so overwriting a tile too early is detected.
 std::uint32_t shared_address(const void* p);  ///< Relative to an odd base, as on a device.
 void warpgroup_product(std::int32_t* sums, unsigned columns, std::uint64_t a, std::uint64_t b, bool accumulate);
-void products_wait();
+void products_commit();
+void products_wait(unsigned pending);  ///< Until at most so many groups are in flight.
+
+// Barriers in shared memory, and bulk copies that complete them. In the ascending order of threads a copy takes effect
+// at once, in the descending one as late as possible: when no thread can go on without it.
+void barrier_init(void* barrier, std::uint32_t arrivals);
+void barrier_expect(void* barrier, std::uint32_t bytes);  ///< Arrives, too.
+void barrier_arrive(void* barrier, std::uint32_t rank);
+void barrier_wait(void* barrier, std::uint32_t parity);
+void bulk_copy(void* to, const void* from, std::uint32_t bytes, void* barrier, unsigned blocks);
+std::uint32_t cluster_rank();
+void cluster_barrier();
 
 /// Test settings: 75 or 80 (which mma and copies are used), the order in which threads of a block run between barriers
 /// (a missing barrier shows in one of the orders), and the maximum number of blocks across a grid (a small one reveals
@@ -87,6 +104,7 @@ inline unsigned lane() { return thread_index.x % 32; }
 #define gridDim ::retrace::emulation::grid_extent
 
 inline void __syncthreads() { retrace::emulation::barrier(); }
+inline void __syncwarp() { retrace::emulation::exchange("", 0); }
 
 template <class T>
 T __shfl_down_sync(unsigned, T value, unsigned delta, unsigned width = 32) {
