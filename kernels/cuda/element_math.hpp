@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Elementwise ops on four elements of a thread, with the arithmetic of kernels/ops/functions.hpp.
+// Elementwise ops on the elements of a thread, four times `kQuads`, with the arithmetic of kernels/ops/functions.hpp.
+// What a thread does to find out the op counts once for all its elements.
 #pragma once
 
 #include "kernels/cuda/device.hpp"
@@ -20,28 +21,35 @@ struct ElementOp {
     DType in, out;  ///< Types of the operand and the result, for convert and compare.
 };
 
-template <OpCode code>
-__device__ void unary(const Quad& x, Quad& out) {
+/// Calls `each(q, v)` for every element v of every quad q.
+template <std::uint32_t kQuads, class Each>
+__device__ void for_all(const Each& each) {
     RETRACE_UNROLL
-    for (std::uint32_t v = 0; v < kEach; ++v) out.word[v] = to_bits(apply_unary<code>(from_bits(x.word[v])));
+    for (std::uint32_t i = 0; i < kQuads * kEach; ++i) each(i / kEach, i % kEach);
 }
 
-template <OpCode code>
-__device__ void binary(const Quad& a, const Quad& b, Quad& out) {
-    RETRACE_UNROLL
-    for (std::uint32_t v = 0; v < kEach; ++v) {
-        out.word[v] = to_bits(apply_binary<code>(from_bits(a.word[v]), from_bits(b.word[v])));
-    }
+template <OpCode code, std::uint32_t kQuads>
+__device__ void unary(const Quad (&x)[kQuads], Quad (&out)[kQuads]) {
+    for_all<kQuads>([&](std::uint32_t q, std::uint32_t v) {
+        out[q].word[v] = to_bits(apply_unary<code>(from_bits(x[q].word[v])));
+    });
 }
 
-template <OpCode code>
-__device__ void compare(DType dtype, const Quad& a, const Quad& b, Quad& out) {
-    RETRACE_UNROLL
-    for (std::uint32_t v = 0; v < kEach; ++v) {
-        out.word[v] = dtype == DType::i32 ? apply_compare<code>(static_cast<std::int32_t>(a.word[v]),
-                                                                static_cast<std::int32_t>(b.word[v]))
-                                          : apply_compare<code>(from_bits(a.word[v]), from_bits(b.word[v]));
-    }
+template <OpCode code, std::uint32_t kQuads>
+__device__ void binary(const Quad (&a)[kQuads], const Quad (&b)[kQuads], Quad (&out)[kQuads]) {
+    for_all<kQuads>([&](std::uint32_t q, std::uint32_t v) {
+        out[q].word[v] = to_bits(apply_binary<code>(from_bits(a[q].word[v]), from_bits(b[q].word[v])));
+    });
+}
+
+template <OpCode code, std::uint32_t kQuads>
+__device__ void compare(DType dtype, const Quad (&a)[kQuads], const Quad (&b)[kQuads], Quad (&out)[kQuads]) {
+    for_all<kQuads>([&](std::uint32_t q, std::uint32_t v) {
+        const std::uint32_t left = a[q].word[v], right = b[q].word[v];
+        out[q].word[v] = dtype == DType::i32
+                             ? apply_compare<code>(static_cast<std::int32_t>(left), static_cast<std::int32_t>(right))
+                             : apply_compare<code>(from_bits(left), from_bits(right));
+    });
 }
 
 __device__ inline std::uint32_t converted(DType in, DType out, std::uint32_t bits) {
@@ -51,36 +59,35 @@ __device__ inline std::uint32_t converted(DType in, DType out, std::uint32_t bit
     return out == DType::i32 ? static_cast<std::uint32_t>(value) : to_bits(static_cast<float>(value));
 }
 
-__device__ inline void multiply_add(const Quad& a, const Quad& b, const Quad& c, Quad& out) {
-    RETRACE_UNROLL
-    for (std::uint32_t v = 0; v < kEach; ++v) {
-        out.word[v] = to_bits(apply_fma(from_bits(a.word[v]), from_bits(b.word[v]), from_bits(c.word[v])));
+template <std::uint32_t kQuads>
+__device__ void multiply_add(const Quad (&a)[kQuads], const Quad (&b)[kQuads], const Quad (&c)[kQuads],
+                             Quad (&out)[kQuads]) {
+    for_all<kQuads>([&](std::uint32_t q, std::uint32_t v) {
+        out[q].word[v] = to_bits(apply_fma(from_bits(a[q].word[v]), from_bits(b[q].word[v]), from_bits(c[q].word[v])));
+    });
+}
+
+template <std::uint32_t kQuads>
+__device__ void select(const Quad (&a)[kQuads], const Quad (&b)[kQuads], const Quad (&c)[kQuads], Quad (&out)[kQuads]) {
+    for_all<kQuads>(
+        [&](std::uint32_t q, std::uint32_t v) { out[q].word[v] = a[q].word[v] != 0 ? b[q].word[v] : c[q].word[v]; });
+}
+
+/// Computes one element of a rarely used op.
+__device__ inline std::uint32_t computed_bits(const ElementOp& step, std::uint32_t a, std::uint32_t b) {
+    switch (step.code) {
+        case OpCode::convert: return converted(step.in, step.out, a);
+        case OpCode::powi: return to_bits(apply_powi(from_bits(a), static_cast<std::int32_t>(b)));
+        case OpCode::logical_and: return a & b;
+        case OpCode::logical_or: return a | b;
+        case OpCode::logical_not: return a ^ 1;
+        default: return 0;
     }
 }
 
-__device__ inline void select(const Quad& a, const Quad& b, const Quad& c, Quad& out) {
-    RETRACE_UNROLL
-    for (std::uint32_t v = 0; v < kEach; ++v) out.word[v] = a.word[v] != 0 ? b.word[v] : c.word[v];
-}
-
-/// Computes the rarely used ops.
-__device__ inline void compute_bits(const ElementOp& step, const Quad& a, const Quad& b, Quad& out) {
-    RETRACE_UNROLL
-    for (std::uint32_t v = 0; v < kEach; ++v) {
-        switch (step.code) {
-            case OpCode::convert: out.word[v] = converted(step.in, step.out, a.word[v]); break;
-            case OpCode::powi:
-                out.word[v] = to_bits(apply_powi(from_bits(a.word[v]), static_cast<std::int32_t>(b.word[v])));
-                break;
-            case OpCode::logical_and: out.word[v] = a.word[v] & b.word[v]; break;
-            case OpCode::logical_or: out.word[v] = a.word[v] | b.word[v]; break;
-            case OpCode::logical_not: out.word[v] = a.word[v] ^ 1; break;
-            default: break;
-        }
-    }
-}
-
-__device__ inline void compute(const ElementOp& step, const Quad& a, const Quad& b, const Quad& c, Quad& out) {
+template <std::uint32_t kQuads>
+__device__ void compute(const ElementOp& step, const Quad (&a)[kQuads], const Quad (&b)[kQuads],
+                        const Quad (&c)[kQuads], Quad (&out)[kQuads]) {
     switch (step.code) {
         case OpCode::neg: return unary<OpCode::neg>(a, out);
         case OpCode::abs: return unary<OpCode::abs>(a, out);
@@ -108,8 +115,10 @@ __device__ inline void compute(const ElementOp& step, const Quad& a, const Quad&
         case OpCode::greater_equal: return compare<OpCode::greater_equal>(step.in, a, b, out);
         case OpCode::fma: return multiply_add(a, b, c, out);
         case OpCode::select: return select(a, b, c, out);
-        default: return compute_bits(step, a, b, out);
+        default: break;
     }
+    for_all<kQuads>(
+        [&](std::uint32_t q, std::uint32_t v) { out[q].word[v] = computed_bits(step, a[q].word[v], b[q].word[v]); });
 }
 
 }  // namespace retrace::kernels::cuda

@@ -23,6 +23,9 @@ std::uint32_t slots_of(const ElementStep& step) {
     return slots;
 }
 
+/// Returns the length of the rows in which a run of elementwise ops goes, at least 1; `op` is its first.
+std::uint64_t cols_of(const OpFacts& op) { return std::max<std::uint64_t>(geometry(op.output.dims).cols, 1); }
+
 }  // namespace
 
 struct DeviceExecutor::Impl {
@@ -97,11 +100,12 @@ struct DeviceExecutor::Impl {
                 continue;
             }
             if (!is_elementwise(facts[unit.first].op.code)) continue;
-            ElementRun run{static_cast<std::uint32_t>(steps.size()), 0, 0};
+            ElementRun run{static_cast<std::uint32_t>(steps.size()), 0, 0, true};
             for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
                 if (!is_elementwise(facts[op].op.code)) continue;  // a reshape, which is an alias
                 steps.push_back(placed_step(program, facts[op], op, plan, at));
                 run.slots = std::max(run.slots, slots_of(steps.back()));
+                run.by_quads = run.by_quads && goes_by_quads(steps.back(), cols_of(facts[unit.first]));
                 ++run.count;
             }
             runs.push_back(run);
@@ -134,9 +138,8 @@ struct DeviceExecutor::Impl {
     }
 
     void queue_run(const ElementStep* steps, const ElementRun& run, const OpFacts& op) const {
-        const Geometry shape = geometry(op.output.dims);
-        run_elements(queue.stream(), steps, run.count, run.slots, shape.elements(),
-                     std::max<std::uint64_t>(shape.cols, 1));
+        run_elements(queue.stream(), steps, run.count, run.slots, geometry(op.output.dims).elements(), cols_of(op),
+                     run.by_quads);
     }
 
     /// Queues the whole step: ops, metrics, the next state, the step number. A metric is copied right after its unit,

@@ -34,11 +34,14 @@ struct ElementStep {
 };
 inline constexpr std::uint32_t kElementSlots = 12;
 
+/// Whether a step of a run on [elements / cols, cols] can go by whole quads: four elements of four bytes in one row.
+bool goes_by_quads(const ElementStep& step, std::uint64_t cols);
+
 /// Runs `steps` (on the device) one after the other on every element of [elements / cols, cols], with `slots` scratch
 /// slots. Base addresses are multiples of 16 bytes. A step may overwrite memory that it or an earlier step read at the
-/// same element.
+/// same element. `by_quads` says that all steps go by quads.
 void run_elements(Stream stream, const ElementStep* steps, std::uint32_t count, std::uint32_t slots,
-                  std::uint64_t elements, std::uint64_t cols);
+                  std::uint64_t elements, std::uint64_t cols, bool by_quads);
 
 // ---- elementwise ops and reductions of rows, row by row (row_runs.cu) ----
 
@@ -60,6 +63,7 @@ struct RowStep {
     std::uint64_t cols = 0;  ///< Elements of the computed row; for a reduction, the elements that it reads.
     RowSide sides[3];
     RowSide result;
+    bool by_quads = false;  ///< Elementwise, and all elements are accessed four at a time or one for the whole row.
 };
 /// If a row needs more bytes than this, the blocks' own memory is a slab of device memory.
 inline constexpr std::uint64_t kSharedRowBytes = 48 << 10;

@@ -140,6 +140,9 @@ std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<
             step.sides[i] = side_of(own.op.inputs[i], elementwise ? *spread_of(shape, operand) : Spread::full);
         }
         step.result = side_of(program.output_of(op), Spread::full);
+        const auto whole = [](const RowSide& side) { return side.quads || (!side.each && side.size == 4); };
+        step.by_quads = elementwise && step.cols % 4 == 0 && step.result.quads &&
+                        std::all_of(step.sides, step.sides + step.inputs, whole);
         steps.push_back(step);
     }
     return steps;

@@ -42,6 +42,7 @@ std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& p
 /// An elementwise unit: its steps among all, and the scratch slots that they use.
 struct ElementRun {
     std::uint32_t first = 0, count = 0, slots = 0;
+    bool by_quads = true;  ///< All steps do (goes_by_quads).
 };
 /// A fused run: its steps among all row steps, the bytes of a block's own memory, and its rows.
 struct RowRun {

@@ -31,6 +31,22 @@ __global__ void fill_kernel(T* out, std::uint64_t elements, T bits) {
     if (element < elements) out[element] = bits;
 }
 
+struct alignas(16) Sixteen {
+    std::uint32_t word[4];
+};
+
+/// Returns the box in pieces of 16 bytes, or a box of rank 0 if its innermost rows are not whole pieces in both places.
+/// Tensors begin at multiples of 16 bytes.
+BoxCopy in_pieces(BoxCopy box, std::uint32_t size) {
+    const std::uint64_t each = sizeof(Sixteen) / size;
+    const auto divides = [&](std::uint64_t& value) { return value % each == 0 && (value /= each, true); };
+    const std::uint32_t last = box.rank - 1;
+    bool whole = box.rank != 0 && box.from_stride[last] == 1 && box.to_stride[last] == 1 && divides(box.extent[last]) &&
+                 divides(box.from) && divides(box.to);
+    for (std::uint32_t i = 0; whole && i < last; ++i) whole = divides(box.from_stride[i]) && divides(box.to_stride[i]);
+    return whole ? box : BoxCopy{};
+}
+
 template <class T>
 void copy_as(Stream stream, const BoxCopy& box, const T* from, T* to) {
     std::uint64_t elements = 1;
@@ -43,6 +59,9 @@ void copy_as(Stream stream, const BoxCopy& box, const T* from, T* to) {
 }  // namespace
 
 void copy_box(Stream stream, std::uint32_t size, const BoxCopy& box, const std::uint8_t* from, std::uint8_t* to) {
+    if (const BoxCopy pieces = in_pieces(box, size); pieces.rank != 0) {
+        return copy_as(stream, pieces, reinterpret_cast<const Sixteen*>(from), reinterpret_cast<Sixteen*>(to));
+    }
     if (size == 1) return copy_as(stream, box, from, to);
     copy_as(stream, box, reinterpret_cast<const std::uint32_t*>(from), reinterpret_cast<std::uint32_t*>(to));
 }

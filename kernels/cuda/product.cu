@@ -238,9 +238,12 @@ void multiply_as(Stream stream, Product p, std::uint64_t batch) {
 template <std::uint32_t S>
 void choose(Stream stream, const Product& p, std::uint64_t batch, std::uint32_t shared_limit) {
     using Large = Shape<S, 128, 64, 3>;
+    using Middle = Shape<S, 128, 64, 2>;               // for the 99 KiB of 8.6, 8.9 and 12.0
     using Small = Shape<S, S == 2 ? 64 : 128, 32, 2>;  // 128 rows spill two registers where S is 2 (nvcc 12.4)
+    static_assert(sizeof(typename Middle::Shared) <= 99 * 1024, "compute capability 8.6");
     static_assert(sizeof(typename Small::Shared) <= kTuringShared, "compute capability 7.5");
     if (shared_limit >= sizeof(typename Large::Shared)) return multiply_as<Large>(stream, p, batch);
+    if (shared_limit >= sizeof(typename Middle::Shared)) return multiply_as<Middle>(stream, p, batch);
     multiply_as<Small>(stream, p, batch);
 }
 

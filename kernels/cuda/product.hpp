@@ -18,7 +18,9 @@ struct Product {
     std::uint64_t tiles_m, tiles_n, tiles;  ///< Tiles per matrix; `tiles` is the total over all matrices.
 };
 
-/// Returns u = fp32(T) of contract 4.3 and 4.4: the sums S_0, S_1 and the last one combined and rounded once.
+/// Returns u = fp32(T) of contract 4.3 and 4.4: the sums S_0, S_1 and the last one combined and rounded once. With three
+/// sums T = S_0 · 2^16 + S_1 · 2^8 + S_2 needs more than 32 bits. First digits are at most 127, so S_1 · 2^8 + S_2 fits
+/// into 32; its upper half is added to S_0, both parts are exact in fp32, and the fma rounds their sum.
 template <std::uint32_t S>
 __device__ float combined_sums(std::int32_t first, std::int32_t second, std::int32_t last) {
     if constexpr (S == 1) {
@@ -26,8 +28,8 @@ __device__ float combined_sums(std::int32_t first, std::int32_t second, std::int
     } else if constexpr (S == 2) {
         return static_cast<float>(first * 256 + second);
     } else {
-        const std::int32_t high = first * 256 + second;  // fits
-        return static_cast<float>(static_cast<std::int64_t>(high) * 256 + last);
+        const std::int32_t low = second * 256 + last;
+        return fma32(static_cast<float>(first + (low >> 16)), 65536.0f, static_cast<float>(low & 0xffff));
     }
 }
 

@@ -13,10 +13,9 @@ namespace {
 template <std::uint32_t S_, std::uint32_t kN_, std::uint32_t kStages_, std::uint32_t kCluster_>
 struct Shape {
     static constexpr std::uint32_t S = S_, kM = 128, kN = kN_, kStages = kStages_, kCluster = kCluster_;
-    // Registers of a thread of each kind. Together they may not exceed those that the launch takes, 168 a thread: else
-    // the second group would wait for ever for registers that nobody gives back.
-    static constexpr std::uint32_t kFetchRegisters = S == 3 ? 56 : 40,
-                                   kComputeRegisters = S == 3 ? 224 : 232;
+    // Registers of a thread of each kind: with others one of them spills. Together they may not exceed those that the
+    // launch takes, 168 a thread: else the second group would wait for ever for registers that nobody gives back.
+    static constexpr std::uint32_t kFetchRegisters = S == 3 ? 56 : 40, kComputeRegisters = S == 3 ? 224 : 232;
     static_assert(kFetchRegisters + 2 * kComputeRegisters <= 3 * 168);
     static_assert(kN / kCluster % kUnitVectors == 0, "every block of a cluster fetches whole units of B");
 
@@ -29,7 +28,7 @@ struct Shape {
 constexpr std::uint32_t kAlignment = 1024;  ///< At least that of a unit.
 constexpr std::uint32_t kGroup = 128, kGroups = 2, kHopperThreads = (kGroups + 1) * kGroup;
 /// Rows of tiles in a band: as many blocks across as down are at work on 132 multiprocessors.
-constexpr std::uint64_t kHopperBand = 12;
+constexpr std::uint32_t kHopperBand = 12;
 
 #if defined(RETRACE_HAS_WARPGROUPS)
 
@@ -63,8 +62,9 @@ __device__ std::uint32_t tile_stride() {
     return gridDim.x * gridDim.y / T::kCluster;
 }
 template <class T>
-__device__ TileIndex tile_at(const Product& p, std::uint64_t index) {
-    TileIndex tile = tile_of(index, p.tiles_m, p.tiles_n, kHopperBand / T::kCluster);
+__device__ TileIndex tile_at(const Product& p, std::uint32_t index) {
+    TileIndex tile = tile_of(index, static_cast<std::uint32_t>(p.tiles_m), static_cast<std::uint32_t>(p.tiles_n),
+                             kHopperBand / T::kCluster);
     tile.m = tile.m * T::kCluster + (T::kCluster == 1 ? 0 : cluster_rank());
     return tile;
 }
@@ -96,8 +96,7 @@ struct Source {
             RETRACE_UNROLL
             for (std::uint32_t t = 0; t < S; ++t)
                 bulk_copy<kCluster>(&to[t][unit * kUnit], digits + t * order.plane, count * kUnit, full, kBlocks);
-            if (last)
-                bulk_copy<kCluster>(scale + unit * kUnitVectors, scales, count * kUnitVectors * 4, full, kBlocks);
+            if (last) bulk_copy<kCluster>(scale + unit * kUnitVectors, scales, count * kUnitVectors * 4, full, kBlocks);
         }
         digits += order.groups * kUnit;
         if (last) scales += order.groups * kUnitVectors;
@@ -123,7 +122,8 @@ __device__ void fetch_tiles(const Product& p, typename T::Shared& shared) {
             barrier_wait(shared.empty[at.stage], at.parity ^ 1);
             barrier_expect(full, units * (T::S * kUnit + (last ? kUnitVectors * 4 : 0)));
             a.template fetch<1>(p.order_a, shared.a[at.stage], 0, shared.scale[at.stage], last, full);
-            b.template fetch<T::kCluster>(p.order_b, shared.b[at.stage], begin, shared.scale[at.stage] + T::kM, last, full);
+            b.template fetch<T::kCluster>(p.order_b, shared.b[at.stage], begin, shared.scale[at.stage] + T::kM, last,
+                                          full);
             at.advance();
         }
     }

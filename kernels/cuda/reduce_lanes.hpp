@@ -25,7 +25,15 @@ __device__ float join(float a, float b) {
 template <Reduction kind>
 __device__ float reduce_lanes(const float* x, std::uint64_t count) {
     float value = start<kind>();
-    for (std::uint64_t k = threadIdx.x % kLanes; k < count; k += kLanes) value = join<kind>(value, x[k]);
+    if (count == kTerms) {  // the loads do not wait for each other
+        float terms[kTerms / kLanes];
+        RETRACE_UNROLL
+        for (std::uint32_t i = 0; i < kTerms / kLanes; ++i) terms[i] = x[threadIdx.x % kLanes + i * kLanes];
+        RETRACE_UNROLL
+        for (std::uint32_t i = 0; i < kTerms / kLanes; ++i) value = join<kind>(value, terms[i]);
+    } else {
+        for (std::uint64_t k = threadIdx.x % kLanes; k < count; k += kLanes) value = join<kind>(value, x[k]);
+    }
     for (std::uint32_t h = kLanes / 2; h >= 1; h /= 2) {
         value = join<kind>(value, __shfl_down_sync(kAllLanes, value, h, kLanes));
     }

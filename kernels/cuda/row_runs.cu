@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs of elementwise ops and reductions of rows (norms, softmax, losses): a block of threads computes one row of all
-// ops of the run. Values that only the run reads are in shared memory or, if a row is too long for that, in the block's
-// piece of a slab. The ops run one after the other, so every primitive ends as it does alone.
+// Runs of elementwise ops and reductions of rows (norms, softmax, losses): a team of threads, which is a warp or a block,
+// computes one row of all ops of the run. Values that only the run reads are in shared memory or, if a row is too long
+// for that, in the block's piece of a slab. The ops run one after the other, so every primitive ends as it does alone.
 #include "kernels/cuda/element_math.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/reduce_lanes.hpp"
@@ -9,7 +9,10 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-constexpr std::uint32_t kRowThreads = 128, kLongRowThreads = 512;
+constexpr std::uint32_t kRowThreads = 128, kLongRowThreads = 512, kWarp = 32;
+constexpr std::uint32_t kQuads = 4;  ///< Of a thread at a time, in steps that go by quads.
+/// Bytes of a row's own memory up to which a warp computes it; a block's shared memory holds four such rows.
+constexpr std::uint32_t kWarpRowBytes = 12 << 10;
 constexpr std::uint64_t kSlabBytes = 64 << 20, kSlabBlocks = 512;
 
 __device__ std::uint8_t* place_of(const RowSide& side, std::uint64_t row, std::uint8_t* own) {
@@ -49,7 +52,49 @@ __device__ void put(const RowSide& side, std::uint8_t* to, std::uint64_t first, 
     }
 }
 
-template <std::uint32_t kBlockThreads>
+/// The number of a thread in its team.
+template <std::uint32_t kTeam>
+__device__ std::uint32_t in_team() {
+    return threadIdx.x % kTeam;
+}
+
+/// Loads the thread's quads from `first` on, every kTeam-th, below `quads`.
+template <std::uint32_t kTeam>
+__device__ void fetch_quads(const RowSide& side, const std::uint8_t* from, std::uint64_t first, std::uint64_t quads,
+                            Quad (&out)[kQuads]) {
+    const std::uint32_t word = side.quads ? 0 : *reinterpret_cast<const std::uint32_t*>(from);
+    RETRACE_UNROLL
+    for (std::uint32_t j = 0; j < kQuads; ++j) {
+        if (!side.quads) {
+            out[j] = Quad{{word, word, word, word}};
+        } else if (first + j * kTeam < quads) {
+            out[j] = reinterpret_cast<const Quad*>(from)[first + j * kTeam];
+        }
+    }
+}
+
+template <std::uint32_t kTeam>
+__device__ void quads_of_row(const RowStep& step, std::uint64_t row, std::uint8_t* own) {
+    const std::uint8_t* from[3] = {};
+    RETRACE_UNROLL
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        if (i < step.inputs) from[i] = place_of(step.sides[i], row, own);
+    }
+    Quad* const to = reinterpret_cast<Quad*>(place_of(step.result, row, own));
+    const std::uint64_t quads = step.cols / kEach;
+    for (std::uint64_t first = in_team<kTeam>(); first < quads; first += kTeam * kQuads) {
+        Quad a[kQuads] = {}, b[kQuads] = {}, c[kQuads] = {}, out[kQuads] = {};
+        fetch_quads<kTeam>(step.sides[0], from[0], first, quads, a);
+        if (step.inputs > 1) fetch_quads<kTeam>(step.sides[1], from[1], first, quads, b);
+        if (step.inputs > 2) fetch_quads<kTeam>(step.sides[2], from[2], first, quads, c);
+        compute(ElementOp{step.code, step.in, step.out}, a, b, c, out);
+        RETRACE_UNROLL
+        for (std::uint32_t j = 0; j < kQuads; ++j)
+            if (first + j * kTeam < quads) to[first + j * kTeam] = out[j];
+    }
+}
+
+template <std::uint32_t kTeam>
 __device__ void elements_of_row(const RowStep& step, std::uint64_t row, std::uint8_t* own) {
     const std::uint8_t* from[3] = {};
     RETRACE_UNROLL
@@ -57,26 +102,26 @@ __device__ void elements_of_row(const RowStep& step, std::uint64_t row, std::uin
         if (i < step.inputs) from[i] = place_of(step.sides[i], row, own);
     }
     std::uint8_t* const to = place_of(step.result, row, own);
-    for (std::uint64_t first = threadIdx.x * kEach; first < step.cols; first += kBlockThreads * kEach) {
+    for (std::uint64_t first = in_team<kTeam>() * kEach; first < step.cols; first += kTeam * kEach) {
         const std::uint32_t count = static_cast<std::uint32_t>(smaller<std::uint64_t>(kEach, step.cols - first));
-        Quad a{}, b{}, c{}, out{};
-        fetch(step.sides[0], from[0], first, count, a);
-        if (step.inputs > 1) fetch(step.sides[1], from[1], first, count, b);
-        if (step.inputs > 2) fetch(step.sides[2], from[2], first, count, c);
+        Quad a[1] = {}, b[1] = {}, c[1] = {}, out[1] = {};
+        fetch(step.sides[0], from[0], first, count, a[0]);
+        if (step.inputs > 1) fetch(step.sides[1], from[1], first, count, b[0]);
+        if (step.inputs > 2) fetch(step.sides[2], from[2], first, count, c[0]);
         compute(ElementOp{step.code, step.in, step.out}, a, b, c, out);
-        put(step.result, to, first, count, out);
+        put(step.result, to, first, count, out[0]);
     }
 }
 
 /// Computes one level of a reduction of step.cols terms, with sixteen threads for each result.
-template <std::uint32_t kBlockThreads>
+template <std::uint32_t kTeam>
 __device__ void reduce_row(const RowStep& step, std::uint64_t row, std::uint8_t* own) {
     const float* const x = reinterpret_cast<const float*>(place_of(step.sides[0], row, own));
     std::uint8_t* const to = place_of(step.result, row, own);
     const std::uint64_t results = reduce_level_size(step.cols);
-    const std::uint32_t group = threadIdx.x / kLanes;
+    const std::uint32_t group = in_team<kTeam>() / kLanes;
     // All threads run the same number of iterations, because shuffles need whole warps.
-    for (std::uint64_t begin = 0; begin < results; begin += kBlockThreads / kLanes) {
+    for (std::uint64_t begin = 0; begin < results; begin += kTeam / kLanes) {
         const std::uint64_t result = begin + group, first = result * kTerms;
         const std::uint64_t count = result < results ? smaller(kTerms, step.cols - first) : 0;
         const float* const terms = count == 0 ? x : x + first;
@@ -95,17 +140,24 @@ __device__ void reduce_row(const RowStep& step, std::uint64_t row, std::uint8_t*
     }
 }
 
-/// Computes one row with a block of threads.
-template <std::uint32_t kBlockThreads>
+/// Computes one row with a team of threads.
+template <std::uint32_t kTeam>
 __device__ void compute_row(const RowStep* steps, std::uint32_t count, std::uint64_t row, std::uint8_t* own) {
     for (std::uint32_t s = 0; s < count; ++s) {
         const RowStep& step = steps[s];
-        if (step.code >= OpCode::neg && step.code <= OpCode::select) {
-            elements_of_row<kBlockThreads>(step, row, own);
+        if (step.by_quads) {
+            quads_of_row<kTeam>(step, row, own);
+        } else if (step.code >= OpCode::neg && step.code <= OpCode::select) {
+            elements_of_row<kTeam>(step, row, own);
         } else {
-            reduce_row<kBlockThreads>(step, row, own);
+            reduce_row<kTeam>(step, row, own);
         }
-        __syncthreads();  // the next op reads values of other threads, or overwrites them
+        // The next op reads values of other threads, or overwrites them.
+        if constexpr (kTeam == kWarp) {
+            __syncwarp();
+        } else {
+            __syncthreads();
+        }
     }
 }
 
@@ -113,6 +165,14 @@ __global__ void __launch_bounds__(kRowThreads, 4)
     fused_rows_kernel(const RowStep* steps, std::uint32_t count, std::uint64_t rows) {
     const std::uint64_t row = block_number();
     if (row < rows) compute_row<kRowThreads>(steps, count, row, &shared_as<std::uint8_t>());
+}
+
+/// Every warp of a block takes a row.
+__global__ void __launch_bounds__(kRowThreads, 4)
+    warp_rows_kernel(const RowStep* steps, std::uint32_t count, std::uint64_t rows, std::uint32_t own_bytes) {
+    const std::uint32_t warp = threadIdx.x / kWarp;
+    const std::uint64_t row = block_number() * (kRowThreads / kWarp) + warp;
+    if (row < rows) compute_row<kWarp>(steps, count, row, &shared_as<std::uint8_t>() + warp * own_bytes);
 }
 
 /// The blocks take the rows in turn.
@@ -135,6 +195,12 @@ std::uint64_t slab_blocks(std::uint64_t rows, std::uint64_t own_bytes) {
 
 void run_fused_rows(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
                     std::uint64_t rows, std::uint8_t* slab) {
+    if (own_bytes <= kWarpRowBytes) {
+        constexpr std::uint32_t kRows = kRowThreads / kWarp;
+        const std::uint32_t own = (own_bytes + 15) / 16 * 16;
+        return launch(stream, Grid{(rows + kRows - 1) / kRows, kRowThreads, kRows * own}, warp_rows_kernel, steps,
+                      count, rows, own);
+    }
     if (slab == nullptr) {
         launch(stream, Grid{rows, kRowThreads, own_bytes}, fused_rows_kernel, steps, count, rows);
         return;

@@ -38,7 +38,7 @@ Result<Device> find_device() {
     out.shared_limit = static_cast<std::uint32_t>(properties.sharedMemPerBlockOptin);
 #if defined(RETRACE_CUDA_WARPGROUPS)  // code for warpgroups was built
     const char* const wish = std::getenv("RETRACE_CUDA_WGMMA");
-    out.warpgroups = out.capability == 90 && wish != nullptr && std::string_view(wish) == "1";
+    out.warpgroups = out.capability == 90 && (wish == nullptr || std::string_view(wish) != "0");
 #endif
     out.multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
     out.memory = properties.totalGlobalMem;

@@ -16,7 +16,7 @@ struct Device {
     std::string name;                ///< The vendor's name of the device.
     std::uint32_t capability = 0;    ///< Compute capability: 75 for 7.5.
     std::uint32_t shared_limit = 0;  ///< Bytes of shared memory that a block may ask for.
-    /// The device has compute capability 9.0 and RETRACE_CUDA_WGMMA=1 requests wgmma, which has never run on a device.
+    /// Products use wgmma: the device has compute capability 9.0, and RETRACE_CUDA_WGMMA is not 0.
     bool warpgroups = false;
     std::uint32_t multiprocessors = 0;
     std::uint64_t memory = 0;  ///< Total bytes of device memory.

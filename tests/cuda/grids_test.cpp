@@ -81,8 +81,44 @@ TEST_F(BlocksBeyondTheLast, ComputeNoRowOfAFusedRun) {
     step.sides[0].data = x.bytes();
     step.result.data = out.bytes();
     step.sides[0].stride = step.result.stride = 4;
-    run_fused_rows(nullptr, &step, 1, 16, 3);
-    expect(out, {-1, -2, -3});
+    for (const std::uint32_t own_bytes : {16, 40 << 10}) {  // a warp, a block for each row
+        std::fill_n(out.data(), 3, 0.0f);
+        run_fused_rows(nullptr, &step, 1, own_bytes, 3);
+        expect(out, {-1, -2, -3});
+    }
+}
+
+/// Many elements go by quads, several of a thread: with the bits of the kernel that takes four at a time.
+TEST_F(BlocksBeyondTheLast, ComputeNoQuads) {
+    emulation::settings = {};
+    constexpr std::uint64_t kRows = 349526, kCols = 12, kElements = kRows * kCols;
+    Guarded a(kElements), row(kCols), column(kRows), scalar(1), outs[2] = {Guarded(kElements), Guarded(kElements)};
+    for (std::uint64_t i = 0; i < kElements; ++i) a.data()[i] = static_cast<float>(i % 1013);
+    for (std::uint64_t i = 0; i < kCols; ++i) row.data()[i] = static_cast<float>(i);
+    for (std::uint64_t i = 0; i < kRows; ++i) column.data()[i] = static_cast<float>(i % 17);
+    scalar.data()[0] = 0.25f;
+    for (const bool by_quads : {false, true}) {
+        Guarded& result = outs[by_quads];
+        ElementStep steps[3];
+        for (ElementStep& step : steps) step.code = OpCode::fma, step.inputs = 3, step.result.slot = 1;
+        steps[0].sides[0] = {a.bytes(), 0, 4, Spread::full};
+        steps[0].sides[1] = {row.bytes(), 0, 4, Spread::row};
+        steps[0].sides[2] = {column.bytes(), 0, 4, Spread::column};
+        steps[1].sides[0] = {nullptr, 1, 4, Spread::full};
+        steps[1].sides[1] = {scalar.bytes(), 0, 4, Spread::scalar};
+        steps[1].sides[2] = {row.bytes(), 0, 4, Spread::row};
+        steps[1].result = {nullptr, 0, 4, Spread::full};
+        steps[2] = steps[1];
+        steps[2].sides[0].slot = 0;
+        steps[2].sides[2] = {a.bytes(), 0, 4, Spread::full};
+        steps[2].result = {result.bytes(), 0, 4, Spread::full};
+        for (const ElementStep& step : steps) EXPECT_TRUE(goes_by_quads(step, kCols));
+        run_elements(nullptr, steps, 3, 2, kElements, kCols, by_quads);
+        EXPECT_TRUE(result.intact());
+    }
+    EXPECT_TRUE(std::equal(outs[0].data(), outs[0].data() + kElements, outs[1].data()));
+    EXPECT_EQ(outs[1].data()[kElements - 1],
+              ((kElements - 1) % 1013 * 11.0f + (kRows - 1) % 17) * 0.0625f + 11 * 0.25f + (kElements - 1) % 1013);
 }
 
 TEST_F(BlocksBeyondTheLast, ComputeNoTileOfSlicedProducts) {

@@ -48,7 +48,7 @@ void expect_equal_bits(const OpCase& one, const Variant& variant) {
     }
 }
 
-constexpr unsigned kSmallShared = 64 * 1024, kLargeShared = 163 * 1024;
+constexpr unsigned kSmallShared = 64 * 1024, kMiddleShared = 99 * 1024, kLargeShared = 163 * 1024;
 
 class EveryOp : public ::testing::TestWithParam<std::uint64_t> {};
 
@@ -102,6 +102,18 @@ TEST(Products, ByClustersHaveTheBitsOfTheDefinition) {
             if (HasFatalFailure()) return;
         }
     }
+}
+
+/// The shape for the shared memory of 8.6, 8.9 and 12.0.
+TEST(Products, HaveTheBitsOfTheDefinitionWithLittleSharedMemory) {
+    int sliced = 0;
+    for (const OpCase& one : testing::random_cases(20260104, 8)) {
+        if (one.facts.op.code != OpCode::matmul || one.facts.op.attributes[0] == 1) continue;
+        ++sliced;
+        expect_equal_bits(one, {86, kMiddleShared, false, emulation::Order::descending});
+        if (HasFatalFailure()) return;
+    }
+    EXPECT_GT(sliced, 3);
 }
 
 TEST(Products, EveryTileIsComputedOnce) {

@@ -115,9 +115,10 @@ Status<> bench_products(Bench& bench) {
     RETRACE_TRY(p, Product::make(bench, bench.sizes.sliced));
     std::vector<std::function<void()>> candidates;
     for (const Precision precision : {Precision::i8x2, Precision::i8x3}) {
-        candidates.push_back([&, precision] { p.slice(bench, precision), p.multiply(bench, precision, false); });
+        const auto multiply = [&, precision] { p.multiply(bench, precision, bench.device.warpgroups); };
+        candidates.push_back([&, precision, multiply] { p.slice(bench, precision), multiply(); });
         candidates.push_back([&, precision] { p.slice(bench, precision); });
-        candidates.push_back([&, precision] { p.multiply(bench, precision, false); });
+        candidates.push_back(multiply);
     }
     if (peer.run) candidates.push_back([&] { peer.run(p.n, p.n, p.n, p.floats(p.a), p.floats(p.b), p.result()); });
     RETRACE_TRY(seconds, bench.medians(candidates));
@@ -136,7 +137,7 @@ Status<> bench_products(Bench& bench) {
     return Unit{};
 }
 
-/// The same with wgmma, which must be enabled: RETRACE_CUDA_WGMMA=1.
+/// wgmma beside mma.sync.
 Status<> bench_warpgroups(Bench& bench) {
     if (!bench.device.warpgroups) return Unit{};
     RETRACE_TRY(p, Product::make(bench, bench.sizes.sliced));

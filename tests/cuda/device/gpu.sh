@@ -3,7 +3,7 @@
 # `./dev gpu`: everything that wants a GPU, in one command of less than ten minutes on a bare machine: build for the
 # device that is there, parity, known answers, benchmarks, a memory checker; one table, and summary.json beside the
 # logs. Nothing is installed or fetched. Without a device every part that needs one is named as skipped.
-#   --out DIR        logs and summary.json, eight files (build/kernels/gpu)
+#   --out DIR        logs and summary.json, seven files (build/kernels/gpu)
 #   --pack           put into build/gpu what a bare machine may lack, and stop: programs that need nothing but the
 #                    driver, and OpenSSL to build with there
 #   --programs DIR   take the programs from there and build nothing
@@ -134,7 +134,7 @@ part() {
 # What a log of that part says at its end, as a member of the summary.
 record_counts() {
     if [ $state = skipped ]; then return 0; fi
-    record "$1" "$(string "$state: $(grep -E '^[0-9]+ passed, |by warpgroups: ' "$out/$2" || true)")"
+    record "$1" "$(string "$state: $(grep -E '^[0-9]+ passed, |by mma.sync too: ' "$out/$2" || true)")"
 }
 
 choose_programs() {
@@ -177,15 +177,14 @@ found = [p for root in sys.path for p in glob.glob(root + "/nvidia/*/lib/libcubl
 print(os.path.dirname(found[0]) if found else "")' 2>/dev/null || true
 }
 
-# run_bench NAME SECONDS WGMMA OPTION...
+# run_bench NAME SECONDS OPTION...
 run_bench() {
-    local name=$1 seconds=$2 wgmma=$3 path
-    shift 3
+    local name=$1 seconds=$2 path
+    shift 2
     path=$(cublas_folder)
     path=${LD_LIBRARY_PATH:-}${path:+:$path}
     if [ $quick = yes ]; then set -- --smoke "$@"; fi
-    part "$name" "$seconds" "$name.json" env "LD_LIBRARY_PATH=${path#:}" "RETRACE_CUDA_WGMMA=$wgmma" \
-        "$programs/cuda_bench" --json "$@"
+    part "$name" "$seconds" "$name.json" env "LD_LIBRARY_PATH=${path#:}" "$programs/cuda_bench" --json "$@"
     case $state in
         passed) record "$name" "$(cat "$out/$name.json")" ;;
         failed) record "$name" '"failed"' ;;
@@ -197,8 +196,7 @@ run_benches() {
     if [ $quick = no ] && python3 -c 'import torch' 2>/dev/null; then
         peer=(--peer "python3 $root/tests/cuda/device/gpt_torch.py")
     fi
-    run_bench bench 180 0 "${peer[@]}"
-    run_bench bench_wgmma 90 1
+    run_bench bench 180 "${peer[@]}"
 }
 
 # Last, because it is slow: reads and writes out of bounds, races in shared memory.
