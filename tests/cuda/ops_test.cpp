@@ -86,14 +86,14 @@ TEST(Products, ByWarpgroupsHaveTheBitsOfTheDefinition) {
     EXPECT_GT(sliced, 12);
 }
 
-/// Two rows of tiles, which a cluster takes, and three, which it does not; more stages than the ring has.
+/// Two rows of tiles, which a cluster takes, and three, which it does not; more chunks of K than the ring has stages.
 TEST(Products, ByClustersHaveTheBitsOfTheDefinition) {
     for (const std::uint64_t rows : {200, 257}) {
-        for (const std::uint64_t precision : {2, 3, 4}) {
+        for (const std::uint64_t precision : {3, 4}) {
             OpCase one;
             one.name = "product by clusters, precision " + std::to_string(precision);
             one.facts.op = {OpCode::matmul, {0, 1}, {precision, 0, 1}, {}};
-            one.facts.inputs = {{DType::f32, {1, rows, 700}}, {DType::f32, {1, 67, 700}}};
+            one.facts.inputs = {{DType::f32, {1, rows, 420}}, {DType::f32, {1, 67, 420}}};
             one.facts.output = {DType::f32, {1, rows, 67}};
             std::mt19937_64 random(rows + precision);
             one.inputs = testing::random_inputs(one.facts, testing::Data{}, random);
