@@ -19,6 +19,21 @@ __device__ std::uint8_t* place_of(const RowSide& side, std::uint64_t row, std::u
     return side.data == nullptr ? own + side.at : side.data + row * side.stride;
 }
 
+/// Addresses of one row of a step's operands and of its result.
+struct RowAddresses {
+    const std::uint8_t* from[3] = {};
+    std::uint8_t* to;
+};
+__device__ RowAddresses addresses_of(const RowStep& step, std::uint64_t row, std::uint8_t* own) {
+    RowAddresses at;
+    RETRACE_UNROLL
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        if (i < step.inputs) at.from[i] = place_of(step.sides[i], row, own);
+    }
+    at.to = place_of(step.result, row, own);
+    return at;
+}
+
 __device__ std::uint32_t load_word(const RowSide& side, const std::uint8_t* from, std::uint64_t index) {
     return side.size == 1 ? from[index] : reinterpret_cast<const std::uint32_t*>(from)[index];
 }
@@ -75,18 +90,14 @@ __device__ void fetch_quads(const RowSide& side, const std::uint8_t* from, std::
 
 template <std::uint32_t kTeam>
 __device__ void quads_of_row(const RowStep& step, std::uint64_t row, std::uint8_t* own) {
-    const std::uint8_t* from[3] = {};
-    RETRACE_UNROLL
-    for (std::uint32_t i = 0; i < 3; ++i) {
-        if (i < step.inputs) from[i] = place_of(step.sides[i], row, own);
-    }
-    Quad* const to = reinterpret_cast<Quad*>(place_of(step.result, row, own));
+    const RowAddresses at = addresses_of(step, row, own);
+    Quad* const to = reinterpret_cast<Quad*>(at.to);
     const std::uint64_t quads = step.cols / kEach;
     for (std::uint64_t first = in_team<kTeam>(); first < quads; first += kTeam * kQuads) {
         Quad a[kQuads] = {}, b[kQuads] = {}, c[kQuads] = {}, out[kQuads] = {};
-        fetch_quads<kTeam>(step.sides[0], from[0], first, quads, a);
-        if (step.inputs > 1) fetch_quads<kTeam>(step.sides[1], from[1], first, quads, b);
-        if (step.inputs > 2) fetch_quads<kTeam>(step.sides[2], from[2], first, quads, c);
+        fetch_quads<kTeam>(step.sides[0], at.from[0], first, quads, a);
+        if (step.inputs > 1) fetch_quads<kTeam>(step.sides[1], at.from[1], first, quads, b);
+        if (step.inputs > 2) fetch_quads<kTeam>(step.sides[2], at.from[2], first, quads, c);
         compute(ElementOp{step.code, step.in, step.out}, a, b, c, out);
         RETRACE_UNROLL
         for (std::uint32_t j = 0; j < kQuads; ++j)
@@ -96,20 +107,15 @@ __device__ void quads_of_row(const RowStep& step, std::uint64_t row, std::uint8_
 
 template <std::uint32_t kTeam>
 __device__ void elements_of_row(const RowStep& step, std::uint64_t row, std::uint8_t* own) {
-    const std::uint8_t* from[3] = {};
-    RETRACE_UNROLL
-    for (std::uint32_t i = 0; i < 3; ++i) {
-        if (i < step.inputs) from[i] = place_of(step.sides[i], row, own);
-    }
-    std::uint8_t* const to = place_of(step.result, row, own);
+    const RowAddresses at = addresses_of(step, row, own);
     for (std::uint64_t first = in_team<kTeam>() * kEach; first < step.cols; first += kTeam * kEach) {
         const std::uint32_t count = static_cast<std::uint32_t>(smaller<std::uint64_t>(kEach, step.cols - first));
         Quad a[1] = {}, b[1] = {}, c[1] = {}, out[1] = {};
-        fetch(step.sides[0], from[0], first, count, a[0]);
-        if (step.inputs > 1) fetch(step.sides[1], from[1], first, count, b[0]);
-        if (step.inputs > 2) fetch(step.sides[2], from[2], first, count, c[0]);
+        fetch(step.sides[0], at.from[0], first, count, a[0]);
+        if (step.inputs > 1) fetch(step.sides[1], at.from[1], first, count, b[0]);
+        if (step.inputs > 2) fetch(step.sides[2], at.from[2], first, count, c[0]);
         compute(ElementOp{step.code, step.in, step.out}, a, b, c, out);
-        put(step.result, to, first, count, out[0]);
+        put(step.result, at.to, first, count, out[0]);
     }
 }
 
