@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/cuda/committer.hpp"
 
+#include <utility>
+
 #include "kernels/cuda/layout.hpp"
 
 namespace retrace::kernels::cuda {
@@ -58,8 +60,10 @@ Status<> DeviceCommitter::begin(Queue& queue, std::uint8_t* workspace) {
         RETRACE_TRY(roots, unwritten_.roots(queue, workspace));
         unwritten_roots_ = std::move(roots);
     }
+    // Until everything is queued, and after an error, the copies hold no state.
+    const bool again = std::exchange(copied_, false);
     const std::uint8_t* changed = nullptr;
-    if (copied_) {
+    if (again) {
         take_tiles(queue.stream(), reinterpret_cast<const TakenTensor*>(memory_ + taken_at_),
                    static_cast<std::uint32_t>(taken_.size()), trees_.tiles(), memory_ + changed_at_);
         changed = memory_ + changed_at_;
@@ -77,7 +81,9 @@ Status<> DeviceCommitter::begin(Queue& queue, std::uint8_t* workspace) {
 Result<std::vector<Hash32>> DeviceCommitter::finish() {
     ensure(under_way_, "a commitment under way");
     under_way_ = false;
+    copied_ = false;  // unless the device succeeds
     RETRACE_TRY(written, trees_.read(*beside_, memory_ + trees_at_));
+    copied_ = true;
     std::vector<Hash32> roots;
     auto next = written.begin();
     auto kept = unwritten_roots_.begin();

@@ -29,9 +29,10 @@ std::uint64_t cols_of(const OpFacts& op) { return std::max<std::uint64_t>(geomet
 }  // namespace
 
 struct DeviceExecutor::Impl {
-    /// Memory of isolated runs: the arena, one elementwise step, and the space to hash the largest output.
+    /// Memory of isolated runs: the arena, one elementwise step, and a workspace for the op of the given program that
+    /// needs most or for the digests of the largest output.
     struct IsolatedSpace {
-        std::uint64_t step = 0, digests = 0, bytes = 0;
+        std::uint64_t step = 0, workspace = 0, bytes = 0;
     };
 
     const Program& given;   ///< The given program, whose op numbers traces and outputs use.
@@ -124,7 +125,8 @@ struct DeviceExecutor::Impl {
     }
     std::uint64_t* clock() const { return reinterpret_cast<std::uint64_t*>(memory.data() + layout.clock); }
 
-    void queue_single(const OpFacts& op, std::uint8_t* output, const std::vector<std::uint8_t*>& tensors) const {
+    void queue_single(const OpFacts& op, std::uint8_t* output, const std::vector<std::uint8_t*>& tensors,
+                      std::uint8_t* workspace) const {
         std::vector<const std::uint8_t*> inputs;
         for (const std::uint32_t input : op.op.inputs) inputs.push_back(tensors[input]);
         queue_op({op,
@@ -132,7 +134,7 @@ struct DeviceExecutor::Impl {
                   output,
                   seed,
                   clock(),
-                  memory.data() + layout.workspace,
+                  workspace,
                   {device.shared_limit, device.warpgroups, device.multiprocessors},
                   queue.stream()});
     }
@@ -158,7 +160,8 @@ struct DeviceExecutor::Impl {
                 queue_run(device_steps(run->first), *run, facts[unit.first]);
                 ++run;
             } else if (plan.places[unit.first].where != BufferLocation::Where::alias) {
-                queue_single(facts[unit.first], at[program.output_of(unit.first)], at);
+                queue_single(facts[unit.first], at[program.output_of(unit.first)], at,
+                             memory.data() + layout.workspace);
             }
             for (; metric < layout.metrics.size() && layout.metrics[metric] < unit.end(); ++metric) {
                 queue.copy(memory.data() + layout.metric_values + 4 * metric,
@@ -194,18 +197,20 @@ struct DeviceExecutor::Impl {
     using AfterOp = std::function<Status<>(std::uint32_t op, const std::uint8_t* output)>;
 
     IsolatedSpace space_for_isolated_runs() const {
-        std::uint64_t digests = 0;
+        std::uint64_t workspace = 0;
         for (const OpFacts& op : given_facts) {
-            digests = std::max(digests, DeviceTrees({{nullptr, op.output.dtype, op.output.dims}}).bytes());
+            const std::uint64_t digests = DeviceTrees({{nullptr, op.output.dtype, op.output.dims}}).bytes();
+            workspace = std::max({workspace, digests, workspace_bytes(op)});
         }
         IsolatedSpace space;
         space.step = aligned_bytes(isolated_plan.bytes);
-        space.digests = space.step + aligned_bytes(sizeof(ElementStep));
-        space.bytes = space.digests + digests;
+        space.workspace = space.step + aligned_bytes(sizeof(ElementStep));
+        space.bytes = space.workspace + workspace;
         return space;
     }
 
-    /// Runs the ops up to `last` one by one, with every output in memory of its own. The state is only read.
+    /// Runs the ops of the given program up to `last` one by one. No op writes into its inputs, and `after` is called
+    /// before a later op may write over the output. The state is only read.
     Status<> run_isolated(std::uint32_t last, const AfterOp& after) {
         const IsolatedSpace& space = isolated_space;
         if (isolated.bytes() == 0) {
@@ -219,10 +224,10 @@ struct DeviceExecutor::Impl {
             if (is_elementwise(given_facts[op].op.code)) {
                 const ElementStep step = placed_step(given, given_facts[op], op, isolated_plan, tensors);
                 RETRACE_CHECK(queue.copy_in(isolated.data() + space.step, &step, sizeof step));
-                queue_run(reinterpret_cast<const ElementStep*>(isolated.data() + space.step), {0, 1, 0},
-                          given_facts[op]);
+                queue_run(reinterpret_cast<const ElementStep*>(isolated.data() + space.step),
+                          {0, 1, 0, goes_by_quads(step, cols_of(given_facts[op]))}, given_facts[op]);
             } else {
-                queue_single(given_facts[op], tensors[given.output_of(op)], tensors);
+                queue_single(given_facts[op], tensors[given.output_of(op)], tensors, isolated.data() + space.workspace);
             }
             RETRACE_CHECK(after(op, tensors[given.output_of(op)]));
         }
@@ -249,6 +254,7 @@ Status<> DeviceExecutor::load(const State& state, const Inputs& inputs) {
     const Program& program = impl_->program;
     ensure(state.tensors.size() == program.states && inputs.datasets.size() == program.datasets,
            "as many state tensors and data sets as the program has");
+    impl_->loaded = false;  // until all of it is there
     const auto bring = [&](std::uint32_t index, const Tensor& tensor) {
         const TensorRecord& record = program.tensors[index];
         ensure(tensor.dtype == record.dtype && tensor.dims == record.dims && tensor.data.size() == tensor_bytes(record),
@@ -332,7 +338,7 @@ Result<std::vector<Hash32>> DeviceExecutor::trace() {
     RETRACE_CHECK(impl_->run_isolated(kNoWriter, [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
         const OpFacts::Operand& made = impl_->given_facts[op].output;
         const DeviceTrees trees({{output, made.dtype, made.dims}});
-        RETRACE_TRY(root, trees.roots(impl_->queue, impl_->isolated.data() + impl_->isolated_space.digests));
+        RETRACE_TRY(root, trees.roots(impl_->queue, impl_->isolated.data() + impl_->isolated_space.workspace));
         roots.push_back(root.front());
         return retrace::Unit{};
     }));

@@ -50,7 +50,7 @@ public:
     Status<> store_committed(State& state);
 
     /// Executor::trace and Executor::outputs from the loaded state, which does not change. The first call allocates
-    /// memory in which no two outputs share a place.
+    /// the memory of a plan in which every op runs alone.
     Result<std::vector<Hash32>> trace();
     Result<std::vector<Tensor>> outputs(const std::vector<std::uint32_t>& ops);
 

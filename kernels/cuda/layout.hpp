@@ -23,7 +23,8 @@ struct Layout {
     std::uint64_t metric_values = 0;
     std::uint64_t slab = 0;  ///< The slab, sized for the fused run that needs most; used if `slab_bytes` is not 0.
     std::uint64_t slab_bytes = 0;
-    std::uint64_t workspace = 0, workspace_bytes = 0;  ///< For the op that needs most, or the state's digests.
+    /// For the op of the device's program that needs most, or the state's digests.
+    std::uint64_t workspace = 0, workspace_bytes = 0;
     std::uint64_t commitment = 0;                      ///< Memory of a DeviceCommitter.
     std::uint64_t arena = 0;
     std::uint64_t bytes = 0;
@@ -42,7 +43,7 @@ std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& p
 /// An elementwise unit: its steps among all, and the scratch slots that they use.
 struct ElementRun {
     std::uint32_t first = 0, count = 0, slots = 0;
-    bool by_quads = true;  ///< All steps do (goes_by_quads).
+    bool by_quads = false;  ///< All steps do (goes_by_quads).
 };
 /// A fused run: its steps among all row steps, the bytes of a block's own memory, and its rows.
 struct RowRun {

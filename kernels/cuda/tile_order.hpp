@@ -11,9 +11,9 @@ struct TileIndex {
     std::uint64_t matrix, m, n;
 };
 
-/// Maps a block to its tile. Blocks that run together form a compact rectangle of C (bands of kTileBand rows of tiles,
-/// column after column), so that the parts of A and B that they read stay in the second-level cache. With 32 bits for
-/// `Index` the divisions take a few instructions.
+/// Maps the number of a block, or of a cluster of blocks that computes one tile, to its tile. Blocks that run together
+/// form a compact rectangle of C (bands of `band_rows` rows of tiles, column after column), so that the parts of A and B
+/// that they read stay in the second-level cache. With 32 bits for `Index` the divisions take a few instructions.
 inline constexpr std::uint64_t kTileBand = 12;
 template <class Index>
 RETRACE_FN TileIndex tile_of(Index index, Index tiles_m, Index tiles_n, Index band_rows = kTileBand) {

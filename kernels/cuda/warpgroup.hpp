@@ -6,7 +6,7 @@
 #include "kernels/cuda/bulk_copy.hpp"
 #include "kernels/cuda/digits.hpp"
 
-// In nvcc's passes for other devices the kernels are compiled empty.
+// In nvcc's passes for other devices the kernel is one trap.
 #if !defined(__CUDACC__) || !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define RETRACE_HAS_WARPGROUPS 1
 #endif

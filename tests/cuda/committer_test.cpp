@@ -89,6 +89,26 @@ TEST(DeviceCommitter, HashesUnwrittenTensorsAgainWhenItIsToldThatSomebodyWroteTh
     all.expect_roots();
 }
 
+TEST(DeviceCommitter, AfterAFailureItCopiesAndHashesEverythingAgain) {
+    emulation::settings = {}, emulation::device = {};
+    for (const bool begun : {false, true}) {
+        SCOPED_TRACE(begun);
+        Committed all;
+        all.expect_roots();
+        all.tensors[0].data[5] = 1;
+        all.bring();
+        if (begun) ASSERT_TRUE(all.committer->begin(all.queue, all.workspace.data()));
+        emulation::device.works_for = 0;
+        if (begun) {
+            EXPECT_FALSE(all.committer->finish());
+        } else {
+            EXPECT_FALSE(all.committer->begin(all.queue, all.workspace.data()));
+        }
+        emulation::device.failing = false;
+        all.expect_roots();
+    }
+}
+
 TEST(DeviceCommitter, AStateWithoutElementsIsCommitted) {
     emulation::settings = {}, emulation::device = {};
     const Tensor nothing = zeros(DType::f32, {0});

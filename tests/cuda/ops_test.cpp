@@ -116,18 +116,35 @@ TEST(Products, HaveTheBitsOfTheDefinitionWithLittleSharedMemory) {
     EXPECT_GT(sliced, 3);
 }
 
-TEST(Products, EveryTileIsComputedOnce) {
-    for (const std::uint64_t tiles_m : {1, 2, 11, 12, 13, 24, 37}) {
-        for (const std::uint64_t tiles_n : {1, 2, 7}) {
+/// Bytes of the result beside words of the operands: such a step does not go by quads.
+TEST(Elements, ManyComparisonsHaveTheBitsOfTheDefinition) {
+    OpFacts facts;
+    facts.op = {OpCode::less, {0, 1}, {}, {}};
+    facts.inputs = {{DType::f32, {2048, 2048}}, {DType::f32, {2048, 2048}}};
+    facts.output = {DType::u8, {2048, 2048}};
+    std::mt19937_64 random(5);
+    expect_equal_bits({"less", facts, testing::random_inputs(facts, testing::Data::bell, random)},
+                      {80, kLargeShared, false, emulation::Order::ascending});
+}
+
+template <class Index>
+void expect_every_tile_once(Index band_rows) {
+    for (const Index tiles_m : {1, 2, 11, 12, 13, 24, 37}) {
+        for (const Index tiles_n : {1, 2, 7}) {
             std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> seen;
-            for (std::uint64_t i = 0; i < 2 * tiles_m * tiles_n; ++i) {
-                const TileIndex tile = tile_of(i, tiles_m, tiles_n);
+            for (Index i = 0; i < 2 * tiles_m * tiles_n; ++i) {
+                const TileIndex tile = tile_of(i, tiles_m, tiles_n, band_rows);
                 EXPECT_LT(tile.m, tiles_m);
                 EXPECT_LT(tile.n, tiles_n);
                 EXPECT_TRUE(seen.insert({tile.matrix, tile.m, tile.n}).second);
             }
         }
     }
+}
+
+TEST(Products, EveryTileIsComputedOnce) {
+    expect_every_tile_once<std::uint64_t>(kTileBand);
+    for (const std::uint32_t band_rows : {12, 6}) expect_every_tile_once<std::uint32_t>(band_rows);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, EveryOp, ::testing::Values(20260101, 20260102));

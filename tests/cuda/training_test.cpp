@@ -10,7 +10,9 @@
 #include "kernels/scalar/scalar.hpp"
 #include "tests/cuda/emulation/cuda.hpp"
 #include "tests/cuda/emulation/device.hpp"
+#include "tests/unit/kernels/fused_patterns.hpp"
 #include "tests/unit/kernels/golden_trainings.hpp"
+#include "tests/unit/kernels/op_cases.hpp"
 #include "tests/unit/kernels/random_programs.hpp"
 
 namespace retrace::kernels::cuda {
@@ -131,6 +133,27 @@ TEST(DevicePrograms, AMetricIsTakenWhenItsUnitHasRun) {
     }
     ASSERT_TRUE((*device)->store(state));
     EXPECT_EQ(state.tensors[2].f32()[0], -5.0f);
+}
+
+/// The device runs attention in chunks; a trace runs it as given, with products that need a larger workspace.
+TEST(DevicePrograms, ATraceOfLargerProductsThanThoseOfAStepHasAWorkspaceOfItsOwn) {
+    emulation::settings = {}, emulation::device = {};
+    ThreadPool pool(1);
+    const Program program = testing::attention_program(8, 260, 4, true);
+    const State state = testing::random_state(program, testing::Data::bell, 3);
+    const auto device = DeviceExecutor::create(program);
+    ASSERT_TRUE(device) << device.error().message;
+    ASSERT_TRUE((*device)->load(state, {}));
+    const std::vector<Hash32> roots = commit_state({}, state, pool).tensor_roots;
+    for (int round = 0; round < 2; ++round) {
+        ASSERT_TRUE((*device)->begin_commitment());
+        const auto found = (*device)->finish_commitment();
+        ASSERT_TRUE(found) << found.error().message;
+        EXPECT_EQ(*found, roots);
+        const auto traced = (*device)->trace();
+        ASSERT_TRUE(traced) << traced.error().message;
+        EXPECT_EQ(*traced, Executor(program, pool).trace(state, {}));
+    }
 }
 
 class DeviceLimits : public ::testing::Test {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// kernels/cuda/runtime.hpp on the emulated device: memory is the host's, filled with 0xcd; a stream runs its work at
-// once, records it, or delays it as long as possible.
+// kernels/cuda/runtime.hpp on the emulated device: memory is the host's, filled with 0xcd, and an access beyond its end
+// ends the process; a stream runs its work at once, records it, or delays it as long as possible.
 #include "kernels/cuda/runtime.hpp"
 
+#include <sys/mman.h>
+
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -79,6 +80,29 @@ Result<Device> find_device() {
     return Device{"emulated", device.capability, device.shared_limit, device.warpgroups, 2, device.memory};
 }
 
+namespace {
+
+constexpr std::uint64_t kPage = 4096, kGuard = std::uint64_t{64} << 20;
+
+std::uint64_t rounded(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
+
+/// Returns memory that ends, rounded up to 256 bytes, where pages begin that nobody may access; null if there is none.
+std::uint8_t* take_guarded(std::uint64_t bytes) {
+    const std::uint64_t pages = rounded(bytes, kPage);
+    void* const start =
+        mmap(nullptr, pages + kGuard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED) return nullptr;
+    std::uint8_t* const end = static_cast<std::uint8_t*>(start) + pages;
+    if (mprotect(end, kGuard, PROT_NONE) != 0) return nullptr;
+    return end - rounded(bytes, 256);
+}
+void give_back(std::uint8_t* data, std::uint64_t bytes) {
+    const std::uint64_t pages = rounded(bytes, kPage);
+    munmap(data + rounded(bytes, 256) - pages, pages + kGuard);
+}
+
+}  // namespace
+
 Result<Memory> Memory::take(std::uint64_t bytes) {
     RETRACE_CHECK(not_while_recording("memory taken"));
     Memory out;
@@ -88,7 +112,8 @@ Result<Memory> Memory::take(std::uint64_t bytes) {
         return error("CUDA: " + std::to_string(bytes) + " bytes of device memory asked for, " + std::to_string(free) +
                      " free: out of memory");
     }
-    out.data_ = static_cast<std::uint8_t*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+    out.data_ = take_guarded(bytes);
+    if (out.data_ == nullptr) return error("the host has no memory for the emulated device");
     std::memset(out.data_, 0xcd, bytes);
     out.bytes_ = bytes;
     device.taken += bytes;
@@ -96,7 +121,7 @@ Result<Memory> Memory::take(std::uint64_t bytes) {
 }
 Memory::~Memory() {
     device.taken -= bytes_;
-    std::free(data_);
+    if (data_ != nullptr) give_back(data_, bytes_);
 }
 Memory::Memory(Memory&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
