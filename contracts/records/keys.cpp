@@ -74,6 +74,7 @@ Key backlog(const Address& party) { return std::move(staking('w').party(party));
 Key audit_count() { return audits('n'); }
 Key audit(std::uint64_t audit) { return std::move(audits('a').number(audit)); }
 Key had_members(std::uint64_t audit) { return std::move(audits('m').number(audit)); }
+Key cleared_seats(std::uint64_t audit) { return std::move(audits('E').number(audit)); }
 Key matched_audits(std::uint64_t task) { return std::move(audits('M').number(task)); }
 Key audit_queue() { return audits('d'); }
 Key queued_audit(std::uint64_t place) { return std::move(audits('e').number(place)); }

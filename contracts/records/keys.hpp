@@ -55,6 +55,7 @@ Key backlog(const Address& party);  ///< Machine time assigned to the party.
 Key audit_count();
 Key audit(std::uint64_t audit);
 Key had_members(std::uint64_t audit);    ///< 1: as many auditors as the task wants could once be drawn (14.12.1).
+Key cleared_seats(std::uint64_t audit);  ///< Seats that waits for auditors gave up (14.12.1).
 Key matched_audits(std::uint64_t task);  ///< Audits of a task that ended lately with a match (13.6).
 Key audit_queue();                       ///< Queue of audits that wait for auditors: its first and end place,
 Key queued_audit(std::uint64_t place);   ///< and the audit at each place.

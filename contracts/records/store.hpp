@@ -41,6 +41,12 @@ struct Stop {
     static auto tie(auto& s) { return std::tie(s.height, s.was_late); }
 };
 
+/// 14.10: auditors of an audit that were drawn, and those among them that had used up their reports.
+struct DrawnSeats {
+    std::uint64_t drawn = 0, released = 0;
+    static auto tie(auto& s) { return std::tie(s.drawn, s.released); }
+};
+
 /// 13.7.1: a run of a task and the segment that it was convicted of.
 struct ConvictedSegment {
     std::uint32_t run = 0;

@@ -95,7 +95,8 @@ void nobody_to_draw(Effects& fx, market::Audit& audit) {
     auto segment = must_load<market::Segment>(fx.state, key);
     if (segment.postponed >= fx.params.redraws) {
         const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
-        if (!spec.allow_unaudited && !is_decided_beside(fx, audit)) return wait_for_auditors(fx, audit);
+        // 14.12.13: an undrawn segment of a replica decides only where auditors were silent, and here are none.
+        if (!spec.allow_unaudited && !is_audited_beside(fx, audit)) return wait_for_auditors(fx, audit);
         return close_without_verdict(fx, audit);
     }
     ++segment.postponed;

@@ -29,6 +29,7 @@ void close(Effects& fx, market::Audit& audit) {
     settle_silence(fx, audit);
     end_wait_for_auditors(fx, audit);
     forget_members(fx, audit);
+    forget_cleared_seats(fx, audit);
     set_phase(fx, audit, AuditPhase::closed, 0);
     remove_from_list(fx.state, keys::run_audits(audit.task, audit.run), audit.id);
 }
@@ -119,9 +120,10 @@ void continue_without_silent(Effects& fx, market::Audit& audit, Search last) {
     } else if (count(audit, SeatState::committed) != 0) {
         enter_revealing(fx, audit);
     } else if (count(audit, SeatState::released) != 0 && last != Search::busy) {
-        // 14.10: no drawn auditor, over all redraws, came to a verdict. Silence may have other reasons than missing
+        // 14.10: no drawn auditor, over all draws, came to a verdict. Silence may have other reasons than missing
         // data, so stake is lost only when most auditors reported that it was not served.
-        const bool unserved = 2 * count(audit, SeatState::released) > audit.seats.size();
+        const DrawnSeats seats = drawn_seats(fx.state, audit);
+        const bool unserved = 2 * seats.released > seats.drawn;
         const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
         // An open dispute, or another audit's verdicts, may convict the run, and must not be cut off by its end.
         const std::uint64_t seated = views::seated_audits(fx.state, run.task, run.index),

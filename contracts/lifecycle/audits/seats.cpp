@@ -129,6 +129,27 @@ void forget_members(Effects& fx, const market::Audit& audit) {
     if (had_members(fx.state, audit)) remove(fx.state, keys::had_members(audit.id));
 }
 
+DrawnSeats drawn_seats(const StateView& view, const market::Audit& audit) {
+    auto out = load<DrawnSeats>(view, keys::cleared_seats(audit.id)).value_or(DrawnSeats{});
+    out.drawn += audit.seats.size();
+    out.released +=
+        static_cast<std::uint64_t>(std::count_if(audit.seats.begin(), audit.seats.end(), [](const market::Seat& seat) {
+            return seat.state == market::SeatState::released;
+        }));
+    return out;
+}
+
+void clear_seats(Effects& fx, market::Audit& audit) {
+    if (audit.seats.empty()) return;
+    store(fx.state, keys::cleared_seats(audit.id), drawn_seats(fx.state, audit));
+    audit.seats.clear();
+}
+
+void forget_cleared_seats(Effects& fx, const market::Audit& audit) {
+    const keys::Key key = keys::cleared_seats(audit.id);
+    if (load<DrawnSeats>(fx.state, key)) remove(fx.state, key);
+}
+
 bool enough_members(const Effects& fx, const market::Audit& audit) {
     const std::vector<Address> barred = barred_from(fx, audit);
     std::size_t missing = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task)).auditors;

@@ -29,6 +29,11 @@ void close_without_verdict(Effects& fx, market::Audit& audit);
 bool had_members(const StateView& view, const market::Audit& audit);
 void note_members(Effects& fx, const market::Audit& audit);
 void forget_members(Effects& fx, const market::Audit& audit);
+/// 14.10: returns the number of auditors that were drawn for the audit, also before it waited for auditors.
+DrawnSeats drawn_seats(const StateView& view, const market::Audit& audit);
+/// 14.12.1: gives up the seats of an audit that begins to wait.
+void clear_seats(Effects& fx, market::Audit& audit);
+void forget_cleared_seats(Effects& fx, const market::Audit& audit);
 /// Whether at least as many members as the task has auditors may be drawn for the audit now.
 bool enough_members(const Effects& fx, const market::Audit& audit);
 /// Draws auditors for the empty seats with the newest beacon, and locks their bonds.

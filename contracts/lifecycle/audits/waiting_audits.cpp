@@ -122,7 +122,7 @@ void wait_for_auditors(Effects& fx, market::Audit& audit) {
     settle_silence(fx, audit);
     // 14.12.1: silent auditors may be drawn again by the next beacon. If the audit is not drawn again, its auditors
     // stay recorded (15.2.5).
-    if (!had_all_rounds(fx, audit)) audit.seats.clear();
+    if (!had_all_rounds(fx, audit)) clear_seats(fx, audit);
     set_phase(fx, audit, AuditPhase::no_auditors, 0);
     add_to_list(fx.state, keys::waiting_audits(audit.task, audit.run), audit.segment);
     auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));

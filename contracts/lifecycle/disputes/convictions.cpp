@@ -16,39 +16,34 @@ using market::DisputeKind;
 using market::DisputeState;
 using verifier::Side;
 
-/// A party with a claim on the challenger's share, and the root that it says is right; none for an initial state.
-struct Claimant {
-    Address party;
-    std::optional<Hash32> root;
-};
-
 /// 15.6: returns the party that gets the challenger's share. It is the first drawn auditor of the same segment whose
 /// root is the winner's; otherwise an observer of the audit could take the share by challenging first. When no auditor
 /// has that root, it is the auditor that plays, because an observer may claim any other root.
-Claimant claimant_of(const Effects& fx, const market::Dispute& won) {
-    if (market::is_initial(won.kind)) return {won.challenger, std::nullopt};  // No auditor disputes the start.
+Address claimant_of(const Effects& fx, const market::Dispute& won) {
+    if (market::is_initial(won.kind)) return won.challenger;  // No auditor disputes the start.
     const auto segment = must_load<market::Segment>(fx.state, keys::segment(won.task, won.run, won.segment));
-    if (segment.audit_dispute == 0 || segment.audit_dispute == won.id) return {won.challenger, won.claimed_root};
+    if (segment.audit_dispute == 0 || segment.audit_dispute == won.id) return won.challenger;
     const auto playing = must_load<market::Dispute>(fx.state, keys::dispute(segment.audit_dispute));
     if (playing.claimed_root != won.claimed_root) {
         const auto audit = must_load<market::Audit>(fx.state, keys::audit(playing.audit));
         for (const std::uint32_t index : audit.waiting) {
             const market::Seat& seat = audit.seats.at(index);
-            if (seat.root == won.claimed_root) return {seat.auditor, seat.root};
+            if (seat.root == won.claimed_root) return seat.auditor;
         }
     }
-    return {playing.challenger, playing.claimed_root};
+    return playing.challenger;
 }
 
-/// 15.9: pays the fee to each waiting auditor of the segment that says what the claimant says.
-void pay_waiting_seats(Effects& fx, const market::Dispute& dispute, const Claimant& claimant) {
+/// 15.9.1: pays the fee to each auditor of the segment that waits to dispute it, whatever its root is: the claimant may
+/// be the solver's own accomplice, and an auditor must not do better by not revealing.
+void pay_waiting_seats(Effects& fx, const market::Dispute& dispute, const Address& claimant) {
     const keys::Key key = keys::segment(dispute.task, dispute.run, dispute.segment);
     const auto segment = must_load<market::Segment>(fx.state, key);
-    if (!claimant.root || segment.audit_dispute == 0) return;
+    if (market::is_initial(dispute.kind) || segment.audit_dispute == 0) return;
     auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
     for (const std::uint32_t index : audit.waiting) {
         market::Seat& seat = audit.seats.at(index);
-        if (seat.root == *claimant.root && seat.auditor != claimant.party && !seat.paid) pay_seat(fx, audit, seat);
+        if (seat.auditor != claimant && !seat.paid) pay_seat(fx, audit, seat);
     }
     store(fx.state, keys::audit(audit.id), audit);
 }
@@ -66,7 +61,7 @@ void note_conviction(Effects& fx, std::uint64_t task, std::uint32_t run, std::ui
 }
 
 void convict_solver(Effects& fx, market::Dispute& dispute) {
-    const Claimant claimant = claimant_of(fx, dispute);  // While all disputes of the segment are open.
+    const Address claimant = claimant_of(fx, dispute);  // While all disputes of the segment are open.
     pay_waiting_seats(fx, dispute, claimant);
     // 15.10: that the solver of a late run does not move proves nothing.
     const bool proves =
@@ -77,7 +72,7 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     const market::Conviction parts = conviction_of(fx, run);
     std::vector<Share> shares;
     if (proves) shares.push_back({dispute.challenger, parts.costs});
-    if (proves || claimant.party != dispute.challenger) shares.push_back({claimant.party, parts.share});
+    if (proves || claimant != dispute.challenger) shares.push_back({claimant, parts.share});
     if (proves) note_conviction(fx, dispute.task, dispute.run, dispute.segment);
     lose_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
 }

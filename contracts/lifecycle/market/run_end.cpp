@@ -247,11 +247,37 @@ void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& am
     succeed_run(fx, run, TaskEvent::forfeit, right_until);
 }
 
+namespace {
+
+/// 13.5.2: returns the fees of the auditors of segments that the run is not paid for. Of more than kCountedMax such
+/// segments the newest are counted and stand for all.
+U256 fees_for_nothing(const Effects& fx, const market::Run& run) {
+    constexpr std::uint64_t kCountedMax = 1024;
+    const std::uint64_t end = std::max<std::uint64_t>(run.next_state, 1) - 1;
+    if (end <= run.paid) return {};
+    const std::uint64_t unpaid = end - run.paid, counted = std::min(unpaid, kCountedMax);
+    std::uint64_t seats = 0;
+    for (std::uint64_t i = end - counted; i < end; ++i) {
+        const auto segment = views::segment(fx.state, run.task, run.index, i);
+        const auto audit = segment ? views::audit(fx.state, segment->audit) : std::nullopt;
+        if (!audit) continue;
+        seats += static_cast<std::uint64_t>(std::count_if(
+            audit->seats.begin(), audit->seats.end(),
+            [](const market::Seat& seat) { return seat.paid || seat.state == market::SeatState::matched; }));
+    }
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
+    return ledger::mul_div(market::audit_fee(fx.params, spec) * U256(seats), U256(unpaid), U256(counted));
+}
+
+}  // namespace
+
 void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashReason reason) {
     const market::Run run = run_of(fx, id, index);
     // 13.5: silence must not be a cheap escape from an audit that was drawn.
     const bool all = reason != SlashReason::not_checkpointed || audit_waits_for_solver(fx, run);
-    const U256 amount = all ? run.locked : market::split(run.locked, fx.params.silence_penalty_bp).share;
+    const U256 part = ledger::max(market::split(run.locked, fx.params.silence_penalty_bp).share,
+                                  all ? U256() : fees_for_nothing(fx, run));
+    const U256 amount = all ? run.locked : ledger::min(part, run.locked);
     if (!all) return lose_run(fx, id, index, amount, {}, reason);
     lose_run(fx, id, index, amount, shares_of_accuser(fx, run), reason);
 }
