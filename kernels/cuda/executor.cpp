@@ -68,6 +68,12 @@ struct DeviceExecutor::Impl {
           plan(wished ? std::move(*wished) : plan_for_device(program)),
           layout(lay_out(program, facts, plan)) {}
 
+    /// An error if nothing was loaded, or if the newest load failed half-way.
+    Status<> has_state() const {
+        if (!loaded) return error("no state is loaded on the device");
+        return retrace::Unit{};
+    }
+
     Status<> take_memory() {
         RETRACE_TRY(taken, Memory::take(layout.bytes));
         memory = std::move(taken);
@@ -275,7 +281,7 @@ Status<> DeviceExecutor::load(const State& state, const Inputs& inputs) {
 }
 
 Status<> DeviceExecutor::queue_step() {
-    ensure(impl_->loaded, "a state was loaded");
+    RETRACE_CHECK(impl_->has_state());
     ++impl_->step_number;
     if (!impl_->warm) {
         impl_->queue_all();
@@ -301,8 +307,9 @@ Result<std::vector<Metric>> DeviceExecutor::step() {
 }
 
 Status<> DeviceExecutor::store(State& state) {
-    ensure(impl_->loaded && state.tensors.size() == impl_->program.states, "a loaded state, and tensors for it");
+    ensure(state.tensors.size() == impl_->program.states, "tensors for the state");
     state.step = kTornStep;
+    RETRACE_CHECK(impl_->has_state());
     for (std::uint32_t i = 0; i < impl_->program.states; ++i) {
         Bytes& data = state.tensors[i].data;
         ensure(data.size() == tensor_bytes(impl_->program.tensors[i]), "tensors of the state's shapes");
@@ -313,12 +320,12 @@ Status<> DeviceExecutor::store(State& state) {
 }
 
 Result<std::vector<Hash32>> DeviceExecutor::state_roots() {
-    ensure(impl_->loaded, "a state was loaded");
+    RETRACE_CHECK(impl_->has_state());
     return impl_->state_trees->roots(impl_->queue, impl_->memory.data() + impl_->layout.workspace);
 }
 
 Status<> DeviceExecutor::begin_commitment() {
-    ensure(impl_->loaded, "a state was loaded");
+    RETRACE_CHECK(impl_->has_state());
     impl_->committed_step = impl_->step_number;
     return impl_->committer->begin(impl_->queue, impl_->memory.data() + impl_->layout.workspace);
 }
@@ -333,7 +340,7 @@ Status<> DeviceExecutor::store_committed(State& state) {
 }
 
 Result<std::vector<Hash32>> DeviceExecutor::trace() {
-    ensure(impl_->loaded, "a state was loaded");
+    RETRACE_CHECK(impl_->has_state());
     std::vector<Hash32> roots;
     RETRACE_CHECK(impl_->run_isolated(kNoWriter, [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
         const OpFacts::Operand& made = impl_->given_facts[op].output;
@@ -346,7 +353,7 @@ Result<std::vector<Hash32>> DeviceExecutor::trace() {
 }
 
 Result<std::vector<Tensor>> DeviceExecutor::outputs(const std::vector<std::uint32_t>& ops) {
-    ensure(impl_->loaded, "a state was loaded");
+    RETRACE_CHECK(impl_->has_state());
     std::vector<Tensor> found;
     if (ops.empty()) return found;
     for (std::size_t i = 0; i < ops.size(); ++i) {
