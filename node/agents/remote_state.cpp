@@ -3,6 +3,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "merkle/base/non_fatal.hpp"
 #include "node/platform/json_values.hpp"
 
@@ -10,8 +13,15 @@ namespace retrace::node {
 
 namespace json = boost::json;
 
+namespace {
+
+constexpr int kServerError = -32000;            // The code of a refused answer of too many bytes.
+constexpr std::size_t kUnknownMax = 1 << 14;  // Slots read ahead in one round; a lying node could name any number.
+
+}  // namespace
+
 ledger::Account RemoteState::account(const ledger::Address& address) const {
-    if (failure_) return {};
+    if (failure_ || unknown_ != nullptr) return {};
     const auto answer = client_.call("retrace_getAccount", {rpc::data(address), rpc::quantity(height_)});
     const json::object* object = answer ? answer->if_object() : nullptr;
     const json::value* nonce = object != nullptr ? object->if_contains("nonce") : nullptr;
@@ -27,17 +37,66 @@ ledger::Account RemoteState::account(const ledger::Address& address) const {
 
 Bytes RemoteState::slot(const ledger::Address& contract, View key) const {
     if (failure_) return {};
-    const auto [at, is_new] = slots_.try_emplace({contract, to_bytes(key)});
-    if (!is_new) return at->second;
-    const json::object name{{"contract", rpc::data(contract)}, {"key", rpc::data(key)}};
-    const auto answer = client_.call("retrace_getSlots", {json::array{name}, rpc::quantity(height_)});
-    const json::object* object = answer ? answer->if_object() : nullptr;
-    const json::value* values = object != nullptr ? object->if_contains("values") : nullptr;
-    if (values != nullptr && values->is_array() && values->get_array().size() == 1) {
-        if (auto bytes = rpc::parse_data(values->get_array()[0])) return at->second = std::move(*bytes);
+    const Slot name{contract, to_bytes(key)};
+    const auto known = slots_.find(name);
+    if (known != slots_.end()) return known->second;
+    if (unknown_ != nullptr) {
+        if (unknown_->size() < kUnknownMax) unknown_->insert(name);
+        return {};
     }
-    failure_ = answer ? RpcFailure{0, "the node's slot is not one", {}} : answer.error();
-    return {};
+    request({&name, 1});
+    return failure_ ? Bytes() : slots_.at(name);
+}
+
+void RemoteState::request(std::span<const Slot> slots) const {
+    json::array names;
+    for (const auto& [contract, key] : slots)
+        names.push_back(json::object{{"contract", rpc::data(contract)}, {"key", rpc::data(key)}});
+    const auto answer = client_.call("retrace_getSlots", {std::move(names), rpc::quantity(height_)});
+    if (!answer) {
+        if (answer.error().code != kServerError || slots.size() == 1) {
+            failure_ = answer.error();
+            return;
+        }
+        request(slots.first(slots.size() / 2));
+        if (!failure_) request(slots.subspan(slots.size() / 2));
+        return;
+    }
+    const json::object* object = answer->if_object();
+    const json::value* values = object != nullptr ? object->if_contains("values") : nullptr;
+    if (values != nullptr && values->is_array() && values->get_array().size() == slots.size()) {
+        bool all = true;
+        for (std::size_t i = 0; i < slots.size(); ++i) {
+            auto bytes = rpc::parse_data(values->get_array()[i]);
+            all = all && bytes;
+            if (bytes) slots_[slots[i]] = std::move(*bytes);
+        }
+        if (all) return;
+    }
+    failure_ = RpcFailure{0, "the node's slot is not one", {}};
+}
+
+void RemoteState::read_ahead(const std::function<void()>& reading) const {
+    constexpr std::size_t kMost = 500;  // In a call; the node refuses more than 1,000.
+    constexpr int kRounds = 32;         // Records name each other less than ten deep.
+    for (int round = 0; round < kRounds && !failure_; ++round) {
+        std::set<Slot> unknown;
+        unknown_ = &unknown;
+        try {
+            const NonFatalScope question;
+            reading();
+        } catch (const std::exception&) {
+            // An empty value broke an invariant of the rules; `read` tells whether the whole state breaks one.
+        }
+        unknown_ = nullptr;
+        if (unknown.empty()) return;
+        const std::vector<Slot> all(unknown.begin(), unknown.end());
+        for (std::span<const Slot> left(all); !left.empty() && !failure_;) {
+            const std::size_t count = std::min(left.size(), kMost);
+            request(left.first(count));
+            left = left.subspan(count);
+        }
+    }
 }
 
 void RemoteState::read(const std::function<void()>& reading) const {

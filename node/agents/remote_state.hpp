@@ -5,14 +5,17 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 
 #include "ledger/state/view.hpp"
 #include "node/rpc_client/rpc_client.hpp"
 
 namespace retrace::node {
 
-/// Every slot is requested once. A StateView has no place for errors, so the first failure is stored: later reads
-/// return empty values, and the caller must check `failure` before it uses anything computed from this view.
+/// Every slot is requested once, alone or ahead with others. A StateView has no place for errors, so the first failure
+/// is stored: later reads return empty values, and the caller must check `failure` before it uses anything computed from
+/// this view.
 class RemoteState final : public ledger::StateView {
 public:
     /// `client` outlives the view.
@@ -23,14 +26,25 @@ public:
     /// Calls `reading`, which applies the rules to this view. A state that no chain can have breaks an invariant of the
     /// rules: that ends `reading` and counts as a failure, instead of ending the process. Affects this thread only.
     void read(const std::function<void()>& reading) const;
+    /// Requests the slots that `reading` will read, many in one call: a view of a thousand tasks takes as many round
+    /// trips as records name each other in a row, not one for each slot. Calls `reading` several times, with empty
+    /// values for the slots that are not known yet, so `reading` must have no effect but caches of single records. What
+    /// it could not request ahead is requested when it is read.
+    void read_ahead(const std::function<void()>& reading) const;
 
     ledger::Account account(const ledger::Address& address) const override;
     Bytes slot(const ledger::Address& contract, View key) const override;
 
 private:
+    using Slot = std::pair<ledger::Address, Bytes>;  ///< A contract and a key.
+
+    /// Requests the slots. If they are too long for one answer, each half is requested.
+    void request(std::span<const Slot> slots) const;
+
     RpcClient& client_;
     std::uint64_t height_;
-    mutable std::map<std::pair<ledger::Address, Bytes>, Bytes> slots_;
+    mutable std::map<Slot, Bytes> slots_;
+    mutable std::set<Slot>* unknown_ = nullptr;  ///< Collects the slots that are read ahead.
     mutable std::optional<RpcFailure> failure_;
 };
 
