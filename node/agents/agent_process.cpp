@@ -88,12 +88,8 @@ Status<> AgentProcess::open_stores() {
     ArtifactClient::Options fetching;
     fetching.stop = [this] { return fetching_is_over(); };
     fetcher_ = std::make_unique<ArtifactClient>(*artifacts_, fetching);
-    source_ = std::make_unique<PeerSource>(*artifacts_, *fetcher_, [this] {
-        const std::lock_guard lock(peers_mutex_);
-        return peers_;
-    });
+    source_ = std::make_unique<PeerSource>(*artifacts_, *fetcher_, [this] { return peers_to_ask(); });
     source_->add_own(*checkpoints_);
-    set_peers({});
     server_ = std::make_unique<ArtifactServer>(*artifacts_, [](const Hash32&) { return false; });
     provider_ = std::make_unique<CheckpointProvider>(*checkpoints_);
     server_->add_provider(*provider_);
@@ -115,16 +111,23 @@ Hash32 AgentProcess::secret() const {
 
 std::string AgentProcess::endpoint() const { return options_.endpoint.empty() ? http_->url() : options_.endpoint; }
 
-void AgentProcess::set_peers(std::vector<std::string> peers) {
-    std::erase(peers, http_ ? endpoint() : std::string());
-    peers.insert(peers.begin(), options_.node_url);
+void AgentProcess::set_peers(RunPeers peers) {
     const std::lock_guard lock(peers_mutex_);
     peers_ = std::move(peers);
 }
 
-void AgentProcess::begin_fetching(const std::string& what, std::uint64_t fetch_by, const kernels::StopToken& stop) {
+PeerList AgentProcess::peers_to_ask() {
+    const std::lock_guard lock(peers_mutex_);
+    PeerList out = peers_.of(fetching_.of, endpoint());
+    out.first.insert(out.first.begin(), options_.node_url);
+    return out;
+}
+
+void AgentProcess::begin_fetching(const solver::RunKey& of, const std::string& what, std::uint64_t fetch_by,
+                                  const kernels::StopToken& stop) {
     const std::uint64_t height = height_;
-    fetching_ = {what, fetch_by > height ? height + (fetch_by - height) / 2 : height, fetch_by, false, stop};
+    fetching_ = {of, what, fetch_by > height ? height + (fetch_by - height) / 2 : height, fetch_by, false, stop};
+    fetcher_->ask_again(peers_to_ask().first);
 }
 
 bool AgentProcess::fetching_is_over() {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "node/agents/run_peers.hpp"
 #include "node/agents/submitter.hpp"
 #include "node/agents/views.hpp"
 #include "node/agents/workers.hpp"
@@ -74,16 +75,17 @@ public:
     void withhold(std::set<Hash32> states) { provider_->withhold(std::move(states)); }
     /// Sets the peers to fetch artifacts from. Our own node is asked before them, because strangers may be slow on
     /// purpose.
-    void set_peers(std::vector<std::string> peers);
-    /// Wraps the order so that it waits for peers only until the chain reaches its `fetch_by` or its token
-    /// requests a stop. A slow order is logged once.
+    void set_peers(RunPeers peers);
+    /// Wraps the order so that it fetches from the peers of its run, and waits for them only until the chain reaches its
+    /// `fetch_by` or its token requests a stop. A slow order is logged once.
     template <class Result>
     solver::WorkOrder<Result> in_time(solver::WorkOrder<Result> order) {
-        auto run = [this, run = std::move(order.run), what = order.what, by = order.fetch_by, stop = order.stop] {
-            begin_fetching(what, by, stop);
+        auto run = [this, run = std::move(order.run), of = order.fetches_of, what = order.what, by = order.fetch_by,
+                    stop = order.stop] {
+            begin_fetching(of, what, by, stop);
             return run();
         };
-        return {std::move(order.what), std::move(run), order.fetch_by, std::move(order.stop)};
+        return {std::move(order.what), std::move(run), order.fetch_by, std::move(order.stop), order.fetches_of};
     }
     /// Called when the party stops: the running order no longer waits for peers.
     void stop_fetching() { stopping_ = true; }
@@ -100,7 +102,10 @@ public:
 private:
     AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client);
     Status<> open_stores();
-    void begin_fetching(const std::string& what, std::uint64_t fetch_by, const kernels::StopToken& stop);
+    void begin_fetching(const solver::RunKey& of, const std::string& what, std::uint64_t fetch_by,
+                        const kernels::StopToken& stop);
+    /// Returns whom the running order asks.
+    PeerList peers_to_ask();
     /// Whether the running order must stop waiting for peers.
     bool fetching_is_over();
 
@@ -115,7 +120,7 @@ private:
     std::unique_ptr<solver::CheckpointStore> checkpoints_;
     std::unique_ptr<ArtifactClient> fetcher_;
     std::mutex peers_mutex_;
-    std::vector<std::string> peers_;
+    RunPeers peers_;
     std::unique_ptr<PeerSource> source_;
     std::unique_ptr<CheckpointProvider> provider_;  ///< Serves checkpoints to anyone who knows their roots.
     std::unique_ptr<ArtifactServer> server_;
@@ -124,6 +129,7 @@ private:
     std::atomic<std::uint64_t> height_ = 0;
     std::atomic<bool> stopping_ = false;
     struct Fetching {
+        solver::RunKey of;
         std::string what;
         std::uint64_t slow_from = 0, by = 0;
         bool told = false;

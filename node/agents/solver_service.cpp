@@ -20,7 +20,7 @@ solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(so
     auto run = std::move(order.run);
     return {std::move(order.what),
             [run = std::move(run)] { return std::variant<solver::SolverResult, verifier::Answer>(run()); },
-            order.fetch_by, std::move(order.stop)};
+            order.fetch_by, std::move(order.stop), order.fetches_of};
 }
 
 /// Logs training progress at a limited rate: the requester's program controls the step rate and the metrics, and must
@@ -152,26 +152,33 @@ void SolverService::on_block(std::uint64_t height) {
     const RemoteState state(party_->client(), height);
     const auto params = party_->immutable().params(state);
     std::optional<ledger::U256> base_fee;  // Requested once, on first use.
+    bool ahead = true;
     const Pricing pricing = [&](std::uint64_t task, const market::TaskSpec& spec) -> Quote {
         if (!base_fee) {
             const auto fee = party_->client().base_fee();
             if (!params || !fee) return {std::nullopt, "the node does not say what calls cost"};
             base_fee = *fee;
         }
-        return bidding_.consider(state, *params, *base_fee, task, spec);
+        // `consider` logs why there is no bid, which nobody knows before everything is read.
+        return ahead ? bidding_.quote(state, *params, *base_fee, task, spec)
+                     : bidding_.consider(state, *params, *base_fee, task, spec);
     };
     solver::SolverView view;
     std::vector<verifier::DisputeView> disputes;
-    std::vector<std::string> peers;
+    RunPeers peers;
     Withheld withheld = withheld_;
-    state.read([&] {
+    const auto read = [&] {
         view = solver_view(state, height, party_->address(), pricing, party_->immutable());
         disputes = dispute_views(state, party_->address(), party_->immutable());
+        withheld = withheld_;
         withheld.update(state, height, party_->address());
-        for (const solver::RunView& run : view.runs) {
-            for (std::string& peer : endpoints_of(state, run.terms.id)) peers.push_back(std::move(peer));
-        }
-    });
+        peers = RunPeers();
+        for (const solver::RunView& run : view.runs) peers.add(state, {run.terms.id, run.run});
+        peers.add_verifiers(state);
+    };
+    state.read_ahead(read);
+    ahead = false;
+    state.read(read);
     if (state.failure() || !params) return;  // The next block brings another view.
     state.read([&] { bidding_.look(state, *params, party_->immutable(), view); });
     if (state.failure()) return;

@@ -180,34 +180,37 @@ void VerifierService::on_block(std::uint64_t height) {
         };
     }
     // A view that was not read completely leaves no trace: seats from before a restart are looked for only once.
-    Seats seats = seats_;
-    state.read([&] {
+    Seats seats;
+    std::map<std::uint64_t, solver::TaskTerms> tasks;
+    RunPeers peers;
+    std::optional<market::VerifierInfo> info;
+    const auto read = [&] {
+        seats = seats_;
         view = verifier_view(state, height, party_->address(), seats, party_->immutable(),
                              options_.watch_bp != 0 || options_.fraud == verifier::VerifierAttack::griefer,
                              party_->checkpoints().retained(), choice);
-    });
-    if (state.failure()) return;  // The next block brings another view.
+        tasks.clear();
+        peers = RunPeers();
+        const auto add = [&](const auto& list) {
+            for (const auto& item : list) {
+                tasks.emplace(item.terms.id, item.terms);
+                peers.add(state, {item.terms.id, item.run});
+            }
+        };
+        add(view.audits);
+        add(view.disputes);
+        add(view.initials);
+        add(view.watch);
+        add(view.offers);
+        add(view.reports);
+        peers.add_verifiers(state);
+        info = contracts::views::verifier(state, party_->address());
+    };
+    state.read_ahead(read);
+    state.read(read);
+    if (state.failure() || !params) return;  // The next block brings another view.
     seats_ = std::move(seats);
     party_->immutable().forget_unused();
-    std::map<std::uint64_t, solver::TaskTerms> tasks;
-    const auto add = [&](const auto& list) {
-        for (const auto& item : list) tasks.emplace(item.terms.id, item.terms);
-    };
-    add(view.audits);
-    add(view.disputes);
-    add(view.initials);
-    add(view.watch);
-    add(view.offers);
-    add(view.reports);
-    std::vector<std::string> peers;
-    std::optional<market::VerifierInfo> info;
-    state.read([&] {
-        for (const auto& [task, terms] : tasks) {
-            for (std::string& peer : endpoints_of(state, task)) peers.push_back(std::move(peer));
-        }
-        info = contracts::views::verifier(state, party_->address());
-    });
-    if (state.failure() || !params) return;
     party_->set_peers(std::move(peers));
     // If the node was down, this member may have missed a reveal and dropped out; it joins again as soon as the node is
     // back.

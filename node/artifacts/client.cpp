@@ -87,12 +87,13 @@ Result<HttpConnection*, Failure> ArtifactClient::connection(const std::string& p
     return &connections_.emplace(peer, HttpConnection(std::move(url))).first->second;
 }
 
-Status<Failure> ArtifactClient::try_peer(const std::string& peer, const Attempt& attempt) {
+Status<Failure> ArtifactClient::try_peer(const std::string& peer, const Attempt& attempt,
+                                         std::chrono::milliseconds grace) {
     const auto begin = PeerClock::now();
     auto opened = connection(peer);
     Status<Failure> done = Unexpected{Failure{}};
     if (opened) {
-        Server server{**opened, Pace(options_.deadline, options_.floor_rate)};
+        Server server{**opened, Pace(grace, options_.floor_rate)};
         done = attempt(server);
     } else {
         done = Unexpected{opened.error()};
@@ -105,24 +106,43 @@ Status<Failure> ArtifactClient::try_peer(const std::string& peer, const Attempt&
     return done;
 }
 
-Status<Failure> ArtifactClient::try_peers(const std::vector<std::string>& peers, const Attempt& attempt) {
+Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& attempt) {
     Failure last{Fault::not_found, "no peer to ask"};
     if (!peers.empty()) last = {Fault::timeout, "all peers failed a moment ago and are left alone for a while"};
+    std::chrono::milliseconds left = options_.deadline;  // for all others together
+    // Whether the search ends with `done`.
+    const auto ends = [&](const std::string& peer, std::chrono::milliseconds grace, Status<Failure>& done) {
+        if (over()) {
+            done = failure(Fault::timeout, "the time for fetching is over; " + last.message);
+            return true;
+        }
+        if (book_.left_alone(peer, PeerClock::now())) return false;
+        done = try_peer(peer, attempt, book_.on_probation(peer) ? grace / 4 : grace);
+        if (done || is_local(done.error().fault)) return true;
+        last = std::move(done).error();
+        return false;
+    };
+    Status<Failure> done = Unexpected{Failure{}};
     auto pause = options_.pause;
     for (unsigned round = 0; round < options_.rounds; ++round) {
         if (round > 0) {
             std::this_thread::sleep_for(pause);
             pause *= 2;
         }
-        for (const std::string& peer : peers) {
-            if (over()) return failure(Fault::timeout, "the time for fetching is over; " + last.message);
-            if (book_.left_alone(peer, PeerClock::now())) continue;
-            auto done = try_peer(peer, attempt);
-            if (done || is_local(done.error().fault)) return done;
-            last = std::move(done).error();
+        for (const std::string& peer : peers.first)
+            if (ends(peer, options_.deadline, done)) return done;
+        for (const std::string& peer : peers.others) {
+            if (left <= std::chrono::milliseconds::zero()) break;
+            const auto begin = PeerClock::now();
+            if (ends(peer, left, done)) return done;
+            left -= std::chrono::duration_cast<std::chrono::milliseconds>(PeerClock::now() - begin);
         }
     }
     return Unexpected{std::move(last)};
+}
+
+void ArtifactClient::ask_again(const std::vector<std::string>& peers) {
+    for (const std::string& peer : peers) book_.end_pause(peer, PeerClock::now());
 }
 
 Status<Failure> ArtifactClient::try_node(const std::string& node, const Upload& upload) {
@@ -163,7 +183,7 @@ Result<wire::Info, Failure> ArtifactClient::ask_info(HttpConnection& node, const
     return decoded_from_peer(wire::decode_info(reply.body));
 }
 
-Status<Failure> ArtifactClient::fetch_program(const std::vector<std::string>& peers, const Hash32& root) {
+Status<Failure> ArtifactClient::fetch_program(const PeerList& peers, const Hash32& root) {
     if (store_.program(root)) return Unit{};  // A program that is damaged here is fetched again.
     const std::size_t limit = store_.options().program_bytes;
     return try_peers(peers, [&](Server& peer) -> Status<Failure> {
@@ -172,7 +192,7 @@ Status<Failure> ArtifactClient::fetch_program(const std::vector<std::string>& pe
     });
 }
 
-Status<Failure> ArtifactClient::fetch_tensor(const std::vector<std::string>& peers, const Hash32& root,
+Status<Failure> ArtifactClient::fetch_tensor(const PeerList& peers, const Hash32& root,
                                              const kernels::Tensor* earlier, const kernels::TensorRecord* record) {
     if (const auto here = store_.info(root)) {
         RETRACE_CHECK(check_shape(root, here->header, record));
@@ -271,7 +291,7 @@ Status<Failure> ArtifactClient::take_equal_tiles(Server& peer, const Hash32& roo
     return Unit{};
 }
 
-Status<Failure> ArtifactClient::fetch_manifest(const std::vector<std::string>& peers, const Hash32& state_root) {
+Status<Failure> ArtifactClient::fetch_manifest(const PeerList& peers, const Hash32& state_root) {
     if (store_.manifest(state_root)) return Unit{};
     return try_peers(peers, [&](Server& peer) -> Status<Failure> {
         RETRACE_TRY(body, get(peer, state_root, "state", wire::kMessageBytesMax));
@@ -280,7 +300,7 @@ Status<Failure> ArtifactClient::fetch_manifest(const std::vector<std::string>& p
     });
 }
 
-Status<Failure> ArtifactClient::fetch_state(const std::vector<std::string>& peers, const Hash32& root) {
+Status<Failure> ArtifactClient::fetch_state(const PeerList& peers, const Hash32& root) {
     RETRACE_CHECK(fetch_manifest(peers, root));
     RETRACE_TRY(manifest, store_.manifest(root));
     for (const Hash32& tensor : manifest.tensor_roots) RETRACE_CHECK(fetch_tensor(peers, tensor));

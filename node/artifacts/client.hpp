@@ -42,18 +42,21 @@ public:
     /// Called after every range of tiles.
     void set_progress(std::function<void(const Progress&)> progress) { progress_ = std::move(progress); }
 
-    /// Each returns at once if the store has the artifact. `peers` are "http://host:port", tried in this order; those
-    /// that failed a moment ago are skipped. Returns the failure of the last peer; a failure of our own store is
-    /// returned at once.
-    Status<Failure> fetch_program(const std::vector<std::string>& peers, const Hash32& root);
+    /// Each returns at once if the store has the artifact. The peers are tried in order; those that failed a moment ago
+    /// are skipped. Returns the failure of the last peer; a failure of our own store is returned at once.
+    Status<Failure> fetch_program(const PeerList& peers, const Hash32& root);
     /// With an earlier version at hand only the tiles that differ from it are transferred, and the hashes of all. If
     /// `record` is given, a tensor of another type or shape fails with wrong_shape before any transfer.
-    Status<Failure> fetch_tensor(const std::vector<std::string>& peers, const Hash32& root,
+    Status<Failure> fetch_tensor(const PeerList& peers, const Hash32& root,
                                  const kernels::Tensor* earlier = nullptr,
                                  const kernels::TensorRecord* record = nullptr);
-    Status<Failure> fetch_manifest(const std::vector<std::string>& peers, const Hash32& state_root);
+    Status<Failure> fetch_manifest(const PeerList& peers, const Hash32& state_root);
     /// Fetches the manifest and all of its tensors.
-    Status<Failure> fetch_state(const std::vector<std::string>& peers, const Hash32& root);
+    Status<Failure> fetch_state(const PeerList& peers, const Hash32& root);
+
+    /// Makes sure that these peers are asked at the next fetch, for a quarter of the usual time if they failed a moment
+    /// ago: before a piece of work reports that its run's solver served nothing, that solver was asked.
+    void ask_again(const std::vector<std::string>& peers);
 
     /// Number of tiles received from peers.
     std::uint64_t tiles_fetched() const noexcept { return tiles_fetched_; }
@@ -72,8 +75,9 @@ private:
     using Attempt = std::function<Status<Failure>(Server&)>;
     using Upload = std::function<Status<Failure>(HttpConnection&)>;
 
-    Status<Failure> try_peers(const std::vector<std::string>& peers, const Attempt& attempt);
-    Status<Failure> try_peer(const std::string& peer, const Attempt& attempt);
+    Status<Failure> try_peers(const PeerList& peers, const Attempt& attempt);
+    /// `grace`: Options::deadline, or less.
+    Status<Failure> try_peer(const std::string& peer, const Attempt& attempt, std::chrono::milliseconds grace);
     /// Our own node is retried however long it took.
     Status<Failure> try_node(const std::string& node, const Upload& upload);
     bool over() const { return options_.stop.stop_requested(); }

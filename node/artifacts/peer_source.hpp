@@ -15,8 +15,8 @@ namespace retrace::node {
 /// may use it.
 class PeerSource : public solver::ArtifactSource {
 public:
-    /// Returns the peers to ask now, best first: "http://host:port". Called for every artifact.
-    using Peers = std::function<std::vector<std::string>()>;
+    /// Returns the peers to ask now. Called for every artifact.
+    using Peers = std::function<PeerList()>;
 
     /// Both outlive the source.
     PeerSource(Store& store, ArtifactClient& client, Peers peers);

@@ -32,7 +32,20 @@ void PeerBook::failed(const std::string& peer, PeerClock::time_point now, PeerCl
     Standing& standing = standings_[peer];
     const auto pause = std::max(4 * waited, kShortest) * (1u << std::min(standing.failures, kDoublingsMax));
     standing.until = now + std::min(pause, kLongest);
+    standing.probation = false;
     ++standing.failures;
+}
+
+void PeerBook::end_pause(const std::string& peer, PeerClock::time_point now) {
+    const auto found = standings_.find(peer);
+    if (found == standings_.end() || found->second.until <= now) return;
+    found->second.until = now;
+    found->second.probation = true;
+}
+
+bool PeerBook::on_probation(const std::string& peer) const {
+    const auto found = standings_.find(peer);
+    return found != standings_.end() && found->second.probation;
 }
 
 }  // namespace retrace::node

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Limits for unknown peers: how slow one may be, and how long one that failed is skipped.
+// Limits for unknown peers: how slow one may be, how long one that failed is skipped, and who is asked first.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace retrace::node {
 
@@ -28,18 +29,34 @@ private:
     PeerClock::duration waited_{};
 };
 
+/// Peers to ask for an artifact, "http://host:port". Each of the first has a time of its own; all others share one, so
+/// that strangers that are silent on purpose, however many, take no more time than one.
+struct PeerList {
+    std::vector<std::string> first, others;
+
+    PeerList() = default;
+    PeerList(std::vector<std::string> first_ones, std::vector<std::string> other_ones = {})
+        : first(std::move(first_ones)), others(std::move(other_ones)) {}
+    PeerList(std::initializer_list<std::string> first_ones) : first(first_ones) {}
+    bool empty() const noexcept { return first.empty() && others.empty(); }
+};
+
 /// Skips peers after a failure: for four times as long as the peer kept us waiting, within a minimum and a maximum,
-/// doubled for each consecutive failure. So hanging peers, however many, take a small part of our time.
+/// doubled for each consecutive failure. So one hanging peer takes a small part of our time; PeerList bounds many.
 class PeerBook {
 public:
     bool left_alone(const std::string& peer, PeerClock::time_point now) const;
     void failed(const std::string& peer, PeerClock::time_point now, PeerClock::duration waited);
+    /// Ends the peer's pause, if it has one. It is on probation until it serves or fails again.
+    void end_pause(const std::string& peer, PeerClock::time_point now);
+    bool on_probation(const std::string& peer) const;
     void served(const std::string& peer) { standings_.erase(peer); }
 
 private:
     struct Standing {
         unsigned failures = 0;
         PeerClock::time_point until{};
+        bool probation = false;
     };
     std::map<std::string, Standing> standings_;
 };

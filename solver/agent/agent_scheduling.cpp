@@ -79,7 +79,7 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
         blank.run = key.second;
         return make_order<SolverResult>(
             "prepare task " + std::to_string(key.first) + again, blank,
-            [this, run] { return SolverResult(prepare(run)); }, fetch_by);
+            [this, run] { return SolverResult(prepare(run)); }, fetch_by, key);
     };
     if (!record.prepared) return preparing("");
     // Declining is free before the run is accepted and impossible afterwards; then missing data are waited for.
@@ -95,7 +95,8 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
         return make_order<SolverResult>(
             "train task " + std::to_string(key.first) + " to checkpoint " + std::to_string(index),
             Reached{key.first, key.second, index, std::nullopt},
-            [this, run, index, &suspended = record.suspended] { return SolverResult(reach(run, index, suspended)); });
+            [this, run, index, &suspended = record.suspended] { return SolverResult(reach(run, index, suspended)); }, 0,
+            key);
     }
     return std::nullopt;
 }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include "kernels/runtime/tensor.hpp"
 #include "solver/agent/retry.hpp"
@@ -13,8 +12,6 @@
 
 namespace retrace::solver {
 
-/// Task and run.
-using RunKey = std::pair<std::uint64_t, std::uint32_t>;
 inline RunKey key_of(const RunView& run) { return {run.terms.id, run.run}; }
 
 struct RunRecord {

@@ -10,11 +10,15 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "kernels/runtime/stop_token.hpp"
 #include "solver/run/preemption.hpp"
 
 namespace retrace::solver {
+
+/// Task and run.
+using RunKey = std::pair<std::uint64_t, std::uint32_t>;
 
 template <class Result>
 struct WorkOrder {
@@ -23,12 +27,14 @@ struct WorkOrder {
     std::uint64_t fetch_by = 0;  ///< From this height on it no longer waits for peers; 0: no limit.
     /// Polled while the order waits for peers, on the thread that runs it. On a stop it ends the wait and is put off.
     kernels::StopToken stop = {};
+    RunKey fetches_of = {};  ///< The run whose material it fetches, so that the run's solver is asked first.
 };
 
 /// Makes an order that catches exceptions: the result is then `blank` with the reason in its `problem`, so that, for
 /// example, a failed allocation does not end the party's other runs. PutOff sets `put_off` instead of a problem.
 template <class Result, class Done, class Run>
-WorkOrder<Result> make_order(std::string what, Done blank, Run run, std::uint64_t fetch_by = 0) {
+WorkOrder<Result> make_order(std::string what, Done blank, Run run, std::uint64_t fetch_by = 0,
+                             RunKey fetches_of = {}) {
     const auto guarded = [blank = std::move(blank), run = std::move(run)]() -> Result {
         try {
             return run();
@@ -42,7 +48,7 @@ WorkOrder<Result> make_order(std::string what, Done blank, Run run, std::uint64_
             return out;
         }
     };
-    return {std::move(what), guarded, fetch_by, {}};
+    return {std::move(what), guarded, fetch_by, {}, fetches_of};
 }
 
 /// Remembers sent moves that the chain does not show yet; a move is repeated only after `timeout` blocks.

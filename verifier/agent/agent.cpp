@@ -33,7 +33,7 @@ std::set<CheckpointKey> needed_states(const VerifierView& view) {
 template <class Done>
 VerifierWork as_verifier_work(solver::WorkOrder<Done> order) {
     return {std::move(order.what), [run = std::move(order.run)] { return VerifierResult(run()); }, order.fetch_by,
-            std::move(order.stop)};
+            std::move(order.stop), order.fetches_of};
 }
 
 }  // namespace

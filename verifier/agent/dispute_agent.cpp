@@ -71,7 +71,8 @@ solver::WorkOrder<Answer> DisputeAgent::answer_order(const DisputeView& view) {
             using Kind = MoveProblem::Kind;
             if (move.error().kind == Kind::put_off) return Answer{view.id, turn, {}, "", false, true};
             return Answer{view.id, turn, {}, move.error().message, move.error().kind == Kind::no_case};
-        });
+        },
+        0, {view.terms.id, view.run});
 }
 
 void DisputeAgent::on_done(const Answer& answer) {

@@ -73,7 +73,7 @@ AgentOrder<KeptAnswer> RetentionAgent::answer_order(const VerifierView& view, co
     };
     const std::string more = others.empty() ? "" : " and " + std::to_string(others.size()) + " more";
     return {solver::make_order<KeptAnswer>(answer_name(report.id) + more, KeptAnswer{report.id, {}, ""}, work,
-                                           context_.side_fetch_by()),
+                                           context_.side_fetch_by(), {report.terms.id, report.run}),
             is_wanted};
 }
 
@@ -85,7 +85,7 @@ std::optional<AgentOrder<Held>> RetentionAgent::keep_order(const VerifierView& v
         if (!context_.config.keep_offers || here || failed_.contains(name)) continue;
         return AgentOrder<Held>{solver::make_order<Held>(
             name, Held{offer.terms.id, offer.run, offer.index, ""}, [this, offer] { return hold(offer); },
-            context_.side_fetch_by())};
+            context_.side_fetch_by(), {offer.terms.id, offer.run})};
     }
     return std::nullopt;
 }

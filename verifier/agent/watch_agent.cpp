@@ -96,7 +96,8 @@ AgentOrder<InitialChecked> WatchAgent::check_order(const InitialView& initial) {
     return {
         solver::make_order<InitialChecked>(
             "check " + initial_name(initial.terms.id), InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
-            [this, initial] { return check_initial(initial); }, context_.side_fetch_by()),
+            [this, initial] { return check_initial(initial); }, context_.side_fetch_by(),
+            {initial.terms.id, initial.run}),
         is_wanted};
 }
 
@@ -123,7 +124,7 @@ std::optional<AgentOrder<Watched>> WatchAgent::watch_order(const VerifierView& v
     return AgentOrder<Watched>{
         solver::make_order<Watched>(
             watch_name(segment_of(*first)), Watched{first->terms.id, first->run, first->segment, std::nullopt, ""},
-            [this, seen = *first] { return watch(seen); }, context_.side_fetch_by()),
+            [this, seen = *first] { return watch(seen); }, context_.side_fetch_by(), {first->terms.id, first->run}),
         is_wanted};
 }
 

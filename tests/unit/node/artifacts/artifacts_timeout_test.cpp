@@ -125,6 +125,43 @@ TEST_F(Timeouts, GivingUpEndsAFetchInTheMiddleOfAMessage) {
     EXPECT_LT(spent, milliseconds(2000)) << "the deadline of the message was ten seconds";
 }
 
+/// An attacker may have as many silent peers as it likes; each one of the first is asked beside them.
+TEST_F(Timeouts, SilentStrangersTogetherTakeNoMoreTimeThanOnePeer) {
+    std::vector<std::unique_ptr<HostilePeer>> silent;
+    PeerList peers{http->url()};
+    for (int i = 0; i < 6; ++i) {
+        silent.push_back(std::make_unique<HostilePeer>(slowly(milliseconds(60'000), 1024)));
+        peers.others.push_back(silent.back()->url());
+    }
+    ArtifactClient client(*here, hasty());
+    const milliseconds spent = time_of([&] { EXPECT_FALSE(client.fetch_tensor(peers, Hash32{{9}})); });
+    EXPECT_LT(spent, milliseconds(1500)) << "each alone takes 600 ms";
+    EXPECT_TRUE(client.fetch_tensor(peers, root));
+    stop = true;
+}
+
+/// Before a solver is reported it was asked, although it failed a moment ago.
+TEST_F(Timeouts, APeerThatIsToBeAskedAgainHasAQuarterOfTheTime) {
+    std::atomic<bool> hangs{true};
+    HostilePeer peer([&](const std::string& line, const HostilePeer::Send& send) {
+        if (hangs) return slowly(milliseconds(60'000), 1024)(line, send);
+        slowly(milliseconds(0), 1024)(line, send);
+    });
+    ArtifactClient client(*here, hasty());
+    EXPECT_FALSE(client.fetch_tensor({peer.url()}, root));
+    const int asked = peer.requests();
+    EXPECT_FALSE(client.fetch_tensor({peer.url()}, root));
+    EXPECT_EQ(peer.requests(), asked) << "it is left alone";
+    client.ask_again({peer.url()});
+    const milliseconds spent = time_of([&] { EXPECT_FALSE(client.fetch_tensor({peer.url()}, root)); });
+    EXPECT_GT(peer.requests(), asked);
+    EXPECT_LT(spent, milliseconds(450));
+    stop = true;
+    hangs = false;
+    client.ask_again({peer.url()});
+    EXPECT_TRUE(client.fetch_tensor({peer.url()}, root));
+}
+
 TEST_F(Timeouts, APeerThatHangsIsLeftAloneForAWhile) {
     HostilePeer peer(slowly(milliseconds(60'000), 1024));
     ArtifactClient client(*here, hasty());

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// From whom an agent fetches what it needs for a run.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ledger/state/view.hpp"
+#include "node/artifacts/peers.hpp"
+#include "solver/agent/work.hpp"
+
+namespace retrace::node {
+
+/// The endpoints of one view of the chain, by run. Only parties of the run's own task are asked first: other endpoints
+/// belong to strangers, who may be silent on purpose, in any number.
+class RunPeers {
+public:
+    /// Adds a run: its solver, the keepers of the state from which it starts, then the other solvers of its task.
+    void add(const ledger::StateView& view, const solver::RunKey& run);
+    /// Adds the endpoints of all verifiers, which may keep states, as `others` of every run.
+    void add_verifiers(const ledger::StateView& view);
+
+    /// Returns whom to ask for the run, without `self`. Endpoints of the other runs are among the others.
+    PeerList of(const solver::RunKey& run, const std::string& self) const;
+
+private:
+    std::map<solver::RunKey, std::vector<std::string>> runs_;
+    std::vector<std::string> verifiers_;
+};
+
+}  // namespace retrace::node
