@@ -157,6 +157,8 @@ void run_scheduler(Effects& fx, const BrokenInvariantHandler& on_broken) {
     else if (late)
         remove(fx.state, keys::due_cursor());
     draw_queued(fx, on_broken);
+    // 11.8: after the draws. Whoever sees the beacon must not choose by its stake who is left to be drawn.
+    isolate(fx, on_broken, [](Effects& inner) { admit_candidates(inner); });
 }
 
 }  // namespace retrace::contracts

@@ -19,6 +19,7 @@ inline constexpr std::uint8_t kAuditorsMax = 5;
 inline constexpr std::uint8_t kReplicasMax = 5;
 inline constexpr std::size_t kBiddersMax = 64;  ///< Bidders of one auction.
 inline constexpr std::size_t kVerifiersMax = 1024;
+inline constexpr std::size_t kCandidatesMax = 48;  ///< Parties that wait for a place among the verifiers.
 inline constexpr std::size_t kSolversMax = 1024;
 /// Limit for one party: on its bids and runs together, and on its audit seats and the disputes that it opened together.
 inline constexpr std::size_t kOpenItemsMax = 256;

@@ -117,7 +117,7 @@ enum class Verdict : std::uint16_t {
     not_challenged = 275,
     wrong_challenge_state = 276,
     wrong_capability_proof = 277,
-    solvers_full = 278,
+    solvers_full = 278,  // no longer given (10.4.3)
     task_frozen = 290,
 
     nothing_waits = 281,

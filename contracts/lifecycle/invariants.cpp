@@ -119,6 +119,17 @@ std::optional<std::string> add_task(const StateView& view, std::uint64_t id, Sum
     return std::nullopt;
 }
 
+std::optional<std::string> broken_lists(const StateView& view) {
+    const auto members = views::verifiers(view);
+    const auto waiting = views::candidates(view);
+    if (members.size() > market::kVerifiersMax) return "the beacon has at most 1,024 members";
+    if (waiting.size() > market::kCandidatesMax) return "at most 48 candidates wait for a place in the beacon";
+    if (views::solvers(view).size() > market::kSolversMax) return "at most 1,024 solvers are challenged";
+    for (const Address& party : waiting)
+        if (std::binary_search(members.begin(), members.end(), party)) return "a candidate is no member";
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> broken_invariant(const StateView& before, const State& after) {
@@ -136,6 +147,7 @@ std::optional<std::string> broken_invariant(const StateView& before, const State
 }
 
 std::optional<std::string> deep_check(const StateView& view, const std::vector<Address>& parties) {
+    if (auto broken = broken_lists(view)) return broken;
     Sums sums;
     for (std::uint64_t id = 1; id <= views::task_count(view); ++id)
         if (auto broken = add_task(view, id, sums)) return broken;

@@ -64,6 +64,7 @@ Key stake(const Address& party) { return std::move(staking('k').party(party)); }
 Key solver(const Address& party) { return std::move(staking('s').party(party)); }
 Key verifier(const Address& party) { return std::move(staking('v').party(party)); }
 Key verifiers() { return staking('m'); }
+Key candidates() { return staking('q'); }
 Key beacon() { return staking('b'); }
 Key mixed_epoch(std::uint64_t epoch) { return std::move(staking('r').number(epoch)); }
 Key solvers() { return staking('l'); }

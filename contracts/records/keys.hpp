@@ -45,6 +45,7 @@ Key stake(const Address& party);
 Key solver(const Address& party);
 Key verifier(const Address& party);
 Key verifiers();
+Key candidates();  ///< Parties that wait for a place among the verifiers (11.8).
 Key beacon();
 Key mixed_epoch(std::uint64_t epoch);  ///< Its beacon and reveals, until the draws by them are made.
 Key solvers();                         ///< Solvers that may be challenged.

@@ -79,6 +79,11 @@ std::optional<market::VerifierInfo> verifier(const StateView& view, const Addres
     return load<market::VerifierInfo>(view, keys::verifier(party));
 }
 std::vector<Address> verifiers(const StateView& view) { return list<Address>(view, keys::verifiers()); }
+std::vector<Address> candidates(const StateView& view) { return list<Address>(view, keys::candidates()); }
+bool is_candidate(const StateView& view, const Address& party) {
+    const auto waiting = candidates(view);
+    return std::binary_search(waiting.begin(), waiting.end(), party);
+}
 std::size_t possible_auditors(const StateView& view, const market::Params& params, const std::vector<Address>& barred,
                               std::size_t enough) {
     std::size_t count = 0;

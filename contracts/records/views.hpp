@@ -48,6 +48,10 @@ std::vector<std::uint64_t> kept_tasks(const StateView& view, const Address& part
 std::optional<market::SolverInfo> solver(const StateView& view, const Address& party);
 std::optional<market::VerifierInfo> verifier(const StateView& view, const Address& party);
 std::vector<Address> verifiers(const StateView& view);  ///< Members of the beacon, in order of address.
+/// Returns the parties that registered when the list of members was full and wait for a place (SPEC 11.8), in order of
+/// address.
+std::vector<Address> candidates(const StateView& view);
+bool is_candidate(const StateView& view, const Address& party);
 /// Counts the members that may be drawn for audits of a task, now or when they are free again (SPEC 14.2.1, 14.3);
 /// stops at `enough`. `barred`: parties of the task.
 std::size_t possible_auditors(const StateView& view, const market::Params& params, const std::vector<Address>& barred,

@@ -121,6 +121,7 @@ Status<> VerifierService::enroll() {
     const auto height = party_->client().height();
     if (!height) return error(height.error().message);
     enrolled_height_ = *height;
+    waits_ = false;
     const RemoteState state(party_->client(), *height);
     const auto params = party_->immutable().params(state);
     const auto info = contracts::views::verifier(state, party_->address());
@@ -151,6 +152,16 @@ void VerifierService::update_registration(const market::VerifierInfo& info, cons
         spdlog::info("event=registered_again endpoint={} next_chain={}", party_->endpoint(), next.has_value());
     else
         spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
+}
+
+bool VerifierService::waits_for_place(const RemoteState& state) {
+    bool candidate = false;
+    state.read([&] { candidate = contracts::views::is_candidate(state, party_->address()); });
+    if (state.failure()) return true;  // The next block tells.
+    if (candidate && !waits_)
+        spdlog::info("event=candidate reason=\"the list of verifiers is full\" action=\"waits for a place\"");
+    waits_ = candidate;
+    return candidate;
 }
 
 void VerifierService::run(const std::atomic<bool>& stop) {
@@ -214,7 +225,7 @@ void VerifierService::on_block(std::uint64_t height) {
     party_->set_peers(std::move(peers));
     // If the node was down, this member may have missed a reveal and dropped out; it joins again as soon as the node is
     // back.
-    if (info && !info->member && height > enrolled_height_ + params->epoch_blocks) {
+    if (info && !info->member && !waits_for_place(state) && height > enrolled_height_ + params->epoch_blocks) {
         spdlog::warn("event=dropped_from_beacon action=\"joins again\"");
         if (const auto joined = enroll(); !joined)
             spdlog::warn("event=not_joined reason=\"{}\"", joined.error().message);

@@ -4,6 +4,7 @@
 
 #include "node/agents/agent_metrics.hpp"
 #include "node/agents/agent_process.hpp"
+#include "node/agents/remote_state.hpp"
 #include "node/agents/worker.hpp"
 #include "node/agents/workers.hpp"
 #include "verifier/agent/agent.hpp"
@@ -32,6 +33,9 @@ private:
     /// one is needed. It does so only when it owes no reveal: until then the chain refuses it (contracts SPEC 10.5.5),
     /// and waiting for it must not cost the reveal.
     void update_registration(const market::VerifierInfo& info, const market::Params& params, std::uint64_t height);
+    /// Returns whether this party is a candidate, or that cannot be read now. A candidate is admitted without another
+    /// registration (contracts SPEC 11.8).
+    bool waits_for_place(const RemoteState& state);
     void on_block(std::uint64_t height);
     void write_metrics(const verifier::VerifierView& view);
 
@@ -44,6 +48,7 @@ private:
     Seats seats_;
     Worker<verifier::VerifierResult> worker_;
     std::uint64_t enrolled_height_ = 0, moved_height_ = 0;
+    bool waits_ = false;  ///< A candidate, and that is logged.
     MetricsFile metrics_;
     std::uint64_t problems_ = 0;  // Reported so far.
 };

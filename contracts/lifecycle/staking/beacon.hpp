@@ -24,7 +24,18 @@ void store_mixed(ledger::State& state, std::uint64_t epoch, const Hash32& beacon
 MixedEpoch mixed_before(const Effects& fx, std::uint64_t height);
 /// Returns the first height at which a beacon is known whose reveals were all due after block `height`.
 std::uint64_t next_draw_height(const Params& params, std::uint64_t height);
+/// Makes a party whose record holds its endpoint and its chain's head a member from this epoch on.
+void add_member(Effects& fx, const Address& party);
 /// Removes a member from the beacon and from all draws.
 void drop_member(Effects& fx, const Address& party, bool dropped);
+
+/// Returns whether a party with this bonded stake may become a candidate: there is room, or a candidate has less.
+bool has_candidate_place(const StateView& view, const U256& bonded);
+/// Adds a candidate, in the place of the one with the least bonded stake when there is no room.
+void add_candidate(Effects& fx, const Address& party);
+void drop_candidate(Effects& fx, const Address& party);
+/// At the first block of an epoch, after its draws: candidates take free places, then those of the members with the
+/// least bonded stake. SPEC 11.8.
+void admit_candidates(Effects& fx);
 
 }  // namespace retrace::contracts

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/staking/capability.hpp"
 
+#include <algorithm>
+
 #include "contracts/lifecycle/staking/beacon.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
 #include "market/capability.hpp"
@@ -57,9 +59,30 @@ void fail(Effects& fx, Challenge& challenge, ChallengeState state) {
     fx.emit(CapabilityMeasured{challenge.solver, challenge.id, 0, static_cast<std::uint8_t>(state)});
 }
 
+/// Returns whether the list has the solver or a place for it. In a full list, the solver with the least bonded stake
+/// leaves its place to one with more. The scan is paid for by the four items of a registration (9.4).
+bool make_room(Effects& fx, const Address& solver) {
+    const std::vector<Address> listed = views::solvers(fx.state);
+    if (listed.size() < market::kSolversMax || std::binary_search(listed.begin(), listed.end(), solver)) return true;
+    Address poorest;
+    U256 least = views::stake(fx.state, solver).bonded;
+    bool found = false;
+    for (const Address& other : listed) {
+        const U256 bonded = views::stake(fx.state, other).bonded;
+        if (bonded >= least) continue;
+        least = bonded;
+        poorest = other;
+        found = true;
+    }
+    // A challenge of the one that leaves goes on, and brings no score (17.10).
+    if (found) delist_solver(fx, poorest);
+    return found;
+}
+
 }  // namespace
 
 void enlist_solver(Effects& fx, const Address& solver) {
+    if (!make_room(fx, solver)) return;
     add_to_list(fx.state, keys::solvers(), solver);
     const auto info = must_load<market::SolverInfo>(fx.state, keys::solver(solver));
     if (may_challenge(fx, info)) open_challenge(fx, solver, info);

@@ -6,7 +6,9 @@
 
 namespace retrace::contracts {
 
-/// Adds a solver to the list for random challenges, and challenges it now unless its last challenge was too recent.
+/// Adds a solver to the list for random challenges, and challenges it now unless its last challenge was too recent. When
+/// the list is full, the solver takes the place of the one with the least bonded stake if it has more; otherwise it is
+/// not measured. SPEC 10.4.3.
 void enlist_solver(Effects& fx, const Address& solver);
 /// Removes a solver whose stake is below the minimum from the list, and clears its score.
 void delist_solver(Effects& fx, const Address& solver);

@@ -14,9 +14,6 @@ Verdict check(const RegisterSolver& call) {
 Verdict admit(const RegisterSolver&, const TxContext& context, const StateView& view) {
     if (views::stake(view, context.sender).bonded < context.params.min_solver_stake)
         return Verdict::stake_too_low;  // 10.4.2
-    const auto listed = views::solvers(view);
-    if (listed.size() >= market::kSolversMax && !std::binary_search(listed.begin(), listed.end(), context.sender))
-        return Verdict::solvers_full;  // 10.4.3
     return Verdict::ok;
 }
 
@@ -27,7 +24,7 @@ void apply(const RegisterSolver& call, const TxContext& context, Effects& fx) {
     info.height = fx.height;
     store(fx.state, keys::solver(context.sender), info);
     fx.emit(SolverRegistered{context.sender, call.endpoint, call.hardware_class});
-    enlist_solver(fx, context.sender);
+    enlist_solver(fx, context.sender);  // 10.4.3
 }
 
 }  // namespace retrace::contracts

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
-// SPEC 10.5. A party joins the verifiers and the beacon, replaces its endpoint and hash chain, or leaves.
+// SPEC 10.5. A party joins the verifiers and the beacon or waits for a place, replaces its endpoint and hash
+// chain, or leaves.
 #include "contracts/lifecycle/staking/beacon.hpp"
 #include "contracts/rules/staking/rules.hpp"
 
 namespace retrace::contracts {
+namespace {
+
+bool is_beacon_full(const StateView& view) { return views::verifiers(view).size() >= market::kVerifiersMax; }
+
+}  // namespace
 
 Verdict check(const RegisterVerifier& call) {
     if (call.endpoint.empty() || call.endpoint.size() > market::kEndpointMax)
@@ -17,8 +23,10 @@ Verdict admit(const RegisterVerifier&, const TxContext& context, const StateView
     if (stake.bonded < context.params.min_verifier_stake) return Verdict::stake_too_low;  // 10.5.3
     const auto info = views::verifier(view, context.sender);
     const bool member = info && info->member;
-    if (!member && stake.available() < context.params.beacon_penalty) return Verdict::stake_too_low;        // 10.5.9
-    if (!member && views::verifiers(view).size() >= market::kVerifiersMax) return Verdict::verifiers_full;  // 10.5.4
+    if (!member && stake.available() < context.params.beacon_penalty) return Verdict::stake_too_low;  // 10.5.9
+    if (!member && is_beacon_full(view) && !views::is_candidate(view, context.sender) &&
+        !has_candidate_place(view, stake.bonded))
+        return Verdict::verifiers_full;  // 10.5.4
     // 10.5.5: a new chain must not let a member out of the reveal that it owes in this epoch.
     const std::uint64_t epoch = views::epoch_of(context.params, context.height);
     if (member && info->joined_epoch < epoch && info->revealed_epoch != epoch) return Verdict::reveal_due;
@@ -27,27 +35,24 @@ Verdict admit(const RegisterVerifier&, const TxContext& context, const StateView
 
 void apply(const RegisterVerifier& call, const TxContext& context, Effects& fx) {
     market::VerifierInfo info = views::verifier(fx.state, context.sender).value_or(market::VerifierInfo{});
-    const std::uint64_t epoch = views::epoch_of(fx.params, fx.height);
+    info.endpoint = call.endpoint;
     // A member's new chain is used from the next epoch on: a reveal of this epoch must stay in the mix, so its head is
     // kept until the epoch is mixed.
-    info.pending_head = Hash32{};
-    if (info.member && info.joined_epoch < epoch) {
-        info.pending_head = call.head;
-    } else {
-        info.head = call.head;
-        info.joined_epoch = epoch;
-    }
-    info.member = true;
+    const bool reveals = info.member && info.joined_epoch < views::epoch_of(fx.params, fx.height);
+    info.pending_head = reveals ? call.head : Hash32{};
+    if (!reveals) info.head = call.head;
     info.retiring = false;  // 10.5.8
-    info.endpoint = call.endpoint;
     store(fx.state, keys::verifier(context.sender), info);
-    add_to_list(fx.state, keys::verifiers(), context.sender);
-    fx.emit(VerifierRegistered{context.sender, call.endpoint, info.joined_epoch});
+    if (info.member) return fx.emit(VerifierRegistered{context.sender, call.endpoint, info.joined_epoch});
+    if (is_beacon_full(fx.state)) return add_candidate(fx, context.sender);  // 11.8
+    remove_from_list(fx.state, keys::candidates(), context.sender);
+    add_member(fx, context.sender);
 }
 
 Verdict check(const RetireVerifier&) { return Verdict::ok; }
 
 Verdict admit(const RetireVerifier&, const TxContext& context, const StateView& view) {
+    if (views::is_candidate(view, context.sender)) return Verdict::ok;
     const auto info = views::verifier(view, context.sender);
     if (!info || !info->member) return Verdict::not_member;  // 10.5.6
     // 10.5.7: leaving after others have revealed would be a free choice between two beacons.
@@ -57,6 +62,7 @@ Verdict admit(const RetireVerifier&, const TxContext& context, const StateView& 
 }
 
 void apply(const RetireVerifier&, const TxContext& context, Effects& fx) {
+    if (views::is_candidate(fx.state, context.sender)) return drop_candidate(fx, context.sender);
     auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(context.sender));
     const bool revealed =
         info.revealed_epoch == views::epoch_of(fx.params, fx.height) && info.joined_epoch < info.revealed_epoch;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPEC 10.3. Stake unbonds in two steps, later than the longest dispute about anything that it secured.
+#include "contracts/lifecycle/staking/beacon.hpp"
 #include "contracts/lifecycle/staking/capability.hpp"
 #include "contracts/rules/staking/rules.hpp"
 
@@ -28,6 +29,9 @@ void apply(const BeginUnbond& call, const TxContext& context, Effects& fx) {
     store(fx.state, keys::stake(context.sender), stake);
     fx.emit(StakeChanged{context.sender, stake.bonded, stake.locked, stake.unbonding});
     if (stake.bonded < fx.params.min_solver_stake) delist_solver(fx, context.sender);
+    // 10.3.6: a place that it cannot take is free for others.
+    if (stake.bonded < fx.params.min_verifier_stake && views::is_candidate(fx.state, context.sender))
+        drop_candidate(fx, context.sender);
 }
 
 Verdict check(const Withdraw&) { return Verdict::ok; }

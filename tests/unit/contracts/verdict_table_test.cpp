@@ -163,6 +163,13 @@ void VerdictTable::staking_rows() {
         for (std::size_t i = 0; i < market::kVerifiersMax; ++i) many.push_back(party("member " + std::to_string(i)));
         std::sort(many.begin(), many.end());
         store_list(state, keys::verifiers(), many);
+        many.clear();
+        for (std::size_t i = 0; i < market::kCandidatesMax; ++i) {
+            many.push_back(party("candidate " + std::to_string(i)));
+            store(state, keys::stake(many.back()), market::Stake{U256(100) * kCoin, 0, 0, 0});
+        }
+        std::sort(many.begin(), many.end());
+        store_list(state, keys::candidates(), many);
         return send("v1", RegisterVerifier{"http://v", word("x")});
     });
     row(Verdict::reveal_not_due, [this] {
@@ -369,13 +376,14 @@ TEST_F(VerdictTable, EveryVerdictIsProvoked) {
     const std::set<Verdict> elsewhere{
         Verdict::move_wrong_children, Verdict::move_bad_proof, Verdict::move_wrong_opening, Verdict::move_missing_input,
         Verdict::move_wrong_leaf,
-        // CapabilityTest.EachMoveHasItsTimeAndItsSender, TheListOfSolversIsBounded.
+        // CapabilityTest.EachMoveHasItsTimeAndItsSender.
         Verdict::rounds_out_of_range, Verdict::bad_capability_proof, Verdict::unknown_challenge,
-        Verdict::not_challenged, Verdict::wrong_challenge_state, Verdict::wrong_capability_proof, Verdict::solvers_full,
+        Verdict::not_challenged, Verdict::wrong_challenge_state, Verdict::wrong_capability_proof,
         Verdict::task_frozen};  // BrokenRules; rules_broken is 4xx.
     // Redundant checks. A decided dispute is removed from the list before a move could reach its game; with an audit
     // share of at least one basis point and a colluding share below all, some stake always suffices.
-    const std::set<Verdict> unreachable{Verdict::move_decided, Verdict::no_stake_suffices};
+    // No longer given: solvers_full (10.4.3).
+    const std::set<Verdict> unreachable{Verdict::move_decided, Verdict::no_stake_suffices, Verdict::solvers_full};
     for (std::uint16_t code = 1; code < 400; ++code) {
         const auto verdict = static_cast<Verdict>(code);
         if (slug(verdict) == "unknown" || elsewhere.contains(verdict) || unreachable.contains(verdict)) continue;

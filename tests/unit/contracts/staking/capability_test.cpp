@@ -52,6 +52,22 @@ protected:
         ASSERT_EQ(prove(name), Verdict::ok) << last.revert_reason;
     }
 
+    /// Fills the list of solvers with parties that have `coins` bonded each.
+    void fill_solvers(std::uint64_t coins) {
+        auto listed = views::solvers(state);
+        for (std::size_t i = 0; listed.size() < market::kSolversMax; ++i) {
+            listed.push_back(party("solver " + std::to_string(i)));
+            store(state, keys::solver(listed.back()), market::SolverInfo{});
+            store(state, keys::stake(listed.back()), market::Stake{U256(coins) * kCoin, 0, 0, 0});
+        }
+        std::sort(listed.begin(), listed.end());
+        store_list(state, keys::solvers(), listed);
+    }
+    bool is_listed(std::string_view name) const {
+        const auto listed = views::solvers(state);
+        return std::binary_search(listed.begin(), listed.end(), party(name));
+    }
+
     kernels::ThreadPool pool{1};
     solver::HonestBench bench{pool};
     std::atomic<bool> never = false;
@@ -182,13 +198,51 @@ TEST_F(CapabilityTest, WhoRunsATaskIsLeftInPeace) {
     EXPECT_NE(info("bob").challenge, bob);
 }
 
-TEST_F(CapabilityTest, TheListOfSolversIsBounded) {
-    ASSERT_EQ(send("alice", Deposit{}, U256(100) * kCoin), Verdict::ok);
-    std::vector<Address> many;
-    for (std::size_t i = 0; i < market::kSolversMax; ++i) many.push_back(party("solver " + std::to_string(i)));
-    std::sort(many.begin(), many.end());
-    store_list(state, keys::solvers(), many);
-    EXPECT_EQ(send("alice", RegisterSolver{"http://s", 0}), Verdict::solvers_full);
+TEST_F(CapabilityTest, AFullListOfSolversStopsNoBid) {
+    fill_solvers(100);
+    add_solver("alice", 100);
+    EXPECT_FALSE(is_listed("alice")) << "equal stake displaces nobody";
+    EXPECT_EQ(views::solvers(state).size(), market::kSolversMax);
+    EXPECT_EQ(info().challenge, 0u) << "who is not listed is not measured";
+    post();
+    EXPECT_EQ(commit_bid("alice", 400), Verdict::ok);
+    while (height < task().bid_end) next_block();
+    EXPECT_EQ(reveal_bid("alice", 400), Verdict::ok);
+    while (height < task().reveal_end) next_block();
+    EXPECT_EQ(run().solver, party("alice"));
+    remove_from_list(state, keys::solvers(), party("solver 0"));
+    ASSERT_EQ(send("alice", RegisterSolver{"http://s", 0}), Verdict::ok);
+    EXPECT_TRUE(is_listed("alice")) << "a later registration finds a place";
+    EXPECT_NE(info().challenge, 0u);
+}
+
+TEST_F(CapabilityTest, WithMoreStakeASolverTakesAPlaceInTheFullList) {
+    add_solver("bob", 50);
+    measure("bob");
+    ASSERT_NE(info("bob").capability, 0u);
+    fill_solvers(100);
+    add_solver("alice", 51);
+    EXPECT_TRUE(is_listed("alice"));
+    EXPECT_FALSE(is_listed("bob"));
+    EXPECT_EQ(info("bob").capability, 0u) << "it can be challenged no more";
+    EXPECT_EQ(views::solvers(state).size(), market::kSolversMax);
+    ASSERT_EQ(send("alice", RegisterSolver{"http://again", 0}), Verdict::ok);
+    EXPECT_EQ(views::solvers(state).size(), market::kSolversMax) << "it displaces nobody again";
+    measure("alice");
+    EXPECT_NE(info().capability, 0u);
+}
+
+TEST_F(CapabilityTest, WhoIsDisplacedDuringAChallengeGetsNoScore) {
+    add_solver("bob", 50);
+    ASSERT_TRUE(waits_for(ChallengeState::running, "bob"));
+    ASSERT_EQ(answer("bob"), Verdict::ok);
+    fill_solvers(100);
+    add_solver("alice", 51);
+    ASSERT_FALSE(is_listed("bob"));
+    ASSERT_TRUE(waits_for(ChallengeState::proving, "bob"));
+    ASSERT_EQ(prove("bob"), Verdict::ok) << "its challenge goes on";
+    EXPECT_EQ(info("bob").capability, 0u);
+    EXPECT_TRUE(all<Slashed>().empty());
 }
 
 TEST_F(CapabilityTest, WhoTakesItsStakeBackHasNoScore) {
