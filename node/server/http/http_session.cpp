@@ -30,8 +30,6 @@ constexpr std::size_t kReadBytes = std::size_t{64} << 10;         ///< Most byte
 constexpr std::int64_t kFreeNs = 10'000'000;
 constexpr double kTokensPerMs = 4;
 
-std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
-
 /// CPU time of this thread, without time spent waiting.
 std::int64_t computed_ns() {
     timespec time{};
@@ -42,15 +40,13 @@ std::int64_t computed_ns() {
 /// An HTTP connection that other threads may close.
 class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
 public:
-    HttpConnection(Shared& shared, tls::Stream s, std::string c)
-        : Connection(shared),
+    HttpConnection(Shared& shared, tls::Stream s, std::string c, std::uint64_t place_id)
+        : Connection(place_id),
           executor(s.get_executor()),
           stream(std::move(s)),
           client(std::move(c)),
           wake(executor),
-          held(shared, &Shared::held, id, client) {
-        waiting_since_ns = now_ns();
-    }
+          held(shared, &Shared::held, id, client) {}
     void close() override {
         net::post(executor, [self = shared_from_this()] {
             if (self->upgraded) return;
@@ -256,9 +252,9 @@ net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connecti
     parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // the route's own limit is set after the head
     const auto& options = shared.options;
     connection.stream.tcp().expires_after(first ? options.read_timeout : options.idle_timeout);
-    connection.waiting_since_ns = now_ns();
+    shared.begin_wait(connection.id);
     co_await http::async_read_header(connection.stream, connection.buffer, parser, net::use_awaitable);
-    connection.waiting_since_ns = std::numeric_limits<std::int64_t>::max();
+    shared.begin_request(connection.id);
 
     if (co_await refuse_head(connection, shared, parser.get())) co_return std::nullopt;
     const std::size_t limit = body_limit(shared, text(parser.get().target()));
@@ -319,19 +315,9 @@ bool is_malformed(const boost::system::error_code& code) {
            code != http::error::end_of_stream && code != http::error::partial_message;
 }
 
-/// Calls Shared::leave for the client when it is destroyed.
-class Leaving {
-public:
-    Leaving(Shared& shared, std::string client) : shared_(shared), client_(std::move(client)) {}
-    ~Leaving() { shared_.leave(client_); }
-    Leaving(const Leaving&) = delete;
-
-private:
-    Shared& shared_;
-    std::string client_;
-};
-
-net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnection> connection) {
+/// `place` is a parameter because the connection has it until the coroutine ends.
+net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnection> connection,
+                                      ConnectionPlace place) {
     std::optional<HttpMessage> upgrade;
     bool malformed = false;
     try {
@@ -345,11 +331,10 @@ net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnec
     } catch (const std::exception& e) {
         spdlog::error("event=connection_bug what=\"{}\"", e.what());
     }
-    shared.remove(connection->id);
-    const Leaving leaving(shared, connection->client);
     if (upgrade) {
         connection->upgraded = true;
-        co_await serve_websocket(shared, std::move(connection->stream), std::move(*upgrade), connection->client);
+        co_await serve_websocket(shared, std::move(connection->stream), std::move(*upgrade), connection->client,
+                                 place.id());
         co_return;
     }
     if (malformed) {
@@ -365,11 +350,11 @@ net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnec
 
 }  // namespace
 
-net::awaitable<void> serve_http(Shared& shared, tls::Stream stream, std::string client) {
-    // Counted before the coroutine first runs, so that a burst of new connections is limited.
-    auto connection = std::make_shared<HttpConnection>(shared, std::move(stream), std::move(client));
+net::awaitable<void> serve_http(Shared& shared, tls::Stream stream, std::string client, ConnectionPlace place) {
+    // Registered before the coroutine first runs, so that it can be closed for one of a burst of newcomers.
+    auto connection = std::make_shared<HttpConnection>(shared, std::move(stream), std::move(client), place.id());
     shared.add(connection);
-    return serve_connection(shared, std::move(connection));
+    return serve_connection(shared, std::move(connection), std::move(place));
 }
 
 }  // namespace retrace::node::rpc

@@ -10,7 +10,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
-#include <limits>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -20,7 +20,9 @@ namespace retrace::node::rpc {
 
 using net::ip::tcp;
 
-Connection::Connection(Shared& shared) : id(shared.next_connection++) {}
+ConnectionPlace::~ConnectionPlace() {
+    if (shared_ != nullptr) shared_->leave(id_);
+}
 
 Reservation::~Reservation() { set(0); }
 
@@ -35,14 +37,56 @@ void Reservation::set(std::size_t bytes) {
     }
 }
 
-void Shared::add(const std::shared_ptr<Connection>& connection) {
-    const std::lock_guard lock(mutex);
-    connections[connection->id] = connection;
+std::optional<ConnectionPlace> Shared::enter(const std::string& client) {
+    std::optional<ConnectionPlace> place;
+    std::shared_ptr<Connection> evicted;
+    {
+        const std::lock_guard lock(mutex);
+        const bool crowded = !client.empty() && table.count(client) >= options.connections_per_address;
+        const std::uint64_t id = next_connection++;
+        const auto found =
+            crowded ? ConnectionTable::Place{} : table.enter(id, client, std::chrono::steady_clock::now());
+        if (!found.free || found.evicted) ++refused;
+        if (!found.free) return std::nullopt;
+        place.emplace(*this, id);
+        if (found.evicted) {
+            const auto here = connections.find(*found.evicted);
+            if (here != connections.end()) {
+                evicted = here->second.lock();
+                connections.erase(here);
+            }
+        }
+    }
+    if (evicted) evicted->close();
+    return place;
 }
 
-void Shared::remove(std::uint64_t id) {
+void Shared::leave(std::uint64_t id) noexcept {
     const std::lock_guard lock(mutex);
+    table.leave(id);
     connections.erase(id);
+}
+
+bool Shared::add(const std::shared_ptr<Connection>& connection) {
+    const std::lock_guard lock(mutex);
+    if (!table.contains(connection->id)) return false;
+    connections[connection->id] = connection;
+    return true;
+}
+
+void Shared::begin_wait(std::uint64_t id) noexcept {
+    const std::lock_guard lock(mutex);
+    table.begin_wait(id, std::chrono::steady_clock::now());
+}
+
+void Shared::begin_request(std::uint64_t id) noexcept {
+    const std::lock_guard lock(mutex);
+    table.begin_request(id, std::chrono::steady_clock::now());
+}
+
+bool Shared::is_busy(std::uint64_t id) const noexcept {
+    const std::lock_guard lock(mutex);
+    return table.is_busy(id);
 }
 
 std::vector<std::shared_ptr<Connection>> Shared::open_connections() const {
@@ -52,25 +96,6 @@ std::vector<std::shared_ptr<Connection>> Shared::open_connections() const {
         if (auto connection = weak.lock()) out.push_back(std::move(connection));
     }
     return out;
-}
-
-void Shared::make_room() {
-    std::shared_ptr<Connection> oldest;
-    {
-        const std::lock_guard lock(mutex);
-        if (connections.size() < options.connections) return;
-        auto victim = connections.end();
-        for (auto it = connections.begin(); it != connections.end(); ++it) {
-            const auto connection = it->second.lock();
-            if (!connection || (oldest && oldest->waiting_since_ns <= connection->waiting_since_ns)) continue;
-            oldest = connection;
-            victim = it;
-        }
-        if (!oldest) return;
-        connections.erase(victim);  // now, so that the next call picks another one
-        ++refused;
-    }
-    oldest->close();
 }
 
 void Shared::cut_off(std::uint64_t id) {
@@ -103,22 +128,6 @@ std::string Shared::client_of(const tcp::endpoint& peer) const {
     auto bytes = address.to_v6().to_bytes();
     std::fill(bytes.begin() + 8, bytes.end(), 0);
     return net::ip::make_address_v6(bytes).to_string();
-}
-
-bool Shared::enter(const std::string& client) {
-    if (client.empty()) return true;
-    const std::lock_guard lock(mutex);
-    std::size_t& open = connections_of[client];
-    if (open >= options.connections_per_address) return false;
-    ++open;
-    return true;
-}
-
-void Shared::leave(const std::string& client) {
-    if (client.empty()) return;
-    const std::lock_guard lock(mutex);
-    const auto found = connections_of.find(client);
-    if (--found->second == 0) connections_of.erase(found);
 }
 
 const HttpRoute* Shared::route_of(std::string_view target) const {
@@ -198,9 +207,8 @@ struct Server::Impl {
     /// Waits up to 500 ms for running HTTP requests to be answered, including the one that requested the stop.
     void finish_answers() const noexcept {
         const auto last = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
-        const auto is_served = [](const auto& connection) {
-            return !connection->is_websocket() &&
-                   connection->waiting_since_ns == std::numeric_limits<std::int64_t>::max();
+        const auto is_served = [this](const auto& connection) {
+            return !connection->is_websocket() && shared->is_busy(connection->id);
         };
         while (std::ranges::any_of(shared->open_connections(), is_served) && std::chrono::steady_clock::now() < last)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -224,15 +232,12 @@ struct Server::Impl {
             const tcp::endpoint peer = socket.remote_endpoint(code);
             if (code) continue;  // already disconnected
             const std::string client = shared->client_of(peer);
-            if (!shared->enter(client)) {
-                shared->count_refused();
-                continue;
-            }
-            shared->make_room();
+            std::optional<ConnectionPlace> place = shared->enter(client);
+            if (!place) continue;
             socket.set_option(tcp::no_delay(true), code);
             const auto executor = socket.get_executor();
             tls::Stream stream(beast::tcp_stream(std::move(socket)), shared->tls.get());
-            net::co_spawn(executor, serve_http(*shared, std::move(stream), client), net::detached);
+            net::co_spawn(executor, serve_http(*shared, std::move(stream), client, std::move(*place)), net::detached);
         }
     }
 

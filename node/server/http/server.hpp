@@ -27,17 +27,18 @@ struct ServerOptions {
     /// Threads for HTTP routes, plus one for this machine only. Clients take turns, and as many requests may wait as
     /// for the handlers.
     unsigned workers = 2;
-    std::vector<std::string> cors_origins;           ///< "*", exact origins, or "http://name:*" for any port.
-    std::vector<std::string> hosts;                  ///< Allowed Host names, see http_head; empty: any.
-    std::size_t body_max = std::size_t{5} << 20;     ///< For JSON-RPC over HTTP and a WebSocket message.
-    std::size_t connections = 2048;                  ///< One more closes the one that has been idle longest.
-    std::size_t connections_per_address = 256;       ///< One more is closed at once.
-    double requests_per_second = 1000;               ///< For each address; each request of a batch counts; 0: no limit.
-    double request_burst = 5000;                     ///< Capacity of the token bucket.
-    bool limit_loopback = false;                     ///< Whether the limits per address hold for this machine too.
-    std::size_t subscriptions = 128;                 ///< For each connection.
-    MemoryQuotaLimits held;                          ///< For requests, unread answers and subscriptions.
-    FilterLimits filters;                            ///< For the filters of subscriptions.
+    std::vector<std::string> cors_origins;        ///< "*", exact origins, or "http://name:*" for any port.
+    std::vector<std::string> hosts;               ///< Allowed Host names, see http_head; empty: any.
+    std::size_t body_max = std::size_t{5} << 20;  ///< For JSON-RPC over HTTP and a WebSocket message.
+    std::size_t connections = 2048;               ///< One more closes one of the address that holds most.
+    std::size_t connections_per_address = 256;    ///< One more is closed at once.
+    std::size_t connections_local = 256;  ///< Connections of this machine that replace those of others if need be.
+    double requests_per_second = 1000;    ///< For each address; each request of a batch counts; 0: no limit.
+    double request_burst = 5000;          ///< Capacity of the token bucket.
+    bool limit_loopback = false;          ///< Whether the limits per address hold for this machine too.
+    std::size_t subscriptions = 128;      ///< For each connection.
+    MemoryQuotaLimits held;               ///< For requests, unread answers and subscriptions.
+    FilterLimits filters;                 ///< For the filters of subscriptions.
     std::size_t pause_bytes = std::size_t{1} << 20;  ///< A WebSocket with more unread bytes is not read from.
     std::chrono::seconds read_timeout{30};           ///< For a TLS handshake, the first head, a body; also for a write.
     std::chrono::seconds idle_timeout{120};          ///< Between requests.

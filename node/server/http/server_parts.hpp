@@ -14,7 +14,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
+#include "node/net/connection_table.hpp"
 #include "node/net/tls_stream.hpp"
 #include "node/platform/memory_trim.hpp"
 #include "node/server/http/event.hpp"
@@ -54,15 +57,30 @@ private:
 /// An open connection. All functions are thread-safe.
 class Connection {
 public:
-    explicit Connection(Shared& shared);
+    /// `place_id`: of its ConnectionPlace.
+    explicit Connection(std::uint64_t place_id) : id(place_id) {}
     virtual ~Connection() = default;
     virtual void close() = 0;
     virtual bool is_websocket() const noexcept = 0;
     virtual void on_event(const std::shared_ptr<Event>&) {}
 
     const std::uint64_t id;
-    /// Time since which it has waited for a request; the largest value while one is served.
-    std::atomic<std::int64_t> waiting_since_ns{0};
+};
+
+/// A place in the table of connections, until it is destroyed or the connection is evicted. A WebSocket has that of the
+/// HTTP connection that it was.
+class ConnectionPlace {
+public:
+    ConnectionPlace(Shared& shared, std::uint64_t id) : shared_(&shared), id_(id) {}
+    ConnectionPlace(ConnectionPlace&& other) noexcept
+        : shared_(std::exchange(other.shared_, nullptr)), id_(other.id_) {}
+    ~ConnectionPlace();
+
+    std::uint64_t id() const noexcept { return id_; }
+
+private:
+    Shared* shared_;
+    std::uint64_t id_;
 };
 
 /// State shared by all connections of a server.
@@ -71,10 +89,10 @@ struct Shared {
     const Dispatcher& dispatcher;
     std::vector<HttpRoute> routes;
 
-    mutable std::mutex mutex;  // guards the members below
-    std::map<std::uint64_t, std::weak_ptr<Connection>> connections;
+    mutable std::mutex mutex;                                        // guards the members below
+    ConnectionTable table;                                           // by client, see client_of
+    std::map<std::uint64_t, std::weak_ptr<Connection>> connections;  // those that have a place
     std::uint64_t refused = 0;
-    std::map<std::string, std::size_t> connections_of;  // client → number of open connections
 
     std::atomic<std::uint64_t> next_connection{1};
     std::atomic<std::size_t> pending_subscriptions{0};
@@ -96,6 +114,8 @@ struct Shared {
     Shared(ServerOptions o, const Dispatcher& d)
         : options(std::move(o)),
           dispatcher(d),
+          // `enter` compares with connections_per_address: this server closes a newcomer beyond it.
+          table({options.connections, std::numeric_limits<std::size_t>::max(), options.connections_local}),
           rate(options.requests_per_second, options.request_burst),
           held(options.held),
           filters({.client = options.filters.client, .total = options.filters.total, .local = options.filters.local}),
@@ -110,20 +130,22 @@ struct Shared {
                       .waiting = std::numeric_limits<std::size_t>::max(),
                       .waiting_per_client = std::numeric_limits<std::size_t>::max()}) {}
 
-    void add(const std::shared_ptr<Connection>& connection);
-    void remove(std::uint64_t id);
+    /// A place for a new connection of the client; another connection may be closed for it. nullopt: refused.
+    std::optional<ConnectionPlace> enter(const std::string& client);
+    void leave(std::uint64_t id) noexcept;
+    /// Registers the connection that has the place from now on; false if it was evicted, and must end.
+    bool add(const std::shared_ptr<Connection>& connection);
+    void begin_wait(std::uint64_t id) noexcept;
+    void begin_request(std::uint64_t id) noexcept;
+    /// Whether it is serving a request.
+    bool is_busy(std::uint64_t id) const noexcept;
     std::vector<std::shared_ptr<Connection>> open_connections() const;
-    /// If the limit on connections is reached, closes the one that has waited longest for a request.
-    void make_room();
     /// Closes a connection that holds too much.
     void cut_off(std::uint64_t id);
     void count_refused();
     /// The name of a peer for the limits: an IPv4 address, an IPv6 /64 network, or an empty string for this machine if
     /// it is exempt.
     std::string client_of(const net::ip::tcp::endpoint& peer) const;
-    /// Counts a connection; false if the client already has the most allowed. After true, `leave` must follow.
-    bool enter(const std::string& client);
-    void leave(const std::string& client);
     Allowance allowance_of(const std::string& client) { return {client.empty() ? nullptr : &rate, client}; }
     const HttpRoute* route_of(std::string_view target) const;
     bool origin_allowed(std::string_view origin) const;
@@ -166,8 +188,10 @@ struct RequestContext {
 net::awaitable<std::string> answer_call(Shared& shared, RequestContext context, std::string body);
 
 /// Serves HTTP on the stream until it ends or becomes a WebSocket. `shared` outlives the io_context's handlers.
-net::awaitable<void> serve_http(Shared& shared, tls::Stream stream, std::string client);
-/// Serves a WebSocket on a stream whose upgrade request was read.
-net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request, std::string client);
+net::awaitable<void> serve_http(Shared& shared, tls::Stream stream, std::string client, ConnectionPlace place);
+/// Serves a WebSocket on a stream whose upgrade request was read, in the place of the HTTP connection, which the caller
+/// keeps.
+net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request, std::string client,
+                                     std::uint64_t place_id);
 
 }  // namespace retrace::node::rpc

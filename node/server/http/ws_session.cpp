@@ -12,7 +12,6 @@
 #include <boost/beast/websocket/stream.hpp>
 #include <chrono>
 #include <deque>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -59,8 +58,8 @@ struct Message {
 /// Everything but the constructor, the Connection interface and `prepare` runs on the stream's strand.
 class WsConnection final : public Connection, public std::enable_shared_from_this<WsConnection> {
 public:
-    WsConnection(Shared& shared, tls::Stream stream, std::string client)
-        : Connection(shared),
+    WsConnection(Shared& shared, tls::Stream stream, std::string client, std::uint64_t place_id)
+        : Connection(place_id),
           shared_(shared),
           ws_(std::move(stream)),
           client_(std::move(client)),
@@ -70,10 +69,7 @@ public:
           received_(shared, &Shared::held, id, client_),
           unread_(shared, &Shared::held, id, client_),
           subscribed_(shared, &Shared::held, id, client_),
-          filters_(shared, &Shared::filters, id, client_) {
-        // `make_room` prefers other connections, because a subscriber is normally idle.
-        waiting_since_ns = std::numeric_limits<std::int64_t>::max();
-    }
+          filters_(shared, &Shared::filters, id, client_) {}
 
     void close() override {
         net::post(ws_.get_executor(), [self = shared_from_this()] { self->cut(); });
@@ -351,9 +347,11 @@ private:
 
 }  // namespace
 
-net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request, std::string client) {
-    auto connection = std::make_shared<WsConnection>(shared, std::move(stream), std::move(client));
-    shared.add(connection);
+net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request, std::string client,
+                                     std::uint64_t place_id) {
+    // It stays busy, as its upgrade request was: a subscriber that sends nothing is not idle.
+    auto connection = std::make_shared<WsConnection>(shared, std::move(stream), std::move(client), place_id);
+    if (!shared.add(connection)) co_return;
     try {
         co_await connection->run(std::move(request));
     } catch (const boost::system::system_error&) {
@@ -363,7 +361,6 @@ net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMes
     }
     connection->cut();
     connection->drop_subscriptions();
-    shared.remove(connection->id);
 }
 
 }  // namespace retrace::node::rpc
