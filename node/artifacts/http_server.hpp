@@ -11,9 +11,10 @@
 
 namespace retrace::node {
 
-/// A small HTTP server for processes without a node: it serves an ArtifactServer on its own threads. If the server, or
-/// one address, has the maximum number of connections, a new connection replaces the one that has waited longest for a
-/// request, so that idle connections keep nobody out.
+/// A small HTTP server for processes without a node: it serves an ArtifactServer on its own threads. Neither idle nor
+/// busy connections keep others out: a full server gives up a connection of the address that holds most
+/// (node/net/connection_table.hpp), a reply must be taken at a minimum rate, and an address waits while its own replies
+/// hold much (request_queue.hpp).
 class ArtifactHttpServer {
 public:
     struct Options {
@@ -25,7 +26,13 @@ public:
         unsigned threads = 4;
         std::chrono::seconds head{10};      ///< Timeout of the first request's head.
         std::chrono::seconds idle{60};      ///< Timeout between requests of one connection.
-        std::chrono::seconds exchange{30};  ///< Timeout of a whole request or reply, however slowly it arrives.
+        std::chrono::seconds exchange{30};  ///< Timeout of a whole request, however slowly it arrives.
+        /// Bytes of a reply that a peer must take each second, after the grace. Our own client gives a server up below
+        /// a mebibyte each second, so an honest peer is faster.
+        std::uint64_t drain_rate = 64 << 10;
+        std::chrono::milliseconds drain_grace{5000};
+        std::size_t reply_bytes_per_address = 16 << 20;  ///< Of unsent replies; the next request of the address waits.
+        std::size_t reply_bytes = 256 << 20;             ///< Beyond it the address that holds most loses a reply.
     };
 
     /// `server` outlives this. io when the port is taken.

@@ -64,6 +64,7 @@ unsigned status_of(Fault fault) noexcept {
         case Fault::out_of_range: return 416;
         case Fault::no_space:
         case Fault::over_quota: return 507;
+        case Fault::busy: return 503;
         case Fault::corrupt:
         case Fault::io:
         case Fault::in_use:

@@ -26,6 +26,7 @@ std::string_view slug(Fault fault) noexcept {
         case Fault::refused: return "refused";
         case Fault::wrong_shape: return "wrong_shape";
         case Fault::over_quota: return "over_quota";
+        case Fault::busy: return "busy";
     }
     return "unknown";
 }

@@ -29,6 +29,7 @@ enum class Fault : std::uint8_t {
     refused = 16,      ///< The peer answered with an error, or TLS failed.
     wrong_shape = 17,  ///< A tensor whose type or shape differs from that in the program.
     over_quota = 18,   ///< More than its task, its requester or the node's operator allows (quota.hpp).
+    busy = 19,         ///< The server's replies hold too much, this address's most: try again later.
 };
 std::string_view slug(Fault fault) noexcept;
 
