@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <fstream>
 
-#include "node/platform/files.hpp"
-
 namespace retrace::node {
 
 namespace fs = std::filesystem;
@@ -38,7 +36,7 @@ Result<std::optional<Bytes>, Failure> ProgramParts::add(const Hash32& root, cons
     if (!last && piece.size() < limits_.piece_bytes) return failure(Fault::malformed, "the piece is too short");
     if (place.upload.size() != 32 || place.upload.find_first_not_of("0123456789abcdef") != std::string_view::npos)
         return failure(Fault::malformed, "an upload is named by 32 hex digits");
-    if (free_bytes(folder_) < limits_.free_bytes + place.total) return failure(Fault::no_space, "the disk is full");
+    RETRACE_CHECK(check_disk(folder_, limits_.left_free, place.total, "a program"));
 
     const std::string name = to_hex(view(root)) + "." + std::string(place.upload);
     auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& one) { return one.name == name; });

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "merkle/base/bytes.hpp"
-#include "node/platform/fault.hpp"
+#include "node/platform/files.hpp"
 
 namespace retrace::node {
 
@@ -23,7 +23,7 @@ public:
         std::size_t file_bytes = 0;   ///< Limit of one file; all unfinished ones together may have four times as many.
         std::size_t piece_bytes = 0;  ///< Minimum size of every piece but the last.
         std::size_t uploads = 32;
-        std::uint64_t free_bytes = 0;  ///< Left free on the disk.
+        DiskRoom left_free{};  ///< Left free on the disk.
     };
     /// Deletes the unfinished uploads of an earlier process.
     ProgramParts(std::filesystem::path folder, const Limits& limits);

@@ -42,7 +42,7 @@ Store::Store(fs::path folder, const Options& options, FileDescriptor lock)
       tensors_(folder_ / "tensors", options.tensors, pool_),
       parts_(folder_ / "programs", {.file_bytes = options.program_bytes,
                                     .piece_bytes = options.piece_bytes,
-                                    .free_bytes = options.tensors.free_bytes}) {}
+                                    .left_free = options.tensors.left_free}) {}
 
 fs::path Store::program_path(const Hash32& root) const { return folder_ / "programs" / (to_hex(view(root)) + ".rtp"); }
 
@@ -53,7 +53,7 @@ Result<Hash32, Failure> Store::put_program(View file) {
     RETRACE_TRY(program, decode(file, options_.programs));
     const Hash32 root = kernels::CommittedProgram(std::move(program)).root();
     const std::lock_guard lock(mutex_);
-    RETRACE_CHECK(write_durably(program_path(root), {file}));
+    RETRACE_CHECK(write_program(root, file));
     return root;
 }
 
@@ -64,6 +64,11 @@ Status<Failure> Store::add_program(const Hash32& root, View file) {
         return failure(Fault::wrong_root, "the program does not hash to " + to_hex(view(root)));
     }
     const std::lock_guard lock(mutex_);
+    return write_program(root, file);
+}
+
+Status<Failure> Store::write_program(const Hash32& root, View file) {
+    RETRACE_CHECK(check_disk(folder_, options_.tensors.left_free, file.size(), "a program"));
     RETRACE_CHECK(write_durably(program_path(root), {file}));
     return Unit{};
 }
@@ -187,7 +192,9 @@ Status<Failure> Store::write_manifest(const Hash32& root, const wire::StateManif
     if (manifest.tensor_roots.size() > wire::kStateTensorsMax) {
         return failure(Fault::too_large, "a state of more than " + std::to_string(wire::kStateTensorsMax) + " tensors");
     }
-    RETRACE_CHECK(write_durably(state_path(root), {wire::encode(manifest)}));
+    const Bytes file = wire::encode(manifest);
+    RETRACE_CHECK(check_disk(folder_, options_.tensors.left_free, file.size(), "a state's manifest"));
+    RETRACE_CHECK(write_durably(state_path(root), {file}));
     return Unit{};
 }
 

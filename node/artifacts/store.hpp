@@ -86,6 +86,7 @@ private:
 
     std::filesystem::path program_path(const Hash32& root) const;
     std::filesystem::path state_path(const Hash32& root) const;
+    Status<Failure> write_program(const Hash32& root, View file);
     Result<wire::StateManifest, Failure> read_manifest(const Hash32& root) const;
     Status<Failure> write_manifest(const Hash32& root, const wire::StateManifest& manifest);
     std::vector<Hash32> list_states() const;

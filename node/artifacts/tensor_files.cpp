@@ -146,11 +146,7 @@ Status<Failure> TensorFiles::check_room(const TensorHeader& header) const {
         return failure(Fault::too_large, "a tensor of " + std::to_string(size) + " bytes; at most " +
                                              std::to_string(limits_.tensor_bytes) + " are stored");
     }
-    const std::uint64_t free = free_bytes(folder_);
-    if (free < limits_.free_bytes || free - limits_.free_bytes < size) {
-        return failure(Fault::no_space, "a tensor of " + std::to_string(size) + " bytes does not fit on the disk");
-    }
-    return Unit{};
+    return check_disk(folder_, limits_.left_free, size, "a tensor");
 }
 
 Status<Failure> TensorFiles::begin(const Hash32& root, const TensorHeader& header) {
@@ -233,9 +229,9 @@ Status<Failure> TensorFiles::add(const Hash32& root, const wire::TileRange& rang
     // reserved some of this tensor's rows or, for a single row of tiles, all of them; they are not counted again.
     const std::uint64_t size_whole = part->file.size(), there = allocated_bytes(path(root, ".part"));
     const std::uint64_t wanted = std::min(room, size_whole > there ? size_whole - there : 0);
-    const std::uint64_t free = free_bytes(folder_);
-    if (wanted != 0 && (free < limits_.free_bytes || free - limits_.free_bytes < wanted))
-        return failure(Fault::no_space, name_of(root) + ": the disk is full");
+    // Its files exist, so it needs no more inodes.
+    const DiskRoom rest{limits_.left_free.bytes, 0};
+    if (wanted != 0) RETRACE_CHECK(check_disk(folder_, rest, wanted, "a part of " + name_of(root)));
     RETRACE_CHECK(reserve(path(root, ".part"), kTensorFileHead + begin_row * line, room));
     const std::uint64_t size = wire::tile_bytes(part->header.dtype);
     for (std::uint64_t i = 0; i < range.count(); ++i) {

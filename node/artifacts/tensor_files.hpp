@@ -28,8 +28,9 @@ class TensorFiles {
 public:
     struct Limits {
         std::uint64_t tensor_bytes = std::uint64_t{64} << 30;  ///< Limit of the elements of one tensor.
-        std::uint64_t free_bytes = std::uint64_t{256} << 20;   ///< Left free on the disk.
-        std::size_t open_tensors = 256;                        ///< Limit on mapped tensors, with their trees.
+        /// Left free on the disk, where the chain's data base creates files too. ext4 makes 16,384 inodes for 256 MiB.
+        DiskRoom left_free{std::uint64_t{256} << 20, 16'384};
+        std::size_t open_tensors = 256;  ///< Limit on mapped tensors, with their trees.
     };
 
     TensorFiles(std::filesystem::path folder, Limits limits, kernels::ThreadPool& pool);

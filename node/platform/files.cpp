@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -79,10 +78,25 @@ Status<Failure> reserve(const fs::path& path, std::uint64_t offset, std::uint64_
     return Unit{};
 }
 
-std::uint64_t free_bytes(const fs::path& path) noexcept {
+DiskRoom free_room(const struct statvfs& info) noexcept {
+    return {static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize, info.f_files == 0 ? UINT64_MAX : info.f_favail};
+}
+
+DiskRoom free_room(const fs::path& path) noexcept {
     struct statvfs info {};
-    if (::statvfs(path.c_str(), &info) != 0) return 0;
-    return static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
+    if (::statvfs(path.c_str(), &info) != 0) return {};
+    return free_room(info);
+}
+
+Status<Failure> check_disk(const fs::path& path, const DiskRoom& rest, std::uint64_t bytes, const std::string& what) {
+    const DiskRoom free = free_room(path);
+    if (free.bytes >= rest.bytes && free.bytes - rest.bytes >= bytes && free.inodes >= rest.inodes) return Unit{};
+    const auto text = [](const DiskRoom& room) {
+        return std::to_string(room.bytes >> 20) + " MiB and " +
+               (room.inodes == UINT64_MAX ? "any number of" : std::to_string(room.inodes)) + " inodes";
+    };
+    return failure(Fault::no_space, what + " of " + std::to_string(bytes) + " bytes does not fit on the disk: " +
+                                        text(free) + " are free, and " + text(rest) + " have to stay free");
 }
 
 Status<Failure> make_directory(const fs::path& path) {

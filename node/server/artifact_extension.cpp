@@ -65,7 +65,7 @@ ArtifactQuota::Limits ArtifactExtension::limits_of(const Store& store, const Art
     for (const auto& [root, bytes] : store.sizes()) stored += bytes;
     // Half of the free space, because the chain writes to the same disk and halts if it is full.
     ArtifactQuota::Limits out;
-    out.total = config.quota_mib != 0 ? config.quota_mib * kMiB : (free_bytes(store.folder()) + stored) / 2;
+    out.total = config.quota_mib != 0 ? config.quota_mib * kMiB : (free_room(store.folder()).bytes + stored) / 2;
     out.requester = config.requester_quota_mib != 0 ? config.requester_quota_mib * kMiB : out.total / 4;
     return out;
 }

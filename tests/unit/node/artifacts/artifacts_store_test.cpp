@@ -231,17 +231,60 @@ TEST_F(RangeTest, TensorsThatWereBegunBesideEachOtherLeaveTheDiskItsRest) {
     ASSERT_TRUE(store->begin_tensor(root, range(0, 1).header));
     store.reset();
     Store::Options options;
-    options.tensors.free_bytes = std::uint64_t{1} << 60;  // As if others had filled the disk meanwhile.
+    options.tensors.left_free.bytes = std::uint64_t{1} << 60;  // As if others had filled the disk meanwhile.
     store = open_store(folder.path() / "a", options);
     EXPECT_EQ(fault_of(store->add_tiles(root, range(0, 28))), Fault::no_space);
     EXPECT_EQ(store->info(root)->missing, (std::vector<wire::Range>{{0, 28}}));
+}
+
+/// A disk without inodes is full, however many bytes are free: each file of an artifact takes one.
+TEST_F(RangeTest, WhatMakesAFileIsRefusedWhenInodesAreFew) {
+    const Bytes program = kernels::encode(doubling_program());
+    const wire::StateManifest manifest{{}, Hash32{{1}}, 3, {root}};
+    const Hash32 program_root = *source->put_program(program);
+    if (free_room(folder.path()).inodes == UINT64_MAX) GTEST_SKIP() << "this file system makes inodes as it needs them";
+    store.reset();
+    Store::Options options;
+    options.tensors.left_free.inodes = std::uint64_t{1} << 60;  // As if others had filled the disk meanwhile.
+    store = open_store(folder.path() / "a", options);
+    const auto refused = store->add_tiles(root, range(0, 28));
+    EXPECT_EQ(fault_of(refused), Fault::no_space);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("a tensor of 20000 bytes does not fit on the disk: "));
+    EXPECT_THAT(refused.error().message,
+                testing::HasSubstr("256 MiB and 1152921504606846976 inodes have to stay free"));
+    EXPECT_EQ(fault_of(store->put_tensor(tensor)), Fault::no_space);
+    EXPECT_EQ(fault_of(store->add_program(program_root, program)), Fault::no_space);
+    EXPECT_EQ(fault_of(store->add_program_piece(program_root, {0, program.size(), std::string(32, 'a')}, program)),
+              Fault::no_space);
+    EXPECT_EQ(fault_of(store->add_manifest(manifest.root(), manifest)), Fault::no_space);
+    EXPECT_EQ(fault_of(store->info(root)), Fault::not_found);
+    store = nullptr;
+    store = open_store(folder.path() / "a");
+    ASSERT_TRUE(store->add_tiles(root, range(0, 1)));
+    store = nullptr;
+    store = open_store(folder.path() / "a", options);
+    EXPECT_TRUE(store->add_tiles(root, range(1, 27))) << "its files are there";
+}
+
+TEST(DiskRoomTest, AFileSystemWithoutACountOfInodesHasAnyNumber) {
+    struct statvfs info {};
+    info.f_frsize = 4096;
+    info.f_bavail = 3;
+    info.f_files = 10;
+    info.f_favail = 2;
+    EXPECT_EQ(free_room(info).bytes, 3u * 4096);
+    EXPECT_EQ(free_room(info).inodes, 2u);
+    info.f_favail = 0;
+    EXPECT_EQ(free_room(info).inodes, 0u);
+    info.f_files = 0;  // btrfs
+    EXPECT_EQ(free_room(info).inodes, UINT64_MAX);
 }
 
 /// The first range of a tensor with one row of tiles reserves space for all of it: later ranges need no more of the
 /// disk.
 TEST_F(StoreTest, WhatIsReservedIsNotAskedForAgain) {
     Store::Options full;
-    full.tensors.free_bytes = std::uint64_t{1} << 60;  // As if others had filled the disk meanwhile.
+    full.tensors.left_free.bytes = std::uint64_t{1} << 60;  // As if others had filled the disk meanwhile.
     for (const kernels::Dims& dims : {kernels::Dims{640'000}, kernels::Dims{2, 320'000}, kernels::Dims{1024, 320}}) {
         const auto source = open_store(folder.path() / ("from" + std::to_string(dims[0])));
         const Hash32 root = *source->put_tensor(random_tensor(DType::u8, dims, 1));
