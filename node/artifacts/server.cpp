@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "node/artifacts/charge.hpp"
 #include "node/artifacts/tensor_layout.hpp"
 
 namespace retrace::node {
@@ -83,6 +84,8 @@ Result<T, Failure> decoded(Result<T, wire::WireError> result) {
     return failure(fault, "the message is refused: " + std::string(wire::slug(result.error())));
 }
 
+ArtifactServer::Size file_of(std::uint64_t bytes) { return {bytes, artifact_charge({bytes})}; }
+
 template <class T>
 bool is_elsewhere(const Result<T, Failure>& result) {
     return !result && result.error().fault == Fault::not_found;
@@ -138,12 +141,12 @@ std::vector<Hash32> ArtifactServer::names_of(const Hash32& root) {
     return out;
 }
 
-Status<Failure> ArtifactServer::store_paid(const Hash32& root, std::uint64_t bytes,
+Status<Failure> ArtifactServer::store_paid(const Hash32& root, const Size& size,
                                            const std::function<Status<Failure>()>& store) {
     if (!payment_.charge || store_.known(root)) return store();
     {
         const std::lock_guard lock(payment_mutex_);
-        RETRACE_CHECK(payment_.charge(root, names_of(root), bytes));
+        RETRACE_CHECK(payment_.charge(root, names_of(root), size));
         ++arriving_[root];
     }
     // The last of several concurrent uploads decides: where one fails, another may still store.
@@ -238,7 +241,8 @@ Result<HttpReply, Failure> ArtifactServer::put(const Hash32& root, std::string_v
         const ProgramParts::Place piece{place->first, place->count, query.substr(at + kUpload.size())};
         // The charge is tried before the first piece too, so that nobody sends bytes that will not be kept. It is
         // released after every piece but the last: until then the bytes may be anything.
-        RETRACE_CHECK(store_paid(root, piece.total, [&] { return store_.add_program_piece(root, piece, body); }));
+        RETRACE_CHECK(
+            store_paid(root, file_of(piece.total), [&] { return store_.add_program_piece(root, piece, body); }));
         return HttpReply{204, "application/octet-stream", {}};
     }
     if (!query.empty()) return failure(Fault::malformed, "this path takes no query");
@@ -246,13 +250,15 @@ Result<HttpReply, Failure> ArtifactServer::put(const Hash32& root, std::string_v
         RETRACE_TRY(range, decoded(wire::decode_tile_range(body)));
         // The size follows from the header that the root commits to, not from the sender's claim.
         RETRACE_CHECK(check_header(root, range.header));
-        const std::uint64_t bytes = kTensorFileHead + data_bytes(range.header);
-        RETRACE_CHECK(store_paid(root, bytes, [&] { return store_.add_tiles(root, range); }));
+        const Size size{kTensorFileHead + data_bytes(range.header), tensor_charge(range.header)};
+        RETRACE_CHECK(store_paid(root, size, [&] { return store_.add_tiles(root, range); }));
     } else if (what == "program") {
-        RETRACE_CHECK(store_paid(root, body.size(), [&] { return store_.add_program(root, body); }));
+        RETRACE_CHECK(store_paid(root, file_of(body.size()), [&] { return store_.add_program(root, body); }));
     } else if (what == "state") {
         RETRACE_TRY(manifest, decoded(wire::decode_state_manifest(body)));
-        RETRACE_CHECK(store_paid(root, body.size(), [&] { return store_.add_manifest(root, manifest); }));
+        // The stored file is this encoding, whatever longer or shorter one the sender has chosen.
+        const Size size = file_of(wire::encode(manifest).size());
+        RETRACE_CHECK(store_paid(root, size, [&] { return store_.add_manifest(root, manifest); }));
         remember(root, manifest);
     } else {
         return failure(Fault::malformed, "uploads go to tiles, program and state");

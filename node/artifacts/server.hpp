@@ -35,13 +35,17 @@ public:
     /// `store` outlives the server. `wanted` must answer at once; it is called from the serving threads.
     ArtifactServer(Store& store, Wanted wanted);
 
+    /// Size of an upload, which follows from what the root commits to or from the file itself.
+    struct Size {
+        std::uint64_t file_bytes = 0;
+        std::uint64_t charge = 0;  ///< Bytes to charge for it (charge.hpp).
+    };
     /// Charging for uploads. `charge` is called before bytes are written under a root that is not stored, with the
     /// names by which it is wanted: the root itself and the states that hold it; its failure is the answer. `done` is
     /// called once for all concurrent uploads of a root, and says whether anything is stored now. Set it before the
     /// first request; it is called from the serving threads, one call at a time.
     struct Payment {
-        std::function<Status<Failure>(const Hash32& root, const std::vector<Hash32>& names, std::uint64_t bytes)>
-            charge;
+        std::function<Status<Failure>(const Hash32& root, const std::vector<Hash32>& names, const Size& size)> charge;
         std::function<void(const Hash32& root, bool is_here)> done;
     };
     void take_payment(Payment payment) { payment_ = std::move(payment); }
@@ -63,8 +67,8 @@ public:
 private:
     bool wanted(const Hash32& root);
     std::vector<Hash32> names_of(const Hash32& root);
-    /// Charges `bytes` for the artifact, then runs `store`.
-    Status<Failure> store_paid(const Hash32& root, std::uint64_t bytes, const std::function<Status<Failure>()>& store);
+    /// Charges for the artifact, then runs `store`.
+    Status<Failure> store_paid(const Hash32& root, const Size& size, const std::function<Status<Failure>()>& store);
     void remember(const Hash32& state_root, const wire::StateManifest& manifest);
     Result<HttpReply, Failure> get(const Hash32& root, std::string_view what, std::string_view query);
     Result<HttpReply, Failure> put(const Hash32& root, std::string_view what, std::string_view query, View body);

@@ -71,7 +71,7 @@ public:
     std::vector<Hash32> states() const;
     /// Whether any part of the artifact, of any kind, is stored.
     bool known(const Hash32& root) const;
-    /// Disk space of each artifact; an arriving tensor counts with its full size.
+    /// What each artifact is charged (charge.hpp); an arriving tensor counts with its full size.
     std::map<Hash32, std::uint64_t> sizes() const;
     /// Roots of all top-level artifacts: programs, states, and tensors that no stored state names. Ascending.
     std::vector<Hash32> roots() const;

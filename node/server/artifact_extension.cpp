@@ -32,9 +32,8 @@ ArtifactExtension::ArtifactExtension(std::unique_ptr<Store> store, const ledger:
         follow();
         settle_quota();
     }
-    server_.take_payment({[this](const Hash32& root, const std::vector<Hash32>& names, std::uint64_t bytes) {
-                              return charge(root, names, bytes);
-                          },
+    server_.take_payment({[this](const Hash32& root, const std::vector<Hash32>& names,
+                                 const ArtifactServer::Size& size) { return charge(root, names, size); },
                           [this](const Hash32& root, bool is_here) {
                               const std::lock_guard lock(mutex_);
                               arriving_.erase(root);
@@ -76,20 +75,21 @@ bool ArtifactExtension::wanted(const Hash32& root) {
     return !root.is_zero() && tasks_of_.contains(root);
 }
 
-Status<Failure> ArtifactExtension::charge(const Hash32& root, const std::vector<Hash32>& names, std::uint64_t bytes) {
+Status<Failure> ArtifactExtension::charge(const Hash32& root, const std::vector<Hash32>& names,
+                                          const ArtifactServer::Size& size) {
     const std::lock_guard lock(mutex_);
     follow();
     auto owners = owners_of(names);
     // A task whose declared program size is exceeded is not charged, whatever size other tasks declare.
     const auto is_shorter = [&](const ArtifactQuota::Owner& owner) {
         const Task& task = tasks_.at(owner.task);
-        return task.program_root == root && bytes > task.program_bytes;
+        return task.program_root == root && size.file_bytes > task.program_bytes;
     };
     if (std::erase_if(owners, is_shorter) != 0 && owners.empty())
-        return failure(Fault::too_large, "no task declares a program of " + std::to_string(bytes) + " bytes");
-    auto charged = quota_.charge(root, bytes, owners);
-    if (!charged && charged.error().fault == Fault::over_quota && make_room(root, bytes, owners))
-        charged = quota_.charge(root, bytes, owners);
+        return failure(Fault::too_large, "no task declares a program of " + std::to_string(size.file_bytes) + " bytes");
+    auto charged = quota_.charge(root, size.charge, owners);
+    if (!charged && charged.error().fault == Fault::over_quota && make_room(root, size.charge, owners))
+        charged = quota_.charge(root, size.charge, owners);
     if (charged) arriving_.insert(root);
     return charged;
 }

@@ -46,7 +46,7 @@ private:
 
     static ArtifactQuota::Limits limits_of(const Store& store, const ArtifactsConfig& config);
     bool wanted(const Hash32& root);
-    Status<Failure> charge(const Hash32& root, const std::vector<Hash32>& names, std::uint64_t bytes);
+    Status<Failure> charge(const Hash32& root, const std::vector<Hash32>& names, const ArtifactServer::Size& size);
 
     // The functions from here to `make_room` are called with the mutex held.
     /// Updates the tasks to the state after the newest block.

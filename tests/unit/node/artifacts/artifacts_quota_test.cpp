@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "kernels/program/codec.hpp"
+#include "node/artifacts/charge.hpp"
 #include "node/artifacts/quota.hpp"
 #include "node/server/artifact_extension.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
@@ -169,6 +170,28 @@ TEST_F(NodeArtifacts, TakeWhatAnEscrowStandsFor) {
     EXPECT_THAT(message_of(refused), HasSubstr("over_quota: an artifact of 2 MiB does not fit: the escrow of task 1"));
     EXPECT_EQ(status_of(large_), 404u) << "nothing of it was begun";
     EXPECT_EQ(put(*program_, "program", *source_->program_file(*program_)).status, 204u);
+}
+
+/// Numbers of four bytes take two blocks and two inodes each: charged by their bytes, they fill a disk for a coin.
+TEST_F(NodeArtifacts, AreChargedTheMinimumEachHoweverSmall) {
+    constexpr std::uint64_t kQuota = 2 << 20;
+    open({.quota_mib = 100, .requester_quota_mib = kQuota >> 20, .mib_per_coin = 1024});
+    kernels::State numbers{0, {}};
+    for (unsigned i = 0; i < 128; ++i) numbers.tensors.push_back(test::random_tensor(DType::f32, {1}, i));
+    const Hash32 state = *source_->put_state(*program_, numbers);
+    const wire::StateManifest manifest = *source_->manifest(state);
+    const Bytes file = wire::encode(manifest);
+    market::TaskSpec task = spec_of({small_});
+    task.initial_state_root = state;
+    post(task);
+    ASSERT_EQ(put(state, "state", file).status, 204u);
+    const std::uint64_t fit = (kQuota - artifact_charge({file.size()})) / kArtifactBytesMin;
+    ASSERT_LT(fit, numbers.tensors.size());
+    for (std::uint64_t i = 0; i < fit; ++i) ASSERT_EQ(put_tensor(manifest.tensor_roots[i]).status, 204u) << i;
+    EXPECT_THAT(message_of(put_tensor(manifest.tensor_roots[fit])), HasSubstr("over_quota"));
+    extension_ = nullptr;  // After a restart the charges follow from the files.
+    open({.quota_mib = 100, .requester_quota_mib = kQuota >> 20, .mib_per_coin = 1024});
+    EXPECT_THAT(message_of(put_tensor(manifest.tensor_roots[fit])), HasSubstr("over_quota"));
 }
 
 TEST_F(NodeArtifacts, TakeNoLongerProgramThanATaskDeclares) {

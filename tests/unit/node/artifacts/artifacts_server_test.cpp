@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <future>
 
 #include "kernels/program/codec.hpp"
+#include "node/artifacts/charge.hpp"
 #include "node/artifacts/route.hpp"
 #include "node/artifacts/server.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
@@ -138,6 +140,62 @@ TEST_F(ServerTest, TheRouteOfTheNodeSaysTheSame) {
     EXPECT_EQ(route.handler({"GET", path(Hash32{{1}}, "info"), {}, ""}).status, 404u);
 }
 
+/// Disk space of all files whose names begin with the root, in blocks of st_blocks.
+std::uint64_t held(const std::filesystem::path& folder, const Hash32& root) {
+    std::uint64_t out = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+        struct stat info {};
+        if (!entry.path().filename().string().starts_with(to_hex(view(root)))) continue;
+        if (::stat(entry.path().c_str(), &info) == 0) out += static_cast<std::uint64_t>(info.st_blocks) * 512;
+    }
+    return out;
+}
+
+TEST_F(ServerTest, AnUploadIsChargedAsTheStoreThenReportsAndNotLessThanTheDiskHolds) {
+    std::map<Hash32, std::uint64_t> charges;
+    server.take_payment({[&](const Hash32& root, const std::vector<Hash32>&, const auto& size) -> Status<Failure> {
+                             charges[root] = size.charge;
+                             return Unit{};
+                         },
+                         [&](const Hash32& root, bool is_here) { EXPECT_TRUE(is_here) << to_hex(view(root)); }});
+    const auto source = test::open_store(folder.path() / "source");
+    const auto check = [&](const Hash32& root, const char* when) {
+        EXPECT_EQ(store->sizes().at(root), charges.at(root)) << when;
+        EXPECT_GE(charges.at(root), kArtifactBytesMin) << when;
+        EXPECT_GE(charges.at(root), held(folder.path() / "store", root)) << when;
+    };
+    const Hash32 program = *source->put_program(kernels::encode(test::doubling_program()));
+    const Hash32 state = *source->put_state(program, {0, {test::random_tensor(DType::f32, {4, 3}, 1)}});
+    wanted = {program, state};
+    ASSERT_EQ(put(path(program, "program"), *source->program_file(program)).status, 204u);
+    check(program, "a program");
+    ASSERT_EQ(put(path(state, "state"), wire::encode(*source->manifest(state))).status, 204u);
+    check(state, "a state");
+    for (const kernels::Dims& dims : {kernels::Dims{33}, {40, 40}, {8000, 33}, {9, 64'000}, {2048, 320}}) {
+        const Hash32 root = *source->put_tensor(test::random_tensor(DType::u8, dims, 1));
+        const std::string shape = std::to_string(dims[0]);
+        wanted.insert(root);
+        ASSERT_EQ(put(path(root, "tiles"), wire::encode(*source->tiles(root, 0, 1))).status, 204u);
+        check(root, shape.c_str());
+        const std::uint64_t tiles = kernels::geometry(dims).tiles();
+        // Each second tile first, so that the file is as scattered as a sender can make it.
+        for (const std::uint64_t first : {2, 1})
+            for (std::uint64_t i = first; i < tiles; i += 2)
+                ASSERT_EQ(put(path(root, "tiles"), wire::encode(*source->tiles(root, i, 1))).status, 204u);
+        ASSERT_TRUE(store->info(root)->complete);
+        const std::uint64_t now = store->sizes().at(root);
+        EXPECT_LE(now, charges.at(root)) << "the flags of its tiles are gone";
+        EXPECT_GE(now, held(folder.path() / "store", root)) << shape;
+        EXPECT_GE(now, kArtifactBytesMin) << shape;
+    }
+    const Hash32 empty = *source->put_tensor(kernels::zeros(DType::f32, {0, 5}));
+    wanted.insert(empty);
+    ASSERT_EQ(put(path(empty, "tiles"), wire::encode(wire::TileRange{source->info(empty)->header, 0, {}, {}})).status,
+              204u);
+    check(empty, "a tensor without elements");
+    EXPECT_EQ(artifact_charge({UINT64_MAX}), UINT64_MAX) << "sums do not wrap";
+}
+
 // A wrong upload in parallel with an honest one must not refund the honest one's charge.
 TEST_F(ServerTest, UploadsOfOneRootAtATimeAreChargedOnce) {
     const Bytes file = kernels::encode(test::doubling_program());
@@ -148,11 +206,11 @@ TEST_F(ServerTest, UploadsOfOneRootAtATimeAreChargedOnce) {
     std::map<Hash32, std::uint64_t> charges;
     std::size_t asked = 0, done = 0;
     std::future<HttpReply> other;
-    server.take_payment({[&](const Hash32& name, const std::vector<Hash32>&, std::uint64_t bytes) -> Status<Failure> {
+    server.take_payment({[&](const Hash32& name, const std::vector<Hash32>&, const auto& size) -> Status<Failure> {
                              bool first = false;
                              {
                                  const std::lock_guard lock(mutex);
-                                 charges[name] = bytes;
+                                 charges[name] = size.charge;
                                  first = ++asked == 1;
                              }
                              // If it is allowed to, the other upload starts and ends between this charge and the upload
@@ -171,7 +229,7 @@ TEST_F(ServerTest, UploadsOfOneRootAtATimeAreChargedOnce) {
                          }});
     EXPECT_EQ(put(path(root, "program"), file).status, 204u);
     EXPECT_GE(other.get().status, 400u);
-    EXPECT_EQ(charges, (std::map<Hash32, std::uint64_t>{{root, file.size()}}));
+    EXPECT_EQ(charges, (std::map<Hash32, std::uint64_t>{{root, artifact_charge({file.size()})}}));
     EXPECT_GE(done, 1u);
     charges.clear();
     const Hash32 absent{{7}};

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// What an artifact is charged: the disk space that its files take, which for a small file is far more than its bytes.
+// The server charges uploads by these functions before it writes, and the store reports stored artifacts by them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/commit/commitment.hpp"
+
+namespace retrace::node {
+
+/// Minimum charge of an artifact. The two files of a tensor of one number take two blocks, two inodes and two entries
+/// of a directory until its last tile arrives, beside the node's records of them in memory.
+inline constexpr std::uint64_t kArtifactBytesMin = std::uint64_t{16} << 10;
+
+/// Bytes charged for an artifact of files of these sizes: for each its blocks and one block for its inode and names, and
+/// at least kArtifactBytesMin in all. No file system with blocks of at most 4 KiB holds more. UINT64_MAX for sizes that
+/// no disk has.
+std::uint64_t artifact_charge(const std::vector<std::uint64_t>& file_sizes) noexcept;
+/// Bytes charged for a tensor that is arriving, with both of its files. A complete tensor has only one.
+std::uint64_t tensor_charge(const kernels::TensorHeader& header);
+
+}  // namespace retrace::node
