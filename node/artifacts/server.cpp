@@ -61,7 +61,8 @@ unsigned status_of(Fault fault) noexcept {
         case Fault::too_large: return 413;
         case Fault::wrong_root:
         case Fault::wrong_proof:
-        case Fault::bad_tile: return 422;
+        case Fault::bad_tile:
+        case Fault::no_tiles: return 422;
         case Fault::out_of_range: return 416;
         case Fault::no_space:
         case Fault::over_quota: return 507;

@@ -27,7 +27,8 @@ namespace retrace::node {
 ///
 /// Uploads: a root is wanted when the owner says so (the node: a live task names it) or a stored, wanted state names
 /// it. Other uploads are refused before their body is read. Every piece is verified before it is stored, so an upload
-/// can resume at any tile; `info` lists the missing ones. An upload over a quota is refused before it is stored.
+/// can resume at any tile; `info` lists the missing ones. Only a tensor without tiles is uploaded by its header alone.
+/// An upload over a quota is refused before it is stored.
 class ArtifactServer {
 public:
     using Wanted = std::function<bool(const Hash32&)>;

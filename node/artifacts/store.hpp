@@ -59,6 +59,7 @@ public:
     /// last piece the whole file is compared with `root`. incomplete: another piece is expected.
     Status<Failure> add_program_piece(const Hash32& root, const ProgramParts::Place& place, View piece);
     Status<Failure> add_manifest(const Hash32& root, const wire::StateManifest& manifest);
+    /// For our own fetches: uploads begin with a tile.
     Status<Failure> begin_tensor(const Hash32& root, const kernels::TensorHeader& header);
     Status<Failure> add_tiles(const Hash32& root, const wire::TileRange& range);
 

@@ -206,8 +206,13 @@ Result<std::unique_ptr<TensorFiles::Part>, Failure> TensorFiles::read_part(const
 }
 
 Status<Failure> TensorFiles::add(const Hash32& root, const wire::TileRange& range) {
-    if (range.tiles.empty()) return begin(root, range.header);
     RETRACE_CHECK(check_header(root, range.header));
+    if (range.tiles.empty()) {
+        // A header costs its sender nothing: it can name a tree root that no tile leads to.
+        if (kernels::geometry(range.header.dims).tiles() != 0)
+            return failure(Fault::no_tiles, name_of(root) + ": its first tiles have to come with the header");
+        return begin(root, range.header);
+    }
     RETRACE_CHECK(check_range(range));
     if (complete(root)) return Unit{};
     RETRACE_CHECK(begin(root, range.header));

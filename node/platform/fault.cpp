@@ -27,6 +27,7 @@ std::string_view slug(Fault fault) noexcept {
         case Fault::wrong_shape: return "wrong_shape";
         case Fault::over_quota: return "over_quota";
         case Fault::busy: return "busy";
+        case Fault::no_tiles: return "no_tiles";
     }
     return "unknown";
 }

@@ -30,6 +30,7 @@ enum class Fault : std::uint8_t {
     wrong_shape = 17,  ///< A tensor whose type or shape differs from that in the program.
     over_quota = 18,   ///< More than its task, its requester or the node's operator allows (quota.hpp).
     busy = 19,         ///< The server's replies hold too much, this address's most: try again later.
+    no_tiles = 20,     ///< A header alone of a tensor that has tiles.
 };
 std::string_view slug(Fault fault) noexcept;
 

@@ -108,6 +108,25 @@ TEST_F(ServerTest, TamperedUploadsAreRefusedByName) {
     EXPECT_FALSE(store->info(root));
 }
 
+/// Its sender need not have any tile: two files would lie on the disk for the hash of a header.
+TEST_F(ServerTest, AHeaderAloneOfATensorWithTilesIsRefused) {
+    const kernels::TensorHeader invented{DType::f32, {1}, Hash32{{7}}};
+    wanted = {invented.root()};
+    const wire::TileRange header{invented, 0, {}, {}};
+    EXPECT_EQ(slug_of(put(path(invented.root(), "tiles"), wire::encode(header))), "no_tiles");
+    EXPECT_FALSE(store->known(invented.root()));
+    EXPECT_TRUE(store->sizes().empty());
+    wire::TileRange tile{invented, 0, Bytes(4096), {}};
+    EXPECT_EQ(slug_of(put(path(invented.root(), "tiles"), wire::encode(tile))), "wrong_proof");
+    EXPECT_FALSE(store->known(invented.root()));
+    EXPECT_TRUE(store->begin_tensor(invented.root(), invented)) << "our own fetches begin before they have a tile";
+    EXPECT_TRUE(store->known(invented.root()));
+    const kernels::TensorHeader empty{DType::f32, {0, 5}, {}};
+    wanted = {empty.root()};
+    EXPECT_EQ(put(path(empty.root(), "tiles"), wire::encode(wire::TileRange{empty, 0, {}, {}})).status, 204u);
+    EXPECT_TRUE(store->tensor(empty.root()));
+}
+
 TEST_F(ServerTest, AProviderServesTheCheckpointsOfASolver) {
     const auto checkpoints = solver::CheckpointStore::open(folder.path() / "checkpoints");
     ASSERT_TRUE(checkpoints);
