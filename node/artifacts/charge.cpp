@@ -24,4 +24,8 @@ std::uint64_t tensor_charge(const kernels::TensorHeader& header) {
     return artifact_charge({kTensorFileHead + data_bytes(header), kernels::geometry(header.dims).tiles()});
 }
 
+std::uint64_t state_charge(std::uint64_t file_bytes) {
+    return std::max(artifact_charge({file_bytes}), file_bytes / Hash32::size() * kArtifactBytesMin);
+}
+
 }  // namespace retrace::node

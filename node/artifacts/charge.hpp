@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an artifact is charged: the disk space that its files take, which for a small file is far more than its bytes.
+// What an artifact is charged: the disk space and memory that it takes, for a small one far more than its bytes.
 // The server charges uploads by these functions before it writes, and the store reports stored artifacts by them.
 #pragma once
 
@@ -20,5 +20,9 @@ inline constexpr std::uint64_t kArtifactBytesMin = std::uint64_t{16} << 10;
 std::uint64_t artifact_charge(const std::vector<std::uint64_t>& file_sizes) noexcept;
 /// Bytes charged for a tensor that is arriving, with both of its files. A complete tensor has only one.
 std::uint64_t tensor_charge(const kernels::TensorHeader& header);
+/// Bytes charged for a state's manifest, a file of `file_bytes` with 32 for each tensor that it names. The node keeps
+/// these names in memory, twice while it settles its quota: up to 320 bytes each. Memory is much smaller than a disk, so
+/// a name is charged as much as the smallest artifact, and a full quota takes a fiftieth of itself in memory.
+std::uint64_t state_charge(std::uint64_t file_bytes);
 
 }  // namespace retrace::node

@@ -258,7 +258,8 @@ Result<HttpReply, Failure> ArtifactServer::put(const Hash32& root, std::string_v
     } else if (what == "state") {
         RETRACE_TRY(manifest, decoded(wire::decode_state_manifest(body)));
         // The stored file is this encoding, whatever longer or shorter one the sender has chosen.
-        const Size size = file_of(wire::encode(manifest).size());
+        const std::uint64_t bytes = wire::encode(manifest).size();
+        const Size size{bytes, state_charge(bytes)};
         RETRACE_CHECK(store_paid(root, size, [&] { return store_.add_manifest(root, manifest); }));
         remember(root, manifest);
     } else {

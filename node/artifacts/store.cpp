@@ -259,16 +259,21 @@ bool Store::known(const Hash32& root) const {
 std::map<Hash32, std::uint64_t> Store::sizes() const {
     const std::lock_guard lock(mutex_);
     std::map<Hash32, std::vector<std::uint64_t>> files;
-    for (const char* const part : {"programs", "tensors", "states"}) {
+    std::map<Hash32, std::uint64_t> out;
+    for (const std::string_view part : {"programs", "tensors", "states"}) {
         std::error_code code;
         for (const auto& entry : fs::directory_iterator(folder_ / part, code)) {
             const auto name = from_hex(entry.path().stem().string());
             if (!name || name->size() != Hash32::size()) continue;  // a piece of a program, which has its own limit
-            if (const auto size = entry.file_size(code); !code) files[to_hash32(*name)].push_back(size);
+            const auto size = entry.file_size(code);
+            if (code) continue;
+            if (part == "states")
+                out[to_hash32(*name)] = state_charge(size);
+            else
+                files[to_hash32(*name)].push_back(size);
         }
     }
-    std::map<Hash32, std::uint64_t> out;
-    for (const auto& [root, sizes] : files) out.emplace_hint(out.end(), root, artifact_charge(sizes));
+    for (const auto& [root, sizes] : files) out[root] += artifact_charge(sizes);
     return out;
 }
 

@@ -177,7 +177,7 @@ TEST_F(NodeArtifacts, AreChargedTheMinimumEachHoweverSmall) {
     constexpr std::uint64_t kQuota = 2 << 20;
     open({.quota_mib = 100, .requester_quota_mib = kQuota >> 20, .mib_per_coin = 1024});
     kernels::State numbers{0, {}};
-    for (unsigned i = 0; i < 128; ++i) numbers.tensors.push_back(test::random_tensor(DType::f32, {1}, i));
+    for (unsigned i = 0; i < 64; ++i) numbers.tensors.push_back(test::random_tensor(DType::f32, {1}, i));
     const Hash32 state = *source_->put_state(*program_, numbers);
     const wire::StateManifest manifest = *source_->manifest(state);
     const Bytes file = wire::encode(manifest);
@@ -185,13 +185,29 @@ TEST_F(NodeArtifacts, AreChargedTheMinimumEachHoweverSmall) {
     task.initial_state_root = state;
     post(task);
     ASSERT_EQ(put(state, "state", file).status, 204u);
-    const std::uint64_t fit = (kQuota - artifact_charge({file.size()})) / kArtifactBytesMin;
+    const std::uint64_t fit = (kQuota - state_charge(file.size())) / kArtifactBytesMin;
     ASSERT_LT(fit, numbers.tensors.size());
     for (std::uint64_t i = 0; i < fit; ++i) ASSERT_EQ(put_tensor(manifest.tensor_roots[i]).status, 204u) << i;
     EXPECT_THAT(message_of(put_tensor(manifest.tensor_roots[fit])), HasSubstr("over_quota"));
     extension_ = nullptr;  // After a restart the charges follow from the files.
     open({.quota_mib = 100, .requester_quota_mib = kQuota >> 20, .mib_per_coin = 1024});
     EXPECT_THAT(message_of(put_tensor(manifest.tensor_roots[fit])), HasSubstr("over_quota"));
+}
+
+/// The names stay in the node's memory, whether or not the tensors ever come.
+TEST_F(NodeArtifacts, OfAStateAreChargedForTheTensorsThatItNames) {
+    open({.quota_mib = 100, .requester_quota_mib = 1, .mib_per_coin = 1024});
+    wire::StateManifest manifest{{}, *program_, 0, {}};
+    while (manifest.tensor_roots.size() < 100)
+        manifest.tensor_roots.push_back(root_at(static_cast<std::uint8_t>(manifest.tensor_roots.size() + 1)));
+    market::TaskSpec task = spec_of({small_});
+    task.initial_state_root = manifest.root();
+    post(task);
+    EXPECT_THAT(message_of(put(manifest.root(), "state", wire::encode(manifest))), HasSubstr("one requester"));
+    manifest.tensor_roots.resize(50);
+    task.initial_state_root = manifest.root();
+    post(task);
+    EXPECT_EQ(put(manifest.root(), "state", wire::encode(manifest)).status, 204u);
 }
 
 TEST_F(NodeArtifacts, TakeNoLongerProgramThanATaskDeclares) {
