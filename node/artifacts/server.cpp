@@ -116,6 +116,18 @@ void ArtifactServer::remember(const Hash32& state_root, const wire::StateManifes
     }
 }
 
+void ArtifactServer::forget_gone_states() {
+    // The lock is held from the question to the use of its answer: `remember` comes after it for a state that is stored
+    // again meanwhile.
+    const std::lock_guard lock(mutex_);
+    std::map<Hash32, bool> gone;
+    std::erase_if(states_of_, [&](const auto& entry) {
+        const auto [state, is_new] = gone.try_emplace(entry.second);
+        if (is_new) state->second = !store_.known(entry.second);
+        return state->second;
+    });
+}
+
 bool ArtifactServer::wanted(const Hash32& root) {
     if (wanted_(root)) return true;
     const std::lock_guard lock(mutex_);

@@ -63,6 +63,8 @@ public:
     static bool owns(std::string_view target) noexcept { return target.starts_with("/artifact/"); }
     /// Maximum body size, known from the request line; 0 for uploads that will be refused.
     std::size_t body_limit(std::string_view method, std::string_view target);
+    /// Forgets the tensors of states that are not stored any more, so that the names of deleted states take no memory.
+    void forget_gone_states();
     HttpReply handle(const HttpRequest& request);
 
 private:

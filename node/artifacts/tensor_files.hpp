@@ -52,9 +52,9 @@ public:
     /// Creates the files of a tensor that will arrive in ranges, for a caller that will fetch it. `header` must hash to
     /// `root`. Does nothing if the tensor is known.
     Status<Failure> begin(const Hash32& root, const kernels::TensorHeader& header);
-    /// Checks every tile against the root, then stores it. Calls `begin` if needed, with the first tile that is right; a
-    /// range without tiles is only for a tensor without tiles, otherwise no_tiles. Tiles that are stored already are
-    /// accepted and not written again. The last missing tile completes the tensor.
+    /// Checks every tile against the root, then stores it. Calls `begin` if needed, once the tiles are checked. A range
+    /// without tiles is only for a tensor without tiles, otherwise no_tiles. Tiles that are stored already are accepted
+    /// and not written again. The last missing tile completes the tensor.
     Status<Failure> add(const Hash32& root, const wire::TileRange& range);
     /// Returns the gaps in ascending order, at most wire::kMissingRangesMax; none when complete; not_found when nothing
     /// is known.

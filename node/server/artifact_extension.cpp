@@ -255,6 +255,7 @@ void ArtifactExtension::keep_tidy(const std::stop_token& stop) {
         const bool all = std::chrono::steady_clock::now() >= next;
         if (all) next = std::chrono::steady_clock::now() + kTidyEvery;
         tidy(all);
+        if (all) server_.forget_gone_states();  // Not under `mutex_`, which the server takes while it holds its own.
     }
 }
 

@@ -93,6 +93,26 @@ TEST_F(ServerTest, TensorsOfAWantedStateAreWantedAlsoAfterARestart) {
     EXPECT_EQ(again.body_limit("PUT", path(tensor, "tiles")), 0u);
 }
 
+/// Posting, uploading and cancelling again and again leaves nothing in memory.
+TEST_F(ServerTest, TensorsOfAStateThatIsGoneAreForgotten) {
+    auto other = test::open_store(folder.path() / "other");
+    const auto first = *other->put_state({}, {0, {test::random_tensor(DType::f32, {4, 3}, 1)}});
+    const auto second = *other->put_state({}, {0, {test::random_tensor(DType::f32, {4, 3}, 2)}});
+    wanted = {first, second};
+    const auto tensor_of = [&](const Hash32& state) { return other->manifest(state)->tensor_roots[0]; };
+    const auto is_wanted = [&](const Hash32& state) {
+        return server.body_limit("PUT", path(tensor_of(state), "tiles")) > 0;
+    };
+    for (const Hash32& state : wanted)
+        ASSERT_EQ(put(path(state, "state"), wire::encode(*other->manifest(state))).status, 204u);
+    store->remove(first, {});
+    server.forget_gone_states();
+    EXPECT_FALSE(is_wanted(first));
+    EXPECT_TRUE(is_wanted(second));
+    ASSERT_EQ(put(path(first, "state"), wire::encode(*other->manifest(first))).status, 204u);
+    EXPECT_TRUE(is_wanted(first));
+}
+
 TEST_F(ServerTest, TamperedUploadsAreRefusedByName) {
     auto other = test::open_store(folder.path() / "other");
     const auto root = *other->put_tensor(test::random_tensor(DType::u8, {40, 40}, 1));
