@@ -228,6 +228,15 @@ std::vector<Hash32> Store::list_states() const {
     return out;
 }
 
+std::set<Hash32> Store::tensors_of_states() const {
+    std::set<Hash32> out;
+    for (const Hash32& state : list_states()) {
+        if (const auto manifest = read_manifest(state))
+            out.insert(manifest->tensor_roots.begin(), manifest->tensor_roots.end());
+    }
+    return out;
+}
+
 std::vector<Hash32> Store::states() const {
     const std::lock_guard lock(mutex_);
     return list_states();
@@ -239,14 +248,9 @@ void Store::remove_state(const Hash32& root, const std::set<Hash32>& keep) {
     std::error_code code;
     fs::remove(state_path(root), code);
     if (!gone) return;
-    std::set<Hash32> kept = keep;
-    for (const Hash32& other : list_states()) {
-        if (const auto manifest = read_manifest(other)) {
-            kept.insert(manifest->tensor_roots.begin(), manifest->tensor_roots.end());
-        }
-    }
+    const std::set<Hash32> kept = tensors_of_states();
     for (const Hash32& tensor : gone->tensor_roots) {
-        if (!kept.contains(tensor)) tensors_.remove(tensor);
+        if (!keep.contains(tensor) && !kept.contains(tensor)) tensors_.remove(tensor);
     }
 }
 
@@ -280,10 +284,7 @@ std::map<Hash32, std::uint64_t> Store::sizes() const {
 std::vector<Hash32> Store::roots() const {
     const std::lock_guard lock(mutex_);
     std::set<Hash32> out = tensors_.roots();
-    for (const Hash32& state : list_states()) {
-        if (const auto manifest = read_manifest(state))
-            for (const Hash32& tensor : manifest->tensor_roots) out.erase(tensor);
-    }
+    for (const Hash32& tensor : tensors_of_states()) out.erase(tensor);
     for (const Hash32& state : list_states()) out.insert(state);
     std::error_code code;
     for (const auto& entry : fs::directory_iterator(folder_ / "programs", code)) {
@@ -296,7 +297,10 @@ std::vector<Hash32> Store::roots() const {
 void Store::remove(const Hash32& root, const std::set<Hash32>& keep) {
     remove_state(root, keep);
     remove_program(root);
-    remove_tensor(root);
+    const std::lock_guard lock(mutex_);
+    // Otherwise who names a tensor of another's state in a task of its own deletes it by cancelling that task.
+    if (tensors_.known(root) && tensors_of_states().contains(root)) return;
+    tensors_.remove(root);
 }
 
 void Store::remove_program(const Hash32& root) {

@@ -76,7 +76,7 @@ public:
     std::map<Hash32, std::uint64_t> sizes() const;
     /// Roots of all top-level artifacts: programs, states, and tensors that no stored state names. Ascending.
     std::vector<Hash32> roots() const;
-    /// Removes an artifact of any kind; `keep` as for remove_state.
+    /// Removes an artifact of any kind; `keep` as for remove_state. A tensor of a stored state stays.
     void remove(const Hash32& root, const std::set<Hash32>& keep);
 
     const Options& options() const noexcept { return options_; }
@@ -91,6 +91,8 @@ private:
     Result<wire::StateManifest, Failure> read_manifest(const Hash32& root) const;
     Status<Failure> write_manifest(const Hash32& root, const wire::StateManifest& manifest);
     std::vector<Hash32> list_states() const;
+    /// The tensors of all stored states.
+    std::set<Hash32> tensors_of_states() const;
 
     std::filesystem::path folder_;
     Options options_;

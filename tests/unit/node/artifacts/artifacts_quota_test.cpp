@@ -241,6 +241,23 @@ TEST_F(NodeArtifacts, OfACancelledTaskGoAtOnce) {
     EXPECT_TRUE(comes([&] { return !known(small_) && !known(other_) && !known(*program_); }));
 }
 
+/// Who names a tensor of another's state and cancels does not delete it.
+TEST_F(NodeArtifacts, OfAStateStayWhenAnotherThatNamedThemCancels) {
+    open({.quota_mib = 100, .requester_quota_mib = 100, .mib_per_coin = 1024});
+    const Hash32 state = *source_->put_state(*program_, {0, {test::random_tensor(DType::f32, {4, 3}, 1)}});
+    const Hash32 tensor = source_->manifest(state)->tensor_roots[0];
+    market::TaskSpec task = spec_of({small_});
+    task.initial_state_root = state;
+    post(spec_of({tensor, other_}));
+    post(task, 1);
+    ASSERT_EQ(put(state, "state", wire::encode(*source_->manifest(state))).status, 204u);
+    for (const Hash32& root : {tensor, other_}) ASSERT_EQ(put_tensor(root).status, 204u);
+    cancel(1);
+    EXPECT_TRUE(comes([&] { return status_of(other_) == 404u; }));
+    EXPECT_EQ(put_tensor(other_).status, 403u) << "answered once everything of the cancelled task is gone";
+    EXPECT_EQ(status_of(tensor), 200u);
+}
+
 TEST_F(NodeArtifacts, OfOneRequesterAreBounded) {
     open({.quota_mib = 100, .requester_quota_mib = 1, .mib_per_coin = 1024});
     post(spec_of({small_}));
