@@ -242,16 +242,20 @@ std::vector<Hash32> Store::states() const {
     return list_states();
 }
 
-void Store::remove_state(const Hash32& root, const std::set<Hash32>& keep) {
+std::vector<Hash32> Store::remove_state(const Hash32& root, const std::set<Hash32>& keep) {
     const std::lock_guard lock(mutex_);
-    const auto gone = read_manifest(root);
+    const auto manifest = read_manifest(root);
     std::error_code code;
-    fs::remove(state_path(root), code);
-    if (!gone) return;
+    std::vector<Hash32> out;
+    if (fs::remove(state_path(root), code)) out.push_back(root);
+    if (!manifest) return out;
     const std::set<Hash32> kept = tensors_of_states();
-    for (const Hash32& tensor : gone->tensor_roots) {
-        if (!keep.contains(tensor) && !kept.contains(tensor)) tensors_.remove(tensor);
+    for (const Hash32& tensor : manifest->tensor_roots) {
+        if (keep.contains(tensor) || kept.contains(tensor)) continue;
+        tensors_.remove(tensor);
+        out.push_back(tensor);
     }
+    return out;
 }
 
 bool Store::known(const Hash32& root) const {
@@ -294,13 +298,15 @@ std::vector<Hash32> Store::roots() const {
     return {out.begin(), out.end()};
 }
 
-void Store::remove(const Hash32& root, const std::set<Hash32>& keep) {
-    remove_state(root, keep);
+std::vector<Hash32> Store::remove(const Hash32& root, const std::set<Hash32>& keep) {
+    std::vector<Hash32> out = remove_state(root, keep);
     remove_program(root);
     const std::lock_guard lock(mutex_);
     // Otherwise who names a tensor of another's state in a task of its own deletes it by cancelling that task.
-    if (tensors_.known(root) && tensors_of_states().contains(root)) return;
+    if (tensors_.known(root) && tensors_of_states().contains(root)) return out;
     tensors_.remove(root);
+    out.push_back(root);
+    return out;
 }
 
 void Store::remove_program(const Hash32& root) {

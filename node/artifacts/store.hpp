@@ -64,8 +64,8 @@ public:
     Status<Failure> add_tiles(const Hash32& root, const wire::TileRange& range);
 
     /// Removes the state and those of its tensors that no other stored state names. Tensors that the caller needs for
-    /// another reason (data sets) go into `keep`.
-    void remove_state(const Hash32& root, const std::set<Hash32>& keep);
+    /// another reason (data sets) go into `keep`. Returns what was removed.
+    std::vector<Hash32> remove_state(const Hash32& root, const std::set<Hash32>& keep);
     void remove_program(const Hash32& root);
     void remove_tensor(const Hash32& root);
     /// State roots, ascending.
@@ -76,8 +76,9 @@ public:
     std::map<Hash32, std::uint64_t> sizes() const;
     /// Roots of all top-level artifacts: programs, states, and tensors that no stored state names. Ascending.
     std::vector<Hash32> roots() const;
-    /// Removes an artifact of any kind; `keep` as for remove_state. A tensor of a stored state stays.
-    void remove(const Hash32& root, const std::set<Hash32>& keep);
+    /// Removes an artifact of any kind and returns what was removed; `keep` as for remove_state. A tensor of a stored
+    /// state stays.
+    std::vector<Hash32> remove(const Hash32& root, const std::set<Hash32>& keep);
 
     const Options& options() const noexcept { return options_; }
     const std::filesystem::path& folder() const noexcept { return folder_; }

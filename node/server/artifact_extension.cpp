@@ -179,6 +179,13 @@ void ArtifactExtension::settle_quota() {
         arriving_);
 }
 
+void ArtifactExtension::drop(const Hash32& root, const std::set<Hash32>& alive) {
+    for (const Hash32& gone : store_->remove(root, alive)) {
+        // What is arriving may be written after its removal; its upload releases the charge if it is not.
+        if (!arriving_.contains(gone)) quota_.release(gone);
+    }
+}
+
 std::vector<Hash32> ArtifactExtension::giving_way_to(const std::vector<ArtifactQuota::Owner>& owners) const {
     std::vector<std::pair<std::uint64_t, Hash32>> found;
     for (const auto& [root, settled] : settled_) {
@@ -222,9 +229,8 @@ bool ArtifactExtension::make_room(const Hash32& root, std::uint64_t bytes,
     if (!fits) return false;
     for (const Hash32& gone : going) {
         spdlog::info("event=artifact_evicted root={}", to_hex(view(gone)));
-        store_->remove(gone, alive);
+        drop(gone, alive);
     }
-    settle_quota();
     return true;
 }
 
@@ -234,11 +240,12 @@ void ArtifactExtension::tidy(bool all) {
     const std::set<Hash32> alive = named();
     for (const Hash32& root : due_) {
         if (store_->known(root)) spdlog::info("event=artifact_dropped root={}", to_hex(view(root)));
-        store_->remove(root, alive);
+        drop(root, alive);
     }
-    if (!due_.empty() || all) settle_quota();
     due_.clear();
     if (!all) return;
+    // Also moves what an ended task was charged for to another task that names it.
+    settle_quota();
     garbage_collector_.sweep(chain_.height(), alive);
     std::erase_if(settled_, [&](const auto& root) { return root.second + kRetentionBlocks < chain_.height(); });
 }

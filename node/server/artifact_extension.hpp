@@ -55,7 +55,10 @@ private:
     void end_task(const ledger::StateView& state, std::uint64_t id, const Task& task);
     std::vector<ArtifactQuota::Owner> owners_of(const std::vector<Hash32>& names) const;
     std::set<Hash32> named() const;
+    /// Compares the charges with what is stored, which asks the disk about every file.
     void settle_quota();
+    /// Deletes an artifact and releases what it, and the tensors that go with it, were charged.
+    void drop(const Hash32& root, const std::set<Hash32>& alive);
     /// Artifacts that may be deleted for a new one of these owners, the earliest settled first. No live task names
     /// them, and either they are charged to one of the same requesters or their `kRetentionBlocks` are over.
     std::vector<Hash32> giving_way_to(const std::vector<ArtifactQuota::Owner>& owners) const;

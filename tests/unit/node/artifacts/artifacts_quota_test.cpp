@@ -241,6 +241,22 @@ TEST_F(NodeArtifacts, OfACancelledTaskGoAtOnce) {
     EXPECT_TRUE(comes([&] { return !known(small_) && !known(other_) && !known(*program_); }));
 }
 
+TEST_F(NodeArtifacts, OfACancelledTaskCountNoMore) {
+    open({.quota_mib = 2, .requester_quota_mib = 2, .mib_per_coin = 1024});
+    const Hash32 state = *source_->put_state(*program_, {0, {test::random_tensor(DType::u8, {1024, 1024}, 4)}});
+    market::TaskSpec task = spec_of({small_});
+    task.initial_state_root = state;
+    const Hash32 tensor = source_->manifest(state)->tensor_roots[0];
+    post(task);
+    ASSERT_EQ(put(state, "state", wire::encode(*source_->manifest(state))).status, 204u);
+    ASSERT_EQ(put_tensor(tensor).status, 204u);
+    post(spec_of({large_}));
+    EXPECT_THAT(message_of(put_tensor(large_)), HasSubstr("over_quota"));
+    cancel(1);
+    EXPECT_TRUE(comes([&] { return status_of(tensor) == 404u; }));
+    EXPECT_EQ(put_tensor(large_).status, 204u);
+}
+
 /// Who names a tensor of another's state and cancels does not delete it.
 TEST_F(NodeArtifacts, OfAStateStayWhenAnotherThatNamedThemCancels) {
     open({.quota_mib = 100, .requester_quota_mib = 100, .mib_per_coin = 1024});
