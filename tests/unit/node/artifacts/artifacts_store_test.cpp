@@ -248,7 +248,7 @@ TEST_F(RangeTest, WhatMakesAFileIsRefusedWhenInodesAreFew) {
     options.tensors.left_free.inodes = std::uint64_t{1} << 60;  // As if others had filled the disk meanwhile.
     store = open_store(folder.path() / "a", options);
     const auto refused = store->add_tiles(root, range(0, 28));
-    EXPECT_EQ(fault_of(refused), Fault::no_space);
+    ASSERT_EQ(fault_of(refused), Fault::no_space);
     EXPECT_THAT(refused.error().message, testing::HasSubstr("a tensor of 20000 bytes does not fit on the disk: "));
     EXPECT_THAT(refused.error().message,
                 testing::HasSubstr("256 MiB and 1152921504606846976 inodes have to stay free"));
