@@ -75,10 +75,12 @@ std::optional<std::uint64_t> unkept_state(const ledger::StateView& view, const m
     const auto state = views::checkpoint(view, run.task, run.index, run.finalised);
     if (due < params.audit_fee * ledger::U256(kWorth) || !state || !state->opened || !state->keepers.empty())
         return std::nullopt;
+    bool offered = false;
     for (const std::uint64_t id : views::open_retentions(view, run.task)) {
         const auto offer = views::retention(view, id);
-        if (!offer || offer->run == run.index) return std::nullopt;  // One offer at a time.
+        offered = offered || !offer || offer->run == run.index;
     }
+    if (offered) return std::nullopt;  // One offer at a time.
     return run.finalised;
 }
 

@@ -11,23 +11,24 @@ namespace retrace::node {
 namespace views = contracts::views;
 
 bool reports_pending(const ledger::StateView& view, std::uint64_t task, const ledger::Address& self) {
-    for (const std::uint64_t id : views::open_reports(view, task)) {
+    bool pending = false;
+    for (const std::uint64_t id : views::open_reports(view, task)) {  // all of them, so that they are read ahead at once
         const auto report = views::report(view, id);
-        if (!report || report->reporter == self) return true;
+        pending = pending || !report || report->reporter == self;
     }
-    return false;
+    return pending;
 }
 
 bool reports_pending(const ledger::StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
                      bool first, const ledger::Address& self) {
+    bool pending = false;
     for (const std::uint64_t id : views::open_reports(view, task)) {
         const auto report = views::report(view, id);
-        if (!report) return true;
-        if (report->reporter != self || report->run != run) continue;
-        const bool of_state = report->kind == market::ReportKind::state;
-        if (of_state ? report->index == segment : first) return true;
+        const bool own = report && report->reporter == self && report->run == run;
+        const bool of_state = own && report->kind == market::ReportKind::state;
+        pending = pending || !report || (own && (of_state ? report->index == segment : first));
     }
-    return false;
+    return pending;
 }
 
 std::uint64_t fetch_by_of(std::uint64_t height, std::uint64_t deadline, std::uint64_t verdict_blocks,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "node/artifacts/tensor_layout.hpp"
 
@@ -93,7 +94,7 @@ Status<Failure> ArtifactClient::try_peer(const std::string& peer, const Attempt&
     auto opened = connection(peer);
     Status<Failure> done = Unexpected{Failure{}};
     if (opened) {
-        Server server{**opened, Pace(grace, options_.floor_rate)};
+        Server server{peer, **opened, Pace(grace, options_.floor_rate)};
         done = attempt(server);
     } else {
         done = Unexpected{opened.error()};
@@ -187,8 +188,21 @@ Status<Failure> ArtifactClient::fetch_program(const PeerList& peers, const Hash3
     if (store_.program(root)) return Unit{};  // A program that is damaged here is fetched again.
     const std::size_t limit = store_.options().program_bytes;
     return try_peers(peers, [&](Server& peer) -> Status<Failure> {
-        RETRACE_TRY(file, get(peer, root, "program", limit, limit));
-        return store_.add_program(root, file);
+        ProgramBegin begin = std::exchange(begin_, ProgramBegin{});
+        if (begin.url != peer.url || begin.root != root) begin = {peer.url, root, {}};
+        for (bool whole = false; !whole;) {
+            const std::string what = "program?at=" + std::to_string(begin.bytes.size()) +
+                                     "&count=" + std::to_string(wire::kMessageBytesMax);
+            auto piece = get(peer, root, what, wire::kMessageBytesMax, wire::kMessageBytesMax);
+            if (!piece) {
+                begin_ = std::move(begin);  // The next attempt goes on here.
+                return Unexpected{std::move(piece).error()};
+            }
+            whole = piece->size() < wire::kMessageBytesMax;
+            begin.bytes.insert(begin.bytes.end(), piece->begin(), piece->end());
+            if (begin.bytes.size() > limit) return failure(Fault::too_large, "the program file is too long");
+        }
+        return store_.add_program(root, begin.bytes);
     });
 }
 

@@ -69,8 +69,15 @@ public:
 private:
     /// A peer and its remaining time for the requested artifact.
     struct Server {
+        const std::string& url;
         HttpConnection& connection;
         Pace pace;
+    };
+    /// What a peer sent of a program before it failed; it cannot be checked before it is complete.
+    struct ProgramBegin {
+        std::string url;
+        Hash32 root;
+        Bytes bytes;
     };
     using Attempt = std::function<Status<Failure>(Server&)>;
     using Upload = std::function<Status<Failure>(HttpConnection&)>;
@@ -102,6 +109,7 @@ private:
     std::function<void(const Progress&)> progress_;
     std::map<std::string, HttpConnection> connections_;
     PeerBook book_;
+    ProgramBegin begin_;
     std::uint64_t tiles_fetched_ = 0;
 };
 

@@ -225,13 +225,19 @@ Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_v
         reply.body = wire::encode(cut);
         return reply;
     }
+    if (what == "program") {
+        const auto range = parse_range(query, "at=");
+        if (!range || range->count > wire::kMessageBytesMax)
+            return failure(Fault::malformed, "a program is served in pieces of at most " +
+                                                 std::to_string(wire::kMessageBytesMax) + " bytes: ?at=A&count=N");
+        RETRACE_TRY(piece, store_.program_piece(root, range->first, range->count));
+        reply.body = std::move(piece);
+        return reply;
+    }
     if (!query.empty()) return failure(Fault::malformed, "this path takes no query");
     if (what == "info") {
         RETRACE_TRY(known, info(root));
         reply.body = wire::encode(known);
-    } else if (what == "program") {
-        RETRACE_TRY(file, store_.program_file(root));
-        reply.body = std::move(file);
     } else if (what == "state") {
         RETRACE_TRY(found, manifest(root));
         reply.body = wire::encode(found);

@@ -18,7 +18,7 @@ namespace retrace::node {
 ///   GET /artifact/{root}/info                     wire::Info
 ///   GET /artifact/{root}/tiles?first=F&count=N    wire::TileRange, at most 1024 tiles
 ///   GET /artifact/{root}/leaves?first=F&count=N   hashes of these tiles, at most 65536
-///   GET /artifact/{root}/program                  the program file
+///   GET /artifact/{root}/program?at=A&count=N     bytes A … of the program file, at most N; fewer at its end
 ///   GET /artifact/{root}/state                    wire::StateManifest
 ///   PUT /artifact/{root}/tiles|program|state      the same messages; 204
 ///   PUT /artifact/{root}/program?at=A&of=N&upload=U   bytes A … of a program of N bytes, in order; 204.

@@ -2,6 +2,7 @@
 #include "node/artifacts/store.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 #include "merkle/base/durable_file.hpp"
 #include "node/artifacts/charge.hpp"
@@ -43,7 +44,10 @@ Store::Store(fs::path folder, const Options& options, FileDescriptor lock)
       tensors_(folder_ / "tensors", options.tensors, pool_),
       parts_(folder_ / "programs", {.file_bytes = options.program_bytes,
                                     .piece_bytes = options.piece_bytes,
-                                    .left_free = options.tensors.left_free}) {}
+                                    .left_free = options.tensors.left_free}) {
+    for (const Hash32& state : list_states())
+        if (const auto manifest = read_manifest(state)) count_tensors(state, manifest->tensor_roots);
+}
 
 fs::path Store::program_path(const Hash32& root) const { return folder_ / "programs" / (to_hex(view(root)) + ".rtp"); }
 
@@ -92,6 +96,19 @@ Result<Bytes, Failure> Store::program_file(const Hash32& root) const {
     const Failure why(file.error());
     if (why.fault != Fault::not_found) return Unexpected{why};
     return failure(Fault::not_found, "program " + to_hex(view(root)) + " is not here");
+}
+
+Result<Bytes, Failure> Store::program_piece(const Hash32& root, std::uint64_t at, std::uint64_t count) const {
+    const std::lock_guard lock(mutex_);
+    std::error_code code;
+    const std::uint64_t size = fs::file_size(program_path(root), code);
+    if (code) return failure(Fault::not_found, "program " + to_hex(view(root)) + " is not here");
+    Bytes piece(std::min(count, size - std::min(at, size)));
+    std::ifstream file(program_path(root), std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(std::min(at, size)));
+    file.read(reinterpret_cast<char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
+    if (!file) return failure(Fault::io, "program " + to_hex(view(root)) + " cannot be read");
+    return piece;
 }
 
 Result<kernels::Program, Failure> Store::program(const Hash32& root) const {
@@ -196,6 +213,7 @@ Status<Failure> Store::write_manifest(const Hash32& root, const wire::StateManif
     const Bytes file = wire::encode(manifest);
     RETRACE_CHECK(check_disk(folder_, options_.tensors.left_free, file.size(), "a state's manifest"));
     RETRACE_CHECK(write_durably(state_path(root), {file}));
+    count_tensors(root, manifest.tensor_roots);
     return Unit{};
 }
 
@@ -228,13 +246,19 @@ std::vector<Hash32> Store::list_states() const {
     return out;
 }
 
-std::set<Hash32> Store::tensors_of_states() const {
-    std::set<Hash32> out;
-    for (const Hash32& state : list_states()) {
-        if (const auto manifest = read_manifest(state))
-            out.insert(manifest->tensor_roots.begin(), manifest->tensor_roots.end());
+void Store::count_tensors(const Hash32& state, const std::vector<Hash32>& tensors) {
+    if (!tensors_of_.try_emplace(state, tensors).second) return;
+    for (const Hash32& tensor : tensors) ++named_[tensor];
+}
+
+std::vector<Hash32> Store::forget_tensors(const Hash32& state) {
+    auto found = tensors_of_.extract(state);
+    if (!found) return {};
+    for (const Hash32& tensor : found.mapped()) {
+        const auto count = named_.find(tensor);
+        if (--count->second == 0) named_.erase(count);
     }
-    return out;
+    return std::move(found.mapped());
 }
 
 std::vector<Hash32> Store::states() const {
@@ -244,14 +268,11 @@ std::vector<Hash32> Store::states() const {
 
 std::vector<Hash32> Store::remove_state(const Hash32& root, const std::set<Hash32>& keep) {
     const std::lock_guard lock(mutex_);
-    const auto manifest = read_manifest(root);
     std::error_code code;
     std::vector<Hash32> out;
     if (fs::remove(state_path(root), code)) out.push_back(root);
-    if (!manifest) return out;
-    const std::set<Hash32> kept = tensors_of_states();
-    for (const Hash32& tensor : manifest->tensor_roots) {
-        if (keep.contains(tensor) || kept.contains(tensor)) continue;
+    for (const Hash32& tensor : forget_tensors(root)) {
+        if (keep.contains(tensor) || named_.contains(tensor)) continue;
         tensors_.remove(tensor);
         out.push_back(tensor);
     }
@@ -288,7 +309,7 @@ std::map<Hash32, std::uint64_t> Store::sizes() const {
 std::vector<Hash32> Store::roots() const {
     const std::lock_guard lock(mutex_);
     std::set<Hash32> out = tensors_.roots();
-    for (const Hash32& tensor : tensors_of_states()) out.erase(tensor);
+    for (const auto& [tensor, count] : named_) out.erase(tensor);
     for (const Hash32& state : list_states()) out.insert(state);
     std::error_code code;
     for (const auto& entry : fs::directory_iterator(folder_ / "programs", code)) {
@@ -303,7 +324,7 @@ std::vector<Hash32> Store::remove(const Hash32& root, const std::set<Hash32>& ke
     remove_program(root);
     const std::lock_guard lock(mutex_);
     // Otherwise who names a tensor of another's state in a task of its own deletes it by cancelling that task.
-    if (tensors_.known(root) && tensors_of_states().contains(root)) return out;
+    if (tensors_.known(root) && named_.contains(root)) return out;
     tensors_.remove(root);
     out.push_back(root);
     return out;

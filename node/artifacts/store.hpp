@@ -41,6 +41,8 @@ public:
     Result<Hash32, Failure> put_state(const Hash32& program_root, const kernels::State& state);
 
     Result<Bytes, Failure> program_file(const Hash32& root) const;
+    /// Returns at most `count` bytes of the program's file from `at` on, unchecked; fewer at its end.
+    Result<Bytes, Failure> program_piece(const Hash32& root, std::uint64_t at, std::uint64_t count) const;
     Result<kernels::Program, Failure> program(const Hash32& root) const;
     Result<kernels::Tensor, Failure> tensor(const Hash32& root);
     /// incomplete while some of its tensors are missing.
@@ -92,8 +94,10 @@ private:
     Result<wire::StateManifest, Failure> read_manifest(const Hash32& root) const;
     Status<Failure> write_manifest(const Hash32& root, const wire::StateManifest& manifest);
     std::vector<Hash32> list_states() const;
-    /// The tensors of all stored states.
-    std::set<Hash32> tensors_of_states() const;
+    /// Counts the tensors of a stored state, once.
+    void count_tensors(const Hash32& state, const std::vector<Hash32>& tensors);
+    /// Returns the tensors of the state, which is gone.
+    std::vector<Hash32> forget_tensors(const Hash32& state);
 
     std::filesystem::path folder_;
     Options options_;
@@ -102,6 +106,8 @@ private:
     kernels::ThreadPool pool_;
     TensorFiles tensors_;
     ProgramParts parts_;
+    std::map<Hash32, std::vector<Hash32>> tensors_of_;  ///< Of each stored state.
+    std::map<Hash32, std::size_t> named_;               ///< How many times the stored states name a tensor.
 };
 
 }  // namespace retrace::node

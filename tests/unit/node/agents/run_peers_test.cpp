@@ -6,6 +6,7 @@
 
 #include "contracts/records/store.hpp"
 #include "contracts/records/views.hpp"
+#include "tests/unit/ledger/world.hpp"
 
 namespace retrace::node {
 namespace {
@@ -14,7 +15,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 struct Peers : ::testing::Test {
-    ledger::State state;
+    ledger::test::EmptyView nothing;
+    ledger::State state{nothing};
 
     static ledger::Address address(std::uint8_t n) { return ledger::Address{{n}}; }
     static std::string url(std::uint8_t n) { return "http://192.0.2." + std::to_string(n) + ":80"; }

@@ -140,6 +140,26 @@ TEST_F(Timeouts, SilentStrangersTogetherTakeNoMoreTimeThanOnePeer) {
     stop = true;
 }
 
+/// One reply that held a whole program could be dropped for others again and again.
+TEST_F(Timeouts, AProgramIsFetchedInPiecesAndGoesOnWhereItStopped) {
+    std::vector<std::string> asked;
+    HostilePeer peer([&](const std::string& line, const HostilePeer::Send& send) {
+        asked.push_back(line);
+        if (asked.size() != 2) send(HostilePeer::ok(std::string(asked.size() == 1 ? wire::kMessageBytesMax : 1, 'p')));
+    });
+    ArtifactClient client(*here, hasty());
+    EXPECT_FALSE(client.fetch_program({peer.url()}, Hash32{{1}})) << "the second piece is refused";
+    client.ask_again({peer.url()});
+    const auto whole = client.fetch_program({peer.url()}, Hash32{{1}});
+    ASSERT_FALSE(whole);
+    EXPECT_EQ(whole.error().fault, Fault::malformed) << "no program, but complete";
+    ASSERT_EQ(asked.size(), 3u);
+    const std::string second = "at=" + std::to_string(wire::kMessageBytesMax) + "&";
+    EXPECT_NE(asked[0].find("at=0&"), std::string::npos);
+    EXPECT_NE(asked[1].find(second), std::string::npos);
+    EXPECT_NE(asked[2].find(second), std::string::npos);
+}
+
 /// Before a solver is reported it was asked, although it failed a moment ago.
 TEST_F(Timeouts, APeerThatIsToBeAskedAgainHasAQuarterOfTheTime) {
     std::atomic<bool> hangs{true};
