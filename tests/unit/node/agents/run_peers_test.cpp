@@ -24,12 +24,14 @@ struct Peers : ::testing::Test {
     void add_task(std::uint64_t id, const std::vector<std::uint8_t>& solvers) {
         market::Task task;
         task.id = id;
+        task.state = market::TaskState::running;
         task.runs = static_cast<std::uint32_t>(solvers.size());
         for (std::uint32_t i = 0; i < task.runs; ++i) {
             task.active.push_back(i);
             market::Run run;
             run.task = id;
             run.index = i;
+            run.state = market::RunState::running;
             run.solver = address(solvers[i]);
             contracts::store(state, contracts::keys::run(id, i), run);
             market::SolverInfo info;

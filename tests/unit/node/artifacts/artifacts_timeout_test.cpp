@@ -164,20 +164,21 @@ TEST_F(Timeouts, AProgramIsFetchedInPiecesAndGoesOnWhereItStopped) {
 TEST_F(Timeouts, APeerThatIsToBeAskedAgainHasAQuarterOfTheTime) {
     std::atomic<bool> hangs{true};
     HostilePeer peer([&](const std::string& line, const HostilePeer::Send& send) {
-        if (hangs) return slowly(milliseconds(60'000), 1024)(line, send);
-        slowly(milliseconds(0), 1024)(line, send);
+        slowly(milliseconds(hangs ? 700 : 0), 1024)(line, send);
     });
+    const auto wait_for_peer = [] { std::this_thread::sleep_for(milliseconds(750)); };
     ArtifactClient client(*here, hasty());
     EXPECT_FALSE(client.fetch_tensor({peer.url()}, root));
     const int asked = peer.requests();
     EXPECT_FALSE(client.fetch_tensor({peer.url()}, root));
     EXPECT_EQ(peer.requests(), asked) << "it is left alone";
+    wait_for_peer();
     client.ask_again({peer.url()});
     const milliseconds spent = time_of([&] { EXPECT_FALSE(client.fetch_tensor({peer.url()}, root)); });
     EXPECT_GT(peer.requests(), asked);
     EXPECT_LT(spent, milliseconds(450));
-    stop = true;
     hangs = false;
+    wait_for_peer();
     client.ask_again({peer.url()});
     EXPECT_TRUE(client.fetch_tensor({peer.url()}, root));
 }
