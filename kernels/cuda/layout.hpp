@@ -25,7 +25,7 @@ struct Layout {
     std::uint64_t slab_bytes = 0;
     /// For the op of the device's program that needs most, or the state's digests.
     std::uint64_t workspace = 0, workspace_bytes = 0;
-    std::uint64_t commitment = 0;                      ///< Memory of a DeviceCommitter.
+    std::uint64_t commitment = 0;  ///< Memory of a DeviceCommitter.
     std::uint64_t arena = 0;
     std::uint64_t bytes = 0;
     std::uint32_t steps = 0, fused_run_steps = 0;  ///< Number of element steps and of row steps.

@@ -15,7 +15,7 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr int kServerError = -32000;            // The code of a refused answer of too many bytes.
+constexpr int kServerError = -32000;          // The code of a refused answer of too many bytes.
 constexpr std::size_t kUnknownMax = 1 << 14;  // Slots read ahead in one round; a lying node could name any number.
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace views = contracts::views;
 
 bool reports_pending(const ledger::StateView& view, std::uint64_t task, const ledger::Address& self) {
     bool pending = false;
-    for (const std::uint64_t id : views::open_reports(view, task)) {  // all of them, so that they are read ahead at once
+    for (const std::uint64_t id :
+         views::open_reports(view, task)) {  // all of them, so that they are read ahead at once
         const auto report = views::report(view, id);
         pending = pending || !report || report->reporter == self;
     }

@@ -191,8 +191,8 @@ Status<Failure> ArtifactClient::fetch_program(const PeerList& peers, const Hash3
         ProgramBegin begin = std::exchange(begin_, ProgramBegin{});
         if (begin.url != peer.url || begin.root != root) begin = {peer.url, root, {}};
         for (bool whole = false; !whole;) {
-            const std::string what = "program?at=" + std::to_string(begin.bytes.size()) +
-                                     "&count=" + std::to_string(wire::kMessageBytesMax);
+            const std::string what =
+                "program?at=" + std::to_string(begin.bytes.size()) + "&count=" + std::to_string(wire::kMessageBytesMax);
             auto piece = get(peer, root, what, wire::kMessageBytesMax, wire::kMessageBytesMax);
             if (!piece) {
                 begin_ = std::move(begin);  // The next attempt goes on here.
@@ -206,8 +206,8 @@ Status<Failure> ArtifactClient::fetch_program(const PeerList& peers, const Hash3
     });
 }
 
-Status<Failure> ArtifactClient::fetch_tensor(const PeerList& peers, const Hash32& root,
-                                             const kernels::Tensor* earlier, const kernels::TensorRecord* record) {
+Status<Failure> ArtifactClient::fetch_tensor(const PeerList& peers, const Hash32& root, const kernels::Tensor* earlier,
+                                             const kernels::TensorRecord* record) {
     if (const auto here = store_.info(root)) {
         RETRACE_CHECK(check_shape(root, here->header, record));
         if (here->complete) return Unit{};

@@ -47,8 +47,7 @@ public:
     Status<Failure> fetch_program(const PeerList& peers, const Hash32& root);
     /// With an earlier version at hand only the tiles that differ from it are transferred, and the hashes of all. If
     /// `record` is given, a tensor of another type or shape fails with wrong_shape before any transfer.
-    Status<Failure> fetch_tensor(const PeerList& peers, const Hash32& root,
-                                 const kernels::Tensor* earlier = nullptr,
+    Status<Failure> fetch_tensor(const PeerList& peers, const Hash32& root, const kernels::Tensor* earlier = nullptr,
                                  const kernels::TensorRecord* record = nullptr);
     Status<Failure> fetch_manifest(const PeerList& peers, const Hash32& state_root);
     /// Fetches the manifest and all of its tensors.

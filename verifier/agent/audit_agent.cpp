@@ -90,9 +90,8 @@ AgentOrder<Replayed> AuditAgent::replay_order(const VerifierView& view, const Au
     };
     Replayed blank;
     blank.audit = seat.id;
-    return {solver::make_order<Replayed>(
-                "replay " + name, blank, [this, seat] { return replay(seat); }, fetch_by(view, seat),
-                {seat.terms.id, seat.run}),
+    return {solver::make_order<Replayed>("replay " + name, blank, [this, seat] { return replay(seat); },
+                                         fetch_by(view, seat), {seat.terms.id, seat.run}),
             is_wanted};
 }
 

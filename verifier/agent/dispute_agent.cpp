@@ -65,7 +65,8 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
 solver::WorkOrder<Answer> DisputeAgent::answer_order(const DisputeView& view) {
     const std::uint64_t turn = turn_of(view.game);
     return solver::make_order<Answer>(
-        "move in dispute " + std::to_string(view.id), Answer{view.id, turn, {}, ""}, [this, view, turn] {
+        "move in dispute " + std::to_string(view.id), Answer{view.id, turn, {}, ""},
+        [this, view, turn] {
             const Result<Bytes, MoveProblem> move = dispute_replays_.answer(view, &slot_.preemption());
             if (move) return Answer{view.id, turn, *move, ""};
             using Kind = MoveProblem::Kind;

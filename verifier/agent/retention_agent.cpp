@@ -83,9 +83,9 @@ std::optional<AgentOrder<Held>> RetentionAgent::keep_order(const VerifierView& v
         const std::string name = keep_name(key.task, offer.run, key.index);
         const bool here = context_.store.newest(key.task, key.run, key.index) == key;
         if (!context_.config.keep_offers || here || failed_.contains(name)) continue;
-        return AgentOrder<Held>{solver::make_order<Held>(
-            name, Held{offer.terms.id, offer.run, offer.index, ""}, [this, offer] { return hold(offer); },
-            context_.side_fetch_by(), {offer.terms.id, offer.run})};
+        return AgentOrder<Held>{solver::make_order<Held>(name, Held{offer.terms.id, offer.run, offer.index, ""},
+                                                         [this, offer] { return hold(offer); },
+                                                         context_.side_fetch_by(), {offer.terms.id, offer.run})};
     }
     return std::nullopt;
 }

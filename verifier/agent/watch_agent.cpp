@@ -93,12 +93,11 @@ AgentOrder<InitialChecked> WatchAgent::check_order(const InitialView& initial) {
             return RunKey{other.terms.id, other.run} == run;
         });
     };
-    return {
-        solver::make_order<InitialChecked>(
-            "check " + initial_name(initial.terms.id), InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
-            [this, initial] { return check_initial(initial); }, context_.side_fetch_by(),
-            {initial.terms.id, initial.run}),
-        is_wanted};
+    return {solver::make_order<InitialChecked>("check " + initial_name(initial.terms.id),
+                                               InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
+                                               [this, initial] { return check_initial(initial); },
+                                               context_.side_fetch_by(), {initial.terms.id, initial.run}),
+            is_wanted};
 }
 
 std::optional<AgentOrder<InitialChecked>> WatchAgent::unasked_check_order(const VerifierView& view) {

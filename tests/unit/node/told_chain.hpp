@@ -40,10 +40,14 @@ private:
         if (method != "retrace_getSlots") return "null";
         ++asked_for_slots;
         if (height >= unreadable_from) return R"({"values":[7]})";
-        const auto& name = call.at("params").at(0).at(0).as_object();
-        const auto found =
-            slots_.find(std::string(name.at("contract").as_string()) + std::string(name.at("key").as_string()));
-        return R"({"values":[")" + (found == slots_.end() ? "0x" : found->second) + "\"]}";
+        boost::json::array values;
+        for (const auto& name : call.at("params").at(0).as_array()) {
+            const auto& slot = name.as_object();
+            const auto found =
+                slots_.find(std::string(slot.at("contract").as_string()) + std::string(slot.at("key").as_string()));
+            values.emplace_back(found == slots_.end() ? "0x" : found->second);
+        }
+        return boost::json::serialize(boost::json::object{{"values", std::move(values)}});
     }
     std::string answer() {
         boost::system::error_code none;

@@ -20,9 +20,8 @@ protected:
     }
     U256 bonded(const std::string& name) const { return views::stake(state, party(name)).bonded; }
     bool paid(const market::Audit& audit, const std::string& name) const {
-        return std::any_of(audit.seats.begin(), audit.seats.end(), [&](const market::Seat& seat) {
-            return seat.auditor == party(name) && seat.paid;
-        });
+        return std::any_of(audit.seats.begin(), audit.seats.end(),
+                           [&](const market::Seat& seat) { return seat.auditor == party(name) && seat.paid; });
     }
     /// Reports tiles of the start of segment 0 until no report is left; each one is answered at once.
     void use_up_reports(const Address& who, std::uint64_t task, const std::string& solver) {
