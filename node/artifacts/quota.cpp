@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "node/artifacts/quota.hpp"
 
+#include <algorithm>
+
 namespace retrace::node {
 namespace {
 
@@ -84,32 +86,42 @@ Status<Failure> ArtifactQuota::charge(const Hash32& root, std::uint64_t bytes, c
     return refused;
 }
 
-void ArtifactQuota::settle(const std::map<Hash32, std::uint64_t>& stored,
-                           const std::function<std::vector<Owner>(const Hash32&)>& owners_of,
-                           const std::set<Hash32>& arriving) {
+std::vector<Hash32> ArtifactQuota::settle(const std::map<Hash32, std::uint64_t>& stored,
+                                          const std::function<std::vector<Owner>(const Hash32&)>& owners_of,
+                                          const std::set<Hash32>& arriving) {
     const auto before = std::move(charges_);
     charges_.clear();
     of_requester_.clear();
     of_task_.clear();
     total_ = 0;
+    std::vector<Hash32> moved, unpaid;
     for (const auto& [root, bytes] : stored) {
         const auto known = before.find(root);
         const std::vector<Owner> owners = owners_of(root);
         Charge charge{bytes, 0, known != before.end() ? known->second.requester : ""};
         const std::uint64_t task = known != before.end() ? known->second.task : 0;
-        const Owner* owner = owners.empty() ? nullptr : &owners.front();
-        for (const Owner& one : owners) {
-            if (one.task == task) owner = &one;
+        const auto own =
+            std::find_if(owners.begin(), owners.end(), [&](const Owner& owner) { return owner.task == task; });
+        if (known != before.end() && own == owners.end() && !owners.empty()) {
+            moved.push_back(root);
+            continue;
         }
-        if (owner != nullptr) {
-            charge.task = owner->task;
-            charge.requester = owner->requester;
+        if (!owners.empty()) {
+            const Owner& owner = own == owners.end() ? owners.front() : *own;
+            charge.task = owner.task;
+            charge.requester = owner.requester;
         }
         add(root, std::move(charge));
     }
     for (const auto& [root, charge] : before) {
         if (arriving.contains(root) && !stored.contains(root)) add(root, charge);
     }
+    for (const Hash32& root : moved) {
+        if (this->charge(root, stored.at(root), owners_of(root))) continue;
+        add(root, {stored.at(root), 0, before.at(root).requester});
+        unpaid.push_back(root);
+    }
+    return unpaid;
 }
 
 }  // namespace retrace::node

@@ -19,11 +19,13 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 }  // namespace
 
 ArtifactExtension::ArtifactExtension(std::unique_ptr<Store> store, const ledger::Chain& chain,
-                                     LedgerApplication& application, const ArtifactsConfig& config)
+                                     LedgerApplication& application, const ArtifactsConfig& config,
+                                     std::chrono::milliseconds tidy_every)
     : store_(std::move(store)),
       chain_(chain),
       application_(application),
       mib_per_coin_(config.mib_per_coin),
+      tidy_every_(tidy_every),
       quota_(limits_of(*store_, config)),
       garbage_collector_(*store_, kRetentionBlocks),
       server_(*store_, [this](const Hash32& root) { return wanted(root); }) {
@@ -169,14 +171,24 @@ void ArtifactExtension::settle_quota() {
         if (!manifest) continue;
         for (const Hash32& tensor : manifest->tensor_roots) names[tensor].push_back(state);
     }
-    quota_.settle(
+    const auto unpaid = quota_.settle(
         store_->sizes(),
         [&](const Hash32& root) {
-            std::vector<Hash32>& of_root = names[root];
+            std::vector<Hash32> of_root = names[root];
             of_root.push_back(root);
             return owners_of(of_root);
         },
         arriving_);
+    // Otherwise who names the data of a large task in a small one takes the escrow back and leaves the data.
+    const std::set<Hash32> alive = unpaid.empty() ? std::set<Hash32>() : named();
+    for (const Hash32& root : unpaid) {
+        const std::vector<Hash32>& states = names[root];
+        const auto is_settled = [&](const Hash32& name) { return settled_.contains(name); };
+        if (is_settled(root) || std::any_of(states.begin(), states.end(), is_settled)) continue;  // its work was paid
+        spdlog::info("event=artifact_dropped root={} reason=\"no escrow stands for it\"", to_hex(view(root)));
+        for (const Hash32& state : states) drop(state, alive);
+        drop(root, alive);
+    }
 }
 
 void ArtifactExtension::drop(const Hash32& root, const std::set<Hash32>& alive) {
@@ -251,7 +263,7 @@ void ArtifactExtension::tidy(bool all) {
 }
 
 void ArtifactExtension::keep_tidy(const std::stop_token& stop) {
-    auto next = std::chrono::steady_clock::now() + kTidyEvery;
+    auto next = std::chrono::steady_clock::now() + tidy_every_;
     while (!stop.stop_requested()) {
         {
             std::unique_lock lock(wake_mutex_);
@@ -260,7 +272,7 @@ void ArtifactExtension::keep_tidy(const std::stop_token& stop) {
         }
         if (stop.stop_requested()) return;
         const bool all = std::chrono::steady_clock::now() >= next;
-        if (all) next = std::chrono::steady_clock::now() + kTidyEvery;
+        if (all) next = std::chrono::steady_clock::now() + tidy_every_;
         tidy(all);
         if (all) server_.forget_gone_states();  // Not under `mutex_`, which the server takes while it holds its own.
     }

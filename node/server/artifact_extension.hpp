@@ -26,9 +26,12 @@ namespace retrace::node {
 /// replayed; they are deleted earlier if their own requester has no room left for a live task.
 class ArtifactExtension final : public Extension {
 public:
+    /// Interval at which files are counted anew and collected.
+    static constexpr std::chrono::seconds kTidyEvery{60};
+
     /// `chain` and `application` outlive the extension.
     ArtifactExtension(std::unique_ptr<Store> store, const ledger::Chain& chain, LedgerApplication& application,
-                      const ArtifactsConfig& config);
+                      const ArtifactsConfig& config, std::chrono::milliseconds tidy_every = kTidyEvery);
     ~ArtifactExtension() override;
 
     ArtifactServer& server() noexcept { return server_; }
@@ -70,12 +73,12 @@ private:
     void keep_tidy(const std::stop_token& stop);
 
     static constexpr std::uint64_t kRetentionBlocks = 5'000;
-    static constexpr std::chrono::seconds kTidyEvery{60};
 
     std::unique_ptr<Store> store_;
     const ledger::Chain& chain_;
     LedgerApplication& application_;
     const std::uint64_t mib_per_coin_;
+    const std::chrono::milliseconds tidy_every_;
     // Separate from `mutex_`, because the engine's thread takes it and `mutex_` is held during disk operations.
     std::mutex wake_mutex_;
     std::condition_variable_any wake_;

@@ -69,6 +69,20 @@ TEST(ArtifactQuota, AnOwnerWithRoomPaysForWhatSeveralName) {
     EXPECT_EQ(quota_fault(quota.charge(root_at(2), 10, {})), Fault::not_wanted);
 }
 
+TEST(ArtifactQuota, WhatAnEndedTaskLeavesIsKeptByALiveOneWithRoomOnly) {
+    ArtifactQuota quota({1000, 1000});
+    const Owner large{1, "alice", 500}, small{2, "bob", 100};
+    for (const int n : {1, 2}) ASSERT_TRUE(quota.charge(root_at(n), 80, {large, small}));
+    const std::map<Hash32, std::uint64_t> stored{{root_at(1), 80}, {root_at(2), 80}};
+    EXPECT_TRUE(quota.settle(stored, [&](const Hash32&) { return std::vector<Owner>{large, small}; }).empty());
+    const auto unpaid = quota.settle(stored, [&](const Hash32&) { return std::vector<Owner>{small}; });
+    ASSERT_EQ(unpaid.size(), 1u);
+    EXPECT_EQ(quota.of_task(2), 80u);
+    EXPECT_EQ(quota.of_requester("alice"), 80u) << "until it is gone";
+    EXPECT_EQ(quota.settle(stored, [&](const Hash32&) { return std::vector<Owner>{small}; }), unpaid)
+        << "nor is it paid for later";
+}
+
 TEST(ArtifactQuota, WhatIsOverIsItsRequestersUntilItIsGone) {
     ArtifactQuota quota({.total = 1'000, .requester = 100});
     EXPECT_TRUE(quota.charge(root_at(1), 80, {{1, "alice", 100}}));
@@ -93,9 +107,9 @@ TEST(ArtifactQuota, WhatIsOverIsItsRequestersUntilItIsGone) {
 /// A node's store and a chain on which tasks are posted and cancelled.
 class NodeArtifacts : public test::MarketWorld {
 protected:
-    void open(const ArtifactsConfig& config) {
+    void open(const ArtifactsConfig& config, std::chrono::milliseconds tidy_every = ArtifactExtension::kTidyEvery) {
         extension_ = std::make_unique<ArtifactExtension>(test::open_store(folder_.path() / "node"), *world.chain,
-                                                         *world.application, config);
+                                                         *world.application, config, tidy_every);
     }
     market::TaskSpec spec_of(const std::vector<Hash32>& data) const {
         market::TaskSpec out = spec();
@@ -255,6 +269,21 @@ TEST_F(NodeArtifacts, OfACancelledTaskCountNoMore) {
     cancel(1);
     EXPECT_TRUE(comes([&] { return status_of(tensor) == 404u; }));
     EXPECT_EQ(put_tensor(large_).status, 204u);
+}
+
+/// A small task that names the data of a large one does not keep them when the large one takes its escrow back.
+TEST_F(NodeArtifacts, OfACancelledTaskGoWhereNoEscrowStandsForThem) {
+    open({.quota_mib = 100, .requester_quota_mib = 100, .mib_per_coin = 1}, std::chrono::milliseconds(20));
+    market::TaskSpec large = spec_of({large_});
+    large.price_ceiling = large.price_ceiling * ledger::U256(1'000);
+    post(large);
+    post(spec_of({large_}), 1);
+    ASSERT_EQ(put_tensor(large_).status, 204u);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_EQ(status_of(large_), 200u);
+    cancel(1);
+    EXPECT_TRUE(comes([&] { return status_of(large_) == 404u; }));
+    EXPECT_THAT(message_of(put_tensor(large_)), HasSubstr("the escrow of task 2"));
 }
 
 /// Who names a tensor of another's state and cancels does not delete it.
