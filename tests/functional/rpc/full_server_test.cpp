@@ -54,7 +54,8 @@ std::string address_for_others() {
 
 TEST(RpcFullServer, ThisMachineTakesThePlaceOfAStrangerAndLosesNone) {
     const std::string stranger = address_for_others();
-    if (stranger.empty()) GTEST_SKIP() << "this machine has only its loopback interface";
+    if (stranger.empty())
+        GTEST_SKIP() << "this machine has only its loopback interface; one with a second address runs it";
     rpc::ServerOptions options;
     options.connections = 2;
     Served served(options);

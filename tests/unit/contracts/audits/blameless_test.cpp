@@ -132,6 +132,26 @@ TEST_F(Blameless, OneLiarAmongSilentAuditorsTakesNoStakeFromTheSolver) {
     EXPECT_EQ(task(1).state, market::TaskState::bidding);
 }
 
+/// A liar that is drawn after the audit has waited for auditors is one of all that were drawn, not the only one.
+TEST_F(Blameless, OneLiarAfterAWaitForAuditorsTakesNoStakeFromTheSolver) {
+    start_with(small_params(), {"v1", "v2", "v3", "v4"}, {"alice"});
+    TaskSpec spec = cheap_spec();
+    spec.auditors = 1;
+    post(spec);
+    assign("alice", 1);
+    const U256 before = bonded("alice");
+    lazy = {"v1", "v2", "v3", "v4"};
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), run().unaudited_since != 0; }));
+    ASSERT_TRUE(first_audit(1).seats.empty());
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), collects(1) && !first_audit(1).seats.empty(); }));
+    use_up_reports(name_of(first_audit(1).seats.at(0).auditor), 1, "alice");
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), run().state != RunState::running; }));
+    EXPECT_EQ(run().state, RunState::left);
+    EXPECT_EQ(bonded("alice"), before);
+    EXPECT_TRUE(views::stake(state, party("alice")).locked.is_zero());
+}
+
 /// Otherwise a solver that is about to be convicted in a dispute could leave with its stake.
 TEST_F(Blameless, ARunDoesNotEndBesideADisputeBecauseAuditorsAreSilent) {
     start_with(small_params(), {"v1", "v2", "v3", "v4"}, {"alice"});

@@ -1,65 +1,22 @@
 // SPDX-License-Identifier: MIT
 // The findings of the fifth hostile reading.
-#include "contracts/lifecycle/audits/reports.hpp"
-#include "contracts/lifecycle/audits/rounds.hpp"
 #include "market/escrow.hpp"
 #include "tests/unit/contracts/limits_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {
 
-using market::AuditPhase;
 using market::DisputeState;
 using market::RunState;
 using market::SegmentState;
 
 class FifthReading : public Limits {
 protected:
-    market::Audit newest_audit(std::uint64_t task) {
-        return views::audit(state, segment(0, 0, task).audit).value_or(market::Audit{});
-    }
-    U256 bonded(const std::string& name) const { return views::stake(state, party(name)).bonded; }
     bool paid(const market::Audit& audit, const std::string& name) const {
         return std::any_of(audit.seats.begin(), audit.seats.end(),
                            [&](const market::Seat& seat) { return seat.auditor == party(name) && seat.paid; });
     }
-    /// Reports tiles of the start of segment 0 until no report is left; each one is answered at once.
-    void use_up_reports(const Address& who, std::uint64_t task, const std::string& solver) {
-        const std::string name = name_of(who);
-        for (std::uint64_t tile = 0; tile < params.reports; ++tile) {
-            ASSERT_EQ(send(name, ReportUnavailable{1, task, 0, 0, 0, tile}, params.report_fee), Verdict::ok);
-            ledger::State next{static_cast<const ledger::StateView&>(state)};
-            Effects fx{next, params, height, {}};
-            const std::uint64_t report = views::report_count(state);
-            close_report(fx, report, party(solver));
-            resume_audit(fx, views::report(state, report).value());
-            state.apply(next.diff());
-        }
-    }
 };
-
-/// 14.10: a liar that is drawn after the audit has waited for auditors is one of all that were drawn, not the only one.
-TEST_F(FifthReading, ALiarAfterAWaitForAuditorsTakesNoStakeFromTheSolver) {
-    start(small_params(), {"alice"});
-    TaskSpec spec = spec_of(4, 1);
-    spec.checkpoint_blocks = 2'000;
-    spec.finish_blocks = 100'000;
-    const std::uint64_t id = assign("alice", spec);
-    const U256 before = bonded("alice");
-    lazy = {"v1", "v2", "v3", "v4"};
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] { return serve("alice", 0, id), run(0, id).unaudited_since != 0; }));
-    ASSERT_TRUE(newest_audit(id).seats.empty());
-    ASSERT_TRUE(advance_until([&] {
-        serve("alice", 0, id);
-        return newest_audit(id).phase == AuditPhase::collecting && !newest_audit(id).seats.empty();
-    }));
-    use_up_reports(newest_audit(id).seats.at(0).auditor, id, "alice");
-    ASSERT_TRUE(advance_until([&] { return serve("alice", 0, id), run(0, id).state != RunState::running; }));
-    EXPECT_EQ(run(0, id).state, RunState::left);
-    EXPECT_EQ(bonded("alice"), before);
-    EXPECT_TRUE(views::stake(state, party("alice")).locked.is_zero());
-}
 
 /// 13.5.2: a run that stops behind its first segment, which is always audited, pays for the audit.
 TEST_F(FifthReading, ARunThatStopsBehindAuditedSegmentsLosesTheFeesOfTheirAuditors) {
