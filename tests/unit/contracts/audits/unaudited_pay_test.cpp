@@ -205,6 +205,46 @@ TEST_F(UnauditedPay, ReplicasThatWaitEndOneByOne) {
     EXPECT_TRUE(all<Slashed>().empty());
 }
 
+/// 14.12.13: two replicas of one owner may forge a segment alike that is drawn in one of them only. When all verifiers
+/// are gone, the audit waits.
+TEST_F(UnauditedPay, ASegmentThatWasNotDrawnInAReplicaClosesNoAuditThatFindsNobody) {
+    TaskSpec spec = small_spec();
+    spec.replicas = 2;
+    spec.checkpoint_blocks = 2'000;
+    spec.finish_blocks = 100'000;
+    for (const char* name : {"v1", "v2"}) add_verifier(name);
+    for (const char* name : {"alice", "bob"}) add_solver(name);
+    advance(9);
+    post(spec);
+    auction({{"alice", 400}, {"bob", 700}});
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    const auto serve_both = [&] { serve("alice"), serve("bob", 1); };
+    for (const std::uint64_t i : {0, 1}) {
+        ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        ASSERT_EQ(checkpoint("bob", i, 1), Verdict::ok);
+    }
+    ASSERT_TRUE(advance_until([&] {
+        serve_both();
+        return segment(0).audit != 0 && views::audit(state, segment(0).audit)->phase == market::AuditPhase::drawing;
+    }));
+    const std::uint64_t id = segment(0).audit;
+    for (const char* name : {"v1", "v2"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok) << last.revert_reason;
+    ASSERT_TRUE(advance_until([&] { return serve_both(), views::verifiers(state).empty(); }));
+    ASSERT_EQ(views::audit(state, id)->phase, market::AuditPhase::drawing);
+    ASSERT_TRUE(views::audit(state, id)->seats.empty());
+    ASSERT_TRUE(advance_until([&] {
+        serve_both();
+        auto other = segment(0, 1);
+        other.state = SegmentState::unaudited;
+        store(state, keys::segment(1, 1, 0), other);
+        return views::audit(state, id)->phase != market::AuditPhase::drawing;
+    }));
+    ASSERT_EQ(run().state, RunState::running);
+    ASSERT_TRUE(views::audit(state, id)->seats.empty());
+    EXPECT_EQ(views::audit(state, id)->phase, market::AuditPhase::no_auditors);
+    EXPECT_NE(segment(0).state, SegmentState::unaudited);
+}
+
 /// The forger of a drawn segment cannot undo the draw by an accomplice that leaves.
 TEST_F(UnauditedPay, AMemberThatRetiresAfterTheDrawLeavesItToTheOthers) {
     start({"v1", "v2"});
