@@ -10,6 +10,7 @@
 #include "market/escrow.hpp"
 #include "node/agents/delivered_runs.hpp"
 #include "node/agents/remote_state.hpp"
+#include "node/agents/run_peers.hpp"
 #include "node/artifacts/peer_source.hpp"
 #include "node/platform/printable.hpp"
 #include "node/platform/units.hpp"

@@ -66,4 +66,19 @@ PeerList RunPeers::of(const solver::RunKey& key, const std::string& self) const 
     return out;
 }
 
+std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64_t id) {
+    std::vector<std::string> out;
+    const auto task = views::task(view, id);
+    if (!task) return out;
+    const auto add_run = [&](std::uint32_t index) {
+        if (const auto run = views::run(view, id, index)) add_solver(view, run->solver, out);
+    };
+    for (const std::uint32_t index : task->active) add_run(index);
+    // A settled task has no active run; its last ones delivered the model.
+    for (std::uint32_t index = task->runs; task->active.empty() && index > 0 && out.size() < 4; --index)
+        add_run(index - 1);
+    for (const ledger::Address& member : views::verifiers(view)) add_verifier(view, member, out);
+    return out;
+}
+
 }  // namespace retrace::node

@@ -29,4 +29,8 @@ private:
     std::vector<std::string> verifiers_;
 };
 
+/// Returns the endpoints that serve a task's artifacts: its solvers, then verifiers that keep its states. Registered
+/// endpoints that a stranger may not give (see parse_public_url) are left out.
+std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64_t task);
+
 }  // namespace retrace::node

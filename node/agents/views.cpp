@@ -5,7 +5,6 @@
 
 #include "contracts/lifecycle/isolate.hpp"
 #include "contracts/rules/market/rules.hpp"
-#include "node/net/http_client.hpp"
 
 namespace retrace::node {
 namespace views = contracts::views;
@@ -116,31 +115,6 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
         entry.may_report = entry.side == verifier::Side::challenger && params && dispute->reports < params->reports &&
                            !reports_pending(view, dispute->task, dispute->run, dispute->segment, true, self);
         out.push_back(std::move(entry));
-    }
-    return out;
-}
-
-std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64_t id) {
-    std::vector<std::string> out;
-    const auto add = [&](const std::string& endpoint) {
-        if (std::find(out.begin(), out.end(), endpoint) == out.end() && parse_public_url(endpoint))
-            out.push_back(endpoint);
-    };
-    const auto task = views::task(view, id);
-    if (!task) return out;
-    for (const std::uint32_t index : task->active) {
-        const auto run = views::run(view, id, index);
-        const auto info = run ? views::solver(view, run->solver) : std::nullopt;
-        if (info) add(info->endpoint);
-    }
-    // A settled task has no active run; its last ones delivered the model.
-    for (std::uint32_t index = task->runs; task->active.empty() && index > 0 && out.size() < 4; --index) {
-        const auto run = views::run(view, id, index - 1);
-        const auto info = run ? views::solver(view, run->solver) : std::nullopt;
-        if (info) add(info->endpoint);
-    }
-    for (const ledger::Address& member : views::verifiers(view)) {
-        if (const auto info = views::verifier(view, member)) add(info->endpoint);
     }
     return out;
 }

@@ -113,8 +113,4 @@ std::uint64_t due_of(const market::Report& report, const market::Params& params)
 std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, const ledger::Address& self,
                                                  Immutable& immutable);
 
-/// Returns the endpoints that serve a task's artifacts: its solvers, then verifiers that keep its states. Registered
-/// endpoints that a stranger may not give (see parse_public_url) are left out.
-std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64_t task);
-
 }  // namespace retrace::node

@@ -10,6 +10,7 @@
 
 #include "node/agents/proven_state.hpp"
 #include "node/agents/receipt_check.hpp"
+#include "node/agents/run_peers.hpp"
 #include "node/cmd/task_options.hpp"
 
 namespace retrace::node::cli {

@@ -12,6 +12,7 @@
 
 #include "node/agents/receipt_check.hpp"
 #include "node/agents/remote_state.hpp"
+#include "node/agents/run_peers.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/tasks/model_files.hpp"
 
