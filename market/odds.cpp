@@ -56,7 +56,19 @@ std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, st
 std::optional<U256> stake_floor(const Params& params, const TaskSpec& spec) {
     const auto floor = stake_floor(params, spec.audit_bp, spec.auditors, spec.price_ceiling);
     if (!floor) return std::nullopt;
-    return std::max(*floor, params.audit_bond * U256(spec.auditors));  // 5.4
+    const U256 fee = audit_fee(params, spec);
+    // A fee is below 2^128. What is burned is at least (1-a)·S less one fee (6.3).
+    const U256 burned = fee * U256(kAuditsAtRisk * spec.auditors + 1);
+    const U256 covers = ledger::mul_div(burned, kWhole, kWhole - params.challenger_share_bp) + U256(1);  // 5.5
+    return std::max({*floor, params.audit_bond * U256(spec.auditors), covers});                          // 5.4
+}
+
+std::uint64_t audits_covered(const Params& params, const TaskSpec& spec, const U256& lock) {
+    const U256 fee = audit_fee(params, spec), fees = fee * U256(spec.auditors);
+    if (fees.is_zero()) return ~std::uint64_t{0};
+    const Conviction parts = conviction(lock, fee, params);
+    const U256 covered = (lock - parts.share - parts.costs) / fees;
+    return covered.fits_u64() ? covered.low64() : ~std::uint64_t{0};
 }
 
 std::uint64_t detection_ppm(const Ratio& probability, std::uint64_t bad_segments) {

@@ -28,8 +28,15 @@ Ratio unserved_audit_probability(std::uint64_t audit_bp, const Params& params, s
 /// (5.2.1), times the safety factor. nullopt when a probability is zero: no stake is enough. `gain` is below 2^128
 /// (asserted).
 std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, std::uint8_t auditors, const U256& gain);
-/// Stake that a bid on `spec` must lock: the floor above, and at least the bonds of one segment's auditors.
+/// Stake that a bid on `spec` must lock: the floor above, and at least the bonds of one segment's auditors (5.4) and
+/// what covers the fees of kAuditsAtRisk audited segments (5.5).
 std::optional<U256> stake_floor(const Params& params, const TaskSpec& spec);
+
+/// 5.5: the number of audited segments that are not finalised whose fees every lock covers, so that so many of a run's
+/// audits go on at once.
+inline constexpr std::uint64_t kAuditsAtRisk = 8;
+/// 5.5: the number of audited segments whose fees are at most what is burned of the lock when all of it is lost.
+std::uint64_t audits_covered(const Params& params, const TaskSpec& spec, const U256& lock);
 
 /// 1 - (1-p_eff)^bad in parts per million, rounded down. For display; no rule reads it.
 std::uint64_t detection_ppm(const Ratio& probability, std::uint64_t bad_segments);

@@ -79,6 +79,12 @@ Key cleared_seats(std::uint64_t audit) { return std::move(audits('E').number(aud
 Key matched_audits(std::uint64_t task) { return std::move(audits('M').number(task)); }
 Key audit_queue() { return audits('d'); }
 Key queued_audit(std::uint64_t place) { return std::move(audits('e').number(place)); }
+Key audited_segments(std::uint64_t task, std::uint32_t run) { return std::move(audits('G').number(task).number(run)); }
+Key finalised_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('b').number(task).number(run)); }
+Key audited_before(std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
+    return std::move(audits('g').number(task).number(run).number(segment));
+}
+Key held_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('H').number(task).number(run)); }
 Key open_audits(const Address& party) { return std::move(audits('p').party(party)); }
 Key run_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('r').number(task).number(run)); }
 Key waiting_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('f').number(task).number(run)); }

@@ -60,6 +60,12 @@ Key cleared_seats(std::uint64_t audit);  ///< Seats that waits for auditors gave
 Key matched_audits(std::uint64_t task);  ///< Audits of a task that ended lately with a match (13.6).
 Key audit_queue();                       ///< Queue of audits that wait for auditors: its first and end place,
 Key queued_audit(std::uint64_t place);   ///< and the audit at each place.
+/// Of a run's audited segments: the number drawn and finalised, the number drawn before one, and those that wait for
+/// the lock to cover their fees (14.13).
+Key audited_segments(std::uint64_t task, std::uint32_t run);
+Key finalised_audits(std::uint64_t task, std::uint32_t run);
+Key audited_before(std::uint64_t task, std::uint32_t run, std::uint64_t segment);
+Key held_audits(std::uint64_t task, std::uint32_t run);
 Key open_audits(const Address& party);
 Key run_audits(std::uint64_t task, std::uint32_t run);      ///< Audits of a run that are not closed.
 Key waiting_audits(std::uint64_t task, std::uint32_t run);  ///< Segments of a run whose audits wait for auditors.

@@ -2,6 +2,7 @@
 #include "tests/stateful/checks.hpp"
 
 #include "contracts/records/store.hpp"
+#include "market/odds.hpp"
 
 namespace retrace::stateful {
 namespace {
@@ -154,12 +155,28 @@ std::optional<std::string> unscheduled_task(const TaskModel& model, const Pendin
     return std::nullopt;
 }
 
+/// Whether the audit is held for an audited segment before it, of a run of its task, that is not finalised (contracts
+/// 14.13).
+bool is_held(const Mirror& mirror, const market::Audit& audit) {
+    const auto held = mirror.held_audits.find({audit.task, audit.run});
+    if (held == mirror.held_audits.end()) return false;
+    if (std::find(held->second.begin(), held->second.end(), audit.segment) == held->second.end()) return false;
+    const TaskModel& task = mirror.tasks[audit.task - 1];
+    return std::any_of(task.task.active.begin(), task.task.active.end(), [&](std::uint32_t active) {
+        const RunModel& model = task.runs[active];
+        for (auto it = model.segments.lower_bound(model.run.finalised); it != model.segments.end(); ++it)
+            if (it->first < audit.segment && it->second.audits != 0) return true;
+        return false;
+    });
+}
+
 std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market::Audit& audit, const Pending& pending) {
     if (audit.phase == AuditPhase::drawing) {
         if (pending.has(ScheduledKind::redraw, audit.id)) return std::nullopt;
         for (const auto& [place, queued] : mirror.queue)
             if (queued == audit.id) return std::nullopt;
-        return at("an audit that draws is scheduled or in the queue", audit.id);
+        if (is_held(mirror, audit)) return std::nullopt;
+        return at("an audit that draws is scheduled, in the queue or held", audit.id);
     }
     if (audit.deadline != 0)
         return pending.reminds(ScheduledKind::audit_deadline, audit.id, 0)
@@ -184,6 +201,17 @@ std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market:
     return at("an audit without a deadline waits for somebody", audit.id);
 }
 
+/// Whether more segments have auditors and are not finalised than the lock covers, except the first (contracts 14.13).
+bool has_fees_uncovered(const Mirror& mirror, const TaskModel& task, const RunModel& model,
+                        const market::Params& params) {
+    const market::Run& run = model.run;
+    if (!is_running(model) || mirror.stopped.contains({run.task, run.index})) return false;
+    std::uint64_t at_risk = 0;
+    for (auto it = model.segments.lower_bound(run.finalised); it != model.segments.end(); ++it)
+        at_risk += it->second.audit != 0 && !mirror.audits[it->second.audit - 1].seats.empty();
+    return at_risk > std::max<std::uint64_t>(1, market::audits_covered(params, task.spec, run.locked));
+}
+
 }  // namespace
 
 std::optional<std::string> without_schedule(const Mirror& mirror, std::uint64_t height) {
@@ -205,13 +233,17 @@ std::optional<std::string> without_schedule(const Mirror& mirror, std::uint64_t 
     return std::nullopt;
 }
 
-std::optional<std::string> over_bound(const Mirror& mirror) {
+std::optional<std::string> over_bound(const Mirror& mirror, const market::Params& params) {
     std::map<Address, std::size_t> runs;
     for (const std::uint64_t id : mirror.active_tasks) {
         const TaskModel& model = mirror.tasks[id - 1];
         if (model.task.bidders.size() > market::kBiddersMax) return at("an auction has at most 64 bids", id);
         if (model.task.active.size() > market::kReplicasMax) return at("a task has at most five replicas", id);
-        for (const std::uint32_t active : model.task.active) ++runs[model.runs[active].run.solver];
+        for (const std::uint32_t active : model.task.active) {
+            ++runs[model.runs[active].run.solver];
+            if (has_fees_uncovered(mirror, model, model.runs[active], params))
+                return at("a run's lock covers the fees of its audits", id, active);
+        }
         for (const Address& bidder : model.task.bidders) ++runs[bidder];
     }
     for (const auto& [who, count] : runs)

@@ -149,6 +149,11 @@ void Mirror::market_record(View key, const Bytes& value) {
             segment = std::move(now);
             return;
         }
+        case 'H': {
+            const std::uint64_t task = in.number();
+            if (!value.empty()) stopped.insert({task, in.number()});
+            return;
+        }
         case 'e': {
             const std::uint64_t height = in.number();
             const std::pair place{height, in.number()};
@@ -235,6 +240,14 @@ void Mirror::audits_record(View key, const Bytes& value) {
             else
                 queue[to_bytes(key)] = Reader(value).u64();
             return;
+        case 'H': {
+            const std::uint64_t task = in.number(), run = in.number();
+            auto held =
+                value.empty() ? std::vector<std::uint64_t>{} : decode<contracts::ListOf<std::uint64_t>>(value).items;
+            reached.longest_list = std::max(reached.longest_list, held.size());
+            held_audits[{task, run}] = std::move(held);
+            return;
+        }
         case 'w': {
             if (value.empty()) return;
             const std::uint64_t id = in.number();

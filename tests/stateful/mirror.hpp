@@ -61,6 +61,9 @@ public:
     std::map<Bytes, std::uint64_t> reminders;                       ///< Heights of reminders, by key.
     std::optional<std::pair<std::uint64_t, std::uint64_t>> cursor;  ///< Set while the scheduler has a backlog.
     std::map<Bytes, std::uint64_t> queue;  ///< Audit that waits at each place; some have been seated since.
+    using RunKey = std::pair<std::uint64_t, std::uint64_t>;    ///< Task and run.
+    std::map<RunKey, std::vector<std::uint64_t>> held_audits;  ///< Segments whose audits wait (contracts 14.13).
+    std::set<RunKey> stopped;                                  ///< Runs that have stopped (contracts 13.7.1).
     Reached reached;
 
     /// Returns the next height at which an item is due; nullopt: none.

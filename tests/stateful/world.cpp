@@ -257,7 +257,7 @@ void World::advance(std::uint64_t blocks) {
 void World::check() const {
     std::optional<std::string> broken;
     const_cast<World*>(this)->guarded([&] { broken = contracts::deep_check(state_, parties_); });
-    if (!broken) broken = over_bound(mirror_);
+    if (!broken) broken = over_bound(mirror_, params_);
     if (!broken) broken = without_schedule(mirror_, block_.height);
     if (broken) fail(*broken);
 }

@@ -3,6 +3,7 @@
 // that holds no seat waits in a queue until enough members are free; one that holds seats, or for which another audit
 // holds seats, waits for at most `redraws` beacons. So every busy member becomes free in bounded time, and the queue
 // moves on.
+#include "contracts/lifecycle/audits/fees_at_risk.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
@@ -66,6 +67,13 @@ bool any_beside(const Effects& fx, const market::Audit& audit, Holds holds) {
     return false;
 }
 
+/// Whether the same segment of another run waits for its first draw.
+bool waits_for_draw_beside(const Effects& fx, const market::Audit& audit) {
+    return any_beside(fx, audit, [](const market::Segment& segment) {
+        return segment.state == market::SegmentState::waiting_draw && segment.audits == 0;
+    });
+}
+
 /// Whether auditors have committed to the segment's end.
 bool has_verdicts(const Effects& fx, const market::Segment& segment) {
     if (segment.state == market::SegmentState::verified) return true;
@@ -124,8 +132,13 @@ bool serve(Effects& fx, const QueuedAudit& entry) {
     if (is_frozen(fx.state, audit.task)) return true;
     const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
     const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
-    if (!all_committed(fx.state, task, run, audit.segment + 1)) {
-        join_queue(fx, audit);  // 14.2.4: no seats are held while a slower replica computes
+    // 14.2.4: no seats are held while a slower replica computes, or the draw of its segment is still to come.
+    if (!all_committed(fx.state, task, run, audit.segment + 1) || waits_for_draw_beside(fx, audit)) {
+        join_queue(fx, audit);
+        return true;
+    }
+    if (!are_fees_covered(fx, audit)) {
+        hold_audit(fx, audit);  // 14.13
         return true;
     }
     const Search search = fill_seats(fx, audit);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The draw of segments to audit. SPEC 14.1. The auditors are drawn later: auditor_draw.cpp.
+#include "contracts/lifecycle/audits/fees_at_risk.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
@@ -29,6 +30,7 @@ void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, 
     // 14.12.1: members that leave after this cannot undo the draw.
     if (enough_members(fx, audit)) note_members(fx, audit);
     add_to_list(fx.state, keys::run_audits(run.task, run.index), audit.id);
+    if (segment.audits == 0) count_audited(fx, run, index);
     segment.state = SegmentState::auditing;
     segment.audit = audit.id;
     ++segment.audits;

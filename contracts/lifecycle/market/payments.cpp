@@ -3,6 +3,7 @@
 // at or after its end is retained, so that paid work is never run and paid again.
 #include <limits>
 
+#include "contracts/lifecycle/audits/fees_at_risk.hpp"
 #include "contracts/lifecycle/audits/retentions.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
@@ -83,6 +84,7 @@ void advance_clear(Effects& fx, market::Run& run, std::uint64_t most) {
         const bool decided = segment && is_clear(*segment, window, fx.height);
         const std::uint64_t wait = decided ? compared_by(fx.state, fx.params, run, task, fx.height) : kForever;
         if (wait == 0) {
+            if (segment->audits != 0) count_finalised_audit(fx, run, run.finalised);
             count_copy(fx, run, *segment, task);
             continue;
         }
@@ -157,7 +159,10 @@ void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index) {
     store(fx.state, keys::run(id, index), run);
 }
 
-void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
+namespace {
+
+/// Pays every segment that is due, in order; the last one starts the delivery.
+void pay_what_is_due(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
     if (run.state == market::RunState::delivering) return begin_delivery(fx, id);  // it may have waited for other runs
     // 15.8.1: replicas are not paid while they dispute, because their other differences have no dispute of their own.
@@ -175,6 +180,13 @@ void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
     if (finished) run.state = market::RunState::delivering;
     store(fx.state, keys::run(id, index), run);
     if (finished) begin_delivery(fx, id);
+}
+
+}  // namespace
+
+void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    pay_what_is_due(fx, id, index);
+    release_held_audits(fx, id);
 }
 
 }  // namespace retrace::contracts

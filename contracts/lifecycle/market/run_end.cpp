@@ -39,8 +39,9 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     run.deadline = 0;
     run.state = to;
     store(fx.state, keys::run(id, index), run);
-    for (const keys::Key& key : {keys::deadline_work(id, index), keys::begun_deadline(id, index),
-                                 keys::pending_draws(id, index), keys::due_openings(id, index), keys::woken(id, index)})
+    for (const keys::Key& key :
+         {keys::deadline_work(id, index), keys::begun_deadline(id, index), keys::pending_draws(id, index),
+          keys::due_openings(id, index), keys::woken(id, index), keys::held_audits(id, index)})
         remove(fx.state, key);
     remove_from_list(fx.state, keys::open_runs(run.solver), views::RunId{id, index});
     for (const std::uint64_t audit : list<std::uint64_t>(fx.state, keys::run_audits(id, index)))
@@ -110,6 +111,7 @@ void stop_run(Effects& fx, market::Run run) {
     store(fx.state, keys::run(run.task, run.index), run);
     note_missed_checkpoint(fx, run);
     remind(fx, fx.height + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
+    remind(fx, fx.height + 1, ScheduledKind::payment, run.task, run.index);  // 14.13: no audit waits for it any more.
 }
 
 /// 13.7.1: whether the run stops, and does not end at once. A run that has finished may be in a dispute with a replica.

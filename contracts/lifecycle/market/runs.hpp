@@ -50,7 +50,8 @@ void count_work(Effects& fx, market::Run& run);
 /// committed.
 void start_checkpoint_deadline(Effects& fx, market::Run& run);
 
-/// Pays every segment that is due, in order; the last one starts the delivery.
+/// Pays every segment of the run that is due, in order; the last one starts the delivery. Then lets audits of the task
+/// go on that waited for it (14.13).
 void advance_payments(Effects& fx, std::uint64_t task, std::uint32_t run);
 
 /// Whether the next segment of a run that joined could be finalised at this height. A block finalises few of them,

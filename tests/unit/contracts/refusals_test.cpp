@@ -169,7 +169,7 @@ TEST_F(Refusals, Bids) {
     add_solver("bob", 1);
     EXPECT_EQ(send("alice", CommitBid{1, word("x")}, params.bid_deposit), Verdict::unknown_task);
     TaskSpec spec = small_spec();
-    spec.price_ceiling = U256(10) * kCoin;
+    spec.price_ceiling = U256(3) * kCoin;
     post(spec);
     EXPECT_EQ(send("alice", CommitBid{1, {}}, params.bid_deposit), Verdict::commitment_zero);
     EXPECT_EQ(send("requester", CommitBid{1, word("x")}, params.bid_deposit), Verdict::own_task);

@@ -18,22 +18,24 @@ protected:
     }
 };
 
-/// 13.5.2: a run that stops behind its first segment, which is always audited, pays for the audit.
+/// 13.5.2: a run that stops behind segments that were audited pays for the audits.
 TEST_F(FifthReading, ARunThatStopsBehindAuditedSegmentsLosesTheFeesOfTheirAuditors) {
     auto wanted = small_params();
     wanted.audit_fee = wanted.audit_fee * U256(5);
+    wanted.checkpoint_blocks = 80;
+    wanted.challenge_blocks = 200;
     start(wanted, {"alice"});
     TaskSpec spec = spec_of(4, 3);
     spec.audit_bp = 10'000;
     const std::uint64_t id = assign("alice", spec);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice", 0, id);
         check_audits();
-        return segment(0, 0, id).state == SegmentState::verified;
+        return segment(1, 0, id).state == SegmentState::verified;
     }));
     const U256 locked = run(0, id).locked;
-    const U256 fees = market::audit_fee(params, views::spec(state, id).value()) * U256(3);
+    const U256 fees = market::audit_fee(params, views::spec(state, id).value()) * U256(2 * 3);
     const U256 tenth = market::split(locked, params.silence_penalty_bp).share;
     ASSERT_GT(fees, tenth) << "else the test shows nothing";
     ASSERT_TRUE(advance_until([&] { return run(0, id).state != RunState::running; }));

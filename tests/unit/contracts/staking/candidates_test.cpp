@@ -255,8 +255,9 @@ TEST_F(Candidates, DisplaceNobodyBeforeTheDrawsOfTheirBlock) {
         EXPECT_THAT(name_of(auditor), testing::AnyOf("v1", "v2", "v3")) << "a member until this block";
     for (int i = 0; i < 40 && views::audit(state, 1)->phase != market::AuditPhase::closed; ++i)
         serve("alice"), check_audits(), next_block();
-    EXPECT_EQ(views::audit(state, 1)->phase, market::AuditPhase::closed);
-    for (const market::Seat& seat : views::audit(state, 1)->seats)
+    const market::Audit audit = views::audit(state, 1).value();
+    EXPECT_EQ(audit.phase, market::AuditPhase::closed);
+    for (const market::Seat& seat : audit.seats)
         EXPECT_EQ(seat.state, market::SeatState::matched) << "the seats of those that left go on";
     EXPECT_TRUE(all<Slashed>().empty());
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// SPEC 14.13. A run's audited segments are numbered as they are drawn, which is in their order. So the number of a
+// segment, less the number of those that are finalised, tells how many audits up to it are at risk, and the first of
+// them is always covered: nothing waits for ever.
+#include "contracts/lifecycle/audits/fees_at_risk.hpp"
+
+#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "market/odds.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::AuditPhase;
+
+bool covers(const Effects& fx, const market::TaskSpec& spec, const market::Run& run, std::uint64_t segment) {
+    if (views::is_stopped(fx.state, run.task, run.index)) return true;  // Nothing of it will be finalised.
+    const std::uint64_t before = counter(fx.state, keys::audited_before(run.task, run.index, segment));
+    const std::uint64_t finalised = counter(fx.state, keys::finalised_audits(run.task, run.index));
+    if (before <= finalised) return true;
+    return before - finalised < market::audits_covered(fx.params, spec, run.locked);
+}
+
+/// Whether the audit still waits for its draw. It may have been drawn past the queue, or be closed.
+bool waits_for_seats(const market::Audit& audit) {
+    return audit.phase == AuditPhase::drawing &&
+           std::none_of(audit.seats.begin(), audit.seats.end(),
+                        [](const market::Seat& seat) { return seat.state == market::SeatState::committed; });
+}
+
+void release_held_audits_of(Effects& fx, std::uint64_t task, std::uint32_t run) {
+    for (const std::uint64_t index : list<std::uint64_t>(fx.state, keys::held_audits(task, run))) {
+        const auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
+        const auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
+        const bool waits = waits_for_seats(audit);
+        if (waits && !are_fees_covered(fx, audit)) return;  // Nor are those of later segments.
+        remove_from_list(fx.state, keys::held_audits(task, run), index);
+        if (waits) draw_auditors_of(fx, audit.id);
+    }
+}
+
+}  // namespace
+
+void count_audited(Effects& fx, const market::Run& run, std::uint64_t segment) {
+    const keys::Key key = keys::audited_segments(run.task, run.index);
+    const std::uint64_t before = counter(fx.state, key);
+    store(fx.state, keys::audited_before(run.task, run.index, segment), Counter{before});
+    store(fx.state, key, Counter{before + 1});
+}
+
+void count_finalised_audit(Effects& fx, const market::Run& run, std::uint64_t segment) {
+    const keys::Key key = keys::finalised_audits(run.task, run.index);
+    store(fx.state, key, Counter{counter(fx.state, key) + 1});
+    remove(fx.state, keys::audited_before(run.task, run.index, segment));
+}
+
+bool are_fees_covered(const Effects& fx, const market::Audit& audit) {
+    const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+    for (const std::uint32_t active : task.active) {
+        const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, active));
+        if (active != audit.run) {
+            const auto segment = views::segment(fx.state, audit.task, active, audit.segment);
+            if (!segment || segment->state != market::SegmentState::auditing) continue;
+            if (!is_awaited(run, audit.segment + 1)) continue;
+        }
+        if (!covers(fx, spec, run, audit.segment)) return false;
+    }
+    return true;
+}
+
+void hold_audit(Effects& fx, const market::Audit& audit) {
+    add_to_list(fx.state, keys::held_audits(audit.task, audit.run), audit.segment);
+}
+
+void release_held_audits(Effects& fx, std::uint64_t task) {
+    const auto runs = must_load<market::Task>(fx.state, keys::task(task)).active;
+    for (const std::uint32_t run : runs) release_held_audits_of(fx, task, run);
+}
+
+}  // namespace retrace::contracts

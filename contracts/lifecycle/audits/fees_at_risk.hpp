@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Limits the fees of auditors of segments that a run may never be paid for. SPEC 14.13.
+#pragma once
+
+#include "contracts/lifecycle/effects.hpp"
+
+namespace retrace::contracts {
+
+/// Called when a segment of the run is drawn for its first audit.
+void count_audited(Effects& fx, const market::Run& run, std::uint64_t segment);
+/// Called when an audited segment of the run becomes finalised.
+void count_finalised_audit(Effects& fx, const market::Run& run, std::uint64_t segment);
+
+/// Whether auditors may be drawn: the lock of the audit's run covers its fees, and so do those of the runs whose audits
+/// of the same segment have to reveal with it.
+bool are_fees_covered(const Effects& fx, const market::Audit& audit);
+/// Keeps an audit without seats until its fees are covered.
+void hold_audit(Effects& fx, const market::Audit& audit);
+/// Lets the audits of the task go on whose fees are covered now.
+void release_held_audits(Effects& fx, std::uint64_t task);
+
+}  // namespace retrace::contracts

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The findings of the sixth hostile reading.
+#include "market/escrow.hpp"
+#include "market/odds.hpp"
+#include "tests/unit/contracts/limits_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::RunState;
+using market::SegmentState;
+
+constexpr std::uint64_t kSegments = 20;
+
+class SixthReading : public Limits {
+protected:
+    static TaskSpec audited_everywhere() {
+        TaskSpec spec = spec_of(kSegments);
+        spec.audit_bp = 10'000;
+        spec.price_ceiling = kCoin;
+        return spec;
+    }
+    static market::Params long_disputes() {
+        market::Params p = slow_params();
+        p.move_blocks = 60;
+        return p;
+    }
+    void commit_all(const std::string& name, std::uint64_t id, std::uint32_t run = 0) {
+        for (std::uint64_t i = 0; i <= kSegments; ++i) ASSERT_EQ(checkpoint(name, i, run, id), Verdict::ok);
+    }
+    void serve_for(std::uint64_t blocks, std::uint64_t id, const std::vector<std::string>& solvers) {
+        for (std::uint64_t i = 0; i < blocks; ++i) {
+            for (std::uint32_t run = 0; run < solvers.size(); ++run) serve(solvers[run], run, id);
+            check_audits();
+            next_block();
+        }
+    }
+    std::uint64_t verified(std::uint64_t id, std::uint32_t run = 0) const {
+        std::uint64_t count = 0;
+        for (std::uint64_t i = 0; i < kSegments; ++i) count += segment(i, run, id).state == SegmentState::verified;
+        return count;
+    }
+    std::uint64_t covered(std::uint64_t id) const {
+        return market::audits_covered(params, views::spec(state, id).value(), run(0, id).locked);
+    }
+};
+
+/// 14.13: an accomplice's challenge of the first segment keeps everything from being paid, and the whole lock is lost at
+/// the end. The audits that went on meanwhile must not cost more than is burned.
+TEST_F(SixthReading, AuditsBehindAnAccomplicesChallengeCostNoMoreThanIsBurned) {
+    start(long_disputes(), {"alice"});
+    const std::uint64_t id = assign("alice", audited_everywhere());
+    commit_all("alice", id);
+    ASSERT_EQ(covered(id), market::kAuditsAtRisk);
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice", 0, id);
+        check_audits();
+        return segment(0, 0, id).state == SegmentState::verified;
+    }));
+    ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok);
+    const U256 before = views::task(state, id)->audit_budget;
+    serve_for(250, id, {"alice"});
+    EXPECT_EQ(run(0, id).finalised, 0u);
+    EXPECT_EQ(verified(id), market::kAuditsAtRisk);
+    ASSERT_TRUE(advance_until([&] { return run(0, id).state != RunState::running; }, 6'000));
+    const auto slashed = all<Slashed>();
+    ASSERT_FALSE(slashed.empty());
+    EXPECT_EQ(slashed.back().party, party("alice"));
+    EXPECT_GE(slashed.back().burned, before - views::task(state, id)->audit_budget);
+}
+
+/// 14.13: audits that waited go on when segments before them are finalised.
+TEST_F(SixthReading, AuditsThatTheLockDoesNotCoverYetGoOnLater) {
+    market::Params wanted = slow_params();
+    wanted.challenge_blocks = 200;
+    start(wanted, {"alice"});
+    const std::uint64_t id = assign("alice", audited_everywhere());
+    commit_all("alice", id);
+    serve_for(200, id, {"alice"});
+    EXPECT_EQ(verified(id), market::kAuditsAtRisk);
+    serve_for(700, id, {"alice"});
+    EXPECT_EQ(verified(id), kSegments);
+    EXPECT_EQ(run(0, id).paid, kSegments);
+}
+
+/// 14.13: a replica's audits do not pass the limit because another run's auditors wait for them.
+TEST_F(SixthReading, AReplicaInADisputeHoldsTheAuditsOfTheOthers) {
+    market::Params wanted = long_disputes();
+    wanted.challenge_blocks = 30;  // bob's own segments are finalised meanwhile
+    start(wanted, {"alice", "bob"});
+    TaskSpec spec = audited_everywhere();
+    spec.replicas = 2;
+    const std::uint64_t id = post(spec);
+    auction({{"alice", 400}, {"bob", 400}}, id);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{id}), Verdict::ok);
+    commit_all("alice", id, 0);
+    commit_all("bob", id, 1);
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice", 0, id);
+        serve("bob", 1, id);
+        check_audits();
+        return segment(0, 0, id).state == SegmentState::verified && segment(0, 1, id).state == SegmentState::verified;
+    }));
+    ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok);
+    serve_for(400, id, {"alice", "bob"});
+    EXPECT_EQ(verified(id, 0), market::kAuditsAtRisk);
+    EXPECT_EQ(verified(id, 1), market::kAuditsAtRisk);
+    for (std::uint64_t i = market::kAuditsAtRisk; i < kSegments; ++i)
+        for (const std::uint32_t run : {0u, 1u}) {
+            const auto audit = views::audit(state, segment(i, run, id).audit);
+            EXPECT_TRUE(!audit || audit->seats.empty()) << "no auditor waits for segment " << i;
+        }
+}
+
+}  // namespace
+}  // namespace retrace::contracts
