@@ -14,6 +14,9 @@ namespace {
 constexpr std::uint64_t kTileCost = 1 << 18;
 /// Cost of creating, reading or renaming a file: about 25 us. Each state tensor is one file.
 constexpr std::uint64_t kFileCost = 1 << 21;
+/// Most tensors of a state. An auditor fetches each on its own, in about two round trips and a write that is synced: at
+/// 100 ms for a round trip, these take as long as it has before it has used up its reports, and then the lock is lost.
+constexpr std::uint32_t kStateTensorsMax = 2048;
 constexpr std::uint64_t kRootsOfAMove = 15;  ///< States that a search commits to (verifier 8.7).
 
 using kernels::saturating_add;
@@ -61,6 +64,14 @@ DisputeCost dispute_cost(const kernels::Program& program, std::uint64_t steps) {
         saturating_add(saturating_mul(saturating_add(tiles, kPartialTiles), kTileCost), kFileCost * program.states)};
 }
 
+Status<> check_fetchable(const kernels::Program& program) {
+    if (program.states <= kStateTensorsMax) return Unit{};
+    return error("a state of " + std::to_string(program.states) +
+                 " tensors could not be fetched by auditors in the time that they have: each tensor is fetched on its "
+                 "own, and " +
+                 std::to_string(kStateTensorsMax) + " are the most (join small tensors in the program)");
+}
+
 /// A run that nobody can replay in time is never verified and so never paid; it is declined while that is free. Not
 /// called for steps on a device, whose speed is not measured: such a task needs auditors with a device too.
 Status<> check_replayable(const RunView& run, const kernels::Program& program, std::uint64_t steps) {
@@ -93,6 +104,7 @@ Status<> check_clock(const RunView& run, const kernels::Program& program, std::u
 }  // namespace
 
 Status<> check_pace(const RunView& run, const kernels::Program& program, const kernels::Program* init, bool on_device) {
+    RETRACE_CHECK(check_fetchable(program));
     const std::uint64_t steps = std::min(run.terms.schedule.interval, run.terms.schedule.steps);
     if (!on_device) RETRACE_CHECK(check_replayable(run, program, steps));
     if (init != nullptr) RETRACE_CHECK(check_clock(run, *init, 1, false));

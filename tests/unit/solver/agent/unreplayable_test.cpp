@@ -137,6 +137,21 @@ TEST_F(Unreplayable, ARunWhoseDisputesOutlastTheirClockIsDeclinedWithTheNumbers)
     }
 }
 
+/// Auditors that have not fetched the state in time report it, however fast it is replayed, and the lock burns.
+TEST_F(Unreplayable, AStateOfMoreTensorsThanAuditorsCanFetchIsDeclined) {
+    kernels::Program program = task.train.program();
+    program.tensors.resize(3000, program.tensors[0]);
+    RunView run;
+    run.terms = task.terms;
+    program.states = 2048;
+    EXPECT_TRUE(check_pace(run, program, nullptr, true));
+    program.states = 2049;
+    const auto refused = check_pace(run, program, nullptr, true);
+    ASSERT_FALSE(refused);
+    for (const char* number : {"2049", "2048"})
+        EXPECT_NE(refused.error().message.find(number), std::string::npos) << refused.error().message;
+}
+
 /// Its only step may be more expensive to dispute than any step of the training.
 TEST_F(Unreplayable, AnInitialiserIsDisputedAsWell) {
     const kernels::Program& program = task.train.program();
