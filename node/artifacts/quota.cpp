@@ -117,8 +117,16 @@ std::vector<Hash32> ArtifactQuota::settle(const std::map<Hash32, std::uint64_t>&
         if (arriving.contains(root) && !stored.contains(root)) add(root, charge);
     }
     for (const Hash32& root : moved) {
-        if (this->charge(root, stored.at(root), owners_of(root))) continue;
-        add(root, {stored.at(root), 0, before.at(root).requester});
+        const std::uint64_t bytes = stored.at(root);
+        const std::vector<Owner> owners = owners_of(root);
+        const auto heir = std::find_if(owners.begin(), owners.end(), [&](const Owner& owner) {
+            return bytes <= owner.bytes_max && of_task(owner.task) <= owner.bytes_max - bytes;
+        });
+        if (heir != owners.end()) {
+            add(root, {bytes, heir->task, heir->requester});
+            continue;
+        }
+        add(root, {bytes, 0, before.at(root).requester});
         unpaid.push_back(root);
     }
     return unpaid;

@@ -40,8 +40,10 @@ public:
     /// Rebuilds the charges from the stored artifacts and the live tasks that name them. An artifact that no live task
     /// names (`owners_of` returns none) stays charged to its requester until it is gone, or to nobody if this process
     /// never knew one. Charges of `arriving` stand, although nothing of them is stored yet. What an ended task was
-    /// charged for moves to the first live task that names it and has room; returns what none has room for. After a
-    /// restart nobody knows who was charged, so everything stays.
+    /// charged for moves to the first live task whose escrow has room for it; returns what none has room for. The
+    /// limits of a requester and in total do not count there, because they bound what is stored and this is stored
+    /// already (an operator may have lowered them since). After a restart nobody knows who was charged, so everything
+    /// stays.
     std::vector<Hash32> settle(const std::map<Hash32, std::uint64_t>& stored,
                                const std::function<std::vector<Owner>(const Hash32&)>& owners_of,
                                const std::set<Hash32>& arriving = {});

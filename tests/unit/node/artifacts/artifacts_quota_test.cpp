@@ -83,6 +83,20 @@ TEST(ArtifactQuota, WhatAnEndedTaskLeavesIsKeptByALiveOneWithRoomOnly) {
         << "nor is it paid for later";
 }
 
+/// An operator may start a node again with a smaller quota than its store holds.
+TEST(ArtifactQuota, WhatIsStoredMovesToATaskWithRoomThoughTheNodesLimitsAreLower) {
+    const Owner ended{1, "alice", 500}, alive{2, "bob", 500};
+    const std::map<Hash32, std::uint64_t> stored{{root_at(1), 80}, {root_at(2), 80}};
+    for (const ArtifactQuota::Limits limits : {ArtifactQuota::Limits{100, 1000}, ArtifactQuota::Limits{1000, 100}}) {
+        ArtifactQuota quota(limits);
+        EXPECT_TRUE(quota.settle(stored, [&](const Hash32&) { return std::vector<Owner>{ended, alive}; }).empty());
+        ASSERT_EQ(quota.of_task(1), 160u);
+        EXPECT_TRUE(quota.settle(stored, [&](const Hash32&) { return std::vector<Owner>{alive}; }).empty());
+        EXPECT_EQ(quota.of_task(2), 160u);
+        EXPECT_EQ(quota_fault(quota.charge(root_at(3), 30, {alive})), Fault::over_quota) << "nothing new is stored";
+    }
+}
+
 TEST(ArtifactQuota, WhatIsOverIsItsRequestersUntilItIsGone) {
     ArtifactQuota quota({.total = 1'000, .requester = 100});
     EXPECT_TRUE(quota.charge(root_at(1), 80, {{1, "alice", 100}}));
