@@ -74,7 +74,8 @@ Result<T, Failure> decoded_from_peer(Result<T, wire::WireError> result) {
 
 }  // namespace
 
-ArtifactClient::ArtifactClient(Store& store, const Options& options) : store_(store), options_(options) {}
+ArtifactClient::ArtifactClient(Store& store, const Options& options)
+    : store_(store), options_(options), begins_(2 * store.options().program_bytes) {}
 
 void ArtifactClient::report(const Hash32& root, std::uint64_t tiles, std::uint64_t of) const {
     if (progress_) progress_({root, tiles, of});
@@ -186,24 +187,31 @@ Result<wire::Info, Failure> ArtifactClient::ask_info(HttpConnection& node, const
 
 Status<Failure> ArtifactClient::fetch_program(const PeerList& peers, const Hash32& root) {
     if (store_.program(root)) return Unit{};  // A program that is damaged here is fetched again.
-    const std::size_t limit = store_.options().program_bytes;
     return try_peers(peers, [&](Server& peer) -> Status<Failure> {
-        ProgramBegin begin = std::exchange(begin_, ProgramBegin{});
-        if (begin.url != peer.url || begin.root != root) begin = {peer.url, root, {}};
-        for (bool whole = false; !whole;) {
-            const std::string what =
-                "program?at=" + std::to_string(begin.bytes.size()) + "&count=" + std::to_string(wire::kMessageBytesMax);
-            auto piece = get(peer, root, what, wire::kMessageBytesMax, wire::kMessageBytesMax);
-            if (!piece) {
-                begin_ = std::move(begin);  // The next attempt goes on here.
-                return Unexpected{std::move(piece).error()};
-            }
-            whole = piece->size() < wire::kMessageBytesMax;
-            begin.bytes.insert(begin.bytes.end(), piece->begin(), piece->end());
-            if (begin.bytes.size() > limit) return failure(Fault::too_large, "the program file is too long");
-        }
-        return store_.add_program(root, begin.bytes);
+        const bool is_first = std::find(peers.first.begin(), peers.first.end(), peer.url) != peers.first.end();
+        RETRACE_TRY(bytes, pull_program(peer, root, is_first));
+        RETRACE_CHECK(store_.add_program(root, bytes));
+        begins_.forget(root);
+        return Unit{};
     });
+}
+
+Result<Bytes, Failure> ArtifactClient::pull_program(Server& peer, const Hash32& root, bool is_first) {
+    Bytes bytes = begins_.take(root, peer.url);
+    for (bool whole = false; !whole;) {
+        const std::string what =
+            "program?at=" + std::to_string(bytes.size()) + "&count=" + std::to_string(wire::kMessageBytesMax);
+        const auto piece = get(peer, root, what, wire::kMessageBytesMax, wire::kMessageBytesMax);
+        if (!piece) {
+            begins_.keep(root, peer.url, std::move(bytes), is_first);
+            return Unexpected{piece.error()};
+        }
+        whole = piece->size() < wire::kMessageBytesMax;
+        bytes.insert(bytes.end(), piece->begin(), piece->end());
+        if (bytes.size() > store_.options().program_bytes)
+            return failure(Fault::too_large, "the program file is too long");
+    }
+    return bytes;
 }
 
 Status<Failure> ArtifactClient::fetch_tensor(const PeerList& peers, const Hash32& root, const kernels::Tensor* earlier,

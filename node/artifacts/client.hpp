@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "node/artifacts/peers.hpp"
+#include "node/artifacts/program_begins.hpp"
 #include "node/artifacts/store.hpp"
 #include "node/net/http_client.hpp"
 
@@ -72,12 +73,6 @@ private:
         HttpConnection& connection;
         Pace pace;
     };
-    /// What a peer sent of a program before it failed; it cannot be checked before it is complete.
-    struct ProgramBegin {
-        std::string url;
-        Hash32 root;
-        Bytes bytes;
-    };
     using Attempt = std::function<Status<Failure>(Server&)>;
     using Upload = std::function<Status<Failure>(HttpConnection&)>;
 
@@ -96,6 +91,8 @@ private:
                                std::uint64_t& ask);
     Status<Failure> put(HttpConnection& peer, const Hash32& root, const std::string& what, Bytes body);
     Result<wire::Info, Failure> ask_info(HttpConnection& node, const Hash32& root);
+    /// Goes on where the peer stopped; what it sends is kept if it fails, and returned once it is complete.
+    Result<Bytes, Failure> pull_program(Server& peer, const Hash32& root, bool is_first);
     Status<Failure> pull_tensor(Server& peer, const Hash32& root, const kernels::Tensor* earlier,
                                 const kernels::TensorRecord* record);
     Status<Failure> take_equal_tiles(Server& peer, const Hash32& root, const kernels::TensorHeader& header,
@@ -108,7 +105,7 @@ private:
     std::function<void(const Progress&)> progress_;
     std::map<std::string, HttpConnection> connections_;
     PeerBook book_;
-    ProgramBegin begin_;
+    ProgramBegins begins_;
     std::uint64_t tiles_fetched_ = 0;
 };
 

@@ -160,6 +160,29 @@ TEST_F(Timeouts, AProgramIsFetchedInPiecesAndGoesOnWhereItStopped) {
     EXPECT_NE(asked[2].find(second), std::string::npos);
 }
 
+/// An agent asks its own node first, and strangers after the solver.
+TEST_F(Timeouts, WhatAPeerSentOfAProgramIsKeptThoughOthersAreAskedBetween) {
+    std::vector<std::string> asked;
+    HostilePeer solver([&](const std::string& line, const HostilePeer::Send& send) {
+        asked.push_back(line);
+        if (asked.size() != 2) send(HostilePeer::ok(std::string(asked.size() == 1 ? wire::kMessageBytesMax : 1, 'p')));
+    });
+    int pieces = 0;
+    HostilePeer stranger([&](const std::string&, const HostilePeer::Send& send) {
+        if (++pieces % 2 == 1) send(HostilePeer::ok(std::string(wire::kMessageBytesMax, 'x')));
+    });
+    ArtifactClient client(*here, hasty());
+    PeerList peers{http->url(), solver.url()};  // The node at `http` has no such program.
+    peers.others = {stranger.url()};
+    for (int fetch = 0; fetch < 2; ++fetch) {
+        EXPECT_FALSE(client.fetch_program(peers, Hash32{{1}}));
+        client.ask_again({solver.url(), stranger.url()});
+    }
+    ASSERT_EQ(asked.size(), 3u);
+    EXPECT_NE(asked[2].find("at=" + std::to_string(wire::kMessageBytesMax) + "&"), std::string::npos) << asked[2];
+    EXPECT_GT(pieces, 1) << "the stranger sent a piece of its own";
+}
+
 /// Before a solver is reported it was asked, although it failed a moment ago.
 TEST_F(Timeouts, APeerThatIsToBeAskedAgainHasAQuarterOfTheTime) {
     std::atomic<bool> hangs{true};
