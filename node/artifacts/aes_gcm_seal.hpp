@@ -16,6 +16,9 @@ public:
 
     Result<Bytes> close(View plain, std::string_view name) const override;
     Result<Bytes> open(View sealed, std::string_view name) const override;
+    std::optional<std::uint64_t> plain_size(std::uint64_t sealed) const override;
+    Result<Bytes> open_chunk(const solver::ReadAt& read, std::uint64_t sealed, std::uint64_t index,
+                             std::string_view name) const override;
 
 private:
     Hash32 key_;

@@ -155,6 +155,21 @@ Result<kernels::Tensor> CheckpointStore::tensor(const Hash32& root, kernels::Thr
     return tensors_->read(root, pool, tree);
 }
 
+Result<TensorParts, StoreProblem> CheckpointStore::parts(const Hash32& root) const {
+    std::vector<fs::path> chain;
+    {
+        const std::lock_guard lock(mutex_);
+        chain = tensors_->chain(root);
+    }
+    if (chain.empty()) return fault(directory_ / to_hex(view(root)), StoreFault::missing, "this tensor is not here");
+    auto parts = TensorParts::open(root, chain, seal_.get());
+    if (!parts && parts.error().kind == StoreFault::damaged) {
+        kernels::ThreadPool pool(1);
+        (void)tensor(root, pool);  // It looks again under the lock and removes what is damaged.
+    }
+    return parts;
+}
+
 std::optional<StateRoots> CheckpointStore::state(const Hash32& root) const {
     const std::lock_guard lock(mutex_);
     for (const auto& [key, entry] : entries_) {

@@ -15,6 +15,7 @@
 
 #include "kernels/commit/commitment.hpp"
 #include "solver/artifacts/artifact_source.hpp"
+#include "solver/checkpoints/tensor_parts.hpp"
 #include "solver/checkpoints/tensor_store.hpp"
 #include "solver/checkpoints/turn_lock.hpp"
 
@@ -67,6 +68,9 @@ public:
     /// Reads and checks a tensor; an absent or damaged one is an error. `tree` as in TensorStore::read.
     Result<kernels::Tensor> tensor(const Hash32& root, kernels::ThreadPool& pool,
                                    merkle::TileTree* tree = nullptr) const;
+    /// A tensor whose tiles are read from its files range by range. Reads and checks it once, without the lock, so that
+    /// nobody else waits. A damaged one is removed, as by `tensor`. The store outlives the result.
+    Result<TensorParts, StoreProblem> parts(const Hash32& root) const;
     /// Root of state tensor `number` in the newest state of a program (by step) whose tensors are here.
     std::optional<Hash32> newest_version(const Hash32& program, std::size_t number) const;
     /// Bytes of tensors written since the store was opened.

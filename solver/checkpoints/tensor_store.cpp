@@ -30,16 +30,6 @@ Bytes encode_header(const kernels::Tensor& tensor) {
     return std::move(out).take();
 }
 
-/// Reads dtype and shape; sets the reader's error if they are invalid.
-kernels::Tensor read_header(Reader& in) {
-    kernels::Tensor tensor;
-    tensor.dtype = static_cast<kernels::DType>(in.u8());
-    tensor.dims.resize(in.enumerated(0, kernels::kRankMax));
-    for (std::uint64_t& extent : tensor.dims) extent = in.u64();
-    if (!kernels::is_dtype(tensor.dtype) || !kernels::check_dims(tensor.dims)) in.fail(CodecError::not_canonical);
-    return tensor;
-}
-
 /// Writes a tile into the tensor; the inverse of kernels::tile_bytes.
 void put_tile(kernels::Tensor& tensor, std::uint64_t index, View tile) {
     const kernels::Geometry shape = kernels::geometry(tensor.dims);
@@ -65,6 +55,15 @@ std::optional<std::vector<std::uint64_t>> changes(const TensorVersion& last, con
 }
 
 }  // namespace
+
+kernels::Tensor read_tensor_head(Reader& in) {
+    kernels::Tensor tensor;
+    tensor.dtype = static_cast<kernels::DType>(in.u8());
+    tensor.dims.resize(in.enumerated(0, kernels::kRankMax));
+    for (std::uint64_t& extent : tensor.dims) extent = in.u64();
+    if (!kernels::is_dtype(tensor.dtype) || !kernels::check_dims(tensor.dims)) in.fail(CodecError::not_canonical);
+    return tensor;
+}
 
 std::vector<fs::path> files_of(const fs::path& directory) {
     std::vector<fs::path> files;
@@ -116,6 +115,15 @@ bool TensorStore::bears(const Hash32& base, const Hash32& root) const {
         at = files_.find(*at->second);
     }
     return false;
+}
+
+std::vector<fs::path> TensorStore::chain(const Hash32& root) const {
+    std::vector<fs::path> out;
+    for (auto at = files_.find(root); at != files_.end() && out.size() <= kDeltasMax; at = files_.find(*at->second)) {
+        out.push_back(path_of(at->first, at->second));
+        if (!at->second) return out;
+    }
+    return {};
 }
 
 void TensorStore::recall(TensorVersion& last) {
@@ -177,7 +185,7 @@ Result<kernels::Tensor, StoreProblem> TensorStore::assemble(const Hash32& root, 
     if (depth > kDeltasMax) return fault(path, StoreFault::damaged, "it rests on too many versions");
     RETRACE_TRY(bytes, read_sealed(path, kTensorBytesMax, seal_));
     Reader in(bytes);
-    kernels::Tensor tensor = read_header(in);
+    kernels::Tensor tensor = read_tensor_head(in);
     const std::uint32_t size = in.ok() ? kernels::size_of(tensor.dtype) : 1;
     if (!found->second) {
         if (!in.ok() || in.left() != tensor.elements() * size)

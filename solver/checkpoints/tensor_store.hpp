@@ -42,6 +42,8 @@ public:
     /// Reads a tensor and checks it against its root. A damaged file is removed, so that a later write replaces it.
     /// `tree`, if not null, is set to the tree over the tensor's tiles, which the check builds anyway.
     Result<kernels::Tensor> read(const Hash32& root, kernels::ThreadPool& pool, merkle::TileTree* tree = nullptr);
+    /// The files of a tensor: its delta and those that it rests on, the whole file last; none if one of them is absent.
+    std::vector<std::filesystem::path> chain(const Hash32& root) const;
     /// Removes all tensors but these and the bases of their deltas.
     void keep_only(const std::set<Hash32>& needed);
 
@@ -72,6 +74,8 @@ private:
     std::uint64_t written_ = 0, syncs_ = 0;
 };
 
+/// Reads dtype and shape at the beginning of a tensor's file; sets the reader's error if they are invalid.
+kernels::Tensor read_tensor_head(Reader& in);
 /// The files of a directory in the order of their names.
 std::vector<std::filesystem::path> files_of(const std::filesystem::path& directory);
 /// Removes a file; ignores errors, because leftovers are removed at the next start.

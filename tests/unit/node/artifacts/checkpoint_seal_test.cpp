@@ -21,6 +21,13 @@ Hash32 secret(std::uint8_t number) {
     return out;
 }
 
+solver::ReadAt reads(const Bytes& sealed) {
+    return [&sealed](std::uint64_t at, std::uint64_t size) -> Result<Bytes> {
+        if (at > sealed.size() || size > sealed.size() - at) return error("too short");
+        return to_bytes(View(sealed).subspan(at, size));
+    };
+}
+
 TEST(Seal, OpensWhatItClosedAtEveryLength) {
     const AesGcmSeal seal(secret(1));
     for (const std::size_t size : {0u, 1u, 15u, 4096u, (1u << 20) - 1, 1u << 20, (1u << 20) + 1, 3u << 20}) {
@@ -32,7 +39,45 @@ TEST(Seal, OpensWhatItClosedAtEveryLength) {
         EXPECT_FALSE(seal.open(*sealed, "b").has_value()) << "another name";
         EXPECT_FALSE(AesGcmSeal(secret(2)).open(*sealed, "a").has_value()) << "another key";
         EXPECT_NE(*seal.close(plain, "a"), *sealed) << "a nonce is used once";
+        EXPECT_EQ(seal.plain_size(sealed->size()), size);
+        Bytes chunks;
+        for (std::uint64_t i = 0; i == 0 || i * solver::kSealChunk < size; ++i) {
+            const auto chunk = seal.open_chunk(reads(*sealed), sealed->size(), i, "a");
+            ASSERT_TRUE(chunk.has_value()) << size << " " << i;
+            chunks.insert(chunks.end(), chunk->begin(), chunk->end());
+            EXPECT_FALSE(seal.open_chunk(reads(*sealed), sealed->size(), i, "b").has_value()) << "another name";
+        }
+        EXPECT_EQ(chunks, plain) << size;
     }
+}
+
+TEST(Seal, AChunkOpensInItsPlaceOnly) {
+    const AesGcmSeal seal(secret(1));
+    const Bytes sealed = *seal.close(Bytes((2u << 20) + 100, 0x5a), "a");
+    const auto opens = [&](const Bytes& file, std::uint64_t index) {
+        return seal.open_chunk(reads(file), file.size(), index, "a").has_value();
+    };
+    const std::size_t chunk = (1u << 20) + 16, head = sealed.size() - 2 * chunk - 116;
+    Bytes wrong = sealed;
+    wrong[head + chunk + 5] ^= 1;
+    EXPECT_TRUE(opens(wrong, 0));
+    EXPECT_FALSE(opens(wrong, 1));
+    EXPECT_TRUE(opens(wrong, 2));
+    wrong = sealed;
+    std::swap_ranges(wrong.begin() + static_cast<std::ptrdiff_t>(head),
+                     wrong.begin() + static_cast<std::ptrdiff_t>(head + chunk),
+                     wrong.begin() + static_cast<std::ptrdiff_t>(head + chunk));
+    EXPECT_FALSE(opens(wrong, 0));
+    EXPECT_FALSE(opens(wrong, 1));
+    const Bytes cut(sealed.begin(), sealed.begin() + static_cast<std::ptrdiff_t>(head + 2 * chunk));
+    EXPECT_TRUE(opens(cut, 0));
+    EXPECT_FALSE(opens(cut, 1)) << "it was not the last";
+    EXPECT_FALSE(opens(cut, 2));
+    wrong = sealed;
+    wrong[0] ^= 1;
+    EXPECT_FALSE(opens(wrong, 0)) << "no sealed file";
+    EXPECT_FALSE(seal.plain_size(head).has_value());
+    EXPECT_FALSE(seal.plain_size(head + chunk + 15).has_value());
 }
 
 TEST(Seal, RefusesWhateverWasChangedOrCut) {

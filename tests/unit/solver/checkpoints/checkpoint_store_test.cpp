@@ -253,6 +253,10 @@ struct SealWithoutMemory : solver::Seal {
     Result<Bytes> open(View sealed, std::string_view) const override {
         return Bytes(sealed.begin() + solver::kSealMagic.size(), sealed.end());
     }
+    std::optional<std::uint64_t> plain_size(std::uint64_t) const override { return std::nullopt; }
+    Result<Bytes> open_chunk(const solver::ReadAt&, std::uint64_t, std::uint64_t, std::string_view) const override {
+        return error("it is not read in parts");
+    }
     bool& fails_;
 };
 
