@@ -127,15 +127,32 @@ void ArtifactSessions::resume_next(const std::string& address) noexcept {
     }
 }
 
+asio::thread_pool* ArtifactLanes::of(ArtifactServer::Wait wait) noexcept {
+    switch (wait) {
+        case ArtifactServer::Wait::nothing: return nullptr;
+        case ArtifactServer::Wait::checkpoints: return &lookups_;
+        case ArtifactServer::Wait::tensor: return &loads_;
+    }
+    return nullptr;
+}
+
+void ArtifactLanes::stop() {
+    for (asio::thread_pool* const lane : {&lookups_, &loads_}) {
+        lane->stop();
+        lane->join();
+    }
+}
+
 ArtifactSession::ArtifactSession(ArtifactSessions::Id id_in, tcp::socket socket, std::string address_in,
                                  ArtifactServer& server, const ArtifactHttpServer::Options& options,
-                                 ArtifactSessions& sessions)
+                                 ArtifactSessions& sessions, ArtifactLanes& lanes)
     : id(id_in),
       address(std::move(address_in)),
       stream_(std::move(socket)),
       server_(server),
       options_(options),
       sessions_(sessions),
+      lanes_(lanes),
       buffer_(kBufferMax) {
     tcp::socket& own = stream_.socket();
     beast::error_code ignored;
@@ -155,7 +172,7 @@ void ArtifactSession::give_way() noexcept {
     try {
         asio::post(stream_.get_executor(), [self = shared_from_this()] {
             self->stream_.close();
-            self->sessions_.end(*self);
+            if (!self->is_apart_) self->sessions_.end(*self);
         });
     } catch (const std::exception&) {  // Out of memory: the connection lasts until its timeout.
     }
@@ -205,16 +222,44 @@ void ArtifactSession::answer(beast::error_code code, std::size_t) {
 
 void ArtifactSession::handle() {
     if (!stream_.socket().is_open()) return;  // It gave way while its request waited.
-    bool keep_alive = false;
-    HttpReply reply;
+    auto message = parser_->release();
+    const bool keep_alive = message.keep_alive();
+    HttpReply answer;
     try {
-        auto message = parser_->release();
-        keep_alive = message.keep_alive();
-        reply = server_.handle(
-            {std::string(message.method_string()), std::string(message.target()), std::move(message.body())});
+        HttpRequest request{std::string(message.method_string()), std::string(message.target()),
+                            std::move(message.body())};
+        asio::thread_pool* const lane = lanes_.of(server_.wait_for(request));
+        if (lane != nullptr) return handle_apart(*lane, std::move(request), keep_alive);
+        answer = answer_to(request);
     } catch (const std::exception& failed) {  // Out of memory ends the request, not the process.
-        reply = refusal({Fault::io, failed.what()});
+        answer = refusal({Fault::io, failed.what()});
     }
+    reply(std::move(answer), keep_alive);
+}
+
+void ArtifactSession::handle_apart(asio::thread_pool& lane, HttpRequest request, bool keep_alive) {
+    asio::post(lane, [self = shared_from_this(), request = std::move(request), keep_alive] {
+        try {
+            asio::post(self->stream_.get_executor(), [self, answer = self->answer_to(request), keep_alive]() mutable {
+                self->is_apart_ = false;
+                if (!self->stream_.socket().is_open()) return self->sessions_.end(*self);
+                self->reply(std::move(answer), keep_alive);
+            });
+        } catch (const std::exception&) {  // Out of memory: that connection ends.
+        }
+    });
+    is_apart_ = true;
+}
+
+HttpReply ArtifactSession::answer_to(const HttpRequest& request) const {
+    try {
+        return server_.handle(request, address);
+    } catch (const std::exception& failed) {  // Out of memory ends the request, not the process.
+        return refusal({Fault::io, failed.what()});
+    }
+}
+
+void ArtifactSession::reply(HttpReply reply, bool keep_alive) {
     if (!sessions_.handled(*this, reply.body.size())) reply = refusal({Fault::busy, kTooManyReplies});
     write(std::move(reply), keep_alive);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
@@ -57,12 +58,27 @@ private:
     std::map<Id, std::shared_ptr<ArtifactSession>> waiting_;  ///< Sessions whose requests wait; nothing else owns them.
 };
 
+/// Threads for requests that wait for more than memory (ArtifactServer::Wait), one for each kind of wait: however many
+/// such requests there are, they take no thread from the others. Each address has one request handled at a time, so
+/// nobody's request waits for more than one of each other address.
+class ArtifactLanes {
+public:
+    /// The thread for requests that wait for this; null: they are handled at once.
+    boost::asio::thread_pool* of(ArtifactServer::Wait wait) noexcept;
+    /// Returns when the requests that are being handled are; no others are after them.
+    void stop();
+
+private:
+    boost::asio::thread_pool lookups_{1}, loads_{1};
+};
+
 /// One connection; lives as long as one of its operations is pending, or its request waits. Its handlers run on its
 /// strand.
 class ArtifactSession : public std::enable_shared_from_this<ArtifactSession> {
 public:
     ArtifactSession(ArtifactSessions::Id id, boost::asio::ip::tcp::socket socket, std::string address,
-                    ArtifactServer& server, const ArtifactHttpServer::Options& options, ArtifactSessions& sessions);
+                    ArtifactServer& server, const ArtifactHttpServer::Options& options, ArtifactSessions& sessions,
+                    ArtifactLanes& lanes);
     ~ArtifactSession() { sessions_.leave(*this); }
 
     void start();
@@ -82,6 +98,10 @@ private:
     void read_body(Code code, std::size_t);
     void answer(Code code, std::size_t);
     void handle();
+    /// Handles the request on a thread of its kind, then replies on the strand.
+    void handle_apart(boost::asio::thread_pool& lane, HttpRequest request, bool keep_alive);
+    HttpReply answer_to(const HttpRequest& request) const;
+    void reply(HttpReply reply, bool keep_alive);
     void write(HttpReply reply, bool keep_alive);
     /// Writes the rest of the reply. The timeout counts from the first byte and grows with what the peer has taken: a
     /// peer that takes nothing is cut off after the grace, and one that takes the reply at the drain rate is not,
@@ -100,7 +120,9 @@ private:
     ArtifactServer& server_;
     const ArtifactHttpServer::Options& options_;
     ArtifactSessions& sessions_;
+    ArtifactLanes& lanes_;
     bool served_ = false;
+    bool is_apart_ = false;  ///< Its request is in a lane, and counts for its address until it leaves that.
     boost::beast::flat_buffer buffer_;
     std::optional<boost::beast::http::request_parser<Body>> parser_;
     boost::beast::http::response<Body> reply_;

@@ -6,18 +6,14 @@
 #include "node/artifacts/tensor_layout.hpp"
 
 namespace retrace::node {
+namespace {
 
-struct CheckpointProvider::Entry {
-    kernels::Tensor tensor;
-    merkle::TileTree tree;
+/// The store's own message names a local path.
+Unexpected<Failure> no_tensor(const Hash32& root) {
+    return failure(Fault::not_found, "no checkpoint here has tensor " + to_hex(view(root)));
+}
 
-    kernels::TensorHeader header() const { return {tensor.dtype, tensor.dims, tree.root()}; }
-    /// Total memory in bytes: for a tensor of one number the tree and the records are a hundred times the data.
-    std::uint64_t bytes() const {
-        constexpr std::uint64_t kRecords = 512;
-        return tensor.data.size() + 2 * sizeof(Hash32) * kernels::geometry(tensor.dims).tiles() + kRecords;
-    }
-};
+}  // namespace
 
 CheckpointProvider::CheckpointProvider(const solver::CheckpointStore& checkpoints, std::uint64_t bytes_max)
     : checkpoints_(checkpoints), bytes_max_(bytes_max) {}
@@ -40,62 +36,99 @@ std::optional<wire::StateManifest> CheckpointProvider::state(const Hash32& root)
                                std::move(found->tensor_roots)};
 }
 
-CheckpointProvider::Open CheckpointProvider::find(const Hash32& root) {
+bool CheckpointProvider::is_open(const Hash32& root) const {
     const std::lock_guard lock(mutex_);
-    const auto found = entries_.find(root);
-    if (found == entries_.end()) return nullptr;
-    found->second.used = ++clock_;
-    return found->second.entry;
+    return slots_.contains(root);
 }
 
-Result<CheckpointProvider::Open, Failure> CheckpointProvider::open(const Hash32& root) {
+std::size_t CheckpointProvider::kept() const {
+    const std::lock_guard lock(mutex_);
+    return slots_.size();
+}
+
+CheckpointProvider::Open CheckpointProvider::find(const Hash32& root) {
+    const std::lock_guard lock(mutex_);
+    const auto found = slots_.find(root);
+    if (found == slots_.end()) return nullptr;
+    found->second.used = ++clock_;
+    return found->second.tensor;
+}
+
+Result<CheckpointProvider::Open, Failure> CheckpointProvider::open(const Hash32& root, const std::string& client) {
     if (Open here = find(root)) return here;
     const std::lock_guard one_at_a_time(loading_);
-    if (Open here = find(root)) return here;  // Another thread has loaded it meanwhile.
-    auto tensor = checkpoints_.tensor(root, pool_);
-    if (!tensor) return failure(Fault::not_found, tensor.error().message);
-    const auto entry = std::make_shared<Entry>();
-    entry->tree = kernels::tile_tree(*tensor, pool_);
-    entry->tensor = std::move(*tensor);
+    if (Open here = find(root)) return here;  // Another thread has read it meanwhile.
+    auto parts = checkpoints_.parts(root);
+    if (!parts) return no_tensor(root);
+    const auto tensor = std::make_shared<const solver::TensorParts>(std::move(*parts));
+    keep(root, tensor, client);
+    return Open(tensor);
+}
+
+void CheckpointProvider::keep(const Hash32& root, const Open& tensor, const std::string& client) {
     const std::lock_guard lock(mutex_);
-    bytes_ += entry->bytes();
-    entries_[root] = {entry, ++clock_};
+    slots_[root] = {tensor, ++clock_, client};
+    bytes_ += tensor->bytes();
+    bytes_of_[client] += tensor->bytes();
     trim();
-    return Open(entry);
+}
+
+void CheckpointProvider::evict(std::map<Hash32, Slot>::iterator slot) {
+    const std::uint64_t bytes = slot->second.tensor->bytes();
+    const auto client = bytes_of_.find(slot->second.client);
+    bytes_ -= bytes;
+    if ((client->second -= bytes) == 0) bytes_of_.erase(client);
+    slots_.erase(slot);
 }
 
 void CheckpointProvider::trim() {
-    while (bytes_ > bytes_max_ && entries_.size() > 1) {
-        const auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
-            return a.second.used < b.second.used;
-        });
-        bytes_ -= oldest->second.entry->bytes();
-        entries_.erase(oldest);
+    while (bytes_ > bytes_max_ && slots_.size() > 1) {
+        const auto most = std::max_element(bytes_of_.begin(), bytes_of_.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        auto oldest = slots_.end();
+        for (auto at = slots_.begin(); at != slots_.end(); ++at) {
+            if (at->second.client != most->first) continue;
+            if (oldest == slots_.end() || at->second.used < oldest->second.used) oldest = at;
+        }
+        evict(oldest);
     }
 }
 
-std::size_t CheckpointProvider::kept() {
+void CheckpointProvider::forget(const Hash32& root) {
     const std::lock_guard lock(mutex_);
-    return entries_.size();
+    if (const auto found = slots_.find(root); found != slots_.end()) evict(found);
 }
 
-Result<wire::TileRange, Failure> CheckpointProvider::tiles(const Hash32& root, std::uint64_t first,
-                                                           std::uint64_t count) {
-    RETRACE_TRY(entry, open(root));
-    return cut_range(entry->header(), entry->tensor.data.data(), entry->tree, first, count);
-}
-
-Result<Bytes, Failure> CheckpointProvider::leaves(const Hash32& root, std::uint64_t first, std::uint64_t count) {
-    RETRACE_TRY(entry, open(root));
-    return cut_leaves(entry->tree, first, count);
-}
-
-Result<wire::Info, Failure> CheckpointProvider::info(const Hash32& root) {
-    if (const auto manifest = state(root)) {
-        return wire::Info{wire::Kind::state, true, 32 * manifest->tensor_roots.size(), {}, {}};
+Result<wire::TileRange, Failure> CheckpointProvider::tiles(const Hash32& root, std::uint64_t first, std::uint64_t count,
+                                                           const std::string& client) {
+    RETRACE_TRY(tensor, open(root, client));
+    RETRACE_TRY(range, prove_range(tensor->header(), tensor->tree(), first, count));
+    auto read = tensor->tiles(first, range.count());
+    if (!read) {
+        forget(root);
+        return no_tensor(root);
     }
-    RETRACE_TRY(entry, open(root));
-    return wire::Info{wire::Kind::tensor, true, entry->tensor.data.size(), entry->header(), {}};
+    range.tiles = std::move(*read);
+    return range;
+}
+
+Result<Bytes, Failure> CheckpointProvider::leaves(const Hash32& root, std::uint64_t first, std::uint64_t count,
+                                                  const std::string& client) {
+    RETRACE_TRY(tensor, open(root, client));
+    return cut_leaves(tensor->tree(), first, count);
+}
+
+Result<wire::Info, Failure> CheckpointProvider::info(const Hash32& root, const std::string& client) {
+    // First in memory: the store of checkpoints may be busy for long.
+    Open tensor = find(root);
+    if (tensor == nullptr) {
+        if (const auto manifest = state(root)) {
+            return wire::Info{wire::Kind::state, true, 32 * manifest->tensor_roots.size(), {}, {}};
+        }
+        RETRACE_TRY(opened, open(root, client));
+        tensor = std::move(opened);
+    }
+    return wire::Info{wire::Kind::tensor, true, data_bytes(tensor->header()), tensor->header(), {}};
 }
 
 }  // namespace retrace::node

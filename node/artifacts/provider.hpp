@@ -6,20 +6,22 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 
-#include "kernels/commit/commitment.hpp"
 #include "node/platform/fault.hpp"
 #include "node/wire/artifact_codec.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 
 namespace retrace::node {
 
-/// Serves the checkpoints of a solver or an auditor beside an artifact store. Requested tensors stay in memory with
-/// their trees for a while, because a peer requests one range after the other. Thread-safe.
+/// Serves the checkpoints of a solver or an auditor beside an artifact store. A tensor is read and hashed at its first
+/// request; its tree stays in memory for a while, and tiles are read from its files range by range. So a range costs
+/// what it holds, however large the tensor is and whoever else requests what. Thread-safe.
 class CheckpointProvider {
 public:
-    /// `checkpoints` outlives the provider. Above `bytes_max`, which includes the trees, the least recently requested
-    /// tensors are evicted.
+    /// `checkpoints` outlives the provider. Above `bytes_max` trees are evicted: each time the least recently requested
+    /// one of the client whose first requests of tensors made most of what is kept. So a client evicts its own, unless
+    /// others hold more.
     explicit CheckpointProvider(const solver::CheckpointStore& checkpoints,
                                 std::uint64_t bytes_max = std::uint64_t{512} << 20);
     ~CheckpointProvider();
@@ -27,34 +29,43 @@ public:
     std::optional<wire::StateManifest> state(const Hash32& root) const;
     /// Sets the states that are not served from now on; replaces those of the last call.
     void withhold(std::set<Hash32> roots);
-    /// See TensorFiles::tiles.
-    Result<wire::TileRange, Failure> tiles(const Hash32& root, std::uint64_t first, std::uint64_t count);
+    /// Whether requests for the tensor are answered without reading all of it. Does not wait for other requests.
+    bool is_open(const Hash32& root) const;
+    /// See TensorFiles::tiles. `client`: who requests them, by address.
+    Result<wire::TileRange, Failure> tiles(const Hash32& root, std::uint64_t first, std::uint64_t count,
+                                           const std::string& client = {});
     /// See cut_leaves.
-    Result<Bytes, Failure> leaves(const Hash32& root, std::uint64_t first, std::uint64_t count);
-    Result<wire::Info, Failure> info(const Hash32& root);
-    /// Number of tensors in memory.
-    std::size_t kept();
+    Result<Bytes, Failure> leaves(const Hash32& root, std::uint64_t first, std::uint64_t count,
+                                  const std::string& client = {});
+    Result<wire::Info, Failure> info(const Hash32& root, const std::string& client = {});
+    /// Number of trees in memory.
+    std::size_t kept() const;
 
 private:
-    struct Entry;
-    using Open = std::shared_ptr<const Entry>;
-    Result<Open, Failure> open(const Hash32& root);
-    /// Returns the tensor if it is in memory, otherwise null.
+    using Open = std::shared_ptr<const solver::TensorParts>;
+    struct Slot {
+        Open tensor;
+        std::uint64_t used = 0;
+        std::string client;  ///< Whose request it was read for.
+    };
+
+    Result<Open, Failure> open(const Hash32& root, const std::string& client);
+    /// Returns the tensor if its tree is in memory, otherwise null.
     Open find(const Hash32& root);
+    void keep(const Hash32& root, const Open& tensor, const std::string& client);
+    void evict(std::map<Hash32, Slot>::iterator slot);
     void trim();
+    /// Forgets a tensor whose files are gone or damaged, so that the next request looks at them again.
+    void forget(const Hash32& root);
 
     const solver::CheckpointStore& checkpoints_;
     std::uint64_t bytes_max_;
-    /// Only one tensor at a time is read and hashed; requests for tensors in memory do not wait for it.
+    /// Only one tensor at a time is read and hashed; requests for open tensors do not wait for it.
     solver::TurnLock loading_;
-    kernels::ThreadPool pool_{1};
-    struct Slot {
-        Open entry;
-        std::uint64_t used = 0;
-    };
     mutable std::mutex mutex_;  ///< Guards the members below.
     std::set<Hash32> withheld_;
-    std::map<Hash32, Slot> entries_;
+    std::map<Hash32, Slot> slots_;
+    std::map<std::string, std::uint64_t> bytes_of_;  ///< By client.
     std::uint64_t bytes_ = 0, clock_ = 0;
 };
 

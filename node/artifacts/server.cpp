@@ -174,10 +174,17 @@ Status<Failure> ArtifactServer::store_paid(const Hash32& root, const Size& size,
     return store();
 }
 
-HttpReply ArtifactServer::handle(const HttpRequest& request) {
+ArtifactServer::Wait ArtifactServer::wait_for(const HttpRequest& request) const {
+    const auto target = parse_target(request.target);
+    if (provider_ == nullptr || !target || request.method != "GET" || target->what == "program") return Wait::nothing;
+    if (provider_->is_open(target->root) || store_.known(target->root)) return Wait::nothing;
+    return target->what == "state" ? Wait::checkpoints : Wait::tensor;
+}
+
+HttpReply ArtifactServer::handle(const HttpRequest& request, const std::string& client) {
     const auto target = parse_target(request.target);
     if (!target) return refusal({Fault::malformed, "no such path; artifacts are at /artifact/{root}/…"});
-    auto reply = request.method == "GET"   ? get(target->root, target->what, target->query)
+    auto reply = request.method == "GET"   ? get(target->root, target->what, target->query, client)
                  : request.method == "PUT" ? put(target->root, target->what, target->query, request.body)
                                            : failure(Fault::malformed, "only GET and PUT are understood");
     HttpReply out = reply ? std::move(*reply) : refusal(reply.error());
@@ -185,22 +192,23 @@ HttpReply ArtifactServer::handle(const HttpRequest& request) {
     return out;
 }
 
-Result<wire::Info, Failure> ArtifactServer::info(const Hash32& root) {
+Result<wire::Info, Failure> ArtifactServer::info(const Hash32& root, const std::string& client) {
     auto out = store_.info(root);
-    if (is_elsewhere(out) && provider_ != nullptr) out = provider_->info(root);
+    if (is_elsewhere(out) && provider_ != nullptr) out = provider_->info(root, client);
     if (is_elsewhere(out) && wanted(root)) return wire::Info{};
     return out;
 }
 
-Result<wire::TileRange, Failure> ArtifactServer::tiles(const Hash32& root, const wire::Range& range) {
+Result<wire::TileRange, Failure> ArtifactServer::tiles(const Hash32& root, const wire::Range& range,
+                                                       const std::string& client) {
     auto out = store_.tiles(root, range.first, range.count);
-    if (is_elsewhere(out) && provider_ != nullptr) return provider_->tiles(root, range.first, range.count);
+    if (is_elsewhere(out) && provider_ != nullptr) return provider_->tiles(root, range.first, range.count, client);
     return out;
 }
 
-Result<Bytes, Failure> ArtifactServer::leaves(const Hash32& root, const wire::Range& range) {
+Result<Bytes, Failure> ArtifactServer::leaves(const Hash32& root, const wire::Range& range, const std::string& client) {
     auto out = store_.leaves(root, range.first, range.count);
-    if (is_elsewhere(out) && provider_ != nullptr) return provider_->leaves(root, range.first, range.count);
+    if (is_elsewhere(out) && provider_ != nullptr) return provider_->leaves(root, range.first, range.count, client);
     return out;
 }
 
@@ -211,17 +219,18 @@ Result<wire::StateManifest, Failure> ArtifactServer::manifest(const Hash32& root
     return out;
 }
 
-Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_view what, std::string_view query) {
+Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_view what, std::string_view query,
+                                               const std::string& client) {
     HttpReply reply;
     if (what == "tiles" || what == "leaves") {
         const auto range = parse_range(query);
         if (!range) return failure(Fault::malformed, std::string(what) + " need ?first=F&count=N");
         if (what == "leaves") {
-            RETRACE_TRY(hashes, leaves(root, *range));
+            RETRACE_TRY(hashes, leaves(root, *range, client));
             reply.body = std::move(hashes);
             return reply;
         }
-        RETRACE_TRY(cut, tiles(root, *range));
+        RETRACE_TRY(cut, tiles(root, *range, client));
         reply.body = wire::encode(cut);
         return reply;
     }
@@ -236,7 +245,7 @@ Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_v
     }
     if (!query.empty()) return failure(Fault::malformed, "this path takes no query");
     if (what == "info") {
-        RETRACE_TRY(known, info(root));
+        RETRACE_TRY(known, info(root, client));
         reply.body = wire::encode(known);
     } else if (what == "state") {
         RETRACE_TRY(found, manifest(root));

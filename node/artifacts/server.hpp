@@ -65,7 +65,15 @@ public:
     std::size_t body_limit(std::string_view method, std::string_view target);
     /// Forgets the tensors of states that are not stored any more, so that the names of deleted states take no memory.
     void forget_gone_states();
-    HttpReply handle(const HttpRequest& request);
+    /// What an answer waits for.
+    enum class Wait : std::uint8_t {
+        nothing = 0,      ///< It needs this store and what a provider has in memory.
+        checkpoints = 1,  ///< The lock of the provider's checkpoints, which their owner may hold for seconds.
+        tensor = 2,       ///< As well as a whole tensor that is read and hashed first.
+    };
+    Wait wait_for(const HttpRequest& request) const;
+    /// `client`: who sent it, by address.
+    HttpReply handle(const HttpRequest& request, const std::string& client = {});
 
 private:
     bool wanted(const Hash32& root);
@@ -73,12 +81,13 @@ private:
     /// Charges for the artifact, then runs `store`.
     Status<Failure> store_paid(const Hash32& root, const Size& size, const std::function<Status<Failure>()>& store);
     void remember(const Hash32& state_root, const wire::StateManifest& manifest);
-    Result<HttpReply, Failure> get(const Hash32& root, std::string_view what, std::string_view query);
+    Result<HttpReply, Failure> get(const Hash32& root, std::string_view what, std::string_view query,
+                                   const std::string& client);
     Result<HttpReply, Failure> put(const Hash32& root, std::string_view what, std::string_view query, View body);
 
-    Result<wire::Info, Failure> info(const Hash32& root);
-    Result<wire::TileRange, Failure> tiles(const Hash32& root, const wire::Range& range);
-    Result<Bytes, Failure> leaves(const Hash32& root, const wire::Range& range);
+    Result<wire::Info, Failure> info(const Hash32& root, const std::string& client);
+    Result<wire::TileRange, Failure> tiles(const Hash32& root, const wire::Range& range, const std::string& client);
+    Result<Bytes, Failure> leaves(const Hash32& root, const wire::Range& range, const std::string& client);
     Result<wire::StateManifest, Failure> manifest(const Hash32& root);
 
     Store& store_;

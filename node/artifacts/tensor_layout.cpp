@@ -91,21 +91,28 @@ Status<Failure> check_range(const wire::TileRange& range) {
     return Unit{};
 }
 
-Result<wire::TileRange, Failure> cut_range(const kernels::TensorHeader& header, const std::uint8_t* data,
-                                           const merkle::TileTree& tree, std::uint64_t first, std::uint64_t count) {
+Result<wire::TileRange, Failure> prove_range(const kernels::TensorHeader& header, const merkle::TileTree& tree,
+                                             std::uint64_t first, std::uint64_t count) {
     const Geometry shape = kernels::geometry(header.dims);
     if (count == 0 || first >= shape.tiles()) {
         return failure(Fault::out_of_range, "the tensor has only " + std::to_string(shape.tiles()) + " tiles");
     }
     count = std::min({count, shape.tiles() - first, wire::kRangeTilesMax});
-    const std::uint64_t size = wire::tile_bytes(header.dtype);
-    wire::TileRange out{header, first, Bytes(count * size), {}};
-    for (std::uint64_t i = 0; i < count; ++i) {
-        kernels::gather_tile(data, kernels::size_of(header.dtype), shape, first + i, out.tiles.data() + i * size);
-    }
+    wire::TileRange out{header, first, Bytes(count * wire::tile_bytes(header.dtype)), {}};
     std::vector<std::uint64_t> indices(count);
     std::iota(indices.begin(), indices.end(), first);
     out.proof = tree.prove(indices);
+    return out;
+}
+
+Result<wire::TileRange, Failure> cut_range(const kernels::TensorHeader& header, const std::uint8_t* data,
+                                           const merkle::TileTree& tree, std::uint64_t first, std::uint64_t count) {
+    RETRACE_TRY(out, prove_range(header, tree, first, count));
+    const Geometry shape = kernels::geometry(header.dims);
+    const std::uint64_t size = wire::tile_bytes(header.dtype);
+    for (std::uint64_t i = 0; i < out.count(); ++i) {
+        kernels::gather_tile(data, kernels::size_of(header.dtype), shape, first + i, out.tiles.data() + i * size);
+    }
     return out;
 }
 

@@ -21,8 +21,11 @@ std::uint64_t data_bytes(const kernels::TensorHeader& header);
 Status<Failure> check_header(const Hash32& root, const kernels::TensorHeader& header);
 /// Checks position, proof and contents of every tile of `range` against its own header.
 Status<Failure> check_range(const wire::TileRange& range);
-/// Returns tiles [first, first + count) of row-major elements with their proof; fewer if the range exceeds
-/// wire::kRangeTilesMax or the end. out_of_range if the first tile does not exist.
+/// Returns the range of tiles [first, first + count) with its proof and zeros for its contents; fewer if the range
+/// exceeds wire::kRangeTilesMax or the end. out_of_range if the first tile does not exist.
+Result<wire::TileRange, Failure> prove_range(const kernels::TensorHeader& header, const merkle::TileTree& tree,
+                                             std::uint64_t first, std::uint64_t count);
+/// Returns tiles [first, first + count) of row-major elements with their proof; bounded as by prove_range.
 Result<wire::TileRange, Failure> cut_range(const kernels::TensorHeader& header, const std::uint8_t* data,
                                            const merkle::TileTree& tree, std::uint64_t first, std::uint64_t count);
 inline constexpr std::uint64_t kLeavesMax = 65'536;  ///< Hashes in one message: 2 MiB.
