@@ -95,6 +95,15 @@ std::uint64_t gas_needed(Contract contract, View data) {
     return method != nullptr ? method->gas(data) : least_gas(data);
 }
 
+bool is_awaited_reveal(const ledger::Call& call, std::uint64_t height, const StateView& view) {
+    const Method* method = method_of(RevealBeacon::kContract, call.data);
+    if (method == nullptr || method->run != &run_rule<RevealBeacon>) return false;
+    const auto reveal = abi::decode_struct<RevealBeacon>(call.data.subspan(kSelectorSize));
+    if (!reveal || !call.value.is_zero() || call.gas < gas_of(*reveal, call.data.size())) return false;
+    const auto params = must_load<Params>(view, keys::params());
+    return admit(*reveal, {call.sender, call.value, height, params}, view) == Verdict::ok;
+}
+
 Outcome dispatch(Contract contract, const ledger::Call& call, Effects& fx) {
     const std::uint64_t least = least_gas(call.data);
     if (call.gas < least) return {Verdict::out_of_gas, {}, call.gas};  // 4.1.1

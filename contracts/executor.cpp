@@ -49,6 +49,10 @@ std::uint64_t Executor::gas_of(const ledger::Address& address, View data) const 
     return is_view(*contract, data) ? read_gas(data) : gas_needed(*contract, data);
 }
 
+bool Executor::is_awaited(const ledger::StateView& view, std::uint64_t height, const ledger::Call& call) const {
+    return call.to == address_of(Contract::staking) && is_awaited_reveal(call, height, view);
+}
+
 ledger::CallResult Executor::call(ledger::State& state, const ledger::BlockContext& block,
                                   const ledger::Call& call) const {
     const auto contract = contract_at(call.to);

@@ -15,6 +15,8 @@ public:
 
     bool is_contract(const ledger::Address& address) const override;
     std::uint64_t gas_of(const ledger::Address& contract, View data) const override;
+    /// The reveal of a member that the epoch's beacon still waits for (SPEC 11.3).
+    bool is_awaited(const ledger::StateView& view, std::uint64_t height, const ledger::Call& call) const override;
     ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
                             const ledger::Call& call) const override;
     /// Answers view methods, and every other method with its effects discarded.

@@ -52,6 +52,9 @@ public:
     /// The gas that a call of the contract with this calldata uses, independent of the state; a call that has less gas
     /// uses all of it. Blocks are filled by this amount, not by the gas limits of the senders. SPEC 5.3.7
     virtual std::uint64_t gas_of(const Address& contract, View data) const = 0;
+    /// Whether the rules wait for this call in the block of that height and would accept it, so that calls which only
+    /// pay more must not keep it out of a block. SPEC 7.4.1
+    virtual bool is_awaited(const StateView&, std::uint64_t /*height*/, const Call&) const { return false; }
     /// Runs one call. The value was not moved yet: the executor moves it from sender to contract if the rule is
     /// payable.
     /// On refusal the state is as before the call (the executor reverts to its mark).

@@ -124,6 +124,27 @@ void Mempool::Impl::rank_again(const U256& new_base_fee) {
     }
 }
 
+bool Mempool::Impl::is_awaited(const SignedTx& tx, const StateView& view) const {
+    const Transaction& call = tx.tx;
+    if (next_height == 0 || !executor.is_contract(*call.to)) return false;
+    const std::uint64_t gas = call.gas_limit - intrinsic_gas(call);
+    return executor.is_awaited(view, next_height, {tx.sender, *call.to, call.value, call.data, gas});
+}
+
+std::optional<std::uint64_t> Mempool::Impl::awaited_until(const AccountQueue& queue, std::uint64_t next,
+                                                          const StateView& view) const {
+    std::size_t all_bytes = 0;
+    std::uint64_t all_gas = 0;
+    auto at = queue.entries().lower_bound(next);
+    for (std::size_t i = 0; i < kAwaitedAmong && at != queue.entries().end() && at->first == next + i; ++i, ++at) {
+        all_bytes += at->second.tx->raw.size();
+        all_gas += at->second.gas;
+        if (all_bytes > kAwaitedBytes || all_gas > kAwaitedGas) return std::nullopt;
+        if (is_awaited(*at->second.tx, view)) return at->first;
+    }
+    return std::nullopt;
+}
+
 Added Mempool::Impl::put(const TxPtr& tx, std::uint64_t gas, std::uint64_t next) {
     AccountQueue& queue = accounts.try_emplace(tx->sender, next).first->second;
     Added added;
@@ -155,7 +176,7 @@ Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U25
     const AccountQueue& queue = found == pool.accounts.end() ? fresh : found->second;
     if (auto refusal = pool.check_place(*tx, queue, next)) return Unexpected{std::move(*refusal)};
     if (auto refusal = pool.check_balance(*tx, queue, account)) return Unexpected{std::move(*refusal)};
-    RETRACE_TRY(evicted, pool.make_room(*tx, queue));
+    RETRACE_TRY(evicted, pool.make_room(*tx, queue, view));
     Added added = pool.put(tx, gas, next);
     added.evicted = std::move(evicted);
     return added;
@@ -194,6 +215,7 @@ PoolChange Mempool::on_block(const Block& block, const StateView& view, const U2
     for (auto& [address, account] : senders) account = view.account(address);
     const std::unique_lock lock(pool.mutex);
     pool.last_block_nonces.clear();
+    pool.next_height = block.header.height + 1;
     PoolChange change;
     for (const auto& [address, account] : senders) {
         pool.last_block_nonces.emplace_hint(pool.last_block_nonces.end(), address, account.nonce);
@@ -258,6 +280,8 @@ namespace {
 
 /// One account's entry in the selection for a block: its next transaction that fits.
 struct Contender {
+    std::optional<std::uint64_t> awaited_until;
+    bool is_awaited = false;  // or comes before an awaited call of its account
     U256 tip;
     std::uint64_t arrival = 0;
     const AccountQueue* queue = nullptr;
@@ -265,8 +289,10 @@ struct Contender {
     std::uint64_t nonce = 0;  // nonce of the next transaction
     U256 balance;             // balance left if the chosen transactions have their highest cost
 
-    /// Highest tip first; among equals the earliest first.
-    bool operator<(const Contender& other) const { return std::tie(tip, other.arrival) < std::tie(other.tip, arrival); }
+    /// Awaited first, then the highest tip; among equals the earliest first.
+    bool operator<(const Contender& other) const {
+        return std::tie(is_awaited, tip, other.arrival) < std::tie(other.is_awaited, other.tip, arrival);
+    }
 
     /// Returns false if the account has no further transaction that could run.
     bool find_tip(const U256& base_fee) {
@@ -275,6 +301,7 @@ struct Contender {
         const U256& cost = next->second.cost;
         if (tx.fee_cap < base_fee || cost > balance) return false;
         balance -= cost;
+        is_awaited = awaited_until && next->first <= *awaited_until;
         tip = effective_tip(tx, base_fee);
         arrival = next->second.arrival;
         ++nonce;
@@ -297,6 +324,7 @@ std::vector<TxPtr> Mempool::ready(const StateView& view, const U256& base_fee, s
         contender.next = queue.entries().lower_bound(account.nonce);
         contender.nonce = account.nonce;
         contender.balance = account.balance;
+        contender.awaited_until = impl_->awaited_until(queue, account.nonce, view);
         if (contender.find_tip(base_fee)) heap.push_back(std::move(contender));
     }
     std::make_heap(heap.begin(), heap.end());

@@ -38,6 +38,9 @@ class FakeExecutor final : public TxExecutor {
 public:
     bool is_contract(const Address& address) const override { return address == kContract; }
     std::uint64_t gas_of(const Address&, View) const override { return 1000; }
+    bool is_awaited(const StateView&, std::uint64_t, const Call& call) const override {
+        return !call.data.empty() && call.data[0] == 'a';
+    }
 
     CallResult call(State& state, const BlockContext& block, const Call& call) const override {
         const State::Mark mark = state.mark();
