@@ -56,6 +56,9 @@ struct TxRecord {
     Receipt receipt;
 };
 
+/// Cost of loading an empty block, in reads of one small record (Chain::block_work).
+inline constexpr std::uint64_t kBlockWork = 16;
+
 /// Only one thread at a time may call `execute_block` and `commit`; const queries may run on any thread at the same
 /// time.
 class Chain {
@@ -96,6 +99,8 @@ public:
     BlockContext next_context() const;
 
     std::optional<Header> header(std::uint64_t height) const;
+    /// Cost of loading the block, in reads of one small record, by its transactions and bytes; 0: it is not stored.
+    std::uint64_t block_work(std::uint64_t height) const;
     std::shared_ptr<const Block> block(std::uint64_t height) const;  ///< nullptr if unknown.
     std::optional<std::uint64_t> height_of(const Hash32& block_hash) const;
     std::optional<Bloom> bloom(std::uint64_t height) const;

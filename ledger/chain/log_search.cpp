@@ -93,8 +93,7 @@ FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t las
         }
         // Most blocks of a quiet chain have no logs, and a filter without items would load each of them.
         if (*bloom == Bloom{} || !hashed.may_match(*bloom)) continue;
-        const auto header = chain.header(out.next);
-        if (stopped(kBlockWork + (header ? header->tx_count : 0))) {
+        if (stopped(chain.block_work(out.next))) {
             out.end = FoundLogs::End::stopped;
             return out;
         }

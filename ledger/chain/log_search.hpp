@@ -53,9 +53,6 @@ struct FoundLogs {
     std::uint64_t next = 0;  ///< The first height that was not searched; a further search begins there.
 };
 
-/// Cost of loading a block in a search, plus 1 for each of its transactions, in reads of one small record; a bloom
-/// costs 1.
-inline constexpr std::size_t kBlockWork = 16;
 /// Searches the heights first..last (inclusive, clipped to the chain). The result has whole blocks only: it exceeds
 /// `limit` only if the first matching block alone does.
 FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t last, const LogFilter& filter,

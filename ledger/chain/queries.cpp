@@ -77,6 +77,22 @@ std::optional<Header> Chain::header(std::uint64_t height) const {
     return record ? std::optional<Header>(record->header) : std::nullopt;
 }
 
+std::uint64_t Chain::block_work(std::uint64_t height) const {
+    constexpr std::uint64_t kBytesOfRead = 4096;  // About as many are read and decoded in the time of one small record.
+    const auto work = [](std::uint64_t transactions, std::uint64_t bytes) {
+        return kBlockWork + transactions + bytes / kBytesOfRead;
+    };
+    if (height > impl_->height) return 0;
+    {
+        const std::lock_guard lock(impl_->mutex);
+        for (const auto& block : impl_->recent) {
+            if (block->header.height == height) return work(block->header.tx_count, block->encoded_size);
+        }
+    }
+    const auto record = load_block_record(impl_->store, height);
+    return record ? work(record->header.tx_count, record->encoded_size) : 0;
+}
+
 std::shared_ptr<const Block> Chain::block(std::uint64_t height) const {
     if (height > impl_->height) return nullptr;
     {

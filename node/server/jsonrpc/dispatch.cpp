@@ -60,6 +60,8 @@ std::string Dispatcher::handle(const RequestBody& body, Caller& caller) const {
         case RequestBody::Fault::batch_too_large: return error_text(kNoId, kInvalidRequest, "batch too large");
         case RequestBody::Fault::too_many_values:
             return error_text(kNoId, kInvalidRequest, "too many values in one body");
+        case RequestBody::Fault::too_many_members:
+            return error_text(kNoId, kInvalidRequest, "too many members in one object");
     }
     if (const json::array* batch = body.document().if_array()) return handle_batch(*batch, body, caller);
     return handle_one(body.document(), body.number_id(0), caller);

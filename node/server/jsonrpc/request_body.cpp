@@ -24,8 +24,13 @@ public:
     bool on_document_begin(json::error_code&) { return true; }
     bool on_document_end(json::error_code&) { return true; }
     bool on_object_begin(json::error_code& failed) { return open(false, failed); }
-    bool on_object_end(std::size_t members, json::error_code&) {
+    bool on_object_end(std::size_t members, json::error_code& failed) {
         --depth_;
+        if (members > limits_.members) {
+            fault = Fault::too_many_members;
+            failed = json::error::object_too_large;
+            return false;
+        }
         values.push_object(members);
         return true;
     }

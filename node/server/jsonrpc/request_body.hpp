@@ -18,13 +18,16 @@ struct BodyLimits {
     std::size_t depth = 32;        ///< Nesting depth of the JSON.
     std::size_t batch = 1000;      ///< Requests in one batch.
     std::size_t values = 131'072;  ///< In one body, nested values included.
+    /// In one object. The library's table of members has as many chains as members, so that chosen names would fill
+    /// one chain and cost the square of their number. No method takes an object of more than 256.
+    std::size_t members = 512;
 };
 
 /// A parsed body: a request, a batch, or JSON that is neither. A body over a limit is not kept: 5 MiB of text can hold
 /// millions of values, each of which takes many times the memory of its text.
 class RequestBody {
 public:
-    enum class Fault : std::uint8_t { none, not_json, batch_too_large, too_many_values };
+    enum class Fault : std::uint8_t { none, not_json, batch_too_large, too_many_values, too_many_members };
 
     RequestBody(std::string_view text, const BodyLimits& limits);
     RequestBody(const RequestBody&) = delete;

@@ -19,9 +19,9 @@ Checked<BlockPtr> find_block(const Backend& backend, Caller& caller, const Block
     const auto height = height_of(backend, ref);
     if (!height) return BlockPtr();
     RETRACE_CHECK(check_kept(backend, *height));
-    const auto header = backend.chain.header(*height);
-    if (!header) return BlockPtr();
-    RETRACE_CHECK(caller.spend(ledger::kBlockWork + header->tx_count));
+    const std::uint64_t work = backend.chain.block_work(*height);
+    if (work == 0) return BlockPtr();
+    RETRACE_CHECK(caller.spend(work));
     return backend.chain.block(*height);
 }
 

@@ -101,8 +101,7 @@ private:
     Checked<std::optional<ledger::U256>> sample_of(std::uint64_t height, Caller& caller) {
         const auto found = samples_.find(height);
         if (found != samples_.end()) return std::optional(found->second);
-        const auto header = backend_.chain.header(height);
-        RETRACE_CHECK(caller.spend(ledger::kBlockWork + (header ? header->tx_count : 0)));
+        RETRACE_CHECK(caller.spend(backend_.chain.block_work(height)));
         const auto block = backend_.chain.block(height);
         if (!block) return std::optional<ledger::U256>();
         return std::optional(samples_[height] = Tips(*block).at(kTipPercentile));
@@ -136,7 +135,7 @@ Answer fee_history(const Backend& backend, const Params& params, Caller& caller)
         base_fees.emplace_back(quantity(header->base_fee));
         ratios.emplace_back(static_cast<double>(header->gas_used) / static_cast<double>(header->gas_limit));
         if (percentiles.empty()) continue;
-        RETRACE_CHECK(caller.spend(ledger::kBlockWork + header->tx_count));
+        RETRACE_CHECK(caller.spend(backend.chain.block_work(height)));
         const auto block = backend.chain.block(height);
         if (!block) return server_error("header not found");
         reward_rows.emplace_back(rewards(*block, percentiles));

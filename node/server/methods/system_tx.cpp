@@ -46,9 +46,9 @@ Checked<std::shared_ptr<const ledger::Block>> find_system_tx(const Backend& back
     if (!height) return BlockPtr();
     const auto bloom = backend.chain.bloom(*height);
     if (!bloom || *bloom == ledger::Bloom{}) return BlockPtr();  // no logs at all
-    const auto header = backend.chain.header(*height);
-    if (!header) return BlockPtr();
-    RETRACE_CHECK(caller.spend(ledger::kBlockWork + header->tx_count));
+    const std::uint64_t work = backend.chain.block_work(*height);
+    if (work == 0) return BlockPtr();
+    RETRACE_CHECK(caller.spend(work));
     BlockPtr block = backend.chain.block(*height);
     if (block && !has_system_tx(*block)) block = nullptr;
     return block;

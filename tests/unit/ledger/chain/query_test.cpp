@@ -100,6 +100,22 @@ TEST(Queries, ASearchLoadsNoBlockWithoutLogs) {
     EXPECT_EQ(store.scans, 0) << "a block without transactions is its record alone";
 }
 
+TEST(Queries, ABlockCostsItsTransactionsAndItsBytes) {
+    MemoryStore store;
+    World world(store);
+    world.block({});
+    EXPECT_EQ(world.chain->block_work(1), kBlockWork);
+    Transaction large = call(0, Bytes(100'000));
+    large.gas_limit = 5'000'000;
+    world.block({sign_tx(large, key(0))});
+    const std::uint64_t work = kBlockWork + 1 + world.chain->block(2)->encoded_size / 4096;
+    EXPECT_GT(work, kBlockWork + 24);
+    EXPECT_EQ(world.chain->block_work(2), work);
+    for (int i = 0; i < 20; ++i) world.block({});
+    EXPECT_EQ(world.chain->block_work(2), work) << "from its record";
+    EXPECT_EQ(world.chain->block_work(99), 0U);
+}
+
 TEST(Queries, ASearchEndsWhereItIsToldAndGoesOnFromThere) {
     MemoryStore store;
     World world(store);

@@ -119,6 +119,14 @@ TEST(RpcEnvelope, IsNotReadFurtherThanItMayBeAnswered) {
     EXPECT_EQ(message(with(most) + " this is no JSON"), "too many values in one body");
     EXPECT_EQ(message(with(most - 6) + "]]}"), "too many arguments, want at most 0") << "six others are in it";
     EXPECT_EQ(message(with(most - 5) + "]]}"), "too many values in one body");
+    const auto object = [&](std::size_t members) {
+        std::string out;
+        for (std::size_t i = 0; i < members; ++i) out += (i == 0 ? "{\"" : ",\"") + std::to_string(i) + "\":1";
+        return out + "}";
+    };
+    const std::size_t members = rpc::BodyLimits{}.members;
+    EXPECT_EQ(message(object(members)), "invalid request");
+    EXPECT_EQ(message(object(members + 1) + " this is no JSON"), "too many members in one object");
     const std::string nested = R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[)" + std::string(20, '[') +
                                std::string(20, ']') + ",0,0,0]}";
     EXPECT_EQ(message(nested), "too many arguments, want at most 0") << "only requests count as a batch";
