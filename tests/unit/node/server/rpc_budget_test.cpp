@@ -82,7 +82,7 @@ TEST(RpcBudget, WhatIsReadIsPaidFor) {
     world.mine();
     world.mine();
     for (const char* method : {"eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getBlockTransactionCountByNumber"})
-        EXPECT_EQ(price(world, method, {"0x1"}), 11) << method << ": 160 transactions and their block";
+        EXPECT_EQ(price(world, method, {"0x1"}), 12) << method << ": 160 transactions of 18 KiB and their block";
     EXPECT_EQ(price(world, "eth_getBlockByNumber", {"latest"}), 0) << "it is empty, and in memory";
     // A proof reads the pages of its path; the changes of two blocks are small.
     EXPECT_EQ(price(world, "retrace_getProof", {to_0x(dev_key(0).address()), "latest"}), 4);
