@@ -78,7 +78,7 @@ std::optional<Header> Chain::header(std::uint64_t height) const {
 }
 
 std::uint64_t Chain::block_work(std::uint64_t height) const {
-    constexpr std::uint64_t kBytesOfRead = 4096;  // About as many are read and decoded in the time of one small record.
+    constexpr std::uint64_t kBytesOfRead = 4096;  // An estimate, not measured: as dear as one small record.
     const auto work = [](std::uint64_t transactions, std::uint64_t bytes) {
         return kBlockWork + transactions + bytes / kBytesOfRead;
     };

@@ -33,7 +33,7 @@ void release_held_audits_of(Effects& fx, std::uint64_t task, std::uint32_t run) 
         const auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
         const auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
         const bool waits = waits_for_seats(audit);
-        if (waits && !are_fees_covered(fx, audit)) return;  // Nor are those of later segments.
+        if (waits && !are_fees_covered(fx, audit)) return;  // Later segments wait for this one.
         remove_from_list(fx.state, keys::held_audits(task, run), index);
         if (waits) draw_auditors_of(fx, audit.id);
     }
