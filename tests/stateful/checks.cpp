@@ -155,19 +155,15 @@ std::optional<std::string> unscheduled_task(const TaskModel& model, const Pendin
     return std::nullopt;
 }
 
-/// Whether the audit is held for an audited segment before it, of a run of its task, that is not finalised (contracts
-/// 14.13).
+/// Whether the audit is held for an audited segment of its run before it that is not finalised (contracts 14.13).
 bool is_held(const Mirror& mirror, const market::Audit& audit) {
     const auto held = mirror.held_audits.find({audit.task, audit.run});
     if (held == mirror.held_audits.end()) return false;
     if (std::find(held->second.begin(), held->second.end(), audit.segment) == held->second.end()) return false;
-    const TaskModel& task = mirror.tasks[audit.task - 1];
-    return std::any_of(task.task.active.begin(), task.task.active.end(), [&](std::uint32_t active) {
-        const RunModel& model = task.runs[active];
-        for (auto it = model.segments.lower_bound(model.run.finalised); it != model.segments.end(); ++it)
-            if (it->first < audit.segment && it->second.audits != 0) return true;
-        return false;
-    });
+    const RunModel& model = mirror.tasks[audit.task - 1].runs[audit.run];
+    for (auto it = model.segments.lower_bound(model.run.finalised); it != model.segments.end(); ++it)
+        if (it->first < audit.segment && it->second.audits != 0) return true;
+    return false;
 }
 
 std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market::Audit& audit, const Pending& pending) {

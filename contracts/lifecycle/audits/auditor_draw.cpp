@@ -31,12 +31,6 @@ struct QueuedAudit {
 
 Queue load_queue(const Effects& fx) { return load<Queue>(fx.state, keys::audit_queue()).value_or(Queue{}); }
 
-void join_queue(Effects& fx, const market::Audit& audit) {
-    Queue queue = load_queue(fx);
-    store(fx.state, keys::queued_audit(queue.end++), QueuedAudit{audit.id, audit.redraws});
-    store(fx.state, keys::audit_queue(), queue);
-}
-
 bool has_commitments(const market::Audit& audit) {
     return std::any_of(audit.seats.begin(), audit.seats.end(),
                        [](const market::Seat& seat) { return seat.state == SeatState::committed; });
@@ -78,8 +72,8 @@ bool waits_for_draw_beside(const Effects& fx, const market::Audit& audit) {
 bool has_verdicts(const Effects& fx, const market::Segment& segment) {
     if (segment.state == market::SegmentState::verified) return true;
     if (segment.state != market::SegmentState::auditing) return false;
-    const AuditPhase phase = must_load<market::Audit>(fx.state, keys::audit(segment.audit)).phase;
-    return phase == AuditPhase::revealing || phase == AuditPhase::verdicts;
+    const auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
+    return audit.phase == AuditPhase::verdicts || (audit.phase == AuditPhase::revealing && has_commitments(audit));
 }
 
 /// 14.2.5: whether the draw holds up occupied seats: its own, or those of a replica's audit that may not reveal before
@@ -88,8 +82,14 @@ bool holds_seats_up(const Effects& fx, const market::Audit& audit) {
     if (has_commitments(audit)) return true;
     const auto beside = audits_beside(fx, audit);
     return std::any_of(beside.begin(), beside.end(), [](const market::Audit& other) {
-        return other.phase == AuditPhase::revealing && other.deadline == 0;
+        return other.phase == AuditPhase::revealing && other.deadline == 0 && has_commitments(other);
     });
+}
+
+/// Whether a replica's reveal need not wait for this audit, which waits for its fees and whose end is open (14.13).
+bool waits_behind_its_end(const Effects& fx, const market::Audit& audit) {
+    const auto end = views::checkpoint(fx.state, audit.task, audit.run, audit.segment + 1);
+    return end && end->opened && is_held(fx.state, audit);
 }
 
 void draw_at(Effects& fx, std::uint64_t height, const market::Audit& audit) {
@@ -134,7 +134,7 @@ bool serve(Effects& fx, const QueuedAudit& entry) {
     const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
     // 14.2.4: no seats are held while a slower replica computes, or the draw of its segment is still to come.
     if (!all_committed(fx.state, task, run, audit.segment + 1) || waits_for_draw_beside(fx, audit)) {
-        join_queue(fx, audit);
+        queue_audit(fx, audit);
         return true;
     }
     if (!are_fees_covered(fx, audit)) {
@@ -143,7 +143,7 @@ bool serve(Effects& fx, const QueuedAudit& entry) {
     }
     const Search search = fill_seats(fx, audit);
     if (end_search(fx, audit, search)) return true;
-    if (search == Search::own_busy) join_queue(fx, audit);  // 14.2.7: other audits do not wait for its small pool
+    if (search == Search::own_busy) queue_audit(fx, audit);  // 14.2.7: other audits do not wait for its small pool
     if (search == Search::exhausted) continue_without_silent(fx, audit, search);
     return search != Search::busy;
 }
@@ -171,6 +171,12 @@ void give_up_place(Effects& fx, std::uint64_t place) {
 
 }  // namespace
 
+void queue_audit(Effects& fx, const market::Audit& audit) {
+    Queue queue = load_queue(fx);
+    store(fx.state, keys::queued_audit(queue.end++), QueuedAudit{audit.id, audit.redraws});
+    store(fx.state, keys::audit_queue(), queue);
+}
+
 void enter_drawing(Effects& fx, market::Audit& audit) {
     set_phase(fx, audit, AuditPhase::drawing, 0);
     const auto start = must_load<market::Checkpoint>(fx.state, keys::checkpoint(audit.task, audit.run, audit.segment));
@@ -196,7 +202,9 @@ void draw_auditors_of(Effects& fx, std::uint64_t id) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
     if (audit.phase != AuditPhase::drawing) return;
     if (audit.redraws >= kRedrawsMax) return continue_without_silent(fx, audit);
-    if (!holds_seats_up(fx, audit)) return join_queue(fx, audit);
+    if (!holds_seats_up(fx, audit)) return queue_audit(fx, audit);
+    // 14.13: replicas do not wait for the fees. The run shows its end, and the audit waits behind it.
+    if (!has_commitments(audit) && !are_fees_covered(fx, audit)) return enter_revealing(fx, audit);
     if (!end_search(fx, audit, fill_seats(fx, audit))) continue_without_silent(fx, audit, Search::busy);
 }
 
@@ -204,7 +212,7 @@ bool waits_for_moving_audit(const Effects& fx, const market::Audit& audit) {
     for (const market::Audit& other : audits_beside(fx, audit)) {
         const bool reveals = other.phase == AuditPhase::revealing && other.deadline == 0;
         if (!reveals && other.phase != AuditPhase::waiting && other.phase != AuditPhase::no_auditors &&
-            other.phase != AuditPhase::closed)
+            other.phase != AuditPhase::closed && !waits_behind_its_end(fx, other))
             return true;
     }
     return false;

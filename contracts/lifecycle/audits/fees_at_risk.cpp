@@ -13,30 +13,11 @@ namespace {
 
 using market::AuditPhase;
 
-bool covers(const Effects& fx, const market::TaskSpec& spec, const market::Run& run, std::uint64_t segment) {
-    if (views::is_stopped(fx.state, run.task, run.index)) return true;  // Nothing of it will be finalised.
-    const std::uint64_t before = counter(fx.state, keys::audited_before(run.task, run.index, segment));
-    const std::uint64_t finalised = counter(fx.state, keys::finalised_audits(run.task, run.index));
-    if (before <= finalised) return true;
-    return before - finalised < market::audits_covered(fx.params, spec, run.locked);
-}
-
-/// Whether the audit still waits for its draw. It may have been drawn past the queue, or be closed.
+/// Whether the audit waits for auditors. An audit in the list may have been drawn past the queue, or be closed.
 bool waits_for_seats(const market::Audit& audit) {
     return audit.phase == AuditPhase::drawing &&
            std::none_of(audit.seats.begin(), audit.seats.end(),
                         [](const market::Seat& seat) { return seat.state == market::SeatState::committed; });
-}
-
-void release_held_audits_of(Effects& fx, std::uint64_t task, std::uint32_t run) {
-    for (const std::uint64_t index : list<std::uint64_t>(fx.state, keys::held_audits(task, run))) {
-        const auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
-        const auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
-        const bool waits = waits_for_seats(audit);
-        if (waits && !are_fees_covered(fx, audit)) return;  // Later segments wait for this one.
-        remove_from_list(fx.state, keys::held_audits(task, run), index);
-        if (waits) draw_auditors_of(fx, audit.id);
-    }
 }
 
 }  // namespace
@@ -55,27 +36,33 @@ void count_finalised_audit(Effects& fx, const market::Run& run, std::uint64_t se
 }
 
 bool are_fees_covered(const Effects& fx, const market::Audit& audit) {
-    const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
-    for (const std::uint32_t active : task.active) {
-        const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, active));
-        if (active != audit.run) {
-            const auto segment = views::segment(fx.state, audit.task, active, audit.segment);
-            if (!segment || segment->state != market::SegmentState::auditing) continue;
-            if (!is_awaited(run, audit.segment + 1)) continue;
-        }
-        if (!covers(fx, spec, run, audit.segment)) return false;
-    }
-    return true;
+    const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
+    const std::uint64_t before = counter(fx.state, keys::audited_before(audit.task, audit.run, audit.segment));
+    const std::uint64_t finalised = counter(fx.state, keys::finalised_audits(audit.task, audit.run));
+    if (before <= finalised) return true;
+    return before - finalised < market::audits_covered(fx.params, spec, run.locked);
 }
 
 void hold_audit(Effects& fx, const market::Audit& audit) {
     add_to_list(fx.state, keys::held_audits(audit.task, audit.run), audit.segment);
 }
 
-void release_held_audits(Effects& fx, std::uint64_t task) {
-    const auto runs = must_load<market::Task>(fx.state, keys::task(task)).active;
-    for (const std::uint32_t run : runs) release_held_audits_of(fx, task, run);
+bool is_held(const StateView& view, const market::Audit& audit) {
+    if (!waits_for_seats(audit)) return false;
+    const auto held = list<std::uint64_t>(view, keys::held_audits(audit.task, audit.run));
+    return std::binary_search(held.begin(), held.end(), audit.segment);
+}
+
+void release_held_audits(Effects& fx, std::uint64_t task, std::uint32_t run) {
+    for (const std::uint64_t index : list<std::uint64_t>(fx.state, keys::held_audits(task, run))) {
+        const auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
+        const auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
+        const bool waits = waits_for_seats(audit);
+        if (waits && !are_fees_covered(fx, audit)) return;  // Later segments have more audits before them.
+        remove_from_list(fx.state, keys::held_audits(task, run), index);
+        if (waits) queue_audit(fx, audit);
+    }
 }
 
 }  // namespace retrace::contracts

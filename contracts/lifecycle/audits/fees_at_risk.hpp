@@ -11,12 +11,13 @@ void count_audited(Effects& fx, const market::Run& run, std::uint64_t segment);
 /// Called when an audited segment of the run becomes finalised.
 void count_finalised_audit(Effects& fx, const market::Run& run, std::uint64_t segment);
 
-/// Whether auditors may be drawn: the lock of the audit's run covers its fees, and so do those of the runs whose audits
-/// of the same segment have to reveal with it.
+/// Whether auditors may be drawn: the lock of the audit's run covers its fees. Once true, it stays true.
 bool are_fees_covered(const Effects& fx, const market::Audit& audit);
 /// Keeps an audit without seats until its fees are covered.
 void hold_audit(Effects& fx, const market::Audit& audit);
-/// Lets the audits of the task go on whose fees are covered now.
-void release_held_audits(Effects& fx, std::uint64_t task);
+/// Whether the audit waits until its fees are covered.
+bool is_held(const StateView& view, const market::Audit& audit);
+/// Puts the held audits of the run whose fees are covered now into the queue. Called when segments were finalised.
+void release_held_audits(Effects& fx, std::uint64_t task, std::uint32_t run);
 
 }  // namespace retrace::contracts

@@ -42,9 +42,9 @@ std::size_t count(const market::Audit& audit, SeatState state) {
 /// Whether the audit has auditors whose verdicts may convict the run, which must not escape them by ending. 14.12.5,
 /// 14.10
 bool is_seated(const market::Audit& audit) {
-    return audit.phase == AuditPhase::collecting || audit.phase == AuditPhase::revealing ||
-           audit.phase == AuditPhase::verdicts ||
-           (audit.phase == AuditPhase::drawing && count(audit, SeatState::committed) != 0);
+    if (audit.phase == AuditPhase::collecting || audit.phase == AuditPhase::verdicts) return true;
+    return (audit.phase == AuditPhase::drawing || audit.phase == AuditPhase::revealing) &&
+           count(audit, SeatState::committed) != 0;
 }
 
 /// Whether the audit ends by itself. A reveal that waits for the audit of a replica (13.1) need not.
@@ -187,6 +187,10 @@ void start_reveal_deadline(Effects& fx, market::Audit& audit) {
 }
 
 void enter_verdicts(Effects& fx, market::Audit& audit) {
+    if (count(audit, SeatState::committed) == 0) {  // 14.13
+        set_phase(fx, audit, AuditPhase::drawing, 0);
+        return queue_audit(fx, audit);
+    }
     set_phase(fx, audit, AuditPhase::verdicts, fx.height + fx.params.reveal_verdict_blocks);
 }
 

@@ -15,6 +15,8 @@ void await_draw(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_
 void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
 /// Draws the auditors of the audit, or replacements for silent ones, with the newest beacon.
 void draw_auditors_of(Effects& fx, std::uint64_t audit);
+/// Puts an audit that needs auditors at the end of the queue.
+void queue_audit(Effects& fx, const market::Audit& audit);
 /// Draws auditors for the queued audits in order, at the first block of an epoch after everything else that is due.
 void draw_queued(Effects& fx, const BrokenInvariantHandler& on_broken);
 /// Handles the deadline of the current phase, if it has passed.
@@ -39,7 +41,8 @@ void enter_collecting(Effects& fx, market::Audit& audit);
 /// Called when a report of the auditor was answered. When none of its reports delays the audit any more, its replay
 /// takes a new place in its order of work (16.1.13).
 void take_seat_up_again(Effects& fx, market::Audit& audit, const Address& auditor);
-/// Ends the collecting phase; continues with the verdicts when the end is open already.
+/// Ends the collecting phase; continues with the verdicts when the end is open already. An audit without seats, whose
+/// fees are not covered, waits for them behind the open end (14.13).
 void enter_revealing(Effects& fx, market::Audit& audit);
 /// Starts the deadline of the reveal, which has become legal.
 void start_reveal_deadline(Effects& fx, market::Audit& audit);

@@ -186,7 +186,7 @@ void pay_what_is_due(Effects& fx, std::uint64_t id, std::uint32_t index) {
 
 void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
     pay_what_is_due(fx, id, index);
-    release_held_audits(fx, id);
+    release_held_audits(fx, id, index);
 }
 
 }  // namespace retrace::contracts

@@ -2,6 +2,7 @@
 // The end of a run. SPEC 13.5 to 13.7.
 #include <limits>
 
+#include "contracts/lifecycle/audits/fees_at_risk.hpp"
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/retentions.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
@@ -41,7 +42,8 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     store(fx.state, keys::run(id, index), run);
     for (const keys::Key& key :
          {keys::deadline_work(id, index), keys::begun_deadline(id, index), keys::pending_draws(id, index),
-          keys::due_openings(id, index), keys::woken(id, index), keys::held_audits(id, index)})
+          keys::due_openings(id, index), keys::woken(id, index), keys::held_audits(id, index),
+          keys::audited_segments(id, index), keys::finalised_audits(id, index)})
         remove(fx.state, key);
     remove_from_list(fx.state, keys::open_runs(run.solver), views::RunId{id, index});
     for (const std::uint64_t audit : list<std::uint64_t>(fx.state, keys::run_audits(id, index)))
@@ -82,23 +84,30 @@ void note_paid_wrong(Effects& fx, const market::Run& run) {
     store(fx.state, keys::paid_wrong(run.task), Counter{std::max(known, run.paid)});
 }
 
-bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
-    if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return true;  // As the accuser too (15.8).
+/// Whether an audit of the run is open that does not wait for auditors (14.12). `held`: whether those count that wait
+/// for their fees (14.13).
+bool has_open_audit(const Effects& fx, const market::Run& run, bool held) {
     const auto audits = list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index));
     return std::any_of(audits.begin(), audits.end(), [&](std::uint64_t id) {
-        // Not while it waits for auditors (14.12).
-        return must_load<market::Audit>(fx.state, keys::audit(id)).phase != market::AuditPhase::no_auditors;
+        const auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+        return audit.phase != market::AuditPhase::no_auditors && (held || !is_held(fx.state, audit));
     });
+}
+
+/// Whether the run has a dispute, also as the accuser (15.8).
+bool has_dispute(const Effects& fx, const market::Run& run) {
+    return run.open_disputes != 0 || disputes_replica(fx.state, run);
 }
 
 /// 13.7.1: whether a stopped run may still be convicted. Audits of replicas may wait for one another, so after
 /// `unbond_blocks` only cases that end by themselves count.
 bool may_be_convicted(const Effects& fx, const market::Run& run, std::uint64_t stopped) {
-    if (run.open_disputes != 0 || disputes_replica(fx.state, run)) return true;
+    if (has_dispute(fx, run)) return true;
     if (views::due_audits(fx.state, run.task, run.index) != 0) return true;
     if (views::due_openings(fx.state, run.task, run.index) != 0) return true;  // It shows what it has committed.
     if (fx.height > stopped + fx.params.unbond_blocks) return false;
-    return audit_waits_for_solver(fx, run) || views::pending_draws(fx.state, run.task, run.index) != 0 ||
+    // 14.13: nothing of the run will be finalised, so no held audit of it gets auditors.
+    return has_open_audit(fx, run, false) || views::pending_draws(fx.state, run.task, run.index) != 0 ||
            holds_windows(fx.state, fx.params, run, fx.height);
 }
 
@@ -111,12 +120,11 @@ void stop_run(Effects& fx, market::Run run) {
     store(fx.state, keys::run(run.task, run.index), run);
     note_missed_checkpoint(fx, run);
     remind(fx, fx.height + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
-    remind(fx, fx.height + 1, ScheduledKind::payment, run.task, run.index);  // 14.13: no audit waits for it any more.
 }
 
 /// 13.7.1: whether the run stops, and does not end at once. A run that has finished may be in a dispute with a replica.
 bool has_to_stop(const Effects& fx, const market::Run& run) {
-    if (run.state == RunState::delivering) return run.open_disputes != 0 || disputes_replica(fx.state, run);
+    if (run.state == RunState::delivering) return has_dispute(fx, run);
     return run.state == RunState::running && (checkpoint_is_late(fx, run) || may_be_convicted(fx, run, fx.height));
 }
 
@@ -276,7 +284,8 @@ U256 fees_for_nothing(const Effects& fx, const market::Run& run) {
 void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashReason reason) {
     const market::Run run = run_of(fx, id, index);
     // 13.5: silence must not be a cheap escape from an audit that was drawn.
-    const bool all = reason != SlashReason::not_checkpointed || audit_waits_for_solver(fx, run);
+    const bool all = reason != SlashReason::not_checkpointed || has_dispute(fx, run) ||
+                     has_open_audit(fx, run, !views::is_stopped(fx.state, id, index));
     const U256 part = ledger::max(market::split(run.locked, fx.params.silence_penalty_bp).share,
                                   all ? U256() : fees_for_nothing(fx, run));
     const U256 amount = all ? run.locked : ledger::min(part, run.locked);

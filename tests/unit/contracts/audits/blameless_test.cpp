@@ -225,7 +225,8 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
         for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint(r == 0 ? "alice" : "bob", i, r), Verdict::ok);
     // Alice's auditor belongs to her: it accuses her and loses the dispute at once, so that another round begins.
     const auto audit_by = [&](std::uint32_t r) {
-        for (const market::Seat& seat : views::audit(state, segment(0, r).audit)->seats) {
+        const market::Audit drawn = *views::audit(state, segment(0, r).audit);
+        for (const market::Seat& seat : drawn.seats) {
             const std::string name = name_of(seat.auditor);
             const auto audit = *views::audit(state, segment(0, r).audit);
             const Hash32 mine = r == 0 ? word("lie") : root(1), secret = word("verdict " + name);

@@ -83,8 +83,9 @@ TEST_F(SixthReading, AuditsThatTheLockDoesNotCoverYetGoOnLater) {
     EXPECT_EQ(run(0, id).paid, kSegments);
 }
 
-/// 14.13: a replica's audits do not pass the limit because another run's auditors wait for them.
-TEST_F(SixthReading, AReplicaInADisputeHoldsTheAuditsOfTheOthers) {
+/// 14.13: a replica in a dispute has no audits beyond its limit, and delays neither the audits nor the payments of the
+/// others: it opens its states, and is audited for them later.
+TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldTheOthers) {
     market::Params wanted = long_disputes();
     wanted.challenge_blocks = 30;  // bob's own segments are finalised meanwhile
     start(wanted, {"alice", "bob"});
@@ -102,14 +103,23 @@ TEST_F(SixthReading, AReplicaInADisputeHoldsTheAuditsOfTheOthers) {
         return segment(0, 0, id).state == SegmentState::verified && segment(0, 1, id).state == SegmentState::verified;
     }));
     ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok);
-    serve_for(400, id, {"alice", "bob"});
+    const auto play_late = [&] {  // alice uses the time that she has
+        const bool moves = dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver);
+        if (run(0, id).open_disputes == 0 || !moves || height + 1 < dispute(1).deadline) return;
+        EXPECT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
+    };
+    for (int i = 0; i < 900 && run(1, id).paid < kSegments; ++i) play_late(), serve_for(1, id, {"alice", "bob"});
+    ASSERT_EQ(run(0, id).open_disputes, 1u) << "bob is paid for " << run(1, id).paid;
     EXPECT_EQ(verified(id, 0), market::kAuditsAtRisk);
-    EXPECT_EQ(verified(id, 1), market::kAuditsAtRisk);
-    for (std::uint64_t i = market::kAuditsAtRisk; i < kSegments; ++i)
-        for (const std::uint32_t run : {0u, 1u}) {
-            const auto audit = views::audit(state, segment(i, run, id).audit);
-            EXPECT_TRUE(!audit || audit->seats.empty()) << "no auditor waits for segment " << i;
-        }
+    EXPECT_EQ(verified(id, 1), kSegments);
+    for (std::uint64_t i = market::kAuditsAtRisk; i < kSegments; ++i) {
+        const auto audit = views::audit(state, segment(i, 0, id).audit);
+        ASSERT_TRUE(audit) << i;
+        EXPECT_TRUE(audit->seats.empty()) << "no auditor waits for segment " << i;
+    }
+    for (int i = 0; i < 1'000 && run(0, id).paid < kSegments; ++i) play_late(), serve_for(1, id, {"alice", "bob"});
+    EXPECT_EQ(verified(id, 0), kSegments);
+    EXPECT_EQ(run(0, id).paid, kSegments);
 }
 
 }  // namespace

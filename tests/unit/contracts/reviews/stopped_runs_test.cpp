@@ -57,6 +57,26 @@ TEST_F(StoppedRuns, AnHonestRunThatJoinedThereEndsAfterItsDispute) {
     EXPECT_TRUE(went_on) << "bob is at " << run(1).next_state;
 }
 
+/// 14.13: nothing of a stopped run will be finalised, so audits beyond its limit would be paid for nothing. The run does
+/// not wait for them.
+TEST_F(StoppedRuns, ARunThatStoppedHasNoAuditsBeyondItsLimit) {
+    join_at_a_forged_state();
+    step_until([&] { return counter(state, keys::audited_segments(1, 2)) == 1; });
+    store(state, keys::audited_segments(1, 2), Counter{100});  // as if 99 more were audited
+    fast_to[2] = segments;
+    step_until([&] { return run(2).next_state > segments; });
+    challenge_carol_and_convict_alice();
+    ASSERT_TRUE(views::is_stopped(state, 1, 2));
+    step_until([&] { return play_carol(), segment(segments - 1, 2).audit != 0; });
+    const std::uint64_t last = segment(segments - 1, 2).audit;
+    ASSERT_EQ(run(2).state, RunState::running);
+    const U256 stake = views::stake(state, party("carol")).bonded;
+    step_until([&] { return play_carol(), is_over(2); });
+    EXPECT_EQ(run(2).state, RunState::left);
+    EXPECT_EQ(views::stake(state, party("carol")).bonded, stake);
+    EXPECT_TRUE(audit(last).seats.empty());
+}
+
 /// A forger whose segments may still be challenged has not got away when the run that it joined from is convicted.
 TEST_F(StoppedRuns, AChallengeWindowHoldsARunThatStopped) {
     join_at_a_forged_state(60);
