@@ -44,7 +44,8 @@ void close_about(Effects& fx, const market::Report& report, const std::optional<
             busy.push_back(party);
             continue;
         }
-        end_work(fx, party, market::answer_work(spec));
+        const std::uint64_t work = market::answer_work(spec);
+        report.kind == market::ReportKind::kept ? end_kept_work(fx, party, work) : end_work(fx, party, work);
         about.ready.push_back(party);
     }
     about.busy = std::move(busy);

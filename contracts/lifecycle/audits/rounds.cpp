@@ -78,13 +78,15 @@ void draw_again(Effects& fx, market::Audit& audit) {
 }
 
 /// Replaces silent auditors. 14.10: an auditor that has used up its reports did all it could; it leaves without a
-/// verdict and without a penalty.
+/// verdict and without a penalty. 14.6.9: so does one whose place was too late.
 void replace_silent(Effects& fx, market::Audit& audit) {
     for (market::Seat& seat : audit.seats) {
         if (seat.state != SeatState::drawn) continue;
         if (seat.reports >= fx.params.reports) {
             free_seat(fx, audit, seat);
             seat.state = SeatState::released;
+        } else if (latest_place(fx.state, audit, seat.auditor)) {
+            excuse_seat(fx, audit, seat);
         } else {
             miss_seat(fx, audit, seat);
         }
@@ -157,7 +159,8 @@ void enter_collecting(Effects& fx, market::Audit& audit) {
     for (const market::Seat& seat : audit.seats) {
         if (seat.state != SeatState::drawn) continue;
         const auto answered = answers_awaited(fx.state, audit, seat.auditor);
-        due = std::max({due, seat.due, answered ? *answered + work : 0});  // 14.6.8, 16.1.13
+        const std::uint64_t place = latest_place(fx.state, audit, seat.auditor).value_or(seat.due);  // 14.6.8
+        due = std::max({due, place, answered ? *answered + work : 0});                               // 16.1.13
     }
     set_phase(fx, audit, AuditPhase::collecting, due + fx.params.verdict_blocks);
 }
@@ -167,7 +170,7 @@ void take_seat_up_again(Effects& fx, market::Audit& audit, const Address& audito
     for (market::Seat& seat : audit.seats)
         if (served && seat.state == SeatState::drawn && seat.auditor == auditor) {
             end_seat_work(fx, audit, seat);
-            seat.due = give_work(fx, auditor, market::audit_work(spec_of(fx, audit), audit.segment));
+            assign_seat(fx, audit, seat);
         }
     enter_collecting(fx, audit);
 }

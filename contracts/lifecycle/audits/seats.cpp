@@ -49,9 +49,8 @@ enum class Readiness : std::uint8_t { none, busy, free };
 /// seat.
 Readiness readiness(const Effects& fx, const Address& party, const market::VerifierInfo& info) {
     if (info.retiring || info.joined_epoch >= views::epoch_of(fx.params, fx.height) - 1) return Readiness::none;
-    const U256 needed = fx.params.audit_bond + fx.params.beacon_penalty;  // 11.7
-    // 14.2.8: limits how long an audit waits for a silent auditor.
-    const bool in_time = busy_until(fx.state, party, fx.height) - fx.height <= fx.params.unbond_blocks / 2;
+    const U256 needed = fx.params.audit_bond + fx.params.beacon_penalty;            // 11.7
+    const bool in_time = has_time_for_seat(fx.state, fx.params, party, fx.height);  // 14.2.8
     const bool free = in_time && views::stake(fx.state, party).available() >= needed &&
                       views::open_audits(fx.state, party).size() + views::open_disputes(fx.state, party).size() <
                           market::kOpenItemsMax;
@@ -162,6 +161,19 @@ bool enough_members(const Effects& fx, const market::Audit& audit) {
     return false;
 }
 
+void assign_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+    const std::uint64_t work = market::audit_work(spec, audit.segment);
+    seat.due = give_work(fx, seat.auditor, work);
+    const std::uint64_t latest = fx.height + fx.params.unbond_blocks / 2 + work;
+    if (seat.due > latest) store(fx.state, keys::latest_place(audit.id, seat.auditor), Counter{latest});
+}
+
+std::optional<std::uint64_t> latest_place(const StateView& view, const market::Audit& audit, const Address& auditor) {
+    const auto latest = load<Counter>(view, keys::latest_place(audit.id, auditor));
+    return latest ? std::optional(latest->value) : std::nullopt;
+}
+
 Search fill_seats(Effects& fx, market::Audit& audit) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
     const Pool pool = pool_of(fx, audit);
@@ -185,7 +197,7 @@ Search fill_seats(Effects& fx, market::Audit& audit) {
         seat.auditor = party;
         seat.state = market::SeatState::drawn;
         seat.bond = fx.params.audit_bond;
-        seat.due = give_work(fx, party, market::audit_work(spec, audit.segment));  // 14.6.8
+        assign_seat(fx, audit, seat);
         audit.seats.push_back(seat);
         add_to_list(fx.state, keys::open_audits(party), audit.id);
     }
@@ -196,6 +208,7 @@ Search fill_seats(Effects& fx, market::Audit& audit) {
 void end_seat_work(Effects& fx, const market::Audit& audit, const market::Seat& seat) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
     end_work(fx, seat.auditor, market::audit_work(spec, audit.segment));
+    if (latest_place(fx.state, audit, seat.auditor)) remove(fx.state, keys::latest_place(audit.id, seat.auditor));
 }
 
 void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
@@ -252,6 +265,11 @@ void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     unlock(fx, seat.auditor, seat.bond - penalty);
     seat.bond = penalty;
     leave_seat(fx, audit, seat);
+}
+
+void excuse_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+    free_seat(fx, audit, seat);
+    seat.state = market::SeatState::missed;
 }
 
 void settle_silence(Effects& fx, market::Audit& audit) {

@@ -42,6 +42,27 @@ void end_work(Effects& fx, const Address& party, std::uint64_t blocks) {
     store(fx.state, keys::backlog(party), now);
 }
 
+std::uint64_t give_kept_work(Effects& fx, const Address& party, std::uint64_t blocks) {
+    const std::uint64_t due = give_work(fx, party, blocks);
+    Backlog now = backlog(fx.state, party);
+    now.kept_work += blocks;
+    store(fx.state, keys::backlog(party), now);
+    return due;
+}
+
+void end_kept_work(Effects& fx, const Address& party, std::uint64_t blocks) {
+    end_work(fx, party, blocks);
+    Backlog now = backlog(fx.state, party);
+    now.kept_work -= blocks;
+    store(fx.state, keys::backlog(party), now);
+}
+
+bool has_time_for_seat(const StateView& view, const market::Params& params, const Address& party,
+                       std::uint64_t height) {
+    const Backlog now = backlog(view, party);
+    return std::min(end_of(now, height) - height, now.open - now.kept_work) <= params.unbond_blocks / 2;
+}
+
 std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, Will will) {
     const std::uint64_t due = give_work(fx, party, blocks);
     Backlog now = backlog(fx.state, party);

@@ -15,9 +15,11 @@ struct Backlog {
     std::uint64_t dispute_work = 0;    ///< Part of `open`: its disputes, on either side.
     std::uint64_t challenge_work = 0;  ///< Part of `dispute_work`: challenges about its runs, and its own.
     std::uint64_t own_challenges = 0;  ///< Number of its own challenges that are open.
+    std::uint64_t kept_work = 0;       ///< Part of `open`: answers about states that it keeps.
     std::uint64_t heard_since = 0;     ///< Height at which challenges about its runs were last accepted again (15.2.6).
     static auto tie(auto& b) {
-        return std::tie(b.until, b.open, b.total, b.dispute_work, b.challenge_work, b.own_challenges, b.heard_since);
+        return std::tie(b.until, b.open, b.total, b.dispute_work, b.challenge_work, b.own_challenges, b.kept_work,
+                        b.heard_since);
     }
 };
 
@@ -33,6 +35,13 @@ std::uint64_t give_work(Effects& fx, const Address& party, std::uint64_t blocks)
 /// Ends work of `blocks` that the party has done or that is no longer needed. The unused part of the allowance is free
 /// for work that is assigned next. 18.7
 void end_work(Effects& fx, const Address& party, std::uint64_t blocks);
+
+/// As give_work and end_work, for an answer about a state that the party keeps.
+std::uint64_t give_kept_work(Effects& fx, const Address& party, std::uint64_t blocks);
+void end_kept_work(Effects& fx, const Address& party, std::uint64_t blocks);
+/// 14.2.8: whether the party can begin with a seat within half of `unbond_blocks`. Answers about kept states do not
+/// count, because a stranger can ask for many of them.
+bool has_time_for_seat(const StateView& view, const market::Params& params, const Address& party, std::uint64_t height);
 
 /// Who chose to open a dispute: nobody, where the rules let only an auditor or a replica open it, a stranger, or the
 /// party itself. 18.6

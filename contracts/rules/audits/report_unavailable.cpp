@@ -190,11 +190,12 @@ std::uint64_t answer_due(Effects& fx, const market::Report& report) {
     const auto is_among = [](const std::vector<Address>& parties, const Address& party) {
         return std::find(parties.begin(), parties.end(), party) != parties.end();
     };
+    const std::uint64_t work = market::answer_work(spec);
+    const auto give = report.kind == ReportKind::kept ? give_kept_work : give_work;
     std::uint64_t due = fx.height;
     for (const Address& party : asked_by(fx.state, report)) {
         const bool knows = lies_ready || is_among(about.busy, party) || is_among(about.ready, party);
-        due = std::max(
-            due, knows ? busy_until(fx.state, party, fx.height) : give_work(fx, party, market::answer_work(spec)));
+        due = std::max(due, knows ? busy_until(fx.state, party, fx.height) : give(fx, party, work));
         if (!knows) about.busy.push_back(party);
     }
     ++about.open;
