@@ -203,8 +203,7 @@ void draw_auditors_of(Effects& fx, std::uint64_t id) {
     if (audit.phase != AuditPhase::drawing) return;
     if (audit.redraws >= kRedrawsMax) return continue_without_silent(fx, audit);
     if (!holds_seats_up(fx, audit)) return queue_audit(fx, audit);
-    // 14.13: replicas do not wait for the fees. The run shows its end, and the audit waits behind it.
-    if (!has_commitments(audit) && !are_fees_covered(fx, audit)) return enter_revealing(fx, audit);
+    if (!has_commitments(audit) && !are_fees_covered(fx, audit)) return hold_audit(fx, audit);  // 14.13
     if (!end_search(fx, audit, fill_seats(fx, audit))) continue_without_silent(fx, audit, Search::busy);
 }
 

@@ -13,7 +13,8 @@ void count_finalised_audit(Effects& fx, const market::Run& run, std::uint64_t se
 
 /// Whether auditors may be drawn: the lock of the audit's run covers its fees. Once true, it stays true.
 bool are_fees_covered(const Effects& fx, const market::Audit& audit);
-/// Keeps an audit without seats until its fees are covered.
+/// Keeps an audit without seats until its fees are covered. It may leave the drawing phase at once, when another run
+/// waits for it (14.13.1).
 void hold_audit(Effects& fx, const market::Audit& audit);
 /// Whether the audit waits until its fees are covered.
 bool is_held(const StateView& view, const market::Audit& audit);

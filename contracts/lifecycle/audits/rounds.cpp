@@ -49,7 +49,7 @@ bool is_seated(const market::Audit& audit) {
 
 /// Whether the audit ends by itself. A reveal that waits for the audit of a replica (13.1) need not.
 bool is_due(const market::Audit& audit) {
-    return is_seated(audit) && !(audit.phase == AuditPhase::revealing && audit.deadline == 0);
+    return audit.phase == AuditPhase::revealing ? audit.deadline != 0 : is_seated(audit);
 }
 
 using Property = bool (*)(const market::Audit& audit);
@@ -190,7 +190,7 @@ void start_reveal_deadline(Effects& fx, market::Audit& audit) {
 }
 
 void enter_verdicts(Effects& fx, market::Audit& audit) {
-    if (count(audit, SeatState::committed) == 0) {  // 14.13
+    if (count(audit, SeatState::committed) == 0) {  // 14.13.1
         set_phase(fx, audit, AuditPhase::drawing, 0);
         return queue_audit(fx, audit);
     }

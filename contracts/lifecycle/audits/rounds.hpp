@@ -41,8 +41,8 @@ void enter_collecting(Effects& fx, market::Audit& audit);
 /// Called when a report of the auditor was answered. When none of its reports delays the audit any more, its replay
 /// takes a new place in its order of work (16.1.13).
 void take_seat_up_again(Effects& fx, market::Audit& audit, const Address& auditor);
-/// Ends the collecting phase; continues with the verdicts when the end is open already. An audit without seats, whose
-/// fees are not covered, waits for them behind the open end (14.13).
+/// Ends the collecting phase; continues with the verdicts when the end is open already. A held audit, which has no
+/// seats, goes on after the end is open (14.13.1).
 void enter_revealing(Effects& fx, market::Audit& audit);
 /// Starts the deadline of the reveal, which has become legal.
 void start_reveal_deadline(Effects& fx, market::Audit& audit);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The conditions for opening a state, and the consequences of an opening. SPEC 13.1 to 13.3.
+#include "contracts/lifecycle/audits/fees_at_risk.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
@@ -92,15 +93,6 @@ void note_opened(Effects& fx, std::uint64_t task, std::uint32_t run) {
         remove(fx.state, due);
 }
 
-void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
-    const auto checkpoint = views::checkpoint(fx.state, task.id, run.index, index);
-    if (!checkpoint) return;
-    if (checkpoint->opened)
-        continue_audits(fx, run, index);
-    else if (may_open(fx.state, task, run, index))
-        start_deadlines(fx, run, index, *checkpoint);
-}
-
 /// Whether the opening is due: its deadline or that of an audit that waits for it has begun, or auditors wait to reveal
 /// verdicts.
 bool is_due(const StateView& view, const market::Run& run, std::uint64_t index) {
@@ -108,13 +100,37 @@ bool is_due(const StateView& view, const market::Run& run, std::uint64_t index) 
     if (state && state->open_deadline != 0) return true;
     if (const auto after = open_audit(view, run, index); after && after->phase == AuditPhase::opening) return true;
     const auto before = index > run.first_state ? open_audit(view, run, index - 1) : std::nullopt;
-    return before && before->phase == AuditPhase::revealing;  // Auditors have committed to it, and may convict the run.
+    return before && before->phase == AuditPhase::revealing;  // Auditors or other runs wait for it (14.7, 14.13.1).
 }
 
 /// 14.12.2: whether the state is withheld from the requester, who has not decided to pay for it. States that were due
 /// before are not withheld.
 bool is_withheld(const StateView& view, const market::Run& run, std::uint64_t index) {
     return run.unaudited_since != 0 && index > run.unaudited_from && !is_due(view, run, index);
+}
+
+/// 14.13.1: when the run may open the state but for other runs, and the audits of these are held, they open theirs.
+void show_held_ends(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
+    if (run.next_state <= index || is_withheld(fx.state, run, index)) return;
+    if (index > run.first_state && still_blind(fx.state, task.id, run.index, index - 1)) return;
+    for (const std::uint32_t active : task.active) {
+        const auto other = must_load<market::Run>(fx.state, keys::run(task.id, active));
+        if (index <= other.first_state || is_not_awaited(fx.state, run, other, index)) continue;
+        if (!still_blind(fx.state, task.id, active, index - 1)) continue;
+        if (auto audit = open_audit(fx.state, other, index - 1); audit && is_held(fx.state, *audit))
+            enter_revealing(fx, *audit);
+    }
+}
+
+void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
+    const auto checkpoint = views::checkpoint(fx.state, task.id, run.index, index);
+    if (!checkpoint) return;
+    if (checkpoint->opened)
+        continue_audits(fx, run, index);
+    else if (may_open(fx.state, task, run, index))
+        start_deadlines(fx, run, index, *checkpoint);
+    else
+        show_held_ends(fx, task, run, index);
 }
 
 constexpr std::uint64_t kLooksMax = 64;  // states of one replica per reminder

@@ -26,8 +26,10 @@ Verdict admit(const DecideUnaudited& call, const TxContext& context, const State
         return Verdict::dispute_open;  // 14.12.12
     if (!call.pay && holds_windows(view, context.params, *run, context.height) &&
         !waited_too_long(context.params, *run, context.height))
-        return Verdict::dispute_open;                                                                  // 14.12.12
-    if (!call.pay && views::seated_audits(view, call.task, call.run) != 0) return Verdict::too_early;  // 14.12.15
+        return Verdict::dispute_open;  // 14.12.12
+    if (!call.pay &&
+        (views::seated_audits(view, call.task, call.run) != 0 || views::due_audits(view, call.task, call.run) != 0))
+        return Verdict::too_early;  // 14.12.15
     if (!call.pay && views::pending_draws(view, call.task, call.run) != 0 &&
         !waited_too_long(context.params, *run, context.height))
         return Verdict::too_early;                                                                         // 14.12.16

@@ -88,6 +88,7 @@ TEST_F(SixthReading, AuditsThatTheLockDoesNotCoverYetGoOnLater) {
 TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldTheOthers) {
     market::Params wanted = long_disputes();
     wanted.challenge_blocks = 30;  // bob's own segments are finalised meanwhile
+    wanted.move_blocks = 30;
     start(wanted, {"alice", "bob"});
     TaskSpec spec = audited_everywhere();
     spec.replicas = 2;
@@ -108,7 +109,18 @@ TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldTheOthers) {
         if (run(0, id).open_disputes == 0 || !moves || height + 1 < dispute(1).deadline) return;
         EXPECT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
     };
-    for (int i = 0; i < 900 && run(1, id).paid < kSegments; ++i) play_late(), serve_for(1, id, {"alice", "bob"});
+    std::size_t reveals = 0;
+    for (int i = 0; i < 900 && run(1, id).paid < kSegments; ++i) {
+        play_late(), serve_for(1, id, {"alice", "bob"});
+        std::uint64_t due = 0;  // A reveal that is due holds her run, although no auditor waits for it (14.12.15).
+        for (const std::uint64_t open : open_audit_ids(id, 0)) {
+            const market::Audit now = views::audit(state, open).value();
+            due += now.seats.empty() && now.phase == market::AuditPhase::revealing && now.deadline != 0;
+        }
+        reveals += due;
+        EXPECT_GE(views::due_audits(state, id, 0), due);
+    }
+    EXPECT_NE(reveals, 0u);
     ASSERT_EQ(run(0, id).open_disputes, 1u) << "bob is paid for " << run(1, id).paid;
     EXPECT_EQ(verified(id, 0), market::kAuditsAtRisk);
     EXPECT_EQ(verified(id, 1), kSegments);
@@ -120,6 +132,40 @@ TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldTheOthers) {
     for (int i = 0; i < 1'000 && run(0, id).paid < kSegments; ++i) play_late(), serve_for(1, id, {"alice", "bob"});
     EXPECT_EQ(verified(id, 0), kSegments);
     EXPECT_EQ(run(0, id).paid, kSegments);
+}
+
+/// 14.13.1: nor does such a replica hold the others where they are not audited themselves.
+TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldWhatIsNotDrawn) {
+    market::Params wanted = long_disputes();
+    wanted.challenge_blocks = 30;
+    start(wanted, {"alice", "bob"});
+    TaskSpec spec = audited_everywhere();
+    spec.steps *= 3;
+    spec.audit_bp = 5'000;
+    spec.replicas = 2;
+    const std::uint64_t id = post(spec), segments = spec.segments();
+    ASSERT_EQ(segments, 3 * kSegments);
+    auction({{"alice", 400}, {"bob", 400}}, id);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{id}), Verdict::ok);
+    for (std::uint64_t i = 0; i <= segments; ++i) {
+        ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+        ASSERT_EQ(checkpoint("bob", i, 1, id), Verdict::ok);
+    }
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice", 0, id);
+        serve("bob", 1, id);
+        check_audits();
+        return segment(0, 0, id).state == SegmentState::verified && segment(0, 1, id).state == SegmentState::verified;
+    }));
+    ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok);
+    const auto play_late = [&] {
+        const bool moves = dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver);
+        if (run(0, id).open_disputes == 0 || !moves || height + 1 < dispute(1).deadline) return;
+        EXPECT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
+    };
+    for (int i = 0; i < 900 && run(1, id).finalised < segments; ++i) play_late(), serve_for(1, id, {"alice", "bob"});
+    EXPECT_EQ(run(1, id).finalised, segments);
+    EXPECT_EQ(run(0, id).open_disputes, 1u);
 }
 
 }  // namespace
