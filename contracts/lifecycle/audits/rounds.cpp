@@ -71,27 +71,32 @@ void count_audits(Effects& fx, const keys::Key& key, const market::Audit& audit,
         store(fx.state, key, Counter{now});
 }
 
-void draw_again(Effects& fx, market::Audit& audit) {
-    if (audit.redraws < kRedrawsMax) ++audit.redraws;
+/// Draws for the empty seats with the next beacon.
+void draw_later(Effects& fx, market::Audit& audit) {
     set_phase(fx, audit, AuditPhase::drawing, 0);
     schedule(fx, next_draw_height(fx.params, fx.height), {ScheduledKind::redraw, audit.id, 0, 0});
 }
 
+void draw_again(Effects& fx, market::Audit& audit) {
+    if (audit.redraws < kRedrawsMax) ++audit.redraws;
+    draw_later(fx, audit);
+}
+
 /// Replaces silent auditors. 14.10: an auditor that has used up its reports did all it could; it leaves without a
-/// verdict and without a penalty. 14.6.9: so does one whose place was too late.
+/// verdict and without a penalty.
 void replace_silent(Effects& fx, market::Audit& audit) {
+    const bool excused = excuse_seats(fx, audit);
     for (market::Seat& seat : audit.seats) {
         if (seat.state != SeatState::drawn) continue;
         if (seat.reports >= fx.params.reports) {
             free_seat(fx, audit, seat);
             seat.state = SeatState::released;
-        } else if (latest_place(fx.state, audit, seat.auditor)) {
-            excuse_seat(fx, audit, seat);
         } else {
             miss_seat(fx, audit, seat);
         }
     }
-    continue_without_silent(fx, audit);
+    // 14.6.9: whoever lengthens the orders of honest auditors must not be audited without them.
+    excused ? draw_later(fx, audit) : continue_without_silent(fx, audit);
 }
 
 }  // namespace
@@ -169,8 +174,9 @@ void take_seat_up_again(Effects& fx, market::Audit& audit, const Address& audito
     const bool served = !answers_awaited(fx.state, audit, auditor);
     for (market::Seat& seat : audit.seats)
         if (served && seat.state == SeatState::drawn && seat.auditor == auditor) {
+            const auto latest = latest_place(fx.state, audit, auditor);
             end_seat_work(fx, audit, seat);
-            assign_seat(fx, audit, seat);
+            assign_seat(fx, audit, seat, latest);
         }
     enter_collecting(fx, audit);
 }

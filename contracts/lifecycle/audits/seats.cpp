@@ -161,11 +161,12 @@ bool enough_members(const Effects& fx, const market::Audit& audit) {
     return false;
 }
 
-void assign_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+void assign_seat(Effects& fx, const market::Audit& audit, market::Seat& seat, std::optional<std::uint64_t> before) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
     const std::uint64_t work = market::audit_work(spec, audit.segment);
     seat.due = give_work(fx, seat.auditor, work);
-    const std::uint64_t latest = fx.height + fx.params.unbond_blocks / 2 + work;
+    const std::uint64_t latest =
+        before ? std::max(*before, fx.height + work) : fx.height + fx.params.unbond_blocks / 2 + work;
     if (seat.due > latest) store(fx.state, keys::latest_place(audit.id, seat.auditor), Counter{latest});
 }
 
@@ -267,9 +268,18 @@ void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     leave_seat(fx, audit, seat);
 }
 
-void excuse_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
-    free_seat(fx, audit, seat);
-    seat.state = market::SeatState::missed;
+bool is_excused(const Effects& fx, const market::Audit& audit, const market::Seat& seat) {
+    const bool late = latest_place(fx.state, audit, seat.auditor).has_value();
+    return late && seat.state == market::SeatState::drawn && fx.height <= seat.due + fx.params.verdict_blocks;
+}
+
+bool excuse_seats(Effects& fx, market::Audit& audit) {
+    const auto excused = std::stable_partition(audit.seats.begin(), audit.seats.end(),
+                                               [&](const market::Seat& seat) { return !is_excused(fx, audit, seat); });
+    if (excused == audit.seats.end()) return false;
+    for (auto seat = excused; seat != audit.seats.end(); ++seat) free_seat(fx, audit, *seat);
+    audit.seats.erase(excused, audit.seats.end());
+    return true;
 }
 
 void settle_silence(Effects& fx, market::Audit& audit) {

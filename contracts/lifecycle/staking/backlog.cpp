@@ -60,7 +60,7 @@ void end_kept_work(Effects& fx, const Address& party, std::uint64_t blocks) {
 bool has_time_for_seat(const StateView& view, const market::Params& params, const Address& party,
                        std::uint64_t height) {
     const Backlog now = backlog(view, party);
-    return std::min(end_of(now, height) - height, now.open - now.kept_work) <= params.unbond_blocks / 2;
+    return end_of(now, height) - height <= params.unbond_blocks / 2 + now.kept_work;
 }
 
 std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, Will will) {
