@@ -85,9 +85,6 @@ Key audited_before(std::uint64_t task, std::uint32_t run, std::uint64_t segment)
     return std::move(audits('g').number(task).number(run).number(segment));
 }
 Key held_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('H').number(task).number(run)); }
-Key latest_place(std::uint64_t audit, const Address& auditor) {
-    return std::move(audits('l').number(audit).party(auditor));
-}
 Key open_audits(const Address& party) { return std::move(audits('p').party(party)); }
 Key run_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('r').number(task).number(run)); }
 Key waiting_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('f').number(task).number(run)); }

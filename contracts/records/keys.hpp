@@ -66,8 +66,6 @@ Key audited_segments(std::uint64_t task, std::uint32_t run);
 Key finalised_audits(std::uint64_t task, std::uint32_t run);
 Key audited_before(std::uint64_t task, std::uint32_t run, std::uint64_t segment);
 Key held_audits(std::uint64_t task, std::uint32_t run);
-/// Latest height for which an audit waits because of a seat's place, if the place is later (14.6.9).
-Key latest_place(std::uint64_t audit, const Address& auditor);
 Key open_audits(const Address& party);
 Key run_audits(std::uint64_t task, std::uint32_t run);      ///< Audits of a run that are not closed.
 Key waiting_audits(std::uint64_t task, std::uint32_t run);  ///< Segments of a run whose audits wait for auditors.

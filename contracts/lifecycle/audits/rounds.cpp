@@ -71,21 +71,15 @@ void count_audits(Effects& fx, const keys::Key& key, const market::Audit& audit,
         store(fx.state, key, Counter{now});
 }
 
-/// Draws for the empty seats with the next beacon.
-void draw_later(Effects& fx, market::Audit& audit) {
-    set_phase(fx, audit, AuditPhase::drawing, 0);
-    schedule(fx, next_draw_height(fx.params, fx.height), {ScheduledKind::redraw, audit.id, 0, 0});
-}
-
 void draw_again(Effects& fx, market::Audit& audit) {
     if (audit.redraws < kRedrawsMax) ++audit.redraws;
-    draw_later(fx, audit);
+    set_phase(fx, audit, AuditPhase::drawing, 0);
+    schedule(fx, next_draw_height(fx.params, fx.height), {ScheduledKind::redraw, audit.id, 0, 0});
 }
 
 /// Replaces silent auditors. 14.10: an auditor that has used up its reports did all it could; it leaves without a
 /// verdict and without a penalty.
 void replace_silent(Effects& fx, market::Audit& audit) {
-    const bool excused = excuse_seats(fx, audit);
     for (market::Seat& seat : audit.seats) {
         if (seat.state != SeatState::drawn) continue;
         if (seat.reports >= fx.params.reports) {
@@ -95,8 +89,7 @@ void replace_silent(Effects& fx, market::Audit& audit) {
             miss_seat(fx, audit, seat);
         }
     }
-    // 14.6.9: whoever lengthens the orders of honest auditors must not be audited without them.
-    excused ? draw_later(fx, audit) : continue_without_silent(fx, audit);
+    continue_without_silent(fx, audit);
 }
 
 }  // namespace
@@ -164,8 +157,7 @@ void enter_collecting(Effects& fx, market::Audit& audit) {
     for (const market::Seat& seat : audit.seats) {
         if (seat.state != SeatState::drawn) continue;
         const auto answered = answers_awaited(fx.state, audit, seat.auditor);
-        const std::uint64_t place = latest_place(fx.state, audit, seat.auditor).value_or(seat.due);  // 14.6.8
-        due = std::max({due, place, answered ? *answered + work : 0});                               // 16.1.13
+        due = std::max({due, seat.due, answered ? *answered + work : 0});  // 14.6.8, 16.1.13
     }
     set_phase(fx, audit, AuditPhase::collecting, due + fx.params.verdict_blocks);
 }
@@ -174,9 +166,8 @@ void take_seat_up_again(Effects& fx, market::Audit& audit, const Address& audito
     const bool served = !answers_awaited(fx.state, audit, auditor);
     for (market::Seat& seat : audit.seats)
         if (served && seat.state == SeatState::drawn && seat.auditor == auditor) {
-            const auto latest = latest_place(fx.state, audit, auditor);
             end_seat_work(fx, audit, seat);
-            assign_seat(fx, audit, seat, latest);
+            seat.due = give_work(fx, auditor, market::audit_work(spec_of(fx, audit), audit.segment));
         }
     enter_collecting(fx, audit);
 }

@@ -161,20 +161,6 @@ bool enough_members(const Effects& fx, const market::Audit& audit) {
     return false;
 }
 
-void assign_seat(Effects& fx, const market::Audit& audit, market::Seat& seat, std::optional<std::uint64_t> before) {
-    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
-    const std::uint64_t work = market::audit_work(spec, audit.segment);
-    seat.due = give_work(fx, seat.auditor, work);
-    const std::uint64_t latest =
-        before ? std::max(*before, fx.height + work) : fx.height + fx.params.unbond_blocks / 2 + work;
-    if (seat.due > latest) store(fx.state, keys::latest_place(audit.id, seat.auditor), Counter{latest});
-}
-
-std::optional<std::uint64_t> latest_place(const StateView& view, const market::Audit& audit, const Address& auditor) {
-    const auto latest = load<Counter>(view, keys::latest_place(audit.id, auditor));
-    return latest ? std::optional(latest->value) : std::nullopt;
-}
-
 Search fill_seats(Effects& fx, market::Audit& audit) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
     const Pool pool = pool_of(fx, audit);
@@ -198,7 +184,7 @@ Search fill_seats(Effects& fx, market::Audit& audit) {
         seat.auditor = party;
         seat.state = market::SeatState::drawn;
         seat.bond = fx.params.audit_bond;
-        assign_seat(fx, audit, seat);
+        seat.due = give_work(fx, party, market::audit_work(spec, audit.segment));  // 14.6.8
         audit.seats.push_back(seat);
         add_to_list(fx.state, keys::open_audits(party), audit.id);
     }
@@ -209,7 +195,6 @@ Search fill_seats(Effects& fx, market::Audit& audit) {
 void end_seat_work(Effects& fx, const market::Audit& audit, const market::Seat& seat) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
     end_work(fx, seat.auditor, market::audit_work(spec, audit.segment));
-    if (latest_place(fx.state, audit, seat.auditor)) remove(fx.state, keys::latest_place(audit.id, seat.auditor));
 }
 
 void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
@@ -266,20 +251,6 @@ void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     unlock(fx, seat.auditor, seat.bond - penalty);
     seat.bond = penalty;
     leave_seat(fx, audit, seat);
-}
-
-bool is_excused(const Effects& fx, const market::Audit& audit, const market::Seat& seat) {
-    const bool late = latest_place(fx.state, audit, seat.auditor).has_value();
-    return late && seat.state == market::SeatState::drawn && fx.height <= seat.due + fx.params.verdict_blocks;
-}
-
-bool excuse_seats(Effects& fx, market::Audit& audit) {
-    const auto excused = std::stable_partition(audit.seats.begin(), audit.seats.end(),
-                                               [&](const market::Seat& seat) { return !is_excused(fx, audit, seat); });
-    if (excused == audit.seats.end()) return false;
-    for (auto seat = excused; seat != audit.seats.end(); ++seat) free_seat(fx, audit, *seat);
-    audit.seats.erase(excused, audit.seats.end());
-    return true;
 }
 
 void settle_silence(Effects& fx, market::Audit& audit) {

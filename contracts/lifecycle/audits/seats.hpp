@@ -38,12 +38,6 @@ void forget_cleared_seats(Effects& fx, const market::Audit& audit);
 bool enough_members(const Effects& fx, const market::Audit& audit);
 /// Draws auditors for the empty seats with the newest beacon, and locks their bonds.
 Search fill_seats(Effects& fx, market::Audit& audit);
-/// Gives the audit to the seat's auditor, and the seat its place in the auditor's order of work. `before`: the seat's
-/// latest place when it was assigned before. 14.6.8, 14.6.9
-void assign_seat(Effects& fx, const market::Audit& audit, market::Seat& seat,
-                 std::optional<std::uint64_t> before = std::nullopt);
-/// 14.6.9: the latest height for which the audit waits because of the auditor's place; none: the place is not later.
-std::optional<std::uint64_t> latest_place(const StateView& view, const market::Audit& audit, const Address& auditor);
 /// Ends the work of a seat: the auditor has computed its verdict or no longer owes one, so its machine is free (18.7).
 void end_seat_work(Effects& fx, const market::Audit& audit, const market::Seat& seat);
 /// Returns the rest of the bond; the auditor has no more duties in this audit.
@@ -60,9 +54,6 @@ void pay_matched(Effects& fx, std::uint64_t task);
 void hide_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
 /// Removes an auditor without a verdict; the penalty stays locked until the audit ends (14.6).
 void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
-/// 14.6.9: removes the auditors without a verdict whose own time ends later than the audit waits for, without a penalty.
-/// Returns whether there were any.
-bool excuse_seats(Effects& fx, market::Audit& audit);
 /// 14.6.7: slashes or returns the penalties of silent auditors when the audit ends.
 void settle_silence(Effects& fx, market::Audit& audit);
 
