@@ -35,6 +35,12 @@ protected:
             next_block();
         }
     }
+    /// alice answers in the first dispute, about her run, in the last block.
+    void play_late(std::uint64_t id) {
+        const bool moves = dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver);
+        if (run(0, id).open_disputes == 0 || !moves || height + 1 < dispute(1).deadline) return;
+        EXPECT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
+    }
     std::uint64_t verified(std::uint64_t id, std::uint32_t run = 0) const {
         std::uint64_t count = 0;
         for (std::uint64_t i = 0; i < kSegments; ++i) count += segment(i, run, id).state == SegmentState::verified;
@@ -104,14 +110,9 @@ TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldTheOthers) {
         return segment(0, 0, id).state == SegmentState::verified && segment(0, 1, id).state == SegmentState::verified;
     }));
     ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok);
-    const auto play_late = [&] {  // alice uses the time that she has
-        const bool moves = dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver);
-        if (run(0, id).open_disputes == 0 || !moves || height + 1 < dispute(1).deadline) return;
-        EXPECT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
-    };
     std::size_t reveals = 0;
     for (int i = 0; i < 900 && run(1, id).paid < kSegments; ++i) {
-        play_late(), serve_for(1, id, {"alice", "bob"});
+        play_late(id), serve_for(1, id, {"alice", "bob"});
         std::uint64_t due = 0;  // A reveal that is due holds her run, although no auditor waits for it (14.12.15).
         for (const std::uint64_t open : open_audit_ids(id, 0)) {
             const market::Audit now = views::audit(state, open).value();
@@ -129,7 +130,7 @@ TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldTheOthers) {
         ASSERT_TRUE(audit) << i;
         EXPECT_TRUE(audit->seats.empty()) << "no auditor waits for segment " << i;
     }
-    for (int i = 0; i < 1'000 && run(0, id).paid < kSegments; ++i) play_late(), serve_for(1, id, {"alice", "bob"});
+    for (int i = 0; i < 1'000 && run(0, id).paid < kSegments; ++i) play_late(id), serve_for(1, id, {"alice", "bob"});
     EXPECT_EQ(verified(id, 0), kSegments);
     EXPECT_EQ(run(0, id).paid, kSegments);
 }
@@ -158,12 +159,7 @@ TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldWhatIsNotDrawn) {
         return segment(0, 0, id).state == SegmentState::verified && segment(0, 1, id).state == SegmentState::verified;
     }));
     ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok);
-    const auto play_late = [&] {
-        const bool moves = dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver);
-        if (run(0, id).open_disputes == 0 || !moves || height + 1 < dispute(1).deadline) return;
-        EXPECT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
-    };
-    for (int i = 0; i < 900 && run(1, id).finalised < segments; ++i) play_late(), serve_for(1, id, {"alice", "bob"});
+    for (int i = 0; i < 900 && run(1, id).finalised < segments; ++i) play_late(id), serve_for(1, id, {"alice", "bob"});
     EXPECT_EQ(run(1, id).finalised, segments);
     EXPECT_EQ(run(0, id).open_disputes, 1u);
 }
