@@ -26,7 +26,8 @@ protected:
         return p;
     }
     void commit_all(const std::string& name, std::uint64_t id, std::uint32_t run = 0) {
-        for (std::uint64_t i = 0; i <= kSegments; ++i) ASSERT_EQ(checkpoint(name, i, run, id), Verdict::ok);
+        const std::uint64_t segments = views::spec(state, id)->segments();
+        for (std::uint64_t i = 0; i <= segments; ++i) ASSERT_EQ(checkpoint(name, i, run, id), Verdict::ok);
     }
     void serve_for(std::uint64_t blocks, std::uint64_t id, const std::vector<std::string>& solvers) {
         for (std::uint64_t i = 0; i < blocks; ++i) {
@@ -34,6 +35,24 @@ protected:
             check_audits();
             next_block();
         }
+    }
+    /// alice and bob commit all of a task, and an accomplice challenges the first segment of alice, which is verified.
+    std::uint64_t dispute_alice(TaskSpec spec) {
+        spec.replicas = 2;
+        const std::uint64_t id = post(spec);
+        auction({{"alice", 400}, {"bob", 400}}, id);
+        for (const char* name : {"alice", "bob"}) EXPECT_EQ(send(name, AcceptData{id}), Verdict::ok);
+        commit_all("alice", id, 0);
+        commit_all("bob", id, 1);
+        EXPECT_TRUE(advance_until([&] {
+            serve("alice", 0, id);
+            serve("bob", 1, id);
+            check_audits();
+            return segment(0, 0, id).state == SegmentState::verified &&
+                   segment(0, 1, id).state == SegmentState::verified;
+        }));
+        EXPECT_EQ(challenge(accomplice(0), id, 0), Verdict::ok);
+        return id;
     }
     /// alice answers in the first dispute, about her run, in the last block.
     void play_late(std::uint64_t id) {
@@ -96,20 +115,7 @@ TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldTheOthers) {
     wanted.challenge_blocks = 30;  // bob's own segments are finalised meanwhile
     wanted.move_blocks = 30;
     start(wanted, {"alice", "bob"});
-    TaskSpec spec = audited_everywhere();
-    spec.replicas = 2;
-    const std::uint64_t id = post(spec);
-    auction({{"alice", 400}, {"bob", 400}}, id);
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{id}), Verdict::ok);
-    commit_all("alice", id, 0);
-    commit_all("bob", id, 1);
-    ASSERT_TRUE(advance_until([&] {
-        serve("alice", 0, id);
-        serve("bob", 1, id);
-        check_audits();
-        return segment(0, 0, id).state == SegmentState::verified && segment(0, 1, id).state == SegmentState::verified;
-    }));
-    ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok);
+    const std::uint64_t id = dispute_alice(audited_everywhere());
     std::size_t reveals = 0;
     for (int i = 0; i < 900 && run(1, id).paid < kSegments; ++i) {
         play_late(id), serve_for(1, id, {"alice", "bob"});
@@ -143,22 +149,8 @@ TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldWhatIsNotDrawn) {
     TaskSpec spec = audited_everywhere();
     spec.steps *= 3;
     spec.audit_bp = 5'000;
-    spec.replicas = 2;
-    const std::uint64_t id = post(spec), segments = spec.segments();
+    const std::uint64_t id = dispute_alice(spec), segments = spec.segments();
     ASSERT_EQ(segments, 3 * kSegments);
-    auction({{"alice", 400}, {"bob", 400}}, id);
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{id}), Verdict::ok);
-    for (std::uint64_t i = 0; i <= segments; ++i) {
-        ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
-        ASSERT_EQ(checkpoint("bob", i, 1, id), Verdict::ok);
-    }
-    ASSERT_TRUE(advance_until([&] {
-        serve("alice", 0, id);
-        serve("bob", 1, id);
-        check_audits();
-        return segment(0, 0, id).state == SegmentState::verified && segment(0, 1, id).state == SegmentState::verified;
-    }));
-    ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok);
     for (int i = 0; i < 900 && run(1, id).finalised < segments; ++i) play_late(id), serve_for(1, id, {"alice", "bob"});
     EXPECT_EQ(run(1, id).finalised, segments);
     EXPECT_EQ(run(0, id).open_disputes, 1u);
