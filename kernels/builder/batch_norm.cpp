@@ -14,10 +14,6 @@ Value from_channels(Graph& g, Value rows, const Dims& dims) {
     return permute(g, reshape(g, rows, {dims[1], dims[0], dims[2], dims[3]}), {1, 0, 2, 3});
 }
 
-Value row_mean(Graph& g, Value rows) {
-    return div(g, sum_rows(g, rows), g.scalar(static_cast<float>(g.dims(rows)[1])));
-}
-
 Value as_column(Graph& g, Value vector) { return reshape(g, vector, {g.dims(vector)[0], 1}); }
 
 }  // namespace

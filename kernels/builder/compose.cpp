@@ -41,6 +41,10 @@ Value broadcast(Graph& g, Value x, Dims dims) {
 
 Value sum_rows(Graph& g, Value x) { return all_levels(g, OpCode::row_sum, x); }
 Value max_rows(Graph& g, Value x) { return all_levels(g, OpCode::row_max, x); }
+Value row_mean(Graph& g, Value x) {
+    const Value columns = g.scalar(static_cast<float>(g.dims(x).back()));
+    return div(g, sum_rows(g, x), columns);
+}
 
 Value sum_columns(Graph& g, Value x) {
     Value level = g.op(OpCode::col_sum, {x});

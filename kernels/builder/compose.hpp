@@ -30,6 +30,7 @@ Value broadcast(Graph& g, Value x, Dims dims);
 /// All levels of a reduction: [..., cols] to [..., 1] for rows, [rows, cols] to [1, cols] for columns.
 Value sum_rows(Graph& g, Value x);
 Value max_rows(Graph& g, Value x);
+Value row_mean(Graph& g, Value x);
 Value sum_columns(Graph& g, Value x);
 /// Returns the sum of all elements, rank 0; rows are summed first.
 Value sum_all(Graph& g, Value x);

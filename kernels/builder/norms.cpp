@@ -7,8 +7,6 @@ namespace {
 using Gradients = std::vector<std::optional<Value>>;
 using Needed = std::vector<bool>;
 
-Value row_mean(Graph& g, Value x) { return div(g, sum_rows(g, x), g.scalar(static_cast<float>(g.dims(x).back()))); }
-
 Value reciprocal_root(Graph& g, Value mean_square, float epsilon) {
     return g.op(OpCode::rsqrt, {add(g, mean_square, g.scalar(epsilon))});
 }

@@ -97,7 +97,9 @@ TEST(DeviceCommitter, AfterAFailureItCopiesAndHashesEverythingAgain) {
         all.expect_roots();
         all.tensors[0].data[5] = 1;
         all.bring();
-        if (begun) ASSERT_TRUE(all.committer->begin(all.queue, all.workspace.data()));
+        if (begun) {
+            ASSERT_TRUE(all.committer->begin(all.queue, all.workspace.data()));
+        }
         emulation::device.works_for = 0;
         if (begun) {
             EXPECT_FALSE(all.committer->finish());

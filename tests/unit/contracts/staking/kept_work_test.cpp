@@ -6,7 +6,7 @@
 namespace retrace::contracts {
 namespace {
 
-constexpr std::uint64_t kReplay = 30;
+constexpr std::uint64_t kAllowance = 30;
 
 class KeptWork : public MarketTest {
 protected:
@@ -18,7 +18,7 @@ protected:
         add_solver("alice");
         advance(9);
         TaskSpec spec = small_spec();
-        spec.replay_blocks = kReplay;
+        spec.replay_blocks = kAllowance;
         spec.auditors = 1;
         spec.audit_bp = 1;
         spec.price_ceiling = U256(1'000);
