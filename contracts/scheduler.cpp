@@ -18,7 +18,7 @@ void accept_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
     if (run.state != market::RunState::assigned) return;
     count_work(fx, run);
     if (fx.height > run.deadline) return leave_run(fx, task, index, true);
-    remind(fx, run.deadline + 1, ScheduledKind::accept_deadline, task, index);
+    schedule_single(fx, run.deadline + 1, ScheduledKind::accept_deadline, task, index);
 }
 
 void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
@@ -26,13 +26,13 @@ void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
     if (run.state != market::RunState::running || run.deadline == 0) return;  // 13.8.6: none is due
     count_work(fx, run);
     if (fx.height <= run.deadline)  // A commitment or a wait has moved the deadline.
-        return remind(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, task, index);
+        return schedule_single(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, task, index);
     // 13.5.1: the reveals that decide a draw are public before the draw. A deadline between them must not let a solver
     // that sees itself drawn leave for less than its lock.
     if (ends_later(fx, run)) {
         note_missed_checkpoint(fx, run);
         const std::uint64_t next = (views::epoch_of(fx.params, fx.height) + 1) * fx.params.epoch_blocks;
-        return remind(fx, next + 1, ScheduledKind::checkpoint_deadline, task, index);
+        return schedule_single(fx, next + 1, ScheduledKind::checkpoint_deadline, task, index);
     }
     if (views::is_stopped(fx.state, task, index)) return end_stopped_run(fx, task, index);
     lose_silent_run(fx, task, index, SlashReason::not_checkpointed);
@@ -62,7 +62,7 @@ void task_payments(Effects& fx, std::uint64_t id) {
     for (const std::uint32_t index : active) advance_payments(fx, id, index);
 }
 
-/// Whether one reminder of this kind is enough (SPEC 9.3).
+/// Whether one scheduled item of this kind is enough (SPEC 9.3).
 bool is_single(ScheduledKind kind) {
     return kind == ScheduledKind::accept_deadline || kind == ScheduledKind::checkpoint_deadline ||
            kind == ScheduledKind::payment || kind == ScheduledKind::dispute_clock ||
@@ -71,7 +71,7 @@ bool is_single(ScheduledKind kind) {
 }
 
 void handle(Effects& fx, const ScheduledItem& item) {
-    if (is_single(item.kind) && !use_reminder(fx, item)) return;
+    if (is_single(item.kind) && !take_scheduled_item(fx, item)) return;
     switch (item.kind) {
         case ScheduledKind::auction_close: return close_auction(fx, item.id, item.run);
         case ScheduledKind::accept_deadline: return accept_deadline(fx, item.id, item.run);

@@ -57,7 +57,7 @@ std::optional<U256> stake_floor(const Params& params, const TaskSpec& spec) {
     const auto floor = stake_floor(params, spec.audit_bp, spec.auditors, spec.price_ceiling);
     if (!floor) return std::nullopt;
     const U256 fee = audit_fee(params, spec);
-    // A fee is below 2^128. What is burned is at least (1-a)·S less one fee (6.3).
+    // A fee is below 2^128. The burned part is at least (1-a)·S less one fee (6.3).
     const U256 burned = fee * U256(kAuditsAtRisk * spec.auditors + 1);
     const U256 covers = ledger::mul_div(burned, kWhole, kWhole - params.challenger_share_bp) + U256(1);  // 5.5
     return std::max({*floor, params.audit_bond * U256(spec.auditors), covers});                          // 5.4

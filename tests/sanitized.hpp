@@ -16,7 +16,7 @@ inline constexpr bool kSanitized = false;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// Of a dispute's last move on the ledger, processor time; checked memory is several times slower.
+/// Processor time of a dispute's last move on the ledger; checked memory is several times slower.
 inline constexpr double kRefereeMs = kSanitized ? 20.0 : 1.0;
 
 }  // namespace retrace::test

@@ -46,18 +46,18 @@ void schedule(Effects& fx, std::uint64_t height, const ScheduledItem& item) {
     store(fx.state, keys::due_count(height), Counter{count + 1});
 }
 
-void remind(Effects& fx, std::uint64_t height, ScheduledKind kind, std::uint64_t id, std::uint32_t run) {
+void schedule_single(Effects& fx, std::uint64_t height, ScheduledKind kind, std::uint64_t id, std::uint32_t run) {
     // One item for the payments of all runs of a task: an opening would otherwise write up to five.
     if (kind == ScheduledKind::payment) run = 0;
-    const keys::Key key = keys::reminder(static_cast<std::uint8_t>(kind), id, run);
+    const keys::Key key = keys::scheduled_height(static_cast<std::uint8_t>(kind), id, run);
     const std::uint64_t pending = counter(fx.state, key);
     if (pending != 0 && pending <= height) return;
     store(fx.state, key, Counter{height});
     schedule(fx, height, {kind, id, run, height});
 }
 
-bool use_reminder(Effects& fx, const ScheduledItem& item) {
-    const keys::Key key = keys::reminder(static_cast<std::uint8_t>(item.kind), item.id, item.run);
+bool take_scheduled_item(Effects& fx, const ScheduledItem& item) {
+    const keys::Key key = keys::scheduled_height(static_cast<std::uint8_t>(item.kind), item.id, item.run);
     if (counter(fx.state, key) != item.index) return false;
     remove(fx.state, key);
     return true;

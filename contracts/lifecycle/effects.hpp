@@ -67,18 +67,18 @@ struct ScheduledItem {
     std::uint64_t index = 0;
     static auto tie(auto& d) { return std::tie(d.kind, d.id, d.run, d.index); }
 };
-/// Items that one block handles; the rest waits for the next block (SPEC 9.2). An item is a reminder: its handler
-/// checks whether it still applies.
+/// Items that one block handles; the rest waits for the next block (SPEC 9.2). The handler of an item checks
+/// whether it still applies.
 inline constexpr std::size_t kDueMax = 256;
 /// Items in one stored page.
 inline constexpr std::size_t kDuePage = 32;
 /// Schedules `item` at `height`, which lies in the future. The cost does not depend on the number of items there.
 void schedule(Effects& fx, std::uint64_t height, const ScheduledItem& item);
-/// As `schedule`, for items that may be requested very often: one reminder is kept for each kind, id and run, at the
+/// As `schedule`, for items that may be requested very often: one item is kept for each kind, id and run, at the
 /// earliest requested height. Its handler requests the later heights again (SPEC 9.3). Payments of all runs of a task
 /// share one.
-void remind(Effects& fx, std::uint64_t height, ScheduledKind kind, std::uint64_t id, std::uint32_t run);
-/// Whether a reminder that fired is the current one, which it then removes. An earlier one may have replaced it.
-bool use_reminder(Effects& fx, const ScheduledItem& item);
+void schedule_single(Effects& fx, std::uint64_t height, ScheduledKind kind, std::uint64_t id, std::uint32_t run);
+/// Whether an item that is due is the current one, which it then removes. An earlier one may have replaced it.
+bool take_scheduled_item(Effects& fx, const ScheduledItem& item);
 
 }  // namespace retrace::contracts

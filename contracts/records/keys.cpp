@@ -35,7 +35,7 @@ Key params() { return market('P'); }
 Key due_count(std::uint64_t height) { return std::move(market('d').number(height)); }
 Key due_page(std::uint64_t height, std::uint64_t page) { return std::move(market('e').number(height).number(page)); }
 Key due_cursor() { return market('f'); }
-Key reminder(std::uint8_t kind, std::uint64_t id, std::uint32_t run) {
+Key scheduled_height(std::uint8_t kind, std::uint64_t id, std::uint32_t run) {
     return std::move(market('w').number(kind).number(id).number(run));
 }
 Key task_count() { return market('n'); }

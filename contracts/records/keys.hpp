@@ -18,7 +18,7 @@ Key params();
 Key due_count(std::uint64_t height);                     ///< Number of items scheduled at a height,
 Key due_page(std::uint64_t height, std::uint64_t page);  ///< and one page of them.
 Key due_cursor();                                        ///< Next item to handle; only while some are late.
-Key reminder(std::uint8_t kind, std::uint64_t id, std::uint32_t run);  ///< Height of the next one of this kind.
+Key scheduled_height(std::uint8_t kind, std::uint64_t id, std::uint32_t run);  ///< Height of the next one of this kind.
 Key task_count();
 Key active_tasks();
 Key spec(std::uint64_t task);
@@ -60,7 +60,7 @@ Key cleared_seats(std::uint64_t audit);  ///< Seats that waits for auditors gave
 Key matched_audits(std::uint64_t task);  ///< Audits of a task that ended lately with a match (13.6).
 Key audit_queue();                       ///< Queue of audits that wait for auditors: its first and end place,
 Key queued_audit(std::uint64_t place);   ///< and the audit at each place.
-/// Of a run's audited segments: the number drawn and finalised, the number drawn before one, and those that wait for
+/// Audited segments of a run: the number drawn and finalised, the number drawn before one, and those that wait for
 /// the lock to cover their fees (14.13).
 Key audited_segments(std::uint64_t task, std::uint32_t run);
 Key finalised_audits(std::uint64_t task, std::uint32_t run);
@@ -98,7 +98,7 @@ Key dispute_count();
 Key dispute(std::uint64_t dispute);
 Key game(std::uint64_t dispute);
 Key open_disputes(const Address& party);  ///< Disputes that the party opened.
-/// Of these, all about one run, and the one of a kind about one segment. Disputes between replicas have kind replica
+/// Those about one run, and the one of a kind about one segment. Disputes between replicas have kind replica
 /// and segment 0.
 Key accusations(std::uint64_t task, std::uint32_t run, const Address& party);
 Key accusation(std::uint8_t kind, std::uint64_t task, std::uint32_t run, std::uint64_t segment, const Address& party);

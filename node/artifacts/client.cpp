@@ -95,7 +95,7 @@ Status<Failure> ArtifactClient::try_peer(const std::string& peer, const Attempt&
     auto opened = connection(peer);
     Status<Failure> done = Unexpected{Failure{}};
     if (opened) {
-        Server server{peer, **opened, Pace(grace, options_.floor_rate)};
+        Server server{peer, **opened, TimeAllowance(grace, options_.floor_rate)};
         done = attempt(server);
     } else {
         done = Unexpected{opened.error()};
@@ -162,8 +162,8 @@ Result<Bytes, Failure> ArtifactClient::get(Server& peer, const Hash32& root, con
                                            std::uint64_t bytes) {
     const HttpRequest request{"GET", "/artifact/" + to_hex(view(root)) + "/" + what, {}};
     const auto begin = PeerClock::now();
-    auto reply = peer.connection.exchange(request, limit, options_.stop.ending_after(peer.pace.allow(bytes)));
-    peer.pace.waited(PeerClock::now() - begin);
+    auto reply = peer.connection.exchange(request, limit, options_.stop.ending_after(peer.allowance.allow(bytes)));
+    peer.allowance.waited(PeerClock::now() - begin);
     if (!reply) return Unexpected{std::move(reply).error()};
     if (reply->status != 200) return Unexpected{read_refusal(*reply)};
     return std::move(reply->body);

@@ -71,7 +71,7 @@ private:
     struct Server {
         const std::string& url;
         HttpConnection& connection;
-        Pace pace;
+        TimeAllowance allowance;
     };
     using Attempt = std::function<Status<Failure>(Server&)>;
     using Upload = std::function<Status<Failure>(HttpConnection&)>;

@@ -13,7 +13,7 @@ constexpr PeerClock::duration kLongest = std::chrono::minutes(5);
 
 }  // namespace
 
-std::chrono::milliseconds Pace::allow(std::uint64_t bytes) {
+std::chrono::milliseconds TimeAllowance::allow(std::uint64_t bytes) {
     asked_ += bytes;
     const std::chrono::milliseconds in_all(1000 * (asked_ / floor_rate_) + 1000 * (asked_ % floor_rate_) / floor_rate_);
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(grace_ + in_all - waited_);

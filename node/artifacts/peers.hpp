@@ -14,10 +14,10 @@ using PeerClock = std::chrono::steady_clock;
 
 /// Limits how long one peer may keep us waiting for one artifact: `grace` in total, plus the time that the requested
 /// bytes take at the floor rate. Only waiting counts, not our own processing.
-class Pace {
+class TimeAllowance {
 public:
     /// `floor_rate`: bytes per second, not zero.
-    Pace(std::chrono::milliseconds grace, std::uint64_t floor_rate) : grace_(grace), floor_rate_(floor_rate) {}
+    TimeAllowance(std::chrono::milliseconds grace, std::uint64_t floor_rate) : grace_(grace), floor_rate_(floor_rate) {}
 
     /// Returns the time left for a message of `bytes`; zero when it is used up.
     std::chrono::milliseconds allow(std::uint64_t bytes);

@@ -39,8 +39,8 @@ public:
 
     /// Rebuilds the charges from the stored artifacts and the live tasks that name them. An artifact that no live task
     /// names (`owners_of` returns none) stays charged to its requester until it is gone, or to nobody if this process
-    /// never knew one. Charges of `arriving` stand, although nothing of them is stored yet. What an ended task was
-    /// charged for moves to the first live task whose escrow has room for it; returns what none has room for. The
+    /// never knew one. Charges of `arriving` stand, although nothing of them is stored yet. The charge of an ended
+    /// task moves to the first live task whose escrow has room for it; returns the artifacts that none has room for. The
     /// limits of a requester and in total do not count there, because they bound what is stored and this is stored
     /// already (an operator may have lowered them since). After a restart nobody knows who was charged, so everything
     /// stays.

@@ -49,7 +49,7 @@ std::optional<RequestQueue::Id> RequestQueue::drop(Id newest) noexcept {
         }
         const Request& other = worst->second;
         const std::size_t held = request.address->second.held, others = other.address->second.held;
-        // Of equal ones the oldest goes: a peer that reads at a good rate does not keep its reply for long.
+        // Among equal ones the oldest goes: a peer that reads at a good rate does not keep its reply for long.
         const bool worse = held != others                 ? held > others
                            : request.bytes != other.bytes ? request.bytes > other.bytes
                                                           : request.order < other.order;

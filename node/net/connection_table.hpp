@@ -59,11 +59,10 @@ private:
     };
 
     void set(Id id, bool waits, Time now) noexcept;
-    /// What an address with so many connections counts as when addresses are compared.
+    /// The number that stands for an address with so many connections when addresses are compared.
     std::size_t weight(const std::string& address, std::size_t connections) const noexcept;
     Place place_for(const std::string& address) const;
-    /// Of the chosen connections, the one that has waited longest; if none waits and `also_busy`, the one that has been
-    /// busy longest.
+    /// The chosen connection that has waited longest; if none waits and `also_busy`, the one that has been busy longest.
     template <class Chosen>
     std::optional<Id> longest(const Chosen& is_chosen, bool also_busy) const;
 

@@ -193,7 +193,7 @@ void ArtifactExtension::settle_quota() {
 
 void ArtifactExtension::drop(const Hash32& root, const std::set<Hash32>& alive) {
     for (const Hash32& gone : store_->remove(root, alive)) {
-        // What is arriving may be written after its removal; its upload releases the charge if it is not.
+        // A tensor that is arriving may be written after its removal; its upload releases the charge if it is not.
         if (!arriving_.contains(gone)) quota_.release(gone);
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "node/wallet/message.hpp"
 
+#include <algorithm>
+
 #include "ledger/crypto/keccak.hpp"
 
 namespace retrace::node::wallet {
@@ -15,9 +17,10 @@ Hash32 personal_digest(View message) {
 
 Bytes sign_digest(const ledger::SecretKey& key, const Hash32& digest) {
     const ledger::Signature signature = key.sign(digest);
-    Bytes out = to_bytes(view(signature.r));
-    out.insert(out.end(), signature.s.bytes.begin(), signature.s.bytes.end());
-    out.push_back(static_cast<std::uint8_t>(27 + signature.y_parity));
+    Bytes out(65);
+    std::ranges::copy(signature.r.bytes, out.begin());
+    std::ranges::copy(signature.s.bytes, out.begin() + 32);
+    out[64] = static_cast<std::uint8_t>(27 + signature.y_parity);
     return out;
 }
 

@@ -121,7 +121,7 @@ void SolverAgent::clean_up(const SolverView& view) {
             if (store_.forget(key.first, key.second)) over_since.reset();
         }
     }
-    // Of a run that is over, the record holds only since when.
+    // The record of a run that is over holds only since when.
     for (auto& [key, record] : runs_)
         if (open.count(key) == 0) record = RunRecord{.over_since = record.over_since};
     std::erase_if(runs_, [&](const auto& item) { return open.count(item.first) == 0 && !item.second.over_since; });

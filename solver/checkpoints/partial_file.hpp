@@ -10,14 +10,14 @@
 
 namespace retrace::solver {
 
-/// A file of a checkpoint store that is read in parts. Of a sealed one only the chunks that hold the requested bytes are
+/// A file of a checkpoint store that is read in parts. In a sealed one only the chunks that hold the requested bytes are
 /// decrypted; the last of them stays in memory, so that ascending reads decrypt each once. Not thread-safe.
 class PartialFile {
 public:
     /// `seal` outlives the file; null: a plain file.
     static Result<PartialFile, StoreProblem> open(const std::filesystem::path& path, const Seal* seal);
 
-    /// Of the plain text.
+    /// Bytes of the plain text.
     std::uint64_t size() const noexcept { return size_; }
     /// Reads out.size() bytes from `at` on; damaged if the file is shorter, or a chunk does not decrypt.
     Status<StoreProblem> read(std::uint64_t at, std::span<std::uint8_t> out);

@@ -35,7 +35,7 @@ protected:
         read([&](const node::RemoteState& state) {
             for (const Role role :
                  {Role::honest_solver, Role::cheating_solver, Role::verifier_1, Role::verifier_2, Role::verifier_3})
-                out[role] = views::stake(state, cast_->address(role)).bonded;
+                out[role] = views::stake(state, network_->address(role)).bonded;
         });
         return out;
     }
@@ -84,7 +84,7 @@ void Cheats::play(const std::vector<std::string>& cheat, End end) {
         const auto spec = views::spec(state, id);
         const auto params = views::params(state);
         ASSERT_TRUE(run && spec && params);
-        EXPECT_EQ(run->solver, cast_->address(Role::cheating_solver));
+        EXPECT_EQ(run->solver, network_->address(Role::cheating_solver));
         EXPECT_EQ(run->state, lost ? RunState::forfeited : RunState::delivering);
         const ledger::U256 lock = *market::stake_floor(*params, *spec);
         EXPECT_EQ(views::stake(state, run->solver).bonded,
@@ -98,7 +98,7 @@ void Cheats::play(const std::vector<std::string>& cheat, End end) {
         EXPECT_EQ(convictions != 0, end == End::convicted);
         // Fees and shares are paid in coins, so the stakes of the other parties do not change.
         for (const Role role : {Role::honest_solver, Role::verifier_1, Role::verifier_2, Role::verifier_3})
-            EXPECT_EQ(views::stake(state, cast_->address(role)).bonded, before.at(role)) << name_of(role);
+            EXPECT_EQ(views::stake(state, network_->address(role)).bonded, before.at(role)) << name_of(role);
     });
     EXPECT_EQ(say("task follow " + std::to_string(id) + node()).at("state").as_string(), "delivering");
     EXPECT_EQ(fetched_root(id), root_of(task));
@@ -162,7 +162,7 @@ TEST_F(Cheats, ASolverWhoseTilesDripMakesNoAuditorMissItsVerdict) {
     EXPECT_GT(pieces, 10) << "somebody was kept waiting";
     read([&](const node::RemoteState& state) {
         for (const Role role : {Role::verifier_1, Role::verifier_2, Role::verifier_3})
-            EXPECT_EQ(views::verifier(state, cast_->address(role))->missed, 0u) << name_of(role);
+            EXPECT_EQ(views::verifier(state, network_->address(role))->missed, 0u) << name_of(role);
     });
 }
 

@@ -103,13 +103,13 @@ protected:
         auto task = compile(folder_ / "task");
         ASSERT_TRUE(task.has_value()) << task.error().message;
         task_ = std::move(*task);
-        auto cast = LocalNetwork::assemble(folder_ / "cast", RETRACE_PROGRAM, kBlockMs);
-        ASSERT_TRUE(cast.has_value()) << cast.error().message;
-        cast_ = std::move(*cast);
+        auto network = LocalNetwork::assemble(folder_ / "network", RETRACE_PROGRAM, kBlockMs);
+        ASSERT_TRUE(network.has_value()) << network.error().message;
+        network_ = std::move(*network);
         start_ = Clock::now();
     }
     void TearDown() override {
-        cast_.reset();
+        network_.reset();
         std::error_code ignored;
         if (!HasFailure())
             fs::remove_all(folder_, ignored);
@@ -121,14 +121,14 @@ protected:
     void say(const std::string& line) const { std::cout << seconds() << " s  " << line << std::endl; }
 
     void start_party(Role role) {
-        const auto started = cast_->start(role, parties_.at(role));
+        const auto started = network_->start(role, parties_.at(role));
         ASSERT_TRUE(started.has_value()) << started.error().message;
     }
     void start_node() {
-        const auto started = cast_->start_node();
+        const auto started = network_->start_node();
         ASSERT_TRUE(started.has_value()) << started.error().message;
     }
-    RpcClient client() const { return std::move(RpcClient::connect(cast_->node_url())).value(); }
+    RpcClient client() const { return std::move(RpcClient::connect(network_->node_url())).value(); }
 
     void start_everybody() {
         start_node();
@@ -142,7 +142,7 @@ protected:
             const RemoteState state(rpc, rpc.height().value());
             std::size_t there = 0;
             for (const auto& [role, arguments] : parties_) {
-                const ledger::Address party = cast_->address(role);
+                const ledger::Address party = network_->address(role);
                 there += views::solver(state, party) || views::verifier(state, party) ? 1 : 0;
             }
             // Members can be drawn from the epoch after the next on; no solver bids before that (contracts 14.12.1).
@@ -156,7 +156,7 @@ protected:
 
     void post() {
         auto rpc = client();
-        const ledger::SecretKey key = cast_->key(Role::requester);
+        const ledger::SecretKey key = network_->key(Role::requester);
         Submitter submitter(rpc, key, rpc.chain_id().value());
         auto store = Store::open(folder_ / "requester");
         ASSERT_TRUE(store.has_value());
@@ -170,26 +170,26 @@ protected:
         const std::size_t victim = random_() % (parties_.size() + 1);
         if (victim == parties_.size()) {
             say("kill -9 node");
-            cast_->kill_node();
+            network_->kill_node();
             return start_node();
         }
         const Role role = std::next(parties_.begin(), static_cast<std::ptrdiff_t>(victim))->first;
         say("kill -9 " + std::string(name_of(role)));
-        cast_->kill(role);
+        network_->kill(role);
         start_party(role);
     }
 
     /// A party gives up if the node dies during its start; this restarts it, as a supervisor would.
     void restart_the_fallen() {
         for (const auto& [role, arguments] : parties_) {
-            if (cast_->running(role)) continue;
+            if (network_->running(role)) continue;
             say(std::string(name_of(role)) + " had ended, started again: " + last_words(role));
             start_party(role);
         }
     }
 
     std::string last_words(Role role) const {
-        std::ifstream log(cast_->log_of(std::string(name_of(role))));
+        std::ifstream log(network_->log_of(std::string(name_of(role))));
         std::string line, last;
         while (std::getline(log, line)) last = line;
         return last;
@@ -242,7 +242,7 @@ protected:
 
     void check_supply(const RemoteState& state) const {
         ledger::U256 total;
-        for (std::uint32_t i = 0; i < 10; ++i) total += state.account(cast_->address(Role{i})).balance;
+        for (std::uint32_t i = 0; i < 10; ++i) total += state.account(network_->address(Role{i})).balance;
         for (const contracts::Contract contract : contracts::kContracts)
             total += state.account(contracts::address_of(contract)).balance;
         total += state.account(ledger::Address{}).balance;
@@ -269,7 +269,7 @@ protected:
     std::uint32_t seed_ = 0;
     std::mt19937 random_;
     std::optional<TaskFile> task_;
-    std::unique_ptr<LocalNetwork> cast_;
+    std::unique_ptr<LocalNetwork> network_;
     Clock::time_point start_;
     std::uint64_t id_ = 0;
 };
@@ -305,10 +305,10 @@ TEST_F(Crash, ADisputeEndsWithTheConvictionThroughKills) {
     const RemoteState state(rpc, rpc.height().value());
     const auto status = task_status(rpc, id_);
     ASSERT_TRUE(status.has_value()) << status.error().message;
-    const ledger::Address cheater = cast_->address(Role::cheating_solver);
+    const ledger::Address cheater = network_->address(Role::cheating_solver);
     EXPECT_EQ(status->runs.front().solver, cheater);
     EXPECT_EQ(status->runs.front().state, market::RunState::forfeited);
-    EXPECT_EQ(status->runs.back().solver, cast_->address(Role::honest_solver));
+    EXPECT_EQ(status->runs.back().solver, network_->address(Role::honest_solver));
     // Verifiers that restart at the same time may each dispute the run: one of them convicts, and the disputes of the
     // others are withdrawn with the run (contracts/decisions/001).
     unsigned convictions = 0;
@@ -357,7 +357,7 @@ TEST_F(Crash, ASolverKilledForGoodIsReplacedOnOtherSettings) {
         const auto run = views::run(state, id_, 0);
         paid = run && run->paid > 0;
     }
-    cast_->kill(first);
+    network_->kill(first);
     parties_.erase(first);
     say("kill -9 the first solver, for good");
     follow_and_kill(false, 0);
@@ -367,14 +367,14 @@ TEST_F(Crash, ASolverKilledForGoodIsReplacedOnOtherSettings) {
     const auto status = task_status(rpc, id_);
     ASSERT_TRUE(status.has_value()) << status.error().message;
     ASSERT_EQ(status->runs.size(), 2U);
-    EXPECT_EQ(status->runs[0].solver, cast_->address(first));
+    EXPECT_EQ(status->runs[0].solver, network_->address(first));
     EXPECT_EQ(status->runs[0].state, market::RunState::forfeited);
-    EXPECT_EQ(status->runs[1].solver, cast_->address(Role::honest_solver));
+    EXPECT_EQ(status->runs[1].solver, network_->address(Role::honest_solver));
     EXPECT_GE(status->runs[1].first_state, 1U) << "what was paid is not computed again";
     EXPECT_EQ(status->runs[1].first_state, status->runs[0].paid);
     check_model(state, *status);
     check_supply(state);
-    check_slashes(rpc, state.height(), cast_->address(first));
+    check_slashes(rpc, state.height(), network_->address(first));
 }
 
 }  // namespace

@@ -26,40 +26,40 @@ protected:
 
     void SetUp() override { TaskTest::SetUp(); }
     void TearDown() override {
-        if (HasFailure() && cast_) {
+        if (HasFailure() && network_) {
             for (const char* name :
                  {"node", "honest solver", "cheating solver", "verifier 1", "verifier 2", "verifier 3"})
-                std::cout << "--- " << name << "\n" << tail(cast_->log_of(name));
+                std::cout << "--- " << name << "\n" << tail(network_->log_of(name));
         }
-        cast_.reset();
+        network_.reset();
         TaskTest::TearDown();
     }
 
     using Party = std::pair<Role, std::vector<std::string>>;
     /// Starts a node and parties, and waits until they have registered. `params` are durations in blocks.
     void start(const std::vector<Party>& parties, const std::map<std::string, std::uint64_t>& params = {}) {
-        auto cast = node::LocalNetwork::assemble(path("cast"), RETRACE_PROGRAM, kBlockMs, params);
-        ASSERT_TRUE(cast.has_value()) << cast.error().message;
-        cast_ = std::move(*cast);
+        auto network = node::LocalNetwork::assemble(path("network"), RETRACE_PROGRAM, kBlockMs, params);
+        ASSERT_TRUE(network.has_value()) << network.error().message;
+        network_ = std::move(*network);
         start_node();
         for (const auto& [role, arguments] : parties) start_party(role, arguments);
         until("everybody has registered", [&](const node::RemoteState& state) {
             return std::all_of(parties.begin(), parties.end(), [&](const Party& party) {
-                const ledger::Address address = cast_->address(party.first);
+                const ledger::Address address = network_->address(party.first);
                 return views::solver(state, address) || views::verifier(state, address);
             });
         });
     }
     void start_node() {
-        const auto started = cast_->start_node();
+        const auto started = network_->start_node();
         ASSERT_TRUE(started.has_value()) << started.error().message;
     }
     void start_party(Role role, const std::vector<std::string>& arguments) {
-        const auto started = cast_->start(role, arguments);
+        const auto started = network_->start(role, arguments);
         ASSERT_TRUE(started.has_value()) << started.error().message;
     }
 
-    node::RpcClient client() const { return std::move(node::RpcClient::connect(cast_->node_url())).value(); }
+    node::RpcClient client() const { return std::move(node::RpcClient::connect(network_->node_url())).value(); }
     void read(const std::function<void(const node::RemoteState&)>& look) const {
         auto rpc = client();
         const auto height = rpc.height();
@@ -80,7 +80,7 @@ protected:
     }
 
     /// Options of the requester: node, key, store.
-    std::string node() const { return " --node " + cast_->node_url(); }
+    std::string node() const { return " --node " + network_->node_url(); }
     std::string requester() const { return node() + " --dev-account 0"; }
     std::string store() const { return " --data-dir " + path("requester").string(); }
 
@@ -120,7 +120,7 @@ protected:
         return text.size() > kTail ? text.substr(text.size() - kTail) : text;
     }
 
-    std::unique_ptr<node::LocalNetwork> cast_;
+    std::unique_ptr<node::LocalNetwork> network_;
 };
 
 }  // namespace retrace::testing

@@ -120,7 +120,7 @@ TEST_F(Market, ARunningTaskIsGivenASecondSolver) {
     });
     start_party(Role::cheating_solver, {"--price", "0.3", "--stake", "400000"});  // Honest here.
     until("it has registered", [&](const node::RemoteState& state) {
-        return views::solver(state, cast_->address(Role::cheating_solver)).has_value();
+        return views::solver(state, network_->address(Role::cheating_solver)).has_value();
     });
     const json::object raised = say("task raise " + std::to_string(id) + " --replicas 2" + requester());
     EXPECT_NE(raised.at("escrow").as_string(), "0");
@@ -130,7 +130,7 @@ TEST_F(Market, ARunningTaskIsGivenASecondSolver) {
         return first && second && first->paid == kSegments && second->paid == kSegments;
     });
     read([&](const node::RemoteState& state) {
-        EXPECT_EQ(views::run(state, id, 1)->solver, cast_->address(Role::cheating_solver));
+        EXPECT_EQ(views::run(state, id, 1)->solver, network_->address(Role::cheating_solver));
         const auto a = views::checkpoint(state, id, 0, kSegments), b = views::checkpoint(state, id, 1, kSegments);
         ASSERT_TRUE(a && b && a->opened && b->opened);
         EXPECT_EQ(a->root, b->root);
@@ -160,10 +160,10 @@ TEST_F(Market, AVerifierThatWatchesFindsWhatNoAuditWasDrawnFor) {
         EXPECT_EQ(dispute->kind, DisputeKind::challenge);
         EXPECT_EQ(dispute->state, DisputeState::solver_lost);
         EXPECT_EQ(dispute->segment, 2U);
-        EXPECT_EQ(dispute->solver, cast_->address(Role::cheating_solver));
-        EXPECT_EQ(dispute->challenger, cast_->address(Role::verifier_1));
+        EXPECT_EQ(dispute->solver, network_->address(Role::cheating_solver));
+        EXPECT_EQ(dispute->challenger, network_->address(Role::verifier_1));
         EXPECT_EQ(views::run(state, id, 0)->state, RunState::forfeited);
-        EXPECT_EQ(views::run(state, id, 1)->solver, cast_->address(Role::honest_solver));
+        EXPECT_EQ(views::run(state, id, 1)->solver, network_->address(Role::honest_solver));
     });
     EXPECT_EQ(fetched_root(id), root_of(task));
 }
@@ -173,7 +173,7 @@ TEST_F(Market, ACommandThatFollowsATaskLivesThroughTheDeathOfItsNode) {
     if (HasFatalFailure()) return;
     const std::string task = compile(kTraining + " --steps 40 --checkpoint-every 10");
     auto follower = node::Process::start(RETRACE_PROGRAM,
-                                         {"task", "submit", task, "--wait", "--node", cast_->node_url(),
+                                         {"task", "submit", task, "--wait", "--node", network_->node_url(),
                                           "--dev-account", "0", "--data-dir", path("requester").string()},
                                          path("follower.log"));
     ASSERT_TRUE(follower.has_value());
@@ -183,7 +183,7 @@ TEST_F(Market, ACommandThatFollowsATaskLivesThroughTheDeathOfItsNode) {
         EXPECT_THAT(text_of(path("follower.log")), HasSubstr(what));
     };
     says("running");
-    cast_->kill_node();
+    network_->kill_node();
     says("waiting for the node at ");
     EXPECT_TRUE(follower->running());
     start_node();
@@ -223,11 +223,11 @@ TEST_F(Market, ASolverThatPaysForKeepingIsPaidBetweenAuditsAndItsSuccessorGoesOn
         EXPECT_EQ(segment->state, market::SegmentState::unaudited);
         EXPECT_EQ(run->state, RunState::running) << "the audit of its last segment is to come";
         EXPECT_EQ(checkpoint->keepers, std::vector{offer->keeper});
-        EXPECT_TRUE(offer->keeper == cast_->address(Role::verifier_1) ||
-                    offer->keeper == cast_->address(Role::verifier_2));
-        EXPECT_EQ(offer->solver, cast_->address(Role::honest_solver));
+        EXPECT_TRUE(offer->keeper == network_->address(Role::verifier_1) ||
+                    offer->keeper == network_->address(Role::verifier_2));
+        EXPECT_EQ(offer->solver, network_->address(Role::honest_solver));
     });
-    cast_->kill(Role::honest_solver);
+    network_->kill(Role::honest_solver);
     start_party(Role::cheating_solver, kHonest);  // Honest here.
     until("a successor trains", [&](const node::RemoteState& state) {
         const auto run = views::run(state, id, 1);

@@ -15,7 +15,7 @@ const std::map<std::string, std::uint64_t> kTimeToBid{{"bid_blocks", 40}, {"reve
 
 class Memory : public MarketTest {
 protected:
-    std::string log_of(Role role) const { return text_of(cast_->log_of(std::string(node::name_of(role)))); }
+    std::string log_of(Role role) const { return text_of(network_->log_of(std::string(node::name_of(role)))); }
     /// The remaining parties complete a later task of the usual size.
     void do_a_small_task() {
         const std::uint64_t id = submit(compile(kSmall, "small"));
@@ -48,9 +48,10 @@ TEST_F(Memory, AProgramOfAFewKilobytesThatAsksForGigabytesIsDeclinedByName) {
     EXPECT_THAT(log_of(Role::honest_solver), HasSubstr("decline task=" + std::to_string(id)));
     EXPECT_THAT(log_of(Role::honest_solver), HasSubstr("bytes of memory and 1073741824 are allowed (--memory)"));
     read([&](const node::RemoteState& state) {
-        EXPECT_TRUE(views::stake(state, cast_->address(Role::honest_solver)).locked.is_zero()) << "it left for nothing";
+        EXPECT_TRUE(views::stake(state, network_->address(Role::honest_solver)).locked.is_zero())
+            << "it left for nothing";
     });
-    EXPECT_TRUE(cast_->running(Role::honest_solver));
+    EXPECT_TRUE(network_->running(Role::honest_solver));
     do_a_small_task();
 }
 

@@ -23,7 +23,7 @@ bool in_home(std::string_view path, const Library& library) { return starts_with
 
 std::string parent_of(std::string_view path) { return std::string(path.substr(0, path.rfind('/'))); }
 
-/// Of a file below `folder`: the folder in it where the file lies; empty for a file that lies in `folder` itself.
+/// The folder in `folder` where the file lies; empty for a file that lies in `folder` itself.
 std::string subfolder_in(std::string_view folder, std::string_view path) {
     const std::size_t end = path.find('/', folder.size() + 1);
     return end == std::string_view::npos ? std::string() : std::string(path.substr(0, end));

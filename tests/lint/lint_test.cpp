@@ -263,6 +263,19 @@ TEST(Lint, PagesAndCommentsNameFilesThatExist) {
                 ElementsAre("docs/page.md:1 named_file", "docs/page.md:2 named_file", "merkle/a.hpp:3 named_file"));
 }
 
+TEST(Lint, PagesAndCommentsNameFoldersAndModulesThatExist) {
+    Tree tree = good_tree();
+    tree["merkle/hash/sha256.hpp"] = cpp("#pragma once\n// As merkle/hash and merkle/hash/sha256 do.\n");
+    tree["merkle/decisions/007-why.md"] = "text\n";
+    tree["docs/page.md"] = "`merkle/hash/`, `merkle/hash/sha256`, `merkle/decisions/007`, `other/folder`, `merkle/*.cpp`\n";
+    EXPECT_THAT(brief(check_all(tree)), IsEmpty());
+    tree["docs/page.md"] = "`merkle/hashes`\n`merkle/hash/sha512`\n`merkle/decisions/008`\n";
+    tree["merkle/hash/sha256.hpp"] = cpp("#pragma once\n// As merkle/hashes does.\n");
+    EXPECT_THAT(brief(check_all(tree)),
+                ElementsAre("docs/page.md:1 named_file", "docs/page.md:2 named_file", "docs/page.md:3 named_file",
+                            "merkle/hash/sha256.hpp:3 named_file"));
+}
+
 TEST(Lint, CitedDocumentsAreInTheTree) {
     const std::string page = "PROTOCOL";  // In two parts, so that this file cites nothing.
     EXPECT_THAT(with("merkle/x.hpp", cpp("#pragma once\n// As " + page + " 5 says.\n")),

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tests/lint/rules.hpp"
+#include "tests/lint/tables.hpp"
 
 namespace retrace::lint {
 namespace {
@@ -19,6 +20,29 @@ bool names_source(std::string_view token) {
     for (const std::string_view ending : kEndings)
         if (token.size() > ending.size() && token.ends_with(ending)) return true;
     return false;
+}
+
+/// Whether the token is the path of a folder or module of the tree, as `node/net` or `node/net/url`: a path below one of
+/// the nine folders without an ending.
+bool names_folder(std::string_view token) {
+    const std::size_t slash = token.find('/');
+    if (slash == std::string_view::npos || find_folder(token.substr(0, slash)) == nullptr) return false;
+    for (const char c : token.substr(slash))
+        if (!is_word_character(c) && c != '/' && c != '-') return false;
+    return true;
+}
+
+/// Every folder, and every file without its ending; of a decision record also the number alone.
+std::set<std::string, std::less<>> folders_and_modules(const Tree& tree) {
+    std::set<std::string, std::less<>> out;
+    for (const auto& [path, text] : tree) {
+        for (std::size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1))
+            out.insert(path.substr(0, at));
+        const std::size_t name = path.rfind('/') + 1;
+        out.insert(path.substr(0, std::min(path.find('.', name), path.size())));
+        if (path.find("/decisions/") != std::string::npos) out.insert(path.substr(0, path.find('-', name)));
+    }
+    return out;
 }
 
 /// Every way to name a file of the tree: its path, and that path without its first folders.
@@ -76,7 +100,7 @@ std::string_view design_page_in(std::string_view line) {
 
 Findings check_named_files(const Tree& tree) {
     Findings out;
-    const auto names = names_of(tree);
+    const auto names = names_of(tree), folders = folders_and_modules(tree);
     for (const auto& [path, text] : tree) {
         const bool page = path.ends_with(".md");
         if (!page && !is_cpp(path)) continue;
@@ -94,6 +118,9 @@ Findings check_named_files(const Tree& tree) {
             for (const std::string_view token : page ? quoted(line) : commented(line)) {
                 if (names_source(token) && !names.contains(token) && !names.contains(from_here(token)))
                     out.push_back({path, number, "named_file", "there is no " + std::string(token)});
+                const std::string_view folder = token.ends_with('/') ? token.substr(0, token.size() - 1) : token;
+                if (names_folder(folder) && !folders.contains(folder))
+                    out.push_back({path, number, "named_file", "there is no folder or module " + std::string(folder)});
             }
             if (!page) continue;
             for (const std::string_view target : linked(line)) {

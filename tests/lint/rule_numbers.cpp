@@ -36,7 +36,7 @@ struct Token {
     std::string_view before;  ///< What stands between the token before and this one.
     std::string_view text;
 };
-/// Words, numbers and paths. What ends a sentence belongs to what comes between.
+/// Words, numbers and paths. The end of a sentence belongs to the text between them.
 std::vector<Token> tokens_of(std::string_view line) {
     std::vector<Token> out;
     for (std::size_t at = 0; at < line.size();) {

@@ -24,12 +24,12 @@ public:
     Outcome run();
 
 private:
-    struct Cast {
+    struct Member {
         std::string name;
         ledger::Address address;
         bool honest = true;
     };
-    ledger::Genesis genesis(const std::vector<Cast>& cast) const;
+    ledger::Genesis genesis(const std::vector<Member>& members) const;
     void add_parties();
     void plan_outages();
     void listen_for_stalls();
@@ -45,7 +45,7 @@ private:
     market::Params params_;
     WatchedExecutor executor_;
     Random random_;
-    std::vector<Cast> cast_;
+    std::vector<Member> members_;
     std::unique_ptr<World> world_;
     std::unique_ptr<Checkers> checkers_;
     std::map<std::uint64_t, std::vector<Hash32>> truths_;
@@ -81,20 +81,20 @@ Play::Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalo
     const auto names = names_of(scenario);
     for (std::size_t i = 0; i < names.size(); ++i) {
         const bool honest = is_honest(scenario, i) && !scenario.owned.contains(names[i]);
-        cast_.push_back({names[i], party_address(names[i]), honest});
+        members_.push_back({names[i], party_address(names[i]), honest});
     }
     HostOptions host;
     host.proposer = scenario.proposer;
     host.crash_permille = scenario.node_crash_permille;
     std::map<ledger::Address, Watched> watched;
-    for (const Cast& member : cast_) {
+    for (const Member& member : members_) {
         if (member.honest) host.victims.insert(member.address);
         watched[member.address] = {member.name, member.honest};
     }
     for (std::size_t i = 0; i < scenario.solvers.size(); ++i)
-        watched[cast_[1 + i].address].price_bp = scenario.solvers[i].price_bp;
-    if (!scenario.verifiers.empty()) executor_.set_victim(cast_[1 + scenario.solvers.size()].address);
-    world_ = std::make_unique<World>(random_, catalogue, params_, scenario.costs, genesis(cast_), executor_,
+        watched[members_[1 + i].address].price_bp = scenario.solvers[i].price_bp;
+    if (!scenario.verifiers.empty()) executor_.set_victim(members_[1 + scenario.solvers.size()].address);
+    world_ = std::make_unique<World>(random_, catalogue, params_, scenario.costs, genesis(members_), executor_,
                                      std::move(host), scenario.network, options.sink, options.folder);
     checkers_ = std::make_unique<Checkers>(std::move(watched), params_);
     world_->trace.say(0, "seed " + std::to_string(seed), scenario.describe());
@@ -103,12 +103,12 @@ Play::Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalo
     listen_for_stalls();
 }
 
-ledger::Genesis Play::genesis(const std::vector<Cast>& cast) const {
+ledger::Genesis Play::genesis(const std::vector<Member>& members) const {
     ledger::Genesis out;
     out.chain_id = kChainId;
     out.gas_limit = 20'000'000'000;
     out.base_fee = 7;  // Low, so that gains and losses follow from the rules and not from gas.
-    for (const Cast& member : cast) out.alloc[member.address] = initial_coins();
+    for (const Member& member : members) out.alloc[member.address] = initial_coins();
     out.contracts = market::encode(params_);
     return out;
 }
@@ -117,18 +117,18 @@ void Play::add_parties() {
     World& world = *world_;
     NodeId id = 1;
     const auto add_requester = [&](std::size_t number) {
-        const Cast& member = cast_[id - 1];
+        const Member& member = members_[id - 1];
         world.parties.push_back(
             std::make_unique<RequesterParty>(world, id, member.name, member.honest, scenario_.orders, number));
     };
     add_requester(0);
     for (const SolverRole& role : scenario_.solvers) {
         ++id;
-        world.parties.push_back(std::make_unique<SolverParty>(world, id, cast_[id - 1].name, role));
+        world.parties.push_back(std::make_unique<SolverParty>(world, id, members_[id - 1].name, role));
     }
     for (const VerifierRole& role : scenario_.verifiers) {
         ++id;
-        world.parties.push_back(std::make_unique<VerifierParty>(world, id, cast_[id - 1].name, role));
+        world.parties.push_back(std::make_unique<VerifierParty>(world, id, members_[id - 1].name, role));
     }
     for (std::size_t number = 1; number < scenario_.requesters; ++number) {
         ++id;
@@ -247,7 +247,7 @@ Outcome Play::outcome() const {
     out.height = world_->host.chain().height();
     out.transactions = transactions_;
     const auto view = world_->host.chain().view();
-    for (const Cast& member : cast_) {
+    for (const Member& member : members_) {
         out.names[member.address] = member.name;
         Outcome::Balance& balance = out.balances[member.name];
         balance.coins = ledger::balance_of(*view, member.address);

@@ -34,7 +34,7 @@ public:
         return items_.contains(key(kind, id, run, index));
     }
     /// While more of the challenges that a solver takes part in are open than contracts 18.6 allows, the windows of its
-    /// runs have no end; the end of such a challenge schedules the reminder.
+    /// runs have no end; the end of such a challenge schedules the item.
     bool plays_challenge(const Address& party) const {
         return std::any_of(mirror_.open_disputes.begin(), mirror_.open_disputes.end(), [&](std::uint64_t id) {
             const market::Dispute& dispute = mirror_.disputes.at(id - 1);
@@ -43,11 +43,11 @@ public:
             return at_will && (dispute.solver == party || dispute.challenger == party);
         });
     }
-    /// For kinds with only one valid reminder: whether it is scheduled at the height that its record names.
+    /// For kinds with only one valid scheduled item: whether it is scheduled at the height that its record names.
     bool reminds(ScheduledKind kind, std::uint64_t id, std::uint32_t run) const {
-        const auto known =
-            mirror_.reminders.find(contracts::keys::reminder(static_cast<std::uint8_t>(kind), id, run).bytes);
-        return known != mirror_.reminders.end() && has(kind, id, run, known->second);
+        const auto known = mirror_.scheduled_heights.find(
+            contracts::keys::scheduled_height(static_cast<std::uint8_t>(kind), id, run).bytes);
+        return known != mirror_.scheduled_heights.end() && has(kind, id, run, known->second);
     }
 
 private:
@@ -100,7 +100,7 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
                        others_owe(task, run.index, run.finalised + 1) || task.task.active.size() > 1 ||
                        pending.plays_challenge(run.solver)
                    ? std::nullopt
-                   : std::optional(at("a window that ends has a reminder of the payment", run.task, run.index));
+                   : std::optional(at("a window that ends has a scheduled item of the payment", run.task, run.index));
     for (const std::uint64_t index : {run.finalised, run.finalised + 1}) {
         const auto state = model.states.find(index);
         if (state == model.states.end() || state->second.opened) continue;

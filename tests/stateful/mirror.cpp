@@ -176,9 +176,9 @@ void Mirror::market_record(View key, const Bytes& value) {
         }
         case 'w':
             if (value.empty())
-                reminders.erase(to_bytes(key));
+                scheduled_heights.erase(to_bytes(key));
             else
-                reminders[to_bytes(key)] = decode<contracts::Counter>(value).value;
+                scheduled_heights[to_bytes(key)] = decode<contracts::Counter>(value).value;
             return;
         case 'a':
         case 'p': {

@@ -58,7 +58,7 @@ public:
 
     /// All scheduled items, by height and page.
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<contracts::ScheduledItem>> scheduler;
-    std::map<Bytes, std::uint64_t> reminders;                       ///< Heights of reminders, by key.
+    std::map<Bytes, std::uint64_t> scheduled_heights;               ///< Heights of scheduled items, by key.
     std::optional<std::pair<std::uint64_t, std::uint64_t>> cursor;  ///< Set while the scheduler has a backlog.
     std::map<Bytes, std::uint64_t> queue;  ///< Audit that waits at each place; some have been seated since.
     using RunKey = std::pair<std::uint64_t, std::uint64_t>;    ///< Task and run.

@@ -101,7 +101,7 @@ void set_phase(Effects& fx, market::Audit& audit, AuditPhase phase, std::uint64_
     count_audits(fx, keys::due_audits(audit.task, audit.run), audit, is_due);
     store(fx.state, keys::audit(audit.id), audit);
     fx.emit(AuditPhaseChanged{audit.id, audit.task, static_cast<std::uint8_t>(phase), deadline});
-    if (deadline != 0) remind(fx, deadline + 1, ScheduledKind::audit_deadline, audit.id, 0);
+    if (deadline != 0) schedule_single(fx, deadline + 1, ScheduledKind::audit_deadline, audit.id, 0);
 }
 
 void close_without_verdict(Effects& fx, market::Audit& audit) {
@@ -198,7 +198,7 @@ void audit_deadline(Effects& fx, std::uint64_t id) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
     if (audit.deadline == 0 || audit.phase == AuditPhase::closed) return;
     if (fx.height <= audit.deadline)  // The deadline has moved: a later phase, or a wait for an answer.
-        return remind(fx, audit.deadline + 1, ScheduledKind::audit_deadline, id, 0);
+        return schedule_single(fx, audit.deadline + 1, ScheduledKind::audit_deadline, id, 0);
     switch (audit.phase) {
         case AuditPhase::opening:
         case AuditPhase::revealing: return lose_silent_run(fx, audit.task, audit.run, SlashReason::not_opened);  // 14.4

@@ -14,7 +14,7 @@ namespace {
 
 using market::AuditPhase;
 
-constexpr std::size_t kAtOnceMax = 16;  // audits per reminder; the next block continues
+constexpr std::size_t kAtOnceMax = 16;  // audits per item; the next block continues
 
 std::vector<std::uint64_t> waiting(const Effects& fx, std::uint64_t task, std::uint32_t run) {
     return list<std::uint64_t>(fx.state, keys::waiting_audits(task, run));
@@ -54,7 +54,7 @@ std::vector<market::Audit> without_auditors(const Effects& fx, std::uint64_t tas
 void look_again(Effects& fx, const market::Run& run) {
     const std::uint64_t silence = run.unaudited_since + 2 * fx.params.unaudited_blocks + 1;
     const std::uint64_t beacon = next_draw_height(fx.params, fx.height);
-    remind(fx, silence > fx.height ? std::min(silence, beacon) : beacon, ScheduledKind::unaudited, run.task, run.index);
+    schedule_single(fx, silence > fx.height ? std::min(silence, beacon) : beacon, ScheduledKind::unaudited, run.task, run.index);
 }
 
 /// Whether an audit of the run reveals only after an audit of a replica that ends by itself.
@@ -98,7 +98,7 @@ bool close_paid(Effects& fx, std::uint64_t task, std::uint32_t run) {
         auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
         if (audit.phase == AuditPhase::no_auditors) close_without_verdict(fx, audit);
     }
-    if (!audits.empty()) remind(fx, fx.height + 1, ScheduledKind::unaudited, task, run);
+    if (!audits.empty()) schedule_single(fx, fx.height + 1, ScheduledKind::unaudited, task, run);
     return !audits.empty();
 }
 
@@ -131,7 +131,7 @@ void wait_for_auditors(Effects& fx, market::Audit& audit) {
     suspend_deadline(fx, run);
     store(fx.state, keys::run(audit.task, audit.run), run);
     if (is_paid_for(fx, audit))
-        remind(fx, fx.height + 1, ScheduledKind::unaudited, audit.task, audit.run);
+        schedule_single(fx, fx.height + 1, ScheduledKind::unaudited, audit.task, audit.run);
     else
         look_again(fx, run);
 }
@@ -169,7 +169,7 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
         if (!is_audited_beside(fx, waits)) continue;
         auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
         close_without_verdict(fx, audit);
-        return remind(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
+        return schedule_single(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
     }
     // Audits that are drawn again have no auditors and belong to one task, so checking one is enough.
     const auto first = std::find_if_not(audits.begin(), audits.end(),
@@ -185,7 +185,7 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
         }
         const bool moved = !had_all_rounds(fx, audits.back());
         if (audits.size() == kAtOnceMax && moved)
-            return remind(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
+            return schedule_single(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
     }
     look_again(fx, run);
 }
@@ -202,7 +202,7 @@ void pay_for_unaudited(Effects& fx, std::uint64_t task, std::uint32_t index) {
     store(fx.state, keys::run(task, index), run);
     store_list(fx.state, keys::paid_audits(task, index), waiting(fx, task, index));  // Later ones are not decided on.
     // The consequences are left to the scheduler; the call does not compute them.
-    remind(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
+    schedule_single(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
 }
 
 void end_unpaid(Effects& fx, std::uint64_t task, std::uint32_t index) {

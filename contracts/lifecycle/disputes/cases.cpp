@@ -50,7 +50,7 @@ void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game
     dispute.evidence_bytes = game.evidence_bytes;
     store(fx.state, keys::dispute(dispute.id), dispute);
     store_game(fx, dispute.id, game);
-    remind(fx, dispute.deadline + 1, ScheduledKind::dispute_clock, dispute.id, 0);
+    schedule_single(fx, dispute.deadline + 1, ScheduledKind::dispute_clock, dispute.id, 0);
     fx.emit(
         DisputeMoved{dispute.id, static_cast<std::uint8_t>(game.phase), dispute.mover, game.rounds, dispute.deadline});
 }
@@ -162,7 +162,7 @@ void end_wait_for_tiles(Effects& fx, std::uint64_t id) {
     const bool to_move = dispute.mover == static_cast<std::uint8_t>(Side::challenger);
     if (to_move && dispute.deadline > fx.height) {
         dispute.deadline -= std::min(dispute.deadline - fx.height, left);
-        remind(fx, dispute.deadline + 1, ScheduledKind::dispute_clock, id, 0);
+        schedule_single(fx, dispute.deadline + 1, ScheduledKind::dispute_clock, id, 0);
     }
     store(fx.state, keys::dispute(id), dispute);
 }
@@ -171,7 +171,7 @@ void dispute_clock(Effects& fx, std::uint64_t id) {
     auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
     if (dispute.state != DisputeState::open) return;
     if (fx.height <= dispute.deadline)  // Moves were made since.
-        return remind(fx, dispute.deadline + 1, ScheduledKind::dispute_clock, id, 0);
+        return schedule_single(fx, dispute.deadline + 1, ScheduledKind::dispute_clock, id, 0);
     auto game = views::game(fx.state, id);
     ensure(game.has_value(), "an open dispute has a game");
     verifier::expire(*game);
@@ -191,7 +191,7 @@ void withdraw_dispute(Effects& fx, std::uint64_t id) {
     if (market::is_over(must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run)).state)) return;
     // An accused run continues without its accuser: an audit may have waited for the dispute.
     settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
-    remind(fx, fx.height + 1, ScheduledKind::payment, dispute.task, dispute.run);
+    schedule_single(fx, fx.height + 1, ScheduledKind::payment, dispute.task, dispute.run);
 }
 
 }  // namespace retrace::contracts

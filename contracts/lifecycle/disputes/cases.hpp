@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Disputes from opening to the end of their game, which is the verifier's. SPEC 15. Who is paid then is in
+// Disputes from opening to the end of their game, which is the verifier's. SPEC 15. Payments then are in
 // convictions.hpp.
 #pragma once
 

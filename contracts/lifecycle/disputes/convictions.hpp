@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who loses and who is paid when a dispute is decided, or when a run falls silent under one. SPEC 15.4 to 15.10.
+// Losses and payments when a dispute is decided, or when a run falls silent under one. SPEC 15.4 to 15.10.
 #pragma once
 
 #include "contracts/lifecycle/staking/stakes.hpp"

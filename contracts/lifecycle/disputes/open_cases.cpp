@@ -16,7 +16,7 @@ using market::DisputeState;
 void resume_payments(Effects& fx, const market::Dispute& dispute) {
     if (!market::between_replicas(dispute.kind)) return;
     for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger))
-        if (id.task == dispute.task) remind(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);
+        if (id.task == dispute.task) schedule_single(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);
 }
 
 /// Whether the dispute takes one of the places that strangers share (15.2.5).
@@ -86,7 +86,7 @@ void end_work_of(Effects& fx, const market::Dispute& dispute, const Address& par
     if (!end_dispute_work(fx, party, work, dispute.opened_height, will_of(dispute, party))) return;
     // 15.2.6: until now no window of its runs had an end.
     for (const views::RunId& id : views::open_runs(fx.state, party))
-        remind(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);
+        schedule_single(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);
 }
 
 void end_work_of_both(Effects& fx, const market::Dispute& dispute) {

@@ -42,7 +42,7 @@ void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
     const std::uint64_t until = fx.height + fx.params.challenge_blocks + market::audit_work(spec, index);
     move_window(fx, run.task, run.index, *segment, until);
     store(fx.state, keys::segment(run.task, run.index, index), *segment);
-    remind(fx, segment->window_end, ScheduledKind::payment, run.task, run.index);
+    schedule_single(fx, segment->window_end, ScheduledKind::payment, run.task, run.index);
 }
 
 /// Returns the audit of a segment while it is open.
@@ -133,7 +133,7 @@ void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std
         show_held_ends(fx, task, run, index);
 }
 
-constexpr std::uint64_t kLooksMax = 64;  // states of one replica per reminder
+constexpr std::uint64_t kLooksMax = 64;  // states of one replica per item
 
 /// 13.1.1: `other` is no longer waited for at states that `run` committed an interval ago. Adds the states that may be
 /// opened to `now`, and returns the height at which the next state is due; 0: none.
@@ -176,7 +176,7 @@ void pass_late_replicas(Effects& fx, std::uint64_t id, std::uint32_t index) {
         store(fx.state, keys::run(id, active), other);
     }
     for (const std::uint64_t state : now) wake_openings(fx, id, state);
-    if (next != 0) remind(fx, next, ScheduledKind::late_replica, id, index);
+    if (next != 0) schedule_single(fx, next, ScheduledKind::late_replica, id, index);
 }
 
 bool all_committed(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
@@ -232,7 +232,7 @@ bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uin
     compare_replicas(fx, id, run_index, index);
     // 13.4: payments of a run may have waited for this state: for the comparison, or because it is the run's last.
     for (const std::uint32_t active : must_load<market::Task>(fx.state, keys::task(id)).active)
-        remind(fx, fx.height + 1, ScheduledKind::payment, id, active);
+        schedule_single(fx, fx.height + 1, ScheduledKind::payment, id, active);
     return must_load<market::Run>(fx.state, keys::run(id, run_index)).state == market::RunState::running;
 }
 

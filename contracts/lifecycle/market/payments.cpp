@@ -88,13 +88,13 @@ void advance_clear(Effects& fx, market::Run& run, std::uint64_t most) {
             count_copy(fx, run, *segment, task);
             continue;
         }
-        // 9.3: the reminder that fired may have stood for this window too. Other events that it waits for send their
-        // own reminder.
-        if (wait != kForever) remind(fx, wait + 1, ScheduledKind::payment, run.task, run.index);
-        if (window && *window > fx.height) remind(fx, *window, ScheduledKind::payment, run.task, run.index);
+        // 9.3: the item that is due may have stood for this window too. Other events that it waits for send their
+        // own item.
+        if (wait != kForever) schedule_single(fx, wait + 1, ScheduledKind::payment, run.task, run.index);
+        if (window && *window > fx.height) schedule_single(fx, *window, ScheduledKind::payment, run.task, run.index);
         return;
     }
-    remind(fx, fx.height + 1, ScheduledKind::payment, run.task, run.index);
+    schedule_single(fx, fx.height + 1, ScheduledKind::payment, run.task, run.index);
 }
 
 /// 13.8.6: ends a wait for finalised segments. The time for the next checkpoint begins now, and the finishing height

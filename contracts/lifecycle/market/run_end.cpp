@@ -119,7 +119,7 @@ void stop_run(Effects& fx, market::Run run) {
     if (!was_late) run.deadline = fx.height - 1;  // It is too late for a commitment in this block already.
     store(fx.state, keys::run(run.task, run.index), run);
     note_missed_checkpoint(fx, run);
-    remind(fx, fx.height + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
+    schedule_single(fx, fx.height + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
 }
 
 /// 13.7.1: whether the run stops, and does not end at once. A run that has finished may be in a dispute with a replica.
@@ -224,7 +224,7 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
         await_replicas(fx, task);
         schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, run.finalised});
         for (const std::uint32_t active : task.active)
-            remind(fx, fx.height + 1, ScheduledKind::payment, run.task, active);
+            schedule_single(fx, fx.height + 1, ScheduledKind::payment, run.task, active);
         return;
     }
     // 13.7.1: the escrow does not pay twice for what a convicted run was paid. A task in delivery resumes nowhere.
@@ -259,8 +259,8 @@ void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& am
 
 namespace {
 
-/// 13.5.2: returns the fees of the auditors of segments that the run is not paid for. Of more than kCountedMax such
-/// segments the newest are counted and stand for all.
+/// 13.5.2: returns the fees of the auditors of segments that the run is not paid for. If there are more than
+/// kCountedMax such segments, the newest are counted and stand for all.
 U256 fees_for_nothing(const Effects& fx, const market::Run& run) {
     constexpr std::uint64_t kCountedMax = 1024;
     const std::uint64_t end = std::max<std::uint64_t>(run.next_state, 1) - 1;

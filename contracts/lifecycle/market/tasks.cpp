@@ -42,7 +42,7 @@ void assign(Effects& fx, market::Task& task, const views::JoiningState& start, b
     note_run(fx, keys::started_from(task.id, run.index), start.run);
     add_to_list(fx.state, keys::open_runs(run.solver), views::RunId{task.id, run.index});
     task.active.push_back(run.index);
-    remind(fx, run.deadline + 1, ScheduledKind::accept_deadline, task.id, run.index);
+    schedule_single(fx, run.deadline + 1, ScheduledKind::accept_deadline, task.id, run.index);
     fx.emit(TaskAssigned{task.id, run.solver, run.index, price, run.first_state});
 }
 

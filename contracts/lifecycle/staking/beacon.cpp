@@ -33,7 +33,7 @@ Standing standing_of(const StateView& view, const Address& party) {
     return {views::stake(view, party).bonded, party, info.joined_epoch};
 }
 
-/// The order in which members give up their places: the least stake first. Of equal members the one that joined last
+/// The order in which members give up their places: the least stake first. Among equal members the one that joined last
 /// leaves first, so that nobody drives out an older member by choosing an address.
 bool leaves_first(const Standing& a, const Standing& b) {
     if (a.bonded != b.bonded) return a.bonded < b.bonded;

@@ -124,7 +124,7 @@ void challenge_due(Effects& fx, std::uint64_t id) {
             challenge.seed_height = fx.height;
             return wait_until(fx, challenge, ChallengeState::running, fx.height + fx.params.capability_blocks);
         case ChallengeState::answered:
-            // The reminder of the answer's deadline fires before the beacon that draws is known.
+            // The answer's deadline comes before the beacon that draws is known.
             if (fx.height < challenge.deadline) return;
             challenge.draw_beacon = mixed_before(fx, challenge.deadline).beacon;
             return wait_until(fx, challenge, ChallengeState::proving, fx.height + fx.params.answer_blocks);

@@ -217,7 +217,7 @@ void end_wait_for_state(Effects& fx, const market::Report& report) {
         if (own->deadline > fx.height) {
             own->deadline -= std::min(own->deadline - fx.height, left);
             const bool assigned = own->state == market::RunState::assigned;
-            remind(fx, own->deadline + 1,
+            schedule_single(fx, own->deadline + 1,
                    assigned ? ScheduledKind::accept_deadline : ScheduledKind::checkpoint_deadline, own->task,
                    own->index);
         }

@@ -109,7 +109,7 @@ void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     if (run.deadline != 0) note_deadline_work(fx, run, backlog(fx.state, run.solver).total);
     store(fx.state, keys::begun_deadline(run.task, run.index), Counter{run.deadline});
     store(fx.state, keys::run(run.task, run.index), run);
-    if (run.deadline != 0) remind(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
+    if (run.deadline != 0) schedule_single(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
 }
 
 Verdict check(const AcceptData&) { return Verdict::ok; }

@@ -59,13 +59,13 @@ private:
     const DemoOptions& options_;
     Clock::time_point start_;
     fs::path folder_;
-    std::unique_ptr<LocalNetwork> cast_;
+    std::unique_ptr<LocalNetwork> network_;
     std::optional<TaskFile> task_;
     std::unique_ptr<RpcClient> client_;
     std::optional<ledger::SecretKey> key_;
     std::unique_ptr<Submitter> submitter_;
     std::unique_ptr<Store> store_;
-    std::unique_ptr<EventLog> story_;
+    std::unique_ptr<EventLog> event_log_;
     std::uint64_t honest_task_ = 0, cheated_task_ = 0;
     double accuracy_ = 0;
 };
@@ -85,24 +85,24 @@ Status<> Demo::set_up() {
         folder_ = pattern;
     }
     RETRACE_CHECK(compile());
-    RETRACE_TRY(cast, LocalNetwork::assemble(folder_ / "cast", options_.executable, options_.block_ms));
-    cast_ = std::move(cast);
-    RETRACE_CHECK(cast_->start_node());
-    say("node at " + cast_->node_url() + ", logs in " + cast_->folder().string());
+    RETRACE_TRY(network, LocalNetwork::assemble(folder_ / "network", options_.executable, options_.block_ms));
+    network_ = std::move(network);
+    RETRACE_CHECK(network_->start_node());
+    say("node at " + network_->node_url() + ", logs in " + network_->folder().string());
     RETRACE_CHECK(open_purse());
-    RETRACE_CHECK(cast_->start(Role::honest_solver, {"--price", kHonestPrice, "--stake", "200"}));
+    RETRACE_CHECK(network_->start(Role::honest_solver, {"--price", kHonestPrice, "--stake", "200"}));
     for (const Role role : {Role::verifier_1, Role::verifier_2, Role::verifier_3})
-        RETRACE_CHECK(cast_->start(role, {}));
+        RETRACE_CHECK(network_->start(role, {}));
     // A verifier takes part in the beacon from its second epoch on; bids need the solver's registration.
     const auto end = Clock::now() + std::chrono::seconds(60);
     for (;;) {
-        if (const auto fallen = cast_->fallen())
-            return error(*fallen + " ended; its log is " + cast_->log_of(*fallen).string());
+        if (const auto fallen = network_->fallen())
+            return error(*fallen + " ended; its log is " + network_->log_of(*fallen).string());
         const auto height = client_->height();
         if (!height) return error(height.error().message);
         const RemoteState state(*client_, *height);
         if (contracts::views::verifiers(state).size() == 3 &&
-            contracts::views::solver(state, cast_->address(Role::honest_solver)))
+            contracts::views::solver(state, network_->address(Role::honest_solver)))
             break;
         if (Clock::now() > end) return error("the parties did not register in time");
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -139,9 +139,9 @@ Status<> Demo::compile() {
 }
 
 Status<> Demo::open_purse() {
-    RETRACE_TRY(client, RpcClient::connect(cast_->node_url()));
+    RETRACE_TRY(client, RpcClient::connect(network_->node_url()));
     client_ = std::make_unique<RpcClient>(std::move(client));
-    key_ = cast_->key(Role::requester);
+    key_ = network_->key(Role::requester);
     const auto chain_id = client_->chain_id();
     if (!chain_id) return error(chain_id.error().message);
     submitter_ = std::make_unique<Submitter>(*client_, *key_, *chain_id);
@@ -149,8 +149,8 @@ Status<> Demo::open_purse() {
     if (!store) return error(store.error().message);
     store_ = std::move(*store);
     std::map<ledger::Address, std::string> names;
-    for (std::uint32_t i = 0; i < kRoles; ++i) names[cast_->address(Role{i})] = std::string(name_of(Role{i}));
-    story_ = std::make_unique<EventLog>(std::move(names), [this](std::uint64_t height, const std::string& line) {
+    for (std::uint32_t i = 0; i < kRoles; ++i) names[network_->address(Role{i})] = std::string(name_of(Role{i}));
+    event_log_ = std::make_unique<EventLog>(std::move(names), [this](std::uint64_t height, const std::string& line) {
         say("block " + std::to_string(height) + "  " + line);
     });
     return Unit{};
@@ -163,11 +163,11 @@ Result<std::uint64_t> Demo::post() {
 
 Status<> Demo::follow(std::uint64_t task) {
     for (;;) {
-        RETRACE_CHECK(story_->advance(*client_));
-        const auto state = story_->state_of(task);
+        RETRACE_CHECK(event_log_->advance(*client_));
+        const auto state = event_log_->state_of(task);
         if (state && (market::is_final(*state) || *state == market::TaskState::delivering)) return Unit{};
-        if (const auto fallen = cast_->fallen())
-            return error(*fallen + " ended; its log is " + cast_->log_of(*fallen).string());
+        if (const auto fallen = network_->fallen())
+            return error(*fallen + " ended; its log is " + network_->log_of(*fallen).string());
         if (seconds() > static_cast<double>(options_.timeout_s)) {
             return error("task " + std::to_string(task) + " is not finished after " +
                          std::to_string(options_.timeout_s) + " s");
@@ -178,8 +178,8 @@ Status<> Demo::follow(std::uint64_t task) {
 
 Status<> Demo::settle(std::uint64_t task) {
     RETRACE_CHECK(submitter_->execute("accept the model", contracts::AcceptModel{task}));
-    RETRACE_CHECK(story_->advance(*client_));
-    if (story_->state_of(task) != market::TaskState::settled)
+    RETRACE_CHECK(event_log_->advance(*client_));
+    if (event_log_->state_of(task) != market::TaskState::settled)
         return error("task " + std::to_string(task) + " did not settle");
     return Unit{};
 }
@@ -208,8 +208,8 @@ Status<> Demo::first_task() {
     RETRACE_CHECK(follow(task));
     // The next bidder joins while the first task is paid: its machine is measured when the second is posted.
     if (has_second_solver()) {
-        RETRACE_CHECK(cast_->start(Role::cheating_solver,
-                                   {"--price", kCheaterPrice, "--stake", "200", "--cheat", options_.cheat}));
+        RETRACE_CHECK(network_->start(Role::cheating_solver,
+                                      {"--price", kCheaterPrice, "--stake", "200", "--cheat", options_.cheat}));
         say("a second solver comes: it asks less, and commits the fraud \"" + options_.cheat + "\"");
     }
     RETRACE_CHECK(measure_model(task));
@@ -221,8 +221,8 @@ bool Demo::has_second_solver() const { return options_.cheat != "none" && option
 Status<> Demo::await_measurement(Role role) {
     const auto end = Clock::now() + std::chrono::seconds(30);
     for (;;) {
-        RETRACE_CHECK(story_->advance(*client_));
-        if (story_->capability().contains(cast_->address(role))) return Unit{};
+        RETRACE_CHECK(event_log_->advance(*client_));
+        if (event_log_->capability().contains(network_->address(role))) return Unit{};
         if (Clock::now() > end) return error("the second solver was not measured in time");
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
@@ -232,8 +232,8 @@ Status<> Demo::second_task() {
     if (has_second_solver()) {
         RETRACE_CHECK(await_measurement(Role::cheating_solver));
     } else {
-        cast_->stop(Role::verifier_3);
-        RETRACE_CHECK(cast_->start(Role::verifier_3, {"--cheat", "false_accuser"}));
+        network_->stop(Role::verifier_3);
+        RETRACE_CHECK(network_->start(Role::verifier_3, {"--cheat", "false_accuser"}));
         say("verifier 3 accuses whatever it sees from now on");
     }
     RETRACE_TRY(task, post());
@@ -244,7 +244,7 @@ Status<> Demo::second_task() {
 }
 
 const DisputeFacts* Demo::decisive() {
-    for (auto& [id, facts] : story_->disputes()) {
+    for (auto& [id, facts] : event_log_->disputes()) {
         if (facts.decided && !facts.decided->loser.is_zero()) return &facts;
     }
     return nullptr;
@@ -253,21 +253,21 @@ const DisputeFacts* Demo::decisive() {
 std::string Demo::outcome() {
     if (options_.cheat == "none") return "honest";
     const DisputeFacts* facts = decisive();
-    const ledger::Address cheater = cast_->address(Role::cheating_solver);
+    const ledger::Address cheater = network_->address(Role::cheating_solver);
     if (options_.cheat == "false_accuser") {
-        return facts != nullptr && facts->decided->loser == cast_->address(Role::verifier_3) ? "accuser_punished"
-                                                                                             : "undecided";
+        return facts != nullptr && facts->decided->loser == network_->address(Role::verifier_3) ? "accuser_punished"
+                                                                                                : "undecided";
     }
     if (facts != nullptr && facts->decided->loser == cheater) return "convicted";
-    const auto& runs = story_->runs(cheated_task_);
+    const auto& runs = event_log_->runs(cheated_task_);
     return runs.size() > 1 && runs.front().solver == cheater ? "replaced" : "undecided";
 }
 
 json::object Demo::cheater_facts() {
-    const ledger::Address address = cast_->address(Role::cheating_solver);
+    const ledger::Address address = network_->address(Role::cheating_solver);
     json::object out{{"address", ledger::to_checksum(address)},
                      {"task", cheated_task_},
-                     {"slashed", story_->slashed(address).to_decimal()}};
+                     {"slashed", event_log_->slashed(address).to_decimal()}};
     if (const DisputeFacts* facts = decisive()) {
         const auto& decided = *facts->decided;
         out["segment"] = facts->opened.segment;
@@ -284,12 +284,12 @@ json::object Demo::cheater_facts() {
 }
 
 Result<json::object> Demo::conclude() {
-    RETRACE_CHECK(story_->advance(*client_));
-    const RemoteState state(*client_, story_->height());
+    RETRACE_CHECK(event_log_->advance(*client_));
+    const RemoteState state(*client_, event_log_->height());
     json::object balances;
     ledger::U256 total, honest_slashed;
     for (std::uint32_t i = 0; i < 10; ++i) {
-        const ledger::Address address = cast_->key(Role{i}).address();
+        const ledger::Address address = network_->key(Role{i}).address();
         const ledger::U256 balance = state.account(address).balance;
         const ledger::U256 bonded = contracts::views::stake(state, address).bonded;
         total += balance;
@@ -297,13 +297,13 @@ Result<json::object> Demo::conclude() {
         const Role role{i};
         const bool cheats = (role == Role::cheating_solver && options_.cheat != "none") ||
                             (role == Role::verifier_3 && options_.cheat == "false_accuser");
-        if (!cheats) honest_slashed += story_->slashed(address);
+        if (!cheats) honest_slashed += event_log_->slashed(address);
         balances[name_of(role)] = json::object{{"address", ledger::to_checksum(address)},
                                                {"balance", balance.to_decimal()},
                                                {"bonded", bonded.to_decimal()},
-                                               {"slashed", story_->slashed(address).to_decimal()}};
-        const auto measured = story_->capability().find(address);
-        if (measured != story_->capability().end())
+                                               {"slashed", event_log_->slashed(address).to_decimal()}};
+        const auto measured = event_log_->capability().find(address);
+        if (measured != event_log_->capability().end())
             balances[name_of(role)].as_object()["capability"] = measured->second;
     }
     for (const contracts::Contract contract : contracts::kContracts)
@@ -318,9 +318,9 @@ Result<json::object> Demo::conclude() {
         {"outcome", outcome()},
         {"model_accuracy", accuracy_},
         {"segments", (options_.steps + options_.interval - 1) / options_.interval},
-        {"audits", story_->audits(honest_task_) + (cheated_task_ != 0 ? story_->audits(cheated_task_) : 0)},
-        {"verdicts_equal",
-         story_->verdicts_equal(honest_task_) + (cheated_task_ != 0 ? story_->verdicts_equal(cheated_task_) : 0)},
+        {"audits", event_log_->audits(honest_task_) + (cheated_task_ != 0 ? event_log_->audits(cheated_task_) : 0)},
+        {"verdicts_equal", event_log_->verdicts_equal(honest_task_) +
+                               (cheated_task_ != 0 ? event_log_->verdicts_equal(cheated_task_) : 0)},
         {"honest_slashed", json::value(nullptr)},
         {"supply_conserved", total + burned == minted}};
     if (honest_slashed.is_zero())
@@ -329,9 +329,9 @@ Result<json::object> Demo::conclude() {
         out["honest_slashed"] = honest_slashed.to_decimal();
     if (options_.cheat != "none" && options_.cheat != "false_accuser") out["cheater"] = cheater_facts();
     if (options_.cheat == "false_accuser") {
-        const ledger::Address accuser = cast_->address(Role::verifier_3);
-        out["accuser"] =
-            json::object{{"address", ledger::to_checksum(accuser)}, {"slashed", story_->slashed(accuser).to_decimal()}};
+        const ledger::Address accuser = network_->address(Role::verifier_3);
+        out["accuser"] = json::object{{"address", ledger::to_checksum(accuser)},
+                                      {"slashed", event_log_->slashed(accuser).to_decimal()}};
     }
     if (const DisputeFacts* facts = decisive()) {
         json::object dispute{{"rounds", facts->decided->rounds}, {"evidence_bytes", facts->decided->evidence_bytes}};
@@ -340,8 +340,9 @@ Result<json::object> Demo::conclude() {
         out["dispute"] = std::move(dispute);
     }
     json::object paid;
-    for (const auto& [address, facts] : story_->paid(task)) {
-        paid[story_->name(address)] = json::object{{"segments", facts.segments}, {"amount", facts.amount.to_decimal()}};
+    for (const auto& [address, facts] : event_log_->paid(task)) {
+        paid[event_log_->name(address)] =
+            json::object{{"segments", facts.segments}, {"amount", facts.amount.to_decimal()}};
     }
     out["paid"] = std::move(paid);
     out["balances"] = std::move(balances);
@@ -369,7 +370,7 @@ Result<json::object> Demo::play() {
     if (!facts["supply_conserved"].as_bool()) return refuse("the supply was not conserved");
     if (facts["honest_slashed"] != 0) return refuse("an honest party was slashed");
     if (options_.folder.empty()) {
-        cast_.reset();
+        network_.reset();
         store_.reset();
         std::error_code ignored;
         fs::remove_all(folder_, ignored);

@@ -59,13 +59,13 @@ Result<std::unique_ptr<LocalNetwork>> LocalNetwork::assemble(const fs::path& fol
     std::error_code code;
     fs::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
-    std::unique_ptr<LocalNetwork> cast(new LocalNetwork(fs::absolute(folder), executable, block_ms, tls));
+    std::unique_ptr<LocalNetwork> network(new LocalNetwork(fs::absolute(folder), executable, block_ms, tls));
     RETRACE_TRY(port, free_port());
-    cast->port_ = port;
-    cast->url_ = "http://127.0.0.1:" + std::to_string(port);
-    if (tls) cast->url_.insert(4, "s").append("#ca=" + (cast->folder_ / "node" / "tls-cert.pem").string());
-    RETRACE_CHECK(cast->write_files(params));
-    return cast;
+    network->port_ = port;
+    network->url_ = "http://127.0.0.1:" + std::to_string(port);
+    if (tls) network->url_.insert(4, "s").append("#ca=" + (network->folder_ / "node" / "tls-cert.pem").string());
+    RETRACE_CHECK(network->write_files(params));
+    return network;
 }
 
 Status<> LocalNetwork::write_files(const std::map<std::string, std::uint64_t>& params) {

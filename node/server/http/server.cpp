@@ -29,11 +29,12 @@ Reservation::~Reservation() { set(0); }
 void Reservation::set(std::size_t bytes) {
     const std::size_t before = std::exchange(bytes_, bytes);
     if (bytes < before) {
-        (shared_.*held_).remove(id_, client_, before - bytes);
+        (shared_.*quota_).remove(id_, client_, before - bytes);
         shared_.trim.freed(before - bytes);
     }
     if (bytes > before) {
-        for (const MemoryQuota::Connection id : (shared_.*held_).add(id_, client_, bytes - before)) shared_.cut_off(id);
+        for (const MemoryQuota::Connection id : (shared_.*quota_).add(id_, client_, bytes - before))
+            shared_.cut_off(id);
     }
 }
 

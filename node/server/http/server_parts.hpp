@@ -36,9 +36,9 @@ using HttpMessage = http::request<http::string_body>;
 /// Bytes that one connection holds in a MemoryQuota. Only the connection changes it.
 class Reservation {
 public:
-    /// `shared` outlives this. `held` points to one of its quotas.
-    Reservation(Shared& shared, MemoryQuota Shared::*held, MemoryQuota::Connection id, std::string client)
-        : shared_(shared), held_(held), id_(id), client_(std::move(client)) {}
+    /// `shared` outlives this. `quota` points to one of its quotas.
+    Reservation(Shared& shared, MemoryQuota Shared::*quota, MemoryQuota::Connection id, std::string client)
+        : shared_(shared), quota_(quota), id_(id), client_(std::move(client)) {}
     ~Reservation();
     Reservation(const Reservation&) = delete;
 
@@ -48,7 +48,7 @@ public:
 
 private:
     Shared& shared_;
-    MemoryQuota Shared::*const held_;
+    MemoryQuota Shared::*const quota_;
     const MemoryQuota::Connection id_;
     const std::string client_;
     std::size_t bytes_ = 0;

@@ -50,16 +50,16 @@ void Router::set_cost(std::string_view name, RequestCost cost) {
     it->second.cost = cost;
 }
 
-void Router::set_cost(std::string_view name, CostFunction weigh) {
+void Router::set_cost(std::string_view name, CostFunction cost) {
     ensure(find(name) != nullptr, "only a method that was registered has a cost");
-    cost_functions_[std::string(name)] = std::move(weigh);
+    cost_functions_[std::string(name)] = std::move(cost);
 }
 
 RequestCost Router::cost_of(std::string_view name, const json::array& params) const {
     const Method* method = find(name);
     if (method == nullptr) return RequestCost::light;  // answered with an error
-    const auto weigh = cost_functions_.find(name);
-    return weigh != cost_functions_.end() ? weigh->second(params) : method->cost;
+    const auto found = cost_functions_.find(name);
+    return found != cost_functions_.end() ? found->second(params) : method->cost;
 }
 
 Answer Router::call(std::string_view name, const json::array& params, Caller& caller) const {

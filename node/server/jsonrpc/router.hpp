@@ -98,7 +98,7 @@ public:
     const Method* find(std::string_view name) const;
     /// Sets the cost of a method that was added (asserted).
     void set_cost(std::string_view name, RequestCost cost);
-    void set_cost(std::string_view name, CostFunction weigh);
+    void set_cost(std::string_view name, CostFunction cost);
     /// The cost of a call; light if there is no such method.
     RequestCost cost_of(std::string_view name, const json::array& params) const;
     /// All methods by name.

@@ -25,9 +25,9 @@ bool allow_many_files() {
 }
 
 /// Sends requests over one connection until it is stopped, and measures the time of each answer.
-class Asker {
+class LatencyProbe {
 public:
-    explicit Asker(std::uint16_t port)
+    explicit LatencyProbe(std::uint16_t port)
         : thread_([this, port] {
               Client client(port);
               while (!stop_) {
@@ -62,7 +62,7 @@ TEST(RpcSubscribers, AThousandKeepNobodyElseWaiting) {
         crowd.back().call("eth_subscribe", {"newHeads"});
         crowd.back().call("eth_subscribe", {"logs", json::object{}});
     }
-    Asker asker(served.port);
+    LatencyProbe probe(served.port);
     for (std::uint64_t block = 1; block <= kBlocks; ++block) {
         for (std::uint64_t i = 0; i < kLogs; ++i)
             served.world.send(served.world.make_tx(0, ToyExecutor::contract(), 0, Bytes(200, ToyExecutor::emit)));
@@ -72,7 +72,7 @@ TEST(RpcSubscribers, AThousandKeepNobodyElseWaiting) {
             for (std::uint64_t n = 0; n <= kLogs; ++n) crowd[i].read();
         }
     }
-    const std::vector<double> seconds = asker.end();
+    const std::vector<double> seconds = probe.end();
     const double slowest = seconds.back(), p99 = seconds[seconds.size() * 99 / 100];
     std::printf("%zu answers beside %zu subscribers: p99 %.1f ms, slowest %.1f ms\n", seconds.size(), kCrowd, p99 * 1e3,
                 slowest * 1e3);

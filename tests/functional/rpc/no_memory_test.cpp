@@ -33,8 +33,8 @@ TEST(RpcNoMemory, ANewcomerWithoutMemoryTakesNobodysPlace) {
     for (int allocations = 0;; ++allocations) {
         WorkPool pool({.threads = 1, .local_threads = 0, .waiting = kPlaces, .waiting_per_client = kPlaces});
         std::atomic<int> ran{0}, gave_up{0};
-        const WorkPool::Job job = [&](WorkPool::JobOutcome fate) {
-            ++(fate == WorkPool::JobOutcome::runs ? ran : gave_up);
+        const WorkPool::Job job = [&](WorkPool::JobOutcome outcome) {
+            ++(outcome == WorkPool::JobOutcome::runs ? ran : gave_up);
         };
         for (int i = 0; i < kPlaces; ++i) ASSERT_TRUE(pool.add("a", job));
         WorkPool::Job newcomer = job;

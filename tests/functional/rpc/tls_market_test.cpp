@@ -26,22 +26,22 @@ class TlsMarket : public TaskTest {
 protected:
     void SetUp() override {
         TaskTest::SetUp();
-        auto cast = node::LocalNetwork::assemble(path("cast"), RETRACE_PROGRAM, 100,
-                                                 {{"bid_blocks", 30}, {"reveal_blocks", 20}}, true);
-        ASSERT_TRUE(cast.has_value()) << cast.error().message;
-        cast_ = std::move(*cast);
-        const auto started = cast_->start_node();
+        auto network = node::LocalNetwork::assemble(path("network"), RETRACE_PROGRAM, 100,
+                                                    {{"bid_blocks", 30}, {"reveal_blocks", 20}}, true);
+        ASSERT_TRUE(network.has_value()) << network.error().message;
+        network_ = std::move(*network);
+        const auto started = network_->start_node();
         ASSERT_TRUE(started.has_value()) << started.error().message;
-        plain_url_ = cast_->node_url().substr(0, cast_->node_url().find('#'));
+        plain_url_ = network_->node_url().substr(0, network_->node_url().find('#'));
         ASSERT_EQ(plain_url_.substr(0, 8), "https://");
     }
     void TearDown() override {
-        if (HasFailure() && cast_) {
+        if (HasFailure() && network_) {
             for (const char* name : {"node", "honest solver", "verifier 1", "verifier 2"})
-                std::cout << "--- " << name << "\n" << text_of(cast_->log_of(name));
+                std::cout << "--- " << name << "\n" << text_of(network_->log_of(name));
         }
         second_verifier_.reset();
-        cast_.reset();
+        network_.reset();
         TaskTest::TearDown();
     }
 
@@ -51,7 +51,7 @@ protected:
     }
     /// The fingerprint that the node printed when it made its certificate.
     std::string fingerprint() const {
-        const std::string words = "certificate SHA-256 ", said = text_of(cast_->log_of("node"));
+        const std::string words = "certificate SHA-256 ", said = text_of(network_->log_of("node"));
         const std::size_t at = said.find(words);
         EXPECT_NE(at, std::string::npos) << said;
         return at == std::string::npos ? "" : said.substr(at + words.size(), 64);
@@ -60,7 +60,7 @@ protected:
     std::string by_fingerprint() const {
         return " --node wss" + plain_url_.substr(5) + " --tls-fingerprint " + fingerprint();
     }
-    std::string by_file() const { return " --node " + cast_->node_url(); }
+    std::string by_file() const { return " --node " + network_->node_url(); }
 
     json::object say(const std::string& arguments) const {
         const Ran ran = retrace(arguments + " --json");
@@ -68,7 +68,7 @@ protected:
         return ran.status == 0 ? json::parse(ran.out).as_object() : json::object{};
     }
     void until(const char* what, const std::function<bool(const node::RemoteState&)>& holds) const {
-        auto rpc = std::move(node::RpcClient::connect(cast_->node_url())).value();
+        auto rpc = std::move(node::RpcClient::connect(network_->node_url())).value();
         const auto end = std::chrono::steady_clock::now() + 90s;
         for (;;) {
             const auto height = rpc.height();
@@ -81,17 +81,17 @@ protected:
     }
     /// Starts a verifier as documented for an operator who has only the fingerprint.
     void start_second_verifier() {
-        auto started = node::Process::start(
-            RETRACE_PROGRAM,
-            {"verifier", "--node", "wss" + plain_url_.substr(5), "--tls-fingerprint", fingerprint(), "--key",
-             (cast_->folder() / "key-4.json").string(), "--passphrase-file", (cast_->folder() / "passphrase").string(),
-             "--data-dir", (cast_->folder() / "party-4").string(), "--threads", "1"},
-            cast_->log_of("verifier 2"));
+        auto started = node::Process::start(RETRACE_PROGRAM,
+                                            {"verifier", "--node", "wss" + plain_url_.substr(5), "--tls-fingerprint",
+                                             fingerprint(), "--key", (network_->folder() / "key-4.json").string(),
+                                             "--passphrase-file", (network_->folder() / "passphrase").string(),
+                                             "--data-dir", (network_->folder() / "party-4").string(), "--threads", "1"},
+                                            network_->log_of("verifier 2"));
         ASSERT_TRUE(started.has_value());
         second_verifier_.emplace(std::move(*started));
     }
     std::string ask_to_stop(const std::string& authorization) const {
-        node::HttpConnection connection(*node::parse_url(cast_->node_url()));
+        node::HttpConnection connection(*node::parse_url(network_->node_url()));
         node::HttpRequest request{
             "POST",
             "/",
@@ -103,7 +103,7 @@ protected:
         return answer ? std::string(answer->body.begin(), answer->body.end()) : "no answer";
     }
 
-    std::unique_ptr<node::LocalNetwork> cast_;
+    std::unique_ptr<node::LocalNetwork> network_;
     std::optional<node::Process> second_verifier_;
     std::string plain_url_;
 };
@@ -120,13 +120,13 @@ TEST_F(TlsMarket, ATaskIsTrainedAuditedAndPaid) {
         say("wallet balance 0x00000000000000000000000000000000000000bb" + by_fingerprint()).at("balance").as_string(),
         "1");
 
-    ASSERT_TRUE(cast_->start(Role::honest_solver, {"--price", "0.5", "--stake", "400000"}).has_value());
-    ASSERT_TRUE(cast_->start(Role::verifier_1, {}).has_value());
+    ASSERT_TRUE(network_->start(Role::honest_solver, {"--price", "0.5", "--stake", "400000"}).has_value());
+    ASSERT_TRUE(network_->start(Role::verifier_1, {}).has_value());
     start_second_verifier();
     until("everybody has registered", [&](const node::RemoteState& state) {
-        return views::solver(state, cast_->address(Role::honest_solver)) &&
-               views::verifier(state, cast_->address(Role::verifier_1)) &&
-               views::verifier(state, cast_->address(Role::verifier_2));
+        return views::solver(state, network_->address(Role::honest_solver)) &&
+               views::verifier(state, network_->address(Role::verifier_1)) &&
+               views::verifier(state, network_->address(Role::verifier_2));
     });
     if (HasFatalFailure()) return;
 
@@ -147,17 +147,17 @@ TEST_F(TlsMarket, ATaskIsTrainedAuditedAndPaid) {
     until("it is paid, and was audited", [&](const node::RemoteState& state) {
         const auto run = views::run(state, id, 0);
         const auto audit = views::audit(state, 1);
-        return run && run->paid == 4 && run->solver == cast_->address(Role::honest_solver) && audit &&
+        return run && run->paid == 4 && run->solver == network_->address(Role::honest_solver) && audit &&
                audit->task == id;
     });
 
     EXPECT_THAT(ask_to_stop(""), HasSubstr("4100"));
     EXPECT_THAT(ask_to_stop("Bearer " + std::string(64, '0')), HasSubstr("4100"));
-    EXPECT_TRUE(cast_->node_running());
+    EXPECT_TRUE(network_->node_running());
     // The node may exit before its answer is sent.
-    ask_to_stop("Bearer " + text_of(cast_->folder() / "node" / "rpc-token").substr(0, 64));
-    for (int i = 0; i < 1000 && cast_->node_running(); ++i) std::this_thread::sleep_for(10ms);
-    EXPECT_FALSE(cast_->node_running());
+    ask_to_stop("Bearer " + text_of(network_->folder() / "node" / "rpc-token").substr(0, 64));
+    for (int i = 0; i < 1000 && network_->node_running(); ++i) std::this_thread::sleep_for(10ms);
+    EXPECT_FALSE(network_->node_running());
 }
 
 }  // namespace

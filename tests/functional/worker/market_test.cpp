@@ -27,7 +27,7 @@ const std::map<std::string, std::uint64_t> kWindows{{"bid_blocks", 20},      {"r
 
 class WorkerMarket : public MarketTest {
 protected:
-    std::string log_of(Role role) const { return text_of(cast_->log_of(std::string(node::name_of(role)))); }
+    std::string log_of(Role role) const { return text_of(network_->log_of(std::string(node::name_of(role)))); }
 
     /// Expects that nobody was slashed except `cheaters`.
     void expect_nobody_slashed_but(const std::vector<ledger::Address>& cheaters) const {
@@ -106,13 +106,13 @@ TEST_F(WorkerMarket, AFraudIsConvictedAndNobodyHonestLosesWhileWorkersAreKilledA
     read([&](const node::RemoteState& state) {
         const auto dispute = views::dispute(state, 1);
         ASSERT_TRUE(dispute.has_value());
-        EXPECT_EQ(dispute->solver, cast_->address(Role::cheating_solver));
+        EXPECT_EQ(dispute->solver, network_->address(Role::cheating_solver));
         EXPECT_EQ(views::run(state, id, 0)->state, market::RunState::forfeited);
-        EXPECT_EQ(views::run(state, id, 1)->solver, cast_->address(Role::honest_solver));
+        EXPECT_EQ(views::run(state, id, 1)->solver, network_->address(Role::honest_solver));
     });
-    expect_nobody_slashed_but({cast_->address(Role::cheating_solver)});
+    expect_nobody_slashed_but({network_->address(Role::cheating_solver)});
     for (const Role role : {Role::honest_solver, Role::verifier_1, Role::verifier_2, Role::verifier_3})
-        EXPECT_TRUE(cast_->running(role)) << node::name_of(role);
+        EXPECT_TRUE(network_->running(role)) << node::name_of(role);
     EXPECT_EQ(fetched_root(id), root_of(task));
 }
 
@@ -123,12 +123,12 @@ TEST_F(WorkerMarket, AProgramThatCrashesAVerifiersWorkersCostsItThatSeatAndNoOth
     const fs::path log = path("crashing.log");
     auto crashing = node::Process::start(
         CRASHING_PROGRAM,
-        {"verifier", "--node", cast_->node_url(), "--key", (path("cast") / ("key-" + number + ".json")).string(),
-         "--passphrase-file", (path("cast") / "passphrase").string(), "--data-dir", path("crashing").string(),
+        {"verifier", "--node", network_->node_url(), "--key", (path("network") / ("key-" + number + ".json")).string(),
+         "--passphrase-file", (path("network") / "passphrase").string(), "--data-dir", path("crashing").string(),
          "--threads", "1"},
         log);
     ASSERT_TRUE(crashing.has_value());
-    const ledger::Address itself = cast_->address(Role::verifier_1);
+    const ledger::Address itself = network_->address(Role::verifier_1);
     until("it has registered",
           [&](const node::RemoteState& state) { return views::verifier(state, itself).has_value(); });
     const std::string hostile =

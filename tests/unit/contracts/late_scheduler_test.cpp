@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls that are still accepted when reminders come late (SPEC 9.2): an expired deadline stays expired.
+// Calls that are still accepted when scheduled items come late (SPEC 9.2): an expired deadline stays expired.
 #include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Work of the scheduler per block, the cost of scheduling an item, and that one reminder of a kind is enough. SPEC 9.
+// Work of the scheduler per block, the cost of scheduling an item, and that one item of a kind is enough. SPEC 9.
 #include "contracts/calls/gas.hpp"
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/effects.hpp"
@@ -103,15 +103,15 @@ TEST_F(Scheduler, OfOneKindTheEarliestReminderCountsAndNoOther) {
     const std::uint64_t at = height + 8;
     const ScheduledItem late{ScheduledKind::payment, 1, 0, at}, early{ScheduledKind::payment, 1, 0, at - 3};
     change([&](Effects& fx) {
-        for (int i = 0; i < 100; ++i) remind(fx, at + static_cast<std::uint64_t>(i / 10), ScheduledKind::payment, 1, 0);
+        for (int i = 0; i < 100; ++i) schedule_single(fx, at + static_cast<std::uint64_t>(i / 10), ScheduledKind::payment, 1, 0);
     });
     EXPECT_EQ(waiting(at), 1u);
-    change([&](Effects& fx) { remind(fx, at - 3, ScheduledKind::payment, 1, 0); });
+    change([&](Effects& fx) { schedule_single(fx, at - 3, ScheduledKind::payment, 1, 0); });
     EXPECT_EQ(waiting(at - 3), 1u);
     change([&](Effects& fx) {
-        EXPECT_FALSE(use_reminder(fx, late)) << "an earlier one has replaced it";
-        EXPECT_TRUE(use_reminder(fx, early));
-        EXPECT_FALSE(use_reminder(fx, early)) << "it is used up";
+        EXPECT_FALSE(take_scheduled_item(fx, late)) << "an earlier one has replaced it";
+        EXPECT_TRUE(take_scheduled_item(fx, early));
+        EXPECT_FALSE(take_scheduled_item(fx, early)) << "it is used up";
     });
 }
 
@@ -137,7 +137,8 @@ TEST_F(Scheduler, ARunThatCommitsAndOpensMuchHasOneReminderOfEachKind) {
     for (std::uint64_t i = 3; i <= 20; ++i) salts.push_back(salt(0, i)), roots.push_back(root(i));
     ASSERT_EQ(send("alice", OpenRoots{1, 0, 3, salts, roots}), Verdict::ok) << last.revert_reason;
     EXPECT_EQ(segment(10).window_end, height + params.challenge_blocks);
-    EXPECT_LE(waiting(height + 1) + waiting(segment(10).window_end), 2u) << "eighteen states, one reminder of payment";
+    EXPECT_LE(waiting(height + 1) + waiting(segment(10).window_end), 2u)
+        << "eighteen states, one scheduled item of payment";
 }
 
 /// Each auditor of each audit can make eight reports at will, and each report once moved two deadlines.

@@ -39,7 +39,7 @@ protected:
                second().redraws == params.redraws;
     }
     /// Until the block before that in which the last audit round and the next checkpoint are due. The scheduler handles
-    /// the audit first, because its reminder was written first.
+    /// the audit first, because its scheduled item was written first.
     void before_both_are_due() {
         while (!collects_for_the_last_time() && !HasFatalFailure()) step();
         const std::uint64_t due = second().deadline;

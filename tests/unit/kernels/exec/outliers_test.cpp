@@ -33,7 +33,7 @@ std::size_t place(bool side_by_side, std::uint64_t vectors, std::uint64_t m, std
     return m * vectors * kTerms + (side_by_side ? v * kTerms + k : k * vectors + v);
 }
 
-class Crest : public ::testing::Test {
+class Outliers : public ::testing::Test {
 protected:
     std::vector<ProductOutliers> of(const Program& program, const State& state) {
         Executor executor(program, pool);
@@ -45,7 +45,7 @@ protected:
     ThreadPool pool{1};
 };
 
-TEST_F(Crest, OfNormalDataIsAboutThreeAndNothingIsAnOutlier) {
+TEST_F(Outliers, OfNormalDataIsAboutThreeAndNothingIsAnOutlier) {
     const Program program = products(false, false, Precision::i8x2);
     const auto found = of(program, bell(program));
     ASSERT_EQ(found.size(), 2u);
@@ -60,7 +60,7 @@ TEST_F(Crest, OfNormalDataIsAboutThreeAndNothingIsAnOutlier) {
     EXPECT_EQ(found[1].input, 1u);
 }
 
-TEST_F(Crest, AnOutlierIsFoundInTheBlockThatHasItHoweverTheOperandLies) {
+TEST_F(Outliers, AnOutlierIsFoundInTheBlockThatHasItHoweverTheOperandLies) {
     for (const bool ta : {false, true}) {
         for (const bool tb : {false, true}) {
             SCOPED_TRACE(std::to_string(ta) + std::to_string(tb));
@@ -85,7 +85,7 @@ TEST_F(Crest, AnOutlierIsFoundInTheBlockThatHasItHoweverTheOperandLies) {
     }
 }
 
-TEST_F(Crest, BlocksOfNothingAndOfWhatIsNotFiniteAreLeftOut) {
+TEST_F(Outliers, BlocksOfNothingAndOfWhatIsNotFiniteAreLeftOut) {
     const Program program = products(false, true, Precision::i8x2);
     State state = bell(program);
     state.tensors[0] = zeros(DType::f32, {kMatrices, kOutlierRows, kTerms});
@@ -98,7 +98,7 @@ TEST_F(Crest, BlocksOfNothingAndOfWhatIsNotFiniteAreLeftOut) {
 }
 
 /// Data like the gradient of a pool or of a ReLU.
-TEST_F(Crest, ZerosMakeNoOutlierOfTheRest) {
+TEST_F(Outliers, ZerosMakeNoOutlierOfTheRest) {
     const Program program = products(false, true, Precision::i8x2);
     State state = bell(program);
     for (std::size_t i = 0; i < kMatrices * kOutlierRows * kTerms; ++i)
@@ -108,7 +108,7 @@ TEST_F(Crest, ZerosMakeNoOutlierOfTheRest) {
     EXPECT_EQ(found[0].outliers, 0.0);
 }
 
-TEST_F(Crest, ProductsWithThreeSlicesAreNamedOnlyWhereThereAreNoOthers) {
+TEST_F(Outliers, ProductsWithThreeSlicesAreNamedOnlyWhereThereAreNoOthers) {
     ProductOutliers two, three;
     two.blocks = three.blocks = 10, two.slices = 2, three.slices = 3;
     two.outliers = 0.1, three.outliers = 0.9;
@@ -118,12 +118,12 @@ TEST_F(Crest, ProductsWithThreeSlicesAreNamedOnlyWhereThereAreNoOthers) {
     EXPECT_DOUBLE_EQ(summary_of({two, three})->outliers, 0.5);
 }
 
-TEST_F(Crest, ChainsOfFloatsHaveNoDigits) {
+TEST_F(Outliers, ChainsOfFloatsHaveNoDigits) {
     const Program program = products(false, false, Precision::f32);
     EXPECT_TRUE(of(program, bell(program)).empty());
 }
 
-TEST_F(Crest, ALargeOperandIsLookedAtInPlaces) {
+TEST_F(Outliers, ALargeOperandIsLookedAtInPlaces) {
     Graph g;
     const Value x = g.state("x", DType::f32, {5000, 64}), w = g.state("w", DType::f32, {64, 3});
     g.set_next(g.state("y", DType::f32, {5000, 3}), matmul(g, x, w, Precision::i8x2, false, false));

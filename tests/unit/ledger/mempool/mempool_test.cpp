@@ -64,9 +64,9 @@ TEST_F(Pool, RefusalsHaveEthereumsWords) {
     Transaction hungry = transfer(0, number(9), 1);
     hungry.gas_limit = kGasLimit + 1;
     EXPECT_EQ(refusal(sign_tx(hungry, key(1))), "exceeds block gas limit");
-    Transaction starved = transfer(0, number(9), 1);
-    starved.gas_limit = 20'000;
-    EXPECT_EQ(refusal(sign_tx(starved, key(1))), "intrinsic gas too low: gas 20000, minimum needed 21000");
+    Transaction short_of_gas = transfer(0, number(9), 1);
+    short_of_gas.gas_limit = 20'000;
+    EXPECT_EQ(refusal(sign_tx(short_of_gas, key(1))), "intrinsic gas too low: gas 20000, minimum needed 21000");
     Transaction greedy = transfer(0, number(9), 1);
     greedy.tip_cap = greedy.fee_cap + 1;
     EXPECT_TRUE(refusal(sign_tx(greedy, key(1))).starts_with("max priority fee per gas higher than max fee per gas"));

@@ -51,9 +51,9 @@ TEST_F(Restarted, WhatCanNeverRunDoesNotComeBack) {
     EXPECT_EQ(restore(done), "nonce too low: next nonce 1, tx nonce 0");
     Transaction rich = transfer(0, number(9), *U256::from_decimal("2000000000000000000000"));
     EXPECT_NE(restore(sign_tx(rich, key(1))), "");
-    Transaction starved = transfer(0, number(9), 1);
-    starved.gas_limit = 20'000;
-    EXPECT_NE(restore(sign_tx(starved, key(1))), "");
+    Transaction short_of_gas = transfer(0, number(9), 1);
+    short_of_gas.gas_limit = 20'000;
+    EXPECT_NE(restore(sign_tx(short_of_gas, key(1))), "");
     EXPECT_EQ(restore(make(2, 0, 2'000'000'000)), "");
     EXPECT_NE(restore(make(2, 0, 9'000'000'000)), "") << "the nonce is taken, whatever is offered";
     EXPECT_EQ(next.stats().pending, 1U);

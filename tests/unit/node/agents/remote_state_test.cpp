@@ -96,7 +96,7 @@ TEST_F(ManyTasks, AreNotWaitedForWhenTheNodeRefusesEverything) {
     EXPECT_LE(calls, 2);
 }
 
-/// What the rules rely on does not hold before every slot is there.
+/// The invariants of the rules do not hold before every slot is there.
 TEST_F(ManyTasks, ABrokenInvariantEndsARoundAndNotTheReading) {
     const RemoteState state(client, 5);
     std::uint64_t sum = 0;

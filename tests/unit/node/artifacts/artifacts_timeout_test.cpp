@@ -286,14 +286,14 @@ TEST(PeerStanding, PausesGrowWithTheTimeThatWasWasted) {
 }
 
 TEST(PeerPace, GrantsTheFloorRateAndOneGrace) {
-    Pace pace(milliseconds(10'000), 1 << 20);
-    EXPECT_EQ(pace.allow(0), milliseconds(10'000));
-    EXPECT_EQ(pace.allow(4 << 20), milliseconds(14'000));
-    pace.waited(milliseconds(13'000));
-    EXPECT_EQ(pace.allow(0), milliseconds(1'000));
-    EXPECT_EQ(pace.allow(std::uint64_t{64} << 30), milliseconds(1'000 + 65'536'000));
-    pace.waited(std::chrono::hours(100));
-    EXPECT_EQ(pace.allow(0), milliseconds(0));
+    TimeAllowance allowance(milliseconds(10'000), 1 << 20);
+    EXPECT_EQ(allowance.allow(0), milliseconds(10'000));
+    EXPECT_EQ(allowance.allow(4 << 20), milliseconds(14'000));
+    allowance.waited(milliseconds(13'000));
+    EXPECT_EQ(allowance.allow(0), milliseconds(1'000));
+    EXPECT_EQ(allowance.allow(std::uint64_t{64} << 30), milliseconds(1'000 + 65'536'000));
+    allowance.waited(std::chrono::hours(100));
+    EXPECT_EQ(allowance.allow(0), milliseconds(0));
 }
 
 }  // namespace

@@ -151,13 +151,13 @@ TEST_F(Capability, ATileOfAnotherLengthIsRefused) {
     EXPECT_EQ(refusal(), "draw 1: a tile has 4096 bytes");
 }
 
-TEST_F(Capability, ABoastIsNotProved) {
-    InflatedBenchmark boaster(pool);
-    const CapabilityClaim boast = boaster.run(kChallenge, seed, 16, never);
-    EXPECT_EQ(boast.rounds, 16u);
-    const auto drawn = capability_draws(beacon("draws"), kChallenge, boast.rounds, 4);
-    const auto opened = decode_capability_proof(boaster.prove(kChallenge, seed, boast.rounds, drawn)).value();
-    EXPECT_FALSE(verify_capability(opened, seed, boast.rounds, boast.root, drawn));
+TEST_F(Capability, AnInflatedClaimIsNotProved) {
+    InflatedBenchmark bench(pool);
+    const CapabilityClaim claim = bench.run(kChallenge, seed, 16, never);
+    EXPECT_EQ(claim.rounds, 16u);
+    const auto drawn = capability_draws(beacon("draws"), kChallenge, claim.rounds, 4);
+    const auto opened = decode_capability_proof(bench.prove(kChallenge, seed, claim.rounds, drawn)).value();
+    EXPECT_FALSE(verify_capability(opened, seed, claim.rounds, claim.root, drawn));
 }
 
 TEST_F(Capability, AStopEndsTheRunAfterTheRoundThatIsUnderWay) {

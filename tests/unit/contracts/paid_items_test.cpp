@@ -8,7 +8,7 @@
 namespace retrace::contracts {
 namespace {
 
-class PaidReminders : public MarketTest {
+class PaidItems : public MarketTest {
 protected:
     /// Number of scheduled items at all heights.
     std::uint64_t scheduled() const {
@@ -18,7 +18,7 @@ protected:
     }
 };
 
-TEST_F(PaidReminders, ABurstOfReportsPaysForItsDeadlines) {
+TEST_F(PaidItems, ABurstOfReportsPaysForItsDeadlines) {
     auto many = params;
     many.reports = 64;
     many.answer_blocks = 40;
@@ -40,7 +40,7 @@ TEST_F(PaidReminders, ABurstOfReportsPaysForItsDeadlines) {
     }
     ASSERT_GE(sent, 1u) << "an auditor that is not served may say so";
     const std::uint64_t items = scheduled() - before;
-    // The chain may pay for one reminder per audit and per auditor, since their number is bounded.
+    // The chain may pay for one scheduled item per audit and per auditor, since their number is bounded.
     EXPECT_GE(gas, (items - std::min<std::uint64_t>(items, 1 + seats.size())) * kGasReminder)
         << items << " items for " << sent << " reports";
 }
