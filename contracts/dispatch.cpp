@@ -40,23 +40,23 @@ std::optional<std::uint64_t> task_of(const Call& call, const StateView& view) {
 template <class Call>
 Outcome run_rule(const ledger::Call& raw, Effects& fx) {
     const std::uint64_t least = least_gas(raw.data);
-    if (raw.gas < least) return {Verdict::out_of_gas, {}, raw.gas};  // 4.1.1
+    if (raw.gas < least) return {CallStatus::out_of_gas, {}, raw.gas};  // 4.1.1
     const auto call = abi::decode_struct<Call>(raw.data.subspan(kSelectorSize));
-    if (!call) return {Verdict::bad_arguments, std::string(abi::slug(call.error())), least};  // 4.1.3
+    if (!call) return {CallStatus::bad_arguments, std::string(abi::slug(call.error())), least};  // 4.1.3
     const std::uint64_t gas = gas_of(*call, raw.data.size());
-    if (raw.gas < gas) return {Verdict::out_of_gas, {}, raw.gas};                         // 4.1.4
-    if (!Call::kPayable && !raw.value.is_zero()) return {Verdict::not_payable, {}, gas};  // 4.1.5
-    Verdict verdict = check(*call);
-    if (verdict != Verdict::ok) return {verdict, {}, gas};
+    if (raw.gas < gas) return {CallStatus::out_of_gas, {}, raw.gas};                         // 4.1.4
+    if (!Call::kPayable && !raw.value.is_zero()) return {CallStatus::not_payable, {}, gas};  // 4.1.5
+    CallStatus status = check(*call);
+    if (status != CallStatus::ok) return {status, {}, gas};
     if (const auto task = task_of(*call, fx.state); task && is_frozen(fx.state, *task))
-        return {Verdict::task_frozen, {}, gas};  // 4.1.6
+        return {CallStatus::task_frozen, {}, gas};  // 4.1.6
     const TxContext context{raw.sender, raw.value, fx.height, fx.params};
-    verdict = admit(*call, context, fx.state);
-    if (verdict != Verdict::ok) return {verdict, {}, gas};
-    if (ledger::balance_of(fx.state, raw.sender) < raw.value) return {Verdict::balance_too_low, {}, gas};  // 4.2.1
+    status = admit(*call, context, fx.state);
+    if (status != CallStatus::ok) return {status, {}, gas};
+    if (ledger::balance_of(fx.state, raw.sender) < raw.value) return {CallStatus::balance_too_low, {}, gas};  // 4.2.1
     take(fx, Call::kContract, raw.sender, raw.value);
     apply(*call, context, fx);
-    return {Verdict::ok, {}, gas};
+    return {CallStatus::ok, {}, gas};
 }
 
 template <class Call>
@@ -101,14 +101,14 @@ bool is_awaited_reveal(const ledger::Call& call, std::uint64_t height, const Sta
     const auto reveal = abi::decode_struct<RevealBeacon>(call.data.subspan(kSelectorSize));
     if (!reveal || !call.value.is_zero() || call.gas < gas_of(*reveal, call.data.size())) return false;
     const auto params = must_load<Params>(view, keys::params());
-    return admit(*reveal, {call.sender, call.value, height, params}, view) == Verdict::ok;
+    return admit(*reveal, {call.sender, call.value, height, params}, view) == CallStatus::ok;
 }
 
 Outcome dispatch(Contract contract, const ledger::Call& call, Effects& fx) {
     const std::uint64_t least = least_gas(call.data);
-    if (call.gas < least) return {Verdict::out_of_gas, {}, call.gas};  // 4.1.1
+    if (call.gas < least) return {CallStatus::out_of_gas, {}, call.gas};  // 4.1.1
     const Method* method = method_of(contract, call.data);
-    return method != nullptr ? method->run(call, fx) : Outcome{Verdict::unknown_method, {}, least};  // 4.1.2
+    return method != nullptr ? method->run(call, fx) : Outcome{CallStatus::unknown_method, {}, least};  // 4.1.2
 }
 
 }  // namespace retrace::contracts

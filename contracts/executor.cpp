@@ -24,16 +24,16 @@ std::uint64_t read_gas(View data) { return kViewGas + kGasByte * data.size(); }
 ledger::CallResult refusal(const Outcome& outcome) {
     ledger::CallResult result;
     result.gas_used = outcome.gas;
-    result.output = calldata(Refused{static_cast<std::uint16_t>(outcome.verdict), std::string(slug(outcome.verdict))});
-    result.revert_reason = reason(outcome.verdict);
+    result.output = calldata(Refused{static_cast<std::uint16_t>(outcome.status), std::string(slug(outcome.status))});
+    result.revert_reason = reason(outcome.status);
     if (!outcome.detail.empty()) result.revert_reason += " (" + outcome.detail + ")";
     return result;
 }
 
 /// Returns the refusal of a view call that may not read any record.
 std::optional<ledger::CallResult> refused_read(const ledger::Call& call) {
-    if (call.gas < read_gas(call.data)) return refusal({Verdict::out_of_gas, {}, call.gas});
-    if (!call.value.is_zero()) return refusal({Verdict::not_payable, {}, read_gas(call.data)});
+    if (call.gas < read_gas(call.data)) return refusal({CallStatus::out_of_gas, {}, call.gas});
+    if (!call.value.is_zero()) return refusal({CallStatus::not_payable, {}, read_gas(call.data)});
     return std::nullopt;
 }
 
@@ -67,7 +67,7 @@ ledger::CallResult Executor::call(ledger::State& state, const ledger::BlockConte
     try {
         const NonFatalScope scope;
         const Outcome outcome = dispatch(*contract, call, fx);
-        if (outcome.verdict == Verdict::ok) return {true, {}, outcome.gas, std::move(fx.logs), {}};
+        if (outcome.status == CallStatus::ok) return {true, {}, outcome.gas, std::move(fx.logs), {}};
         state.revert(mark);
         return refusal(outcome);
     } catch (const BrokenInvariant& broken) {  // 8.3
@@ -78,7 +78,7 @@ ledger::CallResult Executor::call(ledger::State& state, const ledger::BlockConte
 
 ledger::CallResult Executor::refuse_broken(const ledger::Call& call, const std::string& what) const {
     if (on_broken_) on_broken_(what);
-    return refusal({Verdict::rules_broken, {}, std::min(call.gas, gas_of(call.to, call.data))});
+    return refusal({CallStatus::rules_broken, {}, std::min(call.gas, gas_of(call.to, call.data))});
 }
 
 ledger::CallResult Executor::view_call(const ledger::StateView& view, const ledger::BlockContext& block,
@@ -89,7 +89,7 @@ ledger::CallResult Executor::view_call(const ledger::StateView& view, const ledg
         if (const auto refused = refused_read(call)) return *refused;
         auto answer = answer_view(*contract, call.data, view);
         ensure(answer.has_value(), "a view method has an answer");
-        if (answer->verdict != Verdict::ok) return refusal({answer->verdict, {}, read_gas(call.data)});
+        if (answer->status != CallStatus::ok) return refusal({answer->status, {}, read_gas(call.data)});
         return {true, std::move(answer->output), read_gas(call.data), {}, {}};
     }
     ledger::State scratch(view);

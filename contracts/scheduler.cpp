@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/scheduler.hpp"
 
+#include "contracts/lifecycle/audits/auditor_draw.hpp"
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/audits/segment_draw.hpp"
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
@@ -35,14 +37,14 @@ void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
         return schedule_single(fx, next + 1, ScheduledKind::checkpoint_deadline, task, index);
     }
     if (views::is_stopped(fx.state, task, index)) return end_stopped_run(fx, task, index);
-    lose_silent_run(fx, task, index, SlashReason::not_checkpointed);
+    forfeit_silent_run(fx, task, index, SlashReason::not_checkpointed);
 }
 
 void open_deadline(Effects& fx, std::uint64_t task, std::uint32_t index, std::uint64_t state) {
     const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
     const auto checkpoint = must_load<market::Checkpoint>(fx.state, keys::checkpoint(task, index, state));
     if (run.state == market::RunState::running && !checkpoint.opened)
-        lose_silent_run(fx, task, index, SlashReason::not_opened);
+        forfeit_silent_run(fx, task, index, SlashReason::not_opened);
 }
 
 void deliver_deadline(Effects& fx, std::uint64_t id) {
@@ -85,7 +87,7 @@ void handle(Effects& fx, const ScheduledItem& item) {
         case ScheduledKind::deliver_deadline: return deliver_deadline(fx, item.id);
         case ScheduledKind::report_deadline: return report_deadline(fx, item.id);
         case ScheduledKind::wake: return wake_after(fx, item.id, item.index);
-        case ScheduledKind::challenge: return challenge_due(fx, item.id);
+        case ScheduledKind::challenge: return handle_capability_challenge(fx, item.id);
         case ScheduledKind::release: return release_task(fx, item.id);
         case ScheduledKind::late_replica: return pass_late_replicas(fx, item.id, item.run);
         case ScheduledKind::unaudited: return look_for_auditors(fx, item.id, item.run);
@@ -157,7 +159,8 @@ void run_scheduler(Effects& fx, const BrokenInvariantHandler& on_broken) {
     else if (late)
         remove(fx.state, keys::due_cursor());
     draw_queued(fx, on_broken);
-    // 11.8: after the draws. Whoever sees the beacon must not choose by its stake who is left to be drawn.
+    // 11.8: after the draws. Otherwise a party that sees the beacon could decide, by changing its stake, which members
+    // are left to be drawn.
     isolate(fx, on_broken, [](Effects& inner) { admit_candidates(inner); });
 }
 

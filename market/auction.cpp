@@ -89,7 +89,7 @@ std::uint64_t bid_weight(const Reputation& reputation, std::uint64_t capability,
     return weight;
 }
 
-std::vector<Offer> weigh(const std::vector<RevealedBid>& bids, const Demand& demand) {
+std::vector<Offer> score_bids(const std::vector<RevealedBid>& bids, const Demand& demand) {
     std::uint64_t best = 0;
     for (const RevealedBid& bid : bids) best = std::max(best, bid.capability);
     std::vector<Offer> out;

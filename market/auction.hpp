@@ -36,8 +36,8 @@ struct RevealedBid {
     Reputation reputation;
     std::uint64_t capability = 0;
 };
-/// Returns the offers in the order of the bids. SPEC 4.3, 4.5.
-std::vector<Offer> weigh(const std::vector<RevealedBid>& bids, const Demand& demand);
+/// Returns the bids as offers with their weights, in the same order. SPEC 4.3, 4.5.
+std::vector<Offer> score_bids(const std::vector<RevealedBid>& bids, const Demand& demand);
 
 struct Winner {
     std::size_t offer = 0;  ///< Index into the offers.

@@ -109,7 +109,7 @@ Prospect bribe(const Setting& s) {
     const U256 each = share_of(s.stake, s.params.challenger_share_bp);
     const U256 cost = ledger::min(each * U256(s.spec.auditors), net_loss(s) + s.spec.price_ceiling);
     Prospect out = sure(Fraud::bribe_auditors, s.spec.price_ceiling, times(cost, p));
-    out.assumed = false;
+    out.asserted = false;
     return out;
 }
 
@@ -142,7 +142,7 @@ std::vector<Prospect> prospects(const Setting& s) {
 
 std::vector<Prospect> faults(const Setting& setting) {
     std::vector<Prospect> found = prospects(setting);
-    std::erase_if(found, [](const Prospect& p) { return !p.assumed || !p.pays(); });
+    std::erase_if(found, [](const Prospect& p) { return !p.asserted || !p.pays(); });
     return found;
 }
 

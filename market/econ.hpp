@@ -45,8 +45,8 @@ std::string_view sentence(Fraud fraud) noexcept;
 struct Prospect {
     Fraud fraud{};
     U256 win, lose;
-    bool gains = false;   ///< Whether win exceeds lose, decided in parts of the smallest unit.
-    bool assumed = true;  ///< Must not pay. False: prevented by an assumption only (SPEC 8.4), shown but not asserted.
+    bool gains = false;    ///< Whether win exceeds lose, decided in parts of the smallest unit.
+    bool asserted = true;  ///< Must not pay. False: prevented by an assumption only (SPEC 8.4), shown but not asserted.
     bool pays() const noexcept { return gains; }
 };
 std::vector<Prospect> prospects(const Setting& setting);

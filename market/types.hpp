@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Records of the contracts about tasks, runs, audits, disputes and stakes. SPEC 2. The zero value of every enum is
+// Records of the contracts about tasks, runs, audits and disputes. SPEC 2. The zero value of every enum is
 // invalid, so a record that was never written cannot be mistaken for one in some state.
 #pragma once
 
@@ -127,7 +127,7 @@ struct Run {
     std::uint64_t first_state = 0;
     std::uint64_t next_state = 0;         ///< Index of the checkpoint to post next.
     std::uint64_t deadline = 0;           ///< Deadline of acceptData, then of that checkpoint; 0: none.
-    std::uint64_t finalised = 0;          ///< Segments below it can no longer be disputed (starts at first_state).
+    std::uint64_t finalised = 0;          ///< Segments below it are finalised (contracts 13.4); starts at first_state.
     std::uint64_t paid = 0;               ///< Segments below it are paid; at most `finalised`.
     std::vector<std::uint64_t> retained;  ///< Verified states above `paid` that a keeper has, ascending.
     std::uint32_t open_disputes = 0;

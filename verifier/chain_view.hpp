@@ -61,7 +61,7 @@ struct InitialView {
     solver::TaskTerms terms;
     std::uint32_t run = 0;
     Hash32 root;
-    bool asked = true;           ///< This party has a seat in the run; otherwise it only watches.
+    bool assigned = true;        ///< This party has a seat in the run; otherwise it only watches.
     std::uint64_t due = 0;       ///< The seat's `due`.
     std::uint64_t deadline = 0;  ///< Last block that accepts a challenge; 0: not known yet.
 };

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "contracts/calls/payload.hpp"
+#include "contracts/calls/encode_templates.hpp"
 
 namespace retrace::contracts {
 namespace {

@@ -50,7 +50,8 @@ struct VerifierRegistered {
     std::string endpoint;
     std::uint64_t joined_epoch = 0;
 };
-/// A verifier retired, or was dropped because it did not reveal.
+/// A member or candidate left: it retired, lost its place to a party with more stake, had too little stake left to
+/// become a member, or (`dropped`) did not reveal.
 struct VerifierLeft {
     static constexpr Contract kContract = Contract::staking;
     static constexpr std::string_view kName = "VerifierLeft";

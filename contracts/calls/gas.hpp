@@ -14,38 +14,39 @@ inline constexpr std::uint64_t kGasPost = 100'000;        ///< A new task's reco
 inline constexpr std::uint64_t kGasDispute = 150'000;     ///< Opening a dispute.
 inline constexpr std::uint64_t kGasMove = 120'000;        ///< A move: proofs, at most one referee's element.
 inline constexpr std::uint64_t kGasCapability = 120'000;  ///< Proofs and the drawn elements.
-/// Per item that a call schedules, directly or as a consequence. A block handles 256 of them (effects.hpp), and all the
-/// gas of a block of 4·10^8 pays for 250 (decisions/005). SPEC 9.4 lists which call pays for which items.
-inline constexpr std::uint64_t kGasReminder = 1'600'000;
+/// Per item that a call schedules, directly or as a consequence. A block handles 256 of them (effects.hpp), and the gas
+/// limit of a block, 4·10^8, pays for 250 (decisions/005). SPEC 9.4 lists which call pays for which items.
+inline constexpr std::uint64_t kGasScheduledItem = 1'600'000;
 /// Items of a checkpoint: its draw, its opening, the draw of its auditors, and payments after its opening and its
 /// window.
-inline constexpr std::uint64_t kCheckpointReminders = 5;
+inline constexpr std::uint64_t kCheckpointItems = 5;
 
 template <class Call>
 std::uint64_t extra_gas(const Call&) {
     return 0;
 }
-inline std::uint64_t extra_gas(const RegisterSolver&) { return 4 * kGasReminder; }       // A benchmark run's phases.
-inline std::uint64_t extra_gas(const PostTask&) { return kGasPost + 2 * kGasReminder; }  // Its auction, its delivery.
-inline std::uint64_t extra_gas(const RaiseReplicas&) { return kGasReminder; }            // Its auction.
+inline std::uint64_t extra_gas(const RegisterSolver&) { return 4 * kGasScheduledItem; }  // A benchmark run's phases.
+/// Its auction, its delivery.
+inline std::uint64_t extra_gas(const PostTask&) { return kGasPost + 2 * kGasScheduledItem; }
+inline std::uint64_t extra_gas(const RaiseReplicas&) { return kGasScheduledItem; }  // Its auction.
 /// These two do immediately the work of a scheduled item, however many records it closes: the end of an auction and of
 /// a delivery.
-inline std::uint64_t extra_gas(const CancelTask&) { return kGasReminder; }
-inline std::uint64_t extra_gas(const AcceptModel&) { return kGasReminder; }
-inline std::uint64_t extra_gas(const DecideUnaudited&) { return 2 * kGasReminder; }  // Continuation or end.
-inline std::uint64_t extra_gas(const RevealBid&) { return kGasReminder; }            // The winner's acceptance.
-inline std::uint64_t extra_gas(const DeclineTask&) { return 2 * kGasReminder; }      // End of the run.
+inline std::uint64_t extra_gas(const CancelTask&) { return kGasScheduledItem; }
+inline std::uint64_t extra_gas(const AcceptModel&) { return kGasScheduledItem; }
+inline std::uint64_t extra_gas(const DecideUnaudited&) { return 2 * kGasScheduledItem; }  // Continuation or end.
+inline std::uint64_t extra_gas(const RevealBid&) { return kGasScheduledItem; }            // The winner's acceptance.
+inline std::uint64_t extra_gas(const DeclineTask&) { return 2 * kGasScheduledItem; }      // End of the run.
 /// The deadline of its checkpoints, and at its end the next auction, or the openings and payments of other runs that
 /// waited for it.
-inline std::uint64_t extra_gas(const AcceptData&) { return 3 * kGasReminder; }
-inline std::uint64_t extra_gas(const CommitCheckpoint&) { return kCheckpointReminders * kGasReminder; }
+inline std::uint64_t extra_gas(const AcceptData&) { return 3 * kGasScheduledItem; }
+inline std::uint64_t extra_gas(const CommitCheckpoint&) { return kCheckpointItems * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const OpenRoots& call) { return kGasOpening * call.roots.size(); }
 /// The deadline of the report, that of the audit, dispute or run that waits for the answer, and the earlier one that
 /// the answer leaves it.
-inline std::uint64_t extra_gas(const ReportUnavailable&) { return 3 * kGasReminder; }
+inline std::uint64_t extra_gas(const ReportUnavailable&) { return 3 * kGasScheduledItem; }
 /// The clock of the dispute, and the payment that waited for it.
-inline std::uint64_t extra_gas(const ChallengeSegment&) { return kGasDispute + 2 * kGasReminder; }
-inline std::uint64_t extra_gas(const ChallengeInitial&) { return kGasDispute + 2 * kGasReminder; }
+inline std::uint64_t extra_gas(const ChallengeSegment&) { return kGasDispute + 2 * kGasScheduledItem; }
+inline std::uint64_t extra_gas(const ChallengeInitial&) { return kGasDispute + 2 * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const RevealVerdict&) { return kGasDispute; }
 inline std::uint64_t extra_gas(const ProveCapability&) { return kGasCapability; }
 inline std::uint64_t extra_gas(const PlayMove&) { return kGasMove; }

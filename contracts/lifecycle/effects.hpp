@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "contracts/calls/call_status.hpp"
 #include "contracts/calls/encode.hpp"
-#include "contracts/calls/verdict.hpp"
 #include "contracts/records/store.hpp"
 #include "contracts/records/views.hpp"
 

@@ -130,11 +130,11 @@ std::string_view slug(BidOutcome outcome) noexcept {
 
 std::optional<std::vector<ExplainedBid>> explain_bids(const StateView& view, std::uint64_t id, bool closed) {
     const auto found = task(view, id);
-    const auto terms = spec(view, id);
-    if (!found || !terms) return std::nullopt;
+    const auto spec = views::spec(view, id);
+    if (!found || !spec) return std::nullopt;
     Revealed all = revealed_bids(view, *found);
     const bool sealed = !closed && all.bids.empty();
-    rank(all, found->wanted != 0 ? found->wanted : terms->replicas, terms->price_ceiling, closed);
+    rank(all, found->wanted != 0 ? found->wanted : spec->replicas, spec->price_ceiling, closed);
     for (const Address& bidder : found->bidders) {
         const auto record = bid(view, id, bidder);
         if (record && !record->revealed) all.bids.push_back(unrevealed(bidder, sealed, closed));
@@ -142,38 +142,38 @@ std::optional<std::vector<ExplainedBid>> explain_bids(const StateView& view, std
     return std::move(all.bids);
 }
 
-std::vector<Verdict> bid_obstacles(const StateView& view, std::uint64_t id, const Address& party) {
+std::vector<CallStatus> bid_obstacles(const StateView& view, std::uint64_t id, const Address& party) {
     const auto found = task(view, id);
-    const auto terms = spec(view, id);
-    const auto rules = params(view);
-    if (!found || !terms || !rules) return {Verdict::unknown_task};
-    std::vector<Verdict> out;
+    const auto spec = views::spec(view, id);
+    const auto params = views::params(view);
+    if (!found || !spec || !params) return {CallStatus::unknown_task};
+    std::vector<CallStatus> out;
     const auto listed = [&](const std::vector<Address>& list) {
         return std::find(list.begin(), list.end(), party) != list.end();
     };
     const bool has_bid = listed(found->bidders);
-    if (found->requester == party) out.push_back(Verdict::own_task);
-    if (listed(found->excluded)) out.push_back(Verdict::excluded);
+    if (found->requester == party) out.push_back(CallStatus::own_task);
+    if (listed(found->excluded)) out.push_back(CallStatus::excluded);
     const auto runs_it = [&](std::uint32_t index) {
         const auto active = run(view, id, index);
         return active && active->solver == party;
     };
-    if (std::any_of(found->active.begin(), found->active.end(), runs_it)) out.push_back(Verdict::already_running);
+    if (std::any_of(found->active.begin(), found->active.end(), runs_it)) out.push_back(CallStatus::already_running);
     const auto info = solver(view, party);
-    if (!info) out.push_back(Verdict::not_registered);
-    if (info && terms->hardware_class != 0 && terms->hardware_class != info->hardware_class)
-        out.push_back(Verdict::wrong_hardware);
-    if (!has_bid && view.account(party).balance < rules->bid_deposit) out.push_back(Verdict::balance_too_low);
-    if (!has_bid && found->bidders.size() >= market::kBiddersMax) out.push_back(Verdict::auction_full);
+    if (!info) out.push_back(CallStatus::not_registered);
+    if (info && spec->hardware_class != 0 && spec->hardware_class != info->hardware_class)
+        out.push_back(CallStatus::wrong_hardware);
+    if (!has_bid && view.account(party).balance < params->bid_deposit) out.push_back(CallStatus::balance_too_low);
+    if (!has_bid && found->bidders.size() >= market::kBiddersMax) out.push_back(CallStatus::auction_full);
     const std::size_t others = open_bids(view, party) - (has_bid ? 1 : 0);
-    if (open_runs(view, party).size() + others >= market::kOpenItemsMax) out.push_back(Verdict::too_many_open);
+    if (open_runs(view, party).size() + others >= market::kOpenItemsMax) out.push_back(CallStatus::too_many_open);
     const auto own = has_bid ? bid(view, id, party) : std::nullopt;
-    const auto floor = market::stake_floor(*rules, *terms);
-    const U256 usable = free_stake(view, *rules, party) + (own ? own->locked : U256());
+    const auto floor = market::stake_floor(*params, *spec);
+    const U256 usable = free_stake(view, *params, party) + (own ? own->locked : U256());
     if (!floor)
-        out.push_back(Verdict::no_stake_suffices);
+        out.push_back(CallStatus::no_stake_suffices);
     else if (usable < *floor)
-        out.push_back(Verdict::stake_too_low);
+        out.push_back(CallStatus::stake_too_low);
     return out;
 }
 

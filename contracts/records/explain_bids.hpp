@@ -3,7 +3,7 @@
 // market 4). Reads one state and changes nothing.
 #pragma once
 
-#include "contracts/calls/verdict.hpp"
+#include "contracts/calls/call_status.hpp"
 #include "contracts/records/views.hpp"
 
 namespace retrace::contracts::views {
@@ -53,6 +53,6 @@ std::optional<std::vector<ExplainedBid>> explain_bids(const StateView& view, std
 
 /// Returns every rule that keeps `solver` from bidding on `task` in this state, in the order of the rules; if empty,
 /// the solver may bid. For a solver that has a bid: the rules that keep it from revealing.
-std::vector<Verdict> bid_obstacles(const StateView& view, std::uint64_t task, const Address& solver);
+std::vector<CallStatus> bid_obstacles(const StateView& view, std::uint64_t task, const Address& solver);
 
 }  // namespace retrace::contracts::views

@@ -31,7 +31,7 @@ Builder disputes(char tag) { return {Contract::disputes, tag}; }
 }  // namespace
 
 Key params() { return market('P'); }
-// Tag 'h' is retired: it was a list of all items due at a height.
+// Tag 'h' of the market contract is retired: it was a list of all items due at a height.
 Key due_count(std::uint64_t height) { return std::move(market('d').number(height)); }
 Key due_page(std::uint64_t height, std::uint64_t page) { return std::move(market('e').number(height).number(page)); }
 Key due_cursor() { return market('f'); }

@@ -33,7 +33,7 @@ Key open_bids(const Address& party);  ///< Number over all tasks.
 /// moved (18.4).
 Key bid_work(std::uint64_t task, const Address& bidder);
 Key deadline_work(std::uint64_t task, std::uint32_t run);
-Key stopped(std::uint64_t task, std::uint32_t run);  ///< Height at which the run stopped (13.7.1).
+Key stopped(std::uint64_t task, std::uint32_t run);  ///< Stop: when the run stopped, and whether it was late (13.7.1).
 /// The run that reached the state at which a run started, at which the task resumes, and at which the replicas of the
 /// open raise will start (13.7.1): its index plus one; 0: none, at state 0.
 Key started_from(std::uint64_t task, std::uint32_t run);
@@ -56,7 +56,7 @@ Key backlog(const Address& party);  ///< Machine time assigned to the party.
 Key audit_count();
 Key audit(std::uint64_t audit);
 Key had_members(std::uint64_t audit);    ///< 1: as many auditors as the task wants could once be drawn (14.12.1).
-Key cleared_seats(std::uint64_t audit);  ///< Seats that waits for auditors gave up (14.12.1).
+Key cleared_seats(std::uint64_t audit);  ///< DrawnSeats: how many seats were given up in waits for auditors (14.12.1).
 Key matched_audits(std::uint64_t task);  ///< Audits of a task that ended lately with a match (13.6).
 Key audit_queue();                       ///< Queue of audits that wait for auditors: its first and end place,
 Key queued_audit(std::uint64_t place);   ///< and the audit at each place.
@@ -76,7 +76,8 @@ Key woken(std::uint64_t task, std::uint32_t run);  ///< Height at which states w
 Key due_openings(std::uint64_t task, std::uint32_t run);  ///< Number of a run's states whose opening (13.9) is due.
 Key late_challenge(std::uint64_t dispute);  ///< Next state of the run when a late challenge of it opened (15.10).
 Key windows_until(std::uint64_t task, std::uint32_t run);  ///< End of the last challenge window that began for a run.
-Key paid_wrong(std::uint64_t task);   ///< State up to which a run of the task was paid that was convicted before it.
+/// Newest state up to which a run was paid although an earlier state of it counts as wrong (13.7.1).
+Key paid_wrong(std::uint64_t task);
 Key convictions(std::uint64_t task);  ///< Each run of the task that was convicted, with the segment (13.7.1).
 Key paid_audits(std::uint64_t task, std::uint32_t run);  ///< Waiting segments that the requester pays for (14.12.4).
 Key report_count();

@@ -39,35 +39,35 @@ auto read(const ReadRetention& call, const StateView& view) { return views::rete
 auto read(const ReadDispute& call, const StateView& view) { return views::dispute(view, call.dispute); }
 
 template <class Read>
-Verdict unknown() {
+CallStatus unknown() {
     if constexpr (std::same_as<Read, ReadChallenge>)
-        return Verdict::unknown_challenge;
+        return CallStatus::unknown_challenge;
     else if constexpr (Read::kContract == Contract::staking)
-        return Verdict::not_registered;
+        return CallStatus::not_registered;
     else if constexpr (std::same_as<Read, ReadBid>)
-        return Verdict::not_bid;
+        return CallStatus::not_bid;
     else if constexpr (std::same_as<Read, ReadRun>)
-        return Verdict::unknown_run;
+        return CallStatus::unknown_run;
     else if constexpr (Read::kContract == Contract::market)
         return requires(Read r) { r.index; }
-    ? Verdict::not_committed : Verdict::unknown_task;
-    else if constexpr (std::same_as<Read, ReadAudit>) return Verdict::unknown_audit;
-    else if constexpr (std::same_as<Read, ReadReport>) return Verdict::unknown_report;
-    else if constexpr (std::same_as<Read, ReadRetention>) return Verdict::nothing_to_report;
-    else return Verdict::unknown_dispute;
+    ? CallStatus::not_committed : CallStatus::unknown_task;
+    else if constexpr (std::same_as<Read, ReadAudit>) return CallStatus::unknown_audit;
+    else if constexpr (std::same_as<Read, ReadReport>) return CallStatus::unknown_report;
+    else if constexpr (std::same_as<Read, ReadRetention>) return CallStatus::nothing_to_report;
+    else return CallStatus::unknown_dispute;
 }
 
 template <class Read>
 ViewAnswer answer(View arguments, const StateView& view) {
     const auto call = abi::decode_struct<Read>(arguments);
-    if (!call) return {Verdict::bad_arguments, {}};
+    if (!call) return {CallStatus::bad_arguments, {}};
     const auto record = read(*call, view);
     if (!record) return {unknown<Read>(), {}};
     // There is one return value, a tuple, which is the only member of the list of return values.
     abi::Type returns;
     returns.kind = abi::Type::Kind::tuple;
     returns.parts.push_back(abi::type_of<typename Read::Answer>());
-    return {Verdict::ok, abi::encode(returns, {abi::List{abi::to_value(*record)}})};
+    return {CallStatus::ok, abi::encode(returns, {abi::List{abi::to_value(*record)}})};
 }
 
 struct ReadMethod {

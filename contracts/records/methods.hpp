@@ -5,8 +5,8 @@
 
 #include <variant>
 
+#include "contracts/calls/call_status.hpp"
 #include "contracts/calls/calls.hpp"
-#include "contracts/calls/verdict.hpp"
 #include "contracts/records/views.hpp"
 
 namespace retrace::contracts {
@@ -165,7 +165,7 @@ inline constexpr std::uint64_t kViewGas = 30'000;
 
 /// Answer of a view method.
 struct ViewAnswer {
-    Verdict verdict = Verdict::ok;
+    CallStatus status = CallStatus::ok;
     Bytes output;
 };
 /// Whether `data` calls a view method of `contract`.

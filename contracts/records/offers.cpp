@@ -13,9 +13,9 @@ std::vector<market::Offer> offers(const StateView& view, const market::Task& tas
         const auto info = must_load<market::SolverInfo>(view, keys::solver(bidder));
         bids.push_back({bidder, bid.price, bid.finish_height, info.reputation, info.capability});
     }
-    const auto rules = must_load<market::Params>(view, keys::params());
-    const auto terms = must_load<market::TaskSpec>(view, keys::spec(task.id));
-    return market::weigh(bids, market::demand_of(rules, terms, joining_state(view, task).index, task.reveal_end));
+    const auto params = must_load<market::Params>(view, keys::params());
+    const auto spec = must_load<market::TaskSpec>(view, keys::spec(task.id));
+    return market::score_bids(bids, market::demand_of(params, spec, joining_state(view, task).index, task.reveal_end));
 }
 
 }  // namespace retrace::contracts::views

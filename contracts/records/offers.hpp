@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The weighed offers of an auction's revealed bids, shared by the rule that clears the auction and by explain_bids.
+// The scored offers of an auction's revealed bids, shared by the rule that clears the auction and by explain_bids.
 #pragma once
 
 #include "contracts/records/views.hpp"

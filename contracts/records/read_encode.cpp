@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "contracts/calls/payload.hpp"
+#include "contracts/calls/encode_templates.hpp"
 #include "contracts/records/methods.hpp"
 
 namespace retrace::contracts {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # cmake -DNVCC=... -DFLAGS=... -DARCHITECTURES=compute_75,... -DSOURCE=... -DPTX=... -DROOT=... -P check_ptx.cmake
-# nvcc's front end on one file, its warnings counting as errors; then what it made for any of the architectures may hold
-# no operation that the contract forbids: flushed or approximate arithmetic, a rounding other than to nearest even,
-# atomics; none that leaves the rounding to ptxas, which may then contract it; and no kernel that does nothing.
+# Runs nvcc's front end on one file, with warnings as errors. For every architecture, its output must contain no
+# operation that the contract forbids (flushed or approximate arithmetic, a rounding other than to nearest even,
+# atomics), none that leaves the rounding to ptxas, which may then contract it, and no kernel that does nothing.
 string(REPLACE "," ";" architectures "${ARCHITECTURES}")
 if(NOT architectures)
   message(FATAL_ERROR "no architecture to look at")

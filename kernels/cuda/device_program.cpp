@@ -6,7 +6,7 @@
 #include "kernels/cuda/layout.hpp"
 #include "kernels/exec/chunks.hpp"
 #include "kernels/exec/fused_runs.hpp"
-#include "kernels/exec/recompute.hpp"
+#include "kernels/exec/rematerialise.hpp"
 #include "kernels/program/codec.hpp"
 
 namespace retrace::kernels::cuda {
@@ -28,7 +28,7 @@ std::uint64_t block_bytes(const Program& program) {
 }  // namespace
 
 Program for_device(const Program& program) {
-    RecomputeLimits again;
+    RematerialiseLimits again;
     again.product_terms = kProductTerms;
     const Program early = with_constants_first(program);
     const Program rewritten = with_constants_first(rematerialise(program, again));

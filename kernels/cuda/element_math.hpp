@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Elementwise ops on the elements of a thread, four times `kQuads`, with the arithmetic of kernels/ops/functions.hpp.
-// What a thread does to find out the op counts once for all its elements.
+// A thread finds out the op once for all its elements.
 #pragma once
 
 #include "kernels/cuda/device.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// All elementwise ops, alone or in runs: a thread does every step of a run on its elements (four, or sixteen where there
-// are many); values between steps are in the thread's slots of shared memory.
+// All elementwise ops, alone or in runs: a thread does every step of a run on its elements (four, or sixteen where
+// there are many); values between steps are in the thread's slots of shared memory.
 #include "kernels/cuda/element_math.hpp"
 #include "kernels/cuda/kernels.hpp"
 
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kThreads, 4)
     }
 }
 
-constexpr std::uint32_t kQuads = 4;  ///< Of a thread, in the kernel that goes by quads.
+constexpr std::uint32_t kQuads = 4;  ///< Quads of a thread, in the kernel that goes by quads.
 constexpr std::uint64_t kSlotBytes = kQuads * kThreads * sizeof(Quad);
 /// With fewer elements (AdamW's of one weight) four of a thread took less time on an H100, with more sixteen.
 constexpr std::uint64_t kManyElements = 1 << 22;

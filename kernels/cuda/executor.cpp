@@ -96,7 +96,7 @@ struct DeviceExecutor::Impl {
         std::vector<ElementStep> steps;
         std::vector<RowStep> row_steps;
         const std::vector<std::uint32_t> owners = owners_of(program, plan);
-        for (const PlanStep& unit : plan.units) {
+        for (const PlanUnit& unit : plan.units) {
             if (unit.fused_run != kNoFusedRun) {
                 const std::vector<RowStep> own = placed_row_steps(program, facts, plan, unit, at, owners);
                 const FusedRun& fused_run = plan.fused_runs[unit.fused_run];
@@ -156,7 +156,7 @@ struct DeviceExecutor::Impl {
         std::size_t metric = 0;
         auto run = runs.begin();
         auto fused_run = fused_runs.begin();
-        for (const PlanStep& unit : plan.units) {
+        for (const PlanUnit& unit : plan.units) {
             if (unit.fused_run != kNoFusedRun) {
                 run_fused_rows(queue.stream(), device_row_steps(fused_run->first), fused_run->count,
                                fused_run->own_bytes, fused_run->rows,

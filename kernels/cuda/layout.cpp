@@ -48,7 +48,7 @@ Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const 
         if (i < program.states) states.push_back({nullptr, program.tensors[i].dtype, program.tensors[i].dims});
     }
     out.workspace_bytes = DeviceTrees(std::move(states)).bytes();
-    for (const PlanStep& unit : plan.units) {
+    for (const PlanUnit& unit : plan.units) {
         for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
             if (plan.places[op].where == BufferLocation::Where::alias) continue;
             if (unit.fused_run != kNoFusedRun) {
@@ -103,7 +103,7 @@ std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& p
 }
 
 std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan,
-                                      const PlanStep& unit, const std::vector<std::uint8_t*>& at,
+                                      const PlanUnit& unit, const std::vector<std::uint8_t*>& at,
                                       const std::vector<std::uint32_t>& owners) {
     const std::uint64_t rows = plan.fused_runs[unit.fused_run].parts;
     const auto side_of = [&](std::uint32_t tensor, Spread spread) {

@@ -55,7 +55,7 @@ struct RowRun {
 std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& plan);
 /// Returns the steps of a fused run of whole rows (PlanOptions::row_bytes).
 std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan,
-                                      const PlanStep& unit, const std::vector<std::uint8_t*>& at,
+                                      const PlanUnit& unit, const std::vector<std::uint8_t*>& at,
                                       const std::vector<std::uint32_t>& owners);
 /// Returns the op's elementwise step with the locations of its operands.
 ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op, const MemoryPlan& plan,

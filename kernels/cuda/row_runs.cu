@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Runs of elementwise ops and reductions of rows (norms, softmax, losses): a team of threads, which is a warp or a block,
-// computes one row of all ops of the run. Values that only the run reads are in shared memory or, if a row is too long
-// for that, in the block's piece of a slab. The ops run one after the other, so every primitive ends as it does alone.
+// Runs of elementwise ops and reductions of rows (norms, softmax, losses): a team of threads, which is a warp or a
+// block, computes one row of all ops of the run. Values that only the run reads are in shared memory or, if a row is
+// too long for that, in the block's piece of a slab. The ops run one after the other, so every primitive ends as it
+// does alone.
 #include "kernels/cuda/element_math.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/reduce_lanes.hpp"
@@ -10,7 +11,7 @@ namespace retrace::kernels::cuda {
 namespace {
 
 constexpr std::uint32_t kRowThreads = 128, kLongRowThreads = 512, kWarp = 32;
-constexpr std::uint32_t kQuads = 4;  ///< Of a thread at a time, in steps that go by quads.
+constexpr std::uint32_t kQuads = 4;  ///< Quads of a thread at a time, in steps that go by quads.
 /// Bytes of a row's own memory up to which a warp computes it; a block's shared memory holds four such rows.
 constexpr std::uint32_t kWarpRowBytes = 12 << 10;
 constexpr std::uint64_t kSlabBytes = 64 << 20, kSlabBlocks = 512;

@@ -30,7 +30,7 @@ std::uint64_t state_bytes(const Program& program) {
     return bytes;
 }
 
-std::uint64_t evidence_bytes(const Program& program) {
+std::uint64_t move_memory_bytes(const Program& program) {
     std::uint64_t most = 0;
     for (std::uint32_t i = 0; i < program.states; ++i) most = std::max(most, tree_bytes(program.tensors[i]));
     for (std::uint32_t i = 0; i < program.ops.size(); ++i) {

@@ -10,6 +10,6 @@ std::uint64_t state_bytes(const Program& program);
 /// Bytes for the op that needs most: copies of its output and of those inputs that are constants or op outputs, as
 /// Executor::outputs returns them, and the tile trees of all of them (a tile of 1024 elements may hold one row of one
 /// element). Partial tiles of its chains, 60 to 90 at most, are not counted.
-std::uint64_t evidence_bytes(const Program& program);
+std::uint64_t move_memory_bytes(const Program& program);
 
 }  // namespace retrace::kernels

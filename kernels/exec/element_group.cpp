@@ -46,7 +46,7 @@ struct ElementGroup::Block {
 };
 
 ElementGroup::ElementGroup(const Program& program, std::span<const OpFacts> facts, const MemoryPlan& plan,
-                           const PlanStep& unit)
+                           const PlanUnit& unit)
     : shape_(geometry(facts.front().output.dims)) {
     const auto place = [&](std::uint32_t tensor) {
         Side side{false, tensor, size_of(program.tensors[tensor].dtype), Spread::full};

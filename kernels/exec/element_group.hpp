@@ -17,7 +17,7 @@ namespace retrace::kernels {
 class ElementGroup {
 public:
     /// `facts` are those of the unit's ops, in order.
-    ElementGroup(const Program& program, std::span<const OpFacts> facts, const MemoryPlan& plan, const PlanStep& unit);
+    ElementGroup(const Program& program, std::span<const OpFacts> facts, const MemoryPlan& plan, const PlanUnit& unit);
     /// `memory` holds the address of every tensor that is in memory.
     void run(const std::vector<const std::uint8_t*>& memory, ThreadPool& pool) const;
 

@@ -9,7 +9,7 @@
 #include "kernels/exec/dispute_memory.hpp"
 #include "kernels/exec/fused_run_executor.hpp"
 #include "kernels/exec/fused_runs.hpp"
-#include "kernels/exec/recompute.hpp"
+#include "kernels/exec/rematerialise.hpp"
 #include "kernels/ops/op.hpp"
 #include "kernels/ops/op_call.hpp"
 #include "kernels/runtime/dispatch.hpp"
@@ -36,8 +36,8 @@ struct Workspace {
     std::vector<OpFacts> facts;
     std::vector<CpuKernel> kernels;  ///< Null: the reference runs the op.
     MemoryPlan plan;
-    std::vector<ElementGroup> groups;  ///< Groups of the elementwise units, in order; empty if every op runs by itself.
-    std::vector<FusedRunExecutor> fused_runs;  ///< Groups of the plan's fused runs, in order.
+    std::vector<ElementGroup> groups;  ///< One for each elementwise unit, in order; empty if every op runs by itself.
+    std::vector<FusedRunExecutor> fused_runs;  ///< One for each of the plan's fused runs, in order.
     std::uint64_t bytes = 0;                   ///< Bytes of the arena and of every thread's memory for fused runs.
     std::uint64_t scratch = 0;                 ///< Maximum scratch bytes of an op's kernel.
     Pages arena;
@@ -51,7 +51,7 @@ struct Workspace {
             scratch = std::max(scratch, scratch_of(facts.back()));
         }
         if (options.isolated) return;
-        for (const PlanStep& unit : plan.units) {
+        for (const PlanUnit& unit : plan.units) {
             if (unit.fused_run != kNoFusedRun)
                 fused_runs.emplace_back(p, facts, kernels, plan, unit);
             else if (is_elementwise(p.ops[unit.first].code))
@@ -173,7 +173,7 @@ struct Executor::Impl {
         const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);
         if (!space.fused_runs.empty()) space.chunk_memory.begin(at);
         auto group = space.groups.begin();
-        for (const PlanStep& unit : space.plan.units) {
+        for (const PlanUnit& unit : space.plan.units) {
             if (unit.fused_run != kNoFusedRun) {
                 space.fused_runs[unit.fused_run].run(at, space.chunk_memory, pool);
             } else if (!space.groups.empty() && is_elementwise(space.program.ops[unit.first].code)) {
@@ -205,7 +205,7 @@ std::uint64_t Executor::planned_bytes() const noexcept {
 }
 
 std::uint64_t Executor::dispute_bytes() const noexcept {
-    return impl_->isolated.bytes + impl_->isolated.scratch + evidence_bytes(impl_->program) +
+    return impl_->isolated.bytes + impl_->isolated.scratch + move_memory_bytes(impl_->program) +
            2 * state_bytes(impl_->program);
 }
 

@@ -26,14 +26,14 @@ void ChunkMemory::give(Piece& piece) {
 }
 
 FusedRunExecutor::FusedRunExecutor(const Program& program, const std::vector<OpFacts>& facts,
-                                   const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const PlanStep& unit)
+                                   const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const PlanUnit& unit)
     : parts_(plan.fused_runs[unit.fused_run].parts), chunk_(plan.fused_runs[unit.fused_run].chunk) {
     find_locals(program, plan, unit);
     full_ = steps_of(program, facts, kernels, plan, unit, chunk_);
     if (parts_ % chunk_ != 0) last_ = steps_of(program, facts, kernels, plan, unit, parts_ % chunk_);
 }
 
-void FusedRunExecutor::find_locals(const Program& program, const MemoryPlan& plan, const PlanStep& unit) {
+void FusedRunExecutor::find_locals(const Program& program, const MemoryPlan& plan, const PlanUnit& unit) {
     std::set<std::uint32_t> known, made;
     const auto part_bytes = [&](std::uint32_t tensor) {
         const TensorRecord& record = program.tensors[tensor];
@@ -64,10 +64,10 @@ void FusedRunExecutor::find_locals(const Program& program, const MemoryPlan& pla
 std::vector<FusedRunExecutor::Step> FusedRunExecutor::steps_of(const Program& program,
                                                                const std::vector<OpFacts>& facts,
                                                                const std::vector<CpuKernel>& kernels,
-                                                               const MemoryPlan& plan, const PlanStep& unit,
+                                                               const MemoryPlan& plan, const PlanUnit& unit,
                                                                std::uint64_t parts) const {
     std::vector<Step> steps;
-    for (const PlanStep& part : plan.fused_runs[unit.fused_run].steps) {
+    for (const PlanUnit& part : plan.fused_runs[unit.fused_run].units) {
         if (plan.places[part.first].where == BufferLocation::Where::alias) continue;
         std::vector<OpFacts> own;
         for (std::uint32_t op = part.first; op < part.end(); ++op) {

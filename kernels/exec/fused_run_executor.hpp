@@ -40,7 +40,7 @@ class FusedRunExecutor {
 public:
     /// `facts` and `kernels` cover all ops of the program.
     FusedRunExecutor(const Program& program, const std::vector<OpFacts>& facts, const std::vector<CpuKernel>& kernels,
-                     const MemoryPlan& plan, const PlanStep& unit);
+                     const MemoryPlan& plan, const PlanUnit& unit);
     /// `memory` holds the address of every tensor that is in memory. `begin(memory)` was called on `own`, which has as
     /// many pieces as `pool` has threads.
     void run(const ChunkMemory::Addresses& memory, ChunkMemory& own, ThreadPool& pool) const;
@@ -61,9 +61,9 @@ private:
         std::uint32_t output = 0;
     };
     std::vector<Step> steps_of(const Program& program, const std::vector<OpFacts>& facts,
-                               const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const PlanStep& unit,
+                               const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const PlanUnit& unit,
                                std::uint64_t parts) const;
-    void find_locals(const Program& program, const MemoryPlan& plan, const PlanStep& unit);
+    void find_locals(const Program& program, const MemoryPlan& plan, const PlanUnit& unit);
     void run_chunk(std::uint64_t chunk, Addresses& at, const Addresses& memory, std::uint8_t* own,
                    ThreadPool& pool) const;
 

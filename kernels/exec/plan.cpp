@@ -16,7 +16,7 @@ namespace retrace::kernels {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
-constexpr std::uint32_t kGroupMax = 64;              ///< Maximum ops of one group.
+constexpr std::uint32_t kUnitOpsMax = 64;            ///< Maximum ops of one unit.
 constexpr std::uint64_t kFusedRunBytes = 192 << 10;  ///< Maximum bytes of a chunk's own memory, so that it stays in a
                                                      ///< second-level cache.
 constexpr std::uint64_t kChunksMin = 32;             ///< Minimum number of chunks of a fused run, for threads to share.
@@ -52,7 +52,7 @@ public:
         find_units();
         if (!isolated_) {
             overwrite_states();
-            for (const PlanStep& unit : plan_.units)
+            for (const PlanUnit& unit : plan_.units)
                 unit.fused_run == kNoFusedRun ? find_scratch(unit) : place_fused_run(unit);
         }
         allocate();
@@ -128,14 +128,14 @@ private:
         limits.rows = by_rows();
         for (std::uint32_t i = 0; i < ops();) {
             std::optional<FusableRun> run;
-            if (fused_runs) run = find_fusable_run(program_, plan_.places, owner_, i, kGroupMax, limits);
+            if (fused_runs) run = find_fusable_run(program_, plan_.places, owner_, i, kUnitOpsMax, limits);
             if (run && by_rows() && own_bytes(i, *run) > options_.row_bytes) run.reset();
-            PlanStep unit = element_run(i, ops());
+            PlanUnit unit = element_run(i, ops());
             if (run) {
                 unit = {i, run->count, static_cast<std::uint32_t>(plan_.fused_runs.size())};
                 FusedRun fused_run{run->parts, 1, std::move(run->whole), {}, 0};
-                for (std::uint32_t at = i; at < unit.end(); at = fused_run.steps.back().end())
-                    fused_run.steps.push_back(by_rows() ? PlanStep{at, 1} : element_run(at, unit.end()));
+                for (std::uint32_t at = i; at < unit.end(); at = fused_run.units.back().end())
+                    fused_run.units.push_back(by_rows() ? PlanUnit{at, 1} : element_run(at, unit.end()));
                 plan_.fused_runs.push_back(std::move(fused_run));
             }
             plan_.units.push_back(unit);
@@ -166,15 +166,15 @@ private:
     }
 
     /// Returns the elementwise run from op `first` on, or that op alone.
-    PlanStep element_run(std::uint32_t first, std::uint32_t end) const {
-        PlanStep unit{first, 1};
+    PlanUnit element_run(std::uint32_t first, std::uint32_t end) const {
+        PlanUnit unit{first, 1};
         if (isolated_ || options_.fusion == Fusion::none || !is_elementwise(program_.ops[first].code)) return unit;
         const Geometry shape = geometry(record(first).dims);
-        while (unit.end() < end && unit.count < kGroupMax && joins(unit, shape)) ++unit.count;
+        while (unit.end() < end && unit.count < kUnitOpsMax && joins(unit, shape)) ++unit.count;
         return unit;
     }
 
-    bool joins(const PlanStep& unit, const Geometry& shape) const {
+    bool joins(const PlanUnit& unit, const Geometry& shape) const {
         const std::uint32_t op = unit.end();
         if (plan_.places[op].where == BufferLocation::Where::alias) return owner_[output(op)] < output(unit.first);
         const Geometry own = geometry(record(op).dims);
@@ -207,7 +207,7 @@ private:
     /// Whether the writer reads its state tensor element by element or not at all, and no later op reads it.
     bool may_overwrite(std::uint32_t state, std::uint32_t writer) const {
         if (owner_[output(writer)] != output(writer) || last_use_[state] > writer) return false;
-        const PlanStep& unit = unit_of(writer);
+        const PlanUnit& unit = unit_of(writer);
         // A fused run writes a chunk before an earlier op of the fused run has read the next chunk.
         for (std::uint32_t i = unit.fused_run == kNoFusedRun ? writer : unit.first; i <= writer; ++i) {
             if (reads(i, state) && !reads_in_place(i, state)) return false;
@@ -215,9 +215,9 @@ private:
         return true;
     }
 
-    const PlanStep& unit_of(std::uint32_t op) const {
+    const PlanUnit& unit_of(std::uint32_t op) const {
         return *std::prev(std::upper_bound(plan_.units.begin(), plan_.units.end(), op,
-                                           [](std::uint32_t o, const PlanStep& unit) { return o < unit.first; }));
+                                           [](std::uint32_t o, const PlanUnit& unit) { return o < unit.first; }));
     }
 
     void overwrite_states() {
@@ -229,8 +229,8 @@ private:
         }
     }
 
-    /// Assigns scratch slots to values that only their own group reads.
-    void find_scratch(const PlanStep& unit) {
+    /// Assigns scratch slots to values that only their own unit reads.
+    void find_scratch(const PlanUnit& unit) {
         std::vector<std::uint32_t> free;
         for (std::uint32_t slot = kScratchSlots; slot-- > 0;) free.push_back(slot);
         for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
@@ -248,9 +248,9 @@ private:
 
     /// Places values that only the fused run reads: in scratch slots of an elementwise run, or chunk by chunk in a
     /// thread's own memory.
-    void place_fused_run(const PlanStep& unit) {
+    void place_fused_run(const PlanUnit& unit) {
         FusedRun& fused_run = plan_.fused_runs[unit.fused_run];
-        for (const PlanStep& part : fused_run.steps) {
+        for (const PlanUnit& part : fused_run.units) {
             if (!by_rows() && is_elementwise(program_.ops[part.first].code)) find_scratch(part);
         }
         for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
@@ -271,12 +271,12 @@ private:
         plan_.chunk_bytes = std::max(plan_.chunk_bytes, fused_run.bytes);
     }
 
-    void allocate_chunk(const PlanStep& unit, FusedRun& fused_run) {
+    void allocate_chunk(const PlanUnit& unit, FusedRun& fused_run) {
         Arena arena;
         const auto chunk_bytes = [&](std::uint32_t op) {
             return aligned(bytes_of_elements(record(op)) / fused_run.parts * fused_run.chunk);
         };
-        for (const PlanStep& part : fused_run.steps) {
+        for (const PlanUnit& part : fused_run.units) {
             for (std::uint32_t i = part.first; i < part.end(); ++i) {
                 BufferLocation& place = plan_.places[i];
                 if (place.where == BufferLocation::Where::chunk) place.at = arena.take(chunk_bytes(i));
@@ -292,7 +292,7 @@ private:
 
     /// Whether the output of `op` may take over the memory of `tensor`, which was computed before this unit: its last
     /// reader is `op` or an earlier op of the unit, all of them read it element by element, and it has the same size.
-    bool may_inherit(std::uint32_t op, std::uint32_t tensor, const PlanStep& unit) const {
+    bool may_inherit(std::uint32_t op, std::uint32_t tensor, const PlanUnit& unit) const {
         if (!program_.is_op_output(tensor) || owner_[tensor] != tensor || last_use_[tensor] > op) return false;
         const std::uint32_t writer = tensor - program_.tensors_static();
         if (writer >= unit.first || !in_arena(writer) || given_.contains(writer)) return false;
@@ -305,7 +305,7 @@ private:
     }
 
     /// Returns the op whose output's memory `op` takes over.
-    std::optional<std::uint32_t> inherited(std::uint32_t op, const PlanStep& unit) const {
+    std::optional<std::uint32_t> inherited(std::uint32_t op, const PlanUnit& unit) const {
         if (isolated_) return std::nullopt;
         for (std::uint32_t i = unit.first; i <= op; ++i) {
             for (const std::uint32_t input : program_.ops[i].inputs) {
@@ -321,7 +321,7 @@ private:
         for (std::uint32_t i = 0; i < ops(); ++i) {
             if (in_arena(i)) ends[last_use_[output(i)]].push_back(i);
         }
-        for (const PlanStep& unit : plan_.units) {
+        for (const PlanUnit& unit : plan_.units) {
             for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
                 if (!in_arena(i)) continue;
                 if (const auto giver = inherited(i, unit)) {

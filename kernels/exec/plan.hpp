@@ -13,7 +13,7 @@ struct BufferLocation {
         arena,     ///< At `at` bytes from the arena's beginning.
         state,     ///< In the memory of state tensor `at`, which it replaces.
         alias,     ///< The memory of tensor `at` (a reshape copies nothing).
-        scratch,   ///< Never in memory as a whole: computed block by block in scratch slot `at` of its group.
+        scratch,   ///< Never in memory as a whole: computed block by block in scratch slot `at` of its unit.
         gathered,  ///< Never in memory: its readers gather windows from the image, tensor `at`, themselves.
         chunk,     ///< Never in memory as a whole: computed chunk by chunk at `at` bytes in a thread's own memory.
     };
@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kNoFusedRun = 0xffffffff;
 
 /// Ops that run together: one op; a run of elementwise ops over one geometry that goes block by block and may contain
 /// reshapes of tensors computed outside the run; or a fused run.
-struct PlanStep {
+struct PlanUnit {
     std::uint32_t first = 0, count = 1;
     std::uint32_t fused_run = kNoFusedRun;  ///< Index in MemoryPlan::fused_runs; kNoFusedRun for no fused run.
     std::uint32_t end() const noexcept { return first + count; }
@@ -39,19 +39,19 @@ struct FusedRun {
     std::uint64_t chunk = 1;      ///< Parts computed together.
     std::vector<bool> whole;      ///< For each op of the run and each of its inputs, in order: whether every chunk
                                   ///< reads the whole input.
-    std::vector<PlanStep> steps;  ///< Single ops and elementwise runs, in order.
+    std::vector<PlanUnit> units;  ///< Single ops and elementwise runs, in order.
     std::uint64_t bytes = 0;      ///< Bytes of a thread's own memory for a chunk.
 };
 
 struct MemoryPlan {
     std::vector<BufferLocation> places;  ///< Location of each op's output.
-    std::vector<PlanStep> units;         ///< All ops, in order.
+    std::vector<PlanUnit> units;         ///< All ops, in order.
     std::vector<FusedRun> fused_runs;
     std::uint64_t bytes = 0;        ///< Bytes of the arena.
     std::uint64_t chunk_bytes = 0;  ///< Bytes for each thread: the largest of the fused runs' bytes.
 };
 
-inline constexpr std::uint32_t kScratchSlots = 12;  ///< Scratch slots of one group; further values go to the arena.
+inline constexpr std::uint32_t kScratchSlots = 12;  ///< Scratch slots of one unit; further values go to the arena.
 
 /// Which ops may run together. The setting does not change a bit of the results.
 enum class Fusion : std::uint8_t {

@@ -33,18 +33,19 @@ public:
         : program_(program), plan_(plan), values_(program.tensors.size()) {}
 
     Status<> run() {
-        if (plan_.places.size() != program_.ops.size()) return error("plan: a place for each op");
+        if (plan_.places.size() != program_.ops.size())
+            return error("plan: the number of places is not the number of ops");
         find_values();
         for (std::uint32_t t = 0; t < program_.tensors_static(); ++t)
             if (bytes(t) != 0) contents_.write({t, 0, bytes(t)}, t);
         std::uint32_t next = 0;
-        for (const PlanStep& unit : plan_.units) {
+        for (const PlanUnit& unit : plan_.units) {
             if (unit.first != next || unit.count == 0 || unit.count > program_.ops.size() - next)
-                return error("plan: units are all ops in order");
+                return error("plan: the units are not all ops in order");
             RETRACE_CHECK(check_unit(unit));
             next = unit.end();
         }
-        if (next != program_.ops.size()) return error("plan: units are all ops in order");
+        if (next != program_.ops.size()) return error("plan: the units are not all ops in order");
         RETRACE_CHECK(check_metrics({0, next}));  // Some executors read the metrics only at the end.
         return check_states();
     }
@@ -91,21 +92,22 @@ private:
         switch (at.where) {
             case Where::arena:
                 if (at.at % 64 != 0 || at.at > plan_.bytes || bytes(out) > plan_.bytes - at.at)
-                    return wrong(op, "beyond the arena, or crooked");
+                    return wrong(op, "its buffer is not aligned to 64 bytes or exceeds the arena");
                 break;
             case Where::state:
-                if (at.at >= program_.states || bytes(state) != bytes(out)) return wrong(op, "a state of another size");
+                if (at.at >= program_.states || bytes(state) != bytes(out))
+                    return wrong(op, "it overwrites a state tensor of another size");
                 break;
             case Where::alias:
                 if (record(op).code != OpCode::reshape || record(op).inputs[0] != at.at)
-                    return wrong(op, "an alias of something else");
+                    return wrong(op, "its alias is not the reshape's input");
                 break;
             case Where::gathered:
                 if (record(op).code != OpCode::window_gather || record(op).inputs[0] != at.at)
-                    return wrong(op, "gathered from something else");
+                    return wrong(op, "it does not gather from its own image");
                 break;
             case Where::scratch:
-                if (at.at >= kScratchSlots) return wrong(op, "no such slot");
+                if (at.at >= kScratchSlots) return wrong(op, "its scratch slot does not exist");
                 break;
             case Where::chunk: break;
         }
@@ -115,7 +117,7 @@ private:
     // ---- a unit
     // -------------------------------------------------------------------------------------------------
 
-    Status<> check_unit(const PlanStep& unit) {
+    Status<> check_unit(const PlanUnit& unit) {
         unit_ = unit;
         fused_run_ = nullptr;
         reads_.clear();
@@ -127,7 +129,7 @@ private:
             RETRACE_CHECK(check_part(unit, 0));
         } else {
             if (unit.fused_run >= plan_.fused_runs.size() || unit.fused_run != fused_runs_++)
-                return wrong(unit.first, "the fused runs are those of the units, in order");
+                return wrong(unit.first, "its unit does not name the next fused run");
             RETRACE_CHECK(check_fused_run(unit, plan_.fused_runs[unit.fused_run]));
         }
         RETRACE_CHECK(check_conflicts());
@@ -136,7 +138,7 @@ private:
     }
 
     /// Checks that the unit's metrics are still in memory after the unit, when they are read.
-    Status<> check_metrics(const PlanStep& unit) const {
+    Status<> check_metrics(const PlanUnit& unit) const {
         for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
             const std::uint32_t tensor = output(op), value = value_of(tensor);
             if (program_.tensors[tensor].name.empty() || bytes(tensor) == 0) continue;
@@ -145,28 +147,29 @@ private:
         return retrace::Unit{};
     }
 
-    Status<> check_fused_run(const PlanStep& unit, const FusedRun& fused_run) {
+    Status<> check_fused_run(const PlanUnit& unit, const FusedRun& fused_run) {
         fused_run_ = &fused_run;
         if (fused_run.parts == 0 || fused_run.chunk == 0 || fused_run.chunk > fused_run.parts ||
             fused_run.bytes > plan_.chunk_bytes)
-            return wrong(unit.first, "a fused run of such extents");
+            return wrong(unit.first, "the fused run has impossible extents");
         std::size_t inputs = 0;
         for (std::uint32_t op = unit.first; op < unit.end(); ++op) inputs += record(op).inputs.size();
-        if (fused_run.whole.size() != inputs) return wrong(unit.first, "a fused run knows how each input is read");
+        if (fused_run.whole.size() != inputs)
+            return wrong(unit.first, "the fused run does not say for each input how it is read");
         whole_ = fused_run.whole.begin();
         std::uint32_t next = unit.first, number = 0;
-        for (const PlanStep& part : fused_run.steps) {
+        for (const PlanUnit& part : fused_run.units) {
             if (part.first != next || part.count == 0 || part.count > unit.end() - next)
-                return wrong(unit.first, "the parts of a fused run are its ops in order");
+                return wrong(unit.first, "the units of the fused run are not its ops in order");
             RETRACE_CHECK(check_part(part, number++));
             next = part.end();
         }
-        if (next != unit.end()) return wrong(unit.first, "the parts of a fused run are its ops in order");
+        if (next != unit.end()) return wrong(unit.first, "the units of the fused run are not its ops in order");
         return retrace::Unit{};
     }
 
     /// Checks one op, or ops that run together element by element.
-    Status<> check_part(const PlanStep& part, std::uint32_t number) {
+    Status<> check_part(const PlanUnit& part, std::uint32_t number) {
         slots_.clear();
         part_ = part;
         number_ = number;
@@ -175,7 +178,7 @@ private:
         for (std::uint32_t op = part.first; op < part.end(); ++op) {
             RETRACE_CHECK(check_place(op));
             if (place(op).where == Where::alias) {
-                if (op == part.first && part.count > 1) return wrong(op, "a run does not begin with an alias");
+                if (op == part.first && part.count > 1) return wrong(op, "an elementwise run begins with an alias");
                 if (fused_run_ != nullptr) ++whole_;
                 continue;
             }
@@ -183,7 +186,7 @@ private:
             const Geometry own = shape(output(op));
             if (part.count > 1 &&
                 (!elementwise || (geometry && (own.rows != geometry->rows || own.cols != geometry->cols))))
-                return wrong(op, "does not run element by element beside the others");
+                return wrong(op, "it does not run element by element together with its unit");
             geometry = own;
             if (fused_run_ != nullptr) RETRACE_CHECK(check_parts(op));
             for (const std::uint32_t input : record(op).inputs) RETRACE_CHECK(check_read(op, input, locals));
@@ -200,16 +203,16 @@ private:
         const Geometry out = shape(output(op));
         const bool rows = code == OpCode::row_sum || code == OpCode::row_max || code == OpCode::row_argmax ||
                           code == OpCode::row_argmax_pick || code == OpCode::matmul;
-        if (out.elements() == 0 || (!rows && !is_elementwise(code))) return wrong(op, "does not go by parts");
+        if (out.elements() == 0 || (!rows && !is_elementwise(code))) return wrong(op, "it cannot be computed in parts");
         std::uint64_t parts = out.rows;
         if (code == OpCode::matmul) parts = out.rows / dims[dims.size() - 2];
-        if (parts % fused_run_->parts != 0) return wrong(op, "cannot be cut so");
+        if (parts % fused_run_->parts != 0) return wrong(op, "it cannot be cut into the fused run's parts");
         for (const std::uint32_t input : record(op).inputs) {
             const Dims& from = program_.tensors[input].dims;
             std::uint64_t own = shape(input).rows;
-            if (shape(input).elements() == 0) return wrong(op, "nothing of an input goes by parts");
+            if (shape(input).elements() == 0) return wrong(op, "an input has no elements to cut");
             if (code == OpCode::matmul) own = own / from[from.size() - 2];
-            if (rows && own != parts) return wrong(op, "an input in other parts");
+            if (rows && own != parts) return wrong(op, "an input has another number of parts");
         }
         return retrace::Unit{};
     }
@@ -239,33 +242,35 @@ private:
         if (is(value, Where::gathered)) return check_gathered(op, input, value);
         const Reach reach = reach_of(op, input);
         if (fused_run_ != nullptr) {
-            if (*whole_++ != (reach == Reach::whole)) return wrong(op, "reads the whole of an input, or does not");
+            if (*whole_++ != (reach == Reach::whole))
+                return wrong(op, "the fused run is wrong about whether an input is read as a whole");
             if (!read_whole_.try_emplace(input, reach == Reach::whole).first->second == (reach == Reach::whole))
-                return wrong(op, "one tensor is read in parts and as a whole");
+                return wrong(op, "the fused run reads one tensor both in parts and as a whole");
         }
         if (is(value, Where::scratch)) {
             const auto slot = slots_.find(place(writer(value)).at);
             const bool here = value == input && slot != slots_.end() && slot->second == value;
             return here && reach == Reach::element ? Status<>(retrace::Unit{})
-                                                   : wrong(op, "a slot holds something else");
+                                                   : wrong(op, "its scratch slot holds another value");
         }
         if (is(value, Where::chunk)) {
             if (fused_run_ == nullptr || !in_unit(value) || reach == Reach::whole)
-                return wrong(op, "not in this chunk");
+                return wrong(op, "it reads a value that is not in this chunk");
             const Region region = local_region(value);
             const bool fresh = writer(value) >= part_.first;  // Written by this part, so not overwritten by it.
             if (!(fresh && reach == Reach::element) && !local_.holds(region, value))
-                return wrong(op, "the chunk's memory holds something else");
+                return wrong(op, "the chunk's memory holds another value than its input");
             for (const Access& local : locals)
-                if (local.value != value && local.region.overlaps(region)) return wrong(op, "overwritten in its chunk");
+                if (local.value != value && local.region.overlaps(region))
+                    return wrong(op, "its input is overwritten in the chunk");
             local_reads_.push_back({op, number_, value, region, reach});
             return retrace::Unit{};
         }
         const Region region = region_of(value);
         if (in_unit(value)) {
-            if (reach == Reach::whole) return wrong(op, "reads all of what its unit still computes");
+            if (reach == Reach::whole) return wrong(op, "it reads the whole of a tensor that its unit still computes");
         } else if (!contents_.holds(region, value)) {
-            return wrong(op, "the memory of tensor " + std::to_string(input) + " holds something else");
+            return wrong(op, "the memory of tensor " + std::to_string(input) + " holds another value");
         }
         reads_.push_back({op, number_, value, region, reach});
         return retrace::Unit{};
@@ -282,10 +287,11 @@ private:
             can = can && (reader.code == OpCode::row_max || reader.code == OpCode::row_argmax) &&
                   shape(output(op)).cols == 1;
         }
-        if (!can) return wrong(op, "cannot gather");
+        if (!can) return wrong(op, "it cannot gather the windows itself");
         const std::uint32_t image = value_of(record(writer(value)).inputs[0]);
         if (bytes(image) == 0) return retrace::Unit{};
-        if (!in_memory(image) || !contents_.holds(region_of(image), image)) return wrong(op, "the image is gone");
+        if (!in_memory(image) || !contents_.holds(region_of(image), image))
+            return wrong(op, "the image is no longer in memory");
         reads_.push_back({op, number_, image, region_of(image), Reach::whole});
         return retrace::Unit{};
     }
@@ -295,19 +301,21 @@ private:
         const BufferLocation& at = place(op);
         if (bytes(value) == 0 || at.where == Where::gathered) return retrace::Unit{};
         if (at.where == Where::scratch) {
-            if (!elementwise) return wrong(op, "slots are for elementwise runs");
+            if (!elementwise) return wrong(op, "only an elementwise op may use a scratch slot");
             for (const std::uint32_t input : record(op).inputs)
-                if (is(input, Where::scratch) && place(writer(input)).at == at.at) return wrong(op, "its slot is read");
+                if (is(input, Where::scratch) && place(writer(input)).at == at.at)
+                    return wrong(op, "it writes the scratch slot that it reads");
             slots_[at.at] = value;
         } else if (at.where == Where::chunk) {
-            if (fused_run_ == nullptr) return wrong(op, "no fused run");
+            if (fused_run_ == nullptr) return wrong(op, "it uses a chunk's memory outside a fused run");
             const Region region = local_region(value);
-            if (at.at % 64 != 0 || region.end() > fused_run_->bytes) return wrong(op, "beyond the chunk's memory");
+            if (at.at % 64 != 0 || region.end() > fused_run_->bytes)
+                return wrong(op, "its buffer is not aligned to 64 bytes or exceeds the chunk's memory");
             for (const Access& read : local_reads_)
                 if (read.part == number_ && read.value != value && read.region.overlaps(region))
-                    return wrong(op, "overwrites what its part reads");
+                    return wrong(op, "it overwrites memory that its part reads");
             for (const Access& local : locals)
-                if (local.region.overlaps(region)) return wrong(op, "overwrites what its part wrote");
+                if (local.region.overlaps(region)) return wrong(op, "it overwrites memory that its part wrote");
             locals.push_back({op, number_, value, region, Reach::element});
         } else {
             writes_.push_back({op, number_, value, region_of(value), Reach::element});
@@ -321,7 +329,7 @@ private:
         for (const Access& write : writes_) {
             for (const Access& other : writes_)
                 if (other.region.overlaps(write.region) && !(other.region == write.region))
-                    return wrong(write.op, "written beside another output of the unit");
+                    return wrong(write.op, "its output overlaps another output of the unit");
             for (const Access& read : reads_) {
                 if (!read.region.overlaps(write.region)) continue;
                 if (read.value == write.value) continue;
@@ -363,7 +371,7 @@ private:
     Contents contents_;
 
     // State for the unit that is being checked.
-    PlanStep unit_, part_;
+    PlanUnit unit_, part_;
     std::uint32_t number_ = 0;  ///< Number of the current part.
     const FusedRun* fused_run_ = nullptr;
     std::vector<bool>::const_iterator whole_;   ///< Position of the next input to check in FusedRun::whole.

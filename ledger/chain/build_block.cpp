@@ -47,7 +47,7 @@ std::uint64_t encoded_size(const Header& header, const std::vector<BlockTx>& txs
 
 Result<BlockOutcome, ChainFailure> build_block(const PageSource& source, BlockParts parts) {
     auto change =
-        change_tree(source, parts.old_state_root, tree_updates(parts.diff), parts.threads, std::move(parts.ahead));
+        change_tree(source, parts.old_state_root, tree_updates(parts.diff), parts.threads, std::move(parts.prefetch));
     if (!change) {
         return Unexpected{ChainFailure{ChainError::corrupt,
                                        "the state tree is damaged: " + std::string(merkle::slug(change.error()))}};

@@ -15,8 +15,8 @@ struct BlockParts {
     StateDiff diff;
     StateDiff before;  ///< The values that `diff` replaces.
     Hash32 old_state_root;
-    unsigned threads = 0;  ///< For the state tree; 0: one per hardware thread.
-    TreeAhead ahead;       ///< Pages of the state tree that were read in advance.
+    unsigned threads = 0;   ///< For the state tree; 0: one per hardware thread.
+    TreePrefetch prefetch;  ///< Pages of the state tree that were read in advance.
 };
 /// Fills in the roots and the hash; applies `diff` to the state tree read from `source`.
 Result<BlockOutcome, ChainFailure> build_block(const PageSource& source, BlockParts parts);

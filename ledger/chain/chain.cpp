@@ -95,10 +95,10 @@ std::vector<Address> parties_of(const std::vector<BlockTx>& txs) {
     return out;
 }
 
-/// Reads the pages of the state tree that lead to `parties`, while accounts are read and transactions executed.
-class ReadAhead {
+/// Prefetches the pages of the state tree that lead to `parties`, while accounts are read and transactions executed.
+class AsyncPrefetch {
 public:
-    ReadAhead(const PageSource& source, const std::vector<Address>& parties, unsigned threads) {
+    AsyncPrefetch(const PageSource& source, const std::vector<Address>& parties, unsigned threads) {
         constexpr std::size_t kWorthAThread = 128;
         if (threads == 1 || parties.size() < kWorthAThread) return;
         thread_ = std::thread([this, &source, &parties] {
@@ -106,22 +106,22 @@ public:
             keys.reserve(parties.size());
             for (const Address& party : parties) keys.push_back(account_leaf_key(party));
             std::sort(keys.begin(), keys.end());
-            pages_ = read_ahead(source, keys, stop_);
+            pages_ = prefetch_tree(source, keys, stop_);
         });
     }
-    ~ReadAhead() {
+    ~AsyncPrefetch() {
         stop_ = true;
         if (thread_.joinable()) thread_.join();
     }
     /// Returns the pages read so far; the tree update reads the others itself.
-    TreeAhead take() {
+    TreePrefetch take() {
         stop_ = true;
         if (thread_.joinable()) thread_.join();
         return std::move(pages_);
     }
 
 private:
-    TreeAhead pages_;
+    TreePrefetch pages_;
     std::atomic<bool> stop_{false};
     std::thread thread_;
 };
@@ -216,7 +216,7 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
     const CommittedView committed(impl_->store, impl_->writing, before.height);
     CachedView cached(committed);
     const std::vector<Address> parties = parties_of(parts.txs);
-    ReadAhead ahead(impl_->pages, parties, impl_->options.threads);
+    AsyncPrefetch prefetch(impl_->pages, parties, impl_->options.threads);
     cached.remember(parties, committed.accounts(parties));
     State state(cached);
     const BlockContext context{.height = input.height,
@@ -228,7 +228,7 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
     parts.diff = state.diff();
     parts.before = values_before(parts.diff, cached);
     parts.threads = impl_->options.threads;
-    parts.ahead = ahead.take();
+    parts.prefetch = prefetch.take();
     return build_block(impl_->pages, std::move(parts));
 }
 

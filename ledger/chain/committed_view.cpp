@@ -11,7 +11,7 @@ namespace {
 
 Account checked(View bytes) {
     const auto account = decode_account(bytes);
-    ensure(account.has_value(), "the data base holds an account that does not decode");
+    ensure(account.has_value(), "the database holds an account that does not decode");
     return *account;
 }
 

@@ -46,8 +46,8 @@ std::unique_ptr<OpenPage> PagePrefetch::take(const NodePath& path) {
     return std::move(level.pages[level.next++]);
 }
 
-TreeAhead read_ahead(const PageSource& source, Keys keys, const std::atomic<bool>& stop) {
-    TreeAhead out;
+TreePrefetch prefetch_tree(const PageSource& source, Keys keys, const std::atomic<bool>& stop) {
+    TreePrefetch out;
     while (!keys.empty() && !stop) {
         const Keys group = first_group(keys, 0);
         out[place_of(group.front(), 0)] = PagePrefetch(source, kPageLevels, group);

@@ -34,8 +34,8 @@ private:
 };
 
 /// One prefetch for each of the sixteen subtrees below the root's page, so that threads can work on them in parallel.
-using TreeAhead = std::array<PagePrefetch, kPlaces>;
+using TreePrefetch = std::array<PagePrefetch, kPlaces>;
 /// The keys are ascending and distinct. Starts no further subtree once `stop` is set.
-TreeAhead read_ahead(const PageSource& source, std::span<const Hash32> keys, const std::atomic<bool>& stop);
+TreePrefetch prefetch_tree(const PageSource& source, std::span<const Hash32> keys, const std::atomic<bool>& stop);
 
 }  // namespace retrace::ledger

@@ -30,7 +30,7 @@ using Children = std::array<std::optional<Updated>, kPlaces>;
 /// Threads for the subtrees below the root's page, and the pages prefetched for them.
 struct Workers {
     unsigned threads = 1;
-    TreeAhead ahead;
+    TreePrefetch prefetch;
 };
 
 std::vector<Hash32> keys_of(Updates updates) {
@@ -68,10 +68,11 @@ Bucket merged(Leaves leaves, Updates updates) {
 /// One pass over the changed part of a subtree.
 class Pass {
 public:
-    Pass(const PageSource& source, std::vector<PageChange>& out, PagePrefetch ahead)
-        : source_(source), out_(out), ahead_(std::move(ahead)) {}
+    Pass(const PageSource& source, std::vector<PageChange>& out, PagePrefetch prefetch)
+        : source_(source), out_(out), prefetch_(std::move(prefetch)) {}
 
-    /// Updates the subtree whose page has its top at `path`. With a workers its sixteen parts are updated in parallel.
+    /// Updates the subtree whose page has its top at `path`. If `workers` is given, its sixteen parts are updated in
+    /// parallel.
     Result<Updated, SparseError> update(const NodePath& path, const Subtree& old, Updates updates,
                                         Workers* workers = nullptr) {
         RETRACE_TRY(page, open(path, old));
@@ -93,7 +94,7 @@ private:
             page->key = path.store_key();
             return page;
         }
-        auto page = ahead_.take(path);
+        auto page = prefetch_.take(path);
         if (!page) page = source_.open(path.store_key());
         if (page->damaged) return Unexpected{SparseError::corrupt_node};
         const auto* bucket = std::get_if<Bucket>(&page->before);
@@ -223,9 +224,9 @@ private:
             for (std::size_t i = next++; i < parts.size(); i = next++) {
                 Part& part = parts[i];
                 const NodePath top = below(path, part.place);
-                PagePrefetch& ahead = workers.ahead[part.place];
-                if (ahead.empty()) ahead = PagePrefetch(source_, top.depth, keys_of(part.updates));
-                Pass pass(source_, part.pages, std::move(ahead));
+                PagePrefetch& prefetch = workers.prefetch[part.place];
+                if (prefetch.empty()) prefetch = PagePrefetch(source_, top.depth, keys_of(part.updates));
+                Pass pass(source_, part.pages, std::move(prefetch));
                 part.child = pass.update(top, before[part.place], part.updates);
             }
         };
@@ -244,7 +245,7 @@ private:
 
     const PageSource& source_;
     std::vector<PageChange>& out_;
-    PagePrefetch ahead_;
+    PagePrefetch prefetch_;
 };
 
 /// The entry that a parent of the root's page would hold for it.
@@ -259,13 +260,13 @@ Subtree top_of(const PageSource& source, const Hash32& root) {
 
 Result<TreeChange, SparseError> change_tree(const PageSource& source, const Hash32& root,
                                             const std::vector<SparseUpdate>& updates, unsigned threads,
-                                            TreeAhead ahead) {
+                                            TreePrefetch prefetch) {
     const auto descends = [](const SparseUpdate& a, const SparseUpdate& b) { return a.first >= b.first; };
     ensure(std::adjacent_find(updates.begin(), updates.end(), descends) == updates.end(), "keys ascend");
     TreeChange out{root, {}};
     if (updates.empty()) return out;
     if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-    Workers workers{updates.size() < kParallelMin ? 1 : threads, std::move(ahead)};
+    Workers workers{updates.size() < kParallelMin ? 1 : threads, std::move(prefetch)};
     Pass pass(source, out.pages, {});
     RETRACE_TRY(top, pass.update(NodePath{}, top_of(source, root), updates, &workers));
     pass.flush(*top.page);

@@ -16,10 +16,10 @@ struct TreeChange {
 };
 
 /// Applies `updates` (keys strictly ascending, asserted) to the tree with this `root`. Every page that is read is
-/// checked against the hash that its parent names. `source` has the tip's pages, `ahead` those that were prefetched.
-/// `threads` = 0: one per hardware thread. The result does not depend on `ahead` and `threads`.
+/// checked against the hash that its parent names. `source` has the tip's pages, `prefetch` those that were prefetched.
+/// `threads` = 0: one per hardware thread. The result does not depend on `prefetch` and `threads`.
 Result<TreeChange, merkle::SparseError> change_tree(const PageSource& source, const Hash32& root,
                                                     const std::vector<merkle::SparseUpdate>& updates,
-                                                    unsigned threads = 0, TreeAhead ahead = {});
+                                                    unsigned threads = 0, TreePrefetch prefetch = {});
 
 }  // namespace retrace::ledger

@@ -73,7 +73,7 @@ struct SparseNode {
     bool operator==(const SparseNode&) const = default;
 };
 
-/// Source of nodes: the ledger's data base, or memory.
+/// Source of nodes: the ledger's database, or memory.
 class NodeStore {
 public:
     virtual ~NodeStore() = default;

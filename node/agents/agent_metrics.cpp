@@ -7,7 +7,6 @@
 #include <spdlog/spdlog.h>
 
 #include "merkle/base/durable_file.hpp"
-#include "node/platform/data_dir.hpp"
 
 namespace retrace::node {
 
@@ -25,22 +24,24 @@ std::string metrics_text(const AgentFigures& figures) {
     set("retrace_agent_duties", "Runs or audit seats", figures.duties);
     set("retrace_agent_disputes", "Open disputes", figures.disputes);
     set("retrace_agent_problems", "Problems logged since the start", figures.problems);
-    set("retrace_agent_unsent", "Calls that are in no block yet", figures.unsent);
+    set("retrace_agent_pending_calls", "Calls that were sent and are in no block yet", figures.pending_calls);
     set("retrace_agent_remembered", "Records kept of what is open", figures.remembered);
-    set("retrace_agent_waiting", "Works that failed and are tried again", figures.waiting.size());
+    set("retrace_agent_waiting", "Work orders that failed and will be retried", figures.waiting.size());
     set("retrace_agent_worker_starts", "Worker processes started", figures.workers.starts);
     set("retrace_agent_worker_deaths", "Worker processes that ended by themselves", figures.workers.deaths);
-    set("retrace_agent_worker_put_off", "Tasks put off, as they ended their workers", figures.workers.tasks_put_off);
-    const auto set_each = [&](const char* name, const char* help, std::uint64_t solver::Waiting::*value) {
+    set("retrace_agent_worker_put_off", "Tasks in backoff because their program ended its workers",
+        figures.workers.tasks_in_backoff);
+    const auto set_each = [&](const char* name, const char* help, std::uint64_t solver::FailedWork::*value) {
         auto& family = prometheus::BuildGauge().Name(name).Help(help).Register(registry);
-        for (const solver::Waiting& one : figures.waiting) {
+        for (const solver::FailedWork& one : figures.waiting) {
             family.Add({{"task", std::to_string(one.task)}, {"run", std::to_string(one.run)}, {"work", one.what}})
                 .Set(static_cast<double>(one.*value));
         }
     };
-    set_each("retrace_agent_waiting_attempts", "Attempts so far", &solver::Waiting::attempts);
-    set_each("retrace_agent_waiting_next_height", "Height of the next attempt", &solver::Waiting::next);
-    set_each("retrace_agent_waiting_deadline_height", "By when it is due; 0: not yet", &solver::Waiting::deadline);
+    set_each("retrace_agent_waiting_attempts", "Attempts so far", &solver::FailedWork::attempts);
+    set_each("retrace_agent_waiting_next_height", "Height of the next attempt", &solver::FailedWork::next);
+    set_each("retrace_agent_waiting_deadline_height", "Height by which it is due; 0: no deadline yet",
+             &solver::FailedWork::deadline);
     return prometheus::TextSerializer().Serialize(registry.Collect());
 }
 

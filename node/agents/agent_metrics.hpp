@@ -18,11 +18,11 @@ struct AgentFigures {
     std::uint64_t height = 0;
     std::uint64_t duties = 0;  ///< A solver's runs, or a verifier's seats in audits.
     std::uint64_t disputes = 0;
-    std::uint64_t problems = 0;    ///< Logged since the start.
-    std::uint64_t unsent = 0;      ///< Calls that are not in a block yet.
+    std::uint64_t problems = 0;       ///< Logged since the start.
+    std::uint64_t pending_calls = 0;  ///< Calls that were sent and are in no block yet.
     std::uint64_t remembered = 0;  ///< Tasks, auctions, seats and sealed bids in memory; grows with the open ones only.
-    solver::WorkerRecord::Figures workers;  ///< The processes that run tasks.
-    std::vector<solver::Waiting> waiting;   ///< Work that failed and is tried again.
+    solver::WorkerRecord::Figures workers;    ///< The processes that run tasks.
+    std::vector<solver::FailedWork> waiting;  ///< Work orders that failed and will be retried.
 };
 
 /// Formats the figures in Prometheus' text format. No text from strangers is in it.

@@ -14,8 +14,8 @@
 #include "node/artifacts/aes_gcm_seal.hpp"
 #include "node/net/http_client.hpp"
 #include "node/net/http_head.hpp"
-#include "node/platform/data_dir.hpp"
 #include "node/platform/machine_memory.hpp"
+#include "node/platform/permissions.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node {
@@ -24,22 +24,22 @@ namespace fs = std::filesystem;
 
 Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& timeout) {
     const auto start = std::chrono::steady_clock::now();
-    for (bool told = false;; told = true) {
+    for (bool logged = false;; logged = true) {
         const auto chain_id = client.chain_id();
         if (chain_id) return *chain_id;
-        if (!chain_id.error().silence) return error(chain_id.error().message);
+        if (!chain_id.error().no_answer) return error(chain_id.error().message);
         if (timeout && std::chrono::steady_clock::now() - start >= *timeout) {
             return error(chain_id.error().message +
                          "; start one with `retrace node --dev` or name another with --node");
         }
-        if (!told)
+        if (!logged)
             spdlog::warn("event=waiting_for_node reason=\"{}\" remedy=\"retrace node --dev starts one\"",
                          chain_id.error().message);
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
     }
 }
 
-Status<> keep_to_chain(const fs::path& folder, std::uint64_t chain_id) {
+Status<> bind_to_chain(const fs::path& folder, std::uint64_t chain_id) {
     RETRACE_CHECK(make_private_folder(folder.string()));
     const fs::path path = folder / "chain-id";
     const std::string text = std::to_string(chain_id);
@@ -54,27 +54,27 @@ Status<> keep_to_chain(const fs::path& folder, std::uint64_t chain_id) {
                  " and the node is of chain " + text + "; use a --node of that chain, or another --data-dir");
 }
 
-std::uint64_t usual_memory() { return memory_limit() / 4 * 3; }
+std::uint64_t default_memory() { return memory_limit() / 4 * 3; }
 
 AgentProcess::AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client)
     : options_(options), key_(std::move(key)), client_(std::move(client)), pool_(options.threads) {}
 
 Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& options, ledger::SecretKey key) {
     RETRACE_TRY(client, RpcClient::connect(options.node_url));
-    std::unique_ptr<AgentProcess> party(new AgentProcess(options, std::move(key), std::move(client)));
-    RETRACE_TRY(chain_id, wait_for_node(party->client_, options.timeout));
-    RETRACE_CHECK(keep_to_chain(options.data_dir, chain_id));
-    party->submitter_ = std::make_unique<Submitter>(party->client_, party->key_, chain_id);
-    const auto height = party->client_.height();
+    std::unique_ptr<AgentProcess> process(new AgentProcess(options, std::move(key), std::move(client)));
+    RETRACE_TRY(chain_id, wait_for_node(process->client_, options.timeout));
+    RETRACE_CHECK(bind_to_chain(options.data_dir, chain_id));
+    process->submitter_ = std::make_unique<Submitter>(process->client_, process->key_, chain_id);
+    const auto height = process->client_.height();
     if (!height) return error(height.error().message);
-    const RemoteState state(party->client_, *height);
-    const auto params = party->immutable_.params(state);
+    const RemoteState state(process->client_, *height);
+    const auto params = process->immutable_.params(state);
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
-    party->developer_chain_ = params->developer_chain;
-    RETRACE_CHECK(party->open_stores());
-    spdlog::info("event=started address={} chain={} endpoint={}", ledger::to_checksum(party->address()), chain_id,
-                 party->endpoint());
-    return party;
+    process->developer_chain_ = params->developer_chain;
+    RETRACE_CHECK(process->open_stores());
+    spdlog::info("event=started address={} chain={} endpoint={}", ledger::to_checksum(process->address()), chain_id,
+                 process->endpoint());
+    return process;
 }
 
 Status<> AgentProcess::open_stores() {
@@ -134,8 +134,8 @@ bool AgentProcess::fetching_is_over() {
     if (stopping_ || fetching_.stop.stop_requested()) return true;
     if (fetching_.by == 0) return false;
     const std::uint64_t height = height_;
-    if (!fetching_.told && height > fetching_.slow_from) {
-        fetching_.told = true;
+    if (!fetching_.logged && height > fetching_.slow_from) {
+        fetching_.logged = true;
         spdlog::warn("event=slow_fetch work=\"{}\" height={} until={}", fetching_.what, height, fetching_.by);
     }
     return height >= fetching_.by;
@@ -178,16 +178,16 @@ void AgentProcess::report_outcomes() {
     }
 }
 
-void AgentProcess::tidy(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks) {
-    constexpr std::uint64_t kEvery = 100;  // Blocks. A sweep reads the folders of the store.
-    if (tidied_height_ != 0 && height < tidied_height_ + kEvery) return;
-    tidied_height_ = height;
+void AgentProcess::collect_garbage(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks) {
+    constexpr std::uint64_t kEvery = 100;  // Blocks. A collection reads the folders of the store.
+    if (collected_height_ != 0 && height < collected_height_ + kEvery) return;
+    collected_height_ = height;
     std::set<Hash32> named;
     for (const auto& [id, terms] : tasks) {
         named.insert({terms.program_root, terms.init_root, terms.initial_state_root});
         named.insert(terms.data_roots.begin(), terms.data_roots.end());
     }
-    if (const std::size_t deleted = garbage_collector_->sweep(height, named); deleted != 0)
+    if (const std::size_t deleted = garbage_collector_->collect(height, named); deleted != 0)
         spdlog::info("event=deleted artifacts={} height={}", deleted, height);
 }
 

@@ -10,7 +10,7 @@
 #include "node/agents/run_peers.hpp"
 #include "node/agents/submitter.hpp"
 #include "node/agents/views.hpp"
-#include "node/agents/workers.hpp"
+#include "node/agents/worker_processes.hpp"
 #include "node/artifacts/garbage_collector.hpp"
 #include "node/artifacts/http_server.hpp"
 #include "node/artifacts/peer_source.hpp"
@@ -28,7 +28,7 @@ struct AgentOptions {
     std::string endpoint;                         ///< URL by which others reach it; empty: http://listen:port.
     ledger::U256 stake;                           ///< Topped up to this amount at the start; zero: the chain's minimum.
     unsigned threads = 0;                         ///< Threads of the kernels; 0: as many as the machine has.
-    std::uint64_t memory = 0;                     ///< Bytes that tasks may use; 0: usual_memory().
+    std::uint64_t memory = 0;                     ///< Bytes that tasks may use; 0: default_memory().
     std::chrono::milliseconds poll{50};           ///< Interval at which the chain is polled.
     std::uint64_t retention_blocks = 5'000;       ///< Artifacts are deleted this long after a task last needed them.
     bool require_sandbox = false;                 ///< Whether tasks run only in a sandbox.
@@ -41,10 +41,10 @@ Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::
 
 /// Records the chain id in the folder and refuses any other chain afterwards: the folder's checkpoints, bids and salts
 /// belong to one chain, and a signature for it would be valid on another where the same account exists.
-Status<> keep_to_chain(const std::filesystem::path& folder, std::uint64_t chain_id);
+Status<> bind_to_chain(const std::filesystem::path& folder, std::uint64_t chain_id);
 
 /// Default memory quota of tasks in bytes: three quarters of memory_limit().
-std::uint64_t usual_memory();
+std::uint64_t default_memory();
 
 class AgentProcess {
 public:
@@ -63,7 +63,7 @@ public:
     solver::CheckpointStore& checkpoints() noexcept { return *checkpoints_; }
     PeerSource& source() noexcept { return *source_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }
-    std::uint64_t memory() const { return options_.memory != 0 ? options_.memory : usual_memory(); }
+    std::uint64_t memory() const { return options_.memory != 0 ? options_.memory : default_memory(); }
     /// Settings of the worker processes that run tasks, on the CPU.
     WorkerSettings worker_settings() const {
         return {pool_.threads(), memory(), solver::DeviceChoice::cpu, options_.require_sandbox};
@@ -76,8 +76,8 @@ public:
     /// Sets the peers to fetch artifacts from. Our own node is asked before them, because strangers may be slow on
     /// purpose.
     void set_peers(RunPeers peers);
-    /// Wraps the order so that it fetches from the peers of its run, and waits for them only until the chain reaches its
-    /// `fetch_by` or its token requests a stop. A slow order is logged once.
+    /// Wraps the order so that it fetches from the peers of its run, and waits for them only until the chain reaches
+    /// its `fetch_by` or its token requests a stop. A slow order is logged once.
     template <class Result>
     solver::WorkOrder<Result> in_time(solver::WorkOrder<Result> order) {
         auto run = [this, run = std::move(order.run), of = order.fetches_of, what = order.what, by = order.fetch_by,
@@ -97,7 +97,7 @@ public:
     /// Logs the outcomes of the calls that were sent.
     void report_outcomes();
     /// Deletes artifacts that none of `tasks` has named for `retention_blocks`.
-    void tidy(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks);
+    void collect_garbage(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks);
 
 private:
     AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client);
@@ -116,7 +116,7 @@ private:
     kernels::ThreadPool pool_;
     std::unique_ptr<Store> artifacts_;
     std::unique_ptr<GarbageCollector> garbage_collector_;
-    std::uint64_t tidied_height_ = 0;
+    std::uint64_t collected_height_ = 0;
     std::unique_ptr<solver::CheckpointStore> checkpoints_;
     std::unique_ptr<ArtifactClient> fetcher_;
     std::mutex peers_mutex_;
@@ -132,7 +132,7 @@ private:
         solver::RunKey of;
         std::string what;
         std::uint64_t slow_from = 0, by = 0;
-        bool told = false;
+        bool logged = false;
         kernels::StopToken stop;
     };
     Fetching fetching_;  ///< State of the running order; used only by its thread.

@@ -17,7 +17,7 @@ namespace {
 
 namespace views = contracts::views;
 
-constexpr std::uint64_t kSweepEvery = 50;  // Blocks. A sweep reads a folder.
+constexpr std::uint64_t kDeleteEvery = 50;  // Blocks. A deletion reads a folder.
 
 /// Returns why segments of the task could wait for auditors that cannot be drawn; empty: there are enough.
 std::string lacks_auditors(const ledger::StateView& state, const market::Params& params, const market::TaskSpec& spec,
@@ -38,53 +38,53 @@ ledger::U256 segment_fees(const ledger::U256& base_fee) {
     using namespace contracts;
     constexpr std::uint64_t kCallBytes = 256, kCalls = 3;
     constexpr std::uint64_t kGas =
-        kCheckpointReminders * kGasReminder + kCalls * (kGasCall + kCallBytes * kGasByte) + kGasOpening;
+        kCheckpointItems * kGasScheduledItem + kCalls * (kGasCall + kCallBytes * kGasByte) + kGasOpening;
     const ledger::U256 most = ledger::U256(UINT64_MAX);  // Clamped: no realistic base fee exceeds this.
     return (ledger::min(base_fee, most) + ledger::U256(Submitter::kTip)) * ledger::U256(kGas);
 }
 
 bool Bidding::is_worth(const ledger::U256& base_fee, const market::Run& run, const market::TaskSpec& spec) const {
-    return pays_for_all(run, spec.segments(), wish_.price.value_or(segment_fees(base_fee)));
+    return pays_for_all(run, spec.segments(), options_.price.value_or(segment_fees(base_fee)));
 }
 
-ledger::U256 Bidding::promised_but(std::uint64_t task) const {
+ledger::U256 Bidding::stake_in_flight_except(std::uint64_t task) const {
     ledger::U256 sum;
-    for (const auto& [other, promise] : promised_)
-        if (other != task) sum = sum + promise.stake;
+    for (const auto& [other, bid] : in_flight_)
+        if (other != task) sum = sum + bid.stake;
     return sum;
 }
 
 Quote Bidding::quote(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
-                     std::uint64_t task, const market::TaskSpec& spec) const {
-    if (!wish_.only.empty() && !wish_.only.contains(task)) return {std::nullopt, "not among --only"};
+                     std::uint64_t id, const market::TaskSpec& spec) const {
+    if (!options_.only.empty() && !options_.only.contains(id)) return {std::nullopt, "not among --only"};
     if (spec.contract_hash != params.contract_hash) return {std::nullopt, "it asks for another kernel contract"};
-    if (spec.hardware_class != 0 && spec.hardware_class != wish_.hardware_class)
+    if (spec.hardware_class != 0 && spec.hardware_class != options_.hardware_class)
         return {std::nullopt, "it asks for hardware class " + std::to_string(spec.hardware_class)};
     // Without a configured price the fees must be covered; the fees of one more segment are for the auction and the
     // start.
     const std::uint64_t segments = spec.segments();
     const ledger::U256 fees = ledger::mul_div(segment_fees(base_fee), segments + 1, segments);
-    const ledger::U256 usual = ledger::max(ledger::mul_div(spec.price_ceiling, 4, 5), fees);
-    ledger::U256 price = wish_.price.value_or(usual);
-    const auto terms = views::task(state, task);
-    if (terms) {
-        if (auto why = lacks_auditors(state, params, spec, *terms, self_); !why.empty()) return {std::nullopt, why};
-        if (terms->state == market::TaskState::running) {
-            const auto more = price_of_raise(state, *terms, segments, price);
+    const ledger::U256 default_price = ledger::max(ledger::mul_div(spec.price_ceiling, 4, 5), fees);
+    ledger::U256 price = options_.price.value_or(default_price);
+    const auto task = views::task(state, id);
+    if (task) {
+        if (auto why = lacks_auditors(state, params, spec, *task, self_); !why.empty()) return {std::nullopt, why};
+        if (task->state == market::TaskState::running) {
+            const auto more = price_of_raise(state, *task, segments, price);
             if (!more) return {std::nullopt, "others will have committed to all that a replica could be paid for"};
             price = *more;
         }
     }
     if (price > spec.price_ceiling) {
-        const bool raised = terms && terms->state == market::TaskState::running;
-        const char* const asked = raised        ? "the price with what a replica may not be paid for, "
-                                  : wish_.price ? "the asked price "
-                                                : "what the calls for a segment cost, ";
-        return {std::nullopt, std::string("its ceiling is below ") + asked + format_coins(price)};
+        const bool raised = task && task->state == market::TaskState::running;
+        const char* const what = raised ? "the price that makes up for segments that a replica may not be paid for"
+                                 : options_.price ? "the value of --price"
+                                                  : "the fees of the calls for a segment";
+        return {std::nullopt, "its price ceiling is below " + format_coins(price) + ", " + what};
     }
     const auto floor = market::stake_floor(params, spec);
-    const ledger::U256 unlocked = views::free_stake(state, params, self_), promised = promised_but(task);
-    const ledger::U256 free = unlocked > promised ? unlocked - promised : ledger::U256();
+    const ledger::U256 unlocked = views::free_stake(state, params, self_), in_flight = stake_in_flight_except(id);
+    const ledger::U256 free = unlocked > in_flight ? unlocked - in_flight : ledger::U256();
     if (!floor || free < *floor) {
         return {std::nullopt, "it locks " + (floor ? format_coins(*floor) : std::string("too much")) +
                                   " of stake and " + format_coins(free) + " is free; raise --stake"};
@@ -93,42 +93,42 @@ Quote Bidding::quote(const ledger::StateView& state, const market::Params& param
 }
 
 Quote Bidding::consider(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
-                        std::uint64_t task, const market::TaskSpec& spec) {
-    Quote out = quote(state, params, base_fee, task, spec);
+                        std::uint64_t id, const market::TaskSpec& spec) {
+    Quote out = quote(state, params, base_fee, id, spec);
     if (out.price) return out;
-    if (told_.insert(task).second && !told_before_.contains(task))
-        spdlog::info("event=no_bid task={} reason=\"{}\"", task, out.why_not);
+    if (logged_.insert(id).second && !logged_before_.contains(id))
+        spdlog::info("event=no_bid task={} reason=\"{}\"", id, out.why_not);
     return out;
 }
 
-void Bidding::look(const ledger::StateView& state, const market::Params& params, Immutable& immutable,
-                   solver::SolverView& view) {
-    told_before_ = std::exchange(told_, {});
-    std::erase_if(promised_, [&](const auto& item) {
+void Bidding::on_view(const ledger::StateView& state, const market::Params& params, Immutable& immutable,
+                      solver::SolverView& view) {
+    logged_before_ = std::exchange(logged_, {});
+    std::erase_if(in_flight_, [&](const auto& item) {
         return view.height > item.second.height + params.bid_blocks || views::bid(state, item.first, self_);
     });
     const auto worth = [&](const solver::AuctionView& auction) {
         const auto spec = immutable.spec(state, auction.terms.id);
         return spec ? spec->price_ceiling * ledger::U256(spec->segments()) : ledger::U256();
     };
-    std::vector<std::pair<ledger::U256, solver::AuctionView>> begun;
+    std::vector<std::pair<ledger::U256, solver::AuctionView>> new_bids;
     std::vector<solver::AuctionView> kept;
     for (solver::AuctionView& auction : view.auctions) {
         if (auction.may_commit)
-            begun.emplace_back(worth(auction), std::move(auction));
+            new_bids.emplace_back(worth(auction), std::move(auction));
         else
             kept.push_back(std::move(auction));
     }
-    std::stable_sort(begun.begin(), begun.end(), [](const auto& a, const auto& b) { return b.first < a.first; });
-    if (begun.size() > kBegunMax) begun.resize(kBegunMax);
-    for (auto& [coins, auction] : begun) kept.push_back(std::move(auction));
+    std::stable_sort(new_bids.begin(), new_bids.end(), [](const auto& a, const auto& b) { return b.first < a.first; });
+    if (new_bids.size() > kNewBidsMax) new_bids.resize(kNewBidsMax);
+    for (auto& [coins, auction] : new_bids) kept.push_back(std::move(auction));
     view.auctions = std::move(kept);
 
     reveal_ends_.clear();
     for (const solver::AuctionView& auction : view.auctions)
         if (const auto task = views::task(state, auction.terms.id)) reveal_ends_[auction.terms.id] = task->reveal_end;
-    if (swept_height_ != 0 && view.height < swept_height_ + kSweepEvery) return;
-    swept_height_ = view.height;
+    if (deletion_height_ != 0 && view.height < deletion_height_ + kDeleteEvery) return;
+    deletion_height_ = view.height;
     const std::size_t deleted = sealed_.forget([&](const SealedBids::Auction& auction) {
         return bid_is_over(state, view.height, self_, auction.task, auction.round);
     });
@@ -146,7 +146,7 @@ Result<std::optional<contracts::CommitBid>> Bidding::commit(const solver::Commit
     } else if (const auto kept = sealed_.remember(move.task, move.round, bid); !kept) {
         return error(kept.error().message);
     }
-    promised_[move.task] = {*market::stake_floor(params, spec), height};
+    in_flight_[move.task] = {*market::stake_floor(params, spec), height};
     const Hash32 commitment = market::bid_commitment(move.task, move.round, bid.price, bid.finish, move.salt, self_);
     spdlog::info("event=bid task={} round={} price={}", move.task, move.round, format_coins(bid.price));
     return std::optional(contracts::CommitBid{move.task, commitment});

@@ -14,32 +14,32 @@ namespace retrace::node {
 
 class Bidding {
 public:
-    struct Wish {
+    struct Options {
         /// Price of a segment; none: four fifths of the ceiling, but at least the fees of its calls.
         std::optional<ledger::U256> price;
         std::uint8_t hardware_class = 0;
         std::set<std::uint64_t> only;  ///< Tasks to bid for; empty: all.
     };
     /// Limit on new bids per block. Each bid is written to disk and sent before the agent does anything else.
-    static constexpr std::size_t kBegunMax = 32;
+    static constexpr std::size_t kNewBidsMax = 32;
 
-    Bidding(Wish wish, std::filesystem::path folder, const ledger::Address& self)
-        : wish_(std::move(wish)), sealed_(std::move(folder)), self_(self) {}
+    Bidding(Options options, std::filesystem::path folder, const ledger::Address& self)
+        : options_(std::move(options)), sealed_(std::move(folder)), self_(self) {}
 
     /// Returns the price to ask for a segment, or the reason for no bid. `base_fee`: the current price of one unit of
     /// gas.
     Quote quote(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
-                std::uint64_t task, const market::TaskSpec& spec) const;
+                std::uint64_t id, const market::TaskSpec& spec) const;
     /// Whether a won run pays for its work even if the segments that other runs have committed are not paid.
     bool is_worth(const ledger::U256& base_fee, const market::Run& run, const market::TaskSpec& spec) const;
     /// Same as `quote`, and logs the reason for no bid once.
     Quote consider(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
-                   std::uint64_t task, const market::TaskSpec& spec);
+                   std::uint64_t id, const market::TaskSpec& spec);
     /// Processes a view that was read completely. It keeps only the most valuable auctions that may be bid in, in
     /// descending order of value, so that many cheap ones take neither stake nor time from them. Entries of auctions
     /// that are over are dropped.
-    void look(const ledger::StateView& state, const market::Params& params, Immutable& immutable,
-              solver::SolverView& view);
+    void on_view(const ledger::StateView& state, const market::Params& params, Immutable& immutable,
+                 solver::SolverView& view);
     /// Stores the price on disk, then returns the call; returns nothing if the quote has no price or the auction is not
     /// in the last view. A repeated bid in an auction uses the stored price: the first bid may be in flight, and the
     /// stored price must open it.
@@ -50,28 +50,29 @@ public:
 
     /// Number of entries in memory: auctions, logged reasons and bids in flight.
     std::size_t remembered() const noexcept {
-        return told_.size() + told_before_.size() + reveal_ends_.size() + promised_.size();
+        return logged_.size() + logged_before_.size() + reveal_ends_.size() + in_flight_.size();
     }
     const SealedBids& sealed() const noexcept { return sealed_; }
 
 private:
-    /// Stake that a bid locks once it is in a block.
-    struct Promise {
-        ledger::U256 stake;
-        std::uint64_t height = 0;  ///< Height at which the bid was sent.
+    /// A bid that was sent and may not be in a block yet.
+    struct InFlightBid {
+        ledger::U256 stake;        ///< Stake that it locks once it is in a block.
+        std::uint64_t height = 0;  ///< Height at which it was sent.
     };
-    ledger::U256 promised_but(std::uint64_t task) const;
+    /// Returns the sum of the stakes that the bids in flight for other tasks will lock.
+    ledger::U256 stake_in_flight_except(std::uint64_t task) const;
 
-    Wish wish_;
+    Options options_;
     SealedBids sealed_;
     ledger::Address self_;
-    std::set<std::uint64_t> told_, told_before_;          ///< Tasks whose reason was logged: in this view, in the last.
+    std::set<std::uint64_t> logged_, logged_before_;      ///< Tasks whose reason was logged: in this view, in the last.
     std::map<std::uint64_t, std::uint64_t> reveal_ends_;  ///< By task, for the auctions of the last view.
-    std::map<std::uint64_t, Promise> promised_;           ///< By task.
-    std::uint64_t swept_height_ = 0;
+    std::map<std::uint64_t, InFlightBid> in_flight_;      ///< By task.
+    std::uint64_t deletion_height_ = 0;
 };
 
-/// Fees of a solver's calls for one segment at this base fee: its commitment with kCheckpointReminders reminders, and
+/// Fees of a solver's calls for one segment at this base fee: its commitment with kCheckpointItems scheduled items, and
 /// its openings.
 ledger::U256 segment_fees(const ledger::U256& base_fee);
 

@@ -73,18 +73,18 @@ std::string list_cheats(const std::vector<CheatName>& cheats) {
 
 Result<SolverCheat> parse_solver_cheat(std::string_view name) {
     SolverCheat out;
-    out.fraud = solver::parse_compute_attack(name);
+    out.compute_attack = solver::parse_compute_attack(name);
     out.protocol_attack = solver::parse_protocol_attack(name);
     out.dispute_attack = verifier::parse_dispute_attack(name);
-    if (out.dispute_attack) out.fraud = ComputeAttack::ulp;
-    if (!out.fraud && !out.protocol_attack) return error(unknown(name, solver_cheats()));
+    if (out.dispute_attack) out.compute_attack = ComputeAttack::ulp;
+    if (!out.compute_attack && !out.protocol_attack) return error(unknown(name, solver_cheats()));
     return out;
 }
 
 Result<VerifierAttack> parse_verifier_cheat(std::string_view name) {
-    const auto fraud = verifier::parse_verifier_attack(name);
-    if (!fraud) return error(unknown(name, verifier_cheats()));
-    return *fraud;
+    const auto attack = verifier::parse_verifier_attack(name);
+    if (!attack) return error(unknown(name, verifier_cheats()));
+    return *attack;
 }
 
 ArtifactServer::Tamper tamper_of(ProtocolAttack attack) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Frauds by name, for `--cheat` of solvers and verifiers on developer chains. They are implemented in solver/attacks,
-// solver/attacks and verifier/attacks; this file combines them and connects them to a real process.
+// Attacks by name, for `--cheat` of solvers and verifiers on developer chains. They are implemented in solver/attacks
+// and verifier/attacks; this file combines them and connects them to a real process.
 #pragma once
 
 #include <optional>
@@ -24,12 +24,12 @@ const std::vector<CheatName>& verifier_cheats();
 /// Returns one line for each cheat: name, at least two spaces, description.
 std::string list_cheats(const std::vector<CheatName>& cheats);
 
-/// A solver's fraud: in its computation, in its calls or served artifacts, or in the dispute about it.
+/// A solver's attack: in its computation, in its calls or served artifacts, or in the dispute about it.
 struct SolverCheat {
-    std::optional<solver::ComputeAttack> fraud;
-    std::optional<std::uint64_t> segment;  ///< Segment of each task with the fraud; none: the last.
+    std::optional<solver::ComputeAttack> compute_attack;
+    std::optional<std::uint64_t> segment;  ///< Segment of each task with the attack; none: the last.
     std::optional<solver::ProtocolAttack> protocol_attack;
-    std::optional<verifier::DisputeAttack> dispute_attack;  ///< Lie in the dispute; `fraud` is then `ulp`.
+    std::optional<verifier::DisputeAttack> dispute_attack;  ///< Lie in the dispute; `compute_attack` is then `ulp`.
 };
 /// Errors list the known names.
 Result<SolverCheat> parse_solver_cheat(std::string_view name);

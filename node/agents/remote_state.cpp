@@ -31,7 +31,7 @@ ledger::Account RemoteState::account(const ledger::Address& address) const {
         const auto b = rpc::parse_u256(*balance);
         if (n && b) return {*n, *b};
     }
-    failure_ = answer ? RpcFailure{0, "the node's account is not one", {}} : answer.error();
+    failure_ = answer ? RpcFailure{0, "the node's answer to retrace_getAccount is not an account", {}} : answer.error();
     return {};
 }
 
@@ -73,7 +73,8 @@ void RemoteState::request(std::span<const Slot> slots) const {
         }
         if (all) return;
     }
-    failure_ = RpcFailure{0, "the node's slot is not one", {}};
+    failure_ =
+        RpcFailure{0, "the node's answer to retrace_getSlots does not hold one value for each requested slot", {}};
 }
 
 void RemoteState::read_ahead(const std::function<void()>& reading) const {
@@ -105,7 +106,7 @@ void RemoteState::read(const std::function<void()>& reading) const {
         reading();
     } catch (const std::exception& impossible) {
         if (failure_) return;
-        const std::string what = std::string("the node's state is none that the rules make: ") + impossible.what();
+        const std::string what = std::string("the node's state breaks an invariant of the rules: ") + impossible.what();
         failure_ = RpcFailure{0, what, {}, false};
         spdlog::warn("event=read_failed reason=\"{}\"", failure_->message);
     }

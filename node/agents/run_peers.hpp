@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From whom an agent fetches what it needs for a run.
+// The peers from which an agent fetches the artifacts of a run.
 #pragma once
 
 #include <map>

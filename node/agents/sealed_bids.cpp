@@ -6,7 +6,7 @@
 #include <string>
 
 #include "merkle/base/durable_file.hpp"
-#include "node/platform/data_dir.hpp"
+#include "node/platform/permissions.hpp"
 
 namespace retrace::node {
 

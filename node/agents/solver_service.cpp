@@ -45,40 +45,40 @@ private:
     std::chrono::steady_clock::time_point last_{};
 };
 
-solver::RunnerFactory runners_of(const SolverOptions& options, const Workers& workers) {
-    if (!options.cheat || !options.cheat->fraud) return workers.runners();
-    return solver::attacking_runners(*options.cheat->fraud, options.cheat->segment);
+solver::RunnerFactory runners_of(const SolverOptions& options, const WorkerProcesses& workers) {
+    if (!options.cheat || !options.cheat->compute_attack) return workers.runners();
+    return solver::attacking_runners(*options.cheat->compute_attack, options.cheat->segment);
 }
 
 /// Flooding fills blocks with refused calls, so these are sent without an estimate.
-constexpr std::uint64_t kFloodGas = 10'000'000;  // a commitment's, with its reminders
+constexpr std::uint64_t kFloodGas = 10'000'000;  // a commitment's, with its scheduled items
 
 }  // namespace
 
-SolverService::SolverService(const SolverOptions& options, std::unique_ptr<AgentProcess> party,
-                             std::unique_ptr<Workers> workers)
+SolverService::SolverService(const SolverOptions& options, std::unique_ptr<AgentProcess> process,
+                             std::unique_ptr<WorkerProcesses> workers)
     : options_(options),
-      party_(std::move(party)),
+      process_(std::move(process)),
       workers_(std::move(workers)),
-      bidding_({options.price, options.hardware_class, options.only_tasks}, party_->options().data_dir / "bids",
-               party_->address()),
-      withheld_(options.party.retention_blocks),
-      task_cache_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
+      bidding_({options.price, options.hardware_class, options.only_tasks}, process_->options().data_dir / "bids",
+               process_->address()),
+      withheld_(options.agent.retention_blocks),
+      task_cache_(process_->source(), process_->pool(), runners_of(options, *workers_), process_->memory(),
                   workers_->initialisers()),
-      bench_pool_(party_->pool().threads()),
+      bench_pool_(process_->pool().threads()),
       bench_(bench_pool_),
-      metrics_(party_->options().data_dir) {
-    if (options_.cheat && options_.cheat->fraud == solver::ComputeAttack::silent) unresponsive_.emplace();
+      metrics_(process_->options().data_dir) {
+    if (options_.cheat && options_.cheat->compute_attack == solver::ComputeAttack::silent) unresponsive_.emplace();
     if (options_.cheat && options_.cheat->protocol_attack)
-        protocol_attacks_.emplace(*options_.cheat->protocol_attack, party_->secret());
+        protocol_attacks_.emplace(*options_.cheat->protocol_attack, process_->secret());
     solver::SolverConfig config;
-    config.secret = party_->secret();
+    config.secret = process_->secret();
     config.resend_blocks = kResendBlocks;
     config.on_progress = ProgressLog();
     config.pay_for_retention = options_.pay_for_retention;
     config.bench = &bench_;
-    config.retention_blocks = options_.party.retention_blocks;
-    agent_ = std::make_unique<solver::SolverAgent>(std::move(config), task_cache_, party_->checkpoints());
+    config.retention_blocks = options_.agent.retention_blocks;
+    agent_ = std::make_unique<solver::SolverAgent>(std::move(config), task_cache_, process_->checkpoints());
     const auto own_state = [this](const verifier::DisputeView& view) {
         return agent_->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
     };
@@ -88,33 +88,33 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
 
 Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options, ledger::SecretKey key) {
     RETRACE_CHECK(solver::check_device(options.device));
-    AgentOptions party_options = options.party;
+    AgentOptions agent_options = options.agent;
     if (options.cheat && options.cheat->protocol_attack)
-        party_options.tamper = tamper_of(*options.cheat->protocol_attack);
-    RETRACE_TRY(party, AgentProcess::open(party_options, std::move(key)));
-    if (options.cheat && !party->developer_chain()) {
-        return error("--cheat is refused: the chain at " + options.party.node_url + " is not a developer chain");
+        agent_options.tamper = tamper_of(*options.cheat->protocol_attack);
+    RETRACE_TRY(process, AgentProcess::open(agent_options, std::move(key)));
+    if (options.cheat && !process->developer_chain()) {
+        return error("--cheat is refused: the chain at " + options.agent.node_url + " is not a developer chain");
     }
-    WorkerSettings settings = party->worker_settings();
+    WorkerSettings settings = process->worker_settings();
     settings.device = options.device;
-    RETRACE_TRY(workers, Workers::open(settings));
-    std::unique_ptr<SolverService> service(new SolverService(options, std::move(party), std::move(workers)));
+    RETRACE_TRY(workers, WorkerProcesses::open(settings));
+    std::unique_ptr<SolverService> service(new SolverService(options, std::move(process), std::move(workers)));
     RETRACE_CHECK(service->enroll());
     return service;
 }
 
 Status<> SolverService::enroll() {
-    const auto height = party_->client().height();
+    const auto height = process_->client().height();
     if (!height) return error(height.error().message);
-    const RemoteState state(party_->client(), *height);
-    const auto params = party_->immutable().params(state);
-    const auto info = contracts::views::solver(state, party_->address());
+    const RemoteState state(process_->client(), *height);
+    const auto params = process_->immutable().params(state);
+    const auto info = contracts::views::solver(state, process_->address());
     if (!params) return error("the chain's parameters cannot be read");
-    RETRACE_CHECK(party_->bond(params->min_solver_stake));
-    if (!info || info->endpoint != party_->endpoint() || info->hardware_class != options_.hardware_class) {
-        RETRACE_CHECK(party_->submitter().execute("register solver",
-                                                  calls::RegisterSolver{party_->endpoint(), options_.hardware_class}));
-        spdlog::info("event=registered role=solver endpoint={}", party_->endpoint());
+    RETRACE_CHECK(process_->bond(params->min_solver_stake));
+    if (!info || info->endpoint != process_->endpoint() || info->hardware_class != options_.hardware_class) {
+        RETRACE_CHECK(process_->submitter().execute(
+            "register solver", calls::RegisterSolver{process_->endpoint(), options_.hardware_class}));
+        spdlog::info("event=registered role=solver endpoint={}", process_->endpoint());
     }
     return Unit{};
 }
@@ -122,18 +122,18 @@ Status<> SolverService::enroll() {
 void SolverService::run(const std::atomic<bool>& stop) {
     while (!stop) {
         take_result();
-        if (const auto height = party_->new_height()) {
+        if (const auto height = process_->new_height()) {
             on_block(*height);
-            party_->report_outcomes();
+            process_->report_outcomes();
         }
-        std::this_thread::sleep_for(party_->options().poll);
+        std::this_thread::sleep_for(process_->options().poll);
     }
-    party_->stop_fetching();
+    process_->stop_fetching();
 }
 
 void SolverService::take_result() {
-    if (const auto measured = bench_worker_.poll()) agent_->on_done(*measured);
-    const auto result = worker_.poll();
+    if (const auto measured = bench_thread_.poll()) agent_->on_done(*measured);
+    const auto result = order_thread_.poll();
     if (!result) return;
     if (const auto* done = std::get_if<solver::SolverResult>(&*result))
         agent_->on_done(*done);
@@ -149,17 +149,18 @@ void SolverService::report_problems(std::vector<std::string> problems) {
 }
 
 void SolverService::on_block(std::uint64_t height) {
-    const RemoteState state(party_->client(), height);
-    const auto params = party_->immutable().params(state);
+    const RemoteState state(process_->client(), height);
+    const auto params = process_->immutable().params(state);
     std::optional<ledger::U256> base_fee;  // Requested once, on first use.
     bool ahead = true;
     const Pricing pricing = [&](std::uint64_t task, const market::TaskSpec& spec) -> Quote {
         if (!base_fee) {
-            const auto fee = party_->client().base_fee();
+            const auto fee = process_->client().base_fee();
             if (!params || !fee) return {std::nullopt, "the node does not say what calls cost"};
             base_fee = *fee;
         }
-        // `consider` logs why there is no bid, which nobody knows before everything is read.
+        // `consider` logs the reason for no bid, so it is called only after the whole state was read: during the
+        // read-ahead the reason may come from empty values.
         return ahead ? bidding_.quote(state, *params, *base_fee, task, spec)
                      : bidding_.consider(state, *params, *base_fee, task, spec);
     };
@@ -168,10 +169,10 @@ void SolverService::on_block(std::uint64_t height) {
     RunPeers peers;
     Withheld withheld = withheld_;
     const auto read = [&] {
-        view = solver_view(state, height, party_->address(), pricing, party_->immutable());
-        disputes = dispute_views(state, party_->address(), party_->immutable());
+        view = solver_view(state, height, process_->address(), pricing, process_->immutable());
+        disputes = dispute_views(state, process_->address(), process_->immutable());
         withheld = withheld_;
-        withheld.update(state, height, party_->address());
+        withheld.update(state, height, process_->address());
         peers = RunPeers();
         for (const solver::RunView& run : view.runs) peers.add(state, {run.terms.id, run.run});
         peers.add_verifiers(state);
@@ -180,26 +181,26 @@ void SolverService::on_block(std::uint64_t height) {
     ahead = false;
     state.read(read);
     if (state.failure() || !params) return;  // The next block brings another view.
-    state.read([&] { bidding_.look(state, *params, party_->immutable(), view); });
+    state.read([&] { bidding_.on_view(state, *params, process_->immutable(), view); });
     if (state.failure()) return;
-    party_->immutable().forget_unused();
-    party_->set_peers(std::move(peers));
+    process_->immutable().forget_unused();
+    process_->set_peers(std::move(peers));
     withheld_ = std::move(withheld);
-    party_->withhold(withheld_.roots());
+    process_->withhold(withheld_.roots());
     std::map<std::uint64_t, solver::TaskTerms> tasks;
     for (const solver::RunView& run : view.runs) tasks.emplace(run.terms.id, run.terms);
     for (const verifier::DisputeView& dispute : disputes) tasks.emplace(dispute.terms.id, dispute.terms);
     // Before new work is added: an agent that is never without work would otherwise keep every task that it ever had.
-    if (worker_.idle()) task_cache_.keep_only(tasks);
+    if (order_thread_.idle()) task_cache_.keep_only(tasks);
 
     solver::SolverAgent::Output out = agent_->on_view(view);
     if (unresponsive_) unresponsive_->filter(view, out.moves);
     if (protocol_attacks_) protocol_attacks_->filter(view, out.moves);
     for (const solver::SolverMove& move : out.moves) send(view, move);
-    if (out.work) worker_.add(party_->in_time(widen(std::move(*out.work))));
-    if (out.benchmark) bench_worker_.add(std::move(*out.benchmark));
+    if (out.work) order_thread_.add(process_->in_time(widen(std::move(*out.work))));
+    if (out.benchmark) bench_thread_.add(std::move(*out.benchmark));
     play(height, disputes);
-    party_->tidy(height, tasks);
+    process_->collect_garbage(height, tasks);
     write_metrics(view, disputes.size());
 }
 
@@ -210,8 +211,8 @@ void SolverService::write_metrics(const solver::SolverView& view, std::size_t di
     figures.duties = view.runs.size();
     figures.disputes = disputes;
     figures.problems = problems_;
-    figures.unsent = party_->submitter().pending();
-    figures.remembered = party_->immutable().specs() + bidding_.remembered();
+    figures.pending_calls = process_->submitter().pending();
+    figures.remembered = process_->immutable().specs() + bidding_.remembered();
     figures.workers = workers_->figures();
     figures.waiting = agent_->waiting();
     metrics_.write(figures);
@@ -226,11 +227,11 @@ void SolverService::play(std::uint64_t height, const std::vector<verifier::Dispu
                 bytes = verifier::apply_attack(*options_.cheat->dispute_attack, dispute.game, move.move);
         }
         if (!bytes) continue;
-        const auto sent = party_->submitter().send("move in dispute " + std::to_string(move.dispute),
-                                                   calls::PlayMove{move.dispute, *bytes});
+        const auto sent = process_->submitter().send("move in dispute " + std::to_string(move.dispute),
+                                                     calls::PlayMove{move.dispute, *bytes});
         if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
     }
-    if (played.work) worker_.add(party_->in_time(widen(std::move(*played.work))));
+    if (played.work) order_thread_.add(process_->in_time(widen(std::move(*played.work))));
 }
 
 namespace {
@@ -305,10 +306,10 @@ struct SolverCall {
 }  // namespace
 
 Result<Hash32> SolverService::send_bid(const solver::SolverView& view, const solver::CommitBid& bid) {
-    const RemoteState state(party_->client(), view.height);
-    const auto spec = party_->immutable().spec(state, bid.task);
-    const auto params = party_->immutable().params(state);
-    const auto base_fee = party_->client().base_fee();
+    const RemoteState state(process_->client(), view.height);
+    const auto spec = process_->immutable().spec(state, bid.task);
+    const auto params = process_->immutable().params(state);
+    const auto base_fee = process_->client().base_fee();
     Quote price;
     state.read([&] {
         if (spec && params && base_fee) price = bidding_.quote(state, *params, *base_fee, bid.task, *spec);
@@ -316,20 +317,20 @@ Result<Hash32> SolverService::send_bid(const solver::SolverView& view, const sol
     if (state.failure() || !price.price) return Hash32{};  // Stake or fees have changed meanwhile.
     RETRACE_TRY(call, bidding_.commit(bid, price, *params, *spec, view.height));
     if (!call) return Hash32{};
-    return party_->submitter().send("bid for task " + std::to_string(bid.task), *call, params->bid_deposit);
+    return process_->submitter().send("bid for task " + std::to_string(bid.task), *call, params->bid_deposit);
 }
 
 solver::SolverMove SolverService::accepted(const solver::SolverView& view, const solver::AcceptData& move) {
-    const RemoteState state(party_->client(), view.height);
-    const auto spec = party_->immutable().spec(state, move.task);
+    const RemoteState state(process_->client(), view.height);
+    const auto spec = process_->immutable().spec(state, move.task);
     const auto run = contracts::views::run(state, move.task, move.run);
-    const auto base_fee = party_->client().base_fee();
+    const auto base_fee = process_->client().base_fee();
     if (state.failure() || !spec || !run || !base_fee || bidding_.is_worth(*base_fee, *run, *spec)) return move;
     return solver::Decline{move.task, move.run, "others have committed to most of what it would be paid for"};
 }
 
 void SolverService::send(const solver::SolverView& view, const solver::SolverMove& wanted) {
-    Submitter& submitter = party_->submitter();
+    Submitter& submitter = process_->submitter();
     const auto* accept = std::get_if<solver::AcceptData>(&wanted);
     const solver::SolverMove move = accept != nullptr ? accepted(view, *accept) : wanted;
     Result<Hash32> sent = Hash32{};
@@ -340,8 +341,8 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
         if (!call) return spdlog::error("event=not_sent reason=\"{}\"", call.error().message);
         sent = submitter.send("reveal bid for task " + std::to_string(reveal->task), *call);
     } else {
-        const RemoteState state(party_->client(), view.height);
-        const auto params = party_->immutable().params(state);
+        const RemoteState state(process_->client(), view.height);
+        const auto params = process_->immutable().params(state);
         if (!params) return;
         const bool floods = options_.cheat && options_.cheat->protocol_attack == solver::ProtocolAttack::flood;
         const auto* checkpoint = std::get_if<solver::CommitCheckpoint>(&move);

@@ -8,8 +8,8 @@
 #include "node/agents/agent_process.hpp"
 #include "node/agents/bidding.hpp"
 #include "node/agents/cheats.hpp"
-#include "node/agents/worker.hpp"
-#include "node/agents/workers.hpp"
+#include "node/agents/order_thread.hpp"
+#include "node/agents/worker_processes.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/attacks/unresponsive.hpp"
 #include "solver/capability/bench.hpp"
@@ -18,7 +18,7 @@
 namespace retrace::node {
 
 struct SolverOptions {
-    AgentOptions party;
+    AgentOptions agent;
     std::optional<ledger::U256> price;  ///< Price of a segment; default: four fifths of the ceiling.
     std::uint8_t hardware_class = 0;
     solver::DeviceChoice device = solver::DeviceChoice::automatic;  ///< A cheat computes on the CPU.
@@ -37,7 +37,8 @@ public:
 private:
     using AnyResult = std::variant<solver::SolverResult, verifier::Answer>;
 
-    SolverService(const SolverOptions& options, std::unique_ptr<AgentProcess> party, std::unique_ptr<Workers> workers);
+    SolverService(const SolverOptions& options, std::unique_ptr<AgentProcess> process,
+                  std::unique_ptr<WorkerProcesses> workers);
     Status<> enroll();
     void on_block(std::uint64_t height);
     void take_result();
@@ -51,8 +52,8 @@ private:
     void write_metrics(const solver::SolverView& view, std::size_t disputes);
 
     SolverOptions options_;
-    std::unique_ptr<AgentProcess> party_;
-    std::unique_ptr<Workers> workers_;
+    std::unique_ptr<AgentProcess> process_;
+    std::unique_ptr<WorkerProcesses> workers_;
     Bidding bidding_;
     Withheld withheld_;
     solver::TaskCache task_cache_;
@@ -64,8 +65,8 @@ private:
     std::unique_ptr<verifier::DisputeAgent> disputes_;
     std::optional<solver::Unresponsive> unresponsive_;
     std::optional<solver::AttackingMoves> protocol_attacks_;
-    Worker<AnyResult> worker_;
-    Worker<solver::CapabilityResult> bench_worker_;
+    OrderThread<AnyResult> order_thread_;
+    OrderThread<solver::CapabilityResult> bench_thread_;
     MetricsFile metrics_;
     std::uint64_t problems_ = 0;  // Reported so far.
 };

@@ -85,7 +85,8 @@ std::optional<std::uint64_t> unkept_state(const ledger::StateView& view, const m
 }
 
 /// Multiply-adds in `blocks` blocks at `bp` basis points of the measured speed; 0: not measured.
-std::uint64_t able_in(const ledger::StateView& view, const market::Run& run, std::uint64_t blocks, std::uint64_t bp) {
+std::uint64_t multiply_adds_in(const ledger::StateView& view, const market::Run& run, std::uint64_t blocks,
+                               std::uint64_t bp) {
     const auto info = views::solver(view, run.solver);
     if (!info) return 0;
     const ledger::U256 able =
@@ -95,18 +96,18 @@ std::uint64_t able_in(const ledger::StateView& view, const market::Run& run, std
 }
 
 /// Value of `replay_cost_max`. A task may run faster than the benchmark by the slack with which bids are judged.
-std::uint64_t replayable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
-                         const market::Params& params) {
-    return able_in(view, run, params.verdict_blocks + spec.replay_blocks, params.capability_slack_bp);
+std::uint64_t replay_capacity(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
+                              const market::Params& params) {
+    return multiply_adds_in(view, run, params.verdict_blocks + spec.replay_blocks, params.capability_slack_bp);
 }
 
 /// Value of `dispute_cost_max`. There is no slack, because a stake depends on it. One block of each move is left for
 /// its way to the chain.
-std::uint64_t playable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
-                       const market::Params& params) {
+std::uint64_t dispute_capacity(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
+                               const market::Params& params) {
     const std::uint64_t thinking = params.moves * (std::max<std::uint64_t>(params.move_blocks, 1) - 1);
     const std::uint64_t work = market::dispute_work(spec, market::DisputeKind::challenge);
-    return able_in(view, run, thinking + work, market::kBasisPoints);
+    return multiply_adds_in(view, run, thinking + work, market::kBasisPoints);
 }
 
 /// Returns the lowest state that may still be asked for: for this run, or because a replica that is behind or may yet
@@ -133,8 +134,8 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     out.accept_by = run.state == RunState::assigned ? deadline : 0;
     out.deadline = deadline;
     out.may_report_kept = maker_of_first_state(view, run, params);
-    out.replay_cost_max = replayable(view, run, spec, params);
-    out.dispute_cost_max = playable(view, run, spec, params);
+    out.replay_cost_max = replay_capacity(view, run, spec, params);
+    out.dispute_cost_max = dispute_capacity(view, run, spec, params);
     out.unkept = unkept_state(view, run, spec, params);
     out.next_state = run.next_state;
     // 13.8.12: a run that has waited too long for auditors commits nothing more until it has some.

@@ -16,7 +16,7 @@ std::optional<ledger::U256> a_quarter_more(const ledger::U256& fee) {
 }
 
 /// Returns the same call with raised fees; nullopt where it could cost more than kFeeMost.
-std::optional<ledger::Transaction> raised(const ledger::Transaction& tx, const ledger::U256& base_fee) {
+std::optional<ledger::Transaction> with_bumped_fee(const ledger::Transaction& tx, const ledger::U256& base_fee) {
     const auto tip = a_quarter_more(tx.tip_cap);
     const auto more = a_quarter_more(tx.fee_cap);
     const auto twice = ledger::checked_mul(base_fee, 2);
@@ -117,7 +117,7 @@ std::vector<Finished> Submitter::poll() {
         if (forgotten(item)) return true;
         if (!height) return false;
         if (!item.since) item.since = *height;
-        if (*height >= *item.since + kTimeout) raise(item, *height);
+        if (*height >= *item.since + kFeeBumpBlocks) bump_fee(item, *height);
         return false;
     });
     return out;
@@ -143,11 +143,11 @@ bool Submitter::forgotten(const Pending& item) {
     });
 }
 
-void Submitter::raise(Pending& item, std::uint64_t height) {
-    item.since = height;  // the next raise waits as long, even if this one fails
-    if (item.hashes.size() > kRaisesMax) return;
+void Submitter::bump_fee(Pending& item, std::uint64_t height) {
+    item.since = height;  // the next attempt waits as long, even if this one fails
+    if (item.hashes.size() > kFeeBumpsMax) return;
     const auto base_fee = client_.base_fee();
-    auto more = base_fee ? raised(item.tx->tx, *base_fee) : std::nullopt;
+    auto more = base_fee ? with_bumped_fee(item.tx->tx, *base_fee) : std::nullopt;
     if (!more) return;
     const ledger::TxPtr tx = ledger::sign_tx(std::move(*more), key_);
     if (!client_.send_raw(tx->raw)) return;

@@ -25,9 +25,10 @@ struct Finished {
 /// Calls block. Not thread-safe. Only one process at a time may send for an account.
 class Submitter {
 public:
-    /// Number of blocks after which the fee of a call that is in no block is raised, and limit on such raises.
-    static constexpr std::uint64_t kTimeout = 3;
-    static constexpr std::size_t kRaisesMax = 20;
+    /// Blocks after which the fee of a call that is in no block is raised.
+    static constexpr std::uint64_t kFeeBumpBlocks = 3;
+    /// Limit on the number of raises of one call's fee.
+    static constexpr std::size_t kFeeBumpsMax = 20;
     /// Tip of a call, in wei per unit of gas.
     static constexpr std::uint64_t kTip = 1'000'000'000;
 
@@ -61,8 +62,8 @@ public:
     Result<TxOutcome> wait(const Hash32& tx, std::chrono::seconds timeout = std::chrono::seconds(60));
 
     /// Returns the transactions that ended since the last call. One that the node forgot is dropped; the agent repeats
-    /// it. One that is in no block after kTimeout blocks is replaced by the same call with the same nonce, with fees
-    /// raised by a quarter and at least to what the current base fee asks; the total never exceeds kFeeMost.
+    /// it. One that is in no block after kFeeBumpBlocks blocks is replaced by the same call with the same nonce, with
+    /// fees raised by a quarter and at least to what the current base fee asks; the total never exceeds kFeeMost.
     std::vector<Finished> poll();
     /// Calls that are in no block yet.
     std::size_t pending() const noexcept { return pending_.size(); }
@@ -79,7 +80,7 @@ private:
     /// Returns its outcome; nullopt while it waits or when the node does not answer.
     std::optional<TxOutcome> outcome_of(const Pending& item);
     bool forgotten(const Pending& item);
-    void raise(Pending& item, std::uint64_t height);
+    void bump_fee(Pending& item, std::uint64_t height);
     RpcClient& client_;
     const ledger::SecretKey& key_;
     ledger::Address address_;

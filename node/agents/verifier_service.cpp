@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kUsedUp =
     "all links of the beacon that follow from this key are revealed; unbond, and go on with a new key";
 
-solver::RunnerFactory runners_of(const VerifierOptions& options, const Workers& workers) {
-    return options.fraud == verifier::VerifierAttack::false_accuser ? verifier::accusing_runners() : workers.runners();
+solver::RunnerFactory runners_of(const VerifierOptions& options, const WorkerProcesses& workers) {
+    return options.attack == verifier::VerifierAttack::false_accuser ? verifier::accusing_runners() : workers.runners();
 }
 
 struct VerifierCall {
@@ -76,34 +76,34 @@ struct VerifierCall {
 
 }  // namespace
 
-VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr<AgentProcess> party,
-                                 std::unique_ptr<Workers> workers)
+VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr<AgentProcess> process,
+                                 std::unique_ptr<WorkerProcesses> workers)
     : options_(options),
-      party_(std::move(party)),
+      process_(std::move(process)),
       workers_(std::move(workers)),
-      task_cache_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
+      task_cache_(process_->source(), process_->pool(), runners_of(options, *workers_), process_->memory(),
                   workers_->initialisers()),
-      metrics_(party_->options().data_dir) {
+      metrics_(process_->options().data_dir) {
     verifier::VerifierConfig config;
-    config.secret = party_->secret();
-    config.address = party_->address().bytes;
+    config.secret = process_->secret();
+    config.address = process_->address().bytes;
     config.resend_blocks = kResendBlocks;
     config.watch_bp = options_.watch_bp;
-    auto agent = std::make_unique<verifier::VerifierAgent>(config, task_cache_, party_->checkpoints());
+    auto agent = std::make_unique<verifier::VerifierAgent>(config, task_cache_, process_->checkpoints());
     agent_ = agent.get();
-    if (options.fraud)
-        verifier_ = verifier::make_attacker(*options.fraud, config, std::move(agent));
+    if (options.attack)
+        verifier_ = verifier::make_attacker(*options.attack, config, std::move(agent));
     else
         verifier_ = std::move(agent);
 }
 
 Result<std::unique_ptr<VerifierService>> VerifierService::open(const VerifierOptions& options, ledger::SecretKey key) {
-    RETRACE_TRY(party, AgentProcess::open(options.party, std::move(key)));
-    if (options.fraud && !party->developer_chain()) {
-        return error("--cheat is refused: the chain at " + options.party.node_url + " is not a developer chain");
+    RETRACE_TRY(process, AgentProcess::open(options.agent, std::move(key)));
+    if (options.attack && !process->developer_chain()) {
+        return error("--cheat is refused: the chain at " + options.agent.node_url + " is not a developer chain");
     }
-    RETRACE_TRY(workers, Workers::open(party->worker_settings()));
-    std::unique_ptr<VerifierService> service(new VerifierService(options, std::move(party), std::move(workers)));
+    RETRACE_TRY(workers, WorkerProcesses::open(process->worker_settings()));
+    std::unique_ptr<VerifierService> service(new VerifierService(options, std::move(process), std::move(workers)));
     RETRACE_CHECK(service->enroll());
     return service;
 }
@@ -118,21 +118,21 @@ std::optional<Hash32> head_on_ledger(const std::optional<market::VerifierInfo>& 
 }  // namespace
 
 Status<> VerifierService::enroll() {
-    const auto height = party_->client().height();
+    const auto height = process_->client().height();
     if (!height) return error(height.error().message);
     enrolled_height_ = *height;
     waits_ = false;
-    const RemoteState state(party_->client(), *height);
-    const auto params = party_->immutable().params(state);
-    const auto info = contracts::views::verifier(state, party_->address());
+    const RemoteState state(process_->client(), *height);
+    const auto params = process_->immutable().params(state);
+    const auto info = contracts::views::verifier(state, process_->address());
     if (!params) return error("the chain's parameters cannot be read");
-    RETRACE_CHECK(party_->bond(params->min_verifier_stake));
+    RETRACE_CHECK(process_->bond(params->min_verifier_stake));
     if (!info || !info->member) {
         const auto head = agent_->beacon().head_to_register(head_on_ledger(info));
         if (!head) return error(kUsedUp);
-        RETRACE_CHECK(
-            party_->submitter().execute("register verifier", contracts::RegisterVerifier{party_->endpoint(), *head}));
-        spdlog::info("event=registered role=verifier endpoint={}", party_->endpoint());
+        RETRACE_CHECK(process_->submitter().execute("register verifier",
+                                                    contracts::RegisterVerifier{process_->endpoint(), *head}));
+        spdlog::info("event=registered role=verifier endpoint={}", process_->endpoint());
     }
     return Unit{};
 }
@@ -142,21 +142,21 @@ void VerifierService::update_registration(const market::VerifierInfo& info, cons
     if (!info.member || height < moved_height_ + kResendBlocks) return;
     const Hash32 last = *head_on_ledger(info);
     const auto next = agent_->beacon().next_head(last);
-    if (!next && info.endpoint == party_->endpoint()) return;
+    if (!next && info.endpoint == process_->endpoint()) return;
     const std::uint64_t epoch = contracts::views::epoch_of(params, height + 1);
     if (info.joined_epoch < epoch && info.revealed_epoch != epoch) return;
     moved_height_ = height;
-    const auto sent = party_->submitter().send("register verifier",
-                                               contracts::RegisterVerifier{party_->endpoint(), next.value_or(last)});
+    const auto sent = process_->submitter().send(
+        "register verifier", contracts::RegisterVerifier{process_->endpoint(), next.value_or(last)});
     if (sent)
-        spdlog::info("event=registered_again endpoint={} next_chain={}", party_->endpoint(), next.has_value());
+        spdlog::info("event=registered_again endpoint={} next_chain={}", process_->endpoint(), next.has_value());
     else
         spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
 }
 
 bool VerifierService::waits_for_place(const RemoteState& state) {
     bool candidate = false;
-    state.read([&] { candidate = contracts::views::is_candidate(state, party_->address()); });
+    state.read([&] { candidate = contracts::views::is_candidate(state, process_->address()); });
     if (state.failure()) return true;  // The next block tells.
     if (candidate && !waits_)
         spdlog::info("event=candidate reason=\"the list of verifiers is full\" action=\"waits for a place\"");
@@ -166,26 +166,26 @@ bool VerifierService::waits_for_place(const RemoteState& state) {
 
 void VerifierService::run(const std::atomic<bool>& stop) {
     while (!stop) {
-        if (const auto result = worker_.poll()) verifier_->on_done(*result);
+        if (const auto result = order_thread_.poll()) verifier_->on_done(*result);
         for (const std::string& problem : verifier_->take_problems()) {
             ++problems_;
             spdlog::warn("event=problem reason=\"{}\"", printable(problem));
         }
-        if (const auto height = party_->new_height()) {
+        if (const auto height = process_->new_height()) {
             on_block(*height);
-            party_->report_outcomes();
+            process_->report_outcomes();
         }
-        std::this_thread::sleep_for(party_->options().poll);
+        std::this_thread::sleep_for(process_->options().poll);
     }
-    party_->stop_fetching();
+    process_->stop_fetching();
 }
 
 void VerifierService::on_block(std::uint64_t height) {
-    const RemoteState state(party_->client(), height);
-    const auto params = party_->immutable().params(state);
+    const RemoteState state(process_->client(), height);
+    const auto params = process_->immutable().params(state);
     verifier::VerifierView view;
     WatchChoice choice;
-    if (!options_.fraud) {
+    if (!options_.attack) {
         choice = [this](std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
             return agent_->watches(task, run, segment);
         };
@@ -197,9 +197,9 @@ void VerifierService::on_block(std::uint64_t height) {
     std::optional<market::VerifierInfo> info;
     const auto read = [&] {
         seats = seats_;
-        view = verifier_view(state, height, party_->address(), seats, party_->immutable(),
-                             options_.watch_bp != 0 || options_.fraud == verifier::VerifierAttack::griefer,
-                             party_->checkpoints().retained(), choice);
+        view = verifier_view(state, height, process_->address(), seats, process_->immutable(),
+                             options_.watch_bp != 0 || options_.attack == verifier::VerifierAttack::griefer,
+                             process_->checkpoints().retained(), choice);
         tasks.clear();
         peers = RunPeers();
         const auto add = [&](const auto& list) {
@@ -215,14 +215,14 @@ void VerifierService::on_block(std::uint64_t height) {
         add(view.offers);
         add(view.reports);
         peers.add_verifiers(state);
-        info = contracts::views::verifier(state, party_->address());
+        info = contracts::views::verifier(state, process_->address());
     };
     state.read_ahead(read);
     state.read(read);
     if (state.failure() || !params) return;  // The next block brings another view.
     seats_ = std::move(seats);
-    party_->immutable().forget_unused();
-    party_->set_peers(std::move(peers));
+    process_->immutable().forget_unused();
+    process_->set_peers(std::move(peers));
     // If the node was down, this member may have missed a reveal and dropped out; it joins again as soon as the node is
     // back.
     if (info && !info->member && !waits_for_place(state) && height > enrolled_height_ + params->epoch_blocks) {
@@ -233,20 +233,20 @@ void VerifierService::on_block(std::uint64_t height) {
     if (info) update_registration(*info, *params, height);
 
     // Before new work is added: an agent that is never without work would otherwise keep every task that it ever had.
-    if (worker_.idle()) task_cache_.keep_only(tasks);
+    if (order_thread_.idle()) task_cache_.keep_only(tasks);
     verifier::Verifier::Output out = verifier_->on_view(view);
     for (const verifier::VerifierMove& move : out.moves) {
-        const auto sent = std::visit(VerifierCall{party_->submitter(), *params, state, party_->immutable()}, move);
+        const auto sent = std::visit(VerifierCall{process_->submitter(), *params, state, process_->immutable()}, move);
         if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
     }
-    if (out.work) worker_.add(party_->in_time(std::move(*out.work)));
+    if (out.work) order_thread_.add(process_->in_time(std::move(*out.work)));
     // A kept state is proved with its task's program, which possibly nobody else serves by then.
     for (const verifier::KeepView& kept : view.keep) {
         if (tasks.contains(kept.task)) continue;
-        if (const auto spec = party_->immutable().spec(state, kept.task))
+        if (const auto spec = process_->immutable().spec(state, kept.task))
             tasks[kept.task].program_root = spec->program_root;
     }
-    if (!state.failure()) party_->tidy(height, tasks);
+    if (!state.failure()) process_->collect_garbage(height, tasks);
     write_metrics(view);
 }
 
@@ -257,9 +257,9 @@ void VerifierService::write_metrics(const verifier::VerifierView& view) {
     figures.duties = view.audits.size();
     figures.disputes = view.disputes.size();
     figures.problems = problems_;
-    figures.unsent = party_->submitter().pending();
+    figures.pending_calls = process_->submitter().pending();
     figures.workers = workers_->figures();
-    figures.remembered = party_->immutable().specs() + seats_.audits().size() + seats_.offers().size();
+    figures.remembered = process_->immutable().specs() + seats_.audits().size() + seats_.offers().size();
     metrics_.write(figures);
 }
 

@@ -4,17 +4,17 @@
 
 #include "node/agents/agent_metrics.hpp"
 #include "node/agents/agent_process.hpp"
+#include "node/agents/order_thread.hpp"
 #include "node/agents/remote_state.hpp"
-#include "node/agents/worker.hpp"
-#include "node/agents/workers.hpp"
+#include "node/agents/worker_processes.hpp"
 #include "verifier/agent/agent.hpp"
 #include "verifier/attacks/verifier_attacks.hpp"
 
 namespace retrace::node {
 
 struct VerifierOptions {
-    AgentOptions party;
-    std::optional<verifier::VerifierAttack> fraud;  ///< Developer chains only.
+    AgentOptions agent;
+    std::optional<verifier::VerifierAttack> attack;  ///< Developer chains only.
     std::uint64_t watch_bp = 0;  ///< Share of all opened segments that it checks without a seat, in basis points.
 };
 
@@ -26,8 +26,8 @@ public:
     void run(const std::atomic<bool>& stop);
 
 private:
-    VerifierService(const VerifierOptions& options, std::unique_ptr<AgentProcess> party,
-                    std::unique_ptr<Workers> workers);
+    VerifierService(const VerifierOptions& options, std::unique_ptr<AgentProcess> process,
+                    std::unique_ptr<WorkerProcesses> workers);
     Status<> enroll();
     /// Registers again when a restarted member serves from another port, or when its chain of links ends and the next
     /// one is needed. It does so only when it owes no reveal: until then the chain refuses it (contracts SPEC 10.5.5),
@@ -40,13 +40,13 @@ private:
     void write_metrics(const verifier::VerifierView& view);
 
     VerifierOptions options_;
-    std::unique_ptr<AgentProcess> party_;
-    std::unique_ptr<Workers> workers_;
+    std::unique_ptr<AgentProcess> process_;
+    std::unique_ptr<WorkerProcesses> workers_;
     solver::TaskCache task_cache_;
     verifier::VerifierAgent* agent_ = nullptr;  ///< Inside verifier_.
     std::unique_ptr<verifier::Verifier> verifier_;
     Seats seats_;
-    Worker<verifier::VerifierResult> worker_;
+    OrderThread<verifier::VerifierResult> order_thread_;
     std::uint64_t enrolled_height_ = 0, moved_height_ = 0;
     bool waits_ = false;  ///< A candidate, and that is logged.
     MetricsFile metrics_;

@@ -57,8 +57,8 @@ void add_initial(const ledger::StateView& view, const ledger::Address& self, con
     if (std::any_of(out.initials.begin(), out.initials.end(), same)) return;
     if (views::accusation(view, market::DisputeKind::initial, task, index, 0, self) != 0) return;
     const std::uint64_t deadline = segment->window_end == 0 ? 0 : segment->window_end - 1;
-    const bool asked = seat != nullptr;
-    out.initials.push_back({terms_of(task, spec), index, root, asked, asked ? seat->due : 0, deadline});
+    const bool assigned = seat != nullptr;
+    out.initials.push_back({terms_of(task, spec), index, root, assigned, assigned ? seat->due : 0, deadline});
 }
 
 verifier::AuditView audit_view(const ledger::StateView& view, const market::Audit& audit, const market::Seat& seat,

@@ -62,7 +62,7 @@ std::optional<market::TaskSpec> Immutable::spec(const ledger::StateView& view, s
     if (auto found = before_.extract(task)) return specs_.insert(std::move(found)).position->second;
     auto spec = views::spec(view, task);
     // No chain holds terms that the rules refuse; a lying node could otherwise make us divide by zero.
-    if (!spec || contracts::check(contracts::PostTask{*spec}) != contracts::Verdict::ok) return std::nullopt;
+    if (!spec || contracts::check(contracts::PostTask{*spec}) != contracts::CallStatus::ok) return std::nullopt;
     specs_.emplace(task, *spec);
     return spec;
 }

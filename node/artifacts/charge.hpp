@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What an artifact is charged: the disk space and memory that it takes, for a small one far more than its bytes.
-// The server charges uploads by these functions before it writes, and the store reports stored artifacts by them.
+// The bytes that a quota is charged for an artifact: the disk space and memory that it takes, which for a small one are
+// far more than its own bytes. The server charges uploads by these functions before it writes, and the store reports
+// stored artifacts by them.
 #pragma once
 
 #include <cstdint>

@@ -75,7 +75,7 @@ Result<T, Failure> decoded_from_peer(Result<T, wire::WireError> result) {
 }  // namespace
 
 ArtifactClient::ArtifactClient(Store& store, const Options& options)
-    : store_(store), options_(options), begins_(2 * store.options().program_bytes) {}
+    : store_(store), options_(options), partial_downloads_(2 * store.options().program_bytes) {}
 
 void ArtifactClient::report(const Hash32& root, std::uint64_t tiles, std::uint64_t of) const {
     if (progress_) progress_({root, tiles, of});
@@ -102,15 +102,15 @@ Status<Failure> ArtifactClient::try_peer(const std::string& peer, const Attempt&
     }
     const auto now = PeerClock::now();
     if (done)
-        book_.served(peer);
+        backoff_.served(peer);
     else if (!is_local(done.error().fault) && (!is_no_blame(done.error().fault) || now - begin > kLong))
-        book_.failed(peer, now, now - begin);
+        backoff_.failed(peer, now, now - begin);
     return done;
 }
 
 Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& attempt) {
     Failure last{Fault::not_found, "no peer to ask"};
-    if (!peers.empty()) last = {Fault::timeout, "all peers failed a moment ago and are left alone for a while"};
+    if (!peers.empty()) last = {Fault::timeout, "all peers failed a moment ago and are skipped for a while"};
     std::chrono::milliseconds left = options_.deadline;  // for all others together
     // Whether the search ends with `done`.
     const auto ends = [&](const std::string& peer, std::chrono::milliseconds grace, Status<Failure>& done) {
@@ -118,8 +118,8 @@ Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& 
             done = failure(Fault::timeout, "the time for fetching is over; " + last.message);
             return true;
         }
-        if (book_.left_alone(peer, PeerClock::now())) return false;
-        done = try_peer(peer, attempt, book_.on_probation(peer) ? grace / 4 : grace);
+        if (backoff_.is_backing_off(peer, PeerClock::now())) return false;
+        done = try_peer(peer, attempt, backoff_.retrying(peer) ? grace / 4 : grace);
         if (done || is_local(done.error().fault)) return true;
         last = std::move(done).error();
         return false;
@@ -144,7 +144,7 @@ Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& 
 }
 
 void ArtifactClient::ask_again(const std::vector<std::string>& peers) {
-    for (const std::string& peer : peers) book_.end_pause(peer, PeerClock::now());
+    for (const std::string& peer : peers) backoff_.end_pause(peer, PeerClock::now());
 }
 
 Status<Failure> ArtifactClient::try_node(const std::string& node, const Upload& upload) {
@@ -191,19 +191,19 @@ Status<Failure> ArtifactClient::fetch_program(const PeerList& peers, const Hash3
         const bool is_first = std::find(peers.first.begin(), peers.first.end(), peer.url) != peers.first.end();
         RETRACE_TRY(bytes, pull_program(peer, root, is_first));
         RETRACE_CHECK(store_.add_program(root, bytes));
-        begins_.forget(root);
+        partial_downloads_.forget(root);
         return Unit{};
     });
 }
 
 Result<Bytes, Failure> ArtifactClient::pull_program(Server& peer, const Hash32& root, bool is_first) {
-    Bytes bytes = begins_.take(root, peer.url);
+    Bytes bytes = partial_downloads_.take(root, peer.url);
     for (bool whole = false; !whole;) {
         const std::string what =
             "program?at=" + std::to_string(bytes.size()) + "&count=" + std::to_string(wire::kMessageBytesMax);
         const auto piece = get(peer, root, what, wire::kMessageBytesMax, wire::kMessageBytesMax);
         if (!piece) {
-            begins_.keep(root, peer.url, std::move(bytes), is_first);
+            partial_downloads_.keep(root, peer.url, std::move(bytes), is_first);
             return Unexpected{piece.error()};
         }
         whole = piece->size() < wire::kMessageBytesMax;

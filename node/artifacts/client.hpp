@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "node/artifacts/partial_downloads.hpp"
 #include "node/artifacts/peers.hpp"
-#include "node/artifacts/program_begins.hpp"
 #include "node/artifacts/store.hpp"
 #include "node/net/http_client.hpp"
 
@@ -104,8 +104,8 @@ private:
     Options options_;
     std::function<void(const Progress&)> progress_;
     std::map<std::string, HttpConnection> connections_;
-    PeerBook book_;
-    ProgramBegins begins_;
+    PeerBackoff backoff_;
+    PartialProgramDownloads partial_downloads_;
     std::uint64_t tiles_fetched_ = 0;
 };
 

@@ -3,7 +3,7 @@
 
 namespace retrace::node {
 
-std::size_t GarbageCollector::sweep(std::uint64_t height, const std::set<Hash32>& named) {
+std::size_t GarbageCollector::collect(std::uint64_t height, const std::set<Hash32>& named) {
     std::size_t deleted = 0;
     std::map<Hash32, std::uint64_t> still_here;
     for (const Hash32& root : store_.roots()) {

@@ -18,7 +18,7 @@ public:
         : store_(store), retention_blocks_(retention_blocks) {}
 
     /// `named`: roots that tasks at `height` still need. Returns how many artifacts were deleted.
-    std::size_t sweep(std::uint64_t height, const std::set<Hash32>& named);
+    std::size_t collect(std::uint64_t height, const std::set<Hash32>& named);
 
 private:
     Store& store_;

@@ -73,7 +73,7 @@ struct ArtifactHttpServer::Impl {
     void welcome(tcp::socket socket) {
         std::string address = address_of(socket);
         const auto session = std::make_shared<ArtifactSession>(next_id++, std::move(socket), std::move(address), server,
-                                                               options, sessions, lanes);
+                                                               options, sessions, slow_threads);
         if (sessions.enter(session)) session->start();
     }
 
@@ -83,7 +83,8 @@ struct ArtifactHttpServer::Impl {
     std::atomic<ArtifactSessions::Id> next_id{1};
     asio::io_context context;
     tcp::acceptor acceptor{context};
-    ArtifactLanes lanes;  ///< Destroyed before the context, to which the sockets of the waiting sessions belong.
+    SlowRequestThreads
+        slow_threads;  ///< Destroyed before the context, to which the sockets of the waiting sessions belong.
     std::vector<std::thread> threads;
 };
 
@@ -111,7 +112,7 @@ Result<std::unique_ptr<ArtifactHttpServer>, Failure> ArtifactHttpServer::start(A
 ArtifactHttpServer::~ArtifactHttpServer() {
     impl_->context.stop();
     for (std::thread& thread : impl_->threads) thread.join();
-    impl_->lanes.stop();
+    impl_->slow_threads.stop();
     impl_->sessions.clear();  // Their sockets belong to the context.
 }
 

@@ -31,8 +31,10 @@ public:
         /// a mebibyte each second, so an honest peer is faster.
         std::uint64_t drain_rate = 64 << 10;
         std::chrono::milliseconds drain_grace{5000};
-        std::size_t reply_bytes_per_address = 16 << 20;  ///< Of unsent replies; the next request of the address waits.
-        std::size_t reply_bytes = 256 << 20;             ///< Beyond it the address that holds most loses a reply.
+        /// Limit in bytes on the unsent replies of one address; beyond it the next request of the address waits.
+        std::size_t reply_bytes_per_address = 16 << 20;
+        /// The same for all addresses; beyond it the address that holds most loses a reply.
+        std::size_t reply_bytes = 256 << 20;
     };
 
     /// `server` outlives this. io when the port is taken.

@@ -42,7 +42,7 @@ bool ArtifactSessions::enter(const std::shared_ptr<ArtifactSession>& session) {
         if (!place.free) return false;
         if (place.evicted) evicted = sessions_.at(*place.evicted).lock();
     }
-    if (evicted) evicted->give_way();
+    if (evicted) evicted->evict();
     return true;
 }
 
@@ -88,7 +88,7 @@ bool ArtifactSessions::handled(const ArtifactSession& session, std::size_t bytes
             if (const auto found = sessions_.find(*id); is_kept && found != sessions_.end())
                 dropped = found->second.lock();
         }
-        if (dropped) dropped->give_way();
+        if (dropped) dropped->evict();
     }
     resume_next(session.address);
     return is_kept;
@@ -127,7 +127,7 @@ void ArtifactSessions::resume_next(const std::string& address) noexcept {
     }
 }
 
-asio::thread_pool* ArtifactLanes::of(ArtifactServer::Wait wait) noexcept {
+asio::thread_pool* SlowRequestThreads::thread_for(ArtifactServer::Wait wait) noexcept {
     switch (wait) {
         case ArtifactServer::Wait::nothing: return nullptr;
         case ArtifactServer::Wait::checkpoints: return &lookups_;
@@ -136,23 +136,23 @@ asio::thread_pool* ArtifactLanes::of(ArtifactServer::Wait wait) noexcept {
     return nullptr;
 }
 
-void ArtifactLanes::stop() {
-    for (asio::thread_pool* const lane : {&lookups_, &loads_}) {
-        lane->stop();
-        lane->join();
+void SlowRequestThreads::stop() {
+    for (asio::thread_pool* const thread : {&lookups_, &loads_}) {
+        thread->stop();
+        thread->join();
     }
 }
 
 ArtifactSession::ArtifactSession(ArtifactSessions::Id id_in, tcp::socket socket, std::string address_in,
                                  ArtifactServer& server, const ArtifactHttpServer::Options& options,
-                                 ArtifactSessions& sessions, ArtifactLanes& lanes)
+                                 ArtifactSessions& sessions, SlowRequestThreads& slow_threads)
     : id(id_in),
       address(std::move(address_in)),
       stream_(std::move(socket)),
       server_(server),
       options_(options),
       sessions_(sessions),
-      lanes_(lanes),
+      slow_threads_(slow_threads),
       buffer_(kBufferMax) {
     tcp::socket& own = stream_.socket();
     beast::error_code ignored;
@@ -168,11 +168,11 @@ void ArtifactSession::resume() {
     asio::post(stream_.get_executor(), [self = shared_from_this()] { self->handle(); });
 }
 
-void ArtifactSession::give_way() noexcept {
+void ArtifactSession::evict() noexcept {
     try {
         asio::post(stream_.get_executor(), [self = shared_from_this()] {
             self->stream_.close();
-            if (!self->is_apart_) self->sessions_.end(*self);
+            if (!self->on_thread_) self->sessions_.end(*self);
         });
     } catch (const std::exception&) {  // Out of memory: the connection lasts until its timeout.
     }
@@ -221,15 +221,15 @@ void ArtifactSession::answer(beast::error_code code, std::size_t) {
 }
 
 void ArtifactSession::handle() {
-    if (!stream_.socket().is_open()) return;  // It gave way while its request waited.
+    if (!stream_.socket().is_open()) return;  // It was evicted while its request waited.
     auto message = parser_->release();
     const bool keep_alive = message.keep_alive();
     HttpReply answer;
     try {
         HttpRequest request{std::string(message.method_string()), std::string(message.target()),
                             std::move(message.body())};
-        asio::thread_pool* const lane = lanes_.of(server_.wait_for(request));
-        if (lane != nullptr) return handle_apart(*lane, std::move(request), keep_alive);
+        asio::thread_pool* const thread = slow_threads_.thread_for(server_.wait_for(request));
+        if (thread != nullptr) return handle_on_thread(*thread, std::move(request), keep_alive);
         answer = answer_to(request);
     } catch (const std::exception& failed) {  // Out of memory ends the request, not the process.
         answer = refusal({Fault::io, failed.what()});
@@ -237,18 +237,18 @@ void ArtifactSession::handle() {
     reply(std::move(answer), keep_alive);
 }
 
-void ArtifactSession::handle_apart(asio::thread_pool& lane, HttpRequest request, bool keep_alive) {
-    asio::post(lane, [self = shared_from_this(), request = std::move(request), keep_alive] {
+void ArtifactSession::handle_on_thread(asio::thread_pool& thread, HttpRequest request, bool keep_alive) {
+    asio::post(thread, [self = shared_from_this(), request = std::move(request), keep_alive] {
         try {
             asio::post(self->stream_.get_executor(), [self, answer = self->answer_to(request), keep_alive]() mutable {
-                self->is_apart_ = false;
+                self->on_thread_ = false;
                 if (!self->stream_.socket().is_open()) return self->sessions_.end(*self);
                 self->reply(std::move(answer), keep_alive);
             });
         } catch (const std::exception&) {  // Out of memory: that connection ends.
         }
     });
-    is_apart_ = true;
+    on_thread_ = true;
 }
 
 HttpReply ArtifactSession::answer_to(const HttpRequest& request) const {

@@ -61,11 +61,11 @@ private:
 /// Threads for requests that wait for more than memory (ArtifactServer::Wait), one for each kind of wait: however many
 /// such requests there are, they take no thread from the others. Each address has one request handled at a time, so
 /// nobody's request waits for more than one of each other address.
-class ArtifactLanes {
+class SlowRequestThreads {
 public:
     /// The thread for requests that wait for this; null: they are handled at once.
-    boost::asio::thread_pool* of(ArtifactServer::Wait wait) noexcept;
-    /// Returns when the requests that are being handled are; no others are after them.
+    boost::asio::thread_pool* thread_for(ArtifactServer::Wait wait) noexcept;
+    /// Waits for the requests in progress. No request is handled afterwards.
     void stop();
 
 private:
@@ -78,14 +78,14 @@ class ArtifactSession : public std::enable_shared_from_this<ArtifactSession> {
 public:
     ArtifactSession(ArtifactSessions::Id id, boost::asio::ip::tcp::socket socket, std::string address,
                     ArtifactServer& server, const ArtifactHttpServer::Options& options, ArtifactSessions& sessions,
-                    ArtifactLanes& lanes);
+                    SlowRequestThreads& slow_threads);
     ~ArtifactSession() { sessions_.leave(*this); }
 
     void start();
     /// Handles the request when its turn has come. Callable from any thread.
     void resume();
     /// Closes the connection in favour of another. Callable from any thread.
-    void give_way() noexcept;
+    void evict() noexcept;
 
     const ArtifactSessions::Id id;
     const std::string address;
@@ -99,7 +99,7 @@ private:
     void answer(Code code, std::size_t);
     void handle();
     /// Handles the request on a thread of its kind, then replies on the strand.
-    void handle_apart(boost::asio::thread_pool& lane, HttpRequest request, bool keep_alive);
+    void handle_on_thread(boost::asio::thread_pool& thread, HttpRequest request, bool keep_alive);
     HttpReply answer_to(const HttpRequest& request) const;
     void reply(HttpReply reply, bool keep_alive);
     void write(HttpReply reply, bool keep_alive);
@@ -120,9 +120,9 @@ private:
     ArtifactServer& server_;
     const ArtifactHttpServer::Options& options_;
     ArtifactSessions& sessions_;
-    ArtifactLanes& lanes_;
+    SlowRequestThreads& slow_threads_;
     bool served_ = false;
-    bool is_apart_ = false;  ///< Its request is in a lane, and counts for its address until it leaves that.
+    bool on_thread_ = false;  ///< A slow-request thread has its request, which counts for its address until that ends.
     boost::beast::flat_buffer buffer_;
     std::optional<boost::beast::http::request_parser<Body>> parser_;
     boost::beast::http::response<Body> reply_;

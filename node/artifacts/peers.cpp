@@ -20,32 +20,32 @@ std::chrono::milliseconds TimeAllowance::allow(std::uint64_t bytes) {
     return std::max(left, std::chrono::milliseconds(0));
 }
 
-bool PeerBook::left_alone(const std::string& peer, PeerClock::time_point now) const {
-    const auto found = standings_.find(peer);
-    return found != standings_.end() && now < found->second.until;
+bool PeerBackoff::is_backing_off(const std::string& peer, PeerClock::time_point now) const {
+    const auto found = entries_.find(peer);
+    return found != entries_.end() && now < found->second.until;
 }
 
-void PeerBook::failed(const std::string& peer, PeerClock::time_point now, PeerClock::duration waited) {
+void PeerBackoff::failed(const std::string& peer, PeerClock::time_point now, PeerClock::duration waited) {
     const auto is_over = [&](const auto& one) { return one.second.until < now; };
-    if (standings_.size() >= kPeersMax) std::erase_if(standings_, is_over);
-    if (standings_.size() >= kPeersMax) return;  // The table is full of skipped peers; this one is not recorded now.
-    Standing& standing = standings_[peer];
-    const auto pause = std::max(4 * waited, kShortest) * (1u << std::min(standing.failures, kDoublingsMax));
-    standing.until = now + std::min(pause, kLongest);
-    standing.probation = false;
-    ++standing.failures;
+    if (entries_.size() >= kPeersMax) std::erase_if(entries_, is_over);
+    if (entries_.size() >= kPeersMax) return;  // The table is full of skipped peers; this one is not recorded now.
+    Entry& entry = entries_[peer];
+    const auto pause = std::max(4 * waited, kShortest) * (1u << std::min(entry.failures, kDoublingsMax));
+    entry.until = now + std::min(pause, kLongest);
+    entry.retrying = false;
+    ++entry.failures;
 }
 
-void PeerBook::end_pause(const std::string& peer, PeerClock::time_point now) {
-    const auto found = standings_.find(peer);
-    if (found == standings_.end() || found->second.until <= now) return;
+void PeerBackoff::end_pause(const std::string& peer, PeerClock::time_point now) {
+    const auto found = entries_.find(peer);
+    if (found == entries_.end() || found->second.until <= now) return;
     found->second.until = now;
-    found->second.probation = true;
+    found->second.retrying = true;
 }
 
-bool PeerBook::on_probation(const std::string& peer) const {
-    const auto found = standings_.find(peer);
-    return found != standings_.end() && found->second.probation;
+bool PeerBackoff::retrying(const std::string& peer) const {
+    const auto found = entries_.find(peer);
+    return found != entries_.end() && found->second.retrying;
 }
 
 }  // namespace retrace::node

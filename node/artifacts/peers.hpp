@@ -43,22 +43,23 @@ struct PeerList {
 
 /// Skips peers after a failure: for four times as long as the peer kept us waiting, within a minimum and a maximum,
 /// doubled for each consecutive failure. So one hanging peer takes a small part of our time; PeerList bounds many.
-class PeerBook {
+class PeerBackoff {
 public:
-    bool left_alone(const std::string& peer, PeerClock::time_point now) const;
+    /// Whether the peer is skipped at this time.
+    bool is_backing_off(const std::string& peer, PeerClock::time_point now) const;
     void failed(const std::string& peer, PeerClock::time_point now, PeerClock::duration waited);
-    /// Ends the peer's pause, if it has one. It is on probation until it serves or fails again.
+    /// Ends the peer's pause, if it has one. The peer is then retrying until it serves or fails again.
     void end_pause(const std::string& peer, PeerClock::time_point now);
-    bool on_probation(const std::string& peer) const;
-    void served(const std::string& peer) { standings_.erase(peer); }
+    bool retrying(const std::string& peer) const;
+    void served(const std::string& peer) { entries_.erase(peer); }
 
 private:
-    struct Standing {
+    struct Entry {
         unsigned failures = 0;
         PeerClock::time_point until{};
-        bool probation = false;
+        bool retrying = false;
     };
-    std::map<std::string, Standing> standings_;
+    std::map<std::string, Entry> entries_;
 };
 
 }  // namespace retrace::node

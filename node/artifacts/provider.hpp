@@ -61,7 +61,7 @@ private:
     const solver::CheckpointStore& checkpoints_;
     std::uint64_t bytes_max_;
     /// Only one tensor at a time is read and hashed; requests for open tensors do not wait for it.
-    solver::TurnLock loading_;
+    solver::TicketLock loading_;
     mutable std::mutex mutex_;  ///< Guards the members below.
     std::set<Hash32> withheld_;
     std::map<Hash32, Slot> slots_;

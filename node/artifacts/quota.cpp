@@ -63,7 +63,7 @@ Status<Failure> ArtifactQuota::charge(const Hash32& root, std::uint64_t bytes, c
                                               " of artifacts in all; try again when others' tasks are over, or ask "
                                               "its operator for more (--artifact-quota)");
     }
-    auto refused = failure(Fault::not_wanted, "no task that is alive names " + to_hex(view(root)));
+    auto refused = failure(Fault::not_wanted, "no live task names " + to_hex(view(root)));
     for (const Owner& owner : owners) {
         const std::uint64_t of_task = this->of_task(owner.task) - (before.task == owner.task ? before.bytes : 0);
         const std::uint64_t of_requester =

@@ -23,11 +23,11 @@ namespace retrace::node {
 /// Not thread-safe.
 class RequestQueue {
 public:
-    using Id = std::uint64_t;  ///< Of a connection.
+    using Id = std::uint64_t;  ///< Id of a connection.
 
     struct Limits {
-        std::size_t per_address;  ///< Bytes of replies, as is the next.
-        std::size_t total;
+        std::size_t per_address;  ///< Limit in bytes on the unsent replies of one address.
+        std::size_t total;        ///< Limit in bytes on the unsent replies of all addresses.
     };
 
     explicit RequestQueue(const Limits& limits) : limits_(limits) {}
@@ -60,8 +60,8 @@ private:
     struct Request {
         Addresses::iterator address;
         State state = State::waits;
-        std::size_t bytes = 0;    ///< Of its reply.
-        std::uint64_t order = 0;  ///< Of all replies, the later the larger.
+        std::size_t bytes = 0;    ///< Bytes of the reply.
+        std::uint64_t order = 0;  ///< Number of the reply; later replies have larger numbers.
     };
 
     void release(Request& request) noexcept;

@@ -154,21 +154,21 @@ std::vector<Hash32> ArtifactServer::names_of(const Hash32& root) {
     return out;
 }
 
-Status<Failure> ArtifactServer::store_paid(const Hash32& root, const Size& size,
-                                           const std::function<Status<Failure>()>& store) {
-    if (!payment_.charge || store_.known(root)) return store();
+Status<Failure> ArtifactServer::store_charged(const Hash32& root, const Size& size,
+                                              const std::function<Status<Failure>()>& store) {
+    if (!quota_hooks_.charge || store_.known(root)) return store();
     {
-        const std::lock_guard lock(payment_mutex_);
-        RETRACE_CHECK(payment_.charge(root, names_of(root), size));
+        const std::lock_guard lock(quota_mutex_);
+        RETRACE_CHECK(quota_hooks_.charge(root, names_of(root), size));
         ++arriving_[root];
     }
     // The last of several concurrent uploads decides: where one fails, another may still store.
     const auto leave = [&](void*) {
-        const std::lock_guard lock(payment_mutex_);
+        const std::lock_guard lock(quota_mutex_);
         const auto here = arriving_.find(root);
         if (--here->second != 0) return;
         arriving_.erase(here);
-        payment_.done(root, store_.known(root));
+        quota_hooks_.done(root, store_.known(root));
     };
     const std::unique_ptr<void, decltype(leave)> guard(this, leave);  // also after an exception
     return store();
@@ -259,18 +259,18 @@ Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_v
 Result<HttpReply, Failure> ArtifactServer::put(const Hash32& root, std::string_view what, std::string_view query,
                                                View body) {
     if (!wanted(root)) {
-        return failure(Fault::not_wanted, "no task that is alive names " + to_hex(view(root)));
+        return failure(Fault::not_wanted, "no live task names " + to_hex(view(root)));
     }
     if (what == "program" && !query.empty()) {
         constexpr std::string_view kUpload = "&upload=";
         const auto at = query.find(kUpload);
         const auto place = at == std::string_view::npos ? std::nullopt : parse_range(query.substr(0, at), "at=", "of=");
         if (!place) return failure(Fault::malformed, "a piece of a program needs ?at=A&of=N&upload=U");
-        const ProgramParts::Place piece{place->first, place->count, query.substr(at + kUpload.size())};
+        const PartialProgramUploads::Place piece{place->first, place->count, query.substr(at + kUpload.size())};
         // The charge is tried before the first piece too, so that nobody sends bytes that will not be kept. It is
         // released after every piece but the last: until then the bytes may be anything.
         RETRACE_CHECK(
-            store_paid(root, file_of(piece.total), [&] { return store_.add_program_piece(root, piece, body); }));
+            store_charged(root, file_of(piece.total), [&] { return store_.add_program_piece(root, piece, body); }));
         return HttpReply{204, "application/octet-stream", {}};
     }
     if (!query.empty()) return failure(Fault::malformed, "this path takes no query");
@@ -279,15 +279,15 @@ Result<HttpReply, Failure> ArtifactServer::put(const Hash32& root, std::string_v
         // The size follows from the header that the root commits to, not from the sender's claim.
         RETRACE_CHECK(check_header(root, range.header));
         const Size size{kTensorFileHead + data_bytes(range.header), tensor_charge(range.header)};
-        RETRACE_CHECK(store_paid(root, size, [&] { return store_.add_tiles(root, range); }));
+        RETRACE_CHECK(store_charged(root, size, [&] { return store_.add_tiles(root, range); }));
     } else if (what == "program") {
-        RETRACE_CHECK(store_paid(root, file_of(body.size()), [&] { return store_.add_program(root, body); }));
+        RETRACE_CHECK(store_charged(root, file_of(body.size()), [&] { return store_.add_program(root, body); }));
     } else if (what == "state") {
         RETRACE_TRY(manifest, decoded(wire::decode_state_manifest(body)));
         // The stored file is this encoding, whatever longer or shorter one the sender has chosen.
         const std::uint64_t bytes = wire::encode(manifest).size();
         const Size size{bytes, state_charge(bytes)};
-        RETRACE_CHECK(store_paid(root, size, [&] { return store_.add_manifest(root, manifest); }));
+        RETRACE_CHECK(store_charged(root, size, [&] { return store_.add_manifest(root, manifest); }));
         remember(root, manifest);
     } else {
         return failure(Fault::malformed, "uploads go to tiles, program and state");

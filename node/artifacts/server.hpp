@@ -45,11 +45,11 @@ public:
     /// names by which it is wanted: the root itself and the states that hold it; its failure is the answer. `done` is
     /// called once for all concurrent uploads of a root, and says whether anything is stored now. Set it before the
     /// first request; it is called from the serving threads, one call at a time.
-    struct Payment {
+    struct QuotaHooks {
         std::function<Status<Failure>(const Hash32& root, const std::vector<Hash32>& names, const Size& size)> charge;
         std::function<void(const Hash32& root, bool is_here)> done;
     };
-    void take_payment(Payment payment) { payment_ = std::move(payment); }
+    void set_quota_hooks(QuotaHooks hooks) { quota_hooks_ = std::move(hooks); }
 
     /// Adds a second source for artifacts that the store does not have. Call it before the first request; the provider
     /// outlives this.
@@ -79,7 +79,7 @@ private:
     bool wanted(const Hash32& root);
     std::vector<Hash32> names_of(const Hash32& root);
     /// Charges for the artifact, then runs `store`.
-    Status<Failure> store_paid(const Hash32& root, const Size& size, const std::function<Status<Failure>()>& store);
+    Status<Failure> store_charged(const Hash32& root, const Size& size, const std::function<Status<Failure>()>& store);
     void remember(const Hash32& state_root, const wire::StateManifest& manifest);
     Result<HttpReply, Failure> get(const Hash32& root, std::string_view what, std::string_view query,
                                    const std::string& client);
@@ -94,10 +94,10 @@ private:
     Wanted wanted_;
     CheckpointProvider* provider_ = nullptr;
     Tamper tamper_;
-    Payment payment_;
+    QuotaHooks quota_hooks_;
     std::mutex mutex_;
     std::multimap<Hash32, Hash32> states_of_;  ///< Tensor root → uploaded states that name it.
-    std::mutex payment_mutex_;                 ///< Locked before `mutex_`, never while it is held.
+    std::mutex quota_mutex_;                   ///< Locked before `mutex_`, never while it is held.
     std::map<Hash32, std::size_t> arriving_;   ///< Charged roots → number of their uploads in progress.
 };
 

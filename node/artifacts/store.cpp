@@ -42,9 +42,9 @@ Store::Store(fs::path folder, const Options& options, FileDescriptor lock)
       lock_(std::move(lock)),
       pool_(options.threads),
       tensors_(folder_ / "tensors", options.tensors, pool_),
-      parts_(folder_ / "programs", {.file_bytes = options.program_bytes,
-                                    .piece_bytes = options.piece_bytes,
-                                    .left_free = options.tensors.left_free}) {
+      partial_uploads_(folder_ / "programs", {.file_bytes = options.program_bytes,
+                                              .piece_bytes = options.piece_bytes,
+                                              .left_free = options.tensors.left_free}) {
     for (const Hash32& state : list_states())
         if (const auto manifest = read_manifest(state)) count_tensors(state, manifest->tensor_roots);
 }
@@ -78,11 +78,11 @@ Status<Failure> Store::write_program(const Hash32& root, View file) {
     return Unit{};
 }
 
-Status<Failure> Store::add_program_piece(const Hash32& root, const ProgramParts::Place& place, View piece) {
+Status<Failure> Store::add_program_piece(const Hash32& root, const PartialProgramUploads::Place& place, View piece) {
     std::optional<Bytes> whole;
     {
         const std::lock_guard lock(mutex_);
-        RETRACE_TRY(added, parts_.add(root, place, piece));
+        RETRACE_TRY(added, partial_uploads_.add(root, place, piece));
         whole = std::move(added);
     }
     if (!whole) return Unit{};
@@ -323,7 +323,7 @@ std::vector<Hash32> Store::remove(const Hash32& root, const std::set<Hash32>& ke
     std::vector<Hash32> out = remove_state(root, keep);
     remove_program(root);
     const std::lock_guard lock(mutex_);
-    // Otherwise who names a tensor of another's state in a task of its own deletes it by cancelling that task.
+    // Otherwise a requester could delete a tensor of another's state by naming it in a task and cancelling that task.
     if (tensors_.known(root) && named_.contains(root)) return out;
     tensors_.remove(root);
     out.push_back(root);
@@ -334,7 +334,7 @@ void Store::remove_program(const Hash32& root) {
     const std::lock_guard lock(mutex_);
     std::error_code code;
     fs::remove(program_path(root), code);
-    parts_.remove(root);
+    partial_uploads_.remove(root);
 }
 
 void Store::remove_tensor(const Hash32& root) {

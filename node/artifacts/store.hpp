@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "kernels/program/codec.hpp"
-#include "node/artifacts/program_parts.hpp"
+#include "node/artifacts/partial_uploads.hpp"
 #include "node/artifacts/tensor_files.hpp"
-#include "solver/checkpoints/turn_lock.hpp"
+#include "solver/checkpoints/ticket_lock.hpp"
 
 namespace retrace::node {
 
@@ -59,7 +59,7 @@ public:
     Status<Failure> add_program(const Hash32& root, View file);
     /// Adds a piece of a program file. The pieces of an upload come in order; one from byte 0 restarts it. With the
     /// last piece the whole file is compared with `root`. incomplete: another piece is expected.
-    Status<Failure> add_program_piece(const Hash32& root, const ProgramParts::Place& place, View piece);
+    Status<Failure> add_program_piece(const Hash32& root, const PartialProgramUploads::Place& place, View piece);
     Status<Failure> add_manifest(const Hash32& root, const wire::StateManifest& manifest);
     /// For our own fetches: uploads begin with a tile.
     Status<Failure> begin_tensor(const Hash32& root, const kernels::TensorHeader& header);
@@ -74,7 +74,7 @@ public:
     std::vector<Hash32> states() const;
     /// Whether any part of the artifact, of any kind, is stored.
     bool known(const Hash32& root) const;
-    /// What each artifact is charged (charge.hpp); an arriving tensor counts with its full size.
+    /// Bytes that each artifact is charged (charge.hpp); an arriving tensor counts with its full size.
     std::map<Hash32, std::uint64_t> sizes() const;
     /// Roots of all top-level artifacts: programs, states, and tensors that no stored state names. Ascending.
     std::vector<Hash32> roots() const;
@@ -102,11 +102,11 @@ private:
     std::filesystem::path folder_;
     Options options_;
     FileDescriptor lock_;
-    mutable solver::TurnLock mutex_;  ///< Fair lock: strangers read while the party fetches.
+    mutable solver::TicketLock mutex_;  ///< Fair lock: strangers read while the party fetches.
     kernels::ThreadPool pool_;
     TensorFiles tensors_;
-    ProgramParts parts_;
-    std::map<Hash32, std::vector<Hash32>> tensors_of_;  ///< Of each stored state.
+    PartialProgramUploads partial_uploads_;
+    std::map<Hash32, std::vector<Hash32>> tensors_of_;  ///< Tensors of each stored state.
     std::map<Hash32, std::size_t> named_;               ///< How many times the stored states name a tensor.
 };
 

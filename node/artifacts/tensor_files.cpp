@@ -75,7 +75,7 @@ Result<Hash32, Failure> TensorFiles::put(const kernels::Tensor& tensor) {
     TensorHeader header{tensor.dtype, tensor.dims, kernels::tile_tree(tensor, pool_).root()};
     const Hash32 root = header.root();
     if (complete(root)) return root;
-    RETRACE_CHECK(check_room(header));
+    RETRACE_CHECK(check_space(header));
     RETRACE_CHECK(write_durably(path(root, ".tensor"), {tensor_file_head(header), tensor.data}));
     return root;
 }
@@ -140,7 +140,7 @@ Result<Bytes, Failure> TensorFiles::leaves(const Hash32& root, std::uint64_t fir
     return cut_leaves(whole->tree, first, count);
 }
 
-Status<Failure> TensorFiles::check_room(const TensorHeader& header) const {
+Status<Failure> TensorFiles::check_space(const TensorHeader& header) const {
     const std::uint64_t size = data_bytes(header);
     if (size > limits_.tensor_bytes) {
         return failure(Fault::too_large, "a tensor of " + std::to_string(size) + " bytes; at most " +
@@ -152,7 +152,7 @@ Status<Failure> TensorFiles::check_room(const TensorHeader& header) const {
 Status<Failure> TensorFiles::begin(const Hash32& root, const TensorHeader& header) {
     RETRACE_CHECK(check_header(root, header));
     if (known(root)) return Unit{};
-    RETRACE_CHECK(check_room(header));
+    RETRACE_CHECK(check_space(header));
     const std::uint64_t tiles = kernels::geometry(header.dims).tiles();
     if (tiles == 0) {
         RETRACE_CHECK(write_durably(path(root, ".tensor"), {tensor_file_head(header)}));
@@ -174,7 +174,8 @@ Result<TensorFiles::Part*, Failure> TensorFiles::open_part(const Hash32& root) {
     if (!read && (read.error().fault == Fault::corrupt || read.error().fault == Fault::not_found)) {
         // After a power failure the two files may exist without their contents.
         remove(root);
-        return failure(Fault::not_found, name_of(root) + ": what had arrived is damaged; it starts anew");
+        return failure(Fault::not_found,
+                       name_of(root) + ": the part that had arrived is damaged and was deleted; the transfer restarts");
     }
     RETRACE_TRY(part, std::move(read));
     part->used = ++clock_;
@@ -235,7 +236,7 @@ Status<Failure> TensorFiles::add(const Hash32& root, const wire::TileRange& rang
     const std::uint64_t size_whole = part->file.size(), there = allocated_bytes(path(root, ".part"));
     const std::uint64_t wanted = std::min(room, size_whole > there ? size_whole - there : 0);
     // Its files exist, so it needs no more inodes.
-    const DiskRoom rest{limits_.left_free.bytes, 0};
+    const DiskSpace rest{limits_.left_free.bytes, 0};
     if (wanted != 0) RETRACE_CHECK(check_disk(folder_, rest, wanted, "a part of " + name_of(root)));
     RETRACE_CHECK(reserve(path(root, ".part"), kTensorFileHead + begin_row * line, room));
     const std::uint64_t size = wire::tile_bytes(part->header.dtype);
@@ -257,7 +258,9 @@ Status<Failure> TensorFiles::finish(const Hash32& root, Part& part) {
     if (tree.root() != part.header.tree_root) {
         parts_.erase(root);
         remove(root);
-        return failure(Fault::corrupt, name_of(root) + ": what was stored before is damaged; it starts anew");
+        return failure(
+            Fault::corrupt,
+            name_of(root) + ": the stored tiles do not hash to the root and were deleted; the transfer restarts");
     }
     RETRACE_CHECK(part.file.sync());
     auto whole = std::make_unique<Whole>();

@@ -28,8 +28,8 @@ class TensorFiles {
 public:
     struct Limits {
         std::uint64_t tensor_bytes = std::uint64_t{64} << 30;  ///< Limit of the elements of one tensor.
-        /// Left free on the disk, where the chain's data base creates files too. ext4 makes 16,384 inodes for 256 MiB.
-        DiskRoom left_free{std::uint64_t{256} << 20, 16'384};
+        /// Left free on the disk, where the chain's database creates files too. ext4 makes 16,384 inodes for 256 MiB.
+        DiskSpace left_free{std::uint64_t{256} << 20, 16'384};
         std::size_t open_tensors = 256;  ///< Limit on mapped tensors, with their trees.
     };
 
@@ -72,7 +72,7 @@ private:
     /// A part file that cannot be resumed is removed: not_found.
     Result<Part*, Failure> open_part(const Hash32& root);
     Result<std::unique_ptr<Part>, Failure> read_part(const Hash32& root) const;
-    Status<Failure> check_room(const kernels::TensorHeader& header) const;
+    Status<Failure> check_space(const kernels::TensorHeader& header) const;
     Status<Failure> finish(const Hash32& root, Part& part);
 
     std::filesystem::path folder_;

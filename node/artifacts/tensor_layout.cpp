@@ -68,7 +68,8 @@ Status<Failure> check_header(const Hash32& root, const kernels::TensorHeader& he
 Status<Failure> check_range(const wire::TileRange& range) {
     const Geometry shape = kernels::geometry(range.header.dims);
     const std::uint64_t size = wire::tile_bytes(range.header.dtype), count = range.count();
-    if (count == 0 || range.tiles.size() % size != 0) return failure(Fault::malformed, "no whole number of tiles");
+    if (count == 0 || range.tiles.size() % size != 0)
+        return failure(Fault::malformed, "the message does not hold one or more whole tiles");
     if (count > wire::kRangeTilesMax) return failure(Fault::too_large, "too many tiles in one message");
     if (range.first >= shape.tiles() || count > shape.tiles() - range.first) {
         return failure(Fault::out_of_range, "the tensor has only " + std::to_string(shape.tiles()) + " tiles");

@@ -90,7 +90,7 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     command.footer("Frauds of --cheat, for developer chains:\n" + list_cheats(cheats));
 }
 
-Result<AgentOptions> party_options(const AgentFlags& flags) {
+Result<AgentOptions> agent_options(const AgentFlags& flags) {
     AgentOptions out;
     out.node_url = flags.node.url;
     out.data_dir = flags.data_dir;
@@ -113,8 +113,8 @@ Result<AgentOptions> party_options(const AgentFlags& flags) {
 
 Result<SolverOptions> solver_options(const SolverFlags& flags) {
     SolverOptions out;
-    RETRACE_TRY(party, party_options(flags.agent));
-    out.party = std::move(party);
+    RETRACE_TRY(agent, agent_options(flags.agent));
+    out.agent = std::move(agent);
     out.hardware_class = flags.hardware_class;
     out.device = *solver::parse_device(flags.device);
     out.pay_for_retention = flags.pay_for_retention;
@@ -135,12 +135,12 @@ Result<SolverOptions> solver_options(const SolverFlags& flags) {
 
 Result<VerifierOptions> verifier_options(const VerifierFlags& flags) {
     VerifierOptions out;
-    RETRACE_TRY(party, party_options(flags.agent));
-    out.party = std::move(party);
+    RETRACE_TRY(agent, agent_options(flags.agent));
+    out.agent = std::move(agent);
     out.watch_bp = flags.watch_bp;
     if (!flags.agent.cheat.empty()) {
-        RETRACE_TRY(fraud, parse_verifier_cheat(flags.agent.cheat));
-        out.fraud = fraud;
+        RETRACE_TRY(attack, parse_verifier_cheat(flags.agent.cheat));
+        out.attack = attack;
     }
     return out;
 }

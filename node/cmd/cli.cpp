@@ -23,7 +23,7 @@
 #include "node/cmd/commands.hpp"
 #include "node/cmd/config_flags.hpp"
 #include "node/cmd/renamed.hpp"
-#include "node/platform/data_dir.hpp"
+#include "node/platform/permissions.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -157,10 +157,9 @@ int run_main(int argc, char** argv) {
     try {
         return program.run ? program.run() : kWrongUsage;
     } catch (const kernels::NoMemory& e) {
-        return fail(program,
-                    "this machine has not the memory that this takes: " + std::to_string(e.bytes()) + " bytes at once");
+        return fail(program, "out of memory: " + std::to_string(e.bytes()) + " bytes could not be allocated at once");
     } catch (const std::bad_alloc&) {
-        return fail(program, "this machine has not the memory that this takes");
+        return fail(program, "out of memory");
     } catch (const std::exception& e) {  // A device that failed, for instance.
         return fail(program, e.what());
     }

@@ -57,7 +57,8 @@ void add_import(CLI::App& data, Program& program) {
                      ".npz, .safetensors; anything else is raw tokens)")
         ->required();
     command->add_option("-o,--out", arguments->out, "Folder to write; must not exist or be empty")->required();
-    command->add_option("--split", arguments->split, "Of IDX files")->check(CLI::IsMember({"train", "test"}));
+    command->add_option("--split", arguments->split, "Which part of IDX files to import")
+        ->check(CLI::IsMember({"train", "test"}));
     command->add_flag("--images", arguments->images, "Keep channels, rows and columns instead of flat samples");
     command->add_option("--name", arguments->options.name, "Name of the data set");
     command->add_option("--label", arguments->options.label, "CSV: the column to predict (the last one)");

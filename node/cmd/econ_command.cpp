@@ -102,7 +102,7 @@ Result<market::Setting> setting_of(const market::Params& chain, const EconFlags&
 
 json::object prospect_json(const Prospect& p) {
     return {{"fraud", std::string(market::slug(p.fraud))}, {"win", p.win.to_decimal()}, {"lose", p.lose.to_decimal()},
-            {"gain", difference(p.win, p.lose)},           {"pays", p.pays()},          {"asserted", p.assumed}};
+            {"gain", difference(p.win, p.lose)},           {"pays", p.pays()},          {"asserted", p.asserted}};
 }
 
 json::object odds_json(const market::Setting& setting) {
@@ -164,9 +164,9 @@ void print_report(const market::Setting& s) {
     for (const Prospect& p : market::prospects(s)) {
         std::cout << std::setw(14) << coins(p.win, p.lose) << "  " << std::left << std::setw(17)
                   << market::slug(p.fraud) << std::right << market::sentence(p.fraud)
-                  << (!p.assumed ? " (stopped by honest auditors and challengers only)"
-                      : p.pays() ? " ** PAYS **"
-                                 : "")
+                  << (!p.asserted ? " (stopped by honest auditors and challengers only)"
+                      : p.pays()  ? " ** PAYS **"
+                                  : "")
                   << '\n';
     }
 }
@@ -253,7 +253,7 @@ void add_econ(CLI::App& app, Program& program) {
     command->add_option("--cost-bp", flags->cost_bp, "Cost of computing a segment as a share of its price [8000]");
     command->add_option("--verifiers", flags->verifiers, "Verifiers that share the audits [10]");
     command->add_option("--simulate", flags->simulate, "Also play so many tasks among honest and cheating agents");
-    command->add_option("--seed", flags->seed, "Of the simulation [1]");
+    command->add_option("--seed", flags->seed, "Seed of the simulation [1]");
     add_json(*command, program);
     command->callback([&program, flags] { program.run = [&program, flags] { return econ(program, *flags); }; });
 }

@@ -237,11 +237,11 @@ void add_node(CLI::App& app, Program& program) {
         ->check(mebibytes);
     command
         ->add_option("--artifact-requester-quota", flags->requester_quota,
-                     "MiB of them of one requester (a quarter of those in all)")
+                     "MiB of programs and data of one requester (a quarter of --artifact-quota)")
         ->check(mebibytes);
     command
         ->add_option("--artifact-mib-per-coin", flags->mib_per_coin,
-                     "MiB of them that a task may have for each coin of its escrow (1024)")
+                     "MiB of programs and data that a task may store for each coin of its escrow (1024)")
         ->check(mebibytes);
     command->add_flag("--no-empty-blocks", flags->no_empty_blocks, "Make a block only if there is a transaction");
     command->add_option("--proposer", flags->proposer, "Account that receives the priority fees");

@@ -44,16 +44,16 @@ OutlierSampling sample_outliers(kernels::Executor& executor, const kernels::Prog
                                 const kernels::State& state, const kernels::Inputs& inputs) {
     const std::uint64_t needed = executor.dispute_bytes(), available = memory_left();
     if (needed > available) {
-        return {"not looked at: it takes " + std::to_string(needed) + " bytes and this machine has " +
-                    std::to_string(available) + " available",
-                nullptr};
+        return {
+            "not measured: " + std::to_string(needed) + " bytes needed, " + std::to_string(available) + " available",
+            nullptr};
     }
     try {
         const auto found = kernels::summary_of(kernels::product_outliers(executor, program, state, inputs));
         if (!found) return {"not known: no product by digits has a block of finite values", nullptr};
         return {outliers_text(*found), outliers_json(*found)};
     } catch (const std::bad_alloc&) {
-        return {"not looked at: this machine does not give the memory", nullptr};
+        return {"not measured: memory could not be allocated; close other programs", nullptr};
     }
 }
 

@@ -85,7 +85,7 @@ void add_snapshot(CLI::App& app, Program& program) {
     };
     const auto add_data_dir = [&](CLI::App* sub) {
         sub->add_option("--data-dir", flags->config.data_dir, "Folder of the chain; its node is stopped")->required();
-        sub->add_flag("--dev", flags->config.dev, "Of a developer chain");
+        sub->add_flag("--dev", flags->config.dev, "The chain is a developer chain");
     };
     CLI::App* out = add("export", "Write the state into a new folder", run_export);
     add_data_dir(out);
@@ -95,7 +95,8 @@ void add_snapshot(CLI::App& app, Program& program) {
     add_data_dir(in);
     in->add_option("--genesis", flags->config.genesis, "Genesis file of the chain");
     in->add_option("--from", flags->folder, "Folder of the snapshot")->required();
-    in->add_option("--trusted", flags->trusted, "Hash of its block, from somebody you believe")->required();
+    in->add_option("--trusted", flags->trusted, "Hash of the snapshot's block, from a source that you trust")
+        ->required();
     add("show", "What a snapshot holds", run_show)->add_option("FOLDER", flags->folder, "Folder")->required();
 }
 

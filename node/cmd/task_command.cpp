@@ -33,7 +33,7 @@ Result<std::unique_ptr<Store>> open_store(const std::string& data_dir) {
     return std::move(*store);
 }
 
-std::string of_auditors(std::size_t possible, const TaskFile& task) {
+std::string describe_auditors(std::size_t possible, const TaskFile& task) {
     if (possible >= task.auditors) return "all " + std::to_string(task.auditors) + " auditors could be drawn now";
     const std::string lack = possible == 0 ? std::string("nobody is bonded who could audit: ")
                                            : "only " + std::to_string(possible) + " of " +

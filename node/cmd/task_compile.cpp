@@ -180,7 +180,7 @@ void add_task_compile(CLI::App& parent, Program& program) {
     command->add_option("--start", flags->request.start,
                         "model.safetensors to begin with, e.g. of `retrace task fetch` (the seed's or the file's own)");
     command->add_flag("--require-sandbox", flags->request.require_sandbox,
-                      "TorchScript: fail where the kernel cannot shut in the process that reads it (it warns)");
+                      "TorchScript: fail if the process that reads it cannot be sandboxed (default: warn)");
     add_data_options(*command, flags->data);
     add_model_options(*command, *flags);
     add_training_options(*command, *flags);

@@ -38,9 +38,9 @@ int decide(const Program& program, const DecideFlags& flags) {
                                                   {"height", outcome->height}})
                   << '\n';
     } else {
-        std::cout << (flags.pay ? "what waits is paid though nobody audited it, and run "
-                                : "what waits is not paid, and it is over with run ")
-                  << call.run << (flags.pay ? " goes on\n" : "\n");
+        std::cout << (flags.pay ? "the waiting segments are paid unaudited; run "
+                                : "the waiting segments are not paid; run ")
+                  << call.run << (flags.pay ? " goes on\n" : " ends\n");
     }
     return kDone;
 }
@@ -54,7 +54,7 @@ void add_task_decide(CLI::App& parent, Program& program) {
     command->add_option("ID", flags->task, "Task")->required();
     CLI::App* how = command->add_option_group("decision");
     how->add_flag("--pay", flags->pay, "Pay for them unaudited; the run goes on");
-    how->add_flag("--end", flags->end, "Do not; the run ends, paid for what is final before them");
+    how->add_flag("--end", flags->end, "Do not pay for them: the run ends and is paid for its finalised segments");
     how->require_option(1);
     flags->signer.add_to(*command);
     add_json(*command, program);

@@ -9,7 +9,7 @@
 namespace retrace::node::cli {
 
 /// Describes the audits of the segments if `possible` auditors (at most as many as the task asks for) could be drawn.
-std::string of_auditors(std::size_t possible, const TaskFile& task);
+std::string describe_auditors(std::size_t possible, const TaskFile& task);
 
 /// Returns `data_dir`, or ~/.retrace/requester if it is empty.
 std::filesystem::path requester_folder(const std::string& data_dir);

@@ -230,7 +230,7 @@ std::string on_device(const Plan& plan) {
 }
 
 std::string auditors_of(const TaskFile& task, const Price& price) {
-    if (price.auditors) return of_auditors(*price.auditors, task);
+    if (price.auditors) return describe_auditors(*price.auditors, task);
     return task.allow_unaudited ? "where nobody can be drawn, segments are paid though nobody audited them"
                                 : "where fewer than " + std::to_string(task.auditors) +
                                       " auditors could be drawn, segments wait unpaid until you decide";
@@ -238,7 +238,8 @@ std::string auditors_of(const TaskFile& task, const Price& price) {
 
 /// If no auditor can be drawn, no segment is audited, and the probabilities of the rules do not apply.
 std::string chances_of(const Price& price) {
-    if (!price.can_audit()) return "no chance can be told that a bad segment is found";
+    if (!price.can_audit())
+        return "the probability that a bad segment is detected is unknown, because no auditor can be drawn";
     std::ostringstream out;
     out << std::setprecision(3) << "one bad segment is found with " << 100 * price.found_one << " %, ten with "
         << 100 * price.found_ten << " %; the first and the last are always audited";

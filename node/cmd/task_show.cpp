@@ -157,9 +157,10 @@ int odds(const Program& program, const NodeOptions& node, const std::string& fil
     }
     std::cout << "audits cost about " << 100 * cost << " % of the price ceiling\n"
               << "a bid locks " << (floor ? format_coins(*floor) : std::string("more than there can be")) << '\n'
-              << (possible == 0 ? "no chance can be told that a bad segment is detected; "
-                                : "the first and the last segment are always audited; ")
-              << of_auditors(possible, *task) << '\n';
+              << (possible == 0
+                      ? "the probability that a bad segment is detected is unknown, because no auditor can be drawn; "
+                      : "the first and the last segment are always audited; ")
+              << describe_auditors(possible, *task) << '\n';
     return kDone;
 }
 

@@ -29,8 +29,8 @@ std::string progress_line(const TaskStatus& status) {
                        std::to_string(status.committed) + ", verified " + std::to_string(status.verified) + ", paid " +
                        std::to_string(status.paid) + " of " + std::to_string(status.spec.segments());
     if (status.waiting) {
-        line += "; segment " + std::to_string(status.waiting->segment) + " waits for auditors, from height " +
-                std::to_string(status.waiting->decide_from) + " `retrace task decide` says what becomes of it";
+        line += "; segment " + std::to_string(status.waiting->segment) + " waits for auditors; from height " +
+                std::to_string(status.waiting->decide_from) + " on, decide about it with `retrace task decide`";
     }
     return line;
 }

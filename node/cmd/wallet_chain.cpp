@@ -171,7 +171,7 @@ Result<json::object> history_line(RpcClient& client, const json::object& tx) {
     const json::value* coins = tx.if_contains("value");
     const auto value = rpc::parse_u256(coins != nullptr ? *coins : json::value());
     const auto hash = rpc::parse_hash(json::value(member(tx, "hash")));
-    if (!value || !hash) return error("the node's transaction is not one");
+    if (!value || !hash) return error("the node sent a malformed transaction");
     const auto outcome = client.outcome(*hash);
     if (!outcome) return failed(outcome.error());
     if (!*outcome) return error("the node has no receipt of " + member(tx, "hash"));
@@ -192,7 +192,7 @@ Result<json::array> read_history(RpcClient& client, const ledger::Address& addre
         if (!block) return failed(block.error());
         const json::object* object = block->if_object();
         const json::value* txs = object != nullptr ? object->if_contains("transactions") : nullptr;
-        if (txs == nullptr || !txs->is_array()) return error("the node's block is not one");
+        if (txs == nullptr || !txs->is_array()) return error("the node sent a malformed block");
         for (const json::value& tx : txs->get_array()) {
             if (!tx.is_object() || !concerns(tx.get_object(), wanted)) continue;
             RETRACE_TRY(line, history_line(client, tx.get_object()));
@@ -233,9 +233,10 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
     send->add_option("--value", send_options->value, "Coins, e.g. 1.5; or \"100 wei\"")->required();
     send->add_option("--data", send_options->data, "Call data in hex");
     send->add_option("--nonce", send_options->nonce,
-                     "Number of the transaction; that of one that waits replaces it, for a higher fee and tip");
-    send->add_option("--max-fee", send_options->max_fee, "The most that one gas costs, e.g. \"3000000000 wei\"");
-    send->add_option("--tip", send_options->tip, "Of that, the most that goes to whoever makes the block");
+                     "Nonce; the nonce of a pending transaction replaces it if fee and tip are a tenth higher");
+    send->add_option("--max-fee", send_options->max_fee, "Highest total fee per unit of gas, e.g. \"3000000000 wei\"");
+    send->add_option("--tip", send_options->tip,
+                     "Highest priority fee per unit of gas, part of --max-fee; the proposer gets it");
     send->add_flag("--no-wait", send_options->no_wait, "Return before it is in a block");
     send->add_option("--confirm-timeout", send_options->timeout_s, "Seconds to wait for a block (60)");
     add_json(*send, program);

@@ -15,7 +15,7 @@
 
 #include "merkle/base/bytes.hpp"
 #include "merkle/base/durable_file.hpp"
-#include "node/platform/data_dir.hpp"
+#include "node/platform/permissions.hpp"
 
 namespace retrace::node::tls {
 namespace {

@@ -27,7 +27,7 @@ public:
     using Time = std::chrono::steady_clock::time_point;
 
     struct Limits {
-        std::size_t connections;  ///< Of all addresses.
+        std::size_t connections;  ///< Limit over all addresses.
         std::size_t per_address;  ///< A newcomer beyond it replaces a waiting connection of its own address.
         std::size_t reserved;     ///< For the empty address.
     };

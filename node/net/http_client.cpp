@@ -122,7 +122,7 @@ struct HttpConnection::Impl {
             const bool stopped = stop.stop_requested();
             if (stopped || now >= until)
                 return failure(Fault::timeout, url.host + (stopped ? ": the time for fetching is over" : "") +
-                                                   ": nobody says what its address is");
+                                                   ": the name was not resolved in time");
             lookup->ended.wait_until(lock, std::min(until, now + kLookTime));
         }
         if (lookup->code) return failure(Fault::unreachable, url.host + ": " + lookup->code.message());

@@ -43,10 +43,10 @@ unsigned status_of(HeadFault fault) noexcept { return fault == HeadFault::host_n
 
 std::string_view text_of(HeadFault fault) noexcept {
     switch (fault) {
-        case HeadFault::transfer_encoding: return "the only Transfer-Encoding is chunked, in HTTP/1.1";
-        case HeadFault::two_lengths: return "a request has a Transfer-Encoding or a Content-Length, not both";
-        case HeadFault::target: return "the target of a request is a path";
-        case HeadFault::host: return "a request names its host, once";
+        case HeadFault::transfer_encoding: return "Transfer-Encoding is not chunked, or is used in HTTP/1.0";
+        case HeadFault::two_lengths: return "the request has both Transfer-Encoding and Content-Length";
+        case HeadFault::target: return "the request's target is neither a path nor *";
+        case HeadFault::host: return "the request has no Host field, several, or a malformed one";
         case HeadFault::host_not_listed: return "this host name is not listed";
     }
     return "";

@@ -78,22 +78,22 @@ Status<Failure> reserve(const fs::path& path, std::uint64_t offset, std::uint64_
     return Unit{};
 }
 
-DiskRoom free_room(const struct statvfs& info) noexcept {
+DiskSpace free_space(const struct statvfs& info) noexcept {
     return {static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize, info.f_files == 0 ? UINT64_MAX : info.f_favail};
 }
 
-DiskRoom free_room(const fs::path& path) noexcept {
+DiskSpace free_space(const fs::path& path) noexcept {
     struct statvfs info {};
     if (::statvfs(path.c_str(), &info) != 0) return {};
-    return free_room(info);
+    return free_space(info);
 }
 
-Status<Failure> check_disk(const fs::path& path, const DiskRoom& rest, std::uint64_t bytes, const std::string& what) {
-    const DiskRoom free = free_room(path);
+Status<Failure> check_disk(const fs::path& path, const DiskSpace& rest, std::uint64_t bytes, const std::string& what) {
+    const DiskSpace free = free_space(path);
     if (free.bytes >= rest.bytes && free.bytes - rest.bytes >= bytes && free.inodes >= rest.inodes) return Unit{};
-    const auto text = [](const DiskRoom& room) {
-        return std::to_string(room.bytes >> 20) + " MiB and " +
-               (room.inodes == UINT64_MAX ? "any number of" : std::to_string(room.inodes)) + " inodes";
+    const auto text = [](const DiskSpace& space) {
+        return std::to_string(space.bytes >> 20) + " MiB and " +
+               (space.inodes == UINT64_MAX ? "any number of" : std::to_string(space.inodes)) + " inodes";
     };
     return failure(Fault::no_space, what + " of " + std::to_string(bytes) + " bytes does not fit on the disk: " +
                                         text(free) + " are free, and " + text(rest) + " have to stay free");

@@ -43,17 +43,17 @@ Status<Failure> create_sparse(const std::filesystem::path& path, View head, std:
 Status<Failure> reserve(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t size);
 
 /// Bytes and inodes of a file system. Every file takes one inode, so a disk can be full while bytes are free.
-struct DiskRoom {
+struct DiskSpace {
     std::uint64_t bytes = 0;
     std::uint64_t inodes = 0;  ///< UINT64_MAX if the file system makes inodes as it needs them.
 };
 /// Free bytes and inodes for unprivileged users. A file system that reports no inodes at all, like btrfs, makes them as
 /// it needs them.
-DiskRoom free_room(const struct statvfs& info) noexcept;
+DiskSpace free_space(const struct statvfs& info) noexcept;
 /// The same for the file system of `path`; nothing is free if that cannot be determined.
-DiskRoom free_room(const std::filesystem::path& path) noexcept;
+DiskSpace free_space(const std::filesystem::path& path) noexcept;
 /// no_space if writing `bytes` for `what` on the file system of `path` would leave less than `rest` free.
-Status<Failure> check_disk(const std::filesystem::path& path, const DiskRoom& rest, std::uint64_t bytes,
+Status<Failure> check_disk(const std::filesystem::path& path, const DiskSpace& rest, std::uint64_t bytes,
                            const std::string& what);
 Status<Failure> make_directory(const std::filesystem::path& path);
 /// Takes an exclusive lock, held for the lifetime of the descriptor; in_use if another process holds it.

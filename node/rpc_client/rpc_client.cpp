@@ -102,15 +102,15 @@ Result<RpcClient> RpcClient::connect(const std::string& url, const Options& opti
 
 Result<HttpReply, Failure> RpcClient::exchange(const HttpRequest& request) {
     const auto start = std::chrono::steady_clock::now();
-    for (bool told = false;;) {
+    for (bool reported = false;;) {
         auto reply = connection_.exchange(request, options_.reply_limit, kernels::StopToken::after(options_.deadline));
-        const bool silence = !reply && reply.error().fault == Fault::unreachable;
-        if (!silence || std::chrono::steady_clock::now() - start >= options_.timeout) {
-            if (told && reply && options_.on_no_answer) options_.on_no_answer({});
+        const bool no_answer = !reply && reply.error().fault == Fault::unreachable;
+        if (!no_answer || std::chrono::steady_clock::now() - start >= options_.timeout) {
+            if (reported && reply && options_.on_no_answer) options_.on_no_answer({});
             return reply;
         }
-        if (!told && options_.on_no_answer) options_.on_no_answer(reply.error().message);
-        told = true;
+        if (!reported && options_.on_no_answer) options_.on_no_answer(reply.error().message);
+        reported = true;
         std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
 }

@@ -15,10 +15,10 @@ namespace retrace::node {
 
 /// Why a call failed.
 struct RpcFailure {
-    int code = 0;          ///< JSON-RPC error code; 0: the node was not reached or its answer is invalid.
-    std::string message;   ///< A sentence for users.
-    std::string data;      ///< error.data when it is a string: revert data as "0x…".
-    bool silence = false;  ///< No answer (unreachable or timeout); a retry may succeed.
+    int code = 0;            ///< JSON-RPC error code; 0: the node was not reached or its answer is invalid.
+    std::string message;     ///< A sentence for users.
+    std::string data;        ///< error.data when it is a string: revert data as "0x…".
+    bool no_answer = false;  ///< No answer (unreachable or timeout); a retry may succeed.
 };
 
 /// The outcome of a mined transaction.

@@ -20,12 +20,12 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 ArtifactExtension::ArtifactExtension(std::unique_ptr<Store> store, const ledger::Chain& chain,
                                      LedgerApplication& application, const ArtifactsConfig& config,
-                                     std::chrono::milliseconds tidy_every)
+                                     std::chrono::milliseconds garbage_interval)
     : store_(std::move(store)),
       chain_(chain),
       application_(application),
       mib_per_coin_(config.mib_per_coin),
-      tidy_every_(tidy_every),
+      garbage_interval_(garbage_interval),
       quota_(limits_of(*store_, config)),
       garbage_collector_(*store_, kRetentionBlocks),
       server_(*store_, [this](const Hash32& root) { return wanted(root); }) {
@@ -34,13 +34,13 @@ ArtifactExtension::ArtifactExtension(std::unique_ptr<Store> store, const ledger:
         follow();
         settle_quota();
     }
-    server_.take_payment({[this](const Hash32& root, const std::vector<Hash32>& names,
-                                 const ArtifactServer::Size& size) { return charge(root, names, size); },
-                          [this](const Hash32& root, bool is_here) {
-                              const std::lock_guard lock(mutex_);
-                              arriving_.erase(root);
-                              if (!is_here) quota_.release(root);
-                          }});
+    server_.set_quota_hooks({[this](const Hash32& root, const std::vector<Hash32>& names,
+                                    const ArtifactServer::Size& size) { return charge(root, names, size); },
+                             [this](const Hash32& root, bool is_here) {
+                                 const std::lock_guard lock(mutex_);
+                                 arriving_.erase(root);
+                                 if (!is_here) quota_.release(root);
+                             }});
     Listener listener;
     listener.on_block = [this](const std::shared_ptr<const ledger::Block>&) {
         const std::lock_guard lock(wake_mutex_);
@@ -48,7 +48,7 @@ ArtifactExtension::ArtifactExtension(std::unique_ptr<Store> store, const ledger:
         wake_.notify_all();
     };
     token_ = application_.listen(std::move(listener));
-    tidying_ = std::jthread([this](const std::stop_token& stop) { keep_tidy(stop); });
+    garbage_thread_ = std::jthread([this](const std::stop_token& stop) { run_garbage_collection(stop); });
 }
 
 ArtifactExtension::~ArtifactExtension() { application_.unlisten(token_); }
@@ -66,7 +66,7 @@ ArtifactQuota::Limits ArtifactExtension::limits_of(const Store& store, const Art
     for (const auto& [root, bytes] : store.sizes()) stored += bytes;
     // Half of the free space, because the chain writes to the same disk and halts if it is full.
     ArtifactQuota::Limits out;
-    out.total = config.quota_mib != 0 ? config.quota_mib * kMiB : (free_room(store.folder()).bytes + stored) / 2;
+    out.total = config.quota_mib != 0 ? config.quota_mib * kMiB : (free_space(store.folder()).bytes + stored) / 2;
     out.requester = config.requester_quota_mib != 0 ? config.requester_quota_mib * kMiB : out.total / 4;
     return out;
 }
@@ -179,7 +179,8 @@ void ArtifactExtension::settle_quota() {
             return owners_of(of_root);
         },
         arriving_);
-    // Otherwise who names the data of a large task in a small one takes the escrow back and leaves the data.
+    // Otherwise a requester could name the data of a large cancelled task in a small one, get the escrow of the large
+    // one back, and keep the data stored.
     const std::set<Hash32> alive = unpaid.empty() ? std::set<Hash32>() : named();
     for (const Hash32& root : unpaid) {
         const std::vector<Hash32>& states = names[root];
@@ -246,7 +247,7 @@ bool ArtifactExtension::make_room(const Hash32& root, std::uint64_t bytes,
     return true;
 }
 
-void ArtifactExtension::tidy(bool all) {
+void ArtifactExtension::collect_garbage(bool all) {
     const std::lock_guard lock(mutex_);
     follow();
     const std::set<Hash32> alive = named();
@@ -258,12 +259,12 @@ void ArtifactExtension::tidy(bool all) {
     if (!all) return;
     // Also moves what an ended task was charged for to another task that names it.
     settle_quota();
-    garbage_collector_.sweep(chain_.height(), alive);
+    garbage_collector_.collect(chain_.height(), alive);
     std::erase_if(settled_, [&](const auto& root) { return root.second + kRetentionBlocks < chain_.height(); });
 }
 
-void ArtifactExtension::keep_tidy(const std::stop_token& stop) {
-    auto next = std::chrono::steady_clock::now() + tidy_every_;
+void ArtifactExtension::run_garbage_collection(const std::stop_token& stop) {
+    auto next = std::chrono::steady_clock::now() + garbage_interval_;
     while (!stop.stop_requested()) {
         {
             std::unique_lock lock(wake_mutex_);
@@ -272,8 +273,8 @@ void ArtifactExtension::keep_tidy(const std::stop_token& stop) {
         }
         if (stop.stop_requested()) return;
         const bool all = std::chrono::steady_clock::now() >= next;
-        if (all) next = std::chrono::steady_clock::now() + tidy_every_;
-        tidy(all);
+        if (all) next = std::chrono::steady_clock::now() + garbage_interval_;
+        collect_garbage(all);
         if (all) server_.forget_gone_states();  // Not under `mutex_`, which the server takes while it holds its own.
     }
 }

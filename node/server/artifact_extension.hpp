@@ -27,11 +27,11 @@ namespace retrace::node {
 class ArtifactExtension final : public Extension {
 public:
     /// Interval at which files are counted anew and collected.
-    static constexpr std::chrono::seconds kTidyEvery{60};
+    static constexpr std::chrono::seconds kGarbageInterval{60};
 
     /// `chain` and `application` outlive the extension.
     ArtifactExtension(std::unique_ptr<Store> store, const ledger::Chain& chain, LedgerApplication& application,
-                      const ArtifactsConfig& config, std::chrono::milliseconds tidy_every = kTidyEvery);
+                      const ArtifactsConfig& config, std::chrono::milliseconds garbage_interval = kGarbageInterval);
     ~ArtifactExtension() override;
 
     ArtifactServer& server() noexcept { return server_; }
@@ -69,8 +69,8 @@ private:
     bool make_room(const Hash32& root, std::uint64_t bytes, const std::vector<ArtifactQuota::Owner>& owners);
 
     /// Deletes the artifacts that are due; with `all`, also collects those that no task has named for long.
-    void tidy(bool all);
-    void keep_tidy(const std::stop_token& stop);
+    void collect_garbage(bool all);
+    void run_garbage_collection(const std::stop_token& stop);
 
     static constexpr std::uint64_t kRetentionBlocks = 5'000;
 
@@ -78,7 +78,7 @@ private:
     const ledger::Chain& chain_;
     LedgerApplication& application_;
     const std::uint64_t mib_per_coin_;
-    const std::chrono::milliseconds tidy_every_;
+    const std::chrono::milliseconds garbage_interval_;
     // Separate from `mutex_`, because the engine's thread takes it and `mutex_` is held during disk operations.
     std::mutex wake_mutex_;
     std::condition_variable_any wake_;
@@ -88,13 +88,13 @@ private:
     std::map<std::uint64_t, Task> tasks_;                 ///< Live tasks by id.
     std::map<Hash32, std::set<std::uint64_t>> tasks_of_;  ///< Root → live tasks that name it.
     std::map<Hash32, std::uint64_t> settled_;  ///< Root → height in which the last task that named it settled.
-    std::set<Hash32> due_;                     ///< Artifacts to delete in the next `tidy`.
+    std::set<Hash32> due_;                     ///< Artifacts to delete in the next `collect_garbage`.
     std::set<Hash32> arriving_;                ///< Charged and still being stored.
     ArtifactQuota quota_;
     GarbageCollector garbage_collector_;
     ArtifactServer server_;
     LedgerApplication::Token token_ = 0;
-    std::jthread tidying_;  ///< Last member: it stops before what it uses is destroyed.
+    std::jthread garbage_thread_;  ///< Last member: it stops before what it uses is destroyed.
 };
 
 }  // namespace retrace::node

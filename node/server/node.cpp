@@ -148,7 +148,7 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, Rules rules) {
     auto impl = std::make_unique<Impl>(config, std::move(rules));
     RETRACE_TRY(data, DataDir::open(config.data_dir));
     impl->data = std::move(data);
-    RETRACE_TRY(genesis, settle_genesis(config, impl->rules, *impl->data));
+    RETRACE_TRY(genesis, open_genesis(config, impl->rules, *impl->data));
     RETRACE_TRY(store, open_store(*impl->data));
     impl->store = std::move(store);
     auto chain = ledger::Chain::open(*impl->store, genesis, *impl->rules.executor, chain_options(config));
@@ -194,7 +194,7 @@ Status<> verify_data(const Config& config, const Rules& rules,
                      const std::function<void(std::uint64_t height)>& progress) {
     RETRACE_CHECK(check(config));
     RETRACE_TRY(data, DataDir::open(config.data_dir));
-    RETRACE_TRY(genesis, settle_genesis(config, rules, *data));
+    RETRACE_TRY(genesis, open_genesis(config, rules, *data));
     RETRACE_TRY(store, open_store(*data));
     const auto verified = ledger::verify_db(*store, genesis, *rules.executor, progress);
     if (!verified) return error(config.data_dir + ": " + verified.error().message);

@@ -19,7 +19,7 @@ Result<std::optional<ledger::Genesis>> wanted_genesis(const Config& config, cons
 
 }  // namespace
 
-Result<ledger::Genesis> settle_genesis(const Config& config, const Rules& rules, const DataDir& data) {
+Result<ledger::Genesis> open_genesis(const Config& config, const Rules& rules, const DataDir& data) {
     RETRACE_TRY(wanted, wanted_genesis(config, rules));
     RETRACE_TRY(kept, data.genesis());
     if (!kept && !wanted) {

@@ -13,7 +13,7 @@ namespace retrace::node {
 
 /// The genesis that the data directory was created with. A new directory stores the configured one. An Error if none is
 /// configured for a new directory, or if the configured one differs from the stored one.
-Result<ledger::Genesis> settle_genesis(const Config& config, const Rules& rules, const DataDir& data);
+Result<ledger::Genesis> open_genesis(const Config& config, const Rules& rules, const DataDir& data);
 
 Result<std::unique_ptr<ledger::Store>> open_store(const DataDir& data);
 

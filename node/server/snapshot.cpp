@@ -7,7 +7,7 @@ Result<ledger::SnapshotManifest> export_data(const Config& config, const Rules& 
                                              std::optional<std::uint64_t> height, const std::string& folder) {
     RETRACE_CHECK(check(config));
     RETRACE_TRY(data, DataDir::open(config.data_dir));
-    RETRACE_TRY(genesis, settle_genesis(config, rules, *data));
+    RETRACE_TRY(genesis, open_genesis(config, rules, *data));
     RETRACE_TRY(store, open_store(*data));
     // Opened as a chain, so that a torn write is rolled back and damage is reported before anything is copied.
     auto chain = ledger::Chain::open(*store, genesis, *rules.executor, chain_options(config));
@@ -21,7 +21,7 @@ Result<ledger::Imported> import_data(const Config& config, const Rules& rules, c
                                      const Hash32& trusted) {
     RETRACE_CHECK(check(config));
     RETRACE_TRY(data, DataDir::open(config.data_dir));
-    RETRACE_TRY(genesis, settle_genesis(config, rules, *data));
+    RETRACE_TRY(genesis, open_genesis(config, rules, *data));
     RETRACE_TRY(store, open_store(*data));
     const auto imported = ledger::import_snapshot(*store, genesis, *rules.executor, folder, trusted);
     if (!imported) return error(config.data_dir + ": " + imported.error().message);

@@ -34,7 +34,7 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
         if (out.work) slot_.equip(*out.work);
     } else {
         if (const auto asked = first_report(view)) slot_.wait(asked->place);
-        if (is_more_urgent(view)) give_way();
+        if (is_more_urgent(view)) preempt();
     }
     list_waiting(view);
     return out;
@@ -45,14 +45,14 @@ void SolverAgent::on_done(const SolverResult& result) {
     running_.reset();
     slot_.release();
     if (const auto* prepared = std::get_if<Prepared>(&result)) {
-        if (prepared->put_off) return;
+        if (prepared->preempted) return;
         RunRecord& record = runs_[{prepared->task, prepared->run}];
         record.prepared = *prepared;
         if (!prepared->problem) return record.retry.reset();
         retry_later(prepared->task, record, *prepared->problem);
     } else if (const auto* reached = std::get_if<Reached>(&result)) {
         RunRecord& record = runs_[{reached->task, reached->run}];
-        if (!reached->problem) return record.retry.reset();  // Reached or put off.
+        if (!reached->problem) return record.retry.reset();  // Reached or preempted.
         record.known = 0;
         retry_later(reached->task, record, *reached->problem);
     } else {
@@ -63,7 +63,7 @@ void SolverAgent::on_done(const SolverResult& result) {
 }
 
 void SolverAgent::on_answered(const Answered& answered) {
-    if (answered.put_off) return;
+    if (answered.preempted) return;
     ReportRecord& record = reports_[answered.report];
     if (!answered.answer.empty()) {
         record.answer = answered.answer;

@@ -36,7 +36,7 @@ struct SolverConfig {
 
 /// Work of a run that failed and is retried. The work of an accepted run is retried as long as the run lasts, because
 /// giving up would cost the stake.
-struct Waiting {
+struct FailedWork {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::string what;  ///< "prepare", "train", "answer report 7".
@@ -62,7 +62,7 @@ public:
     /// run in the ledger's order, and training takes the remaining time.
     WorkerSlot& slot() noexcept { return slot_; }
     /// Asks the running order to stop: training stops after its step, or between two ops of a long step.
-    void give_way() {
+    void preempt() {
         if (busy_) slot_.preemption().request();
     }
     /// Takes the result of a work order. The moves that follow from it are returned by the next on_view.
@@ -76,7 +76,7 @@ public:
     /// Returns and clears the problems that an operator should see: data that cannot be fetched, a failing disk.
     std::vector<std::string> take_problems();
     /// Failed work that is retried, as of the last view.
-    const std::vector<Waiting>& waiting() const noexcept { return waiting_; }
+    const std::vector<FailedWork>& waiting() const noexcept { return waiting_; }
 
 private:
     struct RunningOrder {
@@ -107,7 +107,7 @@ private:
     /// Accepts or declines a run that was prepared, or waits for missing data.
     void accept(const RunView& run, const RunRecord& record, std::uint64_t height, Output& out);
     /// Whether data that the preparation of a run missed may still arrive before the run must be accepted or declined.
-    bool hopes(const RunView& run, const RunRecord& record) const;
+    bool data_may_still_arrive(const RunView& run, const RunRecord& record) const;
     /// The opening of a state, if its root is in the store.
     std::optional<Opening> opening_of(const RunView& run, std::uint64_t index);
     void open(const RunView& run, std::uint64_t height, Output& out);
@@ -149,7 +149,7 @@ private:
     std::optional<RunningOrder> running_;            // The preparation or training that is running.
     std::map<RunKey, RunRecord> runs_;               // Runs of the view, and runs that are over but still in the store.
     std::map<std::uint64_t, ReportRecord> reports_;  // By report; a report that was never worked on has none.
-    std::vector<Waiting> waiting_;
+    std::vector<FailedWork> waiting_;
     std::vector<std::string> problems_;
     std::uint64_t height_ = 0;
 };

@@ -30,9 +30,9 @@ void SolverAgent::bid(const AuctionView& auction, std::uint64_t height, Output& 
     }
 }
 
-bool SolverAgent::hopes(const RunView& run, const RunRecord& record) const {
+bool SolverAgent::data_may_still_arrive(const RunView& run, const RunRecord& record) const {
     const Prepared& prepared = *record.prepared;
-    if (!prepared.may_pass) return false;
+    if (!prepared.transient) return false;
     if (prepared.missing && run.may_report_kept) return true;
     if (run.accept_by != 0) return height_ + 2 * config_.resend_blocks < run.accept_by;
     return prepared.missing && record.retry && record.retry->attempts < kAttempts;
@@ -47,7 +47,7 @@ void SolverAgent::accept(const RunView& run, const RunRecord& record, std::uint6
             out.moves.emplace_back(ReportKept{task, *run.may_report_kept, run.first_state, *prepared.missing, 0});
         return;
     }
-    if (hopes(run, record)) return;
+    if (data_may_still_arrive(run, record)) return;
     if (!due("accept", task, run.run, 0, height)) return;
     if (prepared.problem)
         out.moves.emplace_back(Decline{task, run.run, *prepared.problem});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chooses the work order that the solver's agent hands out next, and when a running one has to give way.
+// Chooses the work order that the solver's agent hands out next, and when a running one is preempted.
 #include <algorithm>
 
 #include "solver/agent/agent.hpp"
@@ -8,7 +8,7 @@ namespace retrace::solver {
 
 std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
     const auto asked = first_report(view);
-    if (slot_.dispute_goes_before(asked ? asked->place : kUnasked)) return std::nullopt;
+    if (slot_.dispute_goes_before(asked ? asked->place : kVoluntary)) return std::nullopt;
     if (asked) {
         slot_.take(asked->place);
         return answer_order(*asked->run, *asked->report);
@@ -20,7 +20,7 @@ std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
         auto work = work_for(*run);
         if (!work) continue;
         running_ = RunningOrder{key_of(*run), deadline};
-        slot_.take(kUnasked);
+        slot_.take(kVoluntary);
         return work;
     }
     return std::nullopt;
@@ -83,7 +83,7 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
     };
     if (!record.prepared) return preparing("");
     // Declining is free before the run is accepted and impossible afterwards; then missing data are waited for.
-    const bool goes_on = !run.may_accept || hopes(run, record);
+    const bool goes_on = !run.may_accept || data_may_still_arrive(run, record);
     if (record.prepared->problem) return goes_on ? std::optional(preparing(" again")) : std::nullopt;
     if (run.may_accept) return std::nullopt;
     // Train to the first state whose root is not known: the next one, or one that was lost. States before the run's
@@ -101,7 +101,7 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
     return std::nullopt;
 }
 
-/// Whether the running training has to give way: nobody asks for it any more, or another run's work is due earlier. So
+/// Whether the running training must be preempted: no run needs it any more, or another run's work is due earlier. So
 /// a very long run, or one far ahead of its deadline, costs no other run its checkpoint.
 bool SolverAgent::is_more_urgent(const SolverView& view) {
     if (!running_) return false;

@@ -13,8 +13,8 @@ Prepared SolverAgent::prepare(const RunView& run) {
     const auto material = task_cache_.material(run.terms);
     if (!material) {
         out.problem = material.error().message;
-        out.may_pass = material.error().kind.has_value();
-        out.put_off = slot_.preemption().requested();
+        out.transient = material.error().kind.has_value();
+        out.preempted = slot_.preemption().requested();
         return out;
     }
     const kernels::Program* const init = (*material)->init ? &(*material)->init->program() : nullptr;
@@ -29,8 +29,8 @@ Prepared SolverAgent::prepare(const RunView& run) {
     const auto state = task_cache_.fetch(**material, first, run.first_state);
     if (!state) {
         out.problem = state.error().message;
-        out.may_pass = state.error().kind.has_value();
-        out.put_off = slot_.preemption().requested();
+        out.transient = state.error().kind.has_value();
+        out.preempted = slot_.preemption().requested();
         if (state.error().kind == ReportKind::state) out.missing = state.error().tensor;
         return out;
     }
@@ -41,7 +41,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
     if (saved) saved = store_.retain(key, true);
     if (!saved) {
         out.problem = saved.error().message;
-        out.may_pass = true;
+        out.transient = true;
     }
     return out;
 }
@@ -50,16 +50,16 @@ Reached SolverAgent::reach(const RunView& run, std::uint64_t index, std::optiona
     Reached reached{run.terms.id, run.run, index, std::nullopt};
     // A failure after a preemption request is not a problem: the fetch was interrupted.
     const auto fail = [&](const std::string& problem) {
-        reached.put_off = slot_.preemption().requested();
-        if (!reached.put_off) reached.problem = problem;
+        reached.preempted = slot_.preemption().requested();
+        if (!reached.preempted) reached.problem = problem;
         return reached;
     };
     const auto material = task_cache_.material(run.terms);
     if (!material) return fail(material.error().message);
     const auto made = make_state(**material, run.run, run.first_state, run.first_root, index, &suspended);
     if (!made) return fail(made.error().message);
-    reached.put_off = !*made;
-    if (reached.put_off) return reached;
+    reached.preempted = !*made;
+    if (reached.preempted) return reached;
     for (std::uint64_t old = run.first_state; old < run.keep_from && old <= index; ++old) {
         if (store_.commitment({run.terms.id, run.run, old})) (void)store_.retain({run.terms.id, run.run, old}, false);
     }
@@ -151,7 +151,7 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
     const auto material = task_cache_.material(run.terms);
     if (!material) {
         answered.problem = material.error().message;
-        answered.put_off = slot_.preemption().requested();
+        answered.preempted = slot_.preemption().requested();
         return answered;
     }
     const kernels::CommittedProgram& program = *(*material)->program;

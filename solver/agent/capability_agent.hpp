@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Answers a solver's capability challenges: runs the benchmark until the challenge's stop height, sends what it claims,
+// Answers a solver's capability challenges: runs the benchmark until the challenge's stop height, sends the claim,
 // and proves the drawn elements. It is a state machine like SolverAgent, which hands it the challenge of each view.
 #pragma once
 
@@ -37,8 +37,8 @@ public:
 
     struct Output {
         std::vector<SolverMove> moves;
-        /// Always none while an order is running. It must start at once, because what it computes in the time until the
-        /// stop height is the solver's score.
+        /// Always none while an order is running. It must start at once, because its work until the stop height is the
+        /// solver's score.
         std::optional<CapabilityWork> work;
     };
     Output on_view(std::uint64_t height, const std::optional<ChallengeView>& challenge);

@@ -84,7 +84,7 @@ Status<> check_replayable(const RunView& run, const kernels::Program& program, s
     return error("auditors could not replay a segment in the time that they have: it costs " + std::to_string(cost) +
                  " multiply-adds and hashing and files worth " + std::to_string(hashing) +
                  ", and a machine with this one's measured speed does at most " + std::to_string(run.replay_cost_max) +
-                 " meanwhile (replay_blocks of the task, a shorter checkpoint interval, fewer state tensors)");
+                 " meanwhile; raise replay_blocks, shorten the checkpoint interval or join small tensors");
 }
 
 /// A party whose clock runs out loses the dispute and its stake, even if it is right. A device makes only the steps of
@@ -97,8 +97,7 @@ Status<> check_clock(const RunView& run, const kernels::Program& program, std::u
                  std::to_string(saturating_add(cost.steps, cost.last)) + " multiply-adds and hashing and files worth " +
                  std::to_string(cost.hashing) + ", and this machine at its measured speed does " +
                  std::to_string(run.dispute_cost_max) +
-                 " in that time (replay_blocks of the task, a shorter checkpoint interval, tensors that fill their "
-                 "tiles)");
+                 " in that time; raise replay_blocks, shorten the checkpoint interval or join small tensors");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the solver's agent remembers of a run, and of a report about it, beside the chain and the checkpoint store.
+// Records that the solver's agent keeps of a run, and of a report about it, besides the chain and the checkpoint store.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace retrace::solver {
 inline RunKey key_of(const RunView& run) { return {run.terms.id, run.run}; }
 
 struct RunRecord {
-    std::optional<Prepared> prepared = {};         ///< Result of the newest preparation that was not put off.
+    std::optional<Prepared> prepared = {};         ///< Result of the newest preparation that was not preempted.
     std::optional<Retry> retry = {};               ///< Present if the run's last order failed.
     std::uint64_t deadline = 0;                    ///< RunView::deadline in the last view; 0 if the view lacks the run.
     std::uint64_t known = 0;                       ///< The roots of all states below this index are known.

@@ -20,8 +20,8 @@ struct Prepared {
     std::uint32_t run = 0;
     std::optional<std::string> problem;
     std::optional<std::uint32_t> missing;  ///< Tensor of the first state that no peer serves.
-    bool may_pass = false;                 ///< The problem may be transient: a peer restarts, a disk is full.
-    bool put_off = false;                  ///< Preempted by more urgent work while peers were slow; not a problem yet.
+    bool transient = false;                ///< Whether the problem may be transient: a peer restarts, a disk is full.
+    bool preempted = false;                ///< Preempted by more urgent work while peers were slow; not a problem yet.
 };
 /// Result of training: state `index` is in the store, or `problem` says why not.
 struct Reached {
@@ -29,13 +29,13 @@ struct Reached {
     std::uint32_t run = 0;
     std::uint64_t index = 0;
     std::optional<std::string> problem;
-    bool put_off = false;  ///< Preempted by more urgent work; training resumes later at the step that it had reached.
+    bool preempted = false;  ///< Preempted by more urgent work; training resumes later at the step that it had reached.
 };
 struct Answered {
     std::uint64_t report = 0;
     Bytes answer;  ///< Empty if it could not be made.
     std::string problem;
-    bool put_off = false;               ///< As in Prepared.
+    bool preempted = false;             ///< As in Prepared.
     std::vector<Answered> others = {};  ///< Answers to reports about the same object, made by the same work order.
 };
 using SolverResult = std::variant<Prepared, Reached, Answered>;

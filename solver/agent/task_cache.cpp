@@ -163,7 +163,7 @@ Result<kernels::ProgramHeader, Unavailable> TaskCache::header(const TaskTerms& t
 Result<kernels::State, Unavailable> TaskCache::initial_state(TaskMaterial& material, const kernels::StopToken& stop) {
     if (material.init == nullptr) return fetch(material, material.terms.initial_state_root, 0);
     kernels::State state = blank_state(material.init->program());
-    if (!material.init_runner->attempt(state, stop)) throw PutOff();
+    if (!material.init_runner->attempt(state, stop)) throw Preempted();
     state.step = 0;
     return state;
 }

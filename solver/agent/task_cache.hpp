@@ -56,7 +56,7 @@ public:
     /// Returns the header that opens the program's root. Fetches only the program, if it is not cached.
     Result<kernels::ProgramHeader, Unavailable> header(const TaskTerms& terms);
     /// Returns state 0, computed by the initialiser or fetched. A seeded state is recomputed by every call; `stop`
-    /// is polled between ops, and PutOff is thrown when it requests a stop.
+    /// is polled between ops, and Preempted is thrown when it requests a stop.
     Result<kernels::State, Unavailable> initial_state(TaskMaterial& material, const kernels::StopToken& stop = {});
     /// Fetches state `index` from another party and checks it against `root`.
     Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root, std::uint64_t index);

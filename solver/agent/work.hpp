@@ -25,22 +25,24 @@ struct WorkOrder {
     std::string what;  ///< For the log: "train task 3 to checkpoint 7".
     std::function<Result()> run;
     std::uint64_t fetch_by = 0;  ///< From this height on it no longer waits for peers; 0: no limit.
-    /// Polled while the order waits for peers, on the thread that runs it. On a stop it ends the wait and is put off.
+    /// Polled while the order waits for peers, on the thread that runs it. On a stop the wait ends and the order is
+    /// preempted.
     kernels::StopToken stop = {};
     RunKey fetches_of = {};  ///< The run whose material it fetches, so that the run's solver is asked first.
 };
 
 /// Makes an order that catches exceptions: the result is then `blank` with the reason in its `problem`, so that, for
-/// example, a failed allocation does not end the party's other runs. PutOff sets `put_off` instead of a problem.
+/// example, a failed allocation does not end the party's other runs. The exception Preempted
+/// sets `preempted` instead of a problem.
 template <class Result, class Done, class Run>
 WorkOrder<Result> make_order(std::string what, Done blank, Run run, std::uint64_t fetch_by = 0,
                              RunKey fetches_of = {}) {
     const auto guarded = [blank = std::move(blank), run = std::move(run)]() -> Result {
         try {
             return run();
-        } catch (const PutOff&) {
+        } catch (const Preempted&) {
             Done out = blank;
-            out.put_off = true;
+            out.preempted = true;
             return out;
         } catch (const std::exception& failed) {
             Done out = blank;

@@ -14,8 +14,8 @@ namespace retrace::solver {
 
 /// Places in the order of work are heights. A duty without a deadline comes after all duties with one.
 inline constexpr std::uint64_t kNoDeadline = UINT64_MAX - 1;
-/// Work that the ledger did not ask for comes after all duties.
-inline constexpr std::uint64_t kUnasked = UINT64_MAX;
+/// Voluntary work comes after all duties: work that the ledger did not assign, and all training.
+inline constexpr std::uint64_t kVoluntary = UINT64_MAX;
 
 /// Place of a duty in the order of work: `due`, its place in the ledger's record, or its deadline if `due` is 0.
 constexpr std::uint64_t place_of(std::uint64_t due, std::uint64_t deadline) noexcept {

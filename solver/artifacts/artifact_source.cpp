@@ -33,7 +33,7 @@ Result<std::unique_ptr<kernels::CommittedProgram>> fetch_program(ArtifactSource&
     RETRACE_TRY(program, kernels::decode_program(bytes));
     auto committed = std::make_unique<kernels::CommittedProgram>(std::move(program));
     if (committed->root() != root)
-        return error("the bytes served for program " + to_hex(view(root)) + " are another's");
+        return error("the bytes served for program " + to_hex(view(root)) + " do not hash to it");
     return committed;
 }
 

@@ -135,8 +135,8 @@ private:
 
 }  // namespace
 
-std::string_view slug(ComputeAttack fraud) noexcept {
-    switch (fraud) {
+std::string_view slug(ComputeAttack attack) noexcept {
+    switch (attack) {
         case ComputeAttack::ulp: return "ulp";
         case ComputeAttack::skip_steps: return "skip_steps";
         case ComputeAttack::wrong_data: return "wrong_data";
@@ -150,17 +150,17 @@ std::string_view slug(ComputeAttack fraud) noexcept {
 
 std::optional<ComputeAttack> parse_compute_attack(std::string_view text) noexcept {
     const auto found =
-        std::find_if(kAttacks.begin(), kAttacks.end(), [&](ComputeAttack fraud) { return slug(fraud) == text; });
+        std::find_if(kAttacks.begin(), kAttacks.end(), [&](ComputeAttack attack) { return slug(attack) == text; });
     if (found == kAttacks.end()) return std::nullopt;
     return *found;
 }
 
-AttackSteps attack_steps(ComputeAttack fraud, const Schedule& schedule, std::optional<std::uint64_t> segment) {
+AttackSteps attack_steps(ComputeAttack attack, const Schedule& schedule, std::optional<std::uint64_t> segment) {
     ensure(schedule.steps > 0, "a task with steps");
     const std::uint64_t index = std::min(segment.value_or(schedule.segments() - 1), schedule.segments() - 1);
     const std::uint64_t first = schedule.step_of(index), last = schedule.step_of(index + 1) - 1;
     const std::uint64_t middle = first + (last - first + 1) / 2;
-    switch (fraud) {
+    switch (attack) {
         case ComputeAttack::ulp:  // Earlier changes vanish: moments decay and products round until no bit differs.
             return {last, last};
         case ComputeAttack::skip_steps: return {middle, last};
@@ -169,10 +169,10 @@ AttackSteps attack_steps(ComputeAttack fraud, const Schedule& schedule, std::opt
     }
 }
 
-std::unique_ptr<StepRunner> make_attacker(ComputeAttack fraud, const Schedule& schedule, const Program& program,
+std::unique_ptr<StepRunner> make_attacker(ComputeAttack attack, const Schedule& schedule, const Program& program,
                                           Inputs inputs, ThreadPool& pool, std::optional<std::uint64_t> segment) {
-    const AttackSteps steps = attack_steps(fraud, schedule, segment);
-    switch (fraud) {
+    const AttackSteps steps = attack_steps(attack, schedule, segment);
+    switch (attack) {
         case ComputeAttack::ulp: {
             const auto wrong = [step = steps.first](std::uint64_t at) { return at == step; };
             return std::make_unique<UlpRunner>(wrong, program, std::move(inputs), pool);
@@ -194,10 +194,10 @@ std::unique_ptr<StepRunner> make_attacker(ComputeAttack fraud, const Schedule& s
     return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
 }
 
-RunnerFactory attacking_runners(ComputeAttack fraud, std::optional<std::uint64_t> segment) {
-    return [fraud, segment](const TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
-                            kernels::ThreadPool& pool) {
-        return make_attacker(fraud, terms.schedule, program, std::move(inputs), pool, segment);
+RunnerFactory attacking_runners(ComputeAttack attack, std::optional<std::uint64_t> segment) {
+    return [attack, segment](const TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
+                             kernels::ThreadPool& pool) {
+        return make_attacker(attack, terms.schedule, program, std::move(inputs), pool, segment);
     };
 }
 

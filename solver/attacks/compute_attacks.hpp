@@ -24,24 +24,24 @@ enum class ComputeAttack : std::uint8_t {
     data_order = 6,        ///< The segment is trained on the task's samples in another order.
     hyper_parameter = 7,   ///< The segment is trained with the program's rank-0 float constants doubled.
 };
-std::string_view slug(ComputeAttack fraud) noexcept;
+std::string_view slug(ComputeAttack attack) noexcept;
 std::optional<ComputeAttack> parse_compute_attack(std::string_view text) noexcept;
 
-/// Makes a runner that commits `fraud` in one segment of `schedule`, the last if none is named. The other arguments are
-/// those of ProgramRunner.
-std::unique_ptr<StepRunner> make_attacker(ComputeAttack fraud, const Schedule& schedule,
+/// Makes a runner that carries out `attack` in one segment of `schedule`, the last if none is named. The other
+/// arguments are those of ProgramRunner.
+std::unique_ptr<StepRunner> make_attacker(ComputeAttack attack, const Schedule& schedule,
                                           const kernels::Program& program, kernels::Inputs inputs,
                                           kernels::ThreadPool& pool,
                                           std::optional<std::uint64_t> segment = std::nullopt);
 
 /// Runners that cheat in every task, in its last segment if none is named (developer chains only; node checks that).
-RunnerFactory attacking_runners(ComputeAttack fraud, std::optional<std::uint64_t> segment = std::nullopt);
+RunnerFactory attacking_runners(ComputeAttack attack, std::optional<std::uint64_t> segment = std::nullopt);
 
-/// The steps at which a fraud's computation is wrong, in its segment (the last if none is named).
+/// The steps at which an attack's computation is wrong, in its segment (the last if none is named).
 struct AttackSteps {
     std::uint64_t first = 0, last = 0;  ///< Inclusive.
 };
-AttackSteps attack_steps(ComputeAttack fraud, const Schedule& schedule,
+AttackSteps attack_steps(ComputeAttack attack, const Schedule& schedule,
                          std::optional<std::uint64_t> segment = std::nullopt);
 
 /// Tampers with one output element by one ulp in each step that `wrong` names. It picks the first matrix product where

@@ -17,7 +17,7 @@
 #include "solver/artifacts/artifact_source.hpp"
 #include "solver/checkpoints/tensor_parts.hpp"
 #include "solver/checkpoints/tensor_store.hpp"
-#include "solver/checkpoints/turn_lock.hpp"
+#include "solver/checkpoints/ticket_lock.hpp"
 
 namespace retrace::solver {
 
@@ -100,7 +100,7 @@ private:
     std::unique_ptr<TensorStore> tensors_;
     /// Tensor versions of each run that were saved last, by tensor number: the bases for deltas.
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<TensorVersion>> last_;
-    mutable TurnLock mutex_;  ///< Fair, because requests of strangers read the store too.
+    mutable TicketLock mutex_;  ///< Fair, because requests of strangers read the store too.
     std::map<CheckpointKey, Entry> entries_;
 };
 

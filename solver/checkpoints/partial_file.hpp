@@ -10,8 +10,8 @@
 
 namespace retrace::solver {
 
-/// A file of a checkpoint store that is read in parts. In a sealed one only the chunks that hold the requested bytes are
-/// decrypted; the last of them stays in memory, so that ascending reads decrypt each once. Not thread-safe.
+/// A file of a checkpoint store that is read in parts. In a sealed one only the chunks that hold the requested bytes
+/// are decrypted; the last of them stays in memory, so that ascending reads decrypt each once. Not thread-safe.
 class PartialFile {
 public:
     /// `seal` outlives the file; null: a plain file.
@@ -31,7 +31,7 @@ private:
     const Seal* seal_ = nullptr;
     FileDescriptor file_;
     std::uint64_t stored_ = 0, size_ = 0;
-    std::uint64_t index_ = std::numeric_limits<std::uint64_t>::max();  ///< Of the chunk in memory.
+    std::uint64_t index_ = std::numeric_limits<std::uint64_t>::max();  ///< Index of the chunk in memory.
     Bytes chunk_;
 };
 

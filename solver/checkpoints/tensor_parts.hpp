@@ -14,16 +14,16 @@ namespace retrace::solver {
 /// stays in memory, the tensor does not. Does not change, so several threads may read.
 class TensorParts {
 public:
-    /// `chain`: TensorStore::chain. Reads the tensor piece by piece; damaged if it does not hash to `root`, missing if a
-    /// file was removed. `seal` outlives the result; null: plain files.
+    /// `chain`: TensorStore::chain. Reads the tensor piece by piece; damaged if it does not hash to `root`, missing if
+    /// a file was removed. `seal` outlives the result; null: plain files.
     static Result<TensorParts, StoreProblem> open(const Hash32& root, std::span<const std::filesystem::path> chain,
                                                   const Seal* seal);
 
     const kernels::TensorHeader& header() const noexcept { return header_; }
     const merkle::TileTree& tree() const noexcept { return tree_; }
     /// Contents of the tiles [first, first + count), which exist, one after the other as kernels::tile_bytes gives
-    /// them. Each is compared with its hash in the tree. A tile of a wide tensor lies in 32 places of its file, so up to
-    /// 64 chunks may be decrypted for each row of tiles that the range touches.
+    /// them. Each is compared with its hash in the tree. A tile of a wide tensor lies in 32 places of its file, so up
+    /// to 64 chunks may be decrypted for each row of tiles that the range touches.
     Result<Bytes, StoreProblem> tiles(std::uint64_t first, std::uint64_t count) const;
     /// Memory in bytes.
     std::uint64_t bytes() const noexcept;
@@ -32,7 +32,7 @@ private:
     struct File {
         std::filesystem::path path;
         std::uint64_t begin = 0;           ///< Offset of the elements, or of a delta's first tile.
-        std::vector<std::uint64_t> tiles;  ///< Of a delta, ascending.
+        std::vector<std::uint64_t> tiles;  ///< Tiles of a delta, ascending.
     };
 
     TensorParts() = default;

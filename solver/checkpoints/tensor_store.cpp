@@ -108,7 +108,7 @@ fs::path TensorStore::path_of(const Hash32& root, const std::optional<Hash32>& b
     return directory_ / (name + "." + to_hex(view(*base)) + std::string(kDelta));
 }
 
-bool TensorStore::bears(const Hash32& base, const Hash32& root) const {
+bool TensorStore::can_be_base_of(const Hash32& base, const Hash32& root) const {
     auto at = files_.find(base);
     for (std::uint32_t count = 0; at != files_.end() && at->first != root && count < kDeltasMax; ++count) {
         if (!at->second) return true;
@@ -157,7 +157,7 @@ Status<> TensorStore::add(FileBatch& batch, const Hash32& root, const kernels::T
     TensorVersion now{root, tensor.dtype, tensor.dims,
                       kernels::tile_leaves(tensor.data.data(), tensor.dtype, tensor.dims, pool_)};
     recall(last);
-    const auto changed = bears(last.root, root) ? changes(last, now) : std::nullopt;
+    const auto changed = can_be_base_of(last.root, root) ? changes(last, now) : std::nullopt;
     const Bytes header = encode_header(tensor);
     const std::optional<Hash32> base = changed ? std::optional(last.root) : std::nullopt;
     Bytes tiles;

@@ -57,7 +57,7 @@ private:
     std::filesystem::path path_of(const Hash32& root, const std::optional<Hash32>& base) const;
     /// Whether a delta of `root` may use `base`: the chain of `base` must be short enough, end at a whole file and not
     /// contain `root`. A damaged version that is written again may be the base of later deltas.
-    bool bears(const Hash32& base, const Hash32& root) const;
+    bool can_be_base_of(const Hash32& base, const Hash32& root) const;
     using Files = std::map<Hash32, std::optional<Hash32>>;  ///< Root → base; none: a whole file.
     /// Adds one tensor to the batch and to `added`.
     Status<> add(FileBatch& batch, const Hash32& root, const kernels::Tensor& tensor, TensorVersion& last,

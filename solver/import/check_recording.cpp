@@ -57,7 +57,7 @@ Status<> check_values(const Recording& recording) {
         if (value.data.size() != (has_data ? bytes : 0)) return error("a recorded tensor has another length");
         if (value.kind == ValueKind::input) ++inputs;
     }
-    if (inputs != 1) return error("the recording has not one input");
+    if (inputs != 1) return error("the recording must have exactly one input");
     return Unit{};
 }
 
@@ -77,7 +77,7 @@ Status<> check_overwriting(const RecordedOp& op) {
     if (op.overwritten == kNoArgument) return Unit{};
     if (op.overwritten >= op.arguments.size() || op.results.size() != 1 ||
         op.arguments[op.overwritten].kind != Kind::value) {
-        return error("a recorded op overwrites an argument that there is not");
+        return error("a recorded op overwrites an argument that does not exist");
     }
     return Unit{};
 }
@@ -91,18 +91,18 @@ Status<> check_order(const Recording& recording) {
         for (const Argument& argument : op.arguments) {
             if (!is_whole(argument)) return error("an argument of a recorded op is not of its kind");
             for (const std::uint32_t value : argument.values)
-                if (!is_there(value)) return error("a recorded op reads a value that there is not");
+                if (!is_there(value)) return error("a recorded op reads a value that does not exist");
         }
         RETRACE_CHECK(check_overwriting(op));
         for (const std::uint32_t result : op.results) {
-            if (result >= there.size()) return error("a recorded op writes a value that there is not");
+            if (result >= there.size()) return error("a recorded op writes a value that does not exist");
             if (there[result]) return error("a recorded op writes a value that was there before");
             there[result] = true;
         }
     }
-    if (!is_there(recording.output)) return error("the recorded output is no value");
+    if (!is_there(recording.output)) return error("the recorded output does not exist");
     for (const auto& [buffer, next] : recording.updates)
-        if (!is_there(buffer) || !is_there(next)) return error("a recorded update is of no value");
+        if (!is_there(buffer) || !is_there(next)) return error("a recorded update names a value that does not exist");
     return Unit{};
 }
 

@@ -169,7 +169,7 @@ Call::Values apply_convolution(Call& call) {
 // --------------------------------------------------------------------------------------------------------
 
 struct Pool {
-    Value image;  ///< [n, c, h, w], with what ceil_mode adds below and on the right.
+    Value image;  ///< [n, c, h, w], with the rows and columns that ceil_mode adds below and on the right.
     Window window;
     Pair extra{0, 0};
 };
@@ -218,8 +218,8 @@ Call::Values apply_max_pool(Call& call) {
     return out;
 }
 
-/// Divisor of each window of a mean, as PyTorch counts: padding counts or not, what ceil_mode adds never
-/// does.
+/// Divisor of each window of a mean, as PyTorch counts: padding counts if `padding_counts`, and the rows and columns
+/// that ceil_mode adds never count.
 std::vector<float> counts_of(Call& call, const Pool& pool, bool padding_counts) {
     const Dims in = call.dims(call.tensor(0));
     const Pair inner{in.size() == 3 ? 1 : in[2], in.back()};

@@ -250,7 +250,7 @@ private:
     Expense expense_;
     ModelOutput out_;
     Call::Lookup values_;
-    std::map<std::uint32_t, Value> states_;  ///< As the step finds them; `values_` has what they become.
+    std::map<std::uint32_t, Value> states_;  ///< Values at the start of the step; `values_` has the next ones.
     std::set<std::string> refusals_;
 };
 

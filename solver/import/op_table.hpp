@@ -11,7 +11,7 @@
 
 namespace retrace::solver {
 
-/// What the tensors of a call may hold.
+/// Types that the tensors of a call may hold.
 enum class TensorTypes : std::uint8_t {
     f32,  ///< Float32 alone; a call with whole numbers or truth values is refused (kIntegers).
     any,  ///< Whole numbers and truth values too: the lowering handles them, or checks the types itself.
@@ -48,7 +48,7 @@ bool takes_types_of(const ImportedOp& op, Call& call);
 
 /// Whether there is a hint of its own (hints.cpp) for an op that cannot be imported.
 bool has_hint(const std::string& name);
-/// What to use in place of an op that cannot be imported.
+/// Says what to use in place of an op that cannot be imported.
 std::string hint_for(const std::string& name);
 
 }  // namespace retrace::solver

@@ -28,9 +28,9 @@ bool makes_probabilities(const RecordedOp& op) {
     return is_one_of(op.name, kNames);
 }
 
-/// How a value behind the output gets there.
+/// How the output is computed from a value.
 struct Way {
-    bool divides = false;  ///< Something is divided by what it becomes.
+    bool divides = false;  ///< A value computed from it is a divisor.
     bool shifted = false;  ///< A number is added to it.
 };
 
@@ -51,7 +51,7 @@ bool is_number(const Recording& recording, const Argument& argument) {
            recording.values[argument.values[0]].kind == ValueKind::constant;
 }
 
-/// The way of what an op reads in its place `i`.
+/// The way of the value that an op reads as argument `i`.
 Way way_through(const Recording& recording, const RecordedOp& op, std::size_t i, Way way) {
     constexpr std::string_view kSums[] = {"aten::add", "aten::sub", "aten::rsub"};
     const bool two = op.arguments.size() >= 2;
@@ -78,7 +78,7 @@ bool is_layer(const Recording& recording, const RecordedOp& op) {
     return is_product(op);
 }
 
-/// Among the ops before `end`, which is moved there: what an op reads was made before it.
+/// Returns the op before `end` that makes `value`, and moves `end` to it. An op reads only values of earlier ops.
 const RecordedOp* maker_of(const Recording& recording, std::uint32_t value, std::size_t& end) {
     while (end > 0) {
         const RecordedOp& op = recording.ops[--end];

@@ -59,8 +59,8 @@ struct RecordedOp {
     std::vector<Argument> arguments;
     std::vector<std::uint32_t> results;
     bool detached = false;  ///< Called under no_grad.
-    /// The argument that a detached op writes. Autograd sees no write, so the gradient of what is in
-    /// it now is the gradient of what was in it before.
+    /// The argument that a detached op writes. Autograd sees no write, so the gradient of its new contents is the
+    /// gradient of its old contents.
     std::uint32_t overwritten = kNoArgument;
     bool operator==(const RecordedOp&) const = default;
 };
@@ -85,7 +85,7 @@ struct RecordedModel {
 inline constexpr std::size_t kRecordedOpsMax = std::size_t{1} << 17;
 inline constexpr std::size_t kRecordedValuesMax = std::size_t{1} << 20;
 
-/// Whether this is a recording at all (README): what all that reads one relies on. The error names the rule.
+/// Checks the rules for recordings (README), on which all their readers rely. The error names the broken rule.
 Status<> check_recording(const RecordedModel& model);
 
 Bytes encode(const RecordedModel& model);

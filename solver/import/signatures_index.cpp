@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forms of copies, choices and edges along axes, and of tensors of one number.
+// Signatures of copies, choices and edges along axes, and of tensors of one number.
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +30,7 @@ Status<> copied(CallShape& call) {
 
 Status<> copied_in_a_row(CallShape& call) {
     const bool flat = call.kind(2) == Kind::none;
-    // Several numbers of copies are refused for what they are.
+    // The lowering refuses several numbers of copies.
     if (call.kind(1) != Kind::integer) return Unit{};
     const std::int64_t times = call.integer(1, 1);
     if (times < 1 || times > kEdgeMax || (!flat && !call.axis(2, 0, call.dims(0).size()))) return error(kMisfit);
@@ -42,7 +42,7 @@ Status<> flipped(CallShape& call) {
     const Dims& dims = call.dims(0);
     for (const std::int64_t named : call.integers(1)) {
         const std::int64_t at = named < 0 ? named + static_cast<std::int64_t>(dims.size()) : named;
-        if (at < 0 || at >= static_cast<std::int64_t>(dims.size())) return error("an axis that there is not");
+        if (at < 0 || at >= static_cast<std::int64_t>(dims.size())) return error("an axis that does not exist");
         RETRACE_CHECK(call.writes({dims[static_cast<std::size_t>(at)]}));
     }
     return call.takes({call.integers(1).size()});
@@ -53,21 +53,21 @@ Status<> rolled(CallShape& call) {
     const std::vector<std::int64_t> shifts = call.integers(1), axes = call.integers(2);
     if (shifts.empty() || shifts.size() < axes.size()) return error(kMisfit);
     for (const std::int64_t axis : axes)
-        if (axis < -rank || axis >= rank) return error("an axis that there is not");
+        if (axis < -rank || axis >= rank) return error("an axis that does not exist");
     return call.takes({axes.size()});
 }
 
 Status<> chosen(CallShape& call) {
     const auto axis = call.axis(1, 0, call.dims(0).size());
-    // An index that is no row is refused for what it is.
+    // The lowering refuses an index that is no row.
     if (call.dims(2).size() != 1) return Unit{};
-    if (!axis) return error("an axis that there is not");
+    if (!axis) return error("an axis that does not exist");
     Dims wanted = call.dims(0);
     wanted[*axis] = call.dims(2)[0];
     return unless(wanted == call.result(), kMisfit);
 }
 
-/// The extents of an axis and of the result, with the numbers of what is put before and after it.
+/// The extent of an axis, and the numbers of elements that are put before and after it.
 struct Edge {
     std::int64_t extent, before, after;
 };
@@ -87,7 +87,7 @@ Status<> padded(CallShape& call) {
     const Dims &dims = call.dims(0), &wanted = call.result();
     if (pads.size() % 2 != 0 || pads.size() > 2 * dims.size() || wanted.size() != dims.size()) return error(kMisfit);
     const bool cuts = std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad < 0; });
-    // A constant edge that is cut off is refused for what it is.
+    // The lowering refuses a constant edge that is cut off.
     if (padding == Padding::constant && cuts) return Unit{};
     Dims widest = dims;
     for (std::size_t i = 0; 2 * i < pads.size(); ++i) {

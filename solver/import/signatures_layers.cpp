@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forms of products, norms, embedding, dropout, attention and recurrent layers.
+// Signatures of products, norms, embedding, dropout, attention and recurrent layers.
 #include <algorithm>
 
 #include "kernels/builder/tensor_ops.hpp"
@@ -26,8 +26,8 @@ Status<> linear(CallShape& call) {
     return unless(wanted == call.result(), kMisfit);
 }
 
-/// [..., m, k] times [..., k, n], leading axes broadcast; nothing where they do not, or what is written between is too
-/// large.
+/// Extents of [..., m, k] times [..., k, n] with broadcast leading axes; nothing if they do not match, or if a tensor
+/// on the way is too large.
 std::optional<Dims> multiplied(const CallShape& call, const Dims& a, const Dims& b) {
     if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) return std::nullopt;
     std::optional<Dims> out = kernels::broadcast_shape({Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2)});
@@ -42,7 +42,7 @@ std::optional<Dims> multiplied(const CallShape& call, const Dims& a, const Dims&
 /// A vector on the left is a row, on the right a column.
 Status<> matmul(CallShape& call) {
     Dims a = call.dims(0), b = call.dims(1);
-    if (a.empty() || b.empty()) return Unit{};  // Refused for what it is.
+    if (a.empty() || b.empty()) return Unit{};  // The lowering refuses it.
     if (a.size() == 1) a.insert(a.begin(), 1);
     if (b.size() == 1) b.push_back(1);
     const std::optional<Dims> made = multiplied(call, a, b);
@@ -61,7 +61,7 @@ Status<> added_product(CallShape& call) {
 /// (input, weight, bias, running_mean, running_var, …), all of the channels.
 Status<> batch_norm(CallShape& call) {
     const Dims& x = call.dims(0);
-    if (x.size() < 2 || x.size() > 4) return Unit{};  // Refused for what it is.
+    if (x.size() < 2 || x.size() > 4) return Unit{};  // The lowering refuses it.
     bool fits = x == call.result();
     for (const std::size_t i : {1, 2, 3, 4}) fits = fits && is_none_or(call, i, {x[1]});
     return unless(fits, kMisfit);
@@ -108,7 +108,7 @@ Status<> dropout(CallShape& call) {
 Status<> attention(CallShape& call) {
     const Dims &q = call.dims(0), &v = call.dims(2), &mask = call.dims(3);
     Dims turned = call.dims(1);
-    if (q.size() < 3) return Unit{};  // Refused for what it is.
+    if (q.size() < 3) return Unit{};  // The lowering refuses it.
     if (turned.size() != q.size() || v.size() != q.size()) return error(kMisfit);
     std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
     const std::optional<Dims> scores = multiplied(call, q, turned);
@@ -132,7 +132,7 @@ template <std::uint64_t gates, bool has_cell>
 Status<> recurrent(CallShape& call) {
     if (call.kind(2) != Kind::values || call.kind(1) != (has_cell ? Kind::values : Kind::value)) return Unit{};
     Dims x = call.dims(0);
-    if (x.size() != 3) return Unit{};  // Refused for what they are.
+    if (x.size() != 3) return Unit{};  // The lowering refuses it.
     if (call.flag(8)) std::swap(x[0], x[1]);
     const std::vector<Dims> states = call.list(1), weights = call.list(2);
     const std::uint64_t ways = call.flag(7) ? 2 : 1, each = call.flag(3) ? 4 : 2;
@@ -162,7 +162,7 @@ template <std::uint64_t gates, bool has_cell>
 Status<> one_step(CallShape& call) {
     const std::vector<Dims> states = call.list(1);
     const Dims& x = call.dims(0);
-    if (states.size() != (has_cell ? 2u : 1u) || states[0].size() != 2) return Unit{};  // Refused for what it is.
+    if (states.size() != (has_cell ? 2u : 1u) || states[0].size() != 2) return Unit{};  // The lowering refuses it.
     const Dims& state = states[0];
     if (x.size() != 2 || x[0] != state[0] || states.back() != state) return error(kMisfit);
     const std::uint64_t rows = gates * state[1];

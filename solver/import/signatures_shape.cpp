@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forms of what computes element by element, of reductions and of views.
+// Signatures of elementwise ops, of reductions and of views.
 #include <algorithm>
 #include <limits>
 
@@ -20,7 +20,7 @@ Status<> broadcasting(CallShape& call) {
     return unless(kernels::broadcast_shape(operands) == call.result(), kMisfit);
 }
 
-/// With a condition alone the op is refused for what it is.
+/// The lowering refuses the op with a condition alone.
 Status<> where(CallShape& call) { return call.count() < 3 ? Status<>(Unit{}) : broadcasting<3>(call); }
 
 Status<> prelu(CallShape& call) {
@@ -55,7 +55,7 @@ Status<> over_axes(CallShape& call) {
     std::vector<bool> chosen(dims.size(), call.integers(1).empty());
     for (const std::int64_t named : call.integers(1)) {
         const std::int64_t at = named < 0 ? named + static_cast<std::int64_t>(dims.size()) : named;
-        if (at < 0 || at >= static_cast<std::int64_t>(dims.size())) return error("an axis that there is not");
+        if (at < 0 || at >= static_cast<std::int64_t>(dims.size())) return error("an axis that does not exist");
         chosen[static_cast<std::size_t>(at)] = true;
     }
     std::uint64_t count = 1;
@@ -121,7 +121,7 @@ Status<> one_of_axis(CallShape& call) {
     if (!axis) return error(kMisfit);
     const auto extent = static_cast<std::int64_t>(call.dims(0)[*axis]);
     const std::int64_t index = call.integer(2, 0);
-    if (index < -extent || index >= extent) return error("an element that there is not");
+    if (index < -extent || index >= extent) return error("an element that does not exist");
     return reduced_by(call, call.dims(0)[*axis]);
 }
 
@@ -143,7 +143,7 @@ Status<> joined(CallShape& call) {
     if (!axis || values.empty()) return error(kMisfit);
     std::uint64_t all = 0;
     for (Dims dims : values) {
-        // The legacy of lists that hold an empty vector is refused for what it is.
+        // The lowering refuses lists that hold an empty vector, which PyTorch joins for compatibility.
         if (dims.size() != call.result().size()) return Unit{};
         all += dims[*axis];
         dims[*axis] = call.result()[*axis];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forms of convolutions, pooling and resizing.
+// Signatures of convolutions, pooling and resizing.
 #include <algorithm>
 #include <array>
 
@@ -73,7 +73,7 @@ Status<> passes(const CallShape& call, const Convolution& how, const Dims& x, co
 
 Status<> convolution(CallShape& call, std::optional<Pair> stride, std::optional<Pair> padding,
                      std::optional<Pair> dilation, std::optional<Pair> extra, std::int64_t groups, bool transposed) {
-    if (call.dims(0).size() != call.dims(1).size()) return Unit{};  // Refused for what it is, as volumes are.
+    if (call.dims(0).size() != call.dims(1).size()) return Unit{};  // The lowering refuses it, as it does volumes.
     const bool flat = call.dims(0).size() == 3;
     const Dims x = as_image(call.dims(0)), w = as_image(call.dims(1));
     if (x.size() != 4) return Unit{};
@@ -101,7 +101,7 @@ Status<> plain_convolution(CallShape& call) {
         for (std::size_t i = 2; i < w.size(); ++i) {
             const std::size_t way = i + 2 - w.size();
             const std::uint64_t reach = (*dilation)[way] * (w[i] - 1);
-            if (reach % 2 != 0) return Unit{};  // Refused for what it is.
+            if (reach % 2 != 0) return Unit{};  // The lowering refuses it.
             (*padding)[way] = reach / 2;
             if (reach > static_cast<std::uint64_t>(kWindowMax)) return error(kOutOfRange);
         }
@@ -124,7 +124,7 @@ template <std::size_t rank, bool weighted>
 Status<> pooling(CallShape& call) {
     const std::vector<std::int64_t> dilation = call.integers(4);
     const bool dilated = std::any_of(dilation.begin(), dilation.end(), [](std::int64_t gap) { return gap != 1; });
-    if (call.dims(0).size() != rank || dilated) return Unit{};  // Refused for what it is.
+    if (call.dims(0).size() != rank || dilated) return Unit{};  // The lowering refuses it.
     const auto kernel = pair_of(call.integers(1), 1, 1), padding = pair_of(call.integers(3), 0, 0);
     const auto stride = call.integers(2).empty() ? kernel : pair_of(call.integers(2), 1, 1);
     if (!kernel || !padding || !stride) return error(kOutOfRange);
@@ -166,7 +166,7 @@ Status<> resizing(CallShape& call, bool picked) {
 template <bool maximum>
 Status<> adaptive_pooling(CallShape& call) {
     const Dims &in = call.dims(0), &out = call.result();
-    if (in.size() != 4) return Unit{};  // Refused for what it is.
+    if (in.size() != 4) return Unit{};  // The lowering refuses it.
     if (out.size() != 4 || in[0] != out[0] || in[1] != out[1]) return error(kMisfit);
     const bool even = in[2] % out[2] == 0 && in[3] % out[3] == 0;
     if (!even) return maximum ? Status<>(Unit{}) : resizing(call, false);
@@ -175,7 +175,7 @@ Status<> adaptive_pooling(CallShape& call) {
     return unless(whole || most <= static_cast<std::uint64_t>(kWindowMax), "windows of more than 4096");
 }
 
-/// (x, size, scales…), the scales one each or a list: what a scale makes of a place stays a number.
+/// (x, size, scales…), with the scales as single arguments or as a list. The bounds keep scaled places in range.
 Status<> nearest(CallShape& call) {
     std::vector<double> scales = call.numbers(2);
     for (std::size_t i = 2; i < call.count(); ++i) scales.push_back(call.number(i, 0));

@@ -34,7 +34,7 @@ public:
     // Called by any thread that waits for another process.
     /// Whether an operation that started at `began` has to stop; it has the same timeout as a step.
     bool must_stop_since(Clock::time_point began) const { return requested_ && Clock::now() - began >= step_timeout_; }
-    /// The preemption of the order that this thread runs; null if it runs none that may be put off.
+    /// The preemption of the order that this thread runs; null if it runs none that can be preempted.
     static Preemption* of_this_thread() noexcept { return of_thread_; }
 
 private:
@@ -45,7 +45,7 @@ private:
     Clock::time_point began_ = Clock::now();
 };
 
-/// While it exists, its thread runs an order that may be put off. It is for waits deep in the call stack that get no
+/// While it exists, its thread runs an order that can be preempted. It is for waits deep in the call stack that get no
 /// argument for it: the start of a worker process, and its transfers of states and commitments (solver/worker).
 class PreemptionScope {
 public:
@@ -58,9 +58,9 @@ private:
     Preemption* before_;
 };
 
-/// Thrown to abort a computation because work with an earlier place waits. It is no failure: make_order puts the order
-/// off.
-class PutOff : public std::exception {
+/// Thrown to abort a computation because work with an earlier place waits. It is no failure: make_order returns
+/// a result that is marked as preempted.
+class Preempted : public std::exception {
 public:
     const char* what() const noexcept override { return "work with an earlier place waits"; }
 };

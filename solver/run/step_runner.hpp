@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The interface by which a party computes steps. An honest party uses an executor; the frauds of solver/attacks wrap
+// The interface by which a party computes steps. An honest party uses an executor; the attacks of solver/attacks wrap
 // it, so that trainer, replay and the players of a dispute need not know of them.
 #pragma once
 

@@ -18,7 +18,7 @@ std::string plain(std::string text) {
     return text;
 }
 
-/// The token of an exchange that starts now, for this thread's order; empty if the order cannot be put off.
+/// The token of an exchange that starts now, for this thread's order; empty if the order cannot be preempted.
 kernels::StopToken stop_if_preempted() {
     const Preemption* const preemption = Preemption::of_this_thread();
     if (preemption == nullptr) return {};
@@ -49,7 +49,7 @@ auto Connection::exchange(const kernels::StopToken& stop, Work work) {
         return work();
     } catch (const ExchangeOver& over) {
         (void)process_->end();
-        if (over.why() == ExchangeOver::Why::left) throw PutOff();
+        if (over.why() == ExchangeOver::Why::left) throw Preempted();
         throw WorkerDied("was stopped: it did not answer within " + std::to_string(most_.count()) + " ms", true);
     } catch (const ChannelBroken& broken) {
         const std::string how = broken.what();
@@ -157,10 +157,10 @@ std::optional<std::vector<std::vector<kernels::Metric>>> Connection::advance(std
                 died("it answered something else than steps");
             made = std::move(stepped->steps);
         });
-    } catch (const PutOff&) {
+    } catch (const Preempted&) {
         if (!stop.has_condition()) throw;
     }
-    if (!made && !stop.has_condition()) throw PutOff();
+    if (!made && !stop.has_condition()) throw Preempted();
     return made;
 }
 

@@ -38,7 +38,7 @@ struct WorkerOptions {
 std::chrono::milliseconds exchange_time(const kernels::Program& program, std::chrono::milliseconds least);
 
 /// Calls throw WorkerDied, std::bad_alloc if the worker ran out of memory, and std::runtime_error with the worker's
-/// message if it could not do the request. A call throws PutOff (solver/run/preemption.hpp) if it exceeds a step's
+/// message if it could not do the request. A call throws Preempted (solver/run/preemption.hpp) if it exceeds a step's
 /// timeout while other work preempts this thread's order. After an exception the connection cannot be used any more.
 class Connection {
 public:
@@ -49,8 +49,8 @@ public:
     const Ready& ready() const noexcept { return ready_; }
 
     void load(const kernels::State& state);
-    /// Makes between one and `most` steps and returns the metrics of each. Returns nullopt if `stop` requested it:
-    /// the step was aborted and the loaded state is lost. Without a condition it throws PutOff like every other call.
+    /// Makes between one and `most` steps and returns the metrics of each. Returns nullopt if `stop` requested it: the
+    /// step was aborted and the loaded state is lost. Without a condition it throws Preempted like every other call.
     std::optional<std::vector<std::vector<kernels::Metric>>> advance(std::uint64_t most,
                                                                      const kernels::StopToken& stop);
     /// Copies the state at `step` into `state`, which must not be used after an exception.
@@ -82,7 +82,7 @@ private:
     /// A broken channel is thrown as WorkerDied.
     template <class Work>
     auto exchange(const kernels::StopToken& stop, Work work);
-    /// The same; throws PutOff if it exceeds a step's timeout while other work preempts this thread's order.
+    /// The same; throws Preempted if it exceeds a step's timeout while other work preempts this thread's order.
     template <class Work>
     auto exchange(Work work);
     void fetch(const WorkerRequest& request, std::uint64_t step, kernels::State& state);

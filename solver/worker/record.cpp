@@ -33,23 +33,23 @@ void WorkerRecord::worked(std::uint64_t task) {
     tasks_.erase(task);
 }
 
-std::optional<std::string> WorkerRecord::put_off(std::uint64_t task) const {
+std::optional<std::string> WorkerRecord::backoff(std::uint64_t task) const {
     const std::lock_guard lock(mutex_);
     const auto found = tasks_.find(task);
     if (found == tasks_.end()) return std::nullopt;
     const auto left = found->second.next - Clock::now();
     if (left.count() <= 0) return std::nullopt;
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(left).count();
-    return "put off for " + std::to_string(seconds) + " s: its worker process " + found->second.how + " at " +
+    return "in backoff for " + std::to_string(seconds) + " s: its worker process " + found->second.how + " at " +
            found->second.where + ", " + std::to_string(found->second.count) + " times";
 }
 
 WorkerRecord::Figures WorkerRecord::figures() const {
     const std::lock_guard lock(mutex_);
     const auto now = Clock::now();
-    const auto put_off =
+    const auto in_backoff =
         std::count_if(tasks_.begin(), tasks_.end(), [&](const auto& item) { return item.second.next > now; });
-    return {starts_, deaths_, static_cast<std::uint64_t>(put_off)};
+    return {starts_, deaths_, static_cast<std::uint64_t>(in_backoff)};
 }
 
 }  // namespace retrace::solver

@@ -30,10 +30,10 @@ public:
     /// Records that work of the task was finished; resets its deaths.
     void worked(std::uint64_t task);
     /// Why no worker of the task may be started now; nullopt if one may.
-    std::optional<std::string> put_off(std::uint64_t task) const;
+    std::optional<std::string> backoff(std::uint64_t task) const;
 
     struct Figures {
-        std::uint64_t starts = 0, deaths = 0, tasks_put_off = 0;
+        std::uint64_t starts = 0, deaths = 0, tasks_in_backoff = 0;
     };
     Figures figures() const;
 

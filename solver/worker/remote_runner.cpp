@@ -29,7 +29,7 @@ template <class Work>
 auto RemoteRunner::insist(unsigned& deaths, const std::string& where, Work work) {
     constexpr std::chrono::milliseconds kPause{50};  // Doubled after each further death.
     for (;;) {
-        if (const auto why = record_->put_off(task_); why && connection_ == nullptr)
+        if (const auto why = record_->backoff(task_); why && connection_ == nullptr)
             throw std::runtime_error("task " + std::to_string(task_) + " is " + *why);
         try {
             return work(connection());
@@ -45,7 +45,7 @@ auto RemoteRunner::insist(unsigned& deaths, const std::string& where, Work work)
             leave_device();
             throw std::runtime_error("task " + std::to_string(task_) + ": its worker process " + died.what() + " at " +
                                      where + ", " + std::to_string(deaths) + " times");
-        } catch (const PutOff&) {
+        } catch (const Preempted&) {
             drop();
             throw;
         } catch (...) {

@@ -61,7 +61,7 @@ TEST_F(DeviceOfSolver, WhatTrainingTakesThereIsKnownWithoutADevice) {
 TEST_F(DeviceOfSolver, AnOrderWhoseDeviceFailsIsGivenUpWithTheReason) {
     struct Done {
         std::string problem;
-        bool put_off = false;
+        bool preempted = false;
     };
     auto device = open_device(DeviceChoice::cuda, programs.train);
     ASSERT_TRUE(device && *device != nullptr);

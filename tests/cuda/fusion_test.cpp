@@ -8,7 +8,7 @@
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/exec/chunks.hpp"
 #include "kernels/exec/fused_runs.hpp"
-#include "kernels/exec/recompute.hpp"
+#include "kernels/exec/rematerialise.hpp"
 #include "kernels/scalar/scalar.hpp"
 #include "tests/cuda/emulation/cuda.hpp"
 #include "tests/cuda/emulation/device.hpp"
@@ -72,7 +72,7 @@ TEST(RowRuns, HaveNoProductsAndKeepToTheMemoryOfABlock) {
     const MemoryPlan plan = plan_of(attention, 48 << 10);
     EXPECT_FALSE(plan.fused_runs.empty());
     const Program ordered = with_constants_first(attention);
-    for (const PlanStep& unit : plan.units) {
+    for (const PlanUnit& unit : plan.units) {
         for (std::uint32_t op = unit.first; unit.fused_run != kNoFusedRun && op < unit.end(); ++op)
             EXPECT_NE(ordered.ops[op].code, OpCode::matmul);
     }

@@ -180,7 +180,7 @@ protected:
     }
 
     /// A party gives up if the node dies during its start; this restarts it, as a supervisor would.
-    void restart_the_fallen() {
+    void restart_ended_processes() {
         for (const auto& [role, arguments] : parties_) {
             if (network_->running(role)) continue;
             say(std::string(name_of(role)) + " had ended, started again: " + last_words(role));
@@ -208,7 +208,7 @@ protected:
             ASSERT_FALSE(market::is_final(task->state)) << "the task ended as " << market::slug(task->state);
             if (task->state == market::TaskState::delivering && kills >= wanted) break;
             ASSERT_LT(seconds(), kCrashTimeout) << market::slug(task->state);
-            restart_the_fallen();
+            restart_ended_processes();
             const bool wait_for_dispute = disputed && kills >= kKills / 2 && views::dispute_count(state) == 0;
             // Bids are taken for a second: who is down for it cannot bid, and a task without bids expires.
             const bool auction = task->state == market::TaskState::bidding;

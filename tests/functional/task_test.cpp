@@ -132,7 +132,7 @@ TEST_F(Task, APlanIsGivenWhereNoStepFits) {
     EXPECT_THAT(std::string(plan.at("not_timed").as_string()), MatchesRegex(reason));
     const Ran run = retrace("task run --local " + folder, limit);
     EXPECT_EQ(run.status, 1);
-    EXPECT_THAT(run.err, HasSubstr("has not the memory that this takes: 6400000000 bytes at once"));
+    EXPECT_THAT(run.err, HasSubstr("out of memory: 6400000000 bytes could not be allocated at once"));
 }
 
 TEST_F(Task, RunningStatisticsAreNoParameters) {

@@ -267,7 +267,8 @@ TEST(Lint, PagesAndCommentsNameFoldersAndModulesThatExist) {
     Tree tree = good_tree();
     tree["merkle/hash/sha256.hpp"] = cpp("#pragma once\n// As merkle/hash and merkle/hash/sha256 do.\n");
     tree["merkle/decisions/007-why.md"] = "text\n";
-    tree["docs/page.md"] = "`merkle/hash/`, `merkle/hash/sha256`, `merkle/decisions/007`, `other/folder`, `merkle/*.cpp`\n";
+    tree["docs/page.md"] =
+        "`merkle/hash/`, `merkle/hash/sha256`, `merkle/decisions/007`, `other/folder`, `merkle/*.cpp`\n";
     EXPECT_THAT(brief(check_all(tree)), IsEmpty());
     tree["docs/page.md"] = "`merkle/hashes`\n`merkle/hash/sha512`\n`merkle/decisions/008`\n";
     tree["merkle/hash/sha256.hpp"] = cpp("#pragma once\n// As merkle/hashes does.\n");

@@ -93,7 +93,7 @@ constexpr RetiredName kRetiredNames[] = {
     {"Band", "FusedRun"},
     {"bands", "fused_runs"},
     {"granules", "parts"},
-    {"Crew", "Workers"},
+    {"Crew", "WorkerProcesses"},
     {"crew", "workers"},
     {"lean", "rewritten"},
     {"patience", "timeout"},
@@ -110,6 +110,15 @@ constexpr RetiredName kRetiredNames[] = {
     {"StepTimeout", "StopToken"},
     {"MakeRoom", "FreeMemory"},
     {"HttpResponse", "HttpReply"},
+    {"Verdict", "CallStatus"},
+    {"PutOff", "Preempted"},
+    {"PlanStep", "PlanUnit"},
+    {"TurnLock", "TicketLock"},
+    {"kGasReminder", "kGasScheduledItem"},
+    {"use_reminder", "take_scheduled_item"},
+    {"Pace", "TimeAllowance"},
+    {"Cast", "Member"},
+    {"cast_", "network_"},
 };
 
 constexpr Library kLibraries[] = {

@@ -44,14 +44,14 @@ U256 fees_of_reports(const Outcome& outcome, std::uint32_t run) {
 market::TaskSpec posted_spec(const Scenario& scenario) {
     market::TaskSpec spec;
     spec.price_ceiling = kCeiling;
-    spec.audit_bp = scenario.orders[0].audit_bp;
-    spec.auditors = scenario.orders[0].auditors;
+    spec.audit_bp = scenario.planned_tasks[0].audit_bp;
+    spec.auditors = scenario.planned_tasks[0].auditors;
     return spec;
 }
 
 /// Checks that hold with any adversary: no violation, and the task settled with the true model.
 void expect_settled(const Outcome& outcome) {
-    EXPECT_THAT(outcome.verdicts.violations, IsEmpty());
+    EXPECT_THAT(outcome.findings.violations, IsEmpty());
     ASSERT_EQ(outcome.tasks.size(), 1u);
     EXPECT_EQ(outcome.tasks[0].state, TaskState::settled);
     EXPECT_EQ(outcome.tasks[0].final_root, outcome.tasks[0].true_root);
@@ -106,8 +106,8 @@ TEST_P(CheatingSolver, EndsAsTheProtocolSays) {
     EXPECT_EQ(outcome.tasks[0].runs.at(0).state, GetParam().end);
     expect_balances(outcome, scenario, GetParam().loses);
     const bool disputed = GetParam().loses == Loses::whole_lock && !outcome.disputes.empty();
-    EXPECT_EQ(outcome.verdicts.frauds_convicted, disputed ? 1u : 0u);
-    EXPECT_EQ(outcome.verdicts.frauds_audited, outcome.verdicts.frauds_convicted);
+    EXPECT_EQ(outcome.findings.frauds_convicted, disputed ? 1u : 0u);
+    EXPECT_EQ(outcome.findings.frauds_audited, outcome.findings.frauds_convicted);
 }
 
 const SolverCase kSolvers[] = {
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(Table, CheatingSolver, ::testing::ValuesIn(kSolvers),
 /// An audited cheater gains nothing by refusing to serve its states, whatever else of it is being disputed.
 TEST(Adversaries, ACheaterDoesNotEscapeByWithholding) {
     Scenario scenario = calm_scenario();
-    scenario.orders[0].audit_bp = 10'000;
+    scenario.planned_tasks[0].audit_bp = 10'000;
     scenario.solvers.push_back(*solver_named("ulp"));
     scenario.solvers.back().protocol_attack = solver::ProtocolAttack::withhold;
     const Outcome outcome = play(1, scenario, catalogue(), {});
@@ -152,7 +152,7 @@ TEST(Adversaries, ACheaterDoesNotEscapeByWithholding) {
 /// later.
 TEST(Adversaries, AnswersInTheLastBlockCostNoAuditorAnything) {
     Scenario scenario = calm_scenario();
-    scenario.orders[0].audit_bp = 10'000;
+    scenario.planned_tasks[0].audit_bp = 10'000;
     scenario.solvers.push_back(*solver_named("answer_late"));
     const Outcome late = play(1, scenario, catalogue(), {});
     expect_settled(late);
@@ -163,7 +163,7 @@ TEST(Adversaries, AnswersInTheLastBlockCostNoAuditorAnything) {
         answered += report.state == market::ReportState::answered ? 1 : 0;
         EXPECT_EQ(report.state, market::ReportState::answered) << "in time, if only just";
     }
-    EXPECT_GE(answered, kParams.reports * scenario.orders[0].auditors) << "every auditor used up its reports";
+    EXPECT_GE(answered, kParams.reports * scenario.planned_tasks[0].auditors) << "every auditor used up its reports";
     EXPECT_EQ(earned(late, 0), U256());
     for (const market::Audit& audit : late.audits)
         for (const market::Seat& seat : audit.seats) EXPECT_NE(seat.state, market::SeatState::missed);
@@ -264,8 +264,8 @@ class CheatingVerifier : public ::testing::TestWithParam<VerifierCase> {};
 
 TEST_P(CheatingVerifier, CostsNobodyButItself) {
     Scenario scenario = calm_scenario();
-    scenario.orders[0].auditors = 3;
-    scenario.orders[0].audit_bp = 10'000;
+    scenario.planned_tasks[0].auditors = 3;
+    scenario.planned_tasks[0].audit_bp = 10'000;
     scenario.verifiers[2] = *verifier_named(GetParam().name);
     scenario.solvers[0] = *solver_named(GetParam().solver);
     scenario.solvers[0].price_bp = 5'000;  // The cheapest bid, which wins.
@@ -296,7 +296,7 @@ TEST_P(CheatingVerifier, CostsNobodyButItself) {
                       burned,
                   initial_coins() * U256(1 + scenario.verifiers.size() + scenario.solvers.size()));
     } else {
-        EXPECT_EQ(outcome.verdicts.frauds_convicted, 1u) << "the others see it";
+        EXPECT_EQ(outcome.findings.frauds_convicted, 1u) << "the others see it";
     }
 }
 
@@ -335,9 +335,9 @@ class BadRequester : public ::testing::TestWithParam<RequesterCase> {};
 
 TEST_P(BadRequester, PaysForWorkThatWasDoneAndForNothingElse) {
     Scenario scenario = calm_scenario();
-    scenario.orders[0].fraud = GetParam().fraud;
+    scenario.planned_tasks[0].fraud = GetParam().fraud;
     const Outcome outcome = play(1, scenario, catalogue(), {});
-    EXPECT_THAT(outcome.verdicts.violations, IsEmpty());
+    EXPECT_THAT(outcome.findings.violations, IsEmpty());
     EXPECT_EQ(outcome.tasks.at(0).state, GetParam().end);
     U256 paid;
     for (const market::Run& run : outcome.tasks[0].runs) paid += run.earned;
@@ -364,7 +364,7 @@ TEST_P(BadProposer, SlowsEverybodyDownAndCostsNobodyAnything) {
     scenario.proposer = GetParam();
     const Outcome outcome = play(1, scenario, catalogue(), {});
     expect_settled(outcome);
-    EXPECT_EQ(outcome.verdicts.frauds_convicted, 1u);
+    EXPECT_EQ(outcome.findings.frauds_convicted, 1u);
     EXPECT_EQ(outcome.tasks[0].runs.at(0).state, RunState::forfeited);
     EXPECT_EQ(outcome.tasks[0].runs.at(1).state, RunState::settled);
     expect_balances(outcome, scenario, Loses::whole_lock);

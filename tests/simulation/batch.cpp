@@ -32,8 +32,8 @@ extern "C" void on_abort(int) {
 
 void name_seed_on_abort() { std::signal(SIGABRT, on_abort); }
 
-Played play_seed(std::uint64_t seed, Draw draw, const Catalogue& catalogue, const RunOptions& options) {
-    if (draw == Draw::single) return {play(seed, random_scenario(seed), catalogue, options), std::nullopt};
+Played play_seed(std::uint64_t seed, ScenarioKind kind, const Catalogue& catalogue, const RunOptions& options) {
+    if (kind == ScenarioKind::single) return {play(seed, random_scenario(seed), catalogue, options), std::nullopt};
     const Scenario scenario = composed_scenario(seed);
     Played played{play(seed, scenario, catalogue, options), std::nullopt};
     played.judgement = judge(scenario, played.outcome);
@@ -43,10 +43,10 @@ Played play_seed(std::uint64_t seed, Draw draw, const Catalogue& catalogue, cons
 void Summary::add(const Played& played) {
     const Outcome& outcome = played.outcome;
     ++runs;
-    violations += outcome.verdicts.violations.size();
-    honest_slashed += outcome.verdicts.honest_slashed;
-    frauds_audited += outcome.verdicts.frauds_audited;
-    frauds_convicted += outcome.verdicts.frauds_convicted;
+    violations += outcome.findings.violations.size();
+    honest_slashed += outcome.findings.honest_slashed;
+    frauds_audited += outcome.findings.frauds_audited;
+    frauds_convicted += outcome.findings.frauds_convicted;
     const bool good = outcome.good() && (!played.judgement || played.judgement->good());
     if (!good) failed_seeds.push_back(outcome.seed);
     if (!played.judgement) return;
@@ -72,8 +72,8 @@ std::string to_json(const Summary& summary) {
     return out + "]}";
 }
 
-Summary run_seeds(const std::vector<std::uint64_t>& seeds, Draw draw, const Catalogue& catalogue, Sabotage sabotage,
-                  unsigned threads, const OnOutcome& on_outcome) {
+Summary run_seeds(const std::vector<std::uint64_t>& seeds, ScenarioKind kind, const Catalogue& catalogue,
+                  Sabotage sabotage, unsigned threads, const OnOutcome& on_outcome) {
     if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
     std::vector<std::optional<Played>> outcomes(seeds.size());
     std::mutex mutex;
@@ -84,7 +84,7 @@ Summary run_seeds(const std::vector<std::uint64_t>& seeds, Draw draw, const Cata
             seed_of_this_thread() = seeds[i];
             RunOptions options;
             options.sabotage = sabotage;
-            Played played = play_seed(seeds[i], draw, catalogue, options);
+            Played played = play_seed(seeds[i], kind, catalogue, options);
             const std::lock_guard lock(mutex);
             outcomes[i] = std::move(played);
             one_more.notify_one();
@@ -93,7 +93,7 @@ Summary run_seeds(const std::vector<std::uint64_t>& seeds, Draw draw, const Cata
     std::vector<std::jthread> pool;
     for (unsigned i = 0; i < threads; ++i) pool.emplace_back(worker);
     Summary summary;
-    if (draw == Draw::composed) summary.judgement.emplace();
+    if (kind == ScenarioKind::composed) summary.judgement.emplace();
     for (auto& slot : outcomes) {
         std::unique_lock lock(mutex);
         one_more.wait(lock, [&] { return slot.has_value(); });

@@ -9,14 +9,14 @@
 namespace retrace::sim {
 
 /// The kind of scenario that is drawn from a seed.
-enum class Draw : std::uint8_t { single, composed };
+enum class ScenarioKind : std::uint8_t { single, composed };
 
 /// One run and, for composed adversaries, the judgement of its result.
 struct Played {
     Outcome outcome;
     std::optional<Judgement> judgement;
 };
-Played play_seed(std::uint64_t seed, Draw draw, const Catalogue& catalogue, const RunOptions& options);
+Played play_seed(std::uint64_t seed, ScenarioKind kind, const Catalogue& catalogue, const RunOptions& options);
 
 struct Summary {
     std::uint64_t runs = 0, violations = 0, honest_slashed = 0, frauds_audited = 0, frauds_convicted = 0;
@@ -33,8 +33,8 @@ std::string to_json(const Summary& summary);
 /// Called on the thread that started the batch, in the order of the seeds.
 using OnOutcome = std::function<void(const Played&)>;
 /// Plays all seeds. With `threads` 0, uses as many threads as the machine has.
-Summary run_seeds(const std::vector<std::uint64_t>& seeds, Draw draw, const Catalogue& catalogue, Sabotage sabotage,
-                  unsigned threads, const OnOutcome& on_outcome = {});
+Summary run_seeds(const std::vector<std::uint64_t>& seeds, ScenarioKind kind, const Catalogue& catalogue,
+                  Sabotage sabotage, unsigned threads, const OnOutcome& on_outcome = {});
 
 /// Makes an abort print which seed was being played on the thread that aborted.
 void name_seed_on_abort();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Capability challenges with the product's agents: solvers that answer are measured; silent and boasting ones are not.
+// Capability challenges with the product's agents: solvers that answer are measured. Silent ones, and those that
+// inflate their benchmark, are not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +12,8 @@ namespace {
 
 using ::testing::IsEmpty;
 
-/// Two honest solvers, a boaster that claims rounds it did not compute, and one that never answers; the last two bid
-/// lower. The task is posted after all have been measured.
+/// Two honest solvers, one that inflates its benchmark by rounds that it did not compute, and one that never answers;
+/// the last two bid lower. The task is posted after all have been measured.
 Scenario measured_scenario() {
     Scenario scenario = calm_scenario();
     SolverRole role = scenario.solvers[0];
@@ -22,7 +23,7 @@ Scenario measured_scenario() {
     role.inflates_benchmark = false;
     role.mute = true;
     scenario.solvers.push_back(role);
-    scenario.orders[0].at_height = 140;
+    scenario.planned_tasks[0].at_height = 140;
     return scenario;
 }
 
@@ -30,7 +31,7 @@ TEST(Capability, IsWhatWasProved) {
     const market::Params params = simulated_params();
     const Scenario scenario = measured_scenario();
     const Outcome outcome = play(1, scenario, catalogue(), {});
-    EXPECT_THAT(outcome.verdicts.violations, IsEmpty());
+    EXPECT_THAT(outcome.findings.violations, IsEmpty());
     const std::uint64_t window = params.capability_blocks;
     for (const char* name : {"solver0", "solver1"}) {
         EXPECT_EQ(outcome.solvers.at(name).capability, 2 * solver::kCapabilityRoundCost / (window / 2)) << name;
@@ -57,7 +58,7 @@ TEST(Capability, SurvivesCrashesBetweenTheMovesWithoutALossOfStake) {
         for (const std::uint64_t at : {31, 40, 63, 66})
             scenario.outages.push_back({1, true, at * kBlockMillis + seed * 150, (at + 3) * kBlockMillis});
         const Outcome outcome = play(seed, scenario, catalogue(), {});
-        EXPECT_THAT(outcome.verdicts.violations, IsEmpty()) << "seed " << seed;
+        EXPECT_THAT(outcome.findings.violations, IsEmpty()) << "seed " << seed;
         EXPECT_GT(outcome.solvers.at("solver0").capability, 0u) << "seed " << seed;
         EXPECT_EQ(outcome.balances.at("solver0").bonded, scenario.solvers[0].stake) << "seed " << seed;
     }

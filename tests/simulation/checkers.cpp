@@ -18,7 +18,7 @@ constexpr std::size_t kViolationsMax = 20;  // The first violations are enough t
 }  // namespace
 
 void Checkers::report(std::string violation) {
-    if (verdicts_.violations.size() < kViolationsMax) verdicts_.violations.push_back(std::move(violation));
+    if (findings_.violations.size() < kViolationsMax) findings_.violations.push_back(std::move(violation));
 }
 
 bool Checkers::honest(const ledger::Address& address) const {
@@ -36,7 +36,7 @@ void Checkers::see(const AnyEvent& event, const ledger::StateView& view) {
     if (const auto* slashed = std::get_if<contracts::Slashed>(&event)) {
         slashed_[slashed->party][slashed->task] += slashed->amount;
         if (!honest(slashed->party)) return;
-        ++verdicts_.honest_slashed;
+        ++findings_.honest_slashed;
         report("honest " + name(slashed->party) + " lost stake: " + slashed->reason + " (task " +
                std::to_string(slashed->task) + ")");
     } else if (const auto* bid = std::get_if<contracts::BidForfeited>(&event)) {
@@ -137,11 +137,11 @@ void Checkers::count_frauds(const ledger::StateView& view) {
         const bool opened = start && end && start->opened && end->opened && index + 1 < truth.size();
         const bool wrong_by_truth = opened && start->root == truth[index] && end->root != truth[index + 1];
         if (!run || (!wrong_by_truth && accused_.count(segment) == 0)) continue;
-        ++verdicts_.frauds_audited;
+        ++findings_.frauds_audited;
         const bool lost =
             run->state == market::RunState::forfeited && slashed_[run->solver][task] >= locked_[{task, run_index}];
         if (lost)
-            ++verdicts_.frauds_convicted;
+            ++findings_.frauds_convicted;
         else
             report("the wrong segment " + std::to_string(index) + " of task " + std::to_string(task) + " run " +
                    std::to_string(run_index) + " by " + name(run->solver) + " was audited and not convicted");
@@ -159,7 +159,7 @@ void Checkers::check_paid(const ledger::StateView& view, const market::Run& run)
         const auto price = ledger::mul_div(spec->price_ceiling, share, market::kBasisPoints);
         const auto asked = price * ledger::U256(due->second);
         if (run.earned < asked)
-            verdicts_.unpaid_work.push_back(which + " computed " + std::to_string(due->second) +
+            findings_.unpaid_work.push_back(which + " computed " + std::to_string(due->second) +
                                             " segments and earned " + run.earned.to_decimal() + ", but asked for " +
                                             asked.to_decimal());
     }
@@ -170,7 +170,7 @@ void Checkers::check_paid(const ledger::StateView& view, const market::Run& run)
         const bool promised =
             index == run.first_state || index + 1 == spec->segments() || spec->audit_bp == market::kBasisPoints;
         if (promised && start && end && start->root == truth[index] && end->root != truth[index + 1])
-            verdicts_.paid_wrong.push_back("segment " + std::to_string(index) + " of " + which);
+            findings_.paid_wrong.push_back("segment " + std::to_string(index) + " of " + which);
     }
 }
 

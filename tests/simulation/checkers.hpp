@@ -22,7 +22,7 @@ struct Watched {
                                       ///< ceiling.
 };
 
-struct Verdicts {
+struct Findings {
     std::vector<std::string> violations;  ///< Sentences, in the order in which they were found.
     std::uint64_t honest_slashed = 0;
     std::uint64_t frauds_audited = 0;    ///< Wrong segments with at least one honest checker.
@@ -48,7 +48,7 @@ public:
     void at_end(const ledger::StateView& view, std::uint64_t height, bool done);
     void report(std::string violation);
 
-    const Verdicts& verdicts() const noexcept { return verdicts_; }
+    const Findings& findings() const noexcept { return findings_; }
 
 private:
     void see(const contracts::AnyEvent& event, const ledger::StateView& view);
@@ -74,7 +74,7 @@ private:
     std::set<SegmentId> accused_;           ///< Accused by an honest party whose replay ended in another root.
     std::map<RunId, ledger::U256> locked_;  ///< Lock of each run at its start.
     std::map<ledger::Address, std::map<std::uint64_t, ledger::U256>> slashed_;  ///< By party and task.
-    Verdicts verdicts_;
+    Findings findings_;
 };
 
 }  // namespace retrace::sim

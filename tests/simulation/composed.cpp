@@ -38,23 +38,23 @@ public:
         return true;
     }
     /// Adds a task of the owner; its solvers and auditors are drawn as for any other task.
-    Order& add_decoy(std::uint64_t segments) {
+    PlannedTask& add_decoy(std::uint64_t segments) {
         if (scenario_.requesters == 1) {
             scenario_.requesters = 2;
             scenario_.bad_requesters.insert(1);
             scenario_.owned.insert("requester1");
         }
-        Order order;
-        order.requester = 1;
-        order.kind = random_.below(3);
-        order.seed = random_.below(1000);
-        order.interval = random_.between(1, 2);
-        order.steps = order.interval * segments;
-        order.audit_bp = static_cast<std::uint16_t>(random_.pick(kDecoyShares));
-        order.auditors = static_cast<std::uint8_t>(random_.between(1, 3));
-        order.at_height = kPosted + random_.below(80);
-        scenario_.orders.push_back(order);
-        return scenario_.orders.back();
+        PlannedTask planned;
+        planned.requester = 1;
+        planned.kind = random_.below(3);
+        planned.seed = random_.below(1000);
+        planned.interval = random_.between(1, 2);
+        planned.steps = planned.interval * segments;
+        planned.audit_bp = static_cast<std::uint16_t>(random_.pick(kDecoyShares));
+        planned.auditors = static_cast<std::uint8_t>(random_.between(1, 3));
+        planned.at_height = kPosted + random_.below(80);
+        scenario_.planned_tasks.push_back(planned);
+        return scenario_.planned_tasks.back();
     }
 
 private:
@@ -101,7 +101,7 @@ void report_falsely(OwnerDraft& owner, Random& random) {
 
 /// Replicas of one task end in different states.
 void differ(OwnerDraft& owner, Random& random) {
-    Order& decoy = owner.add_decoy(random.between(2, 5));
+    PlannedTask& decoy = owner.add_decoy(random.between(2, 5));
     decoy.replicas = static_cast<std::uint8_t>(random.between(2, 3));
     SolverRole solver = *solver_named(random.chance(500) ? "hyper_parameter" : "ulp");
     solver.price_bp = random.between(3'000, 6'000);
@@ -150,7 +150,7 @@ void bid_at_limits(OwnerDraft& owner, Random& random) {
         owner.add_solver(solver);
     }
     for (std::uint64_t count = random.between(2, 5); count > 0; --count) {
-        Order& decoy = owner.add_decoy(random.between(2, 3));
+        PlannedTask& decoy = owner.add_decoy(random.between(2, 3));
         if (random.chance(400)) decoy.fraud = RequesterFraud::withdraw;
     }
 }
@@ -171,18 +171,18 @@ void add_honest(Scenario& scenario, Random& random) {
         role.speed_bp = random.pick(kHonestSpeeds);
     }
     for (VerifierRole& role : scenario.verifiers) role.speed_bp = random.pick(kHonestSpeeds);
-    scenario.orders.clear();
+    scenario.planned_tasks.clear();
     for (std::uint64_t count = random.between(1, 2); count > 0; --count) {
-        Order order;
-        order.kind = random.below(3);
-        order.interval = random.between(1, 3);
-        order.steps = order.interval * random.between(2, 5) + random.below(order.interval);
-        order.seed = random.below(1000);
-        order.audit_bp = 10'000;
-        order.auditors = 3;
-        if (random.chance(200)) order.raise_to = 2;
-        order.at_height = kPosted + random.below(80);
-        scenario.orders.push_back(order);
+        PlannedTask planned;
+        planned.kind = random.below(3);
+        planned.interval = random.between(1, 3);
+        planned.steps = planned.interval * random.between(2, 5) + random.below(planned.interval);
+        planned.seed = random.below(1000);
+        planned.audit_bp = 10'000;
+        planned.auditors = 3;
+        if (random.chance(200)) planned.raise_to = 2;
+        planned.at_height = kPosted + random.below(80);
+        scenario.planned_tasks.push_back(planned);
     }
 }
 
@@ -190,10 +190,10 @@ void add_honest(Scenario& scenario, Random& random) {
 void vary_audits(Scenario& scenario, Random& random) {
     if (random.chance(500)) return;
     constexpr std::uint16_t kShares[] = {500, 1'000, 2'500, 5'000, 10'000};
-    for (Order& order : scenario.orders) {
-        order.audit_bp = random.pick(kShares);
-        order.auditors = static_cast<std::uint8_t>(random.between(1, market::kAuditorsMax));
-        while (scenario.verifiers.size() < order.auditors) {
+    for (PlannedTask& planned : scenario.planned_tasks) {
+        planned.audit_bp = random.pick(kShares);
+        planned.auditors = static_cast<std::uint8_t>(random.between(1, market::kAuditorsMax));
+        while (scenario.verifiers.size() < planned.auditors) {
             scenario.verifiers.push_back(scenario.verifiers.front());
             scenario.verifiers.back().speed_bp = random.pick(kHonestSpeeds);
         }
@@ -312,13 +312,13 @@ Scenario composed_scenario(std::uint64_t seed) {
         plans.erase(plans.begin() + static_cast<std::ptrdiff_t>(chosen));
     }
     // Tasks are posted in the order of their heights.
-    std::stable_sort(out.orders.begin(), out.orders.end(),
-                     [](const Order& a, const Order& b) { return a.at_height < b.at_height; });
+    std::stable_sort(out.planned_tasks.begin(), out.planned_tasks.end(),
+                     [](const PlannedTask& a, const PlannedTask& b) { return a.at_height < b.at_height; });
     // Without honest auditors, no segment may be paid as if it had been audited. The owner has fewer verifiers than
     // there are seats: the case that all drawn auditors collude belongs to the odds (market 5).
     if (random.chance(50)) {
-        for (Order& order : out.orders)
-            if (order.requester == 0) order.auditors = std::max<std::uint8_t>(order.auditors, 2);
+        for (PlannedTask& planned : out.planned_tasks)
+            if (planned.requester == 0) planned.auditors = std::max<std::uint8_t>(planned.auditors, 2);
         std::erase_if(out.verifiers, [](const VerifierRole& role) { return role.honest(); });
         if (out.verifiers.size() > 1) out.verifiers.resize(1);
         std::erase_if(out.owned, [](const std::string& name) { return name.starts_with("verifier"); });
@@ -326,8 +326,8 @@ Scenario composed_scenario(std::uint64_t seed) {
     }
     // A cheater that serves nobody but answers each report takes this long for a segment and reports its own auditor.
     constexpr std::uint64_t kSegmentBlocks = 1'000;
-    for (const Order& order : out.orders)
-        out.blocks_max = std::max(out.blocks_max, 2'000 + kSegmentBlocks * (order.steps / order.interval + 1));
+    for (const PlannedTask& planned : out.planned_tasks)
+        out.blocks_max = std::max(out.blocks_max, 2'000 + kSegmentBlocks * (planned.steps / planned.interval + 1));
     out.network.delay_max = random.between(100, 900);
     out.network.loss_permille = static_cast<unsigned>(random.below(40));
     return out;
@@ -339,10 +339,10 @@ Judgement judge(const Scenario& scenario, const Outcome& outcome) {
         ++out.honest_losses;
         out.sentences.push_back(sentence);
     };
-    for (const std::string& unpaid : outcome.verdicts.unpaid_work) lose(unpaid);
+    for (const std::string& unpaid : outcome.findings.unpaid_work) lose(unpaid);
     // If a run was stopped at a violation, deposits and escrow are not paid back.
     if (!outcome.good()) {
-        out.honest_losses += outcome.verdicts.honest_slashed;
+        out.honest_losses += outcome.findings.honest_slashed;
         return out;
     }
     U256 gained, began;

@@ -27,7 +27,7 @@ struct Arguments {
     std::optional<std::uint64_t> seed, seeds;
     std::uint64_t first_seed = 1, threads = 0;
     bool json = false, quiet = false;
-    Draw draw = Draw::single;
+    ScenarioKind kind = ScenarioKind::single;
     Sabotage sabotage = Sabotage::none;
 };
 
@@ -45,7 +45,7 @@ std::optional<Arguments> read(int count, char** words) {
             continue;
         }
         if (word == "--composed") {
-            out.draw = Draw::composed;
+            out.kind = ScenarioKind::composed;
             continue;
         }
         if (word == "--quiet") {
@@ -80,7 +80,7 @@ std::optional<Arguments> read(int count, char** words) {
 
 void print_outcome(const Played& played, std::FILE* to) {
     const Outcome& outcome = played.outcome;
-    for (const std::string& violation : outcome.verdicts.violations)
+    for (const std::string& violation : outcome.findings.violations)
         std::fprintf(to, "VIOLATION seed %llu: %s\n", static_cast<unsigned long long>(outcome.seed), violation.c_str());
     if (!played.judgement) return;
     for (const std::string& sentence : played.judgement->sentences)
@@ -101,7 +101,7 @@ int play_one(const Arguments& arguments, const Catalogue& catalogue) {
     options.sabotage = arguments.sabotage;
     if (!arguments.json && !arguments.quiet)
         options.sink = [](const std::string& line) { std::fputs(line.c_str(), stdout); };
-    const Played played = play_seed(*arguments.seed, arguments.draw, catalogue, options);
+    const Played played = play_seed(*arguments.seed, arguments.kind, catalogue, options);
     const Outcome& outcome = played.outcome;
     Summary summary;
     summary.add(played);
@@ -112,8 +112,8 @@ int play_one(const Arguments& arguments, const Catalogue& catalogue) {
         std::printf("seed %llu: %llu blocks, %llu transactions, %llu of %llu audited frauds convicted, trace %s\n",
                     static_cast<unsigned long long>(outcome.seed), static_cast<unsigned long long>(outcome.height),
                     static_cast<unsigned long long>(outcome.transactions),
-                    static_cast<unsigned long long>(outcome.verdicts.frauds_convicted),
-                    static_cast<unsigned long long>(outcome.verdicts.frauds_audited),
+                    static_cast<unsigned long long>(outcome.findings.frauds_convicted),
+                    static_cast<unsigned long long>(outcome.findings.frauds_audited),
                     to_hex(view(outcome.trace_hash)).c_str());
     }
     return summary.good() ? 0 : 1;
@@ -130,7 +130,7 @@ int play_many(const Arguments& arguments, const Catalogue& catalogue) {
         if (so_far.runs % kRunsBetweenLines == 0) print_progress(so_far, *arguments.seeds, start);
     };
     const Summary summary =
-        run_seeds(seeds, arguments.draw, catalogue, arguments.sabotage, static_cast<unsigned>(arguments.threads), tell);
+        run_seeds(seeds, arguments.kind, catalogue, arguments.sabotage, static_cast<unsigned>(arguments.threads), tell);
     if (arguments.json) {
         std::printf("%s\n", to_json(summary).c_str());
     } else {

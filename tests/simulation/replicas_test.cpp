@@ -12,7 +12,7 @@ using market::RunState;
 using market::TaskState;
 
 void expect_replicas_settled(const Outcome& outcome) {
-    EXPECT_THAT(outcome.verdicts.violations, ::testing::IsEmpty());
+    EXPECT_THAT(outcome.findings.violations, ::testing::IsEmpty());
     ASSERT_EQ(outcome.tasks.size(), 1u);
     EXPECT_EQ(outcome.tasks[0].state, TaskState::settled);
 }
@@ -28,7 +28,7 @@ TEST_P(HonestMinority, OfOneWins) {
     Scenario scenario = calm_scenario();
     // The verifiers collude, so only the replicas check each other.
     scenario.verifiers.assign(2, *verifier_named("colluder"));
-    scenario.orders[0].replicas = replicas;
+    scenario.planned_tasks[0].replicas = replicas;
     scenario.solvers.assign(replicas, *solver_named("hyper_parameter"));
     scenario.solvers[honest] = *solver_named("honest");
     for (std::size_t i = 0; i < replicas; ++i) scenario.solvers[i].price_bp = 5'000 + 500 * i;
@@ -55,9 +55,9 @@ TEST(Replicas, FiveHonestOnesAllSettle) {
     for (const bool raised : {false, true}) {
         SCOPED_TRACE(raised ? "three, raised to five" : "five from the start");
         Scenario scenario = calm_scenario();
-        scenario.orders[0].replicas = raised ? 3 : 5;
-        scenario.orders[0].steps = raised ? 60 : 24;
-        if (raised) scenario.orders[0].raise_to = 5;
+        scenario.planned_tasks[0].replicas = raised ? 3 : 5;
+        scenario.planned_tasks[0].steps = raised ? 60 : 24;
+        if (raised) scenario.planned_tasks[0].raise_to = 5;
         constexpr std::uint64_t kAsked = 6'000;
         scenario.solvers.assign(5, *solver_named("honest"));
         for (SolverRole& role : scenario.solvers) {
@@ -66,7 +66,7 @@ TEST(Replicas, FiveHonestOnesAllSettle) {
         }
         const Outcome outcome = play(3, scenario, catalogue(), {});
         expect_replicas_settled(outcome);
-        EXPECT_THAT(outcome.verdicts.unpaid_work, ::testing::IsEmpty());
+        EXPECT_THAT(outcome.findings.unpaid_work, ::testing::IsEmpty());
         ASSERT_EQ(outcome.tasks[0].runs.size(), 5u);
         const market::TaskSpec& spec = outcome.tasks[0].spec;
         const ledger::U256 asked = ledger::mul_div(spec.price_ceiling, kAsked, market::kBasisPoints);
@@ -85,9 +85,10 @@ TEST(Replicas, FiveHonestOnesAllSettle) {
 TEST(Replicas, AnAuditThatEndedWithoutAVerdictInADisputeGoesOnAfterIt) {
     Scenario scenario = calm_scenario();
     scenario.verifiers.assign(3, *verifier_named("never_reveals"));
-    scenario.orders[0].allow_unaudited = true;  // Otherwise audits are repeated as long as these verifiers have bonds
-                                                // to lose.
-    scenario.orders[0].replicas = 2;
+    scenario.planned_tasks[0].allow_unaudited =
+        true;  // Otherwise audits are repeated as long as these verifiers have bonds
+               // to lose.
+    scenario.planned_tasks[0].replicas = 2;
     scenario.solvers[0].price_bp = 5'000;  // Run 0, which is accused by the other.
     scenario.solvers[1] = *solver_named("ulp");
     const Outcome outcome = play(1, scenario, catalogue(), {});

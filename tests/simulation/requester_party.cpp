@@ -27,47 +27,49 @@ std::string_view slug(RequesterFraud fraud) noexcept {
     return "unknown";
 }
 
-RequesterParty::RequesterParty(World& world, NodeId id, std::string name, bool honest, std::vector<Order> orders,
-                               std::size_t number)
-    : Party(world, id, std::move(name), honest, kJustAllowed), orders_(std::move(orders)), number_(number) {}
+RequesterParty::RequesterParty(World& world, NodeId id, std::string name, bool honest,
+                               std::vector<PlannedTask> planned_tasks, std::size_t number)
+    : Party(world, id, std::move(name), honest, kJustAllowed),
+      planned_tasks_(std::move(planned_tasks)),
+      number_(number) {}
 
-market::TaskSpec RequesterParty::spec_of(const Order& order) {
-    const TaskKind& kind = world().catalogue[order.kind];
+market::TaskSpec RequesterParty::spec_of(const PlannedTask& planned) {
+    const TaskKind& kind = world().catalogue[planned.kind];
     market::TaskSpec spec;
     spec.name = kind.name;
     spec.program_root = kind.program->root();
     spec.program_bytes = kind.program_bytes.size();
     spec.init_root = kind.init->root();
     spec.data_roots = kind.data_roots;
-    spec.steps = order.steps;
-    spec.interval = order.interval;
-    spec.seed = order.seed;
+    spec.steps = planned.steps;
+    spec.interval = planned.interval;
+    spec.seed = planned.seed;
     spec.contract_hash = kernels::contract_hash();
     spec.price_ceiling = ledger::U256(10 * market::kMilli);
-    spec.audit_bp = order.audit_bp;
-    spec.auditors = order.auditors;
-    spec.allow_unaudited = order.allow_unaudited;
-    spec.replicas = order.replicas;
-    spec.replay_blocks = order.replay_blocks;
-    spec.finish_blocks = order.finish_blocks;
-    spec.checkpoint_blocks = order.checkpoint_blocks;
-    if (order.fraud == RequesterFraud::impossible)
+    spec.audit_bp = planned.audit_bp;
+    spec.auditors = planned.auditors;
+    spec.allow_unaudited = planned.allow_unaudited;
+    spec.replicas = planned.replicas;
+    spec.replay_blocks = planned.replay_blocks;
+    spec.finish_blocks = planned.finish_blocks;
+    spec.checkpoint_blocks = planned.checkpoint_blocks;
+    if (planned.fraud == RequesterFraud::impossible)
         spec.program_root = merkle::sha256(retrace::view(std::string_view("no program")));
-    if (order.fraud == RequesterFraud::no_upload)
+    if (planned.fraud == RequesterFraud::no_upload)
         spec.data_roots.front() = merkle::sha256(retrace::view(std::string_view("no data")));
     return spec;
 }
 
-void RequesterParty::post(const Order& order) {
-    const market::TaskSpec spec = spec_of(order);
+void RequesterParty::post(const PlannedTask& planned) {
+    const market::TaskSpec spec = spec_of(planned);
     const auto escrow = market::escrow_of(spec, world().params);
     ensure(escrow.has_value(), "the simulation's prices are small");
-    call("posts a task of " + world().catalogue[order.kind].name + " (" + std::string(slug(order.fraud)) + ")",
+    call("posts a task of " + world().catalogue[planned.kind].name + " (" + std::string(slug(planned.fraud)) + ")",
          contracts::PostTask{spec}, escrow->total());
-    if (order.fraud == RequesterFraud::no_upload) return;
-    const TaskKind& kind = world().catalogue[order.kind];
+    if (planned.fraud == RequesterFraud::no_upload) return;
+    const TaskKind& kind = world().catalogue[planned.kind];
     world().uploads.programs[spec.program_root] =
-        order.fraud == RequesterFraud::impossible ? Bytes{1, 2, 3} : kind.program_bytes;
+        planned.fraud == RequesterFraud::impossible ? Bytes{1, 2, 3} : kind.program_bytes;
     world().uploads.programs[spec.init_root] = kind.init_bytes;
     for (std::size_t i = 0; i < kind.data.size(); ++i) world().uploads.tensors[kind.data_roots[i]] = kind.data[i];
 }
@@ -106,22 +108,23 @@ void RequesterParty::report_burst(const market::Task& task, const market::TaskSp
              world().params.report_fee, true);
 }
 
-void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t id, const Order& order) {
+void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t id,
+                            const PlannedTask& planned) {
     const auto task = views::task(view, id);
     const auto spec = world().immutable.spec(view, id);
     if (!task || !spec || task->requester != address()) return;
     if (height < tried_height_[id] + kAskBlocks) return;
-    if (order.fraud == RequesterFraud::withdraw && task->state == market::TaskState::bidding) {
+    if (planned.fraud == RequesterFraud::withdraw && task->state == market::TaskState::bidding) {
         tried_height_[id] = height;
         // A third of the seeds spare the first auction, so that a successor's is cancelled too.
-        if ((order.seed + task->round) % 3 != 0) call("cancels its task", contracts::CancelTask{id});
+        if ((planned.seed + task->round) % 3 != 0) call("cancels its task", contracts::CancelTask{id});
         return;
     }
-    if (order.raise_to > order.replicas && task->state == market::TaskState::running && raised_.insert(id).second)
-        raise(view, *task, *spec, order.raise_to);
-    if (order.fraud == RequesterFraud::disappear || task->state != market::TaskState::delivering) return;
+    if (planned.raise_to > planned.replicas && task->state == market::TaskState::running && raised_.insert(id).second)
+        raise(view, *task, *spec, planned.raise_to);
+    if (planned.fraud == RequesterFraud::disappear || task->state != market::TaskState::delivering) return;
     tried_height_[id] = height;
-    if (order.fraud == RequesterFraud::burst) return report_burst(*task, *spec);
+    if (planned.fraud == RequesterFraud::burst) return report_burst(*task, *spec);
     if (has_model(view, *task, *spec)) {
         call("accepts the model", contracts::AcceptModel{id});
     } else if (!task->active.empty()) {
@@ -133,12 +136,12 @@ void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height,
 }
 
 void RequesterParty::act(const ledger::StateView& view, std::uint64_t height) {
-    // Tasks are posted one at a time, so that they are numbered in the order of `orders_`.
+    // Tasks are posted one at a time, so that they are numbered in the order of `planned_tasks_`.
     const std::size_t next = views::task_count(view);
-    if (next < orders_.size() && orders_[next].requester == number_ && height >= orders_[next].at_height &&
-        posted_.insert(next).second)
-        post(orders_[next]);
-    for (const std::size_t order : posted_) follow(view, height, order + 1, orders_[order]);
+    if (next < planned_tasks_.size() && planned_tasks_[next].requester == number_ &&
+        height >= planned_tasks_[next].at_height && posted_.insert(next).second)
+        post(planned_tasks_[next]);
+    for (const std::size_t index : posted_) follow(view, height, index + 1, planned_tasks_[index]);
 }
 
 }  // namespace retrace::sim

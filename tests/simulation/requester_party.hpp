@@ -16,8 +16,8 @@ enum class RequesterFraud : std::uint8_t {
 };
 std::string_view slug(RequesterFraud fraud) noexcept;
 
-/// A task to be posted.
-struct Order {
+/// A task that a requester will post.
+struct PlannedTask {
     std::size_t kind = 0;  ///< Index in the catalogue.
     std::uint64_t steps = 8, interval = 2, seed = 1;
     std::uint16_t audit_bp = 2500;
@@ -33,25 +33,26 @@ struct Order {
 
 class RequesterParty final : public Party {
 public:
-    /// Posts those of `orders` that name it by `number`. The list is that of all requesters, who post in its order.
-    RequesterParty(World& world, NodeId id, std::string name, bool honest, std::vector<Order> orders,
+    /// Posts those of `planned_tasks` that name it by `number`. The list is that of all requesters, who post in its
+    /// order.
+    RequesterParty(World& world, NodeId id, std::string name, bool honest, std::vector<PlannedTask> planned_tasks,
                    std::size_t number);
 
 private:
     void boot() override {}
     void halt() override {}
     void act(const ledger::StateView& view, std::uint64_t height) override;
-    market::TaskSpec spec_of(const Order& order);
-    void post(const Order& order);
-    void follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t task, const Order& order);
+    market::TaskSpec spec_of(const PlannedTask& planned);
+    void post(const PlannedTask& planned);
+    void follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t task, const PlannedTask& planned);
     void raise(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec,
                std::uint8_t replicas);
     void report_burst(const market::Task& task, const market::TaskSpec& spec);
     bool has_model(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec);
 
-    std::vector<Order> orders_;
+    std::vector<PlannedTask> planned_tasks_;
     std::size_t number_;
-    std::set<std::size_t> posted_;                         ///< Indices of orders.
+    std::set<std::size_t> posted_;                         ///< Indices of planned tasks.
     std::set<std::uint64_t> raised_, reported_;            ///< Task ids.
     std::map<std::uint64_t, std::uint64_t> tried_height_;  ///< By task: height of the last request for the model.
 };

@@ -14,9 +14,9 @@ using ::testing::IsEmpty;
 /// A task so long that most of it is finalised before its last segment is audited; few segments in between are audited.
 Scenario long_task() {
     Scenario scenario = calm_scenario();
-    scenario.orders[0].steps = 120;
-    scenario.orders[0].interval = 1;
-    scenario.orders[0].audit_bp = 500;
+    scenario.planned_tasks[0].steps = 120;
+    scenario.planned_tasks[0].interval = 1;
+    scenario.planned_tasks[0].audit_bp = 500;
     scenario.solvers[0].price_bp = 5'000;  // The cheapest bid, which wins.
     scenario.solvers[0].pays_for_retention = true;
     return scenario;
@@ -36,7 +36,7 @@ Seen watch(std::uint64_t seed, const Scenario& scenario) {
         seen.payments += says("SegmentsPaid");
     };
     seen.outcome = play(seed, scenario, catalogue(), options);
-    EXPECT_THAT(seen.outcome.verdicts.violations, IsEmpty()) << "seed " << seed;
+    EXPECT_THAT(seen.outcome.findings.violations, IsEmpty()) << "seed " << seed;
     EXPECT_EQ(seen.outcome.tasks.at(0).state, market::TaskState::settled) << "seed " << seed;
     return seen;
 }
@@ -44,7 +44,7 @@ Seen watch(std::uint64_t seed, const Scenario& scenario) {
 TEST(Retention, OffersAreMadeAndTakenAfterTheFirstAuditWasPaid) {
     for (const std::uint64_t seed : {1, 2, 3}) {
         Scenario scenario = long_task();
-        scenario.orders[0].audit_bp = 100;  // Few audits, so that auditors keep hardly any states.
+        scenario.planned_tasks[0].audit_bp = 100;  // Few audits, so that auditors keep hardly any states.
         const Seen paying = watch(seed, scenario);
         scenario.solvers[0].pays_for_retention = false;
         const Seen waiting = watch(seed, scenario);
@@ -58,8 +58,9 @@ TEST(Retention, OffersAreMadeAndTakenAfterTheFirstAuditWasPaid) {
 
 TEST(Retention, ASuccessorStartsFromTheStateThatWasPaidFor) {
     Scenario scenario = long_task();
-    scenario.orders[0].steps = 300;     // Leaves time for offers between the end of the first audit and the silence.
-    scenario.orders[0].audit_bp = 100;  // Few audits, so that auditors keep hardly any states.
+    scenario.planned_tasks[0].steps =
+        300;  // Leaves time for offers between the end of the first audit and the silence.
+    scenario.planned_tasks[0].audit_bp = 100;  // Few audits, so that auditors keep hardly any states.
     scenario.solvers[0] = *solver_named("silent");
     scenario.solvers[0].segment = 240;
     scenario.solvers[0].price_bp = 5'000;

@@ -41,24 +41,24 @@ std::vector<Outage> random_outages(Random& random, std::size_t parties) {
     return out;
 }
 
-Order random_order(Random& random, std::uint64_t at_height, std::size_t solvers) {
-    Order order;
-    order.kind = random.below(3);
-    order.interval = random.between(1, 3);
-    order.steps = order.interval * random.between(2, 5) + random.below(order.interval);
-    order.seed = random.below(1000);
+PlannedTask random_task(Random& random, std::uint64_t at_height, std::size_t solvers) {
+    PlannedTask planned;
+    planned.kind = random.below(3);
+    planned.interval = random.between(1, 3);
+    planned.steps = planned.interval * random.between(2, 5) + random.below(planned.interval);
+    planned.seed = random.below(1000);
     constexpr std::uint16_t kAuditShares[] = {500, 2500, 10000};
-    order.audit_bp = random.pick(kAuditShares);
-    order.auditors = static_cast<std::uint8_t>(random.between(1, 3));
-    order.replicas = random.chance(150) ? static_cast<std::uint8_t>(std::min<std::size_t>(solvers, 3)) : 1;
-    if (random.chance(150)) order.raise_to = static_cast<std::uint8_t>(order.replicas + 1);
-    order.at_height = at_height;
+    planned.audit_bp = random.pick(kAuditShares);
+    planned.auditors = static_cast<std::uint8_t>(random.between(1, 3));
+    planned.replicas = random.chance(150) ? static_cast<std::uint8_t>(std::min<std::size_t>(solvers, 3)) : 1;
+    if (random.chance(150)) planned.raise_to = static_cast<std::uint8_t>(planned.replicas + 1);
+    planned.at_height = at_height;
     if (random.chance(200)) {
         constexpr RequesterFraud kAttacks[] = {RequesterFraud::withdraw, RequesterFraud::impossible,
                                                RequesterFraud::no_upload, RequesterFraud::disappear};
-        order.fraud = random.pick(kAttacks);
+        planned.fraud = random.pick(kAttacks);
     }
-    return order;
+    return planned;
 }
 
 /// Many solvers, and tasks of three to five replicas, some of which are raised while they run.
@@ -71,9 +71,9 @@ void make_crowd(Scenario& scenario, Random& random) {
         scenario.solvers.push_back(role);
     }
     const std::size_t most = std::min<std::size_t>(scenario.solvers.size(), market::kReplicasMax);
-    for (Order& order : scenario.orders) {
-        order.replicas = static_cast<std::uint8_t>(random.between(3, most));
-        order.raise_to = static_cast<std::uint8_t>(random.chance(300) && order.replicas < most ? most : 0);
+    for (PlannedTask& planned : scenario.planned_tasks) {
+        planned.replicas = static_cast<std::uint8_t>(random.between(3, most));
+        planned.raise_to = static_cast<std::uint8_t>(random.chance(300) && planned.replicas < most ? most : 0);
     }
 }
 
@@ -179,7 +179,7 @@ Scenario calm_scenario() {
     out.network.loss_permille = 0;
     out.solvers.assign(2, honest_solver());
     out.verifiers.assign(3, honest_verifier());
-    out.orders.assign(1, Order{});
+    out.planned_tasks.assign(1, PlannedTask{});
     return out;
 }
 
@@ -190,10 +190,10 @@ Scenario just_allowed_scenario() {
     out.params.developer_chain = true;
     // 300 blocks, including the hashing of the states at which a replay starts and ends.
     out.costs = {290'000, 100, 100};
-    out.orders[0].steps = 120;
-    out.orders[0].interval = 30;
-    out.orders[0].replay_blocks = 300;
-    out.orders[0].finish_blocks = 20'000;
+    out.planned_tasks[0].steps = 120;
+    out.planned_tasks[0].interval = 30;
+    out.planned_tasks[0].replay_blocks = 300;
+    out.planned_tasks[0].finish_blocks = 20'000;
     for (SolverRole& role : out.solvers) role.speed_bp = kJustAllowed;
     for (VerifierRole& role : out.verifiers) role.speed_bp = kJustAllowed;
     out.blocks_max = 30'000;
@@ -229,7 +229,7 @@ Scenario random_scenario(std::uint64_t seed) {
     for (VerifierRole& role : out.verifiers) role.watch_bp = random.pick(kWatched);
     std::uint64_t at = random.between(40, 60);
     for (std::uint64_t more = random.between(1, 2); more > 0; --more) {
-        out.orders.push_back(random_order(random, at, out.solvers.size()));
+        out.planned_tasks.push_back(random_task(random, at, out.solvers.size()));
         at += random.below(60);
     }
     Random crowd(seed ^ 0xc50bdull);  // A separate stream, so that other seeds keep their meaning.
@@ -246,8 +246,8 @@ Scenario random_scenario(std::uint64_t seed) {
     // A solver that serves nobody but answers each report, with auditors that guess: each of the 1 + redraws rounds of a
     // segment takes the reports of its audit (8 · 34 blocks) and those of a dispute (8 · 104).
     constexpr std::uint64_t kSegmentBlocks = 4'500;
-    for (const Order& order : out.orders)
-        out.blocks_max = std::max(out.blocks_max, 2'000 + kSegmentBlocks * (order.steps / order.interval + 1));
+    for (const PlannedTask& planned : out.planned_tasks)
+        out.blocks_max = std::max(out.blocks_max, 2'000 + kSegmentBlocks * (planned.steps / planned.interval + 1));
     return out;
 }
 
@@ -257,12 +257,12 @@ std::string Scenario::describe() const {
     out += "; verifiers:";
     for (const VerifierRole& role : verifiers) out += " " + role.describe();
     out += "; proposer: " + std::string(slug(proposer)) + "; tasks:";
-    for (const Order& order : orders) {
-        out += " [" + std::to_string(order.steps) + " steps, " + std::to_string(order.interval) +
-               " a segment, replicas " + std::to_string(order.replicas) + " to " +
-               std::to_string(std::max(order.replicas, order.raise_to)) + ", audited " +
-               std::to_string(order.audit_bp) + " bp by " + std::to_string(order.auditors) + ", requester " +
-               std::string(slug(order.fraud)) + "]";
+    for (const PlannedTask& planned : planned_tasks) {
+        out += " [" + std::to_string(planned.steps) + " steps, " + std::to_string(planned.interval) +
+               " a segment, replicas " + std::to_string(planned.replicas) + " to " +
+               std::to_string(std::max(planned.replicas, planned.raise_to)) + ", audited " +
+               std::to_string(planned.audit_bp) + " bp by " + std::to_string(planned.auditors) + ", requester " +
+               std::string(slug(planned.fraud)) + "]";
     }
     return out + "; outages: " + std::to_string(outages.size());
 }

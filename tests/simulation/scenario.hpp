@@ -17,8 +17,8 @@ namespace retrace::sim {
 /// Whole coins in wei.
 ledger::U256 coins(std::uint64_t count);
 
-/// A party's connection is cut for some blocks, `after` blocks after the trace contains `words` for the first time.
-struct Stall {
+/// A cut of a party's connection for some blocks, `after` blocks after the trace contains `words` for the first time.
+struct TriggeredCut {
     std::size_t party = 0;  ///< Numbered as in Outage.
     std::string words;
     std::uint64_t after = 0, blocks = 0;
@@ -39,9 +39,9 @@ market::Params simulated_params();
 struct Scenario {
     std::vector<SolverRole> solvers;
     std::vector<VerifierRole> verifiers;
-    std::vector<Order> orders;
+    std::vector<PlannedTask> planned_tasks;
     std::vector<Outage> outages;
-    std::vector<Stall> stalls;
+    std::vector<TriggeredCut> triggered_cuts;
     NetworkLimits network;
     ProposerFraud proposer = ProposerFraud::none;
     unsigned node_crash_permille = 0;

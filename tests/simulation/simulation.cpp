@@ -32,7 +32,7 @@ private:
     ledger::Genesis genesis(const std::vector<Member>& members) const;
     void add_parties();
     void plan_outages();
-    void listen_for_stalls();
+    void listen_for_cuts();
     void produce();
     void record(std::uint64_t height);
     void set_truths(const ledger::StateView& view);
@@ -50,7 +50,7 @@ private:
     std::unique_ptr<Checkers> checkers_;
     std::map<std::uint64_t, std::vector<Hash32>> truths_;
     std::map<ledger::Address, ledger::U256> fees_;
-    std::set<std::size_t> stalled_;  ///< Indices of the stalls that have begun.
+    std::set<std::size_t> cuts_begun_;  ///< Indices of the cuts that have begun.
     std::uint64_t ended_height_ = 0, transactions_ = 0;
     bool over_ = false;
 };
@@ -100,7 +100,7 @@ Play::Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalo
     world_->trace.say(0, "seed " + std::to_string(seed), scenario.describe());
     add_parties();
     plan_outages();
-    listen_for_stalls();
+    listen_for_cuts();
 }
 
 ledger::Genesis Play::genesis(const std::vector<Member>& members) const {
@@ -119,7 +119,7 @@ void Play::add_parties() {
     const auto add_requester = [&](std::size_t number) {
         const Member& member = members_[id - 1];
         world.parties.push_back(
-            std::make_unique<RequesterParty>(world, id, member.name, member.honest, scenario_.orders, number));
+            std::make_unique<RequesterParty>(world, id, member.name, member.honest, scenario_.planned_tasks, number));
     };
     add_requester(0);
     for (const SolverRole& role : scenario_.solvers) {
@@ -155,30 +155,31 @@ std::uint64_t deadline_in(const std::string& line) {
     return std::stoull(line.substr(at + kWord.size()));
 }
 
-void Play::listen_for_stalls() {
-    if (scenario_.stalls.empty()) return;
+void Play::listen_for_cuts() {
+    if (scenario_.triggered_cuts.empty()) return;
     world_->trace.on_line([this](const std::string& line) {
-        for (std::size_t i = 0; i < scenario_.stalls.size(); ++i) {
-            const Stall& stall = scenario_.stalls[i];
-            if (line.find(stall.words) == std::string::npos) continue;
-            if (stall.before && deadline_in(line) == 0) continue;  // The deadline is not running yet.
-            if (!stalled_.insert(i).second) continue;
-            const Millis from = world_->clock.now() + stall.after * kBlockMillis;
+        for (std::size_t i = 0; i < scenario_.triggered_cuts.size(); ++i) {
+            const TriggeredCut& cut = scenario_.triggered_cuts[i];
+            if (line.find(cut.words) == std::string::npos) continue;
+            if (cut.before && deadline_in(line) == 0) continue;  // The deadline is not running yet.
+            if (!cuts_begun_.insert(i).second) continue;
+            const Millis from = world_->clock.now() + cut.after * kBlockMillis;
             const Millis until =
-                stall.before ? (deadline_in(line) - *stall.before) * kBlockMillis : from + stall.blocks * kBlockMillis;
-            world_->network.cut(world_->parties[stall.party]->id(), from, until);
+                cut.before ? (deadline_in(line) - *cut.before) * kBlockMillis : from + cut.blocks * kBlockMillis;
+            world_->network.cut(world_->parties[cut.party]->id(), from, until);
         }
     });
 }
 
 bool Play::all_ended(const ledger::StateView& view) const {
-    return views::task_count(view) >= scenario_.orders.size() && views::active_tasks(view).empty();
+    return views::task_count(view) >= scenario_.planned_tasks.size() && views::active_tasks(view).empty();
 }
 
 void Play::set_truths(const ledger::StateView& view) {
     for (std::uint64_t id = truths_.size() + 1; id <= views::task_count(view); ++id) {
-        const Order& order = scenario_.orders[id - 1];
-        truths_[id] = true_roots(world_->catalogue[order.kind], order.steps, order.interval, order.seed, world_->pool);
+        const PlannedTask& planned = scenario_.planned_tasks[id - 1];
+        truths_[id] =
+            true_roots(world_->catalogue[planned.kind], planned.steps, planned.interval, planned.seed, world_->pool);
         checkers_->set_truth(id, truths_[id]);
     }
 }
@@ -220,7 +221,7 @@ void Play::produce() {
     if (const auto broken = executor_.take_broken()) checkers_->report("invariant: " + *broken);
     record(height);
     if (ended_height_ == 0 && all_ended(*view)) ended_height_ = height;
-    const bool violated = !checkers_->verdicts().violations.empty();  // Stops at the first violation, since later
+    const bool violated = !checkers_->findings().violations.empty();  // Stops at the first violation, since later
                                                                       // blocks add no information.
     const bool at_end =
         height >= scenario_.blocks_max || (ended_height_ != 0 && height >= ended_height_ + kSettleBlocks);
@@ -241,7 +242,7 @@ std::vector<Hash32> opened_roots(const ledger::StateView& view, const market::Ru
 Outcome Play::outcome() const {
     Outcome out;
     out.seed = seed_;
-    out.verdicts = checkers_->verdicts();
+    out.findings = checkers_->findings();
     out.trace_hash = world_->trace.hash();
     out.trace_lines = world_->trace.lines();
     out.height = world_->host.chain().height();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One run: a scenario played to its end in virtual time under the eyes of the checkers.
+// One run: a scenario played to its end in virtual time with all checkers enabled.
 #pragma once
 
 #include "tests/simulation/checkers.hpp"
@@ -9,7 +9,7 @@ namespace retrace::sim {
 
 struct Outcome {
     std::uint64_t seed = 0;
-    Verdicts verdicts;
+    Findings findings;
     Hash32 trace_hash;
     std::uint64_t height = 0, trace_lines = 0, transactions = 0;
 
@@ -38,7 +38,7 @@ struct Outcome {
 
     const std::string& solver_of(const market::Run& run) const { return names.at(run.solver); }
 
-    bool good() const { return verdicts.violations.empty(); }
+    bool good() const { return findings.violations.empty(); }
 };
 
 struct RunOptions {

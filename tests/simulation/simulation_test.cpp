@@ -37,8 +37,8 @@ TEST(Simulation, TheNumberOfThreadsChangesNothing) {
     const auto keep = [](std::vector<Hash32>& into) {
         return [&into](const Played& played) { into.push_back(played.outcome.trace_hash); };
     };
-    const Summary a = run_seeds(numbers(1, 8), Draw::single, catalogue(), Sabotage::none, 1, keep(one));
-    const Summary b = run_seeds(numbers(1, 8), Draw::single, catalogue(), Sabotage::none, 3, keep(three));
+    const Summary a = run_seeds(numbers(1, 8), ScenarioKind::single, catalogue(), Sabotage::none, 1, keep(one));
+    const Summary b = run_seeds(numbers(1, 8), ScenarioKind::single, catalogue(), Sabotage::none, 3, keep(three));
     EXPECT_EQ(one, three);
     EXPECT_EQ(to_json(a), to_json(b));
 }
@@ -46,9 +46,9 @@ TEST(Simulation, TheNumberOfThreadsChangesNothing) {
 TEST(Simulation, AnUndisturbedTaskIsSettledWithTheTrueModel) {
     for (std::size_t kind = 0; kind < catalogue().size(); ++kind) {
         Scenario scenario = calm_scenario();
-        scenario.orders[0].kind = kind;
+        scenario.planned_tasks[0].kind = kind;
         const Outcome outcome = play(1, scenario, catalogue(), {});
-        EXPECT_THAT(outcome.verdicts.violations, ::testing::IsEmpty());
+        EXPECT_THAT(outcome.findings.violations, ::testing::IsEmpty());
         ASSERT_EQ(outcome.tasks.size(), 1u);
         EXPECT_EQ(outcome.tasks[0].state, market::TaskState::settled);
         EXPECT_EQ(outcome.tasks[0].final_root, outcome.tasks[0].true_root);
@@ -72,11 +72,11 @@ TEST_P(Checker, SeesABrokenRule) {
     scenario.blocks_max = 900;
     const Outcome broken = play(3, scenario, catalogue(), options);
     ASSERT_FALSE(broken.good());
-    EXPECT_THAT(broken.verdicts.violations, ::testing::Contains(::testing::HasSubstr(GetParam().words)));
+    EXPECT_THAT(broken.findings.violations, ::testing::Contains(::testing::HasSubstr(GetParam().words)));
     const Outcome whole = play(3, scenario, catalogue(), {});
-    EXPECT_THAT(whole.verdicts.violations, ::testing::IsEmpty());
-    EXPECT_EQ(whole.verdicts.frauds_audited, 1u);
-    EXPECT_EQ(whole.verdicts.frauds_convicted, 1u);
+    EXPECT_THAT(whole.findings.violations, ::testing::IsEmpty());
+    EXPECT_EQ(whole.findings.frauds_audited, 1u);
+    EXPECT_EQ(whole.findings.frauds_convicted, 1u);
     Summary summary;
     summary.add(broken);
     EXPECT_EQ(summary.failed_seeds, std::vector<std::uint64_t>{3});
@@ -113,9 +113,9 @@ std::vector<std::uint64_t> seeds_of(const char* file) {
     return seeds;
 }
 
-void expect_good(const std::vector<std::uint64_t>& seeds, Draw draw) {
-    const Summary summary = run_seeds(seeds, draw, catalogue(), Sabotage::none, 0, [](const Played& played) {
-        EXPECT_THAT(played.outcome.verdicts.violations, ::testing::IsEmpty()) << "seed " << played.outcome.seed;
+void expect_good(const std::vector<std::uint64_t>& seeds, ScenarioKind kind) {
+    const Summary summary = run_seeds(seeds, kind, catalogue(), Sabotage::none, 0, [](const Played& played) {
+        EXPECT_THAT(played.outcome.findings.violations, ::testing::IsEmpty()) << "seed " << played.outcome.seed;
         if (played.judgement) {
             EXPECT_THAT(played.judgement->sentences, ::testing::IsEmpty()) << "seed " << played.outcome.seed;
         }
@@ -123,14 +123,16 @@ void expect_good(const std::vector<std::uint64_t>& seeds, Draw draw) {
     EXPECT_EQ(summary.runs, seeds.size());
 }
 
-TEST(Simulation, SeedsThatFailedOnceFailNoMore) { expect_good(seeds_of(RETRACE_FAILED_SEEDS), Draw::single); }
+TEST(Simulation, SeedsThatFailedOnceFailNoMore) { expect_good(seeds_of(RETRACE_FAILED_SEEDS), ScenarioKind::single); }
 
-TEST(Composed, SeedsThatFailedOnceFailNoMore) { expect_good(seeds_of(RETRACE_FAILED_COMPOSED_SEEDS), Draw::composed); }
+TEST(Composed, SeedsThatFailedOnceFailNoMore) {
+    expect_good(seeds_of(RETRACE_FAILED_COMPOSED_SEEDS), ScenarioKind::composed);
+}
 
 TEST(Composed, OneSeedIsOneRunAndOneJudgement) {
     for (const std::uint64_t seed : {1, 2, 3}) {
-        const Played a = play_seed(seed, Draw::composed, catalogue(), {});
-        const Played b = play_seed(seed, Draw::composed, catalogue(), {});
+        const Played a = play_seed(seed, ScenarioKind::composed, catalogue(), {});
+        const Played b = play_seed(seed, ScenarioKind::composed, catalogue(), {});
         EXPECT_EQ(a.outcome.trace_hash, b.outcome.trace_hash) << seed;
         EXPECT_EQ(a.judgement->sentences, b.judgement->sentences) << seed;
     }
@@ -153,7 +155,7 @@ TEST(Composed, AGainAndALossAreSeen) {
 /// The owner has a cheater beside an honest solver, and verifiers that repeat the root it tells them.
 Scenario colluding_scenario() {
     Scenario scenario = calm_scenario();
-    scenario.orders[0].audit_bp = market::kBasisPoints;
+    scenario.planned_tasks[0].audit_bp = market::kBasisPoints;
     scenario.solvers[0] = *solver_named("ulp");
     scenario.solvers[0].segment = 1;
     scenario.solvers[0].price_bp = 5'000;
@@ -166,7 +168,7 @@ Scenario colluding_scenario() {
 TEST(Composed, TheJudgeSeesThatHonestAuditorsAreSwitchedOff) {
     Scenario scenario = colluding_scenario();
     Outcome outcome = play(1, scenario, catalogue(), {});
-    ASSERT_THAT(outcome.verdicts.violations, ::testing::IsEmpty());
+    ASSERT_THAT(outcome.findings.violations, ::testing::IsEmpty());
     const Judgement judgement = judge(scenario, outcome);
     EXPECT_THAT(judgement.sentences, ::testing::UnorderedElementsAre("a requester paid solver0 for what is wrong",
                                                                      ::testing::StartsWith("the owner gained ")));
@@ -199,10 +201,10 @@ TEST(Composed, TheOddsExcuseWhatNobodyElseWasDrawnFor) {
 TEST(Composed, ABrokenRuleIsReported) {
     RunOptions options;
     options.sabotage = Sabotage::acquit;
-    const Played broken = play_seed(7, Draw::composed, catalogue(), options);
-    EXPECT_THAT(broken.outcome.verdicts.violations,
+    const Played broken = play_seed(7, ScenarioKind::composed, catalogue(), options);
+    EXPECT_THAT(broken.outcome.findings.violations,
                 ::testing::Contains(::testing::HasSubstr("was audited and not convicted")));
-    EXPECT_TRUE(play_seed(7, Draw::composed, catalogue(), {}).outcome.good());
+    EXPECT_TRUE(play_seed(7, ScenarioKind::composed, catalogue(), {}).outcome.good());
     Summary summary;
     summary.add(broken);
     EXPECT_FALSE(summary.good());

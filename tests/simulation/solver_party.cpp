@@ -13,7 +13,7 @@ namespace {
 
 namespace views = contracts::views;
 
-constexpr std::uint64_t kBenchRounds = 2;  // A boaster claims eight times as many.
+constexpr std::uint64_t kBenchRounds = 2;  // A solver that inflates its benchmark claims eight times as many.
 
 }  // namespace
 
@@ -207,7 +207,7 @@ void SolverParty::play(const ledger::StateView& view, std::uint64_t height) {
             for (const std::string& problem : memory_->disputes->take_problems()) say(problem);
         };
         work<verifier::Answer>(std::move(*out.work), done, true);
-        memory_->agent->give_way();  // Training in progress, if any, gives way to the challenge.
+        memory_->agent->preempt();  // The dispute move preempts training in progress.
     }
 }
 

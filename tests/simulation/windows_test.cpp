@@ -19,15 +19,15 @@ constexpr std::size_t kSolver = 1, kVerifier = 3;
 struct Window {
     const char* name;  ///< Name of the parameter in market/params.hpp.
     std::size_t party;
-    Stall stall;        ///< Stall of the party up to the edge of the window.
+    TriggeredCut cut;   ///< Cut of the party's connection up to the edge of the window.
     const char* loses;  ///< Violation reported one block later; null: its run goes to another solver, and it loses
                         ///< nothing.
     const char* verifier = "honest";  ///< Role of the third verifier.
     std::uint64_t speed_bp = kFast;   ///< Speed of the party.
 };
 
-Stall until(const char* words, std::uint64_t before) { return {0, words, 0, 0, before}; }
-Stall lasting(const char* words, std::uint64_t after, std::uint64_t blocks) {
+TriggeredCut until(const char* words, std::uint64_t before) { return {0, words, 0, 0, before}; }
+TriggeredCut lasting(const char* words, std::uint64_t after, std::uint64_t blocks) {
     return {0, words, after, blocks, std::nullopt};
 }
 
@@ -36,9 +36,10 @@ Stall lasting(const char* words, std::uint64_t after, std::uint64_t blocks) {
 Scenario scenario_of(const Window& window) {
     Scenario scenario = calm_scenario();
     scenario.network.delay_max = 300;
-    scenario.orders[0].steps = scenario.orders[0].interval;  // One segment, so that nothing else is due meanwhile.
-    scenario.orders[0].auditors = 3;
-    scenario.orders[0].audit_bp = 10'000;
+    scenario.planned_tasks[0].steps =
+        scenario.planned_tasks[0].interval;  // One segment, so that nothing else is due meanwhile.
+    scenario.planned_tasks[0].auditors = 3;
+    scenario.planned_tasks[0].audit_bp = 10'000;
     scenario.solvers[0].price_bp = 5'000;
     scenario.verifiers[2] = *verifier_named(window.verifier);
     if (window.party == kSolver) scenario.solvers[0].speed_bp = window.speed_bp;
@@ -46,9 +47,9 @@ Scenario scenario_of(const Window& window) {
     // The start of a seeded task is computed too, so the epoch is long enough that no reveal of the beacon falls due.
     if (window.name == std::string_view("verdict_blocks")) scenario.params.epoch_blocks = 48;
     // Answers get more time than the opening, which may fall due meanwhile.
-    if (window.stall.words == "ReportOpened") scenario.params.open_blocks = scenario.params.reveal_segment_blocks = 200;
-    scenario.stalls = {window.stall};
-    scenario.stalls[0].party = window.party;
+    if (window.cut.words == "ReportOpened") scenario.params.open_blocks = scenario.params.reveal_segment_blocks = 200;
+    scenario.triggered_cuts = {window.cut};
+    scenario.triggered_cuts[0].party = window.party;
     return scenario;
 }
 
@@ -58,26 +59,26 @@ TEST_P(AtTheEdge, TheLastBlockIsInTimeAndTheNextIsNot) {
     const Window& window = GetParam();
     Scenario scenario = scenario_of(window);
     const Outcome in_time = play(1, scenario, catalogue(), {});
-    EXPECT_THAT(in_time.verdicts.violations, IsEmpty());
+    EXPECT_THAT(in_time.findings.violations, IsEmpty());
     ASSERT_EQ(in_time.tasks.size(), 1u);
     EXPECT_EQ(in_time.tasks[0].state, market::TaskState::settled);
     EXPECT_EQ(in_time.tasks[0].runs.size(), 1u);
 
-    Stall& stall = scenario.stalls[0];
-    if (stall.before)
-        stall.before = *stall.before - 1;
+    TriggeredCut& cut = scenario.triggered_cuts[0];
+    if (cut.before)
+        cut.before = *cut.before - 1;
     else
-        ++stall.blocks;
+        ++cut.blocks;
     const Outcome late = play(1, scenario, catalogue(), {});
     if (window.loses == nullptr) {
-        EXPECT_THAT(late.verdicts.violations, IsEmpty());
+        EXPECT_THAT(late.findings.violations, IsEmpty());
         EXPECT_EQ(late.tasks.at(0).runs.size(), 2u) << "another solver does the task";
         return;
     }
     const std::string who = window.party == kSolver ? "honest solver0 " : "honest verifier0 ";
-    EXPECT_THAT(late.verdicts.violations, Contains(HasSubstr(who + window.loses)));
+    EXPECT_THAT(late.findings.violations, Contains(HasSubstr(who + window.loses)));
     for (const char* other : {"solver1", "verifier1", "verifier2"})
-        EXPECT_THAT(late.verdicts.violations, ::testing::Each(::testing::Not(HasSubstr(other))));
+        EXPECT_THAT(late.findings.violations, ::testing::Each(::testing::Not(HasSubstr(other))));
 }
 
 const market::Params kChain = simulated_params();
@@ -114,9 +115,9 @@ TEST(Windows, ASolverThatTrainsASegmentInTheTimeBetweenCheckpointsLosesNothing) 
         scenario.solvers[0].speed_bp = scenario.costs.segment * kJustAllowed / segment;
         const Outcome outcome = play(1, scenario, catalogue(), {});
         if (in_time)
-            EXPECT_THAT(outcome.verdicts.violations, IsEmpty());
+            EXPECT_THAT(outcome.findings.violations, IsEmpty());
         else
-            EXPECT_THAT(outcome.verdicts.violations, Contains(HasSubstr("honest solver0 lost its run")));
+            EXPECT_THAT(outcome.findings.violations, Contains(HasSubstr("honest solver0 lost its run")));
     }
 }
 

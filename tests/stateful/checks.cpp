@@ -44,7 +44,7 @@ public:
         });
     }
     /// For kinds with only one valid scheduled item: whether it is scheduled at the height that its record names.
-    bool reminds(ScheduledKind kind, std::uint64_t id, std::uint32_t run) const {
+    bool has_single(ScheduledKind kind, std::uint64_t id, std::uint32_t run) const {
         const auto known = mirror_.scheduled_heights.find(
             contracts::keys::scheduled_height(static_cast<std::uint8_t>(kind), id, run).bytes);
         return known != mirror_.scheduled_heights.end() && has(kind, id, run, known->second);
@@ -82,7 +82,7 @@ bool others_owe(const TaskModel& task, std::uint32_t run, std::uint64_t index) {
 std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& model, const Pending& pending) {
     const market::Run& run = model.run;
     if (run.unaudited_since != 0)  // Until the requester decides, or auditors are available.
-        return pending.reminds(ScheduledKind::unaudited, run.task, run.index)
+        return pending.has_single(ScheduledKind::unaudited, run.task, run.index)
                    ? std::nullopt
                    : std::optional(at("a run whose audits wait for auditors is looked at again", run.task, run.index));
     const auto found = model.segments.find(run.finalised);
@@ -96,7 +96,7 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
     if (segment.state == SegmentState::auditing || segment.open_disputes != 0)
         return std::nullopt;  // Audits are checked separately.
     if (segment.window_end != 0)
-        return pending.reminds(ScheduledKind::payment, run.task, 0) || run.open_disputes != 0 ||
+        return pending.has_single(ScheduledKind::payment, run.task, 0) || run.open_disputes != 0 ||
                        others_owe(task, run.index, run.finalised + 1) || task.task.active.size() > 1 ||
                        pending.plays_challenge(run.solver)
                    ? std::nullopt
@@ -130,12 +130,12 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
 std::optional<std::string> unscheduled_run(const TaskModel& task, const RunModel& model, const Pending& pending) {
     const market::Run& run = model.run;
     if (run.state == RunState::assigned)
-        return pending.reminds(ScheduledKind::accept_deadline, run.task, run.index)
+        return pending.has_single(ScheduledKind::accept_deadline, run.task, run.index)
                    ? std::nullopt
                    : std::optional(at("an assigned run has to be accepted by a deadline", run.task, run.index));
     if (!is_running(model)) return std::nullopt;
     if (run.deadline != 0)
-        return pending.reminds(ScheduledKind::checkpoint_deadline, run.task, run.index)
+        return pending.has_single(ScheduledKind::checkpoint_deadline, run.task, run.index)
                    ? std::nullopt
                    : std::optional(at("a checkpoint is due by a deadline scheduled", run.task, run.index));
     return stuck_run(task, model, pending);
@@ -175,11 +175,11 @@ std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market:
         return at("an audit that draws is scheduled, in the queue or held", audit.id);
     }
     if (audit.deadline != 0)
-        return pending.reminds(ScheduledKind::audit_deadline, audit.id, 0)
+        return pending.has_single(ScheduledKind::audit_deadline, audit.id, 0)
                    ? std::nullopt
                    : std::optional(at("an audit's deadline is scheduled", audit.id));
     if (audit.phase == AuditPhase::no_auditors)
-        return pending.reminds(ScheduledKind::unaudited, audit.task, audit.run)
+        return pending.has_single(ScheduledKind::unaudited, audit.task, audit.run)
                    ? std::nullopt
                    : std::optional(at("an audit that waits for auditors is looked at again", audit.id));
     // 14.4: the waiting and revealing phases have no deadline while another segment or replica is still blind.
@@ -213,14 +213,14 @@ bool has_fees_uncovered(const Mirror& mirror, const TaskModel& task, const RunMo
 std::optional<std::string> without_schedule(const Mirror& mirror, std::uint64_t height) {
     const Pending pending(mirror);
     if (!mirror.scheduler.empty() && mirror.scheduler.begin()->first.first <= height && !mirror.cursor)
-        return "what is scheduled lies ahead, or the scheduler is late (height " +
+        return "every scheduled item lies in the future, unless the scheduler is behind (height " +
                std::to_string(mirror.scheduler.begin()->first.first) + ")";
     for (const std::uint64_t id : mirror.active_tasks)
         if (auto broken = unscheduled_task(mirror.tasks[id - 1], pending)) return broken;
     for (const std::uint64_t id : mirror.open_audits)
         if (auto broken = unscheduled_audit(mirror, mirror.audits[id - 1], pending)) return broken;
     for (const std::uint64_t id : mirror.open_disputes)
-        if (!pending.reminds(ScheduledKind::dispute_clock, id, 0)) return at("a dispute's clock is scheduled", id);
+        if (!pending.has_single(ScheduledKind::dispute_clock, id, 0)) return at("a dispute's clock is scheduled", id);
     for (const std::uint64_t id : mirror.open_reports)
         if (!pending.has(ScheduledKind::report_deadline, id)) return at("a report's deadline is scheduled", id);
     for (const auto& [id, challenge] : mirror.challenges)

@@ -30,7 +30,7 @@ void print(std::ostringstream& out, const char* what, const Visits& visits) {
 
 }  // namespace
 
-void Depth::add(const World& world) {
+void Coverage::add(const World& world) {
     for (const auto& [key, count] : world.counts()) calls[key] += count;
     reached.add(world.mirror().reached);
     costs.add(world.costs());
@@ -38,16 +38,16 @@ void Depth::add(const World& world) {
     ++games;
 }
 
-std::uint64_t Depth::accepted(std::string_view method) const {
+std::uint64_t Coverage::accepted(std::string_view method) const {
     const auto found = calls.find({std::string(method), 0});
     return found == calls.end() ? 0 : found->second;
 }
 
-std::vector<std::string> never_reached(const Depth& depth) {
+std::vector<std::string> never_reached(const Coverage& coverage) {
     std::vector<std::string> out;
     for (const std::string& method : method_names(std::type_identity<AnyCall>{}))
-        if (depth.accepted(method) == 0) out.push_back("method " + method);
-    const Reached& r = depth.reached;
+        if (coverage.accepted(method) == 0) out.push_back("method " + method);
+    const Reached& r = coverage.reached;
     // posted and forfeited are left within the same call or block; frozen and released are never reached (SPEC 1.1).
     missing_states(out, r.tasks, "task state", market::TaskState::bidding);
     for (const auto state : {market::TaskState::forfeited, market::TaskState::frozen, market::TaskState::released})
@@ -73,13 +73,13 @@ std::vector<std::string> never_reached(const Depth& depth) {
     return out;
 }
 
-std::string to_text(const Depth& depth) {
+std::string to_text(const Coverage& coverage) {
     std::ostringstream out;
-    out << depth.games << " games, " << depth.calls_in_all << " calls, " << depth.restarted << " games with restarts, "
-        << depth.replayed << " played twice\n";
+    out << coverage.games << " games, " << coverage.calls_in_all << " calls, " << coverage.restarted
+        << " games with restarts, " << coverage.replayed << " played twice\n";
     std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> methods;
     std::map<std::uint16_t, std::uint64_t> verdicts;
-    for (const auto& [key, count] : depth.calls) {
+    for (const auto& [key, count] : coverage.calls) {
         auto& [good, refused] = methods[key.first];
         (key.second == 0 ? good : refused) += count;
         verdicts[key.second] += count;
@@ -89,15 +89,15 @@ std::string to_text(const Depth& depth) {
         out << "  " << std::left << std::setw(22) << name << std::right << std::setw(12) << counts.first
             << std::setw(12) << counts.second << "\n";
     out << "  at most                      reads    writes     bytes   items   least gas\n";
-    for (const auto& [name, most] : depth.costs.methods)
+    for (const auto& [name, most] : coverage.costs.methods)
         out << "  " << std::left << std::setw(28) << name << std::right << std::setw(6) << most.reads << std::setw(10)
             << most.writes << std::setw(10) << most.bytes << std::setw(8) << most.items << std::setw(12) << most.gas
             << "\n";
     out << "  verdicts:";
     for (const auto& [verdict, count] : verdicts)
-        if (verdict != 0) out << " " << slug(static_cast<Verdict>(verdict)) << "=" << count;
+        if (verdict != 0) out << " " << slug(static_cast<CallStatus>(verdict)) << "=" << count;
     out << "\n";
-    const Reached& r = depth.reached;
+    const Reached& r = coverage.reached;
     print(out, "task states", r.tasks);
     print(out, "run states", r.runs);
     print(out, "segment states", r.segments);
@@ -112,27 +112,29 @@ std::string to_text(const Depth& depth) {
     print(out, "challenge states", r.challenges);
     out << "  raised=" << r.raised << " successors=" << r.successors << " joined_late=" << r.joined_late
         << " late_schedules=" << r.late_schedules << " longest_list=" << r.longest_list << "\n"
-        << std::setprecision(3) << "  of a call's bounds: reads " << depth.costs.call_reads_a_limit << " ("
-        << depth.costs.reads_of << "), writes " << depth.costs.call_writes_a_limit << " (" << depth.costs.writes_of
-        << "), bytes " << depth.costs.call_bytes_a_limit << " (" << depth.costs.bytes_of << "); longest call "
-        << depth.costs.call_seconds * 1e3 << " ms\n  the start of a block: at most " << depth.costs.block_reads
-        << " records read, " << depth.costs.block_seconds * 1e3 << " ms\n";
+        << std::setprecision(3) << "  of a call's bounds: reads " << coverage.costs.call_reads_a_limit << " ("
+        << coverage.costs.reads_of << "), writes " << coverage.costs.call_writes_a_limit << " ("
+        << coverage.costs.writes_of << "), bytes " << coverage.costs.call_bytes_a_limit << " ("
+        << coverage.costs.bytes_of << "); longest call " << coverage.costs.call_seconds * 1e3
+        << " ms\n  the start of a block: at most " << coverage.costs.block_reads << " records read, "
+        << coverage.costs.block_seconds * 1e3 << " ms\n";
     return out.str();
 }
 
-std::string to_json(const Depth& depth) {
+std::string to_json(const Coverage& coverage) {
     std::ostringstream out;
-    out << "{\"games\":" << depth.games << ",\"calls\":" << depth.calls_in_all << ",\"restarted\":" << depth.restarted
-        << ",\"replayed\":" << depth.replayed << ",\"accepted\":{";
+    out << "{\"games\":" << coverage.games << ",\"calls\":" << coverage.calls_in_all
+        << ",\"restarted\":" << coverage.restarted << ",\"replayed\":" << coverage.replayed << ",\"accepted\":{";
     const char* comma = "";
-    for (const auto& [key, count] : depth.calls) {
+    for (const auto& [key, count] : coverage.calls) {
         if (key.second != 0) continue;
         out << comma << "\"" << key.first << "\":" << count;
         comma = ",";
     }
-    out << "},\"never_reached\":" << never_reached(depth).size() << ",\"block_reads\":" << depth.costs.block_reads
-        << ",\"block_ms\":" << depth.costs.block_seconds * 1e3 << ",\"call_ms\":" << depth.costs.call_seconds * 1e3
-        << ",\"longest_list\":" << depth.reached.longest_list;
+    out << "},\"never_reached\":" << never_reached(coverage).size() << ",\"block_reads\":" << coverage.costs.block_reads
+        << ",\"block_ms\":" << coverage.costs.block_seconds * 1e3
+        << ",\"call_ms\":" << coverage.costs.call_seconds * 1e3
+        << ",\"longest_list\":" << coverage.reached.longest_list;
     return out.str();
 }
 
@@ -152,7 +154,7 @@ std::optional<Failure> compare_replay(const World& world, const Options& options
     return std::nullopt;
 }
 
-Played play_seed(std::uint64_t seed, Options options, Depth& depth, View input) {
+Played play_seed(std::uint64_t seed, Options options, Coverage& coverage, View input) {
     Draws draws(seed, input);
     Profile profile = profile_of(draws);
     profile.calls = std::min(profile.calls, options.calls_max);
@@ -163,17 +165,17 @@ Played play_seed(std::uint64_t seed, Options options, Depth& depth, View input) 
     try {
         play(world, profile, draws);
         if (restarts) {
-            ++depth.restarted;
+            ++coverage.restarted;
             world.restart();
         }
         if (restarts || seed % 16 == 7) {
-            ++depth.replayed;
+            ++coverage.replayed;
             out.failure = compare_replay(world, options);
         }
     } catch (const Failure& failure) {
         out.failure = failure;
     }
-    depth.add(world);
+    coverage.add(world);
     if (out.failure) out.trace = world.trace();
     return out;
 }

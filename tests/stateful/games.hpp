@@ -6,7 +6,7 @@
 
 namespace retrace::stateful {
 
-struct Depth {
+struct Coverage {
     World::Counts calls;  ///< By method and verdict.
     Reached reached;
     Costs costs;
@@ -16,9 +16,9 @@ struct Depth {
     std::uint64_t accepted(std::string_view method) const;
 };
 /// Names of the methods, states, endings and kinds that were never reached.
-std::vector<std::string> never_reached(const Depth& depth);
-std::string to_text(const Depth& depth);
-std::string to_json(const Depth& depth);
+std::vector<std::string> never_reached(const Coverage& coverage);
+std::string to_text(const Coverage& coverage);
+std::string to_json(const Coverage& coverage);
 
 struct Played {
     std::optional<Failure> failure;
@@ -26,7 +26,7 @@ struct Played {
 };
 /// Plays the game of a seed. The seed also decides whether the game restarts and whether it is played twice and
 /// compared.
-Played play_seed(std::uint64_t seed, Options options, Depth& depth, View input = {});
+Played play_seed(std::uint64_t seed, Options options, Coverage& coverage, View input = {});
 /// Checks that the trace, played without a store or restarts, ends in the same state.
 std::optional<Failure> compare_replay(const World& world, const Options& options);
 

@@ -26,9 +26,9 @@ Options options_of(const ledger::TxExecutor* executor) {
 /// Returns the first failure, shortened, in at most `games` games with this executor.
 std::optional<Found> find(const ledger::TxExecutor* executor, std::uint64_t games) {
     const Options options = options_of(executor);
-    Depth depth;
+    Coverage coverage;
     for (std::uint64_t seed = 1; seed <= games; ++seed) {
-        const Played played = play_seed(seed, options, depth);
+        const Played played = play_seed(seed, options, coverage);
         if (!played.failure) continue;
         return Found{played.failure->what(), shrink(played.trace, played.failure->property, options, 20)};
     }
@@ -79,9 +79,9 @@ TEST(Games, FindAStateThatDependsOnTheProcess) {
     const DependsOnTheProcess faulty;
     Options options = options_of(&faulty);
     options.restart_every = 4;
-    Depth depth;
+    Coverage coverage;
     std::optional<Failure> failure;
-    for (std::uint64_t seed = 1; seed <= 5 && !failure; ++seed) failure = play_seed(seed, options, depth).failure;
+    for (std::uint64_t seed = 1; seed <= 5 && !failure; ++seed) failure = play_seed(seed, options, coverage).failure;
     ASSERT_TRUE(failure.has_value());
     EXPECT_EQ(failure->property, "the same calls make the same state, with restarts and without");
 }

@@ -19,7 +19,7 @@ SendCall any_call(std::size_t index, Draws& draws) {
     } else {
         if (index != I) return any_call<I + 1>(index, draws);
         std::variant_alternative_t<I, AnyCall> call;
-        Odd(draws).fill(call);
+        Mutator(draws).fill(call);
         return {{}, call.kContract, U256(), calldata(call)};
     }
 }
@@ -156,7 +156,7 @@ void Players::block() {
     serve_disputes();
     serve_reports();
     serve_retention();
-    if (draws_.percent(profile_.odd)) noise();
+    if (draws_.percent(profile_.mutated_percent)) noise();
     // Passes more blocks where windows are long, but seldom a whole epoch.
     const std::uint64_t most = std::max<std::uint64_t>(1, profile_.params.epoch_blocks / 3);
     world_.pass(draws_.one_in(3) ? draws_.between(1, most) : 1);

@@ -54,9 +54,9 @@ private:
     /// Sends any call from any party.
     void noise();
 
-    /// Sends the call, or an odd variant of it.
+    /// Sends the call, or a mutated variant of it.
     template <class Call>
-    contracts::Verdict send(const Address& who, Call call, const U256& value = U256());
+    contracts::CallStatus send(const Address& who, Call call, const U256& value = U256());
     bool diligent() { return draws_.percent(profile_.diligence); }
     bool out_of_gas() const { return world_.gas_left() < 12'000'000; }
     Address anybody() { return party(static_cast<std::uint32_t>(draws_.below(profile_.accounts))); }

@@ -102,7 +102,7 @@ Profile profile_of(Draws& draws) {
     out.cheats = draws.one_in(3) ? 0 : draws.between(5, 50);
     out.liars = draws.one_in(3) ? 0 : draws.between(2, 30);
     out.challenges = draws.one_in(3) ? 0 : draws.between(1, 10);
-    out.odd = draws.between(0, 20);
+    out.mutated_percent = draws.between(0, 20);
     out.attests = draws.one_in(2) ? 80 : draws.between(0, 100);
     out.raises = draws.one_in(2) ? 15 : draws.between(1, 8);
     out.stops = draws.one_in(2) ? 6 : draws.between(0, 60);
@@ -124,7 +124,7 @@ Profile profile_of(Draws& draws) {
             out.segments = 1;
             out.diligence = 100;
             out.cheats = 60;
-            out.odd = 0;
+            out.mutated_percent = 0;
             out.calls = 30'000;
             break;
         case Kind::lengthy:

@@ -22,17 +22,17 @@ struct Profile {
                   verifiers = 8;  ///< Solvers come first, then verifiers; the last account is the requester.
     std::uint64_t tasks = 8;      ///< Tasks open at a time.
     std::uint64_t tasks_in_all = 60;
-    std::uint64_t segments = 6;    ///< Maximum segments of a task.
-    std::uint64_t diligence = 85;  ///< Per cent of due calls that are made in a block.
-    std::uint64_t cheats = 15;     ///< Per cent of the runs that are wrong somewhere.
-    std::uint64_t liars = 6;       ///< Per cent of the verdicts that are wrong.
-    std::uint64_t challenges = 4;  ///< Per cent of open windows in which a party challenges, per block.
-    std::uint64_t attests = 80;    ///< Per cent of the audits whose auditors keep the state and are paid.
-    std::uint64_t raises = 15;     ///< Replicas of a running task are raised in one of so many blocks.
-    std::uint64_t stops = 6;       ///< Per cent of the runs that go silent somewhere.
-    std::uint64_t accepts = 90;    ///< Per cent of the blocks in which a winner accepts.
-    std::uint64_t odd = 8;         ///< Per cent of calls that are changed or come from any party.
-    std::uint64_t calls = 4'000;   ///< The game ends after so many calls.
+    std::uint64_t segments = 6;         ///< Maximum segments of a task.
+    std::uint64_t diligence = 85;       ///< Per cent of due calls that are made in a block.
+    std::uint64_t cheats = 15;          ///< Per cent of the runs that are wrong somewhere.
+    std::uint64_t liars = 6;            ///< Per cent of the verdicts that are wrong.
+    std::uint64_t challenges = 4;       ///< Per cent of open windows in which a party challenges, per block.
+    std::uint64_t attests = 80;         ///< Per cent of the audits whose auditors keep the state and are paid.
+    std::uint64_t raises = 15;          ///< Replicas of a running task are raised in one of so many blocks.
+    std::uint64_t stops = 6;            ///< Per cent of the runs that go silent somewhere.
+    std::uint64_t accepts = 90;         ///< Per cent of the blocks in which a winner accepts.
+    std::uint64_t mutated_percent = 8;  ///< Per cent of calls that are changed or come from any party.
+    std::uint64_t calls = 4'000;        ///< The game ends after so many calls.
 };
 
 Profile profile_of(Draws& draws);

@@ -97,7 +97,7 @@ void Players::commit_states(const TaskModel& model, const RunModel& run) {
     for (std::uint64_t i = now.next_state; i < now.next_state + most && i <= model.spec.segments(); ++i) {
         const Hash32 sealed = solver::checkpoint_commitment(
             now.task, now.index, i, Secrets::salt(now.task, now.index, i), secrets_.run_root(model, now.index, i));
-        if (send(now.solver, CommitCheckpoint{now.task, now.index, i, sealed}) != Verdict::ok) return;
+        if (send(now.solver, CommitCheckpoint{now.task, now.index, i, sealed}) != CallStatus::ok) return;
     }
 }
 

@@ -60,7 +60,7 @@ std::string to_text(const Trace& trace) {
             out << "blocks " << blocks->count << "\n";
             continue;
         }
-        if (const auto* end = std::get_if<LetEnd>(&event)) {
+        if (const auto* end = std::get_if<Drain>(&event)) {
             out << "end " << end->blocks << "\n";
             continue;
         }
@@ -96,7 +96,7 @@ Result<Trace> read_trace(std::string_view text) {
             if (!(words >> blocks.count)) return bad();
             trace.events.emplace_back(blocks);
         } else if (kind == "end") {
-            LetEnd end;
+            Drain end;
             if (!(words >> end.blocks)) return bad();
             trace.events.emplace_back(end);
         } else if (kind == "call") {

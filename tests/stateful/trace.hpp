@@ -29,11 +29,11 @@ struct SendCall {
     bool operator==(const SendCall&) const = default;
 };
 /// All parties are silent: every open record must end by itself within so many heights.
-struct LetEnd {
+struct Drain {
     std::uint64_t blocks = 0;
-    bool operator==(const LetEnd&) const = default;
+    bool operator==(const Drain&) const = default;
 };
-using Event = std::variant<PassBlocks, SendCall, LetEnd>;
+using Event = std::variant<PassBlocks, SendCall, Drain>;
 
 struct Trace {
     market::Params params;

@@ -15,7 +15,7 @@
 namespace retrace::stateful {
 namespace {
 
-using contracts::Verdict;
+using contracts::CallStatus;
 
 constexpr std::uint64_t kBlockGas = 400'000'000;
 constexpr std::uint64_t kIntrinsicGas = 21'000;
@@ -161,10 +161,10 @@ void World::check_cost(const std::string& method, std::uint64_t gas, const Count
     if (bytes > 1) over("the bytes that a call reads and writes are bounded by its gas", read.bytes + written);
 }
 
-Verdict World::send(const SendCall& call) {
+CallStatus World::send(const SendCall& call) {
     trace_.events.emplace_back(call);
     ++calls_;
-    Verdict verdict = Verdict::ok;
+    CallStatus status = CallStatus::ok;
     guarded([&] {
         const Address to = address_of(call.contract);
         const std::uint64_t gas = executor_.gas_of(to, call.data);
@@ -181,13 +181,13 @@ Verdict World::send(const SendCall& call) {
             const auto refused = contracts::decode_refusal(result.output);
             if (!refused) throw Failure("a refusal says why", name);
             if (!diff.empty() || !result.logs.empty()) throw Failure("a refused call changes nothing", name);
-            verdict = static_cast<Verdict>(refused->code);
+            status = static_cast<CallStatus>(refused->code);
             if (refused->slug.find("invariant") != std::string::npos)
                 throw Failure("no call breaks an invariant", name + ": " + result.revert_reason);
         }
-        ++counts_[{name, static_cast<std::uint16_t>(verdict)}];
+        ++counts_[{name, static_cast<std::uint16_t>(status)}];
         if (result.gas_used != gas) throw Failure("a call uses the gas that its bytes say", name);
-        check_cost(name + " " + std::string(result.ok ? "ok" : contracts::slug(verdict)), gas, read, next, diff);
+        check_cost(name + " " + std::string(result.ok ? "ok" : contracts::slug(status)), gas, read, next, diff);
         costs_.call_seconds = std::max(costs_.call_seconds, seconds);
         if (seconds > options_.limits.call_seconds) throw Failure("the time of a call is bounded", name);
         if (!result.ok) return;
@@ -197,7 +197,7 @@ Verdict World::send(const SendCall& call) {
         state_.apply(diff);
         mirror_.apply(diff);
     });
-    return verdict;
+    return status;
 }
 
 void World::begin_block() {
@@ -210,7 +210,8 @@ void World::begin_block() {
         costs_.block_reads = std::max<std::uint64_t>(costs_.block_reads, counted.reads);
         costs_.block_seconds = std::max(costs_.block_seconds, seconds);
         if (counted.reads > options_.limits.block_reads)
-            throw Failure("what the start of a block reads is bounded", std::to_string(counted.reads) + " records");
+            throw Failure("the records that the start of a block reads are bounded",
+                          std::to_string(counted.reads) + " records");
         if (seconds > options_.limits.block_seconds)
             throw Failure("the time of the start of a block is bounded", std::to_string(seconds) + " s");
         if (!ledger::supply_conserved(state_, next)) throw Failure("the start of a block conserves the supply", "");
@@ -228,7 +229,7 @@ void World::pass(std::uint64_t blocks) {
 void World::play(const Event& event) {
     if (const auto* blocks = std::get_if<PassBlocks>(&event))
         pass(blocks->count);
-    else if (const auto* end = std::get_if<LetEnd>(&event))
+    else if (const auto* end = std::get_if<Drain>(&event))
         (void)drain(end->blocks);
     else
         (void)send(std::get<SendCall>(event));
@@ -263,7 +264,7 @@ void World::check() const {
 }
 
 bool World::drain(std::uint64_t blocks) {
-    trace_.events.emplace_back(LetEnd{blocks});
+    trace_.events.emplace_back(Drain{blocks});
     const std::uint64_t end = block_.height + blocks;
     const auto open = [&] { return still_open(mirror_, params_, block_.height); };
     while (block_.height < end && open()) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "contracts/calls/verdict.hpp"
+#include "contracts/calls/call_status.hpp"
 #include "contracts/executor.hpp"
 #include "ledger/chain/block_input.hpp"
 #include "ledger/chain/committed_view.hpp"
@@ -64,7 +64,7 @@ public:
     World(const market::Params& params, std::uint32_t accounts, Options options);
 
     /// Sends a call and returns its verdict, `ok` if it was accepted. Throws Failure.
-    contracts::Verdict send(const SendCall& call);
+    contracts::CallStatus send(const SendCall& call);
     /// Throws Failure.
     void pass(std::uint64_t blocks);
     /// Checks all sums, bounds and schedules now. Throws Failure.

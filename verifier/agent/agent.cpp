@@ -58,18 +58,19 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     // Done before any new work, including that of disputes: a busy party would otherwise never delete a state.
     if (context_.slot.is_free()) clean_up(view);
     const std::optional<AnyDuty> duty = first_duty(view);
-    DisputeAgent::Output played = disputes_.on_view(view.height, view.disputes, duty ? duty->place : solver::kUnasked);
+    DisputeAgent::Output played =
+        disputes_.on_view(view.height, view.disputes, duty ? duty->place : solver::kVoluntary);
     for (PlayMove& move : played.moves) out.moves.push_back(std::move(move));
     if (played.work) {
-        played.work->fetch_by = context_.side_fetch_by();
+        played.work->fetch_by = context_.no_deadline_fetch_by();
         out.work = as_verifier_work(std::move(*played.work));
     } else if (context_.slot.is_free()) {
         if (duty)
             out.work = order_for(view, *duty);
         else
-            out.work = unasked_work(view);
+            out.work = voluntary_work(view);
         if (out.work) {
-            context_.slot.take(duty ? duty->place : solver::kUnasked);
+            context_.slot.take(duty ? duty->place : solver::kVoluntary);
             context_.slot.equip(*out.work);
         }
     } else {
@@ -117,8 +118,8 @@ void VerifierAgent::on_done(const VerifierResult& result) {
     if (const auto* seen = std::get_if<Watched>(&result)) return watch_.on_done(*seen);
 }
 
-std::optional<VerifierWork> VerifierAgent::unasked_work(const VerifierView& view) {
-    if (auto check = watch_.unasked_check_order(view)) return hand_out(std::move(*check));
+std::optional<VerifierWork> VerifierAgent::voluntary_work(const VerifierView& view) {
+    if (auto check = watch_.voluntary_check_order(view)) return hand_out(std::move(*check));
     if (auto replay = watch_.watch_order(view)) return hand_out(std::move(*replay));
     if (auto kept = retention_.keep_order(view)) return hand_out(std::move(*kept));
     return std::nullopt;

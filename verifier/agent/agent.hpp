@@ -47,7 +47,7 @@ public:
     void on_done(const VerifierResult& result) override;
     std::vector<std::string> take_problems() override;
 
-    /// Whether the agent would replay the segment unasked. False for a segment that it replayed and found right.
+    /// Whether the agent would replay the segment voluntarily. False for a segment that it replayed and found right.
     bool watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const {
         return watch_.watches(task, run, segment);
     }
@@ -61,12 +61,12 @@ private:
     };
     std::optional<AnyDuty> first_duty(const VerifierView& view) const;
     VerifierWork order_for(const VerifierView& view, const AnyDuty& duty);
-    /// Chooses work that the ledger did not ask for.
-    std::optional<VerifierWork> unasked_work(const VerifierView& view);
+    /// Chooses work that the ledger did not assign.
+    std::optional<VerifierWork> voluntary_work(const VerifierView& view);
     /// Remembers when the order's result is no longer needed.
     template <class Done>
     VerifierWork hand_out(AgentOrder<Done> order);
-    /// Deletes what no agent needs any more. Called while no order runs.
+    /// Deletes data that no agent needs any more. Called while no order runs.
     void clean_up(const VerifierView& view);
 
     AgentContext context_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the agents of one verifier share.
+// State shared by the agents of one verifier.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ struct AgentContext {
     solver::CheckpointStore& store;
     solver::WorkerSlot slot;
     solver::Outbox outbox;
-    std::uint64_t height = 0;           ///< Of the newest view.
+    std::uint64_t height = 0;           ///< Height of the newest view.
     std::vector<std::string> problems;  ///< For the operator.
 
     /// Whether to send the move with this name now.
     bool due(const std::string& move) { return outbox.due(move, height); }
     /// Height until which work without an audit deadline waits for peers.
-    std::uint64_t side_fetch_by() const { return height + config.side_fetch_blocks; }
+    std::uint64_t no_deadline_fetch_by() const { return height + config.no_deadline_fetch_blocks; }
     /// Whether the running order has to stop.
     bool preempted() { return slot.preemption().requested(); }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a verifier's agents ask of its worker: their duties and their work orders.
+// Duties and work orders that a verifier's agents have for its worker.
 #pragma once
 
 #include <functional>

@@ -97,7 +97,7 @@ AgentOrder<Replayed> AuditAgent::replay_order(const VerifierView& view, const Au
 
 void AuditAgent::on_done(const Replayed& replayed) {
     replaying_ = 0;
-    if (replayed.put_off) return;
+    if (replayed.preempted) return;
     missing_.erase(replayed.audit);
     const std::string name = "audit " + std::to_string(replayed.audit) + ": ";
     if (!replayed.problem.empty()) context_.problems.push_back(name + replayed.problem);
@@ -122,7 +122,7 @@ Replayed AuditAgent::replay(const AuditView& seat) {
     done.audit = seat.id;
     // A fetch that was cut short by preemption is no reason to report its peers.
     const auto fail = [&](const solver::Unavailable& missing) {
-        done.put_off = context_.preempted();
+        done.preempted = context_.preempted();
         done.problem = missing.message;
         done.missing = missing;
         return done;
@@ -134,7 +134,7 @@ Replayed AuditAgent::replay(const AuditView& seat) {
     auto begun = replays_.begin(task, {seat.terms.id, seat.run, seat.segment}, seat.start_root);
     if (!begun) return fail(begun.error());
     if (!replays_.run_to(task, *begun, seat.terms.schedule.step_of(seat.segment + 1))) {
-        done.put_off = true;
+        done.preempted = true;
         return done;
     }
     const kernels::StateCommitment end = kernels::commit_state(task.program->root(), begun->state, cache.pool());

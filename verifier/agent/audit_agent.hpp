@@ -21,7 +21,7 @@ struct Replayed {
     std::optional<Hash32> root;
     std::string problem;                         ///< Set when there is no root.
     std::optional<solver::Unavailable> missing;  ///< Data that was not served, if that is why.
-    bool put_off = false;                        ///< Preempted by more urgent work: neither a root nor a problem yet.
+    bool preempted = false;                      ///< Preempted by more urgent work: neither a root nor a problem yet.
 };
 
 class AuditAgent {

@@ -43,7 +43,7 @@ private:
     std::vector<Hash32> chain_values(std::uint64_t chain) const;
 
     AgentContext& context_;
-    std::vector<Hash32> values_;  // Of chain number `chain_`; filled at first use.
+    std::vector<Hash32> values_;  // Values of chain number `chain_`; filled at first use.
     std::uint64_t chain_ = 0;
     std::optional<Hash32> foreign_;  // A head that is in none of the chains.
 };

@@ -70,7 +70,7 @@ solver::WorkOrder<Answer> DisputeAgent::answer_order(const DisputeView& view) {
             const Result<Bytes, MoveProblem> move = dispute_replays_.answer(view, &slot_.preemption());
             if (move) return Answer{view.id, turn, *move, ""};
             using Kind = MoveProblem::Kind;
-            if (move.error().kind == Kind::put_off) return Answer{view.id, turn, {}, "", false, true};
+            if (move.error().kind == Kind::preempted) return Answer{view.id, turn, {}, "", false, true};
             return Answer{view.id, turn, {}, move.error().message, move.error().kind == Kind::no_case};
         },
         0, {view.terms.id, view.run});
@@ -79,7 +79,7 @@ solver::WorkOrder<Answer> DisputeAgent::answer_order(const DisputeView& view) {
 void DisputeAgent::on_done(const Answer& answer) {
     working_.reset();
     slot_.release();
-    if (answer.put_off) return;
+    if (answer.preempted) return;
     if (!answer.problem.empty()) {
         problems_.push_back("dispute " + std::to_string(answer.dispute) + ": " + answer.problem);
     }

@@ -19,8 +19,8 @@ struct Answer {
     std::uint64_t turn = 0;  ///< Position of the game that was answered.
     Bytes move;              ///< Empty if no move could be made.
     std::string problem;
-    bool no_case = false;  ///< No move will ever be made.
-    bool put_off = false;  ///< Preempted by work with an earlier place: neither a move nor a problem yet.
+    bool no_case = false;    ///< No move will ever be made.
+    bool preempted = false;  ///< Preempted by work with an earlier place: neither a move nor a problem yet.
 };
 
 class DisputeAgent {
@@ -41,7 +41,7 @@ public:
     };
     /// Returns a work order only while the worker is free, and only for a move whose place is not after `before`.
     Output on_view(std::uint64_t height, const std::vector<DisputeView>& disputes,
-                   std::uint64_t before = solver::kUnasked);
+                   std::uint64_t before = solver::kVoluntary);
     void on_done(const Answer& answer);
     std::vector<std::string> take_problems() { return std::exchange(problems_, {}); }
 

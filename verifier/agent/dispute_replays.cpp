@@ -13,17 +13,17 @@ namespace {
 
 /// Returns the challenger's own root for the claim, before its first move. The replay does not execute its segment
 /// twice for that.
-Hash32 second_replay(const Game& game, Replayer& truth) {
-    if (truth.initialiser() || game.claim.first_step + 1 == game.claim.last_step)
-        return truth.output_of(game.claim.first_step).root;
-    return truth.end_root_beside(search_positions(game.search));
+Hash32 second_replay(const Game& game, Replayer& replay) {
+    if (replay.initialiser() || game.claim.first_step + 1 == game.claim.last_step)
+        return replay.output_of(game.claim.first_step).root;
+    return replay.end_root_beside(search_positions(game.search));
 }
 
 /// Returns why the second replay does not support the accusation, if so: memory may have failed in either replay, and
 /// then there is nothing to accuse anybody of. SPEC 8.2.
-std::optional<std::string> doubt(const DisputeView& view, Replayer& truth) {
+std::optional<std::string> doubt(const DisputeView& view, Replayer& replay) {
     if (view.side != Side::challenger || view.game.rounds != 0) return std::nullopt;
-    const Hash32 own = second_replay(view.game, truth);
+    const Hash32 own = second_replay(view.game, replay);
     const std::string what = "no move is made and the bond is lost: the second replay ";
     if (own == view.game.claim.end_root)
         return what + "agrees with the solver, so the memory of this machine failed in the first";
@@ -78,11 +78,11 @@ Result<Bytes, MoveProblem> DisputeReplays::answer(const DisputeView& view, solve
 }
 
 Result<Bytes, MoveProblem> DisputeReplays::attempt(const DisputeView& view, solver::Preemption* preemption) {
-    const auto replay = truth(view);
+    const auto replay = replay_of(view);
     if (!replay) {
-        const bool put_off = preemption != nullptr && preemption->requested();  // Preemption also aborts a fetch.
+        const bool preempted = preemption != nullptr && preemption->requested();  // Preemption also aborts a fetch.
         return Unexpected{
-            MoveProblem{replay.error().message, put_off ? MoveProblem::Kind::put_off : MoveProblem::Kind::failed}};
+            MoveProblem{replay.error().message, preempted ? MoveProblem::Kind::preempted : MoveProblem::Kind::failed}};
     }
     Replayer* const own = *replay;
     keep_within(spare());
@@ -96,24 +96,24 @@ Result<Bytes, MoveProblem> DisputeReplays::attempt(const DisputeView& view, solv
         }
         RETRACE_TRY(move, next_move(view.game, view.side, *own));
         return encode(move);
-    } catch (const solver::PutOff& left) {
-        return Unexpected{MoveProblem{left.what(), MoveProblem::Kind::put_off}};
+    } catch (const solver::Preempted& left) {
+        return Unexpected{MoveProblem{left.what(), MoveProblem::Kind::preempted}};
     } catch (const BrokenInvariant& impossible) {
         // The view comes from a node that may be wrong, and a replay that it misled is useless.
         replays_.erase(view.id);
-        return error(std::string("no rules lead to such a game: ") + impossible.what());
+        return error(std::string("the node's game breaks an invariant of the rules: ") + impossible.what());
     }
 }
 
-Result<Replayer*> DisputeReplays::truth(const DisputeView& view) {
+Result<Replayer*> DisputeReplays::replay_of(const DisputeView& view) {
     const auto found = replays_.find(view.id);
-    if (found != replays_.end()) return &found->second.truth;
+    if (found != replays_.end()) return &found->second.replay;
     const Segment segment = segment_of(view);
-    const auto keep = [&](Replayer truth) {
-        return &replays_.emplace(view.id, DisputeReplay{segment, std::move(truth)}).first->second.truth;
+    const auto keep = [&](Replayer replay) {
+        return &replays_.emplace(view.id, DisputeReplay{segment, std::move(replay)}).first->second.replay;
     };
     for (const auto& [dispute, other] : replays_)
-        if (other.segment == segment) return keep(other.truth.beside());
+        if (other.segment == segment) return keep(other.replay.beside());
     const auto material = task_cache_.material(view.terms, [&] { return give_up_task_but(view.terms.id); });
     if (!material) return error(material.error().message);
     solver::TaskMaterial& task = **material;
@@ -129,7 +129,7 @@ Result<Replayer*> DisputeReplays::truth(const DisputeView& view) {
     keep_within(spare());  // The start takes memory before its replay exists.
     RETRACE_TRY(start, start_(view));
     if (start.step != view.game.claim.first_step || start.step >= view.game.claim.last_step)
-        return error("the state at the segment's start is another's");
+        return error("the state at the segment's start has the wrong step number");
     return keep(Replayer(std::move(setup), std::move(start), view.game.claim.last_step));
 }
 
@@ -176,17 +176,17 @@ void DisputeReplays::keep_within(std::uint64_t spare) {
     }
     for (const auto& at : order) {
         if (working_ && at->first == working_->dispute) continue;
-        const DisputeReplay& replay = at->second;
-        const std::uint64_t start = started.count(replay.segment) == 0 ? replay.truth.start_bytes() : 0;
-        const std::uint64_t bytes = replay.truth.own_bytes() + start;
-        if (!counted.insert(replay.segment.task).second) {
+        const DisputeReplay& entry = at->second;
+        const std::uint64_t start = started.count(entry.segment) == 0 ? entry.replay.start_bytes() : 0;
+        const std::uint64_t bytes = entry.replay.own_bytes() + start;
+        if (!counted.insert(entry.segment.task).second) {
             if (bytes > room) {
                 replays_.erase(at);
                 continue;
             }
             room -= bytes;
         }
-        started.insert(replay.segment);
+        started.insert(entry.segment);
     }
 }
 
@@ -198,9 +198,9 @@ bool DisputeReplays::give_up_task_but(std::uint64_t task) {
     for (const std::uint64_t other : task_cache_.tasks()) {
         if (other == task) continue;
         std::uint64_t clock = UINT64_MAX;
-        for (const auto& [dispute, replay] : replays_) {
+        for (const auto& [dispute, entry] : replays_) {
             const auto at = open.find(dispute);
-            if (replay.segment.task == other && at != open.end()) clock = std::min(clock, at->second);
+            if (entry.segment.task == other && at != open.end()) clock = std::min(clock, at->second);
         }
         if (!last || clock > last_clock) last = other, last_clock = clock;
     }
@@ -224,9 +224,9 @@ std::uint64_t DisputeReplays::kept_bytes() const {
 std::uint64_t DisputeReplays::all_bytes() const {
     std::uint64_t bytes = 0;
     std::set<Segment> started;
-    for (const auto& [dispute, replay] : replays_) {
-        bytes += replay.truth.own_bytes();
-        if (started.insert(replay.segment).second) bytes += replay.truth.start_bytes();
+    for (const auto& [dispute, entry] : replays_) {
+        bytes += entry.replay.own_bytes();
+        if (started.insert(entry.segment).second) bytes += entry.replay.start_bytes();
     }
     return bytes;
 }

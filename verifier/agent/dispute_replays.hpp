@@ -18,9 +18,9 @@ namespace retrace::verifier {
 /// Reason why there is no move.
 struct MoveProblem {
     enum class Kind : std::uint8_t {
-        failed = 1,   ///< It may succeed later: data was not served, or memory was insufficient.
-        put_off = 2,  ///< Preempted: progress is kept, and the next call resumes from there.
-        no_case = 3,  ///< The second replay does not support the accusation: this side makes no move (SPEC 8.2).
+        failed = 1,     ///< It may succeed later: data was not served, or memory was insufficient.
+        preempted = 2,  ///< Preempted: progress is kept, and the next call resumes from there.
+        no_case = 3,    ///< The second replay does not support the accusation: this side makes no move (SPEC 8.2).
     };
     std::string message;
     Kind kind = Kind::failed;
@@ -67,7 +67,7 @@ private:
     };
     struct DisputeReplay {
         Segment segment;
-        Replayer truth;
+        Replayer replay;
     };
     using Replays = std::map<std::uint64_t, DisputeReplay>;  // Keyed by dispute.
     /// Dispute → the first height at which this party's clock may have run out.
@@ -75,7 +75,7 @@ private:
 
     static Segment segment_of(const DisputeView& view);
     Result<Bytes, MoveProblem> attempt(const DisputeView& view, solver::Preemption* preemption);
-    Result<Replayer*> truth(const DisputeView& view);
+    Result<Replayer*> replay_of(const DisputeView& view);
     Clocks clocks() const;
     void drop_closed();
     void keep_within(std::uint64_t spare);

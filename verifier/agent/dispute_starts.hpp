@@ -20,7 +20,7 @@ public:
 
     /// Returns the state at the start of the view's segment. Worker thread.
     Result<kernels::State> state_of(const DisputeView& view);
-    /// Reports what was not served for open disputes.
+    /// Reports the data that was not served for open disputes.
     void report_missing(const std::vector<DisputeView>& disputes, std::vector<VerifierMove>& moves);
 
 private:

@@ -73,7 +73,7 @@ AgentOrder<KeptAnswer> RetentionAgent::answer_order(const VerifierView& view, co
     };
     const std::string more = others.empty() ? "" : " and " + std::to_string(others.size()) + " more";
     return {solver::make_order<KeptAnswer>(answer_name(report.id) + more, KeptAnswer{report.id, {}, ""}, work,
-                                           context_.side_fetch_by(), {report.terms.id, report.run}),
+                                           context_.no_deadline_fetch_by(), {report.terms.id, report.run}),
             is_wanted};
 }
 
@@ -85,7 +85,7 @@ std::optional<AgentOrder<Held>> RetentionAgent::keep_order(const VerifierView& v
         if (!context_.config.keep_offers || here || failed_.contains(name)) continue;
         return AgentOrder<Held>{solver::make_order<Held>(name, Held{offer.terms.id, offer.run, offer.index, ""},
                                                          [this, offer] { return hold(offer); },
-                                                         context_.side_fetch_by(), {offer.terms.id, offer.run})};
+                                                         context_.no_deadline_fetch_by(), {offer.terms.id, offer.run})};
     }
     return std::nullopt;
 }
@@ -96,13 +96,13 @@ void RetentionAgent::on_done(const KeptAnswer& made) {
 }
 
 void RetentionAgent::take_answer(const KeptAnswer& made) {
-    if (made.put_off) return;
+    if (made.preempted) return;
     if (!made.problem.empty()) return failed_.add(answer_name(made.report), made.problem);
     answers_[made.report] = made.answer;
 }
 
 void RetentionAgent::on_done(const Held& held) {
-    if (!held.problem.empty() && !held.put_off) failed_.add(keep_name(held.task, held.run, held.index), held.problem);
+    if (!held.problem.empty() && !held.preempted) failed_.add(keep_name(held.task, held.run, held.index), held.problem);
 }
 
 // --- Worker thread.
@@ -115,7 +115,7 @@ KeptAnswer RetentionAgent::answer_kept(const KeptReportView& view) {
     const auto program = cache.header(view.terms);
     if (!program) {
         made.problem = program.error().message;
-        made.put_off = context_.preempted();
+        made.preempted = context_.preempted();
         return made;
     }
     made.problem = "the state is not here any more";
@@ -137,13 +137,13 @@ Held RetentionAgent::hold(const OfferView& view) {
     const auto material = cache.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
-        done.put_off = context_.preempted();
+        done.preempted = context_.preempted();
         return done;
     }
     const auto state = cache.fetch(**material, view.root, view.index);
     if (!state) {
         done.problem = state.error().message;
-        done.put_off = context_.preempted();
+        done.preempted = context_.preempted();
         return done;
     }
     const CheckpointKey key = kept_key(view.terms.id, view.run, view.index);

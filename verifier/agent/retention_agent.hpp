@@ -21,14 +21,14 @@ struct Held {
     std::uint32_t run = 0;
     std::uint64_t index = 0;
     std::string problem;
-    bool put_off = false;  ///< Preempted by more urgent work: it is retried later.
+    bool preempted = false;  ///< Preempted by more urgent work: it is retried later.
 };
 /// Answer to a report on the ledger: the requested tile of a kept state.
 struct KeptAnswer {
     std::uint64_t report = 0;
     Bytes answer;  ///< Empty if it could not be made.
     std::string problem;
-    bool put_off = false;                 ///< As in Held.
+    bool preempted = false;               ///< As in Held.
     std::vector<KeptAnswer> others = {};  ///< Answers about the same state, made in the same work order.
 };
 

@@ -28,8 +28,8 @@ public:
     Result<kernels::State, solver::Unavailable> start_state(solver::TaskMaterial& material, std::uint32_t run,
                                                             std::uint64_t index, const Hash32& root);
     /// Returns the suspended replay of this segment, or a new one from its start. Another suspended replay of the task
-    /// stays in memory until this one's state is there, and is then saved to disk. So no report, however often its state
-    /// is not served, costs another replay its progress.
+    /// stays in memory until this one's state is there, and is then saved to disk. So no report, however often its
+    /// state is not served, costs another replay its progress.
     Result<Begun, solver::Unavailable> begin(solver::TaskMaterial& material, const solver::CheckpointKey& segment,
                                              const Hash32& root);
     /// Returns false if the replay was preempted. It is then kept for later, unless a step was left half done and the

@@ -84,7 +84,7 @@ bool WatchAgent::waits_for_replay(const WatchView& seen) const {
 
 std::optional<Duty<InitialView>> WatchAgent::first_duty(const VerifierView& view) const {
     return earliest_duty(view.initials,
-                         [&](const InitialView& initial) { return initial.asked && waits_for_check(initial); });
+                         [&](const InitialView& initial) { return initial.assigned && waits_for_check(initial); });
 }
 
 AgentOrder<InitialChecked> WatchAgent::check_order(const InitialView& initial) {
@@ -96,11 +96,11 @@ AgentOrder<InitialChecked> WatchAgent::check_order(const InitialView& initial) {
     return {solver::make_order<InitialChecked>("check " + initial_name(initial.terms.id),
                                                InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
                                                [this, initial] { return check_initial(initial); },
-                                               context_.side_fetch_by(), {initial.terms.id, initial.run}),
+                                               context_.no_deadline_fetch_by(), {initial.terms.id, initial.run}),
             is_wanted};
 }
 
-std::optional<AgentOrder<InitialChecked>> WatchAgent::unasked_check_order(const VerifierView& view) {
+std::optional<AgentOrder<InitialChecked>> WatchAgent::voluntary_check_order(const VerifierView& view) {
     for (const InitialView& initial : view.initials)
         if (waits_for_check(initial)) return check_order(initial);
     return std::nullopt;
@@ -121,20 +121,21 @@ std::optional<AgentOrder<Watched>> WatchAgent::watch_order(const VerifierView& v
                            [&](const WatchView& seen) { return segment_of(seen) == segment; });
     };
     return AgentOrder<Watched>{
-        solver::make_order<Watched>(
-            watch_name(segment_of(*first)), Watched{first->terms.id, first->run, first->segment, std::nullopt, ""},
-            [this, seen = *first] { return watch(seen); }, context_.side_fetch_by(), {first->terms.id, first->run}),
+        solver::make_order<Watched>(watch_name(segment_of(*first)),
+                                    Watched{first->terms.id, first->run, first->segment, std::nullopt, ""},
+                                    [this, seen = *first] { return watch(seen); }, context_.no_deadline_fetch_by(),
+                                    {first->terms.id, first->run}),
         is_wanted};
 }
 
 void WatchAgent::on_done(const InitialChecked& checked) {
-    if (checked.put_off) return;
+    if (checked.preempted) return;
     if (!checked.problem.empty()) return failed_.add(initial_name(checked.task), checked.problem);
     initials_[{checked.task, checked.run}] = checked.other;
 }
 
 void WatchAgent::on_done(const Watched& seen) {
-    if (seen.put_off) return;
+    if (seen.preempted) return;
     const CheckpointKey segment{seen.task, seen.run, seen.segment};
     if (!seen.problem.empty()) return failed_.add(watch_name(segment), seen.problem);
     if (seen.other)
@@ -151,7 +152,7 @@ InitialChecked WatchAgent::check_initial(const InitialView& view) {
     const auto material = cache.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
-        done.put_off = context_.preempted();
+        done.preempted = context_.preempted();
         return done;
     }
     solver::Preemption& preemption = context_.slot.preemption();
@@ -159,7 +160,7 @@ InitialChecked WatchAgent::check_initial(const InitialView& view) {
     const auto state = cache.initial_state(**material, preemption.step_stop());
     if (!state) {
         done.problem = state.error().message;
-        done.put_off = context_.preempted();
+        done.preempted = context_.preempted();
         return done;
     }
     const Hash32 own = kernels::commit_state((*material)->program->root(), *state, cache.pool()).root;
@@ -173,18 +174,18 @@ Watched WatchAgent::watch(const WatchView& view) {
     const auto material = cache.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
-        done.put_off = context_.preempted();
+        done.preempted = context_.preempted();
         return done;
     }
     solver::TaskMaterial& task = **material;
     auto begun = replays_.begin(task, segment_of(view), view.start_root);
     if (!begun) {
         done.problem = begun.error().message;
-        done.put_off = context_.preempted();
+        done.preempted = context_.preempted();
         return done;
     }
     if (!replays_.run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
-        done.put_off = true;
+        done.preempted = true;
         return done;
     }
     const Hash32 own = kernels::commit_state(task.program->root(), begun->state, cache.pool()).root;

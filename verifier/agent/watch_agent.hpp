@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks for a verifier what it was not drawn for: it compares seeded initial states with the initialiser's output,
-// replays a share of all opened segments unasked, and challenges what it finds wrong.
+// Checks states and segments for which the verifier was not drawn: it compares seeded initial states with the
+// initialiser's output, replays a share of all opened segments voluntarily, and challenges those that are wrong.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct InitialChecked {
     std::uint32_t run = 0;
     std::optional<Hash32> other;  ///< Own root, if it differs.
     std::string problem;
-    bool put_off = false;  ///< Preempted by more urgent work: it is retried later.
+    bool preempted = false;  ///< Preempted by more urgent work: it is retried later.
 };
 /// Result of replaying a segment that this party was not drawn for.
 struct Watched {
@@ -32,7 +32,7 @@ struct Watched {
     std::uint64_t segment = 0;
     std::optional<Hash32> other;  ///< Own root of the end, if it differs.
     std::string problem;
-    bool put_off = false;  ///< Preempted by more urgent work: it is resumed later.
+    bool preempted = false;  ///< Preempted by more urgent work: it is resumed later.
 };
 
 class WatchAgent {
@@ -43,17 +43,17 @@ public:
     WatchAgent(const WatchAgent&) = delete;
     WatchAgent& operator=(const WatchAgent&) = delete;
 
-    /// Whether the agent would replay the segment unasked. False for a segment that it replayed and found right.
+    /// Whether the agent would replay the segment voluntarily. False for a segment that it replayed and found right.
     bool watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const;
 
-    /// Challenges what was found wrong.
+    /// Challenges the states and segments that were found wrong.
     void on_view(const VerifierView& view, std::vector<VerifierMove>& moves);
 
-    /// The first check of an initial state that the ledger asks for.
+    /// The first check of an initial state that the ledger assigned.
     std::optional<Duty<InitialView>> first_duty(const VerifierView& view) const;
     AgentOrder<InitialChecked> check_order(const InitialView& initial);
-    /// A check of an initial state that waits, asked for or not.
-    std::optional<AgentOrder<InitialChecked>> unasked_check_order(const VerifierView& view);
+    /// A check of an initial state that waits, assigned or not.
+    std::optional<AgentOrder<InitialChecked>> voluntary_check_order(const VerifierView& view);
     /// A replay of a segment.
     std::optional<AgentOrder<Watched>> watch_order(const VerifierView& view);
     void on_done(const InitialChecked& checked);

@@ -151,8 +151,8 @@ private:
 
 }  // namespace
 
-std::string_view slug(VerifierAttack fraud) noexcept {
-    switch (fraud) {
+std::string_view slug(VerifierAttack attack) noexcept {
+    switch (attack) {
         case VerifierAttack::false_accuser: return "false_accuser";
         case VerifierAttack::copier: return "copier";
         case VerifierAttack::never_reveals: return "never_reveals";
@@ -166,7 +166,7 @@ std::string_view slug(VerifierAttack fraud) noexcept {
 
 std::optional<VerifierAttack> parse_verifier_attack(std::string_view text) noexcept {
     const auto found =
-        std::find_if(kAttacks.begin(), kAttacks.end(), [&](VerifierAttack fraud) { return slug(fraud) == text; });
+        std::find_if(kAttacks.begin(), kAttacks.end(), [&](VerifierAttack attack) { return slug(attack) == text; });
     if (found == kAttacks.end()) return std::nullopt;
     return *found;
 }
@@ -181,9 +181,9 @@ solver::RunnerFactory accusing_runners() {
     };
 }
 
-std::unique_ptr<Verifier> make_attacker(VerifierAttack fraud, const VerifierConfig& config,
+std::unique_ptr<Verifier> make_attacker(VerifierAttack attack, const VerifierConfig& config,
                                         std::unique_ptr<Verifier> inner) {
-    switch (fraud) {
+    switch (attack) {
         case VerifierAttack::copier: return std::make_unique<Copier>(std::move(inner));
         case VerifierAttack::never_reveals:
             return std::make_unique<Withholder>(

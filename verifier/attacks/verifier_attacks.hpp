@@ -20,15 +20,15 @@ enum class VerifierAttack : std::uint8_t {
     false_reporter = 6,  ///< Reports served data as unavailable, as often as it may.
     griefer = 7,         ///< Challenges every opened segment it sees (VerifierView::watch), and plays no dispute.
 };
-std::string_view slug(VerifierAttack fraud) noexcept;
+std::string_view slug(VerifierAttack attack) noexcept;
 std::optional<VerifierAttack> parse_verifier_attack(std::string_view text) noexcept;
 
 /// Runners of a false accuser: they add an error of one ulp in the last step of every segment. Its agent is an honest
 /// one on a task cache with these runners.
 solver::RunnerFactory accusing_runners();
 
-/// Wraps the honest agent `inner`, whose configuration is `config`, so that its moves pass through the fraud.
-std::unique_ptr<Verifier> make_attacker(VerifierAttack fraud, const VerifierConfig& config,
+/// Wraps the honest agent `inner`, whose configuration is `config`, so that its moves pass through the attack.
+std::unique_ptr<Verifier> make_attacker(VerifierAttack attack, const VerifierConfig& config,
                                         std::unique_ptr<Verifier> inner);
 
 /// Information from a solver to its accomplice: the root of state `index` of a run; nullopt when it has none.

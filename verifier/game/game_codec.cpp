@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The game's encoding as the ledger stores it, and the helpers that it shares with moves. SPEC 6.
 #include "kernels/program/limits.hpp"
-#include "verifier/game/pieces.hpp"
+#include "verifier/game/codec_helpers.hpp"
 
 namespace retrace::verifier {
 namespace {

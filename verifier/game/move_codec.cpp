@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Wire format of a move: u8 tag (index in the variant), then the fields in order. SPEC 6.
 #include "merkle/tree/proof_codec.hpp"
-#include "verifier/game/pieces.hpp"
+#include "verifier/game/codec_helpers.hpp"
 
 namespace retrace::verifier {
 namespace {

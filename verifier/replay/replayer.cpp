@@ -142,7 +142,7 @@ std::vector<Hash32> Replayer::find_roots(std::uint64_t low, std::span<const std:
             if (!advance_to(*training, step)) {
                 training.reset();
                 if (!state.tensors.empty()) stopped_ = std::move(state);  // Otherwise a step was left half done.
-                throw ReplayStopped();
+                throw ReplayPreempted();
             }
             found[step] = training->commit().root;
             // Nothing is kept yet besides the start: keeping the state half way saves the next call half of the
@@ -165,8 +165,8 @@ State Replayer::search_start(std::uint64_t low, std::uint64_t first) {
     return segment_->start;
 }
 
-void Replayer::stop_if_told() const {
-    if (preemption_ != nullptr && preemption_->requested()) throw ReplayStopped();
+void Replayer::stop_if_preempted() const {
+    if (preemption_ != nullptr && preemption_->requested()) throw ReplayPreempted();
 }
 
 bool Replayer::advance_to(solver::Training& training, std::uint64_t step) {
@@ -188,9 +188,9 @@ bool Replayer::advance_to(solver::Training& training, std::uint64_t step) {
 
 void Replayer::step_once(State& state) {
     if (preemption_ == nullptr) return (void)setup().runner->step(state);
-    stop_if_told();
+    stop_if_preempted();
     preemption_->begin_step();
-    if (!setup().runner->attempt(state, preemption_->step_stop())) throw ReplayStopped();
+    if (!setup().runner->attempt(state, preemption_->step_stop())) throw ReplayPreempted();
 }
 
 State* Replayer::cursor() const {
@@ -233,7 +233,7 @@ std::unique_ptr<solver::Training> Replayer::train_to(std::uint64_t step) {
         drop_cursor();  // The state may be half a step ahead of its step number: the next call starts anew.
         throw;
     }
-    throw ReplayStopped();
+    throw ReplayPreempted();
 }
 
 Replayer::StepCache& Replayer::cache_of(std::uint64_t t) {
@@ -265,7 +265,7 @@ const std::vector<Hash32>& Replayer::trace_of(std::uint64_t t) {
     StepCache& cache = cache_of(t);
     if (cache.trace.empty()) {
         const State& input = initialiser() ? segment_->start : state_at(t);
-        stop_if_told();
+        stop_if_preempted();
         cache.trace = setup().runner->trace(input);
     }
     return cache.trace;
@@ -291,7 +291,7 @@ void Replayer::prepare_op(std::uint64_t t, std::uint32_t op) {
     if (wanted.empty()) return;
     const std::vector<std::uint32_t> ops(wanted.begin(), wanted.end());
     const State& input = initialiser() ? segment_->start : state_at(t);
-    stop_if_told();
+    stop_if_preempted();
     std::vector<Tensor> tensors = setup().runner->outputs(input, ops);
     for (std::size_t i = 0; i < ops.size(); ++i) cache.outputs[ops[i]] = std::move(tensors[i]);
 }
@@ -359,11 +359,11 @@ std::vector<const std::uint8_t*> WholeInputs::data() const {
     return data;
 }
 
-WholeInputs whole_inputs(Replayer& truth, std::uint64_t t, std::uint32_t op) {
-    truth.prepare_op(t, op);
+WholeInputs whole_inputs(Replayer& replay, std::uint64_t t, std::uint32_t op) {
+    replay.prepare_op(t, op);
     std::vector<const Tensor*> inputs;
-    for (const std::uint32_t tensor : truth.setup().played->program().ops[op].inputs) {
-        inputs.push_back(&truth.tensor_of(t, tensor));
+    for (const std::uint32_t tensor : replay.setup().played->program().ops[op].inputs) {
+        inputs.push_back(&replay.tensor_of(t, tensor));
     }
     return WholeInputs(std::move(inputs));
 }

@@ -27,7 +27,7 @@ struct ReplaySetup {
 };
 
 /// Ends a preempted call. Its progress is kept, and the same call resumes from there.
-class ReplayStopped final : public solver::PutOff {};
+class ReplayPreempted final : public solver::Preempted {};
 
 /// Not thread-safe. Results for the current step, op and tile are cached. One dispute costs about one and a half
 /// executions of the segment and one commitment for each requested root (roots_at). Besides the start, two states exist
@@ -46,7 +46,7 @@ public:
     Replayer beside() const;
 
     /// From now on, calls check `preemption` between steps and between the ops of a step, and may end with
-    /// ReplayStopped. Null: no preemption.
+    /// ReplayPreempted. Null: no preemption.
     void set_preemption(solver::Preemption* preemption) noexcept { preemption_ = preemption; }
 
     bool initialiser() const noexcept;
@@ -101,7 +101,7 @@ private:
     /// Returns false if it was preempted.
     bool advance_to(solver::Training& training, std::uint64_t step);
     void step_once(kernels::State& state);
-    void stop_if_told() const;
+    void stop_if_preempted() const;
     /// The state from which a search for roots at step `first` and later starts: where it was preempted, or the one at
     /// `low`.
     kernels::State search_start(std::uint64_t low, std::uint64_t first);
@@ -126,6 +126,6 @@ public:
 private:
     std::vector<const kernels::Tensor*> inputs_;
 };
-WholeInputs whole_inputs(Replayer& truth, std::uint64_t t, std::uint32_t op);
+WholeInputs whole_inputs(Replayer& replay, std::uint64_t t, std::uint32_t op);
 
 }  // namespace retrace::verifier

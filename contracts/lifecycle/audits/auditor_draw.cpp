@@ -3,6 +3,8 @@
 // that holds no seat waits in a queue until enough members are free; one that holds seats, or for which another audit
 // holds seats, waits for at most `redraws` beacons. So every busy member becomes free in bounded time, and the queue
 // moves on.
+#include "contracts/lifecycle/audits/auditor_draw.hpp"
+
 #include "contracts/lifecycle/audits/fees_at_risk.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
@@ -16,7 +18,7 @@ namespace {
 using market::AuditPhase;
 using market::SeatState;
 
-constexpr std::uint64_t kQueueLooksMax = 256;  // per beacon; the next one continues
+constexpr std::uint64_t kQueueVisitsMax = 256;  // per beacon; the next one continues
 
 /// Places in [first, end) are occupied.
 struct Queue {
@@ -37,7 +39,7 @@ bool has_commitments(const market::Audit& audit) {
 }
 
 /// Returns the open audits of the same segment in the task's other runs that have not stopped (13.7.1).
-std::vector<market::Audit> audits_beside(const Effects& fx, const market::Audit& audit) {
+std::vector<market::Audit> replica_audits(const Effects& fx, const market::Audit& audit) {
     std::vector<market::Audit> out;
     for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
         const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
@@ -49,10 +51,10 @@ std::vector<market::Audit> audits_beside(const Effects& fx, const market::Audit&
     return out;
 }
 
-/// Whether `holds` is true for the same segment in any other run of the task. Runs that stopped do not count, because
-/// they started at a wrong state, so their segments are compared with no other (13.7.1).
+/// Whether `holds` is true for the same segment in any other run of the task. Runs that stopped do not count: they
+/// started at a wrong state, so their segments are compared with no other (13.7.1).
 template <class Holds>
-bool any_beside(const Effects& fx, const market::Audit& audit, Holds holds) {
+bool any_replica(const Effects& fx, const market::Audit& audit, Holds holds) {
     for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
         const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
         if (run == audit.run || !segment || views::is_stopped(fx.state, audit.task, run)) continue;
@@ -62,8 +64,8 @@ bool any_beside(const Effects& fx, const market::Audit& audit, Holds holds) {
 }
 
 /// Whether the same segment of another run waits for its first draw.
-bool waits_for_draw_beside(const Effects& fx, const market::Audit& audit) {
-    return any_beside(fx, audit, [](const market::Segment& segment) {
+bool waits_for_draw_in_replica(const Effects& fx, const market::Audit& audit) {
+    return any_replica(fx, audit, [](const market::Segment& segment) {
         return segment.state == market::SegmentState::waiting_draw && segment.audits == 0;
     });
 }
@@ -80,8 +82,8 @@ bool has_verdicts(const Effects& fx, const market::Segment& segment) {
 /// this one.
 bool holds_seats_up(const Effects& fx, const market::Audit& audit) {
     if (has_commitments(audit)) return true;
-    const auto beside = audits_beside(fx, audit);
-    return std::any_of(beside.begin(), beside.end(), [](const market::Audit& other) {
+    const auto others = replica_audits(fx, audit);
+    return std::any_of(others.begin(), others.end(), [](const market::Audit& other) {
         return other.phase == AuditPhase::revealing && other.deadline == 0 && has_commitments(other);
     });
 }
@@ -96,15 +98,15 @@ void draw_at(Effects& fx, std::uint64_t height, const market::Audit& audit) {
     schedule(fx, height, {ScheduledKind::redraw, audit.id, 0, 0});
 }
 
-/// 14.2.6: handles a draw without any possible member.
-void nobody_to_draw(Effects& fx, market::Audit& audit) {
-    if (!audit.seats.empty()) return continue_without_silent(fx, audit, Search::nobody);
+/// 14.2.6: handles a draw that found no member who may be drawn.
+void handle_empty_draw(Effects& fx, market::Audit& audit) {
+    if (!audit.seats.empty()) return continue_without_silent(fx, audit, DrawResult::nobody);
     const keys::Key key = keys::segment(audit.task, audit.run, audit.segment);
     auto segment = must_load<market::Segment>(fx.state, key);
     if (segment.postponed >= fx.params.redraws) {
         const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
         // 14.12.13: an undrawn segment of a replica decides only where auditors were silent, and here are none.
-        if (!spec.allow_unaudited && !is_audited_beside(fx, audit)) return wait_for_auditors(fx, audit);
+        if (!spec.allow_unaudited && !is_audited_in_replica(fx, audit)) return wait_for_auditors(fx, audit);
         return close_without_verdict(fx, audit);
     }
     ++segment.postponed;
@@ -112,13 +114,13 @@ void nobody_to_draw(Effects& fx, market::Audit& audit) {
     draw_at(fx, next_draw_height(fx.params, fx.height), audit);
 }
 
-/// Takes seats, or continues without any. Returns false when the audit has to wait for busy members.
-bool end_search(Effects& fx, market::Audit& audit, Search search) {
-    if (search == Search::found)
+/// Continues the audit after a draw. Returns false when it has to wait for busy members.
+bool finish_draw(Effects& fx, market::Audit& audit, DrawResult result) {
+    if (result == DrawResult::found)
         enter_collecting(fx, audit);
-    else if (search == Search::nobody)
-        nobody_to_draw(fx, audit);
-    else if (search == Search::too_few)
+    else if (result == DrawResult::nobody)
+        handle_empty_draw(fx, audit);
+    else if (result == DrawResult::too_few)
         wait_for_auditors(fx, audit);
     else
         return false;
@@ -133,7 +135,7 @@ bool serve(Effects& fx, const QueuedAudit& entry) {
     const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
     const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
     // 14.2.4: no seats are held while a slower replica computes, or the draw of its segment is still to come.
-    if (!all_committed(fx.state, task, run, audit.segment + 1) || waits_for_draw_beside(fx, audit)) {
+    if (!all_committed(fx.state, task, run, audit.segment + 1) || waits_for_draw_in_replica(fx, audit)) {
         queue_audit(fx, audit);
         return true;
     }
@@ -141,11 +143,11 @@ bool serve(Effects& fx, const QueuedAudit& entry) {
         hold_audit(fx, audit);  // 14.13
         return true;
     }
-    const Search search = fill_seats(fx, audit);
-    if (end_search(fx, audit, search)) return true;
-    if (search == Search::own_busy) queue_audit(fx, audit);  // 14.2.7: other audits do not wait for its small pool
-    if (search == Search::exhausted) continue_without_silent(fx, audit, search);
-    return search != Search::busy;
+    const DrawResult result = fill_seats(fx, audit);
+    if (finish_draw(fx, audit, result)) return true;
+    if (result == DrawResult::own_busy) queue_audit(fx, audit);  // 14.2.7: other audits do not wait for its small pool
+    if (result == DrawResult::exhausted) continue_without_silent(fx, audit, result);
+    return result != DrawResult::busy;
 }
 
 void leave_place(Effects& fx, std::uint64_t place) {
@@ -188,12 +190,12 @@ void enter_drawing(Effects& fx, market::Audit& audit) {
         draw_auditors_of(fx, audit.id);
 }
 
-bool is_audited_beside(const Effects& fx, const market::Audit& audit) {
-    return any_beside(fx, audit, [&](const market::Segment& segment) { return has_verdicts(fx, segment); });
+bool is_audited_in_replica(const Effects& fx, const market::Audit& audit) {
+    return any_replica(fx, audit, [&](const market::Segment& segment) { return has_verdicts(fx, segment); });
 }
 
-bool is_decided_beside(const Effects& fx, const market::Audit& audit) {
-    return any_beside(fx, audit, [&](const market::Segment& segment) {
+bool is_decided_in_replica(const Effects& fx, const market::Audit& audit) {
+    return any_replica(fx, audit, [&](const market::Segment& segment) {
         return segment.state == market::SegmentState::unaudited || has_verdicts(fx, segment);
     });
 }
@@ -204,11 +206,11 @@ void draw_auditors_of(Effects& fx, std::uint64_t id) {
     if (audit.redraws >= kRedrawsMax) return continue_without_silent(fx, audit);
     if (!holds_seats_up(fx, audit)) return queue_audit(fx, audit);
     if (!has_commitments(audit) && !are_fees_covered(fx, audit)) return hold_audit(fx, audit);  // 14.13
-    if (!end_search(fx, audit, fill_seats(fx, audit))) continue_without_silent(fx, audit, Search::busy);
+    if (!finish_draw(fx, audit, fill_seats(fx, audit))) continue_without_silent(fx, audit, DrawResult::busy);
 }
 
 bool waits_for_moving_audit(const Effects& fx, const market::Audit& audit) {
-    for (const market::Audit& other : audits_beside(fx, audit)) {
+    for (const market::Audit& other : replica_audits(fx, audit)) {
         const bool reveals = other.phase == AuditPhase::revealing && other.deadline == 0;
         if (!reveals && other.phase != AuditPhase::waiting && other.phase != AuditPhase::no_auditors &&
             other.phase != AuditPhase::closed && !waits_behind_its_end(fx, other))
@@ -217,8 +219,8 @@ bool waits_for_moving_audit(const Effects& fx, const market::Audit& audit) {
     return false;
 }
 
-void hurry_audits_beside(Effects& fx, const market::Audit& audit) {
-    for (const market::Audit& other : audits_beside(fx, audit))
+void expedite_replica_audits(Effects& fx, const market::Audit& audit) {
+    for (const market::Audit& other : replica_audits(fx, audit))
         if (other.phase == AuditPhase::drawing && !has_commitments(other))
             draw_at(fx, next_draw_height(fx.params, fx.height), other);
 }
@@ -226,7 +228,7 @@ void hurry_audits_beside(Effects& fx, const market::Audit& audit) {
 void draw_queued(Effects& fx, const BrokenInvariantHandler& on_broken) {
     if (fx.height == 0 || fx.height % fx.params.epoch_blocks != 0) return;
     const Queue now = load_queue(fx);
-    const std::uint64_t stop = std::min(now.end, now.first + kQueueLooksMax);
+    const std::uint64_t stop = std::min(now.end, now.first + kQueueVisitsMax);
     for (std::uint64_t place = now.first; place < stop; ++place) {
         bool stays = false;
         const bool done = isolate(fx, on_broken, [&](Effects& inner) { stays = !serve_place(inner, place); });

@@ -4,7 +4,7 @@
 // them is always covered: nothing waits for ever.
 #include "contracts/lifecycle/audits/fees_at_risk.hpp"
 
-#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/audits/auditor_draw.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "market/odds.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/audits/reports.hpp"
 
+#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
@@ -8,6 +10,8 @@
 
 namespace retrace::contracts {
 namespace {
+
+using market::ReportKind;
 
 /// 16.3: penalises the keepers of a state that a successor needs and that none of them has. 16.3.3: a keeper that
 /// attested after the report was not asked by it, and stays.
@@ -37,7 +41,7 @@ void penalise_keepers(Effects& fx, const market::Report& report) {
 void close_about(Effects& fx, const market::Report& report, const std::optional<Address>& answered_by) {
     auto about = load<ReportsAbout>(fx.state, reports_about(report)).value_or(ReportsAbout{});
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(report.task));
-    const bool all = about.open <= 1 || report.kind != market::ReportKind::kept;
+    const bool all = about.open <= 1 || report.kind != ReportKind::kept;
     std::vector<Address> busy;
     for (const Address& party : about.busy) {
         if (!all && party != answered_by) {
@@ -45,7 +49,7 @@ void close_about(Effects& fx, const market::Report& report, const std::optional<
             continue;
         }
         const std::uint64_t work = market::answer_work(spec);
-        report.kind == market::ReportKind::kept ? end_kept_work(fx, party, work) : end_work(fx, party, work);
+        report.kind == ReportKind::kept ? end_kept_work(fx, party, work) : end_work(fx, party, work);
         about.ready.push_back(party);
     }
     about.busy = std::move(busy);
@@ -55,12 +59,12 @@ void close_about(Effects& fx, const market::Report& report, const std::optional<
 }
 
 keys::Key awaited(const market::Report& report) {
-    const bool any = report.kind == market::ReportKind::program || report.kind == market::ReportKind::data;
+    const bool any = report.kind == ReportKind::program || report.kind == ReportKind::data;
     return any ? keys::awaited(report.task, report.run, report.reporter)
                : keys::awaited_state(report.task, report.run, report.index, report.reporter);
 }
 
-/// Counts the open reports of a successor about its first state, the answers for which its deadlines wait (16.1.13).
+/// Takes a closed report off the successor's count of open reports about its first state (16.1.13).
 void count_closed_kept(Effects& fx, const market::Report& report) {
     auto own = run_of_solver(fx.state, report.task, report.reporter);
     if (!own || own->open_reports == 0) return;
@@ -70,18 +74,69 @@ void count_closed_kept(Effects& fx, const market::Report& report) {
 
 /// Whether audits wait for the answer. Only the reporter waits for answers about a model or a kept state.
 bool holds_audits_up(const market::Report& report) {
-    return report.kind != market::ReportKind::model && report.kind != market::ReportKind::kept;
+    return report.kind != ReportKind::model && report.kind != ReportKind::kept;
 }
 
 void end_wait(Effects& fx, const market::Report& report) {
-    if (report.kind == market::ReportKind::kept) return count_closed_kept(fx, report);
+    if (report.kind == ReportKind::kept) return count_closed_kept(fx, report);
     if (!holds_audits_up(report)) return;
     auto waits = must_load<Awaited>(fx.state, awaited(report));
     if (--waits.open == 0) return remove(fx.state, awaited(report));
     store(fx.state, awaited(report), waits);
 }
 
+/// Whether the report concerns this segment: a state concerns the segment that starts there; program and data concern
+/// every segment.
+bool concerns(const ReportUnavailable& call, std::uint64_t segment) {
+    return static_cast<ReportKind>(call.kind) != ReportKind::state || call.index == segment;
+}
+
+/// 16.1.13: a successor waits no longer than until the last of its answers is there.
+void end_wait_for_state(Effects& fx, const market::Report& report) {
+    auto own = run_of_solver(fx.state, report.task, report.reporter);
+    if (!own || own->open_reports != 0) return;
+    end_finish_wait(*own, fx.height);
+    if (own->waits_until > fx.height) {
+        const std::uint64_t left = own->waits_until - fx.height;
+        own->waited -= std::min(own->waited, left);
+        own->waits_until = fx.height;
+        if (own->deadline > fx.height) {
+            own->deadline -= std::min(own->deadline - fx.height, left);
+            const bool assigned = own->state == market::RunState::assigned;
+            schedule_single(fx, own->deadline + 1,
+                            assigned ? ScheduledKind::accept_deadline : ScheduledKind::checkpoint_deadline, own->task,
+                            own->index);
+        }
+    }
+    store(fx.state, keys::run(own->task, own->index), *own);
+}
+
 }  // namespace
+
+market::Seat* owed_seat(market::Audit& audit, const Address& party) {
+    for (market::Seat& seat : audit.seats)
+        if (seat.auditor == party && seat.state == market::SeatState::drawn) return &seat;
+    return nullptr;
+}
+
+std::vector<market::Audit> owed_audits(const StateView& view, const ReportUnavailable& call, const Address& party) {
+    std::vector<market::Audit> out;
+    for (const std::uint64_t id : views::open_audits(view, party)) {
+        auto audit = must_load<market::Audit>(view, keys::audit(id));
+        if (audit.task != call.task || audit.run != call.run || !concerns(call, audit.segment)) continue;
+        if (audit.phase == market::AuditPhase::collecting && owed_seat(audit, party)) out.push_back(std::move(audit));
+    }
+    return out;
+}
+
+std::vector<market::Dispute> own_disputes(const StateView& view, const ReportUnavailable& call, const Address& party) {
+    std::vector<market::Dispute> out;
+    for (const std::uint64_t id : list<std::uint64_t>(view, keys::accusations(call.task, call.run, party))) {
+        auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
+        if (concerns(call, dispute.segment)) out.push_back(std::move(dispute));
+    }
+    return out;
+}
 
 void await_answer(Effects& fx, const market::Report& report) {
     if (!holds_audits_up(report)) return;
@@ -112,11 +167,11 @@ void report_deadline(Effects& fx, std::uint64_t id) {
     const auto report = must_load<market::Report>(fx.state, keys::report(id));
     if (report.state != market::ReportState::open) return;
     close_report(fx, id, std::nullopt);
-    if (report.kind == market::ReportKind::kept) {
+    if (report.kind == ReportKind::kept) {
         penalise_keepers(fx, report);
-        return resume_audit(fx, report);  // Later answers that were waited for may be there already.
+        return resume_after_answer(fx, report);  // Later answers that were waited for may be there already.
     }
-    lose_silent_run(fx, report.task, report.run, SlashReason::not_served);
+    forfeit_silent_run(fx, report.task, report.run, SlashReason::not_served);
 }
 
 void close_report(Effects& fx, std::uint64_t id, const std::optional<Address>& answered_by) {
@@ -134,12 +189,25 @@ void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run) {
     for (const std::uint64_t id : views::open_reports(fx.state, task)) {
         const auto report = must_load<market::Report>(fx.state, keys::report(id));
         // Reports to keepers continue without the run that made the state.
-        if (report.run == run && report.kind != market::ReportKind::kept) close_report(fx, id, std::nullopt);
+        if (report.run == run && report.kind != ReportKind::kept) close_report(fx, id, std::nullopt);
     }
 }
 
 void close_all_reports(Effects& fx, std::uint64_t task) {
     for (const std::uint64_t id : views::open_reports(fx.state, task)) close_report(fx, id, std::nullopt);
+}
+
+void resume_after_answer(Effects& fx, const market::Report& report) {
+    if (report.kind == ReportKind::kept) return end_wait_for_state(fx, report);
+    if (report.kind == ReportKind::model) return;
+    const ReportUnavailable call{
+        static_cast<std::uint8_t>(report.kind), report.task, report.run, report.index, report.tensor, report.tile};
+    // None: it was a challenger's, or the auditor has committed. A seat that was drawn meanwhile waited as well.
+    for (market::Audit& audit : owed_audits(fx.state, call, report.reporter))
+        if (owed_seat(audit, report.reporter)->moves <= fx.params.reports)  // 16.1.20
+            take_seat_up_again(fx, audit, report.reporter);
+    for (const market::Dispute& dispute : own_disputes(fx.state, call, report.reporter))
+        end_wait_for_tiles(fx, dispute.id);
 }
 
 }  // namespace retrace::contracts

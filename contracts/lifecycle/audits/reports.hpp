@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "contracts/calls/calls.hpp"
 #include "contracts/lifecycle/effects.hpp"
 
 namespace retrace::contracts {
@@ -16,6 +17,13 @@ struct ReportsAbout {
     static auto tie(auto& r) { return std::tie(r.open, r.busy, r.ready); }
 };
 keys::Key reports_about(const market::Report& report);
+
+/// Returns the party's seat in the audit if it owes a verdict there; else nullptr.
+market::Seat* owed_seat(market::Audit& audit, const Address& party);
+/// Returns the open audits of this run in which the party owes a verdict that needs the reported tile.
+std::vector<market::Audit> owed_audits(const StateView& view, const ReportUnavailable& call, const Address& party);
+/// Returns the open disputes about this run in which the party is the challenger and needs what is reported.
+std::vector<market::Dispute> own_disputes(const StateView& view, const ReportUnavailable& call, const Address& party);
 
 /// The reports of one party about a run that await an answer: about one state, or about program and data, which every
 /// segment needs. 16.1.13
@@ -40,8 +48,9 @@ void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// Closes the reports of a task that is over, those to keepers included, without penalties. 16.3.4
 void close_all_reports(Effects& fx, std::uint64_t task);
 
-/// 16.1.13, 16.4: continues what waited for this answer. Auditors have the usual time from now on; the clock of a
-/// challenger and the deadlines of a successor have waited until now.
-void resume_audit(Effects& fx, const market::Report& report);
+/// 16.1.13, 16.4: called when a report was answered, or a report to keepers failed. Continues what waited for the
+/// answer: auditors have the usual time from now on; the clock of a challenger and the deadlines of a successor have
+/// waited until now.
+void resume_after_answer(Effects& fx, const market::Report& report);
 
 }  // namespace retrace::contracts

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Phases of an audit. The draw is in segment_draw.cpp.
+// The draws are in segment_draw.cpp and auditor_draw.cpp.
 #include "contracts/lifecycle/audits/rounds.hpp"
 
+#include "contracts/lifecycle/audits/auditor_draw.hpp"
 #include "contracts/lifecycle/audits/reports.hpp"
-#include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/audits/segment_draw.hpp"
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
@@ -86,7 +87,7 @@ void replace_silent(Effects& fx, market::Audit& audit) {
             free_seat(fx, audit, seat);
             seat.state = SeatState::released;
         } else {
-            miss_seat(fx, audit, seat);
+            mark_missed(fx, audit, seat);
         }
     }
     continue_without_silent(fx, audit);
@@ -114,12 +115,12 @@ void close_without_verdict(Effects& fx, market::Audit& audit) {
     advance_payments(fx, audit.task, audit.run);
 }
 
-void continue_without_silent(Effects& fx, market::Audit& audit, Search last) {
+void continue_without_silent(Effects& fx, market::Audit& audit, DrawResult last) {
     if (audit.redraws < fx.params.redraws) {
         draw_again(fx, audit);
     } else if (count(audit, SeatState::committed) != 0) {
         enter_revealing(fx, audit);
-    } else if (count(audit, SeatState::released) != 0 && last != Search::busy) {
+    } else if (count(audit, SeatState::released) != 0 && last != DrawResult::busy) {
         // 14.10: no drawn auditor, over all draws, came to a verdict. Silence may have other reasons than missing
         // data, so stake is lost only when most auditors reported that it was not served.
         const DrawnSeats seats = drawn_seats(fx.state, audit);
@@ -140,7 +141,7 @@ void continue_without_silent(Effects& fx, market::Audit& audit, Search last) {
         if (!unserved && may_convict) return draw_again(fx, audit);
         store(fx.state, keys::audit(audit.id), audit);
         unserved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);
-    } else if (last == Search::busy || spec_of(fx, audit).allow_unaudited || is_decided_beside(fx, audit)) {
+    } else if (last == DrawResult::busy || spec_of(fx, audit).allow_unaudited || is_decided_in_replica(fx, audit)) {
         close_without_verdict(fx, audit);
     } else {
         wait_for_auditors(fx, audit);  // 14.12.1
@@ -179,7 +180,7 @@ void enter_revealing(Effects& fx, market::Audit& audit) {
     if (end.opened) return enter_verdicts(fx, audit);  // a later round, after a dispute
     set_phase(fx, audit, AuditPhase::revealing, 0);
     wake_openings(fx, audit.task, audit.segment + 1);  // starts the deadline, now or once the reveal is legal (13.1)
-    hurry_audits_beside(fx, audit);
+    expedite_replica_audits(fx, audit);
 }
 
 void start_reveal_deadline(Effects& fx, market::Audit& audit) {
@@ -201,11 +202,12 @@ void audit_deadline(Effects& fx, std::uint64_t id) {
         return schedule_single(fx, audit.deadline + 1, ScheduledKind::audit_deadline, id, 0);
     switch (audit.phase) {
         case AuditPhase::opening:
-        case AuditPhase::revealing: return lose_silent_run(fx, audit.task, audit.run, SlashReason::not_opened);  // 14.4
+        case AuditPhase::revealing:
+            return forfeit_silent_run(fx, audit.task, audit.run, SlashReason::not_opened);  // 14.4
         case AuditPhase::collecting: return replace_silent(fx, audit);
         case AuditPhase::verdicts: {
             for (market::Seat& seat : audit.seats)
-                if (seat.state == SeatState::committed) hide_seat(fx, audit, seat);
+                if (seat.state == SeatState::committed) slash_hidden_verdict(fx, audit, seat);
             return finish_audit(fx, audit);
         }
         default: return;

@@ -161,20 +161,19 @@ bool enough_members(const Effects& fx, const market::Audit& audit) {
     return false;
 }
 
-Search fill_seats(Effects& fx, market::Audit& audit) {
+DrawResult fill_seats(Effects& fx, market::Audit& audit) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
     const Pool pool = pool_of(fx, audit);
-    const auto terms = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
     // 14.12: an audit needs all its auditors at the first draw. Replacements of silent auditors may be fewer.
-    const bool whole = audit.seats.empty() && !terms.allow_unaudited;
-    if (whole && !had_members(fx.state, audit) && pool.own_members < terms.auditors) return Search::too_few;
-    if (pool.own.all.is_zero()) return Search::nobody;
+    const bool whole = audit.seats.empty() && !spec.allow_unaudited;
+    if (whole && !had_members(fx.state, audit) && pool.own_members < spec.auditors) return DrawResult::too_few;
+    if (pool.own.all.is_zero()) return DrawResult::nobody;
     // 14.2.3: a draw among few free members could be steered by keeping the others busy.
     if (pool.own.too_busy()) {
-        if (pool.members.too_busy()) return Search::busy;
-        return released_weight(fx, audit) > pool.own.all ? Search::exhausted : Search::own_busy;
+        if (pool.members.too_busy()) return DrawResult::busy;
+        return released_weight(fx, audit) > pool.own.all ? DrawResult::exhausted : DrawResult::own_busy;
     }
-    if (whole && pool.free.size() < std::min<std::size_t>(terms.auditors, pool.own_members)) return Search::own_busy;
+    if (whole && pool.free.size() < std::min<std::size_t>(spec.auditors, pool.own_members)) return DrawResult::own_busy;
     const auto beacon = must_load<views::Beacon>(fx.state, keys::beacon());
     const auto drawn = market::draw_auditors(beacon.value, audit.id, static_cast<std::uint32_t>(audit.redraws),
                                              pool.free, empty_seats(spec, audit));
@@ -189,7 +188,7 @@ Search fill_seats(Effects& fx, market::Audit& audit) {
         add_to_list(fx.state, keys::open_audits(party), audit.id);
     }
     fx.emit(AuditorsDrawn{audit.id, audit.task, audit.run, audit.segment, drawn});
-    return Search::found;
+    return DrawResult::found;
 }
 
 void end_seat_work(Effects& fx, const market::Audit& audit, const market::Seat& seat) {
@@ -238,14 +237,14 @@ void pay_matched(Effects& fx, std::uint64_t task) {
     remove(fx.state, keys::matched_audits(task));
 }
 
-void hide_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+void slash_hidden_verdict(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     // Otherwise hiding a committed verdict would be a cheap way to be paid for guesses.
     slash_locked(fx, seat.auditor, audit.task, seat.bond, {}, SlashReason::verdict_hidden);
     seat.bond = U256();
     leave_seat(fx, audit, seat);
 }
 
-void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+void mark_missed(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     end_seat_work(fx, audit, seat);
     const U256 penalty = market::split(seat.bond, fx.params.silence_penalty_bp).share;
     unlock(fx, seat.auditor, seat.bond - penalty);

@@ -6,11 +6,9 @@
 
 namespace retrace::contracts {
 
-/// Stores the audit in its new phase and schedules the deadline.
-void set_phase(Effects& fx, market::Audit& audit, market::AuditPhase phase, std::uint64_t deadline);
 /// Result of a draw. A busy member has stake or machine time bound by other audits and disputes, and becomes free in
 /// time.
-enum class Search {
+enum class DrawResult {
     found,      ///< At least one new seat is taken.
     busy,       ///< Too many of all members are busy.
     own_busy,   ///< Too many of the members that may be drawn for this audit are busy, though not of all.
@@ -18,11 +16,6 @@ enum class Search {
     nobody,     ///< No member may be drawn.
     too_few,    ///< Fewer members than the task has auditors, which does not allow unaudited segments (14.12).
 };
-/// Continues an audit without its silent auditors: draws others, or goes on with those that committed. `last` is the
-/// result of the previous draw, if that is why seats are still empty.
-void continue_without_silent(Effects& fx, market::Audit& audit, Search last = Search::found);
-/// Closes an audit that has no verdict and will get none: the segment stays open to challenges only.
-void close_without_verdict(Effects& fx, market::Audit& audit);
 
 /// 14.12.1: whether at least as many members as the task has auditors could be drawn for the audit, when its segment
 /// was drawn or later. Members that retire afterwards cannot undo the draw.
@@ -37,7 +30,7 @@ void forget_cleared_seats(Effects& fx, const market::Audit& audit);
 /// Whether at least as many members as the task has auditors may be drawn for the audit now.
 bool enough_members(const Effects& fx, const market::Audit& audit);
 /// Draws auditors for the empty seats with the newest beacon, and locks their bonds.
-Search fill_seats(Effects& fx, market::Audit& audit);
+DrawResult fill_seats(Effects& fx, market::Audit& audit);
 /// Ends the work of a seat: the auditor has computed its verdict or no longer owes one, so its machine is free (18.7).
 void end_seat_work(Effects& fx, const market::Audit& audit, const market::Seat& seat);
 /// Returns the rest of the bond; the auditor has no more duties in this audit.
@@ -51,9 +44,9 @@ void forget_matched(Effects& fx, std::uint64_t task);
 /// Pays the auditors of the audits that are remembered.
 void pay_matched(Effects& fx, std::uint64_t task);
 /// Slashes the whole bond of an auditor that hides its verdict (14.8).
-void hide_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
+void slash_hidden_verdict(Effects& fx, const market::Audit& audit, market::Seat& seat);
 /// Removes an auditor without a verdict; the penalty stays locked until the audit ends (14.6).
-void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
+void mark_missed(Effects& fx, const market::Audit& audit, market::Seat& seat);
 /// 14.6.7: slashes or returns the penalties of silent auditors when the audit ends.
 void settle_silence(Effects& fx, market::Audit& audit);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The draw of segments to audit. SPEC 14.1. The auditors are drawn later: auditor_draw.cpp.
+// The auditors are drawn later: auditor_draw.cpp.
+#include "contracts/lifecycle/audits/segment_draw.hpp"
+
+#include "contracts/lifecycle/audits/auditor_draw.hpp"
 #include "contracts/lifecycle/audits/fees_at_risk.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 
+#include "contracts/lifecycle/audits/auditor_draw.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
@@ -54,7 +55,8 @@ std::vector<market::Audit> without_auditors(const Effects& fx, std::uint64_t tas
 void look_again(Effects& fx, const market::Run& run) {
     const std::uint64_t silence = run.unaudited_since + 2 * fx.params.unaudited_blocks + 1;
     const std::uint64_t beacon = next_draw_height(fx.params, fx.height);
-    schedule_single(fx, silence > fx.height ? std::min(silence, beacon) : beacon, ScheduledKind::unaudited, run.task, run.index);
+    schedule_single(fx, silence > fx.height ? std::min(silence, beacon) : beacon, ScheduledKind::unaudited, run.task,
+                    run.index);
 }
 
 /// Whether an audit of the run reveals only after an audit of a replica that ends by itself.
@@ -166,7 +168,7 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
     const auto audits = without_auditors(fx, task, index, waiting(fx, task, index), kAtOnceMax);
     // 14.12.13: closes an audit whose segment was audited in a replica meanwhile.
     for (const market::Audit& waits : audits) {
-        if (!is_audited_beside(fx, waits)) continue;
+        if (!is_audited_in_replica(fx, waits)) continue;
         auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
         close_without_verdict(fx, audit);
         return schedule_single(fx, fx.height + 1, ScheduledKind::unaudited, task, index);

@@ -19,7 +19,8 @@ void end_wait_for_auditors(Effects& fx, const market::Audit& audit);
 void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// Whether the requester pays already for all segments of the run that wait.
 bool all_paid_for(const StateView& view, std::uint64_t task, std::uint32_t run);
-/// 14.12.4: the audits that wait now count as not drawn.
+/// 14.12.4: records that the requester pays for the audits that wait now. The scheduler closes them, as not drawn, from
+/// the next block on.
 void pay_for_unaudited(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 14.12.5: ends the run, which is paid for its finalised segments.
 void end_unpaid(Effects& fx, std::uint64_t task, std::uint32_t run);

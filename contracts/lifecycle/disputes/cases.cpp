@@ -60,8 +60,8 @@ void give_clocks(Effects& fx, market::Dispute& dispute) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
     const std::uint64_t work = market::dispute_work(spec, dispute.kind);
     const std::uint64_t moves = fx.params.moves * fx.params.move_blocks;
-    dispute.solver_due = give_dispute_work(fx, dispute.solver, work, will_of(dispute, dispute.solver));
-    dispute.challenger_due = give_dispute_work(fx, dispute.challenger, work, will_of(dispute, dispute.challenger));
+    dispute.solver_due = give_dispute_work(fx, dispute.solver, work, origin_of(dispute, dispute.solver));
+    dispute.challenger_due = give_dispute_work(fx, dispute.challenger, work, origin_of(dispute, dispute.challenger));
     dispute.solver_clock = moves + dispute.solver_due - fx.height;
     dispute.challenger_clock = moves + dispute.challenger_due - fx.height;
 }

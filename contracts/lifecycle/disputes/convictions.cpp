@@ -64,8 +64,8 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     const Address claimant = claimant_of(fx, dispute);  // While all disputes of the segment are open.
     pay_waiting_seats(fx, dispute, claimant);
     // 15.10: that the solver of a late run does not move proves nothing.
-    const bool proves =
-        !is_late(fx.state, dispute) || dispute.ending != static_cast<std::uint8_t>(verifier::Ending::timeout_solver);
+    const bool proves = !is_late_challenge(fx.state, dispute) ||
+                        dispute.ending != static_cast<std::uint8_t>(verifier::Ending::timeout_solver);
     close_dispute(fx, dispute, DisputeState::solver_lost);
     return_bond(fx, dispute);
     const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
@@ -74,7 +74,7 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     if (proves) shares.push_back({dispute.challenger, parts.costs});
     if (proves || claimant != dispute.challenger) shares.push_back({claimant, parts.share});
     if (proves) note_conviction(fx, dispute.task, dispute.run, dispute.segment);
-    lose_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
+    forfeit_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
 }
 
 /// 15.8: convicts a replica that accused another and lost: its own root is wrong, and its run was at stake.
@@ -85,11 +85,11 @@ void convict_replica(Effects& fx, const market::Dispute& dispute) {
         const market::Conviction parts = conviction_of(fx, run);
         const std::vector<Share> shares{{dispute.solver, parts.share + parts.costs}};
         note_conviction(fx, id.task, id.run, dispute.segment);
-        return lose_run(fx, id.task, id.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
+        return forfeit_run(fx, id.task, id.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
     }
 }
 
-void convict_accuser(Effects& fx, const market::Dispute& dispute) {
+void convict_false_challenger(Effects& fx, const market::Dispute& dispute) {
     const market::Split parts = market::split(dispute.bond, fx.params.solver_cost_bp);
     if (bond_is_stake(dispute.kind)) {
         slash_locked(fx, dispute.challenger, dispute.task, dispute.bond, {{dispute.solver, parts.share}},
@@ -107,7 +107,7 @@ void convict_challenger(Effects& fx, market::Dispute& dispute) {
     if (market::between_replicas(dispute.kind))
         convict_replica(fx, dispute);
     else
-        convict_accuser(fx, dispute);
+        convict_false_challenger(fx, dispute);
     if (dispute.kind == DisputeKind::audit) open_next_dispute(fx, dispute.task, dispute.run, dispute.segment);
     settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
     advance_payments(fx, dispute.task, dispute.run);
@@ -127,11 +127,11 @@ void settle(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
     solver_lost ? convict_solver(fx, dispute) : convict_challenger(fx, dispute);
 }
 
-std::vector<Share> shares_of_accuser(const Effects& fx, const market::Run& run) {
+std::vector<Share> shares_for_challenger(const Effects& fx, const market::Run& run) {
     std::optional<market::Dispute> first;
     for (const std::uint64_t id : list<std::uint64_t>(fx.state, keys::run_disputes(run.task, run.index))) {
         const auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
-        if (is_late(fx.state, dispute)) continue;
+        if (is_late_challenge(fx.state, dispute)) continue;
         const bool drawn = dispute.kind == DisputeKind::audit;
         if (!first || (drawn && first->kind != DisputeKind::audit)) first = dispute;
     }
@@ -144,7 +144,7 @@ std::vector<Share> shares_of_accuser(const Effects& fx, const market::Run& run) 
     return {};
 }
 
-void pay_finders(Effects& fx, const market::Run& run, const std::vector<Share>& shares) {
+void pay_disputing_auditors(Effects& fx, const market::Run& run, const std::vector<Share>& shares) {
     const auto has_share = [&](const Address& party) {
         return std::any_of(shares.begin(), shares.end(), [&](const Share& share) { return share.to == party; });
     };

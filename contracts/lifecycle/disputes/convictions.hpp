@@ -8,12 +8,12 @@ namespace retrace::contracts {
 
 /// Ends a dispute whose game is decided: convicts the loser and pays the winner.
 void settle(Effects& fx, market::Dispute& dispute, const verifier::Game& game);
-/// 15.10: returns the parts of a silent solver's lock that a party gets that had a dispute about the run open: the
-/// drawn auditor, or else the challenger, whose dispute was opened first. Late challenges do not count. Without one it
-/// is the replica that the run accuses.
-std::vector<Share> shares_of_accuser(const Effects& fx, const market::Run& run);
-/// 15.9.1: a run loses its whole lock: pays the fee to each auditor with a root of its own that plays or waits to,
-/// unless it has one of the shares.
-void pay_finders(Effects& fx, const market::Run& run, const std::vector<Share>& shares);
+/// 15.10: returns the shares of a silent solver's lock. They go to the challenger of one open dispute about the run:
+/// the first of a drawn auditor, else the first of any. Late challenges do not count. Without such a dispute they go to
+/// the replica that the run accuses, else to nobody.
+std::vector<Share> shares_for_challenger(const Effects& fx, const market::Run& run);
+/// 15.9.1: called when a run loses its whole lock. Pays the audit fee to each auditor that disputes the run or waits to
+/// dispute it, unless it gets one of the shares.
+void pay_disputing_auditors(Effects& fx, const market::Run& run, const std::vector<Share>& shares);
 
 }  // namespace retrace::contracts

@@ -19,11 +19,10 @@ void resume_payments(Effects& fx, const market::Dispute& dispute) {
         if (id.task == dispute.task) schedule_single(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);
 }
 
-/// Whether the dispute takes one of the places that strangers share (15.2.5).
-bool is_strangers(DisputeKind kind, std::uint64_t audit) { return audit == 0 && is_at_will(kind); }
+/// Whether the dispute counts against the limits for challenges of strangers (15.2.5).
+bool counts_against_limit(DisputeKind kind, std::uint64_t audit) { return audit == 0 && is_voluntary(kind); }
 
-/// Key under which a dispute is found without a search, for the kinds that a party opens at will or that two replicas
-/// have.
+/// Key under which a dispute is found without a search. Disputes of drawn auditors have none.
 keys::Key accusation_key(const market::Dispute& dispute) {
     const bool replicas = market::between_replicas(dispute.kind);
     const auto kind = static_cast<std::uint8_t>(replicas ? DisputeKind::replica : dispute.kind);
@@ -42,7 +41,7 @@ void count_opened(Effects& fx, const market::Dispute& dispute) {
     auto segment = must_load<market::Segment>(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment));
     ++run.open_disputes;
     ++segment.open_disputes;
-    if (is_strangers(dispute.kind, dispute.audit)) {
+    if (counts_against_limit(dispute.kind, dispute.audit)) {
         ++run.challenges;
         ++segment.challenges;
     }
@@ -56,13 +55,13 @@ void count_closed(Effects& fx, const market::Dispute& dispute) {
     auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
     auto segment = must_load<market::Segment>(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment));
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
-    const std::uint64_t heard = fx.height + challenge_window(fx.params, spec);
-    if (is_full(run)) run.heard_until = heard;
+    const std::uint64_t until = fx.height + challenge_window(fx.params, spec);
+    if (refuses_challenges(run)) run.heard_until = until;
     if (segment.challenges >= kSegmentChallengesMax && segment.window_end != 0)
-        move_window(fx, dispute.task, dispute.run, segment, heard);
+        extend_window(fx, dispute.task, dispute.run, segment, until);
     --run.open_disputes;
     --segment.open_disputes;
-    if (is_strangers(dispute.kind, dispute.audit)) {
+    if (counts_against_limit(dispute.kind, dispute.audit)) {
         --run.challenges;
         --segment.challenges;
     }
@@ -83,7 +82,7 @@ void free_waiting_seats(Effects& fx, std::uint64_t id) {
 void end_work_of(Effects& fx, const market::Dispute& dispute, const Address& party) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
     const std::uint64_t work = market::dispute_work(spec, dispute.kind);
-    if (!end_dispute_work(fx, party, work, dispute.opened_height, will_of(dispute, party))) return;
+    if (!end_dispute_work(fx, party, work, dispute.opened_height, origin_of(dispute, party))) return;
     // 15.2.6: until now no window of its runs had an end.
     for (const views::RunId& id : views::open_runs(fx.state, party))
         schedule_single(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);
@@ -97,13 +96,13 @@ void end_work_of_both(Effects& fx, const market::Dispute& dispute) {
 
 }  // namespace
 
-bool is_at_will(DisputeKind kind) { return kind == DisputeKind::challenge || kind == DisputeKind::initial; }
+bool is_voluntary(DisputeKind kind) { return kind == DisputeKind::challenge || kind == DisputeKind::initial; }
 
 bool bond_is_stake(DisputeKind kind) { return kind == DisputeKind::audit || market::between_replicas(kind); }
 
-Will will_of(const market::Dispute& dispute, const Address& party) {
-    if (!is_at_will(dispute.kind)) return Will::none;
-    return party == dispute.challenger ? Will::own : Will::strangers;
+DisputeOrigin origin_of(const market::Dispute& dispute, const Address& party) {
+    if (!is_voluntary(dispute.kind)) return DisputeOrigin::assigned;
+    return party == dispute.challenger ? DisputeOrigin::self : DisputeOrigin::other_party;
 }
 
 void list_dispute(Effects& fx, const market::Dispute& dispute) {
@@ -115,7 +114,7 @@ void list_dispute(Effects& fx, const market::Dispute& dispute) {
 }
 
 void note_late(Effects& fx, const market::Dispute& dispute) {
-    if (!is_at_will(dispute.kind)) return;
+    if (!is_voluntary(dispute.kind)) return;
     const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
     const std::uint64_t due = counter(fx.state, keys::begun_deadline(dispute.task, dispute.run));
     if (run.deadline == 0 || fx.height + fx.params.move_blocks < due) return;
@@ -124,7 +123,7 @@ void note_late(Effects& fx, const market::Dispute& dispute) {
     store(fx.state, keys::late_challenge(dispute.id), Counter{run.next_state});
 }
 
-bool is_late(const StateView& view, const market::Dispute& dispute) {
+bool is_late_challenge(const StateView& view, const market::Dispute& dispute) {
     const std::uint64_t next_state = counter(view, keys::late_challenge(dispute.id));
     if (next_state == 0) return false;
     return must_load<market::Run>(view, keys::run(dispute.task, dispute.run)).next_state == next_state;

@@ -12,7 +12,7 @@ inline constexpr std::uint32_t kSegmentChallengesMax = 16, kRunChallengesMax = 6
 /// that no rule refuses (19) the list of a run stays below kRecordListMax.
 inline constexpr std::uint32_t kRunDisputesMax = 2048;
 /// Whether challenges of strangers are refused for every segment of the run.
-bool is_full(const market::Run& run);
+bool refuses_challenges(const market::Run& run);
 /// The length in blocks of the challenge window of the task's segments: the chain's own window plus one replay of the
 /// segment and, for a seeded task, of the initial state.
 std::uint64_t challenge_window(const market::Params& params, const market::TaskSpec& spec);
@@ -21,8 +21,8 @@ std::uint64_t challenge_window(const market::Params& params, const market::TaskS
 std::optional<std::uint64_t> window_end(const StateView& view, const market::Params& params,
                                         const market::TaskSpec& spec, const market::Run& run,
                                         const market::Segment& segment);
-/// Has the segment's window last until `end` at least; the caller stores the segment.
-void move_window(Effects& fx, std::uint64_t task, std::uint32_t run, market::Segment& segment, std::uint64_t end);
+/// Extends the segment's challenge window to `end` if it would end earlier; the caller stores the segment.
+void extend_window(Effects& fx, std::uint64_t task, std::uint32_t run, market::Segment& segment, std::uint64_t end);
 /// Whether a challenge window of the run is open at this height: its last one has not passed, or 15.2.6 keeps windows
 /// open because strangers are refused, or were until less than a window ago. The run does not end meanwhile as one that
 /// waits for auditors (14.12.5).

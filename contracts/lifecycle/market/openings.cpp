@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The conditions for opening a state, and the consequences of an opening. SPEC 13.1 to 13.3.
+#include "contracts/lifecycle/audits/auditor_draw.hpp"
 #include "contracts/lifecycle/audits/fees_at_risk.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
@@ -40,7 +41,7 @@ void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
     if (!start || !start->opened || !end || !end->opened) return;
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
     const std::uint64_t until = fx.height + fx.params.challenge_blocks + market::audit_work(spec, index);
-    move_window(fx, run.task, run.index, *segment, until);
+    extend_window(fx, run.task, run.index, *segment, until);
     store(fx.state, keys::segment(run.task, run.index, index), *segment);
     schedule_single(fx, segment->window_end, ScheduledKind::payment, run.task, run.index);
 }
@@ -110,7 +111,7 @@ bool is_withheld(const StateView& view, const market::Run& run, std::uint64_t in
 }
 
 /// 14.13.1: when the run may open the state but for other runs, and the audits of these are held, they open theirs.
-void show_held_ends(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
+void reveal_held_segments(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
     if (run.next_state <= index || is_withheld(fx.state, run, index)) return;
     if (index > run.first_state && still_blind(fx.state, task.id, run.index, index - 1)) return;
     for (const std::uint32_t active : task.active) {
@@ -130,10 +131,10 @@ void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std
     else if (may_open(fx.state, task, run, index))
         start_deadlines(fx, run, index, *checkpoint);
     else
-        show_held_ends(fx, task, run, index);
+        reveal_held_segments(fx, task, run, index);
 }
 
-constexpr std::uint64_t kLooksMax = 64;  // states of one replica per item
+constexpr std::uint64_t kVisitsMax = 64;  // states of one replica per item
 
 /// 13.1.1: `other` is no longer waited for at states that `run` committed an interval ago. Adds the states that may be
 /// opened to `now`, and returns the height at which the next state is due; 0: none.
@@ -143,7 +144,7 @@ std::uint64_t pass_by(Effects& fx, const market::Run& run, market::Run& other, s
     for (std::uint64_t index = first; index < run.next_state; ++index) {
         const auto own = must_load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, index));
         if (fx.height <= own.height + interval) return own.height + interval + 1;
-        if (index >= first + kLooksMax) return fx.height + 1;
+        if (index >= first + kVisitsMax) return fx.height + 1;
         other.not_awaited_below = index;
         now.push_back(index);
     }
@@ -223,7 +224,7 @@ bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uin
         const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
         const Hash32& agreed = index == 0 ? spec.initial_state_root : run.first_root;
         if (!agreed.is_zero() && agreed != root) {  // 13.2
-            lose_run(fx, id, run_index, run.locked, {}, SlashReason::wrong_initial);
+            forfeit_run(fx, id, run_index, run.locked, {}, SlashReason::wrong_initial);
             return false;
         }
     }

@@ -11,9 +11,9 @@ std::optional<market::Run> run_of_solver(const StateView& view, std::uint64_t ta
 /// 16.1.13: the finishing height of a run waits for answers no longer than until `height`. Does not store the run.
 void end_finish_wait(market::Run& run, std::uint64_t height);
 /// Returns ok when `run` of `task` is running and the sender is its solver.
-Verdict admit_running(const StateView& view, std::uint64_t task, std::uint32_t run, const Address& sender);
+CallStatus admit_running(const StateView& view, std::uint64_t task, std::uint32_t run, const Address& sender);
 /// Returns ok when state `index` is committed, not opened, may be opened (13.1), and salt and root open its commitment.
-Verdict admit_opening(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index,
-                      const Hash32& salt, const Hash32& root);
+CallStatus admit_opening(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index,
+                         const Hash32& salt, const Hash32& root);
 
 }  // namespace retrace::contracts

@@ -67,21 +67,22 @@ void count_copy(Effects& fx, const market::Run& run, market::Segment& segment, c
     store(fx.state, keys::segment(run.task, run.index, run.finalised), segment);
 }
 
-bool is_clear(const market::Segment& segment, const std::optional<std::uint64_t>& window, std::uint64_t height) {
+bool may_be_finalised(const market::Segment& segment, const std::optional<std::uint64_t>& window,
+                      std::uint64_t height) {
     const bool decided = segment.state == SegmentState::verified || segment.state == SegmentState::unaudited;
     return decided && window && height >= *window && segment.open_disputes == 0;
 }
 
 /// Advances run.finalised by at most `most` segments, fewer for a run that joined, whose segments are compared with
 /// those of other runs. A finalised segment stays so, because its window is over.
-void advance_clear(Effects& fx, market::Run& run, std::uint64_t most) {
+void advance_finalised(Effects& fx, market::Run& run, std::uint64_t most) {
     const auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
     const std::uint64_t steps = run.joined ? std::max<std::uint64_t>(1, most / task.runs) : most;
     for (std::uint64_t i = 0; i < steps; ++i, ++run.finalised) {
         auto segment = views::segment(fx.state, run.task, run.index, run.finalised);
         const auto window = segment ? window_end(fx.state, fx.params, spec, run, *segment) : std::nullopt;
-        const bool decided = segment && is_clear(*segment, window, fx.height);
+        const bool decided = segment && may_be_finalised(*segment, window, fx.height);
         const std::uint64_t wait = decided ? compared_by(fx.state, fx.params, run, task, fx.height) : kForever;
         if (wait == 0) {
             if (segment->audits != 0) count_finalised_audit(fx, run, run.finalised);
@@ -146,7 +147,7 @@ bool payments_lag(const StateView& view, const market::Params& params, const mar
     const auto segment = views::segment(view, run.task, run.index, run.finalised);
     if (!segment) return false;
     const auto spec = must_load<market::TaskSpec>(view, keys::spec(run.task));
-    if (!is_clear(*segment, window_end(view, params, spec, run, *segment), height)) return false;
+    if (!may_be_finalised(*segment, window_end(view, params, spec, run, *segment), height)) return false;
     return compared_by(view, params, run, must_load<market::Task>(view, keys::task(run.task)), height) == 0;
 }
 
@@ -154,7 +155,7 @@ void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
     // The run ends in this block, so nothing is left for the next. While it disputes a replica, nothing is finalised.
     if (!disputes_replica(fx.state, run) && !views::is_stopped(fx.state, id, index))
-        advance_clear(fx, run, kUnfinalisedMax);
+        advance_finalised(fx, run, kUnfinalisedMax);
     if (run.finalised > run.paid) pay_until(fx, run, run.finalised);
     store(fx.state, keys::run(id, index), run);
 }
@@ -168,7 +169,7 @@ void pay_what_is_due(Effects& fx, std::uint64_t id, std::uint32_t index) {
     // 15.8.1: replicas are not paid while they dispute, because their other differences have no dispute of their own.
     if (run.state != market::RunState::running || disputes_replica(fx.state, run)) return;
     if (views::is_stopped(fx.state, id, index)) return;  // 13.7.1
-    advance_clear(fx, run, kStepsMax);
+    advance_finalised(fx, run, kStepsMax);
     end_wait(fx, run);
     const std::uint64_t segments = must_load<market::TaskSpec>(fx.state, keys::spec(id)).segments();
     // The final state needs no keeper: no run resumes from it, and the solver delivers it.

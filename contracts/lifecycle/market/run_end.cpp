@@ -240,8 +240,8 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
 
 }  // namespace
 
-void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& amount, const std::vector<Share>& shares,
-              SlashReason reason, std::uint64_t right_until) {
+void forfeit_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& amount,
+                 const std::vector<Share>& shares, SlashReason reason, std::uint64_t right_until) {
     market::Run run = run_of(fx, id, index);
     ensure(!market::is_over(run.state), "a run ends once");
     slash_locked(fx, run.solver, id, amount, shares, reason);
@@ -251,7 +251,7 @@ void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& am
     const bool fault = reason == SlashReason::wrong_result || reason == SlashReason::wrong_initial;
     ++(fault ? solver.reputation.faults : solver.reputation.silences);
     store(fx.state, keys::solver(run.solver), solver);
-    if (run.locked.is_zero()) pay_finders(fx, run, shares);
+    if (run.locked.is_zero()) pay_disputing_auditors(fx, run, shares);
     right_until = std::min(right_until, replicas_agree_until(fx.state, run));
     end_run(fx, id, index, RunState::forfeited, slug(reason));
     succeed_run(fx, run, TaskEvent::forfeit, right_until);
@@ -281,7 +281,7 @@ U256 fees_for_nothing(const Effects& fx, const market::Run& run) {
 
 }  // namespace
 
-void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashReason reason) {
+void forfeit_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashReason reason) {
     const market::Run run = run_of(fx, id, index);
     // 13.5: silence must not be a cheap escape from an audit that was drawn.
     const bool all = reason != SlashReason::not_checkpointed || has_dispute(fx, run) ||
@@ -289,8 +289,8 @@ void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashRe
     const U256 part = ledger::max(market::split(run.locked, fx.params.silence_penalty_bp).share,
                                   all ? U256() : fees_for_nothing(fx, run));
     const U256 amount = all ? run.locked : ledger::min(part, run.locked);
-    if (!all) return lose_run(fx, id, index, amount, {}, reason);
-    lose_run(fx, id, index, amount, shares_of_accuser(fx, run), reason);
+    if (!all) return forfeit_run(fx, id, index, amount, {}, reason);
+    forfeit_run(fx, id, index, amount, shares_for_challenger(fx, run), reason);
 }
 
 bool ends_later(const Effects& fx, const market::Run& run) {
@@ -302,7 +302,7 @@ bool ends_later(const Effects& fx, const market::Run& run) {
 void end_stopped_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
     const market::Run run = run_of(fx, id, index);
     if (must_load<Stop>(fx.state, keys::stopped(id, index)).was_late)
-        return lose_silent_run(fx, id, index, SlashReason::not_checkpointed);
+        return forfeit_silent_run(fx, id, index, SlashReason::not_checkpointed);
     end_run(fx, id, index, RunState::left, slug(SlashReason::wrong_initial));
     succeed_run(fx, run, TaskEvent::forfeit);
 }
@@ -316,14 +316,14 @@ bool end_stopped_or_late_run(Effects& fx, std::uint64_t id, std::uint32_t index)
         return true;
     }
     if (!checkpoint_is_late(fx, run_of(fx, id, index))) return false;
-    lose_silent_run(fx, id, index, SlashReason::not_checkpointed);
+    forfeit_silent_run(fx, id, index, SlashReason::not_checkpointed);
     return true;
 }
 
 }  // namespace
 
 void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
-    lose_run(fx, id, index, run_of(fx, id, index).locked, {}, SlashReason::not_audited);
+    forfeit_run(fx, id, index, run_of(fx, id, index).locked, {}, SlashReason::not_audited);
 }
 
 void end_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {

@@ -63,20 +63,21 @@ void pay_what_is_finalised(Effects& fx, std::uint64_t task, std::uint32_t run);
 inline constexpr std::uint64_t kAllRight = UINT64_MAX;
 /// Slashes `amount` of the run's lock and forfeits the run; the task goes back to bidding when no other run is left.
 /// `right_until`: the newest state of the run that is not proved wrong (13.7.1).
-void lose_run(Effects& fx, std::uint64_t task, std::uint32_t run, const U256& amount, const std::vector<Share>& shares,
-              SlashReason reason, std::uint64_t right_until = kAllRight);
-/// As lose_run, with a silent solver's penalty: the whole lock when an audit waits for the solver, else a share (13.5).
-void lose_silent_run(Effects& fx, std::uint64_t task, std::uint32_t run, SlashReason reason);
+void forfeit_run(Effects& fx, std::uint64_t task, std::uint32_t run, const U256& amount,
+                 const std::vector<Share>& shares, SlashReason reason, std::uint64_t right_until = kAllRight);
+/// As forfeit_run, with a silent solver's penalty: the whole lock when an audit waits for the solver, else a share
+/// (13.5).
+void forfeit_silent_run(Effects& fx, std::uint64_t task, std::uint32_t run, SlashReason reason);
 /// Whether a run that has missed a checkpoint still waits for draws, or for disputes opened since its deadline (13.5.1),
 /// or one that has stopped waits for its cases (13.7.1).
 bool ends_later(const Effects& fx, const market::Run& run);
 /// 13.7.1: ends a run that had stopped. Its lock returns, but for the penalty if it was late before (13.5.1).
 void end_stopped_run(Effects& fx, std::uint64_t task, std::uint32_t run);
-/// 14.10: ends a run of which no drawn auditor of a segment was served. The whole lock is burned; no party gets a
-/// share.
+/// 14.10: forfeits a run with a segment for which no auditor came to a verdict and most reported that they were not
+/// served. The whole lock is burned.
 void forfeit_unaudited_run(Effects& fx, std::uint64_t task, std::uint32_t run);
-/// 14.10: ends a run of which no auditor of a segment came to a verdict and most gave no reason. It is not paid; its
-/// lock is returned.
+/// 14.10: ends a run with a segment for which no auditor came to a verdict and most did not report that they were not
+/// served. The run is not paid; its lock is returned.
 void end_unaudited_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 14.12: ends a run because the requester refuses to pay for unaudited segments, or does not decide in time. Finalised
 /// segments are paid and the lock is returned; the last such run ends the task.
@@ -84,7 +85,7 @@ void end_waiting_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// Called when a run is gone: wakes the openings of other runs that waited for it, from state `index` on; a bounded
 /// number at each height.
 void wake_after(Effects& fx, std::uint64_t task, std::uint64_t index);
-/// Ends a run before acceptData, at no charge to the solver.
+/// Ends a run before acceptData without a slash. `silent`: the winner did not answer, which counts in its reputation.
 void leave_run(Effects& fx, std::uint64_t task, std::uint32_t run, bool silent);
 /// 8.5: ends a run of a frozen task without payment or penalty.
 void release_run(Effects& fx, std::uint64_t task, std::uint32_t run);

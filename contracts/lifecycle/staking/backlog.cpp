@@ -9,8 +9,8 @@ std::uint64_t end_of(const Backlog& now, std::uint64_t height) {
     return std::min(in_order, height + now.open);
 }
 
-/// Removes work of `blocks` from `open`. The blocks by which the order gets shorter were unused; at most `spare` of
-/// them are taken off `total`.
+/// Removes work of `blocks` from `open`. The queue then ends earlier by the unused blocks; at most `spare` of these are
+/// subtracted from `total`.
 void close_work(Backlog& now, std::uint64_t blocks, std::uint64_t before, std::uint64_t height, std::uint64_t spare) {
     now.open -= blocks;
     now.until = end_of(now, height);
@@ -63,28 +63,29 @@ bool has_time_for_seat(const StateView& view, const market::Params& params, cons
     return end_of(now, height) - height <= params.unbond_blocks / 2 + now.kept_work;
 }
 
-std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, Will will) {
+std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, DisputeOrigin origin) {
     const std::uint64_t due = give_work(fx, party, blocks);
     Backlog now = backlog(fx.state, party);
     now.dispute_work += blocks;
-    if (will != Will::none) now.challenge_work += blocks;
-    if (will == Will::own) ++now.own_challenges;
+    if (origin != DisputeOrigin::assigned) now.challenge_work += blocks;
+    if (origin == DisputeOrigin::self) ++now.own_challenges;
     store(fx.state, keys::backlog(party), now);
     return due;
 }
 
-bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, std::uint64_t given, Will will) {
+bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, std::uint64_t given,
+                      DisputeOrigin origin) {
     Backlog now = backlog(fx.state, party);
     const std::uint64_t ahead = challenges_ahead_max(fx.params), before = end_of(now, fx.height);
     const bool refused = now.challenge_work > ahead;
     now.dispute_work -= blocks;
     close_work(now, blocks, before, fx.height, blocks - std::min(blocks, fx.height - given));
-    if (will != Will::none) now.challenge_work -= blocks;
-    if (will == Will::own) --now.own_challenges;
-    const bool heard = refused && now.challenge_work <= ahead;
-    if (heard) now.heard_since = fx.height;
+    if (origin != DisputeOrigin::assigned) now.challenge_work -= blocks;
+    if (origin == DisputeOrigin::self) --now.own_challenges;
+    const bool accepted_again = refused && now.challenge_work <= ahead;
+    if (accepted_again) now.challenges_accepted_since = fx.height;
     store(fx.state, keys::backlog(party), now);
-    return heard;
+    return accepted_again;
 }
 
 }  // namespace retrace::contracts

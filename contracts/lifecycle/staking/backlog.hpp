@@ -16,17 +16,18 @@ struct Backlog {
     std::uint64_t challenge_work = 0;  ///< Part of `dispute_work`: challenges about its runs, and its own.
     std::uint64_t own_challenges = 0;  ///< Number of its own challenges that are open.
     std::uint64_t kept_work = 0;       ///< Part of `open`: answers about states that it keeps.
-    std::uint64_t heard_since = 0;     ///< Height at which challenges about its runs were last accepted again (15.2.6).
+    /// Height at which challenges about its runs were last accepted again after refusals (15.2.6); 0: never.
+    std::uint64_t challenges_accepted_since = 0;
     static auto tie(auto& b) {
         return std::tie(b.until, b.open, b.total, b.dispute_work, b.challenge_work, b.own_challenges, b.kept_work,
-                        b.heard_since);
+                        b.challenges_accepted_since);
     }
 };
 
 Backlog backlog(const StateView& view, const Address& party);
-/// Returns the height by which the party has done its assigned work, at least `height`: the nearer of two bounds. A
-/// machine works through its order, but may wait for its opponents with the work of all its disputes still to do; and
-/// it never has more to do than the open work. 18.2
+/// 18.2: returns the height by which the party has done its assigned work, at least `height`: the lower of two upper
+/// bounds. (1) The end of its queue, but late enough to do the work of all its disputes, because it may have waited for
+/// opponents. (2) `height` plus all open work.
 std::uint64_t busy_until(const StateView& view, const Address& party, std::uint64_t height);
 
 /// Assigns `party` work of `blocks` from now on. Returns the new `until`: the work's place in the party's order, from
@@ -43,15 +44,19 @@ void end_kept_work(Effects& fx, const Address& party, std::uint64_t blocks);
 /// count, because a stranger can ask for many of them.
 bool has_time_for_seat(const StateView& view, const market::Params& params, const Address& party, std::uint64_t height);
 
-/// Who chose to open a dispute: nobody, where the rules let only an auditor or a replica open it, a stranger, or the
-/// party itself. 18.6
-enum class Will : std::uint8_t { none, strangers, own };
+/// Why a dispute is open, as seen by one party to it. 18.6
+enum class DisputeOrigin : std::uint8_t {
+    assigned,     ///< Not a challenge: the rules let only a drawn auditor or a replica open it.
+    other_party,  ///< Another party challenged.
+    self,         ///< The party itself challenged.
+};
 /// As give_work, for one side of a dispute.
-std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, Will will);
+std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, DisputeOrigin origin);
 /// Ends the work of a dispute that is over and was assigned at height `given`. As end_work, but the time since then
 /// counts as used. Returns true when strangers' challenges were refused because of the work of the open ones, and are
 /// accepted again (18.6).
-bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, std::uint64_t given, Will will);
+bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, std::uint64_t given,
+                      DisputeOrigin origin);
 /// 18.6: blocks of work of a party's challenges beyond which further challenges are refused.
 constexpr std::uint64_t challenges_ahead_max(const market::Params& params) noexcept { return params.unbond_blocks / 4; }
 /// 18.6: number of its own challenges that a party may have open however long they take, so that a bait does not

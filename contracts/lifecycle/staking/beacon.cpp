@@ -112,7 +112,7 @@ void mix_if_due(Effects& fx, std::uint64_t handled_below) {
     forget_mixed(fx, epoch, handled_below);
     fx.emit(BeaconMixed{epoch, now.value, static_cast<std::uint32_t>(reveals.size())});
     shift_weights(fx);
-    draw_challenges(fx, now.value);
+    draw_capability_challenges(fx, now.value);
 }
 
 void store_mixed(ledger::State& state, std::uint64_t epoch, const Hash32& beacon, std::vector<market::Reveal> reveals) {
@@ -146,14 +146,14 @@ void add_member(Effects& fx, const Address& party) {
     fx.emit(VerifierRegistered{party, info.endpoint, info.joined_epoch});
 }
 
-void drop_member(Effects& fx, const Address& party, bool dropped) {
+void drop_member(Effects& fx, const Address& party, bool did_not_reveal) {
     auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
     info.member = false;
     info.retiring = false;
     info.pending_head = Hash32{};
     store(fx.state, keys::verifier(party), info);
     remove_from_list(fx.state, keys::verifiers(), party);
-    fx.emit(VerifierLeft{party, dropped});
+    fx.emit(VerifierLeft{party, did_not_reveal});
 }
 
 bool has_candidate_place(const StateView& view, const U256& bonded) {

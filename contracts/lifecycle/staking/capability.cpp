@@ -97,7 +97,7 @@ void delist_solver(Effects& fx, const Address& solver) {
     store(fx.state, keys::solver(solver), *info);
 }
 
-void draw_challenges(Effects& fx, const Hash32& beacon) {
+void draw_capability_challenges(Effects& fx, const Hash32& beacon) {
     if (fx.params.capability_bp == 0) return;
     std::size_t drawn = 0;
     for (const Address& solver : views::solvers(fx.state)) {
@@ -114,7 +114,7 @@ void draw_challenges(Effects& fx, const Hash32& beacon) {
     }
 }
 
-void challenge_due(Effects& fx, std::uint64_t id) {
+void handle_capability_challenge(Effects& fx, std::uint64_t id) {
     auto found = views::challenge(fx.state, id);
     if (!found) return;  // A newer challenge has replaced it.
     Challenge& challenge = *found;

@@ -10,11 +10,12 @@ namespace retrace::contracts {
 /// the list is full, the solver takes the place of the one with the least bonded stake if it has more; otherwise it is
 /// not measured. SPEC 10.4.3.
 void enlist_solver(Effects& fx, const Address& solver);
-/// Removes a solver whose stake is below the minimum from the list, and clears its score.
+/// Removes a solver from the list for random challenges and clears its score: its stake is below the minimum, or a
+/// solver with more stake takes its place.
 void delist_solver(Effects& fx, const Address& solver);
 /// Called after a beacon was mixed: challenges the solvers that it draws.
-void draw_challenges(Effects& fx, const Hash32& beacon);
+void draw_capability_challenges(Effects& fx, const Hash32& beacon);
 /// Called by the scheduler: the beacon that a challenge waited for is known, or its deadline has passed.
-void challenge_due(Effects& fx, std::uint64_t challenge);
+void handle_capability_challenge(Effects& fx, std::uint64_t challenge);
 
 }  // namespace retrace::contracts

@@ -22,8 +22,9 @@ enum class SlashReason : std::uint8_t {
     verdict_hidden = 7,    ///< A committed verdict was not revealed.
     false_accusation = 8,  ///< A dispute was lost by the challenger.
     beacon_missed = 9,
-    not_kept = 10,             ///< A keeper did not have an attested state when it was needed.
-    not_audited = 11,          ///< No drawn auditor of a segment was served.
+    not_kept = 10,     ///< A keeper did not have an attested state when it was needed.
+    not_audited = 11,  ///< Most drawn auditors of a segment were not served. Also the reason of runs that end unaudited
+                       ///< without a slash.
     capability_unproved = 12,  ///< A benchmark run was claimed and not proved.
 };
 std::string_view slug(SlashReason reason) noexcept;

@@ -25,39 +25,39 @@ bool proves_tile(const StateView& view, const AnswerUnavailable& call, const mar
 }
 
 /// Returns ok if the report is addressed to the sender.
-Verdict admit_asked(const market::Report& report, const TxContext& context, const StateView& view) {
+CallStatus admit_asked(const market::Report& report, const TxContext& context, const StateView& view) {
     if (report.kind != ReportKind::kept) {
         const auto run = must_load<market::Run>(view, keys::run(report.task, report.run));
-        return run.solver == context.sender ? Verdict::ok : Verdict::not_solver;  // 16.2.4
+        return run.solver == context.sender ? CallStatus::ok : CallStatus::not_solver;  // 16.2.4
     }
     const auto kept = must_load<market::Checkpoint>(view, keys::checkpoint(report.task, report.run, report.index));
     const bool keeps = std::find(kept.keepers.begin(), kept.keepers.end(), context.sender) != kept.keepers.end();
-    return keeps ? Verdict::ok : Verdict::not_keeper;  // 16.2.4
+    return keeps ? CallStatus::ok : CallStatus::not_keeper;  // 16.2.4
 }
 
 }  // namespace
 
-Verdict check(const AnswerUnavailable& call) {
-    if (call.proof.size() > solver::kTileAnswerBytesMax) return Verdict::wrong_answer;  // 16.2.1
-    return Verdict::ok;
+CallStatus check(const AnswerUnavailable& call) {
+    if (call.proof.size() > solver::kTileAnswerBytesMax) return CallStatus::wrong_answer;  // 16.2.1
+    return CallStatus::ok;
 }
 
-Verdict admit(const AnswerUnavailable& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const AnswerUnavailable& call, const TxContext& context, const StateView& view) {
     const auto report = views::report(view, call.report);
-    if (!report) return Verdict::unknown_report;                                       // 16.2.2
-    if (report->state != market::ReportState::open) return Verdict::already_answered;  // 16.2.3
-    const Verdict asked = admit_asked(*report, context, view);
-    if (asked != Verdict::ok) return asked;                           // 16.2.4
-    if (context.height > report->deadline) return Verdict::too_late;  // 16.2.5
+    if (!report) return CallStatus::unknown_report;                                       // 16.2.2
+    if (report->state != market::ReportState::open) return CallStatus::already_answered;  // 16.2.3
+    const CallStatus asked = admit_asked(*report, context, view);
+    if (asked != CallStatus::ok) return asked;                           // 16.2.4
+    if (context.height > report->deadline) return CallStatus::too_late;  // 16.2.5
     const auto spec = must_load<TaskSpec>(view, keys::spec(report->task));
     const bool proved = report->kind == ReportKind::program ? proves_program(call, *report, spec)
                                                             : proves_tile(view, call, *report, spec);
-    return proved ? Verdict::ok : Verdict::wrong_answer;  // 16.2.6
+    return proved ? CallStatus::ok : CallStatus::wrong_answer;  // 16.2.6
 }
 
 void apply(const AnswerUnavailable& call, const TxContext& context, Effects& fx) {
     close_report(fx, call.report, context.sender);
-    resume_audit(fx, must_load<market::Report>(fx.state, keys::report(call.report)));
+    resume_after_answer(fx, must_load<market::Report>(fx.state, keys::report(call.report)));
 }
 
 }  // namespace retrace::contracts

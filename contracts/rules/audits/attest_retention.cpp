@@ -22,12 +22,12 @@ const market::Seat* matched_seat(const market::Audit& audit, const Address& part
     return nullptr;
 }
 
-Verdict admit_offer(const AttestRetention& call, const TxContext& context, const StateView& view) {
-    if (!open_retention(view, call.task, call.run, call.index)) return Verdict::not_matched;  // 14.9.6
+CallStatus admit_offer(const AttestRetention& call, const TxContext& context, const StateView& view) {
+    if (!open_retention(view, call.task, call.run, call.index)) return CallStatus::not_matched;  // 14.9.6
     const auto verifier = views::verifier(view, context.sender);
-    if (!verifier || !verifier->member) return Verdict::not_member;                                // 14.9.7
-    if (views::run(view, call.task, call.run)->solver == context.sender) return Verdict::own_run;  // 14.9.8
-    return Verdict::ok;
+    if (!verifier || !verifier->member) return CallStatus::not_member;                                // 14.9.7
+    if (views::run(view, call.task, call.run)->solver == context.sender) return CallStatus::own_run;  // 14.9.8
+    return CallStatus::ok;
 }
 
 void pay_verdict(const AttestRetention& call, const Address& keeper, Effects& fx) {
@@ -49,7 +49,7 @@ void pay_offer(const AttestRetention& call, const Address& keeper, Effects& fx) 
 }
 
 /// 16.3.1: records the task for the keeper, which keeps one bond while any recorded task is not over.
-void keep_bond(const AttestRetention& call, const Address& keeper, Effects& fx) {
+void record_kept_task(const AttestRetention& call, const Address& keeper, Effects& fx) {
     auto tasks = views::kept_tasks(fx.state, keeper);
     const auto at = std::lower_bound(tasks.begin(), tasks.end(), call.task);
     const bool known = at != tasks.end() && *at == call.task;
@@ -72,27 +72,27 @@ void note_retained(const AttestRetention& call, Effects& fx) {
 
 }  // namespace
 
-Verdict check(const AttestRetention& call) {
-    if (call.index == 0) return Verdict::wrong_index;  // 14.9.1
-    return Verdict::ok;
+CallStatus check(const AttestRetention& call) {
+    if (call.index == 0) return CallStatus::wrong_index;  // 14.9.1
+    return CallStatus::ok;
 }
 
-Verdict admit(const AttestRetention& call, const TxContext& context, const StateView& view) {
-    if (!views::task(view, call.task)) return Verdict::unknown_task;          // 14.9.2
-    if (!views::run(view, call.task, call.run)) return Verdict::unknown_run;  // 14.9.3
+CallStatus admit(const AttestRetention& call, const TxContext& context, const StateView& view) {
+    if (!views::task(view, call.task)) return CallStatus::unknown_task;          // 14.9.2
+    if (!views::run(view, call.task, call.run)) return CallStatus::unknown_run;  // 14.9.3
     const auto checkpoint = views::checkpoint(view, call.task, call.run, call.index);
-    if (!checkpoint) return Verdict::not_committed;  // 14.9.4
+    if (!checkpoint) return CallStatus::not_committed;  // 14.9.4
     const auto& keepers = checkpoint->keepers;
     if (std::find(keepers.begin(), keepers.end(), context.sender) != keepers.end())
-        return Verdict::already_attested;  // 14.9.5
+        return CallStatus::already_attested;  // 14.9.5
     const auto audit = audit_before(view, call);
     if (!audit || !matched_seat(*audit, context.sender)) {
-        const Verdict offered = admit_offer(call, context, view);
-        if (offered != Verdict::ok) return offered;
+        const CallStatus offered = admit_offer(call, context, view);
+        if (offered != CallStatus::ok) return offered;
     }
     if (views::stake(view, context.sender).available() < context.params.audit_bond)
-        return Verdict::stake_too_low;  // 14.9.9
-    return Verdict::ok;
+        return CallStatus::stake_too_low;  // 14.9.9
+    return CallStatus::ok;
 }
 
 void apply(const AttestRetention& call, const TxContext& context, Effects& fx) {
@@ -102,7 +102,7 @@ void apply(const AttestRetention& call, const TxContext& context, Effects& fx) {
     checkpoint.keepers.push_back(context.sender);
     checkpoint.kept_since.push_back(views::report_count(fx.state));
     store(fx.state, keys::checkpoint(call.task, call.run, call.index), checkpoint);
-    keep_bond(call, context.sender, fx);
+    record_kept_task(call, context.sender, fx);
     fx.emit(RetentionAttested{call.task, context.sender, call.run, call.index});
     note_retained(call, fx);
 }

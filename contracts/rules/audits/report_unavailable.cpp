@@ -2,7 +2,6 @@
 // SPEC 16.1. A party that needs a tile which is not served makes the party that has it answer on the ledger.
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
-#include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
@@ -22,92 +21,59 @@ constexpr std::size_t kModelReportsMax = 64, kOtherReportsMax = 2048, kReportsMa
 
 ReportKind kind_of(const ReportUnavailable& call) { return static_cast<ReportKind>(call.kind); }
 
-/// Whether the report concerns this segment: a state concerns the segment that starts there; program and data concern
-/// every segment.
-bool concerns(const ReportUnavailable& call, std::uint64_t segment) {
-    return kind_of(call) != ReportKind::state || call.index == segment;
-}
-
-market::Seat* owed_seat(market::Audit& audit, const Address& party) {
-    for (market::Seat& seat : audit.seats)
-        if (seat.auditor == party && seat.state == market::SeatState::drawn) return &seat;
-    return nullptr;
-}
-
-/// Returns the open audits of this run in which the party owes a verdict that needs the reported tile.
-std::vector<market::Audit> owed_audits(const StateView& view, const ReportUnavailable& call, const Address& party) {
-    std::vector<market::Audit> out;
-    for (const std::uint64_t id : views::open_audits(view, party)) {
-        auto audit = must_load<market::Audit>(view, keys::audit(id));
-        if (audit.task != call.task || audit.run != call.run || !concerns(call, audit.segment)) continue;
-        if (audit.phase == market::AuditPhase::collecting && owed_seat(audit, party)) out.push_back(std::move(audit));
-    }
-    return out;
-}
-
-/// The open disputes about this run in which the party is the challenger and needs what is reported.
-std::vector<market::Dispute> own_disputes(const StateView& view, const ReportUnavailable& call, const Address& party) {
-    std::vector<market::Dispute> out;
-    for (const std::uint64_t id : list<std::uint64_t>(view, keys::accusations(call.task, call.run, party))) {
-        auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
-        if (concerns(call, dispute.segment)) out.push_back(std::move(dispute));
-    }
-    return out;
-}
-
 /// 16.1.17: it is the challenger's move, and its clock has run out.
-bool is_late(const market::Dispute& dispute, std::uint64_t height) {
+bool clock_has_run_out(const market::Dispute& dispute, std::uint64_t height) {
     return dispute.mover == static_cast<std::uint8_t>(verifier::Side::challenger) && height > dispute.deadline;
 }
 
-Verdict admit_model(const ReportUnavailable& call, const TxContext& context, const StateView& view,
-                    const market::Run& run, const TaskSpec& spec) {
+CallStatus admit_model(const ReportUnavailable& call, const TxContext& context, const StateView& view,
+                       const market::Run& run, const TaskSpec& spec) {
     const auto task = must_load<market::Task>(view, keys::task(call.task));
-    if (task.requester != context.sender) return Verdict::not_requester;  // 16.1.5
+    if (task.requester != context.sender) return CallStatus::not_requester;  // 16.1.5
     if (run.state != market::RunState::delivering || task.state != market::TaskState::delivering)
-        return Verdict::wrong_run_state;                                                             // 16.1.6
-    if (call.index != spec.segments()) return Verdict::nothing_to_report;                            // 16.1.7
-    if (context.height + context.params.answer_blocks > task.deliver_end) return Verdict::too_late;  // 16.1.8
-    return Verdict::ok;
+        return CallStatus::wrong_run_state;                                                             // 16.1.6
+    if (call.index != spec.segments()) return CallStatus::nothing_to_report;                            // 16.1.7
+    if (context.height + context.params.answer_blocks > task.deliver_end) return CallStatus::too_late;  // 16.1.8
+    return CallStatus::ok;
 }
 
 /// Admits a report to the keepers of the state from which the sender's run of the task starts.
-Verdict admit_kept(const ReportUnavailable& call, const TxContext& context, const StateView& view) {
+CallStatus admit_kept(const ReportUnavailable& call, const TxContext& context, const StateView& view) {
     const auto own = run_of_solver(view, call.task, context.sender);
-    if (!own) return Verdict::not_solver;  // 16.1.14
+    if (!own) return CallStatus::not_solver;  // 16.1.14
     const bool starting = (own->state == market::RunState::assigned || own->state == market::RunState::running) &&
                           own->next_state == own->first_state;
-    if (!starting) return Verdict::wrong_run_state;  // 16.1.15
+    if (!starting) return CallStatus::wrong_run_state;  // 16.1.15
     const auto kept = views::checkpoint(view, call.task, call.run, call.index);
     if (call.index == 0 || call.index != own->first_state || !kept || kept->root != own->first_root ||
         kept->keepers.empty())
-        return Verdict::nothing_to_report;                                                      // 16.1.16
-    if (context.height > moved_deadline(view, context.params, *own)) return Verdict::too_late;  // 16.1.17
-    return own->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;        // 16.1.12
+        return CallStatus::nothing_to_report;                                                      // 16.1.16
+    if (context.height > moved_deadline(view, context.params, *own)) return CallStatus::too_late;  // 16.1.17
+    return own->reports < context.params.reports ? CallStatus::ok : CallStatus::too_many_open;     // 16.1.12
 }
 
-Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, const StateView& view,
-                      const market::Run& run, const TaskSpec& spec, std::size_t open) {
-    if (run.state != market::RunState::running) return Verdict::wrong_run_state;  // 16.1.9
+CallStatus admit_checker(const ReportUnavailable& call, const TxContext& context, const StateView& view,
+                         const market::Run& run, const TaskSpec& spec, std::size_t open) {
+    if (run.state != market::RunState::running) return CallStatus::wrong_run_state;  // 16.1.9
     if (kind_of(call) == ReportKind::data && call.index >= spec.data_roots.size())
-        return Verdict::nothing_to_report;  // 16.1.10
+        return CallStatus::nothing_to_report;  // 16.1.10
     auto audits = owed_audits(view, call, context.sender);
     const auto disputes = own_disputes(view, call, context.sender);
-    if (audits.empty() && disputes.empty()) return Verdict::not_auditor;  // 16.1.11
+    if (audits.empty() && disputes.empty()) return CallStatus::not_auditor;  // 16.1.11
     const bool audit_left = std::any_of(audits.begin(), audits.end(), [&](market::Audit& audit) {
         return owed_seat(audit, context.sender)->reports < context.params.reports;
     });
-    if (audit_left && open < kReportsMax) return Verdict::ok;
-    if (disputes.empty() || open >= kOtherReportsMax) return Verdict::too_many_open;  // 16.1.12
+    if (audit_left && open < kReportsMax) return CallStatus::ok;
+    if (disputes.empty() || open >= kOtherReportsMax) return CallStatus::too_many_open;  // 16.1.12
     std::size_t late = 0, left = 0;
     for (const market::Dispute& dispute : disputes) {
-        if (is_late(dispute, context.height))
+        if (clock_has_run_out(dispute, context.height))
             ++late;
         else if (dispute.reports < context.params.reports)
             ++left;
     }
-    if (audits.empty() && late == disputes.size()) return Verdict::too_late;  // 16.1.17
-    return left != 0 ? Verdict::ok : Verdict::too_many_open;                  // 16.1.12
+    if (audits.empty() && late == disputes.size()) return CallStatus::too_late;  // 16.1.17
+    return left != 0 ? CallStatus::ok : CallStatus::too_many_open;               // 16.1.12
 }
 
 /// Blocks by which a wait until `until` extends one that lasts until `before`: several answers are waited for at once.
@@ -136,7 +102,7 @@ void wait_for_checker(const ReportUnavailable& call, const Address& reporter, st
     const std::uint64_t most = fx.params.reports;
     auto audits = owed_audits(fx.state, call, reporter);
     auto disputes = own_disputes(fx.state, call, reporter);
-    std::erase_if(disputes, [&](const market::Dispute& dispute) { return is_late(dispute, fx.height); });
+    std::erase_if(disputes, [&](const market::Dispute& dispute) { return clock_has_run_out(dispute, fx.height); });
     market::Seat* seat_charged = nullptr;
     for (market::Audit& audit : audits) {
         market::Seat* seat = owed_seat(audit, reporter);
@@ -205,58 +171,25 @@ std::uint64_t answer_due(Effects& fx, const market::Report& report) {
 
 }  // namespace
 
-/// 16.1.13: a successor waits no longer than until the last of its answers is there.
-void end_wait_for_state(Effects& fx, const market::Report& report) {
-    auto own = run_of_solver(fx.state, report.task, report.reporter);
-    if (!own || own->open_reports != 0) return;
-    end_finish_wait(*own, fx.height);
-    if (own->waits_until > fx.height) {
-        const std::uint64_t left = own->waits_until - fx.height;
-        own->waited -= std::min(own->waited, left);
-        own->waits_until = fx.height;
-        if (own->deadline > fx.height) {
-            own->deadline -= std::min(own->deadline - fx.height, left);
-            const bool assigned = own->state == market::RunState::assigned;
-            schedule_single(fx, own->deadline + 1,
-                   assigned ? ScheduledKind::accept_deadline : ScheduledKind::checkpoint_deadline, own->task,
-                   own->index);
-        }
-    }
-    store(fx.state, keys::run(own->task, own->index), *own);
-}
-
-void resume_audit(Effects& fx, const market::Report& report) {
-    if (report.kind == ReportKind::kept) return end_wait_for_state(fx, report);
-    if (report.kind == ReportKind::model) return;
-    const ReportUnavailable call{
-        static_cast<std::uint8_t>(report.kind), report.task, report.run, report.index, report.tensor, report.tile};
-    // None: it was a challenger's, or the auditor has committed. A seat that was drawn meanwhile waited as well.
-    for (market::Audit& audit : owed_audits(fx.state, call, report.reporter))
-        if (owed_seat(audit, report.reporter)->moves <= fx.params.reports)  // 16.1.20
-            take_seat_up_again(fx, audit, report.reporter);
-    for (const market::Dispute& dispute : own_disputes(fx.state, call, report.reporter))
-        end_wait_for_tiles(fx, dispute.id);
-}
-
-Verdict check(const ReportUnavailable& call) {
+CallStatus check(const ReportUnavailable& call) {
     if (call.kind == 0 || call.kind > static_cast<std::uint8_t>(last_of(ReportKind{})))
-        return Verdict::bad_kind;  // 16.1.1
-    return Verdict::ok;
+        return CallStatus::bad_kind;  // 16.1.1
+    return CallStatus::ok;
 }
 
-Verdict admit(const ReportUnavailable& call, const TxContext& context, const StateView& view) {
-    if (!views::task(view, call.task)) return Verdict::unknown_task;  // 16.1.2
+CallStatus admit(const ReportUnavailable& call, const TxContext& context, const StateView& view) {
+    if (!views::task(view, call.task)) return CallStatus::unknown_task;  // 16.1.2
     const auto run = views::run(view, call.task, call.run);
-    if (!run) return Verdict::unknown_run;                                        // 16.1.3
-    if (context.value != context.params.report_fee) return Verdict::wrong_value;  // 16.1.4
-    const std::size_t open = views::open_reports(view, call.task).size();         // 16.1.12
+    if (!run) return CallStatus::unknown_run;                                        // 16.1.3
+    if (context.value != context.params.report_fee) return CallStatus::wrong_value;  // 16.1.4
+    const std::size_t open = views::open_reports(view, call.task).size();            // 16.1.12
     if (kind_of(call) == ReportKind::kept)
-        return open < kOtherReportsMax ? admit_kept(call, context, view) : Verdict::too_many_open;
+        return open < kOtherReportsMax ? admit_kept(call, context, view) : CallStatus::too_many_open;
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
     if (kind_of(call) == ReportKind::model) {
         const auto about = load<ReportsAbout>(view, keys::reports_about(call.task, call.run, call.kind, call.index));
         const bool room = open < kReportsMax && (!about || about->open < kModelReportsMax);
-        return room ? admit_model(call, context, view, *run, spec) : Verdict::too_many_open;
+        return room ? admit_model(call, context, view, *run, spec) : CallStatus::too_many_open;
     }
     return admit_checker(call, context, view, *run, spec, open);
 }

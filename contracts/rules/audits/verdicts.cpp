@@ -28,20 +28,20 @@ bool any(const market::Audit& audit, SeatState state) {
 
 }  // namespace
 
-Verdict check(const CommitVerdict& call) {
-    if (call.commitment.is_zero()) return Verdict::commitment_zero;  // 14.6.1
-    return Verdict::ok;
+CallStatus check(const CommitVerdict& call) {
+    if (call.commitment.is_zero()) return CallStatus::commitment_zero;  // 14.6.1
+    return CallStatus::ok;
 }
 
-Verdict admit(const CommitVerdict& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const CommitVerdict& call, const TxContext& context, const StateView& view) {
     const auto audit = views::audit(view, call.audit);
-    if (!audit) return Verdict::unknown_audit;  // 14.6.2
+    if (!audit) return CallStatus::unknown_audit;  // 14.6.2
     const market::Seat* seat = seat_of(*audit, context.sender);
-    if (!seat) return Verdict::not_auditor;                                      // 14.6.3
-    if (audit->phase != AuditPhase::collecting) return Verdict::wrong_phase;     // 14.6.4
-    if (seat->state == SeatState::committed) return Verdict::already_committed;  // 14.6.5
-    if (seat->state != SeatState::drawn) return Verdict::not_auditor;            // 14.6.6
-    return Verdict::ok;
+    if (!seat) return CallStatus::not_auditor;                                      // 14.6.3
+    if (audit->phase != AuditPhase::collecting) return CallStatus::wrong_phase;     // 14.6.4
+    if (seat->state == SeatState::committed) return CallStatus::already_committed;  // 14.6.5
+    if (seat->state != SeatState::drawn) return CallStatus::not_auditor;            // 14.6.6
+    return CallStatus::ok;
 }
 
 void apply(const CommitVerdict& call, const TxContext& context, Effects& fx) {
@@ -55,20 +55,20 @@ void apply(const CommitVerdict& call, const TxContext& context, Effects& fx) {
     if (!any(audit, SeatState::drawn)) enter_revealing(fx, audit);
 }
 
-Verdict check(const RevealVerdict&) { return Verdict::ok; }
+CallStatus check(const RevealVerdict&) { return CallStatus::ok; }
 
-Verdict admit(const RevealVerdict& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const RevealVerdict& call, const TxContext& context, const StateView& view) {
     const auto audit = views::audit(view, call.audit);
-    if (!audit) return Verdict::unknown_audit;  // 14.8.1
+    if (!audit) return CallStatus::unknown_audit;  // 14.8.1
     const market::Seat* seat = seat_of(*audit, context.sender);
-    if (!seat) return Verdict::not_auditor;                                 // 14.8.2
-    if (audit->phase != AuditPhase::verdicts) return Verdict::wrong_phase;  // 14.8.3
+    if (!seat) return CallStatus::not_auditor;                                 // 14.8.2
+    if (audit->phase != AuditPhase::verdicts) return CallStatus::wrong_phase;  // 14.8.3
     if (seat->state == SeatState::matched || seat->state == SeatState::mismatched)
-        return Verdict::already_revealed;                                    // 14.8.4
-    if (seat->state != SeatState::committed) return Verdict::not_committed;  // 14.8.5
+        return CallStatus::already_revealed;                                    // 14.8.4
+    if (seat->state != SeatState::committed) return CallStatus::not_committed;  // 14.8.5
     if (solver::verdict_commitment(call.root, call.salt, context.sender.bytes, call.audit) != seat->commitment)
-        return Verdict::wrong_opening;  // 14.8.6
-    return Verdict::ok;
+        return CallStatus::wrong_opening;  // 14.8.6
+    return CallStatus::ok;
 }
 
 void apply(const RevealVerdict& call, const TxContext& context, Effects& fx) {

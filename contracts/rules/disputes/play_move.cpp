@@ -14,27 +14,29 @@ std::optional<Side> side_of(const market::Dispute& dispute, const Address& party
     return std::nullopt;
 }
 
-Verdict verdict_of(verifier::MoveError error) { return static_cast<Verdict>(260 + static_cast<std::uint16_t>(error)); }
+CallStatus status_of(verifier::MoveError error) {
+    return static_cast<CallStatus>(260 + static_cast<std::uint16_t>(error));
+}
 
 }  // namespace
 
-Verdict check(const PlayMove& call) {
-    if (call.move.size() > verifier::kMoveBytesMax) return Verdict::move_too_large;  // 15.4.1
-    if (!verifier::decode_move(call.move)) return Verdict::bad_move;                 // 15.4.2
-    return Verdict::ok;
+CallStatus check(const PlayMove& call) {
+    if (call.move.size() > verifier::kMoveBytesMax) return CallStatus::move_too_large;  // 15.4.1
+    if (!verifier::decode_move(call.move)) return CallStatus::bad_move;                 // 15.4.2
+    return CallStatus::ok;
 }
 
-Verdict admit(const PlayMove& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const PlayMove& call, const TxContext& context, const StateView& view) {
     const auto dispute = views::dispute(view, call.dispute);
-    if (!dispute || dispute->state != market::DisputeState::open) return Verdict::unknown_dispute;  // 15.4.3
+    if (!dispute || dispute->state != market::DisputeState::open) return CallStatus::unknown_dispute;  // 15.4.3
     const auto side = side_of(*dispute, context.sender);
-    if (!side) return Verdict::not_party;                                                        // 15.4.4
-    if (dispute->mover != static_cast<std::uint8_t>(*side)) return Verdict::move_not_your_turn;  // 15.4.5
-    if (context.height > dispute->deadline) return Verdict::too_late;                            // 15.4.6
+    if (!side) return CallStatus::not_party;                                                        // 15.4.4
+    if (dispute->mover != static_cast<std::uint8_t>(*side)) return CallStatus::move_not_your_turn;  // 15.4.5
+    if (context.height > dispute->deadline) return CallStatus::too_late;                            // 15.4.6
     auto game = views::game(view, call.dispute);
     ensure(game.has_value(), "an open dispute has a game");
     const auto status = verifier::apply(*game, *side, verifier::decode_move(call.move).value());
-    return status ? Verdict::ok : verdict_of(status.error());  // 15.4.7
+    return status ? CallStatus::ok : status_of(status.error());  // 15.4.7
 }
 
 void apply(const PlayMove& call, const TxContext& context, Effects& fx) {

@@ -6,16 +6,16 @@
 
 namespace retrace::contracts {
 
-Verdict check(const ChallengeSegment& call);
-Verdict admit(const ChallengeSegment& call, const TxContext& context, const StateView& view);
+CallStatus check(const ChallengeSegment& call);
+CallStatus admit(const ChallengeSegment& call, const TxContext& context, const StateView& view);
 void apply(const ChallengeSegment& call, const TxContext& context, Effects& fx);
 
-Verdict check(const ChallengeInitial& call);
-Verdict admit(const ChallengeInitial& call, const TxContext& context, const StateView& view);
+CallStatus check(const ChallengeInitial& call);
+CallStatus admit(const ChallengeInitial& call, const TxContext& context, const StateView& view);
 void apply(const ChallengeInitial& call, const TxContext& context, Effects& fx);
 
-Verdict check(const PlayMove& call);
-Verdict admit(const PlayMove& call, const TxContext& context, const StateView& view);
+CallStatus check(const PlayMove& call);
+CallStatus admit(const PlayMove& call, const TxContext& context, const StateView& view);
 void apply(const PlayMove& call, const TxContext& context, Effects& fx);
 
 }  // namespace retrace::contracts

@@ -3,118 +3,24 @@
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
-#include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/rules/market/rules.hpp"
 
 namespace retrace::contracts {
 namespace {
 
-Verdict admit_assigned(std::uint64_t task, const TxContext& context, const StateView& view) {
-    if (!views::task(view, task)) return Verdict::unknown_task;  // 12.5.1
+CallStatus admit_assigned(std::uint64_t task, const TxContext& context, const StateView& view) {
+    if (!views::task(view, task)) return CallStatus::unknown_task;  // 12.5.1
     const auto run = run_of_solver(view, task, context.sender);
-    if (!run) return Verdict::not_solver;                                           // 12.5.2
-    if (run->state != market::RunState::assigned) return Verdict::wrong_run_state;  // 12.5.3
-    return Verdict::ok;
+    if (!run) return CallStatus::not_solver;                                           // 12.5.2
+    if (run->state != market::RunState::assigned) return CallStatus::wrong_run_state;  // 12.5.3
+    return CallStatus::ok;
 }
 
 }  // namespace
 
-std::optional<market::Run> run_of_solver(const StateView& view, std::uint64_t task, const Address& solver) {
-    for (const views::RunId& id : views::open_runs(view, solver))
-        if (id.task == task) return views::run(view, task, id.run);
-    return std::nullopt;
-}
+CallStatus check(const AcceptData&) { return CallStatus::ok; }
 
-void end_finish_wait(market::Run& run, std::uint64_t height) {
-    if (run.finish_waits_until <= height) return;
-    run.finish_height -= std::min(run.finish_height, run.finish_waits_until - height);
-    run.finish_waits_until = height;
-}
-
-namespace {
-
-/// Work counted for a deadline that was missed: no work that the solver is given moves it any more.
-constexpr std::uint64_t kMissed = UINT64_MAX;
-
-}  // namespace
-
-bool missed_checkpoint(const StateView& view, const market::Run& run) {
-    return run.deadline != 0 && counter(view, keys::deadline_work(run.task, run.index)) == kMissed;
-}
-
-void note_missed_checkpoint(Effects& fx, const market::Run& run) {
-    store(fx.state, keys::deadline_work(run.task, run.index), Counter{kMissed});
-}
-
-std::uint64_t moved_deadline(const StateView& view, const market::Params& params, const market::Run& run) {
-    if (run.deadline == 0) return 0;
-    const std::uint64_t total = backlog(view, run.solver).total;
-    const std::uint64_t counted = counter(view, keys::deadline_work(run.task, run.index));
-    const std::uint64_t moved = run.deadline + total - std::min(total, counted);
-    if (run.state != market::RunState::assigned) return moved;
-    // Its own disputes must not let a winner hold a task for ever that it does not accept (18.4).
-    const std::uint64_t latest = run.assigned_height + params.accept_blocks + run.waited + challenges_ahead_max(params);
-    return std::max(run.deadline, std::min(moved, latest));
-}
-
-bool checkpoint_is_late(const Effects& fx, const market::Run& run) {
-    return missed_checkpoint(fx.state, run) ||
-           (run.deadline != 0 && fx.height > moved_deadline(fx.state, fx.params, run));
-}
-
-namespace {
-
-/// The run's deadline has counted all that its solver was given until now.
-void note_deadline_work(Effects& fx, const market::Run& run, std::uint64_t total) {
-    store(fx.state, keys::deadline_work(run.task, run.index), Counter{total});
-}
-
-}  // namespace
-
-void count_work(Effects& fx, market::Run& run) {
-    const std::uint64_t total = backlog(fx.state, run.solver).total;
-    if (run.deadline != 0 && total > counter(fx.state, keys::deadline_work(run.task, run.index))) {
-        run.deadline = moved_deadline(fx.state, fx.params, run);
-        note_deadline_work(fx, run, total);
-    }
-    if (total > run.work_counted) {  // Not otherwise: it gave back some of what was counted.
-        run.finish_height += total - run.work_counted;
-        run.work_counted = total;
-    }
-    store(fx.state, keys::run(run.task, run.index), run);
-}
-
-namespace {
-
-/// Returns the deadline of the next checkpoint: the longest time between checkpoints, counted from the end of the
-/// solver's other work (18.4), but at most the bid's finishing height.
-std::uint64_t checkpoint_deadline(const Effects& fx, const market::Run& run) {
-    const auto spec = must_load<TaskSpec>(fx.state, keys::spec(run.task));
-    const std::uint64_t longest = std::max(fx.params.checkpoint_blocks, spec.checkpoint_blocks);
-    const std::uint64_t from = busy_until(fx.state, run.solver, fx.height);
-    return std::max(fx.height + 1, std::min(from + longest, run.finish_height));
-}
-
-}  // namespace
-
-void start_checkpoint_deadline(Effects& fx, market::Run& run) {
-    count_work(fx, run);
-    if (missed_checkpoint(fx.state, run)) return;                           // 13.5.1
-    if (run.next_state > run.first_state) end_finish_wait(run, fx.height);  // It has its first state.
-    // While 13.8.5 refuses the commitment, the solver waits for others; its time begins afterwards.
-    const bool waits = run.next_state - run.finalised >= kUnfinalisedMax || run.unaudited_since != 0;  // 14.12.3
-    const bool complete = run.next_state > must_load<TaskSpec>(fx.state, keys::spec(run.task)).segments();
-    run.deadline = waits || complete ? 0 : checkpoint_deadline(fx, run);
-    run.waits_until = 0;  // 16.1.13: this deadline has not moved for any answer, so none takes anything back from it.
-    if (run.deadline != 0) note_deadline_work(fx, run, backlog(fx.state, run.solver).total);
-    store(fx.state, keys::begun_deadline(run.task, run.index), Counter{run.deadline});
-    store(fx.state, keys::run(run.task, run.index), run);
-    if (run.deadline != 0) schedule_single(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
-}
-
-Verdict check(const AcceptData&) { return Verdict::ok; }
-
-Verdict admit(const AcceptData& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const AcceptData& call, const TxContext& context, const StateView& view) {
     return admit_assigned(call.task, context, view);
 }
 
@@ -127,9 +33,9 @@ void apply(const AcceptData& call, const TxContext& context, Effects& fx) {
     fx.emit(DataAccepted{call.task, context.sender, run.index});
 }
 
-Verdict check(const DeclineTask&) { return Verdict::ok; }
+CallStatus check(const DeclineTask&) { return CallStatus::ok; }
 
-Verdict admit(const DeclineTask& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const DeclineTask& call, const TxContext& context, const StateView& view) {
     return admit_assigned(call.task, context, view);
 }
 

@@ -5,14 +5,14 @@
 
 namespace retrace::contracts {
 
-Verdict check(const AcceptModel&) { return Verdict::ok; }
+CallStatus check(const AcceptModel&) { return CallStatus::ok; }
 
-Verdict admit(const AcceptModel& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const AcceptModel& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
-    if (!task) return Verdict::unknown_task;                                             // 12.6.1
-    if (task->requester != context.sender) return Verdict::not_requester;                // 12.6.2
-    if (task->state != market::TaskState::delivering) return Verdict::wrong_task_state;  // 12.6.3
-    return Verdict::ok;
+    if (!task) return CallStatus::unknown_task;                                             // 12.6.1
+    if (task->requester != context.sender) return CallStatus::not_requester;                // 12.6.2
+    if (task->state != market::TaskState::delivering) return CallStatus::wrong_task_state;  // 12.6.3
+    return CallStatus::ok;
 }
 
 void apply(const AcceptModel& call, const TxContext&, Effects& fx) { settle_task(fx, call.task); }

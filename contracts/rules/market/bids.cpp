@@ -10,36 +10,36 @@
 
 namespace retrace::contracts {
 
-Verdict check(const CommitBid& call) {
-    if (call.commitment.is_zero()) return Verdict::commitment_zero;  // 12.3.1
-    return Verdict::ok;
+CallStatus check(const CommitBid& call) {
+    if (call.commitment.is_zero()) return CallStatus::commitment_zero;  // 12.3.1
+    return CallStatus::ok;
 }
 
-Verdict admit(const CommitBid& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const CommitBid& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
-    if (!task) return Verdict::unknown_task;                          // 12.3.2
-    if (!takes_bids(*task)) return Verdict::wrong_task_state;         // 12.3.3
-    if (context.height >= task->bid_end) return Verdict::too_late;    // 12.3.4
-    if (task->requester == context.sender) return Verdict::own_task;  // 12.3.5
+    if (!task) return CallStatus::unknown_task;                          // 12.3.2
+    if (!takes_bids(*task)) return CallStatus::wrong_task_state;         // 12.3.3
+    if (context.height >= task->bid_end) return CallStatus::too_late;    // 12.3.4
+    if (task->requester == context.sender) return CallStatus::own_task;  // 12.3.5
     const auto& out = task->excluded;
-    if (std::find(out.begin(), out.end(), context.sender) != out.end()) return Verdict::excluded;  // 12.3.6
+    if (std::find(out.begin(), out.end(), context.sender) != out.end()) return CallStatus::excluded;  // 12.3.6
     const auto solver = views::solver(view, context.sender);
-    if (!solver) return Verdict::not_registered;  // 12.3.7
+    if (!solver) return CallStatus::not_registered;  // 12.3.7
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
     if (spec.hardware_class != 0 && spec.hardware_class != solver->hardware_class)
-        return Verdict::wrong_hardware;                                             // 12.3.8
-    if (context.value != context.params.bid_deposit) return Verdict::wrong_value;   // 12.3.9
-    if (views::bid(view, call.task, context.sender)) return Verdict::already_bid;   // 12.3.10
-    if (task->bidders.size() >= market::kBiddersMax) return Verdict::auction_full;  // 12.3.11
+        return CallStatus::wrong_hardware;                                             // 12.3.8
+    if (context.value != context.params.bid_deposit) return CallStatus::wrong_value;   // 12.3.9
+    if (views::bid(view, call.task, context.sender)) return CallStatus::already_bid;   // 12.3.10
+    if (task->bidders.size() >= market::kBiddersMax) return CallStatus::auction_full;  // 12.3.11
     // 12.3.12: each of the sender's bids may win, and all auctions may end before the first run is over.
     if (views::open_runs(view, context.sender).size() + views::open_bids(view, context.sender) >= market::kOpenItemsMax)
-        return Verdict::too_many_open;
-    if (run_of_solver(view, call.task, context.sender)) return Verdict::already_running;  // 12.3.13
+        return CallStatus::too_many_open;
+    if (run_of_solver(view, call.task, context.sender)) return CallStatus::already_running;  // 12.3.13
     // 12.3.14: the stake is locked from the commitment on, so that slashes and withdrawals of other stake cannot
     // prevent the reveal.
     const auto floor = market::stake_floor(context.params, spec);
-    if (!floor || views::free_stake(view, context.params, context.sender) < *floor) return Verdict::stake_too_low;
-    return Verdict::ok;
+    if (!floor || views::free_stake(view, context.params, context.sender) < *floor) return CallStatus::stake_too_low;
+    return CallStatus::ok;
 }
 
 void apply(const CommitBid& call, const TxContext& context, Effects& fx) {
@@ -57,28 +57,28 @@ void apply(const CommitBid& call, const TxContext& context, Effects& fx) {
     fx.emit(BidCommitted{call.task, context.sender, task.round});
 }
 
-Verdict check(const RevealBid& call) {
-    if (call.price.is_zero()) return Verdict::price_zero;  // 12.4.1
-    return Verdict::ok;
+CallStatus check(const RevealBid& call) {
+    if (call.price.is_zero()) return CallStatus::price_zero;  // 12.4.1
+    return CallStatus::ok;
 }
 
-Verdict admit(const RevealBid& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const RevealBid& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
-    if (!task) return Verdict::unknown_task;                           // 12.4.2
-    if (!takes_bids(*task)) return Verdict::wrong_task_state;          // 12.4.3
-    if (context.height < task->bid_end) return Verdict::too_early;     // 12.4.4
-    if (context.height >= task->reveal_end) return Verdict::too_late;  // 12.4.5
+    if (!task) return CallStatus::unknown_task;                           // 12.4.2
+    if (!takes_bids(*task)) return CallStatus::wrong_task_state;          // 12.4.3
+    if (context.height < task->bid_end) return CallStatus::too_early;     // 12.4.4
+    if (context.height >= task->reveal_end) return CallStatus::too_late;  // 12.4.5
     const auto bid = views::bid(view, call.task, context.sender);
-    if (!bid) return Verdict::not_bid;                    // 12.4.6
-    if (bid->revealed) return Verdict::already_revealed;  // 12.4.7
+    if (!bid) return CallStatus::not_bid;                    // 12.4.6
+    if (bid->revealed) return CallStatus::already_revealed;  // 12.4.7
     if (market::bid_commitment(call.task, task->round, call.price, call.finish_height, call.salt, context.sender) !=
         bid->commitment)
-        return Verdict::wrong_opening;  // 12.4.8
+        return CallStatus::wrong_opening;  // 12.4.8
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
-    if (call.price > spec.price_ceiling) return Verdict::price_over_ceiling;  // 12.4.9
+    if (call.price > spec.price_ceiling) return CallStatus::price_over_ceiling;  // 12.4.9
     if (call.finish_height <= task->reveal_end || call.finish_height > task->reveal_end + spec.finish_blocks)
-        return Verdict::finish_out_of_range;  // 12.4.10
-    return Verdict::ok;
+        return CallStatus::finish_out_of_range;  // 12.4.10
+    return CallStatus::ok;
 }
 
 void apply(const RevealBid& call, const TxContext& context, Effects& fx) {

@@ -5,15 +5,15 @@
 
 namespace retrace::contracts {
 
-Verdict check(const CancelTask&) { return Verdict::ok; }
+CallStatus check(const CancelTask&) { return CallStatus::ok; }
 
-Verdict admit(const CancelTask& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const CancelTask& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
-    if (!task) return Verdict::unknown_task;                               // 12.2.1
-    if (task->requester != context.sender) return Verdict::not_requester;  // 12.2.2
+    if (!task) return CallStatus::unknown_task;                               // 12.2.1
+    if (task->requester != context.sender) return CallStatus::not_requester;  // 12.2.2
     // 12.2.3: this includes a successor's auction; payments already made are kept.
-    if (!market::next(task->state, market::TaskEvent::cancel)) return Verdict::wrong_task_state;
-    return Verdict::ok;
+    if (!market::next(task->state, market::TaskEvent::cancel)) return CallStatus::wrong_task_state;
+    return CallStatus::ok;
 }
 
 void apply(const CancelTask& call, const TxContext&, Effects& fx) {

@@ -1,40 +1,31 @@
 // SPDX-License-Identifier: MIT
 // SPEC 13.8. The solver commits to a state without revealing it, and the segment that ends there waits for its draw.
-#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/audits/segment_draw.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/rules/market/rules.hpp"
 
 namespace retrace::contracts {
 
-Verdict admit_running(const StateView& view, std::uint64_t task, std::uint32_t index, const Address& sender) {
-    if (!views::task(view, task)) return Verdict::unknown_task;  // 13.8.7
-    const auto run = views::run(view, task, index);
-    if (!run) return Verdict::unknown_run;                                         // 13.8.8
-    if (run->solver != sender) return Verdict::not_solver;                         // 13.8.9
-    if (run->state != market::RunState::running) return Verdict::wrong_run_state;  // 13.8.10
-    return Verdict::ok;
+CallStatus check(const CommitCheckpoint& call) {
+    if (call.commitment.is_zero()) return CallStatus::commitment_zero;  // 13.8.1
+    return CallStatus::ok;
 }
 
-Verdict check(const CommitCheckpoint& call) {
-    if (call.commitment.is_zero()) return Verdict::commitment_zero;  // 13.8.1
-    return Verdict::ok;
-}
-
-Verdict admit(const CommitCheckpoint& call, const TxContext& context, const StateView& view) {
-    const Verdict running = admit_running(view, call.task, call.run, context.sender);
-    if (running != Verdict::ok) return running;  // 13.8.2
+CallStatus admit(const CommitCheckpoint& call, const TxContext& context, const StateView& view) {
+    const CallStatus running = admit_running(view, call.task, call.run, context.sender);
+    if (running != CallStatus::ok) return running;  // 13.8.2
     const auto run = must_load<market::Run>(view, keys::run(call.task, call.run));
-    if (call.index != run.next_state) return Verdict::wrong_index;  // 13.8.3
+    if (call.index != run.next_state) return CallStatus::wrong_index;  // 13.8.3
     if (call.index > must_load<TaskSpec>(view, keys::spec(call.task)).segments())
-        return Verdict::wrong_index;                                                       // 13.8.4
-    if (run.next_state - run.finalised >= kUnfinalisedMax) return Verdict::too_many_open;  // 13.8.5
+        return CallStatus::wrong_index;                                                       // 13.8.4
+    if (run.next_state - run.finalised >= kUnfinalisedMax) return CallStatus::too_many_open;  // 13.8.5
     if (run.unaudited_since != 0 && context.height >= run.unaudited_since + context.params.unaudited_blocks)
-        return Verdict::too_many_open;  // 13.8.12
+        return CallStatus::too_many_open;  // 13.8.12
     // A run whose deadline has passed may still wait for its draws (13.5.1).
     if (run.deadline != 0 && context.height > moved_deadline(view, context.params, run))
-        return Verdict::too_late;  // 13.8.11
-    return Verdict::ok;
+        return CallStatus::too_late;  // 13.8.11
+    return CallStatus::ok;
 }
 
 void apply(const CommitCheckpoint& call, const TxContext&, Effects& fx) {

@@ -15,39 +15,42 @@ bool below_2_128(const U256& amount) { return amount.limbs()[2] == 0 && amount.l
 
 }  // namespace
 
-Verdict check(const PostTask& call) {
+CallStatus check(const PostTask& call) {
     const TaskSpec& spec = call.spec;
-    if (spec.name.size() > market::kNameMax) return Verdict::name_too_long;                                    // 12.1.1
-    if (spec.program_root.is_zero() || spec.program_bytes == 0) return Verdict::program_missing;               // 12.1.2
-    if (spec.init_root.is_zero() == spec.initial_state_root.is_zero()) return Verdict::initial_state_unclear;  // 12.1.3
-    if (spec.data_roots.size() > market::kDataRootsMax) return Verdict::too_many_data_roots;                   // 12.1.4
-    if (spec.steps == 0 || spec.steps > market::kStepsMax) return Verdict::steps_out_of_range;                 // 12.1.5
-    if (spec.interval == 0 || spec.interval > spec.steps) return Verdict::interval_out_of_range;               // 12.1.6
-    if (spec.segments() > market::kSegmentsMax) return Verdict::too_many_segments;                             // 12.1.7
-    if (spec.price_ceiling.is_zero()) return Verdict::price_zero;                                              // 12.1.8
-    if (!below_2_128(spec.price_ceiling)) return Verdict::price_too_high;                                      // 12.1.9
+    if (spec.name.size() > market::kNameMax) return CallStatus::name_too_long;                       // 12.1.1
+    if (spec.program_root.is_zero() || spec.program_bytes == 0) return CallStatus::program_missing;  // 12.1.2
+    if (spec.init_root.is_zero() == spec.initial_state_root.is_zero())
+        return CallStatus::initial_state_unclear;                                                    // 12.1.3
+    if (spec.data_roots.size() > market::kDataRootsMax) return CallStatus::too_many_data_roots;      // 12.1.4
+    if (spec.steps == 0 || spec.steps > market::kStepsMax) return CallStatus::steps_out_of_range;    // 12.1.5
+    if (spec.interval == 0 || spec.interval > spec.steps) return CallStatus::interval_out_of_range;  // 12.1.6
+    if (spec.segments() > market::kSegmentsMax) return CallStatus::too_many_segments;                // 12.1.7
+    if (spec.price_ceiling.is_zero()) return CallStatus::price_zero;                                 // 12.1.8
+    if (!below_2_128(spec.price_ceiling)) return CallStatus::price_too_high;                         // 12.1.9
     if (spec.audit_bp == 0 || spec.audit_bp > market::kBasisPoints)
-        return Verdict::audit_share_out_of_range;                                                           // 12.1.10
-    if (spec.auditors == 0 || spec.auditors > market::kAuditorsMax) return Verdict::auditors_out_of_range;  // 12.1.11
-    if (spec.replicas == 0 || spec.replicas > market::kReplicasMax) return Verdict::replicas_out_of_range;  // 12.1.12
+        return CallStatus::audit_share_out_of_range;  // 12.1.10
+    if (spec.auditors == 0 || spec.auditors > market::kAuditorsMax)
+        return CallStatus::auditors_out_of_range;  // 12.1.11
+    if (spec.replicas == 0 || spec.replicas > market::kReplicasMax)
+        return CallStatus::replicas_out_of_range;  // 12.1.12
     if (spec.checkpoint_blocks > kDurationMax || spec.replay_blocks > kDurationMax || spec.finish_blocks == 0 ||
         spec.finish_blocks > kDurationMax)
-        return Verdict::duration_out_of_range;  // 12.1.13
-    return Verdict::ok;
+        return CallStatus::duration_out_of_range;  // 12.1.13
+    return CallStatus::ok;
 }
 
-Verdict admit(const PostTask& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const PostTask& call, const TxContext& context, const StateView& view) {
     const TaskSpec& spec = call.spec;
     const Params& params = context.params;
-    if (spec.contract_hash != params.contract_hash) return Verdict::wrong_contract;  // 12.1.14
+    if (spec.contract_hash != params.contract_hash) return CallStatus::wrong_contract;  // 12.1.14
     // 12.1.15: stake that secures a run must not unbond before the longest dispute about it can end.
     if (2 * (market::longest_dispute_work(spec) + params.moves * params.move_blocks) >= params.unbond_blocks)
-        return Verdict::replay_too_long;
-    if (!market::stake_floor(params, spec)) return Verdict::no_stake_suffices;  // 12.1.16
+        return CallStatus::replay_too_long;
+    if (!market::stake_floor(params, spec)) return CallStatus::no_stake_suffices;  // 12.1.16
     const auto escrow = market::escrow_of(spec, params);
-    if (!escrow || context.value != escrow->total()) return Verdict::wrong_value;                    // 12.1.17
-    if (views::active_tasks(view).size() >= market::kRecordListMax) return Verdict::too_many_tasks;  // 12.1.18
-    return Verdict::ok;
+    if (!escrow || context.value != escrow->total()) return CallStatus::wrong_value;                    // 12.1.17
+    if (views::active_tasks(view).size() >= market::kRecordListMax) return CallStatus::too_many_tasks;  // 12.1.18
+    return CallStatus::ok;
 }
 
 void apply(const PostTask& call, const TxContext& context, Effects& fx) {

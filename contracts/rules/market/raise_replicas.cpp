@@ -7,8 +7,8 @@
 namespace retrace::contracts {
 namespace {
 
-/// What replicas cost that join at the state `from`. Requires that the call asks for more replicas than the task has
-/// (checked by admit).
+/// Returns the escrow for the added replicas, which join at state `from`. Requires that the call asks for more replicas
+/// than the task has (checked by admit).
 market::Escrow price_of(const RaiseReplicas& call, const Params& params, const TaskSpec& spec, const market::Task& task,
                         std::uint64_t from) {
     const auto more = static_cast<std::uint8_t>(call.replicas - task.active.size());
@@ -17,25 +17,25 @@ market::Escrow price_of(const RaiseReplicas& call, const Params& params, const T
 
 }  // namespace
 
-Verdict check(const RaiseReplicas& call) {
-    if (call.replicas == 0 || call.replicas > market::kReplicasMax) return Verdict::replicas_out_of_range;  // 12.7.1
-    return Verdict::ok;
+CallStatus check(const RaiseReplicas& call) {
+    if (call.replicas == 0 || call.replicas > market::kReplicasMax) return CallStatus::replicas_out_of_range;  // 12.7.1
+    return CallStatus::ok;
 }
 
-Verdict admit(const RaiseReplicas& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const RaiseReplicas& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
-    if (!task) return Verdict::unknown_task;                                          // 12.7.2
-    if (task->requester != context.sender) return Verdict::not_requester;             // 12.7.3
-    if (task->state != market::TaskState::running) return Verdict::wrong_task_state;  // 12.7.4
-    if (task->wanted != 0) return Verdict::already_bid;                               // 12.7.5
-    if (call.replicas <= task->active.size()) return Verdict::not_more_replicas;      // 12.7.6
-    if (task->round >= context.params.rounds) return Verdict::rounds_used_up;         // 12.7.7
+    if (!task) return CallStatus::unknown_task;                                          // 12.7.2
+    if (task->requester != context.sender) return CallStatus::not_requester;             // 12.7.3
+    if (task->state != market::TaskState::running) return CallStatus::wrong_task_state;  // 12.7.4
+    if (task->wanted != 0) return CallStatus::already_bid;                               // 12.7.5
+    if (call.replicas <= task->active.size()) return CallStatus::not_more_replicas;      // 12.7.6
+    if (task->round >= context.params.rounds) return CallStatus::rounds_used_up;         // 12.7.7
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
     const std::uint64_t from = views::newest_finalised_state(view, *task).index;
-    if (from >= spec.segments()) return Verdict::too_late;  // 12.7.10
+    if (from >= spec.segments()) return CallStatus::too_late;  // 12.7.10
     if (context.value != price_of(call, context.params, spec, *task, from).total())
-        return Verdict::wrong_value;  // 12.7.8
-    return Verdict::ok;
+        return CallStatus::wrong_value;  // 12.7.8
+    return CallStatus::ok;
 }
 
 void apply(const RaiseReplicas& call, const TxContext&, Effects& fx) {

@@ -6,48 +6,48 @@
 
 namespace retrace::contracts {
 
-Verdict check(const PostTask& call);
-Verdict admit(const PostTask& call, const TxContext& context, const StateView& view);
+CallStatus check(const PostTask& call);
+CallStatus admit(const PostTask& call, const TxContext& context, const StateView& view);
 void apply(const PostTask& call, const TxContext& context, Effects& fx);
 
-Verdict check(const CancelTask& call);
-Verdict admit(const CancelTask& call, const TxContext& context, const StateView& view);
+CallStatus check(const CancelTask& call);
+CallStatus admit(const CancelTask& call, const TxContext& context, const StateView& view);
 void apply(const CancelTask& call, const TxContext& context, Effects& fx);
 
-Verdict check(const CommitBid& call);
-Verdict admit(const CommitBid& call, const TxContext& context, const StateView& view);
+CallStatus check(const CommitBid& call);
+CallStatus admit(const CommitBid& call, const TxContext& context, const StateView& view);
 void apply(const CommitBid& call, const TxContext& context, Effects& fx);
 
-Verdict check(const RevealBid& call);
-Verdict admit(const RevealBid& call, const TxContext& context, const StateView& view);
+CallStatus check(const RevealBid& call);
+CallStatus admit(const RevealBid& call, const TxContext& context, const StateView& view);
 void apply(const RevealBid& call, const TxContext& context, Effects& fx);
 
-Verdict check(const AcceptData& call);
-Verdict admit(const AcceptData& call, const TxContext& context, const StateView& view);
+CallStatus check(const AcceptData& call);
+CallStatus admit(const AcceptData& call, const TxContext& context, const StateView& view);
 void apply(const AcceptData& call, const TxContext& context, Effects& fx);
 
-Verdict check(const DeclineTask& call);
-Verdict admit(const DeclineTask& call, const TxContext& context, const StateView& view);
+CallStatus check(const DeclineTask& call);
+CallStatus admit(const DeclineTask& call, const TxContext& context, const StateView& view);
 void apply(const DeclineTask& call, const TxContext& context, Effects& fx);
 
-Verdict check(const CommitCheckpoint& call);
-Verdict admit(const CommitCheckpoint& call, const TxContext& context, const StateView& view);
+CallStatus check(const CommitCheckpoint& call);
+CallStatus admit(const CommitCheckpoint& call, const TxContext& context, const StateView& view);
 void apply(const CommitCheckpoint& call, const TxContext& context, Effects& fx);
 
-Verdict check(const OpenRoots& call);
-Verdict admit(const OpenRoots& call, const TxContext& context, const StateView& view);
+CallStatus check(const OpenRoots& call);
+CallStatus admit(const OpenRoots& call, const TxContext& context, const StateView& view);
 void apply(const OpenRoots& call, const TxContext& context, Effects& fx);
 
-Verdict check(const AcceptModel& call);
-Verdict admit(const AcceptModel& call, const TxContext& context, const StateView& view);
+CallStatus check(const AcceptModel& call);
+CallStatus admit(const AcceptModel& call, const TxContext& context, const StateView& view);
 void apply(const AcceptModel& call, const TxContext& context, Effects& fx);
 
-Verdict check(const RaiseReplicas& call);
-Verdict admit(const RaiseReplicas& call, const TxContext& context, const StateView& view);
+CallStatus check(const RaiseReplicas& call);
+CallStatus admit(const RaiseReplicas& call, const TxContext& context, const StateView& view);
 void apply(const RaiseReplicas& call, const TxContext& context, Effects& fx);
 
-Verdict check(const DecideUnaudited& call);
-Verdict admit(const DecideUnaudited& call, const TxContext& context, const StateView& view);
+CallStatus check(const DecideUnaudited& call);
+CallStatus admit(const DecideUnaudited& call, const TxContext& context, const StateView& view);
 void apply(const DecideUnaudited& call, const TxContext& context, Effects& fx);
 
 }  // namespace retrace::contracts

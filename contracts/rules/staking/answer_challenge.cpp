@@ -12,13 +12,13 @@ using market::Challenge;
 using market::ChallengeState;
 
 /// Returns ok if the challenge is the sender's and waits for this move.
-Verdict admit_move(std::uint64_t id, ChallengeState wanted, const TxContext& context, const StateView& view) {
+CallStatus admit_move(std::uint64_t id, ChallengeState wanted, const TxContext& context, const StateView& view) {
     const auto challenge = views::challenge(view, id);
-    if (!challenge) return Verdict::unknown_challenge;                        // 17.4.1
-    if (challenge->solver != context.sender) return Verdict::not_challenged;  // 17.4.2
-    if (challenge->state != wanted) return Verdict::wrong_challenge_state;    // 17.4.3
-    if (context.height > challenge->deadline) return Verdict::too_late;       // 17.4.4
-    return Verdict::ok;
+    if (!challenge) return CallStatus::unknown_challenge;                        // 17.4.1
+    if (challenge->solver != context.sender) return CallStatus::not_challenged;  // 17.4.2
+    if (challenge->state != wanted) return CallStatus::wrong_challenge_state;    // 17.4.3
+    if (context.height > challenge->deadline) return CallStatus::too_late;       // 17.4.4
+    return CallStatus::ok;
 }
 
 std::vector<solver::CapabilityDraw> draws_of(const Challenge& challenge, const Params& params) {
@@ -28,13 +28,14 @@ std::vector<solver::CapabilityDraw> draws_of(const Challenge& challenge, const P
 
 }  // namespace
 
-Verdict check(const AnswerCapability& call) {
-    if (call.rounds == 0 || call.rounds > solver::kCapabilityRoundsMax) return Verdict::rounds_out_of_range;  // 17.5.1
-    if (call.root.is_zero()) return Verdict::commitment_zero;                                                 // 17.5.2
-    return Verdict::ok;
+CallStatus check(const AnswerCapability& call) {
+    if (call.rounds == 0 || call.rounds > solver::kCapabilityRoundsMax)
+        return CallStatus::rounds_out_of_range;                   // 17.5.1
+    if (call.root.is_zero()) return CallStatus::commitment_zero;  // 17.5.2
+    return CallStatus::ok;
 }
 
-Verdict admit(const AnswerCapability& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const AnswerCapability& call, const TxContext& context, const StateView& view) {
     return admit_move(call.challenge, ChallengeState::running, context, view);
 }
 
@@ -51,20 +52,20 @@ void apply(const AnswerCapability& call, const TxContext& context, Effects& fx) 
     fx.emit(CapabilityAnswered{context.sender, challenge.id, challenge.rounds, challenge.root});
 }
 
-Verdict check(const ProveCapability& call) {
-    if (!solver::decode_capability_proof(call.proof)) return Verdict::bad_capability_proof;  // 17.7.1
-    return Verdict::ok;
+CallStatus check(const ProveCapability& call) {
+    if (!solver::decode_capability_proof(call.proof)) return CallStatus::bad_capability_proof;  // 17.7.1
+    return CallStatus::ok;
 }
 
-Verdict admit(const ProveCapability& call, const TxContext& context, const StateView& view) {
-    if (const Verdict verdict = admit_move(call.challenge, ChallengeState::proving, context, view);
-        verdict != Verdict::ok)
-        return verdict;
+CallStatus admit(const ProveCapability& call, const TxContext& context, const StateView& view) {
+    if (const CallStatus status = admit_move(call.challenge, ChallengeState::proving, context, view);
+        status != CallStatus::ok)
+        return status;
     const auto challenge = views::challenge(view, call.challenge).value();
     const auto proof = solver::decode_capability_proof(call.proof);
     const auto right = solver::verify_capability(proof.value(), challenge.seed, challenge.rounds, challenge.root,
                                                  draws_of(challenge, context.params));
-    return right ? Verdict::ok : Verdict::wrong_capability_proof;  // 17.7.2
+    return right ? CallStatus::ok : CallStatus::wrong_capability_proof;  // 17.7.2
 }
 
 void apply(const ProveCapability& call, const TxContext& context, Effects& fx) {

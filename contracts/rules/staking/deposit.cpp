@@ -4,11 +4,11 @@
 
 namespace retrace::contracts {
 
-Verdict check(const Deposit&) { return Verdict::ok; }
+CallStatus check(const Deposit&) { return CallStatus::ok; }
 
-Verdict admit(const Deposit&, const TxContext& context, const StateView&) {
-    if (context.value.is_zero()) return Verdict::amount_zero;  // 10.2.1
-    return Verdict::ok;
+CallStatus admit(const Deposit&, const TxContext& context, const StateView&) {
+    if (context.value.is_zero()) return CallStatus::amount_zero;  // 10.2.1
+    return CallStatus::ok;
 }
 
 void apply(const Deposit&, const TxContext& context, Effects& fx) {

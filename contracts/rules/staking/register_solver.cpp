@@ -5,16 +5,16 @@
 
 namespace retrace::contracts {
 
-Verdict check(const RegisterSolver& call) {
+CallStatus check(const RegisterSolver& call) {
     if (call.endpoint.empty() || call.endpoint.size() > market::kEndpointMax)
-        return Verdict::endpoint_too_long;  // 10.4.1
-    return Verdict::ok;
+        return CallStatus::endpoint_too_long;  // 10.4.1
+    return CallStatus::ok;
 }
 
-Verdict admit(const RegisterSolver&, const TxContext& context, const StateView& view) {
+CallStatus admit(const RegisterSolver&, const TxContext& context, const StateView& view) {
     if (views::stake(view, context.sender).bonded < context.params.min_solver_stake)
-        return Verdict::stake_too_low;  // 10.4.2
-    return Verdict::ok;
+        return CallStatus::stake_too_low;  // 10.4.2
+    return CallStatus::ok;
 }
 
 void apply(const RegisterSolver& call, const TxContext& context, Effects& fx) {

@@ -11,26 +11,26 @@ bool is_beacon_full(const StateView& view) { return views::verifiers(view).size(
 
 }  // namespace
 
-Verdict check(const RegisterVerifier& call) {
+CallStatus check(const RegisterVerifier& call) {
     if (call.endpoint.empty() || call.endpoint.size() > market::kEndpointMax)
-        return Verdict::endpoint_too_long;                     // 10.5.1
-    if (call.head.is_zero()) return Verdict::commitment_zero;  // 10.5.2
-    return Verdict::ok;
+        return CallStatus::endpoint_too_long;                     // 10.5.1
+    if (call.head.is_zero()) return CallStatus::commitment_zero;  // 10.5.2
+    return CallStatus::ok;
 }
 
-Verdict admit(const RegisterVerifier&, const TxContext& context, const StateView& view) {
+CallStatus admit(const RegisterVerifier&, const TxContext& context, const StateView& view) {
     const market::Stake stake = views::stake(view, context.sender);
-    if (stake.bonded < context.params.min_verifier_stake) return Verdict::stake_too_low;  // 10.5.3
+    if (stake.bonded < context.params.min_verifier_stake) return CallStatus::stake_too_low;  // 10.5.3
     const auto info = views::verifier(view, context.sender);
     const bool member = info && info->member;
-    if (!member && stake.available() < context.params.beacon_penalty) return Verdict::stake_too_low;  // 10.5.9
+    if (!member && stake.available() < context.params.beacon_penalty) return CallStatus::stake_too_low;  // 10.5.9
     if (!member && is_beacon_full(view) && !views::is_candidate(view, context.sender) &&
         !has_candidate_place(view, stake.bonded))
-        return Verdict::verifiers_full;  // 10.5.4
+        return CallStatus::verifiers_full;  // 10.5.4
     // 10.5.5: a new chain must not let a member out of the reveal that it owes in this epoch.
     const std::uint64_t epoch = views::epoch_of(context.params, context.height);
-    if (member && info->joined_epoch < epoch && info->revealed_epoch != epoch) return Verdict::reveal_due;
-    return Verdict::ok;
+    if (member && info->joined_epoch < epoch && info->revealed_epoch != epoch) return CallStatus::reveal_due;
+    return CallStatus::ok;
 }
 
 void apply(const RegisterVerifier& call, const TxContext& context, Effects& fx) {
@@ -49,16 +49,16 @@ void apply(const RegisterVerifier& call, const TxContext& context, Effects& fx) 
     add_member(fx, context.sender);
 }
 
-Verdict check(const RetireVerifier&) { return Verdict::ok; }
+CallStatus check(const RetireVerifier&) { return CallStatus::ok; }
 
-Verdict admit(const RetireVerifier&, const TxContext& context, const StateView& view) {
-    if (views::is_candidate(view, context.sender)) return Verdict::ok;
+CallStatus admit(const RetireVerifier&, const TxContext& context, const StateView& view) {
+    if (views::is_candidate(view, context.sender)) return CallStatus::ok;
     const auto info = views::verifier(view, context.sender);
-    if (!info || !info->member) return Verdict::not_member;  // 10.5.6
+    if (!info || !info->member) return CallStatus::not_member;  // 10.5.6
     // 10.5.7: leaving after others have revealed would be a free choice between two beacons.
     const std::uint64_t epoch = views::epoch_of(context.params, context.height);
-    if (info->joined_epoch < epoch) return info->revealed_epoch == epoch ? Verdict::ok : Verdict::reveal_due;
-    return Verdict::ok;
+    if (info->joined_epoch < epoch) return info->revealed_epoch == epoch ? CallStatus::ok : CallStatus::reveal_due;
+    return CallStatus::ok;
 }
 
 void apply(const RetireVerifier&, const TxContext& context, Effects& fx) {

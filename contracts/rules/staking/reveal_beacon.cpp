@@ -5,16 +5,16 @@
 
 namespace retrace::contracts {
 
-Verdict check(const RevealBeacon&) { return Verdict::ok; }
+CallStatus check(const RevealBeacon&) { return CallStatus::ok; }
 
-Verdict admit(const RevealBeacon& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const RevealBeacon& call, const TxContext& context, const StateView& view) {
     const auto info = views::verifier(view, context.sender);
-    if (!info || !info->member) return Verdict::not_member;  // 11.3.1
+    if (!info || !info->member) return CallStatus::not_member;  // 11.3.1
     const std::uint64_t epoch = views::epoch_of(context.params, context.height);
-    if (info->joined_epoch >= epoch) return Verdict::reveal_not_due;                       // 11.3.2
-    if (info->revealed_epoch == epoch) return Verdict::reveal_done;                        // 11.3.3
-    if (solver::beacon_link(call.preimage) != info->head) return Verdict::wrong_preimage;  // 11.3.4
-    return Verdict::ok;
+    if (info->joined_epoch >= epoch) return CallStatus::reveal_not_due;                       // 11.3.2
+    if (info->revealed_epoch == epoch) return CallStatus::reveal_done;                        // 11.3.3
+    if (solver::beacon_link(call.preimage) != info->head) return CallStatus::wrong_preimage;  // 11.3.4
+    return CallStatus::ok;
 }
 
 void apply(const RevealBeacon& call, const TxContext& context, Effects& fx) {

@@ -6,19 +6,20 @@
 
 namespace retrace::contracts {
 
-Verdict check(const BeginUnbond& call) {
-    if (call.amount.is_zero()) return Verdict::amount_zero;  // 10.3.1
-    return Verdict::ok;
+CallStatus check(const BeginUnbond& call) {
+    if (call.amount.is_zero()) return CallStatus::amount_zero;  // 10.3.1
+    return CallStatus::ok;
 }
 
-Verdict admit(const BeginUnbond& call, const TxContext& context, const StateView& view) {
+CallStatus admit(const BeginUnbond& call, const TxContext& context, const StateView& view) {
     const market::Stake stake = views::stake(view, context.sender);
-    if (call.amount > views::free_stake(view, context.params, context.sender)) return Verdict::stake_too_low;  // 10.3.2
+    if (call.amount > views::free_stake(view, context.params, context.sender))
+        return CallStatus::stake_too_low;  // 10.3.2
     const auto info = views::verifier(view, context.sender);
     // 10.3.3: a member of the beacon must keep its minimum stake; it retires first.
     if (info && info->member && stake.bonded - call.amount < context.params.min_verifier_stake)
-        return Verdict::stake_too_low;
-    return Verdict::ok;
+        return CallStatus::stake_too_low;
+    return CallStatus::ok;
 }
 
 void apply(const BeginUnbond& call, const TxContext& context, Effects& fx) {
@@ -34,13 +35,13 @@ void apply(const BeginUnbond& call, const TxContext& context, Effects& fx) {
         drop_candidate(fx, context.sender);
 }
 
-Verdict check(const Withdraw&) { return Verdict::ok; }
+CallStatus check(const Withdraw&) { return CallStatus::ok; }
 
-Verdict admit(const Withdraw&, const TxContext& context, const StateView& view) {
+CallStatus admit(const Withdraw&, const TxContext& context, const StateView& view) {
     const market::Stake stake = views::stake(view, context.sender);
-    if (stake.unbonding.is_zero()) return Verdict::nothing_unbonded;            // 10.3.4
-    if (context.height < stake.unbond_height) return Verdict::still_unbonding;  // 10.3.5
-    return Verdict::ok;
+    if (stake.unbonding.is_zero()) return CallStatus::nothing_unbonded;            // 10.3.4
+    if (context.height < stake.unbond_height) return CallStatus::still_unbonding;  // 10.3.5
+    return CallStatus::ok;
 }
 
 void apply(const Withdraw&, const TxContext& context, Effects& fx) {

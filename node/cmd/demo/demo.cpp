@@ -96,8 +96,8 @@ Status<> Demo::set_up() {
     // A verifier takes part in the beacon from its second epoch on; bids need the solver's registration.
     const auto end = Clock::now() + std::chrono::seconds(60);
     for (;;) {
-        if (const auto fallen = network_->fallen())
-            return error(*fallen + " ended; its log is " + network_->log_of(*fallen).string());
+        if (const auto ended = network_->ended_process())
+            return error(*ended + " ended; its log is " + network_->log_of(*ended).string());
         const auto height = client_->height();
         if (!height) return error(height.error().message);
         const RemoteState state(*client_, *height);
@@ -166,8 +166,8 @@ Status<> Demo::follow(std::uint64_t task) {
         RETRACE_CHECK(event_log_->advance(*client_));
         const auto state = event_log_->state_of(task);
         if (state && (market::is_final(*state) || *state == market::TaskState::delivering)) return Unit{};
-        if (const auto fallen = network_->fallen())
-            return error(*fallen + " ended; its log is " + network_->log_of(*fallen).string());
+        if (const auto ended = network_->ended_process())
+            return error(*ended + " ended; its log is " + network_->log_of(*ended).string());
         if (seconds() > static_cast<double>(options_.timeout_s)) {
             return error("task " + std::to_string(task) + " is not finished after " +
                          std::to_string(options_.timeout_s) + " s");

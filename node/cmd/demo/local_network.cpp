@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr const char* kPassphrase = "these keys are published";
-constexpr auto kStartPatience = std::chrono::seconds(20);
+constexpr auto kStartTimeout = std::chrono::seconds(20);
 
 /// Deadlines for blocks of 200 ms, long enough for two busy cores.
 json::object demo_params() {
@@ -111,7 +111,7 @@ Status<> LocalNetwork::start_node() {
     auto process = Process::start(executable_, all, log_of("node"));
     if (!process) return Unexpected{process.error()};
     node_ = std::make_unique<Process>(std::move(*process));
-    const auto end = std::chrono::steady_clock::now() + kStartPatience;
+    const auto end = std::chrono::steady_clock::now() + kStartTimeout;
     while (std::chrono::steady_clock::now() < end) {
         if (!node_->running()) break;
         auto client = RpcClient::connect(url_);
@@ -159,7 +159,7 @@ bool LocalNetwork::running(Role role) {
     return found != parties_.end() && found->second.running();
 }
 
-std::optional<std::string> LocalNetwork::fallen() {
+std::optional<std::string> LocalNetwork::ended_process() {
     if (node_ && !node_->running()) return "node";
     for (auto& [role, process] : parties_) {
         if (!process.running()) return std::string(name_of(role));

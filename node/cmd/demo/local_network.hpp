@@ -50,7 +50,7 @@ public:
     bool node_running() { return node_ && node_->running(); }
     bool running(Role role);
     /// Returns the name of a process that ended by itself, if any; its log says why.
-    std::optional<std::string> fallen();
+    std::optional<std::string> ended_process();
     std::filesystem::path log_of(const std::string& name) const { return folder_ / (name + ".log"); }
 
 private:

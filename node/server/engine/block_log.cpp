@@ -148,7 +148,7 @@ Status<> BlockLog::scan(Height committed) {
     }
     if (base_ > committed) {
         return error(path_ + ": begins after block " + std::to_string(base_) + ", and only " +
-                     std::to_string(committed) + " were executed; restore the data base");
+                     std::to_string(committed) + " were executed; restore the database");
     }
     if (base_ + offsets_.size() < committed) {
         return error(path_ + ": damaged at byte " + std::to_string(at) + ": " +
@@ -210,9 +210,9 @@ Result<StoredBlock> BlockLog::read(Height height) const {
     return *std::move(block);
 }
 
-Status<> BlockLog::forget_below(Height first) {
+Status<> BlockLog::prune_below(Height first) {
     const std::lock_guard lock(mutex_);
-    ensure(first <= base_ + offsets_.size() + 1, "blocks of the future cannot be forgotten");
+    ensure(first <= base_ + offsets_.size() + 1, "future blocks cannot be pruned");
     if (first <= base_ + 1) return Unit{};
     const auto gone = static_cast<std::ptrdiff_t>(first - base_ - 1);
     const std::uint64_t start = static_cast<std::size_t>(gone) < offsets_.size() ? offsets_[gone] : end_;

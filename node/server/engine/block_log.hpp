@@ -40,7 +40,7 @@ public:
     /// Deletes the blocks below `first` (at most tip + 1, asserted). Copies the rest to a new file and renames it, so a
     /// crash leaves the old file or the new one. If that fails, the old file stays in use, the copy is deleted and the
     /// call may be repeated. If the directory cannot be synced afterwards, later appends fail.
-    Status<> forget_below(Height first);
+    Status<> prune_below(Height first);
 
 private:
     BlockLog(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}

@@ -36,7 +36,7 @@ struct SoloEngine::Impl {
     Application* application = nullptr;
     std::unique_ptr<BlockLog> log;
     TimeNs last_time = 0;
-    Height forget_from = 0;  // forget_old does not try below this height
+    Height prune_from = 0;  // prune_old does not try below this height
 
     mutable std::mutex mutex;  // guards the members below
     std::condition_variable wake;
@@ -69,14 +69,14 @@ struct SoloEngine::Impl {
 
     /// Shortens the log when half of it is old, so that a block is copied twice at most. If the copy fails, e.g. on a
     /// full disk, the log just stays longer; the next attempt follows `keep_blocks` blocks later.
-    void forget_old() {
+    void prune_old() {
         const std::uint64_t keep = options.keep_blocks;
         const Height tip = log->tip();
-        if (keep == 0 || tip - log->base() < 2 * keep || tip < forget_from) return;
-        const auto forgotten = log->forget_below(tip - keep + 1);
-        if (forgotten) return;
-        forget_from = tip + keep;
-        spdlog::warn("event=block_log_not_shortened next_try={} why=\"{}\"", forget_from, forgotten.error().message);
+        if (keep == 0 || tip - log->base() < 2 * keep || tip < prune_from) return;
+        const auto pruned = log->prune_below(tip - keep + 1);
+        if (pruned) return;
+        prune_from = tip + keep;
+        spdlog::warn("event=block_log_not_shortened next_try={} why=\"{}\"", prune_from, pruned.error().message);
     }
 
     Result<bool> produce() {
@@ -90,7 +90,7 @@ struct SoloEngine::Impl {
         if (!application->process(view_of(block, txs))) return error("the application refuses its own proposal");
         RETRACE_CHECK(log->append(block));
         RETRACE_CHECK(execute(block));
-        forget_old();
+        prune_old();
         return true;
     }
 

@@ -132,7 +132,7 @@ struct RouteCall final : Work {
     HttpRequest request;
     unsigned status = 500;
     std::string content_type;
-    std::string body;  ///< Of the request, then of the reply.
+    std::string body;  ///< Body of the request, then of the reply.
 };
 
 net::awaitable<ReplyMessage> answer_route(HttpConnection& connection, Shared& shared, const HttpRoute& route,

@@ -54,7 +54,7 @@ WorkPool::JobId WorkPool::add(const std::string& client, Job job) {
             most = with_most(own + 1);
             if (most == nullptr) return 0;
         }
-        job_id = ++last_ticket_;
+        job_id = ++last_job_id_;
         insert(client, {job_id, std::move(job)});  // before the eviction, because it may throw
         if (most != nullptr) {
             given_up = std::move(most->waiting.back().job);

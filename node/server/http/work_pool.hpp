@@ -71,7 +71,7 @@ private:
     Clients clients_;          // clients with waiting or running jobs
     Turns turns_;              // clients with waiting jobs, each once
     std::size_t waiting_ = 0;  // waiting jobs of named clients
-    JobId last_ticket_ = 0;
+    JobId last_job_id_ = 0;
     bool stopping_ = false;
     std::vector<std::thread> threads_;
 };

@@ -44,8 +44,8 @@ struct TaskAnswer {
     market::TaskSpec spec;
     std::uint64_t segments = 0;
     std::uint64_t committed = 0;  ///< Segments whose end the newest run has committed.
-    std::uint64_t finalised = 0;  ///< Those that can no longer be disputed.
-    std::uint64_t paid = 0;       ///< Those that are paid.
+    std::uint64_t finalised = 0;  ///< Segments that are final.
+    std::uint64_t paid = 0;       ///< Segments that are paid.
     std::vector<market::Run> runs;
     static auto tie(auto& t) { return std::tie(t.task, t.spec, t.segments, t.committed, t.finalised, t.paid, t.runs); }
     static Names names() { return {"task", "spec", "segments", "committed", "clear", "paid", "runs"}; }
@@ -68,7 +68,7 @@ struct BidAnswer {
 
 /// A rule that refuses a call.
 struct Obstacle {
-    std::uint32_t code = 0;  ///< contracts::Verdict
+    std::uint32_t code = 0;  ///< contracts::CallStatus
     std::string slug, sentence;
     static auto tie(auto& o) { return std::tie(o.code, o.slug, o.sentence); }
     static Names names() { return {"code", "slug", "sentence"}; }

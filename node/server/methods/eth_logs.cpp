@@ -114,7 +114,7 @@ void register_eth_logs(Router& router, const Backend& backend) {
                 }});
     router.add(
         {"eth_getFilterChanges",
-         "What is new since the last question.",
+         "New logs or hashes since the last poll.",
          {{"id", "Id"}},
          "Changes",
          [&backend](const Params& params, Caller& caller) { return get_filter_changes(backend, params, caller); }});
@@ -124,7 +124,7 @@ void register_eth_logs(Router& router, const Backend& backend) {
                 "Log[]",
                 [&backend](const Params& params, Caller& caller) { return get_filter_logs(backend, params, caller); }});
     router.add({"eth_uninstallFilter",
-                "Forgets a filter.",
+                "Removes a filter.",
                 {{"id", "Id"}},
                 "Boolean",
                 [&backend](const Params& params, Caller&) -> Answer {

@@ -61,7 +61,7 @@ void register_eth_txs(Router& router, const Backend& backend) {
                 "Transaction?",
                 [&backend](const Params& params, Caller& caller) { return get_tx(backend, params, caller); }});
     router.add({"eth_getTransactionReceipt",
-                "What a mined transaction did.",
+                "Receipt of a mined transaction.",
                 {{"hash", "Hash"}},
                 "Receipt?",
                 [&backend](const Params& params, Caller& caller) { return get_receipt(backend, params, caller); }});

@@ -13,9 +13,9 @@ constexpr const char* kNoMarket = "this chain has no Retrace contracts";
 Answer get_params(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(ref, params.block(0));
     RETRACE_TRY(state, state_at(backend, caller, ref));
-    const auto rules = views::params(*state.view);
-    if (!rules) return server_error(kNoMarket);
-    return record_json(*rules);
+    const auto market_params = views::params(*state.view);
+    if (!market_params) return server_error(kNoMarket);
+    return record_json(*market_params);
 }
 
 Answer get_party(const Backend& backend, const Params& params, Caller& caller) {
@@ -53,12 +53,12 @@ Answer get_verifiers(const Backend& backend, const Params& params, Caller& calle
 Answer get_beacon(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(ref, params.block(0));
     RETRACE_TRY(state, state_at(backend, caller, ref));
-    const auto rules = views::params(*state.view);
+    const auto market_params = views::params(*state.view);
     const auto beacon = views::beacon(*state.view);
-    if (!rules || !beacon) return server_error(kNoMarket);
-    const std::uint64_t epoch = views::epoch_of(*rules, state.height);
+    if (!market_params || !beacon) return server_error(kNoMarket);
+    const std::uint64_t epoch = views::epoch_of(*market_params, state.height);
     return record_json(
-        BeaconAnswer{state.height, epoch, beacon->epoch, beacon->value, (epoch + 1) * rules->epoch_blocks});
+        BeaconAnswer{state.height, epoch, beacon->epoch, beacon->value, (epoch + 1) * market_params->epoch_blocks});
 }
 
 }  // namespace

@@ -9,21 +9,21 @@ namespace retrace::node::rpc {
 namespace {
 
 namespace views = contracts::views;
-using contracts::Verdict;
+using contracts::CallStatus;
 using ledger::StateView;
 
-Obstacle obstacle(Verdict verdict) {
-    std::string sentence = contracts::reason(verdict);
-    const std::string slug(contracts::slug(verdict));
+Obstacle obstacle(CallStatus status) {
+    std::string sentence = contracts::reason(status);
+    const std::string slug(contracts::slug(status));
     if (sentence.rfind(slug + ": ", 0) == 0) sentence.erase(0, slug.size() + 2);
-    return {static_cast<std::uint32_t>(verdict), slug, sentence};
+    return {static_cast<std::uint32_t>(status), slug, sentence};
 }
 
 SolverExplanation explain_solver(const StateView& view, std::uint64_t task, const ledger::Address& solver,
                                  const std::vector<views::ExplainedBid>& bids, bool closed) {
     SolverExplanation out;
     out.solver = solver;
-    for (const Verdict verdict : views::bid_obstacles(view, task, solver)) out.obstacles.push_back(obstacle(verdict));
+    for (const CallStatus status : views::bid_obstacles(view, task, solver)) out.obstacles.push_back(obstacle(status));
     for (const views::ExplainedBid& bid : bids) {
         if (bid.bidder != solver) continue;
         out.bid = true;
@@ -59,8 +59,8 @@ Answer explain_bids(const Backend& backend, const Params& params, Caller& caller
     RETRACE_TRY(asked, state_at(backend, caller, ref));
     const auto task = views::task(*asked.view, id);
     const auto spec = views::spec(*asked.view, id);
-    const auto rules = views::params(*asked.view);
-    if (!task || !spec || !rules) return json::value(nullptr);
+    const auto market_params = views::params(*asked.view);
+    if (!task || !spec || !market_params) return json::value(nullptr);
     const bool closed = task->wanted == 0;
     RETRACE_TRY(state, auction_state(backend, caller, asked, *task, closed));
     const auto bids = views::explain_bids(*state.view, id, closed);
@@ -72,7 +72,7 @@ Answer explain_bids(const Backend& backend, const Params& params, Caller& caller
                         task->bid_end,
                         task->reveal_end,
                         spec->price_ceiling,
-                        market::stake_floor(*rules, *spec),
+                        market::stake_floor(*market_params, *spec),
                         bids.value_or(std::vector<views::ExplainedBid>{}),
                         std::nullopt};
     if (solver) out.solver = explain_solver(*state.view, id, *solver, out.bids, closed);
@@ -95,7 +95,7 @@ Answer explain_tx(const Backend& backend, const Params& params) {
     if (!out.success) {
         out.why = record->receipt.revert_reason;
         const auto refused = contracts::decode_refusal(record->receipt.output);
-        if (refused) out.refusal = obstacle(static_cast<Verdict>(refused->code));
+        if (refused) out.refusal = obstacle(static_cast<CallStatus>(refused->code));
     }
     return record_json(out);
 }

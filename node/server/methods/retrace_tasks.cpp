@@ -170,7 +170,7 @@ void register_retrace_tasks(Router& router, const Backend& backend) {
                 "Bid[]?",
                 [&backend](const Params& params, Caller& caller) { return get_bids(backend, params, caller); }});
     router.add({"retrace_taskEvents",
-                "What happened to a task, from its posting on or in a range of blocks.",
+                "Events of a task, from its posting on or in a range of blocks.",
                 {task, {"from", "BlockTag", false}, {"to", "BlockTag", false}},
                 "TaskEvent[]?",
                 [&backend](const Params& params, Caller& caller) { return get_task_events(backend, params, caller); }});

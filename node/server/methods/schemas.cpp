@@ -29,7 +29,7 @@ json::object answer_schema(const char* title, const Members& members, const Memb
 }
 
 /// Schema of a parameter object: all members are optional, and other members are allowed.
-json::object question_schema(const char* title, const Members& members) {
+json::object parameter_schema(const char* title, const Members& members) {
     json::object properties;
     for (const auto& [name, type] : members) properties[name] = schema_named(type);
     return {{"title", title}, {"type", "object"}, {"properties", std::move(properties)}};
@@ -127,28 +127,28 @@ void add_blocks(json::object& out) {
         json::object{{"title", "tips of one block"}, {"type", "array"}, {"items", schema_named("Quantity")}};
 }
 
-void add_questions(json::object& out) {
-    out["Call"] = question_schema("call", {{"from", "Address"},
-                                           {"to", "Address"},
-                                           {"gas", "Quantity"},
-                                           {"value", "Quantity"},
-                                           {"input", "Data"},
-                                           {"data", "Data"},
-                                           {"accessList", "AccessEntry[]"}});
-    out["Filter"] = question_schema("log filter", {{"fromBlock", "BlockTag"},
-                                                   {"toBlock", "BlockTag"},
-                                                   {"blockHash", "Hash"},
-                                                   {"address", "OneOrMore"},
-                                                   {"topics", "OneOrMore"}});
+void add_parameters(json::object& out) {
+    out["Call"] = parameter_schema("call", {{"from", "Address"},
+                                            {"to", "Address"},
+                                            {"gas", "Quantity"},
+                                            {"value", "Quantity"},
+                                            {"input", "Data"},
+                                            {"data", "Data"},
+                                            {"accessList", "AccessEntry[]"}});
+    out["Filter"] = parameter_schema("log filter", {{"fromBlock", "BlockTag"},
+                                                    {"toBlock", "BlockTag"},
+                                                    {"blockHash", "Hash"},
+                                                    {"address", "OneOrMore"},
+                                                    {"topics", "OneOrMore"}});
     out["Overrides"] = json::object{{"title", "balance and nonce by address"}, {"type", "object"}};
-    out["Slot"] = question_schema("slot of a contract", {{"contract", "Address"}, {"key", "Data"}});
+    out["Slot"] = parameter_schema("slot of a contract", {{"contract", "Address"}, {"key", "Data"}});
     out["Leaf"] = json::object{{"title", "an account's address, or a slot"},
                                {"oneOf", json::array{schema_named("Address"), schema_named("Slot")}}};
-    out["ListQuery"] = question_schema(
+    out["ListQuery"] = parameter_schema(
         "which of them",
         {{"task", "Quantity"}, {"party", "Address"}, {"state", "Text"}, {"before", "Quantity"}, {"limit", "Count"}});
-    out["Subscribed"] = question_schema("a log filter, or {task} of taskProgress",
-                                        {{"address", "OneOrMore"}, {"topics", "OneOrMore"}, {"task", "Quantity"}});
+    out["Subscribed"] = parameter_schema("a log filter, or {task} of taskProgress",
+                                         {{"address", "OneOrMore"}, {"topics", "OneOrMore"}, {"task", "Quantity"}});
 }
 
 void add_node(json::object& out) {
@@ -218,7 +218,7 @@ json::object schemas() {
     json::object out;
     add_values(out);
     add_blocks(out);
-    add_questions(out);
+    add_parameters(out);
     add_node(out);
     add_market(out);
     return out;

@@ -141,7 +141,7 @@ Result<DataSet> decode_tokens(View file, const ImportOptions& options) {
     const std::uint32_t width = options.token_bytes;
     if (width != 1 && width != 2 && width != 4) return error("a token has 1, 2 or 4 bytes");
     if (options.context == 0 || options.context > (1u << 20)) return error("a sample has 1 to 1048576 tokens");
-    if (file.size() % width != 0) return error("no whole number of tokens");
+    if (file.size() % width != 0) return error("the file's size is not a multiple of the token size");
     const std::uint64_t tokens = file.size() / width;
     if (tokens <= options.context) return error("fewer tokens than one sample needs");
     const std::uint64_t samples = (tokens - 1) / options.context;

@@ -37,7 +37,8 @@ done
 
 # ---- building -------------------------------------------------------------------------------------------------------
 
-# What nvcc makes code for: the device that is there, with Hopper's own instructions where it has them, or else Hopper.
+# Prints the architecture that nvcc makes code for: the device that is there, with Hopper's own instructions where it
+# has them, or else Hopper.
 device_code() {
     local capability
     capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d '. ' || true)
@@ -131,7 +132,7 @@ part() {
     fi
 }
 
-# What a log of that part says at its end, as a member of the summary.
+# Records the counts in a part's log as a member of the summary.
 record_counts() {
     if [ $state = skipped ]; then return 0; fi
     record "$1" "$(string "$state: $(grep -E '^[0-9]+ passed, |by mma.sync too: ' "$out/$2" || true)")"

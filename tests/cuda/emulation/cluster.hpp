@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the files of the emulation share: the threads of the cluster that is running, and what they wait for.
+// State shared by the files of the emulation: the threads of the running cluster, and the barriers and copies that they
+// wait for.
 #pragma once
 
 #include <ucontext.h>
@@ -87,7 +88,7 @@ struct Warp {
 
 constexpr unsigned kClusterMost = 2;
 
-/// What is one block's own.
+/// State of one block.
 struct OneBlock {
     Meeting meeting;
     unsigned char* shared = nullptr;               ///< Ends at the start of an inaccessible page.

@@ -16,6 +16,7 @@
 #include "node/agents/sealed_bids.hpp"
 #include "node/net/certificate.hpp"
 #include "node/platform/data_dir.hpp"
+#include "node/platform/permissions.hpp"
 #include "node/wallet/key_folder.hpp"
 
 namespace {

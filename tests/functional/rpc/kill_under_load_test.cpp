@@ -48,7 +48,7 @@ struct Sender {
                 continue;
             }
             ++unknown;
-            if (!sent.error().silence) refusal = sent.error().message;
+            if (!sent.error().no_answer) refusal = sent.error().message;
             return;
         }
     }

@@ -151,7 +151,7 @@ TEST_F(WorkerMarket, AProgramThatCrashesAVerifiersWorkersCostsItThatSeatAndNoOth
     const std::string said = text_of(log);
     EXPECT_THAT(said, HasSubstr("task " + std::to_string(crashes) + ": its worker process ended by signal 11"));
     EXPECT_THAT(said, HasSubstr(", 3 times\"\n"));
-    EXPECT_THAT(said, HasSubstr("task " + std::to_string(crashes) + " is put off for "));
+    EXPECT_THAT(said, HasSubstr("task " + std::to_string(crashes) + " is in backoff for "));
     EXPECT_THAT(said.substr(before), HasSubstr("verdict_revealed")) << tail(log);
     EXPECT_TRUE(crashing->running());
     auto rpc = client();

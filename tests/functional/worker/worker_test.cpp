@@ -224,7 +224,7 @@ TEST_F(Workers, ThatAProgramCrashesEndItsWorkByNameAndAreNotStartedAgainAtOnce) 
     const std::string what = what_is_thrown([&] { training->advance(); });
     EXPECT_THAT(what, AllOf(HasSubstr("task 5"), HasSubstr("signal 11"), HasSubstr("at step 2, 3 times")));
     EXPECT_EQ(record_->figures().deaths, 3u);
-    EXPECT_THAT(what_is_thrown([&] { training->advance(); }), HasSubstr("put off"));
+    EXPECT_THAT(what_is_thrown([&] { training->advance(); }), HasSubstr("in backoff"));
     EXPECT_EQ(record_->figures().deaths, 3u) << "no further one was started";
     EXPECT_TRUE(workers_of(::getpid()).empty());
     // Another task of the same party is not affected.
@@ -279,7 +279,7 @@ TEST_F(Workers, EndWithThePartyInTheMiddleOfWhateverTheyDo) {
     EXPECT_TRUE(left.empty() || left.find(") Z ") != std::string::npos) << left;
 }
 
-TEST_F(Workers, ThatDoNotAnswerAreEndedAndTheirTaskIsPutOff) {
+TEST_F(Workers, ThatDoNotAnswerAreEndedAndTheirTaskIsInBackoff) {
     TinyTask task;
     WorkerOptions short_of_time = options();
     short_of_time.answer_within = std::chrono::milliseconds(200);
@@ -287,7 +287,7 @@ TEST_F(Workers, ThatDoNotAnswerAreEndedAndTheirTaskIsPutOff) {
     stop_workers();
     EXPECT_THAT(what_is_thrown([&] { (void)runner->trace(task.initial()); }), HasSubstr("it did not answer"));
     EXPECT_TRUE(workers_of(::getpid()).empty());
-    EXPECT_EQ(record_->figures().tasks_put_off, 1u) << "at the first time";
+    EXPECT_EQ(record_->figures().tasks_in_backoff, 1u) << "at the first time";
 }
 
 TEST_F(Workers, ThatNeverAnswerAStepAreEndedAndTheWorkFailsByName) {
@@ -303,7 +303,7 @@ TEST_F(Workers, ThatNeverAnswerAStepAreEndedAndTheWorkFailsByName) {
         what_is_thrown([&] { training->advance(); }),
         AllOf(HasSubstr("task 5: its worker process was stopped: it did not answer within"), HasSubstr("at step 1")));
     EXPECT_TRUE(workers_of(::getpid()).empty());
-    EXPECT_EQ(record_->figures().tasks_put_off, 1u);
+    EXPECT_EQ(record_->figures().tasks_in_backoff, 1u);
 }
 
 TEST_F(Workers, ThatSendAByteNowAndThenGetNoMoreTimeForIt) {
@@ -335,7 +335,7 @@ TEST_F(Workers, ThatDoNotAnswerAreLeftWhenSomethingWaitsWhateverTheyWereAsked) {
         training->advance();
         stop_workers();
         preemption.request();
-        EXPECT_THROW(work(*runner, *training), PutOff);
+        EXPECT_THROW(work(*runner, *training), Preempted);
         EXPECT_TRUE(workers_of(::getpid()).empty());
         preemption.clear();
         EXPECT_EQ(training->step(), 1u);
@@ -352,10 +352,10 @@ TEST_F(Workers, ThatDoNotAnswerAreLeftWhenSomethingWaitsWhateverTheyWereAsked) {
     is_left("outputs", [&](StepRunner& runner, Training&) { runner.outputs(task.initial(), {0}); });
     task.terms.seed = kSilentSeed;
     preemption.request();
-    EXPECT_THROW(runner_of(task, options(CRASHING_PROGRAM)), PutOff) << "nor becomes ready";
+    EXPECT_THROW(runner_of(task, options(CRASHING_PROGRAM)), Preempted) << "nor becomes ready";
     EXPECT_TRUE(workers_of(::getpid()).empty());
     EXPECT_EQ(record_->figures().deaths, 0u);
-    EXPECT_EQ(record_->figures().tasks_put_off, 0u);
+    EXPECT_EQ(record_->figures().tasks_in_backoff, 0u);
 }
 
 TEST_F(Workers, LeaveAStepAndTheStateOfBeforeIsKept) {

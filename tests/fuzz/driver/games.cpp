@@ -97,7 +97,7 @@ public:
         ::alarm(kSecondsAGame);
         Options options;
         options.check_every = check_every;
-        const Played played = play_seed(seed, options, depth_);
+        const Played played = play_seed(seed, options, coverage_);
         ::alarm(0);
         if (!played.failure) return;
         failed_.push_back(seed);
@@ -136,7 +136,8 @@ public:
                 return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
             };
             for (std::uint64_t i = 0;
-                 i < arguments_.games && depth_.calls_in_all < arguments_.calls && elapsed() < arguments_.seconds; ++i)
+                 i < arguments_.games && coverage_.calls_in_all < arguments_.calls && elapsed() < arguments_.seconds;
+                 ++i)
                 play_one(arguments_.first_seed + i, 16);
             seconds_ = elapsed();
         }
@@ -153,18 +154,18 @@ private:
         if (arguments_.json) {
             std::string seeds;
             for (const std::uint64_t seed : failed_) seeds += (seeds.empty() ? "" : ",") + std::to_string(seed);
-            std::printf("%s,\"seconds\":%.1f,\"failed_files\":%zu,\"failed_seeds\":[%s]}\n", to_json(depth_).c_str(),
+            std::printf("%s,\"seconds\":%.1f,\"failed_files\":%zu,\"failed_seeds\":[%s]}\n", to_json(coverage_).c_str(),
                         seconds_, failed_files_, seeds.c_str());
         } else {
-            std::printf("%s  %.1f s, %.0f calls a second\n", to_text(depth_).c_str(), seconds_,
-                        static_cast<double>(depth_.calls_in_all) / std::max(seconds_, 1e-9));
-            for (const std::string& what : never_reached(depth_)) std::printf("  never reached: %s\n", what.c_str());
+            std::printf("%s  %.1f s, %.0f calls a second\n", to_text(coverage_).c_str(), seconds_,
+                        static_cast<double>(coverage_.calls_in_all) / std::max(seconds_, 1e-9));
+            for (const std::string& what : never_reached(coverage_)) std::printf("  never reached: %s\n", what.c_str());
         }
         return failed ? 1 : 0;
     }
 
     Arguments arguments_;
-    Depth depth_;
+    Coverage coverage_;
     std::vector<std::uint64_t> failed_;
     std::size_t failed_files_ = 0;
     std::set<std::string> known_;

@@ -115,7 +115,7 @@ void run(View input) {
     auto again = BlockLog::open(path(), kGenesis, tip + 1);
     require(again.has_value() && (*again)->torn_bytes() == 0, "a log that was cut is whole");
     require((*again)->tip() == tip + 1 && (*again)->read(tip + 1)->txs == block(0).txs, "the next block is there");
-    require((*again)->forget_below(tip + 1).has_value(), "old blocks can be forgotten");
+    require((*again)->prune_below(tip + 1).has_value(), "old blocks can be forgotten");
     require((*again)->base() == tip && (*again)->read(tip + 1)->txs == block(0).txs, "and the rest stays");
 }
 

@@ -4,7 +4,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "contracts/calls/verdict.hpp"
+#include "contracts/calls/call_status.hpp"
 #include "contracts/executor.hpp"
 #include "market/params.hpp"
 #include "node/server/config/dev_chain.hpp"

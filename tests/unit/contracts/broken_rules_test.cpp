@@ -23,7 +23,7 @@ protected:
 TEST_F(BrokenRules, ATransactionIsUndoneAndSaysSo) {
     post();
     damage(keys::held(Contract::market));
-    EXPECT_EQ(send("requester", CancelTask{1}), Verdict::rules_broken);
+    EXPECT_EQ(send("requester", CancelTask{1}), CallStatus::rules_broken);
     EXPECT_EQ(last.gas_used, executor.gas_of(address_of(Contract::market), calldata(CancelTask{1})));
     EXPECT_EQ(task().state, TaskState::bidding) << "another call may work";
     EXPECT_EQ(reported(), 1u);
@@ -33,9 +33,9 @@ TEST_F(BrokenRules, AScheduledItemFreezesItsTaskAndNoOther) {
     add_solver("alice");
     post();
     post();
-    for (const std::uint64_t id : {1, 2}) ASSERT_EQ(commit_bid("alice", 400, id), Verdict::ok);
+    for (const std::uint64_t id : {1, 2}) ASSERT_EQ(commit_bid("alice", 400, id), CallStatus::ok);
     advance(3);
-    for (const std::uint64_t id : {1, 2}) ASSERT_EQ(reveal_bid("alice", 400, id), Verdict::ok);
+    for (const std::uint64_t id : {1, 2}) ASSERT_EQ(reveal_bid("alice", 400, id), CallStatus::ok);
     const keys::Key bid = keys::bid(1, party("alice"));
     const Bytes kept = slot(bid);
     damage(bid);
@@ -43,8 +43,8 @@ TEST_F(BrokenRules, AScheduledItemFreezesItsTaskAndNoOther) {
     EXPECT_EQ(task(1).state, TaskState::frozen);
     EXPECT_EQ(task(2).state, TaskState::assigned);
     EXPECT_EQ(reported(), 1u);
-    EXPECT_EQ(send("requester", CancelTask{1}), Verdict::task_frozen);
-    EXPECT_EQ(send("bob", CommitBid{1, word("bid")}, params.bid_deposit), Verdict::task_frozen);
+    EXPECT_EQ(send("requester", CancelTask{1}), CallStatus::task_frozen);
+    EXPECT_EQ(send("bob", CommitBid{1, word("bid")}, params.bid_deposit), CallStatus::task_frozen);
 
     // The record is repaired, as a new version of the program would do. Locked and deposited coins are returned
     // automatically.
@@ -69,7 +69,7 @@ TEST_F(BrokenRules, ARunThatCannotBePaidIsFrozenAndItsLockReturns) {
     EXPECT_EQ(task().state, TaskState::frozen);
     EXPECT_GE(reported(), 1u);
     EXPECT_FALSE(run().locked.is_zero());
-    EXPECT_EQ(checkpoint("alice", run().next_state), Verdict::task_frozen);
+    EXPECT_EQ(checkpoint("alice", run().next_state), CallStatus::task_frozen);
     // Meanwhile auditors of another task are drawn, and the beacon continues.
     const auto epoch = views::beacon(state)->epoch;
     damage(book, kept);
@@ -85,7 +85,7 @@ TEST_F(BrokenRules, ARunThatCannotBePaidIsFrozenAndItsLockReturns) {
 TEST_F(BrokenRules, AReleaseThatBreaksIsTriedAgainLater) {
     add_solver("alice");
     post();
-    ASSERT_EQ(commit_bid("alice", 400), Verdict::ok);
+    ASSERT_EQ(commit_bid("alice", 400), CallStatus::ok);
     const keys::Key bid = keys::bid(1, party("alice"));
     const Bytes kept = slot(bid);
     damage(bid);
@@ -102,7 +102,7 @@ TEST_F(BrokenRules, AnAuditThatCannotBeSeatedLeavesTheQueue) {
     books_are_damaged = false;
     start_run();
     books_are_damaged = true;
-    for (std::uint64_t i = 0; i < 2; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 0; i < 2; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         return views::audit_count(state) == 1 && views::audit(state, 1)->phase == market::AuditPhase::drawing;
@@ -119,7 +119,7 @@ TEST_F(BrokenRules, AnAuditThatCannotBeSeatedLeavesTheQueue) {
     store(state, keys::task(1), damaged);
     const std::uint64_t next = post();
     auction({{"bob", 400}}, next);
-    ASSERT_EQ(send("bob", AcceptData{next}), Verdict::ok);
+    ASSERT_EQ(send("bob", AcceptData{next}), CallStatus::ok);
     play("bob", 0, next);
     EXPECT_EQ(task(next).state, TaskState::delivering) << "whose audits stood behind it in the queue";
 }

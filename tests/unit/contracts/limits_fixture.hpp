@@ -35,19 +35,19 @@ protected:
     std::uint64_t assign(const std::string& name, const TaskSpec& spec) {
         const std::uint64_t id = post(spec);
         auction({{name, 400}}, id);
-        EXPECT_EQ(send(name, AcceptData{id}), Verdict::ok);
+        EXPECT_EQ(send(name, AcceptData{id}), CallStatus::ok);
         return id;
     }
     /// Commits to the first states and serves until both ends of the last of these segments are open.
     void open_segments(const std::string& name, std::uint64_t id, std::uint64_t count) {
-        for (std::uint64_t i = 0; i <= count; ++i) ASSERT_EQ(checkpoint(name, i, 0, id), Verdict::ok);
+        for (std::uint64_t i = 0; i <= count; ++i) ASSERT_EQ(checkpoint(name, i, 0, id), CallStatus::ok);
         ASSERT_TRUE(advance_until([&] {
             serve(name, 0, id);
             check_audits();
             return segment(count - 1, 0, id).window_end != 0 && segment(0, 0, id).window_end != 0;
         }));
     }
-    Verdict challenge(const std::string& who, std::uint64_t id, std::uint64_t segment) {
+    CallStatus challenge(const std::string& who, std::uint64_t id, std::uint64_t segment) {
         const U256 bond = market::challenge_bond(params, views::spec(state, id).value());
         return send(who, ChallengeSegment{id, 0, segment, word("mine")}, bond);
     }
@@ -57,7 +57,7 @@ protected:
         if (known_.insert(name).second) {
             EXPECT_TRUE(ledger::mint(state, party(name), U256(100) * kCoin));
             parties.push_back(party(name));
-            EXPECT_EQ(send(name, Deposit{}, params.min_verifier_stake), Verdict::ok);
+            EXPECT_EQ(send(name, Deposit{}, params.min_verifier_stake), CallStatus::ok);
         }
         return name;
     }
@@ -65,10 +65,10 @@ protected:
     std::uint64_t fill(std::uint64_t id, std::uint64_t segments, int accounts) {
         std::uint64_t taken = 0;
         for (std::uint64_t segment = 0; segment < segments; ++segment)
-            for (int i = 0; i < accounts; ++i) taken += challenge(accomplice(i), id, segment) == Verdict::ok;
+            for (int i = 0; i < accounts; ++i) taken += challenge(accomplice(i), id, segment) == CallStatus::ok;
         return taken;
     }
-    Verdict post_hashes(const std::string& who, std::uint64_t dispute) {
+    CallStatus post_hashes(const std::string& who, std::uint64_t dispute) {
         verifier::PostHashes post;
         post.hashes.resize(verifier::search_positions(views::game(state, dispute)->search).size());
         return send(who, PlayMove{dispute, verifier::encode(verifier::Move{post})});
@@ -86,7 +86,7 @@ protected:
             const std::uint64_t audit = audit_of(id).id;
             ASSERT_EQ(send(name, CommitVerdict{audit, solver::verdict_commitment(mine, word(name), seat.auditor.bytes,
                                                                                  audit)}),
-                      Verdict::ok);
+                      CallStatus::ok);
         }
         serve(solver, 0, id);
         ASSERT_EQ(audit_of(id).phase, market::AuditPhase::verdicts);
@@ -94,7 +94,7 @@ protected:
     Hash32 verdict_of(const std::string& name, const std::set<std::string>& wrong) const {
         return wrong.contains(name) ? word("lie of " + name) : root(1);
     }
-    Verdict reveal_verdict(const std::string& name, std::uint64_t id, const std::set<std::string>& wrong) {
+    CallStatus reveal_verdict(const std::string& name, std::uint64_t id, const std::set<std::string>& wrong) {
         return send(name, RevealVerdict{audit_of(id).id, verdict_of(name, wrong), word(name)});
     }
     market::Audit audit_of(std::uint64_t id) const { return views::audit(state, segment(0, 0, id).audit).value(); }

@@ -40,7 +40,7 @@ TEST_F(Limits, ChallengesOfADecoyShutNobodyOutElsewhere) {
     const std::uint64_t fraud = assign("alice", spec_of(4));
     open_segments("alice", fraud, 1);
     EXPECT_GE(fill(decoy, 16, 16), 64u);
-    EXPECT_EQ(challenge("bob", fraud, 0), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(challenge("bob", fraud, 0), CallStatus::ok) << last.revert_reason;
 }
 
 /// Hole 3: with 2,048 disputes about a decoy task, a verdict that differed could no longer open a dispute.
@@ -48,7 +48,7 @@ TEST_F(Limits, AVerdictThatDiffersIsPlayedHoweverManyDisputesTheSolverIsIn) {
     start(slow_params(), {"alice"});
     wrong_from = 1;
     const std::uint64_t id = assign("alice", spec_of(4));
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
     std::vector<std::uint64_t> full(market::kRecordListMax / 2);
     for (std::size_t i = 0; i < full.size(); ++i) {
         market::Dispute other;
@@ -59,7 +59,7 @@ TEST_F(Limits, AVerdictThatDiffersIsPlayedHoweverManyDisputesTheSolverIsIn) {
     }
     store_list(state, keys::open_disputes(party("alice")), full);
     commit_verdicts("alice", id, {});
-    for (const std::string& name : auditors_of(id)) EXPECT_EQ(reveal_verdict(name, id, {}), Verdict::ok);
+    for (const std::string& name : auditors_of(id)) EXPECT_EQ(reveal_verdict(name, id, {}), CallStatus::ok);
     ASSERT_FALSE(all<DisputeOpened>().empty());
     ASSERT_TRUE(advance_until([&] { return run(0, id).state != RunState::running; }));
     EXPECT_EQ(run(0, id).state, RunState::forfeited);
@@ -75,12 +75,13 @@ TEST_F(Limits, BidsAndRunsOfAnAccountCountTogether) {
     const TaskSpec spec = spec_of(4);
     for (std::uint64_t id = 1; id <= market::kOpenItemsMax + 1; ++id) {
         ASSERT_EQ(post(spec), id);
-        ASSERT_EQ(commit_bid("alice", 5, id), id <= market::kOpenItemsMax ? Verdict::ok : Verdict::too_many_open) << id;
+        ASSERT_EQ(commit_bid("alice", 5, id), id <= market::kOpenItemsMax ? CallStatus::ok : CallStatus::too_many_open)
+            << id;
     }
-    EXPECT_EQ(send("requester", CancelTask{1}), Verdict::ok);
-    EXPECT_EQ(commit_bid("alice", 5, market::kOpenItemsMax + 1), Verdict::ok) << "a bid that is over makes room";
+    EXPECT_EQ(send("requester", CancelTask{1}), CallStatus::ok);
+    EXPECT_EQ(commit_bid("alice", 5, market::kOpenItemsMax + 1), CallStatus::ok) << "a bid that is over makes room";
     EXPECT_EQ(post(spec), market::kOpenItemsMax + 2);
-    EXPECT_EQ(commit_bid("alice", 5, market::kOpenItemsMax + 2), Verdict::too_many_open);
+    EXPECT_EQ(commit_bid("alice", 5, market::kOpenItemsMax + 2), CallStatus::too_many_open);
 }
 
 /// Hole 5: one challenge on each of six runs of one machine that needs the full allowance for each.
@@ -93,10 +94,11 @@ TEST_F(Limits, SixFalseChallengesAtOnceLeaveAMachineTheTimeForEach) {
         open_segments("alice", tasks.back(), 1);
     }
     const U256 bonded = views::stake(state, party("alice")).bonded;
-    for (const std::uint64_t id : tasks) ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok) << last.revert_reason;
+    for (const std::uint64_t id : tasks)
+        ASSERT_EQ(challenge(accomplice(0), id, 0), CallStatus::ok) << last.revert_reason;
     for (std::uint64_t k = 1; k <= kRuns; ++k) {
         advance(kWork);
-        EXPECT_EQ(post_hashes("alice", k), Verdict::ok) << "case " << k << ": " << last.revert_reason;
+        EXPECT_EQ(post_hashes("alice", k), CallStatus::ok) << "case " << k << ": " << last.revert_reason;
     }
     for (const std::uint64_t id : tasks) EXPECT_EQ(run(0, id).state, RunState::running);
     EXPECT_EQ(views::stake(state, party("alice")).bonded, bonded);
@@ -112,13 +114,13 @@ TEST_F(Limits, SixChallengesOfOneMachineLeaveItTheTimeForEach) {
         open_segments("alice", tasks.back(), 1);
     }
     for (std::uint64_t k = 1; k <= kRuns; ++k) {
-        ASSERT_EQ(challenge("bob", tasks[k - 1], 0), Verdict::ok) << last.revert_reason;
-        ASSERT_EQ(post_hashes("alice", k), Verdict::ok);
+        ASSERT_EQ(challenge("bob", tasks[k - 1], 0), CallStatus::ok) << last.revert_reason;
+        ASSERT_EQ(post_hashes("alice", k), CallStatus::ok);
     }
     const Bytes choose = verifier::encode(verifier::Move{verifier::Choose{0}});
     for (std::uint64_t k = 1; k <= kRuns; ++k) {
         advance(kWork);
-        EXPECT_EQ(send("bob", PlayMove{k, choose}), Verdict::ok) << "case " << k << ": " << last.revert_reason;
+        EXPECT_EQ(send("bob", PlayMove{k, choose}), CallStatus::ok) << "case " << k << ": " << last.revert_reason;
     }
 }
 
@@ -127,9 +129,9 @@ TEST_F(Limits, WhatIsDoneWhileAnOpponentIsAwaitedReturnsNothing) {
     start(slow_params(), {"alice", "bob"});
     const std::uint64_t id = assign("alice", spec_of(4, 2, 40));
     open_segments("alice", id, 1);
-    ASSERT_EQ(challenge("bob", id, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(challenge("bob", id, 0), CallStatus::ok) << last.revert_reason;
     const std::uint64_t work = market::dispute_work(spec_of(4, 2, 40), DisputeKind::challenge);
-    ASSERT_EQ(post_hashes("alice", 1), Verdict::ok);  // at once: nearly all of her work is still to come
+    ASSERT_EQ(post_hashes("alice", 1), CallStatus::ok);  // at once: nearly all of her work is still to come
     const std::uint64_t opened = height;
     const auto with = [&](auto act) {
         ledger::State next{static_cast<const ledger::StateView&>(state)};
@@ -166,7 +168,7 @@ TEST_F(Limits, RefusalsReadNoMoreHoweverMuchTheSenderHasOpen) {
     open_segments("alice", decoy, 16);
     const std::uint64_t other = assign("bob", spec_of(4));
     open_segments("bob", other, 1);
-    const auto reads = [&](const auto& call, const U256& value, Verdict expected) {
+    const auto reads = [&](const auto& call, const U256& value, CallStatus expected) {
         const CountingView counting(state);
         const TxContext context{party(accomplice(0)), value, height, params};
         EXPECT_EQ(admit(call, context, counting), expected);
@@ -174,13 +176,13 @@ TEST_F(Limits, RefusalsReadNoMoreHoweverMuchTheSenderHasOpen) {
     };
     const ChallengeSegment again{decoy, 0, 0, word("mine")};
     const ReportUnavailable report{1, other, 0, 0, 0, 0};
-    ASSERT_EQ(challenge(accomplice(0), decoy, 0), Verdict::ok);
-    const std::uint64_t challenge_reads = reads(again, params.challenge_bond, Verdict::too_many_open),
-                        report_reads = reads(report, params.report_fee, Verdict::not_auditor);
+    ASSERT_EQ(challenge(accomplice(0), decoy, 0), CallStatus::ok);
+    const std::uint64_t challenge_reads = reads(again, params.challenge_bond, CallStatus::too_many_open),
+                        report_reads = reads(report, params.report_fee, CallStatus::not_auditor);
     for (std::uint64_t segment = 1; segment < 16; ++segment)
-        ASSERT_EQ(challenge(accomplice(0), decoy, segment), Verdict::ok);
-    EXPECT_EQ(reads(again, params.challenge_bond, Verdict::too_many_open), challenge_reads);
-    EXPECT_EQ(reads(report, params.report_fee, Verdict::not_auditor), report_reads);
+        ASSERT_EQ(challenge(accomplice(0), decoy, segment), CallStatus::ok);
+    EXPECT_EQ(reads(again, params.challenge_bond, CallStatus::too_many_open), challenge_reads);
+    EXPECT_EQ(reads(report, params.report_fee, CallStatus::not_auditor), report_reads);
 }
 
 /// 15.2.6: the owner of a fraud fills the run with its own challenges until the windows of all segments are over.
@@ -194,9 +196,9 @@ TEST_F(Limits, NothingOfARunBecomesFinalWhileStrangersAreRefused) {
     for (std::uint64_t i = 0; i < 10; ++i) windows = std::max(windows, segment(i, 0, id).window_end);
     ASSERT_EQ(fill(id, 4, 16), kRunChallengesMax);
     for (std::uint64_t dispute = 1; dispute <= kRunChallengesMax; ++dispute)
-        ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
+        ASSERT_EQ(post_hashes("alice", dispute), CallStatus::ok);
     // The accomplices stay silent and all lose at once when their clocks run out.
-    EXPECT_EQ(challenge("bob", id, 7), Verdict::too_many_open);
+    EXPECT_EQ(challenge("bob", id, 7), CallStatus::too_many_open);
     ASSERT_TRUE(advance_until([&] {
         serve("alice", 0, id);
         check_audits();
@@ -206,7 +208,7 @@ TEST_F(Limits, NothingOfARunBecomesFinalWhileStrangersAreRefused) {
     EXPECT_EQ(run(0, id).heard_until, ended + params.challenge_blocks);
     ASSERT_TRUE(advance_until([&] { return height > windows; }));
     EXPECT_LT(run(0, id).finalised, 7u);
-    EXPECT_EQ(challenge("bob", id, 7), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(challenge("bob", id, 7), CallStatus::ok) << last.revert_reason;
 }
 
 TEST_F(Limits, WithoutFurtherChallengesARunThatWasFullIsPaid) {
@@ -217,10 +219,10 @@ TEST_F(Limits, WithoutFurtherChallengesARunThatWasFullIsPaid) {
     open_segments("alice", id, 10);
     ASSERT_EQ(fill(id, 4, 16), kRunChallengesMax);
     for (std::uint64_t dispute = 1; dispute <= kRunChallengesMax; ++dispute)
-        ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
+        ASSERT_EQ(post_hashes("alice", dispute), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return run(0, id).finalised >= 10; }));
     EXPECT_EQ(height, run(0, id).heard_until);
-    EXPECT_EQ(challenge("bob", id, 7), Verdict::window_closed);
+    EXPECT_EQ(challenge("bob", id, 7), CallStatus::window_closed);
 }
 
 /// 18.6: a side of a dispute can neither be delayed arbitrarily by other cases nor delay itself by them.
@@ -236,19 +238,20 @@ TEST_F(Limits, ChallengesThatTakeASolverTooLongAreRefusedAndKeepSegmentsOpen) {
     const std::uint64_t ahead = challenges_ahead_max(params),
                         work = market::dispute_work(spec_of(20, 2, 40), DisputeKind::challenge);
     std::uint64_t taken = 0;
-    for (int i = 0; i < 16; ++i) taken += challenge(accomplice(i), decoy, 0) == Verdict::ok;
+    for (int i = 0; i < 16; ++i) taken += challenge(accomplice(i), decoy, 0) == CallStatus::ok;
     EXPECT_EQ(taken, ahead / work + 1);
     EXPECT_LE(backlog(state, party("alice")).challenge_work, ahead + work);
-    EXPECT_EQ(challenge("bob", fraud, 0), Verdict::too_many_open);
+    EXPECT_EQ(challenge("bob", fraud, 0), CallStatus::too_many_open);
     const auto heard = [&] { return backlog(state, party("alice")).challenge_work <= ahead; };
     ASSERT_FALSE(heard());
-    for (std::uint64_t dispute = 1; dispute <= taken; ++dispute) ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
+    for (std::uint64_t dispute = 1; dispute <= taken; ++dispute)
+        ASSERT_EQ(post_hashes("alice", dispute), CallStatus::ok);
     const std::uint64_t before = height;
     ASSERT_TRUE(advance_until(heard, 2'000));
     EXPECT_GT(height, before + params.challenge_blocks + 40) << "no window ends while they wait for their opponents";
     advance(50);
     EXPECT_EQ(run(0, fraud).finalised, 0u) << "the window counts from when strangers are heard again";
-    EXPECT_EQ(challenge("bob", fraud, 0), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(challenge("bob", fraud, 0), CallStatus::ok) << last.revert_reason;
 }
 
 /// A challenger cannot delay itself arbitrarily either.
@@ -263,7 +266,7 @@ TEST_F(Limits, WhoHasManyChallengesToPlayOpensNoFurther) {
     }
     std::uint64_t taken = 0;
     for (std::uint64_t segment = 0; segment < 5; ++segment)
-        for (const std::uint64_t id : tasks) taken += challenge(accomplice(0), id, segment) == Verdict::ok;
+        for (const std::uint64_t id : tasks) taken += challenge(accomplice(0), id, segment) == CallStatus::ok;
     const std::uint64_t work = market::dispute_work(spec_of(8, 2, 40), DisputeKind::challenge);
     EXPECT_EQ(taken, challenges_ahead_max(params) / work + 1);
 }
@@ -283,9 +286,9 @@ TEST_F(Limits, AChallengePaysForWhatItMakesTheSolverExecute) {
     EXPECT_EQ(market::challenge_bond(params, spec), params.challenge_bond * U256(7));
     const std::uint64_t id = assign("alice", spec);
     open_segments("alice", id, 1);
-    EXPECT_EQ(send("bob", ChallengeSegment{id, 0, 0, word("mine")}, params.challenge_bond), Verdict::wrong_value);
-    ASSERT_EQ(challenge("bob", id, 0), Verdict::ok) << last.revert_reason;
-    ASSERT_EQ(post_hashes("alice", 1), Verdict::ok);
+    EXPECT_EQ(send("bob", ChallengeSegment{id, 0, 0, word("mine")}, params.challenge_bond), CallStatus::wrong_value);
+    ASSERT_EQ(challenge("bob", id, 0), CallStatus::ok) << last.revert_reason;
+    ASSERT_EQ(post_hashes("alice", 1), CallStatus::ok);
     const U256 before = ledger::balance_of(state, party("alice"));
     ASSERT_TRUE(advance_until([&] { return dispute(1).state == DisputeState::challenger_lost; }));
     EXPECT_EQ(ledger::balance_of(state, party("alice")), before + market::challenge_bond(params, spec) / U256(2));

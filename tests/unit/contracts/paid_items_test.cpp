@@ -24,7 +24,7 @@ TEST_F(PaidItems, ABurstOfReportsPaysForItsDeadlines) {
     many.answer_blocks = 40;
     begin(many);
     start_run();
-    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     seat_auditors("alice");
     const std::vector<market::Seat> seats = views::audit(state, 1)->seats;
     ASSERT_EQ(seats.size(), 2u);
@@ -33,7 +33,7 @@ TEST_F(PaidItems, ABurstOfReportsPaysForItsDeadlines) {
     for (const market::Seat& seat : seats) {
         for (std::uint64_t tile = 0; tile < many.reports; ++tile) {
             const ReportUnavailable report{1, 1, 0, 0, 0, tile};
-            if (send(name_of(seat.auditor), report, params.report_fee) != Verdict::ok) break;
+            if (send(name_of(seat.auditor), report, params.report_fee) != CallStatus::ok) break;
             gas += last.gas_used;
             ++sent;
         }
@@ -41,7 +41,7 @@ TEST_F(PaidItems, ABurstOfReportsPaysForItsDeadlines) {
     ASSERT_GE(sent, 1u) << "an auditor that is not served may say so";
     const std::uint64_t items = scheduled() - before;
     // The chain may pay for one scheduled item per audit and per auditor, since their number is bounded.
-    EXPECT_GE(gas, (items - std::min<std::uint64_t>(items, 1 + seats.size())) * kGasReminder)
+    EXPECT_GE(gas, (items - std::min<std::uint64_t>(items, 1 + seats.size())) * kGasScheduledItem)
         << items << " items for " << sent << " reports";
 }
 

@@ -98,12 +98,13 @@ TEST_F(Scheduler, WhatIsLateHappensAllTheSame) {
     EXPECT_FALSE(is_late());
 }
 
-TEST_F(Scheduler, OfOneKindTheEarliestReminderCountsAndNoOther) {
+TEST_F(Scheduler, OfOneKindTheEarliestItemCountsAndNoOther) {
     start_run();
     const std::uint64_t at = height + 8;
     const ScheduledItem late{ScheduledKind::payment, 1, 0, at}, early{ScheduledKind::payment, 1, 0, at - 3};
     change([&](Effects& fx) {
-        for (int i = 0; i < 100; ++i) schedule_single(fx, at + static_cast<std::uint64_t>(i / 10), ScheduledKind::payment, 1, 0);
+        for (int i = 0; i < 100; ++i)
+            schedule_single(fx, at + static_cast<std::uint64_t>(i / 10), ScheduledKind::payment, 1, 0);
     });
     EXPECT_EQ(waiting(at), 1u);
     change([&](Effects& fx) { schedule_single(fx, at - 3, ScheduledKind::payment, 1, 0); });
@@ -115,7 +116,7 @@ TEST_F(Scheduler, OfOneKindTheEarliestReminderCountsAndNoOther) {
     });
 }
 
-TEST_F(Scheduler, ARunThatCommitsAndOpensMuchHasOneReminderOfEachKind) {
+TEST_F(Scheduler, ARunThatCommitsAndOpensMuchHasOneItemOfEachKind) {
     auto slow = small_params();
     slow.open_blocks = slow.checkpoint_blocks = 100;
     begin(slow);
@@ -128,14 +129,14 @@ TEST_F(Scheduler, ARunThatCommitsAndOpensMuchHasOneReminderOfEachKind) {
     spec.price_ceiling = U256(1000);
     post(spec);
     auction({{"alice", 400}});
-    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     const std::uint64_t deadline = run().deadline;
-    for (std::uint64_t i = 0; i <= 40; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 40; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     EXPECT_EQ(waiting(deadline + 1), 1u) << "forty-one checkpoints of one run";
     ASSERT_TRUE(advance_until([&] { return views::checkpoint(state, 1, 0, 20)->open_deadline != 0; }));
     std::vector<Hash32> salts, roots;
     for (std::uint64_t i = 3; i <= 20; ++i) salts.push_back(salt(0, i)), roots.push_back(root(i));
-    ASSERT_EQ(send("alice", OpenRoots{1, 0, 3, salts, roots}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("alice", OpenRoots{1, 0, 3, salts, roots}), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(segment(10).window_end, height + params.challenge_blocks);
     EXPECT_LE(waiting(height + 1) + waiting(segment(10).window_end), 2u)
         << "eighteen states, one scheduled item of payment";
@@ -147,7 +148,7 @@ TEST_F(Scheduler, AReportPaysForWhatItAndItsAnswerWrite) {
     slow.checkpoint_blocks = 300;
     begin(slow);
     start_run();
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     seat_auditors("alice");
     const std::string who = name_of(views::audit(state, 1)->seats.at(0).auditor);
     const auto items = [&] {
@@ -158,17 +159,17 @@ TEST_F(Scheduler, AReportPaysForWhatItAndItsAnswerWrite) {
     const std::uint64_t before = items();
     std::uint64_t gas = 0;
     for (std::uint64_t tile = 0; tile < params.reports; ++tile) {
-        ASSERT_EQ(send(who, ReportUnavailable{1, 1, 0, 0, 0, tile}, params.report_fee), Verdict::ok);
+        ASSERT_EQ(send(who, ReportUnavailable{1, 1, 0, 0, 0, tile}, params.report_fee), CallStatus::ok);
         gas += last.gas_used;
         if (tile % 2 == 1) {
             change([&](Effects& fx) {
                 close_report(fx, tile + 1, party("alice"));
-                resume_audit(fx, views::report(fx.state, tile + 1).value());
+                resume_after_answer(fx, views::report(fx.state, tile + 1).value());
             });
         }
     }
     EXPECT_GE(items() - before, params.reports) << "each has a deadline of its own";
-    EXPECT_LE((items() - before) * kGasReminder, gas);
+    EXPECT_LE((items() - before) * kGasScheduledItem, gas);
 }
 
 TEST_F(Scheduler, AnOpeningRemindsOfOnePaymentHoweverManyReplicasThereAre) {
@@ -179,9 +180,9 @@ TEST_F(Scheduler, AnOpeningRemindsOfOnePaymentHoweverManyReplicasThereAre) {
     spec.replicas = 2;
     post(spec);
     auction({{"alice", 400}, {"bob", 500}, {"carol", 600}});
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     for (const std::uint64_t i : {0, 1})
-        for (const std::uint32_t r : {0u, 1u}) ASSERT_EQ(checkpoint(r == 0 ? "alice" : "bob", i, r), Verdict::ok);
+        for (const std::uint32_t r : {0u, 1u}) ASSERT_EQ(checkpoint(r == 0 ? "alice" : "bob", i, r), CallStatus::ok);
     const auto payments = [&] {
         std::size_t found = 0;
         for (const ScheduledItem& item : list<ScheduledItem>(state, keys::due_page(height + 1, 0)))
@@ -201,16 +202,16 @@ TEST_F(Scheduler, ACancelledTaskPaysAsTheEndOfItsAuctionDoes) {
     for (const char* name : {"alice", "bob", "carol"}) add_solver(name);
     advance(9);
     post(small_spec());
-    ASSERT_EQ(send("requester", CancelTask{1}), Verdict::ok);
-    EXPECT_GE(last.gas_used, kGasReminder);
+    ASSERT_EQ(send("requester", CancelTask{1}), CallStatus::ok);
+    EXPECT_GE(last.gas_used, kGasScheduledItem);
 }
 
 TEST_F(Scheduler, WhatFillsItPaysForIt) {
     start_run();
-    ASSERT_EQ(checkpoint("alice", 0), Verdict::ok);
-    EXPECT_GE(last.gas_used, kCheckpointReminders * kGasReminder);
+    ASSERT_EQ(checkpoint("alice", 0), CallStatus::ok);
+    EXPECT_GE(last.gas_used, kCheckpointItems * kGasScheduledItem);
     // The maximum number of items per block costs more gas than a block has.
-    EXPECT_GE(kDueMax * kGasReminder, 400'000'000u);
+    EXPECT_GE(kDueMax * kGasScheduledItem, 400'000'000u);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(Fitness, IsPartOfAnOffersWeight) {
     const std::vector<RevealedBid> bids = {{measured_bidder(1), 50, 200, {}, 10'000},
                                            {measured_bidder(2), 10, 200, {}, 5'000},
                                            {measured_bidder(3), 1, 200, {}, 100}};
-    const auto offers = weigh(bids, {U256(1'000'000), 100, 40'000});
+    const auto offers = score_bids(bids, {U256(1'000'000), 100, 40'000});
     EXPECT_EQ(offers[0].weight_bp, 10'000u);
     EXPECT_EQ(offers[1].weight_bp, 25'000u) << "half as fast as the best, and as it promises";
     EXPECT_TRUE(offers[1].fit);

@@ -7,8 +7,8 @@
 
 #include <functional>
 
+#include "contracts/calls/call_status.hpp"
 #include "contracts/calls/encode.hpp"
-#include "contracts/calls/verdict.hpp"
 #include "contracts/executor.hpp"
 #include "contracts/records/store.hpp"
 #include "contracts/records/views.hpp"

@@ -26,7 +26,7 @@ protected:
 
     void assign(const std::string& name, std::uint64_t id, std::uint64_t price = 1) {
         auction({{name, price}}, id);
-        ASSERT_EQ(send(name, AcceptData{id}), Verdict::ok);
+        ASSERT_EQ(send(name, AcceptData{id}), CallStatus::ok);
     }
 
     /// A task that costs almost nothing, with audits of its first and last segment.
@@ -42,12 +42,12 @@ protected:
     /// Reports tiles of the start of segment 0 until no report is left; each one is answered at once.
     void use_up_reports(const std::string& who, std::uint64_t task, const std::string& solver) {
         for (std::uint64_t tile = 0; tile < params.reports; ++tile) {
-            ASSERT_EQ(send(who, ReportUnavailable{1, task, 0, 0, 0, tile}, params.report_fee), Verdict::ok);
+            ASSERT_EQ(send(who, ReportUnavailable{1, task, 0, 0, 0, tile}, params.report_fee), CallStatus::ok);
             ledger::State next{static_cast<const ledger::StateView&>(state)};
             Effects fx{next, params, height, {}};
             const std::uint64_t report = views::report_count(state);
             close_report(fx, report, party(solver));
-            resume_audit(fx, views::report(state, report).value());
+            resume_after_answer(fx, views::report(state, report).value());
             state.apply(next.diff());
         }
     }
@@ -68,7 +68,7 @@ TEST_F(Blameless, AuditorsOfATaskThatNobodyCanReplayLoseNothing) {
     post(spec);
     assign("carol", 1);
     lazy = {"v1", "v2", "v3", "v4"};
-    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("carol", i), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("carol", i), CallStatus::ok);
     play("carol");
     EXPECT_EQ(run().state, RunState::left) << "nobody audited it, and its requester does not say that it pays";
     EXPECT_TRUE(views::stake(state, party("carol")).locked.is_zero());
@@ -89,7 +89,7 @@ TEST_F(Blameless, SilenceWhereMostCameToAVerdictCostsItsPenaltyWhenTheAuditEnds)
     assign("alice", 1);
     lazy = {"v2"};
     const U256 penalty = market::split(params.audit_bond, params.silence_penalty_bp).share;
-    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         check_audits();
@@ -119,7 +119,7 @@ TEST_F(Blameless, OneLiarAmongSilentAuditorsTakesNoStakeFromTheSolver) {
     post(spec);
     assign("alice", 1);
     const U256 before = bonded("alice");
-    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     lazy = {"v1", "v2", "v3", "v4"};  // three are too slow for this task, one reports that nothing is served
     ASSERT_TRUE(advance_until([&] { return serve("alice"), collects(1); }));
     use_up_reports("v1", 1, "alice");
@@ -141,7 +141,7 @@ TEST_F(Blameless, OneLiarAfterAWaitForAuditorsTakesNoStakeFromTheSolver) {
     assign("alice", 1);
     const U256 before = bonded("alice");
     lazy = {"v1", "v2", "v3", "v4"};
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return serve("alice"), run().unaudited_since != 0; }));
     ASSERT_TRUE(first_audit(1).seats.empty());
     ASSERT_TRUE(advance_until([&] { return serve("alice"), collects(1) && !first_audit(1).seats.empty(); }));
@@ -160,7 +160,7 @@ TEST_F(Blameless, ARunDoesNotEndBesideADisputeBecauseAuditorsAreSilent) {
     spec.checkpoint_blocks = 300;
     post(spec);
     assign("alice", 1);
-    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     lazy = {"v1", "v2", "v3", "v4"};
     ASSERT_TRUE(advance_until([&] { return serve("alice"), collects(1); }));
     use_up_reports("v1", 1, "alice");
@@ -194,7 +194,7 @@ TEST_F(Blameless, WhoServesNobodyStillLosesItsLock) {
     spec.auditors = 3;
     post(spec);
     assign("alice", 1);
-    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     lazy = {"v1", "v2", "v3"};
     ASSERT_TRUE(advance_until([&] { return serve("alice"), collects(1); }));
     use_up_reports("v1", 1, "alice");
@@ -220,9 +220,9 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
     spec.checkpoint_blocks = 300;
     post(spec);
     auction({{"alice", 400}, {"bob", 500}});
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     for (const std::uint32_t r : {0u, 1u})
-        for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint(r == 0 ? "alice" : "bob", i, r), Verdict::ok);
+        for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint(r == 0 ? "alice" : "bob", i, r), CallStatus::ok);
     // Alice's auditor belongs to her: it accuses her and loses the dispute at once, so that another round begins.
     const auto audit_by = [&](std::uint32_t r) {
         const market::Audit drawn = *views::audit(state, segment(0, r).audit);
@@ -269,7 +269,7 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
     }
     ASSERT_NE(deadline, 0u);
     ASSERT_GT(segment(0, 0).audits, 1u) << "alice's segment is audited again";
-    EXPECT_EQ(send("bob", RevealSegment{1, 1, 0, salt(1, 1), root(1)}), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(send("bob", RevealSegment{1, 1, 0, salt(1, 1), root(1)}), CallStatus::ok) << last.revert_reason;
     advance(3);
     EXPECT_EQ(run(1).state, RunState::running);
 }
@@ -283,7 +283,7 @@ TEST_F(Blameless, AnAuditThatWaitsForOneAccompliceKeepsNobodyElseWaiting) {
     for (const char* name : {"v1", "v2"}) add_verifier(name);
     add_verifier("v3", 1);  // the accomplice: one coin
     for (const char* name : {"alice", "carol"}) add_solver(name);
-    ASSERT_EQ(send("v3", RegisterSolver{"http://x", 1}), Verdict::ok);
+    ASSERT_EQ(send("v3", RegisterSolver{"http://x", 1}), CallStatus::ok);
     advance(9);
     // The accomplice locks its stake in runs of its own, one of which is disputed, so it counts as busy.
     TaskSpec own = cheap_spec();
@@ -291,14 +291,14 @@ TEST_F(Blameless, AnAuditThatWaitsForOneAccompliceKeepsNobodyElseWaiting) {
     own.auditors = 1;
     post(own);
     assign("v3", 1);
-    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("v3", i, 0, 1), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("v3", i, 0, 1), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("v3", 0, 1);
         check_audits();
         return segment(0, 0, 1).window_end != 0;
     }));
-    ASSERT_EQ(send("dave", Deposit{}, kCoin), Verdict::ok);
-    ASSERT_EQ(send("dave", ChallengeSegment{1, 0, 0, word("x")}, params.challenge_bond), Verdict::ok);
+    ASSERT_EQ(send("dave", Deposit{}, kCoin), CallStatus::ok);
+    ASSERT_EQ(send("dave", ChallengeSegment{1, 0, 0, word("x")}, params.challenge_bond), CallStatus::ok);
     while (views::stake(state, party("v3")).available() >= params.audit_bond + params.beacon_penalty)
         assign("v3", post(own));
     // The auditors that replayed it were quick: they have no work left.
@@ -307,7 +307,7 @@ TEST_F(Blameless, AnAuditThatWaitsForOneAccompliceKeepsNobodyElseWaiting) {
     const std::uint64_t bait = post(cheap_spec());
     assign("carol", bait);
     const U256 carol = bonded("carol");
-    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("carol", i, 0, bait), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("carol", i, 0, bait), CallStatus::ok);
     lazy = {"v1", "v2", "v3"};
     ASSERT_TRUE(advance_until([&] { return serve("carol", 0, bait), collects(bait); }));
     for (const char* name : {"v1", "v2"}) use_up_reports(name, bait, "carol");
@@ -315,7 +315,7 @@ TEST_F(Blameless, AnAuditThatWaitsForOneAccompliceKeepsNobodyElseWaiting) {
     lazy.clear();
     const std::uint64_t good = post(cheap_spec());
     assign("alice", good);
-    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, good), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, good), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice", 0, good);
         check_audits();

@@ -23,7 +23,7 @@ protected:
     /// `name` wins the task as the only bidder, and accepts.
     void assign(const std::string& name, std::uint64_t id, const U256& price = 400) {
         auction({{name, price.low64()}}, id);
-        ASSERT_EQ(send(name, AcceptData{id}), Verdict::ok);
+        ASSERT_EQ(send(name, AcceptData{id}), CallStatus::ok);
     }
     std::vector<market::Audit> open_audits(std::uint64_t id, std::uint32_t index = 0) const {
         std::vector<market::Audit> out;
@@ -42,7 +42,7 @@ protected:
         junk.checkpoint_blocks = 1'000;
         post(junk);
         assign("carol", 1);
-        for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("carol", i, 0, 1), Verdict::ok);
+        for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("carol", i, 0, 1), CallStatus::ok);
         lazy = {"v1", "v2", "v3", "v4"};
         ASSERT_TRUE(advance_until([&] {
             serve("carol", 0, 1);
@@ -65,7 +65,7 @@ TEST_F(BusyAuditors, ATaskOfManyAuditsDoesNotLeaveAnothersFraudUnaudited) {
     junk.checkpoint_blocks = junk.finish_blocks = 1'000;
     post(junk);
     assign("carol", 1, 1);
-    for (std::uint64_t i = 0; i <= 20; ++i) ASSERT_EQ(checkpoint("carol", i, 0, 1), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 20; ++i) ASSERT_EQ(checkpoint("carol", i, 0, 1), CallStatus::ok);
     advance(2 * params.epoch_blocks);
     EXPECT_EQ(open_audits(1).size(), 20u);
     std::size_t seats = 0;
@@ -75,7 +75,7 @@ TEST_F(BusyAuditors, ATaskOfManyAuditsDoesNotLeaveAnothersFraudUnaudited) {
     post();
     assign("alice", 2);
     wrong_from = 1;  // alice makes every state up
-    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, 2), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, 2), CallStatus::ok);
     for (int i = 0; i < 60 && run(0, 2).state == RunState::running; ++i) {
         serve("alice", 0, 2);
         check_audits();
@@ -91,7 +91,7 @@ TEST_F(BusyAuditors, AnAuditWaitsForAuditorsAndIsNeverPassedOver) {
     keep_busy(2);
     post();
     assign("alice", 2);
-    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, 2), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, 2), CallStatus::ok);
     for (std::uint64_t i = 0; i < (params.redraws + 3) * params.epoch_blocks; ++i) {
         serve("alice", 0, 2);
         serve("carol", 0, 1);
@@ -125,7 +125,7 @@ TEST_F(BusyAuditors, AFewWhomOthersLeftFreeAreNotDrawn) {
     keep_busy(3);
     post();
     assign("alice", 2);
-    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i, 0, 2), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i, 0, 2), CallStatus::ok);
     for (std::uint64_t i = 0; i < 3 * params.epoch_blocks; ++i) {
         serve("alice", 0, 2);
         serve("carol", 0, 1);
@@ -139,7 +139,7 @@ TEST_F(BusyAuditors, AFewWhomOthersLeftFreeAreNotDrawn) {
 
 TEST_F(BusyAuditors, NobodyKnowsBeforeTheOpeningWhoAudits) {
     start_run();
-    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(
         advance_until([&] { return !open_audits(1).empty() && open_audits(1)[0].phase == AuditPhase::opening; }));
     EXPECT_TRUE(open_audits(1)[0].seats.empty());
@@ -161,7 +161,7 @@ TEST_F(BusyAuditors, ReplicasDoNotWaitForOneAnotherForEver) {
     spec.checkpoint_blocks = 200;
     post(spec);
     auction({{"alice", 400}, {"bob", 500}});
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     play_all(1, 600);
     EXPECT_EQ(task().state, TaskState::delivering);
     EXPECT_TRUE(all<Slashed>().empty());
@@ -175,9 +175,9 @@ TEST_F(BusyAuditors, NoSeatIsHeldWhileASlowerReplicaComputes) {
     spec.checkpoint_blocks = 200;
     post(spec);
     auction({{"alice", 400}, {"bob", 500}});
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
-    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0), Verdict::ok);
-    ASSERT_EQ(checkpoint("bob", 0, 1), Verdict::ok);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
+    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0), CallStatus::ok);
+    ASSERT_EQ(checkpoint("bob", 0, 1), CallStatus::ok);
     for (std::uint64_t i = 0; i < 5 * params.epoch_blocks; ++i) {
         serve("alice", 0);
         serve("bob", 1);
@@ -186,7 +186,7 @@ TEST_F(BusyAuditors, NoSeatIsHeldWhileASlowerReplicaComputes) {
     ASSERT_FALSE(open_audits(1, 0).empty());
     EXPECT_EQ(open_audits(1, 0)[0].phase, AuditPhase::drawing);
     EXPECT_TRUE(open_audits(1, 0)[0].seats.empty());
-    ASSERT_EQ(checkpoint("bob", 1, 1), Verdict::ok);
+    ASSERT_EQ(checkpoint("bob", 1, 1), CallStatus::ok);
     EXPECT_TRUE(advance_until([&] { return !open_audits(1, 0)[0].seats.empty(); }, 3 * params.epoch_blocks));
 }
 
@@ -197,7 +197,7 @@ TEST_F(BusyAuditors, WhereThereIsNoVerifierASegmentCountsAsNotDrawnIfTheTaskAllo
     spec.allow_unaudited = true;
     post(spec);
     auction({{"alice", 400}, {"bob", 700}});
-    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     play("alice");
     EXPECT_EQ(run().state, RunState::delivering);
     EXPECT_EQ(segment(0).postponed, params.redraws);

@@ -18,7 +18,7 @@ protected:
         slow.checkpoint_blocks = 300;
         begin(slow);
         start_run(spec);
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         ASSERT_TRUE(advance_until([&] {
             serve("alice");
             if (segment(0).state != market::SegmentState::verified) check_audits();
@@ -30,15 +30,15 @@ protected:
     }
     /// Leaves the beacon and withdraws everything possible; it is not drawn in the next epochs.
     void leave(const std::string& name) {
-        ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
+        ASSERT_EQ(send(name, RetireVerifier{}), CallStatus::ok);
         advance(3 * params.epoch_blocks);
         ASSERT_FALSE(views::verifier(state, party(name))->member);
         const U256 free = views::free_stake(state, params, party(name));
-        EXPECT_EQ(send(name, BeginUnbond{free + U256(1)}), Verdict::stake_too_low);
-        ASSERT_EQ(send(name, BeginUnbond{free}), Verdict::ok) << last.revert_reason;
+        EXPECT_EQ(send(name, BeginUnbond{free + U256(1)}), CallStatus::stake_too_low);
+        ASSERT_EQ(send(name, BeginUnbond{free}), CallStatus::ok) << last.revert_reason;
     }
     U256 bonded(const std::string& name) const { return views::stake(state, party(name)).bonded; }
-    Verdict attest(const std::string& name) { return send(name, AttestRetention{1, 0, 1}); }
+    CallStatus attest(const std::string& name) { return send(name, AttestRetention{1, 0, 1}); }
     /// alice falls silent, and bob continues from state 1.
     void replace_alice() {
         ASSERT_TRUE(advance_until([&] { return run().state == RunState::forfeited; }, 400));
@@ -50,14 +50,14 @@ protected:
 
 TEST_F(Keepers, OneThatLeavesKeepsABondUntilTheTaskIsOver) {
     verify_a_segment();
-    ASSERT_EQ(attest(keeper), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(attest(keeper), CallStatus::ok) << last.revert_reason;
     leave(keeper);
     EXPECT_EQ(bonded(keeper), params.audit_bond);
-    EXPECT_EQ(send(keeper, BeginUnbond{1}), Verdict::stake_too_low);
+    EXPECT_EQ(send(keeper, BeginUnbond{1}), CallStatus::stake_too_low);
     play("alice");
-    ASSERT_EQ(send("requester", AcceptModel{1}), Verdict::ok);
+    ASSERT_EQ(send("requester", AcceptModel{1}), CallStatus::ok);
     ASSERT_EQ(task().state, TaskState::settled);
-    EXPECT_EQ(send(keeper, BeginUnbond{params.audit_bond}), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(send(keeper, BeginUnbond{params.audit_bond}), CallStatus::ok) << last.revert_reason;
 }
 
 /// Otherwise a run's successor could increase its keepers' backlog permanently with each report (18.7).
@@ -65,12 +65,12 @@ TEST_F(Keepers, WhatIsAskedOfThemIsReturnedWithTheAnswer) {
     TaskSpec spec = small_spec();
     spec.replay_blocks = 20;
     verify_a_segment(spec);
-    for (const std::string& name : {keeper, second}) ASSERT_EQ(attest(name), Verdict::ok);
+    for (const std::string& name : {keeper, second}) ASSERT_EQ(attest(name), CallStatus::ok);
     replace_alice();
     const auto until = [&](const std::string& name) { return backlog(state, party(name)).until; };
     advance_until([&] { return until(keeper) <= height && until(second) <= height; });
     for (std::uint64_t tile = 0; tile < params.reports; ++tile) {
-        ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, tile}, params.report_fee), Verdict::ok);
+        ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, tile}, params.report_fee), CallStatus::ok);
         for (const std::string& name : {keeper, second}) EXPECT_EQ(until(name), height + spec.replay_blocks);
         ledger::State next{static_cast<const ledger::StateView&>(state)};
         Effects fx{next, params, height, {}};
@@ -86,29 +86,31 @@ TEST_F(Keepers, AReportOfATaskThatEndsIsClosedWithIt) {
     TaskSpec spec = small_spec();
     spec.replay_blocks = 20;
     verify_a_segment(spec);
-    ASSERT_EQ(attest(keeper), Verdict::ok);
+    ASSERT_EQ(attest(keeper), CallStatus::ok);
     replace_alice();
-    ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, 0}, params.report_fee), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, 0}, params.report_fee), CallStatus::ok)
+        << last.revert_reason;
     ASSERT_EQ(backlog(state, party(keeper)).open, spec.replay_blocks);
-    ASSERT_EQ(send("bob", DeclineTask{1}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("bob", DeclineTask{1}), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(backlog(state, party(keeper)).open, spec.replay_blocks) << "another successor may need the state";
     const U256 bob = ledger::balance_of(state, party("bob")), bond = bonded(keeper);
-    ASSERT_EQ(send("requester", CancelTask{1}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("requester", CancelTask{1}), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(views::report(state, 1)->state, market::ReportState::failed);
     EXPECT_THAT(views::open_reports(state, 1), ::testing::IsEmpty());
     EXPECT_EQ(backlog(state, party(keeper)).open, 0u);
     EXPECT_EQ(ledger::balance_of(state, party("bob")), bob + params.report_fee);
-    EXPECT_EQ(send(keeper, AnswerUnavailable{1, {1}}), Verdict::already_answered);
+    EXPECT_EQ(send(keeper, AnswerUnavailable{1, {1}}), CallStatus::already_answered);
     advance(params.answer_blocks + spec.replay_blocks + 2);
     EXPECT_EQ(bonded(keeper), bond);
 }
 
 TEST_F(Keepers, OneThatLeftPaysForAStateThatIsGone) {
     verify_a_segment();
-    ASSERT_EQ(attest(keeper), Verdict::ok);
+    ASSERT_EQ(attest(keeper), CallStatus::ok);
     leave(keeper);
     replace_alice();
-    ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, 0}, params.report_fee), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, 0}, params.report_fee), CallStatus::ok)
+        << last.revert_reason;
     advance(params.answer_blocks + 1);
     const Slashed penalty = all<Slashed>().back();
     EXPECT_EQ(penalty.reason, "not_kept");
@@ -119,37 +121,37 @@ TEST_F(Keepers, OneThatLeftPaysForAStateThatIsGone) {
 
 TEST_F(Keepers, AStateCostsOneBondHoweverManyOfItsTilesAreMissed) {
     verify_a_segment();
-    ASSERT_EQ(attest(keeper), Verdict::ok);
+    ASSERT_EQ(attest(keeper), CallStatus::ok);
     const U256 before = bonded(keeper);
     replace_alice();
     for (std::uint64_t tile = 0; tile < params.reports; ++tile)
-        ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, tile}, params.report_fee), Verdict::ok);
+        ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, tile}, params.report_fee), CallStatus::ok);
     advance(params.answer_blocks + 1);
     EXPECT_EQ(bonded(keeper) + params.audit_bond, before);
-    EXPECT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, 0}, params.report_fee), Verdict::nothing_to_report);
+    EXPECT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, 0}, params.report_fee), CallStatus::nothing_to_report);
 }
 
 TEST_F(Keepers, NobodyGivesItsWordWithoutABond) {
     verify_a_segment();
     leave(keeper);
     ASSERT_TRUE(bonded(keeper).is_zero()) << "it keeps nothing yet";
-    EXPECT_EQ(attest(keeper), Verdict::stake_too_low);
-    ASSERT_EQ(send(keeper, Deposit{}, params.audit_bond), Verdict::ok);
-    EXPECT_EQ(attest(keeper), Verdict::ok) << last.revert_reason;
-    EXPECT_EQ(send(keeper, BeginUnbond{1}), Verdict::stake_too_low);
+    EXPECT_EQ(attest(keeper), CallStatus::stake_too_low);
+    ASSERT_EQ(send(keeper, Deposit{}, params.audit_bond), CallStatus::ok);
+    EXPECT_EQ(attest(keeper), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(send(keeper, BeginUnbond{1}), CallStatus::stake_too_low);
 }
 
 TEST_F(Keepers, TheBondIsNotBidWith) {
     verify_a_segment();
     const U256 before = views::free_stake(state, params, party(keeper));
-    ASSERT_EQ(attest(keeper), Verdict::ok);
+    ASSERT_EQ(attest(keeper), CallStatus::ok);
     EXPECT_EQ(views::free_stake(state, params, party(keeper)) + params.audit_bond, before);
     EXPECT_EQ(views::free_stake(state, params, party(second)), before) << "it has not attested";
 }
 
 TEST_F(Keepers, AStateThatNobodyKeptEndsTheTaskAndCostsWhatWasPaidForIt) {
     verify_a_segment();
-    ASSERT_EQ(attest(keeper), Verdict::ok);
+    ASSERT_EQ(attest(keeper), CallStatus::ok);
     ASSERT_EQ(run().paid, 1u);
     const U256 paid = run().earned;
     const U256 requester = ledger::balance_of(state, party("requester")) + task().escrow + task().audit_budget;
@@ -161,7 +163,7 @@ TEST_F(Keepers, AStateThatNobodyKeptEndsTheTaskAndCostsWhatWasPaidForIt) {
         const std::string next = std::vector<std::string>{"bob", "carol", "dave"}.at(std::min(task().runs - 1u, 2u));
         auction({{next, 500}});
         if (task().state != TaskState::assigned) break;
-        ASSERT_EQ(send(next, DeclineTask{1}), Verdict::ok) << "it cannot get the state, and leaves free of charge";
+        ASSERT_EQ(send(next, DeclineTask{1}), CallStatus::ok) << "it cannot get the state, and leaves free of charge";
         if (next == "dave") break;
     }
     advance_until([&] { return market::is_final(task().state); }, 400);

@@ -20,7 +20,7 @@ protected:
         begin_with(1);
         ASSERT_TRUE(advance_until([&] {
             if (run().next_state <= 2) {
-                EXPECT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
+                EXPECT_EQ(checkpoint("alice", run().next_state), CallStatus::ok);
             }
             serve("alice");
             check_audits();
@@ -38,7 +38,7 @@ protected:
         spec.price_ceiling = U256(1000);  // a higher price would require a very large stake at this audit probability
         post(spec);
         auction({{"alice", 400}, {"bob", 700}});
-        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+        ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     }
     /// Two auditors of segment 0 commit verdicts.
     void collect() {
@@ -46,7 +46,7 @@ protected:
         slow.checkpoint_blocks = 300;
         begin(slow);
         start_run();
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         seat_auditors("alice");
     }
     market::Audit audit() const { return views::audit(state, 1).value(); }
@@ -54,7 +54,7 @@ protected:
     /// Reports tiles until none is left, and lets alice answer (proofs are tested with real tiles elsewhere).
     void use_up_reports(const std::string& name) {
         for (std::uint64_t i = 0; i < params.reports; ++i) {
-            ASSERT_EQ(send(name, ReportUnavailable{1, 1, 0, 0, 0, i}, params.report_fee), Verdict::ok);
+            ASSERT_EQ(send(name, ReportUnavailable{1, 1, 0, 0, 0, i}, params.report_fee), CallStatus::ok);
             answer(views::report_count(state));
         }
     }
@@ -62,7 +62,7 @@ protected:
         ledger::State next{static_cast<const ledger::StateView&>(state)};
         Effects fx{next, params, height, {}};
         close_report(fx, report, party("alice"));
-        resume_audit(fx, views::report(state, report).value());
+        resume_after_answer(fx, views::report(state, report).value());
         state.apply(next.diff());
     }
     std::uint64_t time_for_verdicts() const { return params.verdict_blocks + small_spec().replay_blocks; }
@@ -76,20 +76,20 @@ protected:
 TEST_F(Retention, ASolverPaysForKeepingAndIsPaidForItsWork) {
     open_state_2();
     const U256 fee = params.audit_fee;
-    EXPECT_EQ(send("bob", RequestRetention{1, 0, 2}, fee), Verdict::not_solver);
-    EXPECT_EQ(send("alice", RequestRetention{1, 0, 0}, fee), Verdict::wrong_index);
-    EXPECT_EQ(send("alice", RequestRetention{1, 0, 9}, fee), Verdict::not_opened);
-    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, fee - U256(1)), Verdict::wrong_value);
-    ASSERT_EQ(send("alice", RequestRetention{1, 0, 2}, fee), Verdict::ok) << last.revert_reason;
-    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, fee), Verdict::already_requested);
-    EXPECT_EQ(send("bob", AttestRetention{1, 0, 2}), Verdict::not_member);
+    EXPECT_EQ(send("bob", RequestRetention{1, 0, 2}, fee), CallStatus::not_solver);
+    EXPECT_EQ(send("alice", RequestRetention{1, 0, 0}, fee), CallStatus::wrong_index);
+    EXPECT_EQ(send("alice", RequestRetention{1, 0, 9}, fee), CallStatus::not_opened);
+    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, fee - U256(1)), CallStatus::wrong_value);
+    ASSERT_EQ(send("alice", RequestRetention{1, 0, 2}, fee), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, fee), CallStatus::already_requested);
+    EXPECT_EQ(send("bob", AttestRetention{1, 0, 2}), CallStatus::not_member);
     const std::string keeper = "v1";
     const U256 before = ledger::balance_of(state, party(keeper));
-    ASSERT_EQ(send(keeper, AttestRetention{1, 0, 2}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send(keeper, AttestRetention{1, 0, 2}), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(ledger::balance_of(state, party(keeper)), before + fee);
-    EXPECT_EQ(send(keeper, AttestRetention{1, 0, 2}), Verdict::already_attested);
-    EXPECT_EQ(send("v2", AttestRetention{1, 0, 2}), Verdict::not_matched) << "one keeper was paid for";
-    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, fee), Verdict::wrong_index);
+    EXPECT_EQ(send(keeper, AttestRetention{1, 0, 2}), CallStatus::already_attested);
+    EXPECT_EQ(send("v2", AttestRetention{1, 0, 2}), CallStatus::not_matched) << "one keeper was paid for";
+    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, fee), CallStatus::wrong_index);
     EXPECT_EQ(run().paid, 2u) << "paid between audits, at once";
     EXPECT_EQ(run().state, RunState::running);
 }
@@ -100,8 +100,8 @@ TEST_F(Retention, AStateThatIsPaidForIsNoLongerListedAsRetained) {
     open_state_2();
     EXPECT_FALSE(views::checkpoint(state, 1, 0, 1)->keepers.empty());
     EXPECT_THAT(run().retained, ::testing::IsEmpty()) << "its audit paid for state 1";
-    ASSERT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), Verdict::ok) << last.revert_reason;
-    ASSERT_EQ(send("v1", AttestRetention{1, 0, 2}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), CallStatus::ok) << last.revert_reason;
+    ASSERT_EQ(send("v1", AttestRetention{1, 0, 2}), CallStatus::ok) << last.revert_reason;
     EXPECT_THAT(run().retained, ::testing::IsEmpty());
 }
 
@@ -123,19 +123,19 @@ TEST_F(Retention, EachRunOfATaskHasItsOwnRoomForOffers) {
         store_list(state, keys::run_retentions(1, run_index), ids);
     };
     fill(0, 1'000);
-    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), Verdict::too_many_open);
+    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), CallStatus::too_many_open);
     remove(state, keys::run_retentions(1, 0));
     fill(1, 2'000);
-    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), CallStatus::ok) << last.revert_reason;
 }
 
 TEST_F(Retention, AnOfferThatNobodyTakesReturnsWithTheRun) {
     open_state_2();
     const U256 before = ledger::balance_of(state, party("alice"));
-    ASSERT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), Verdict::ok);
+    ASSERT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), CallStatus::ok);
     const U256 earned = run().earned;
     play("alice");
-    ASSERT_EQ(send("requester", AcceptModel{1}), Verdict::ok);
+    ASSERT_EQ(send("requester", AcceptModel{1}), CallStatus::ok);
     EXPECT_EQ(ledger::balance_of(state, party("alice")), before + run().earned - earned);
     EXPECT_EQ(views::retention(state, 1)->state, market::RetentionState::withdrawn);
 }
@@ -150,16 +150,17 @@ TEST_F(Retention, KeepersThatDoNotServeAreMadeToAnswerOrLoseABond) {
     auction({{"bob", 500}});
     ASSERT_EQ(run(1).first_state, first);
     const ReportUnavailable report{5, 1, 0, first, 0, 0};
-    EXPECT_EQ(send("v1", report, params.report_fee), Verdict::not_solver);
-    EXPECT_EQ(send("bob", ReportUnavailable{5, 1, 0, first + 1, 0, 0}, params.report_fee), Verdict::nothing_to_report);
+    EXPECT_EQ(send("v1", report, params.report_fee), CallStatus::not_solver);
+    EXPECT_EQ(send("bob", ReportUnavailable{5, 1, 0, first + 1, 0, 0}, params.report_fee),
+              CallStatus::nothing_to_report);
     const std::uint64_t deadline = run(1).deadline;
-    ASSERT_EQ(send("bob", report, params.report_fee), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("bob", report, params.report_fee), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(run(1).deadline, deadline + params.answer_blocks);
     const auto keepers = views::checkpoint(state, 1, 0, first)->keepers;
     ASSERT_FALSE(keepers.empty());
     const std::uint64_t id = views::report_count(state);
-    EXPECT_EQ(send("alice", AnswerUnavailable{id, {1}}), Verdict::not_keeper);
-    EXPECT_EQ(send(name_of(keepers[0]), AnswerUnavailable{id, {1}}), Verdict::wrong_answer);
+    EXPECT_EQ(send("alice", AnswerUnavailable{id, {1}}), CallStatus::not_keeper);
+    EXPECT_EQ(send(name_of(keepers[0]), AnswerUnavailable{id, {1}}), CallStatus::wrong_answer);
     const std::size_t before = all<Slashed>().size();
     advance(params.answer_blocks + 1);
     const auto slashed = all<Slashed>();
@@ -167,16 +168,16 @@ TEST_F(Retention, KeepersThatDoNotServeAreMadeToAnswerOrLoseABond) {
     EXPECT_EQ(slashed.back().reason, "not_kept");
     EXPECT_EQ(slashed.back().amount, params.audit_bond);
     EXPECT_EQ(run(1).state, RunState::assigned) << "bob may still accept, or leave free of charge";
-    EXPECT_EQ(send("bob", AcceptData{1}), Verdict::ok);
-    EXPECT_EQ(checkpoint("bob", first, 1), Verdict::ok);
-    EXPECT_EQ(send("bob", report, params.report_fee), Verdict::wrong_run_state) << "bob has it";
+    EXPECT_EQ(send("bob", AcceptData{1}), CallStatus::ok);
+    EXPECT_EQ(checkpoint("bob", first, 1), CallStatus::ok);
+    EXPECT_EQ(send("bob", report, params.report_fee), CallStatus::wrong_run_state) << "bob has it";
 }
 
 TEST_F(Retention, WhoServesNoneOfAllWhoAreDrawnLosesItsLock) {
     collect();
     const std::string first = auditor(0);
     use_up_reports(first);
-    EXPECT_EQ(send(first, ReportUnavailable{1, 1, 0, 0, 0, 0}, params.report_fee), Verdict::too_many_open);
+    EXPECT_EQ(send(first, ReportUnavailable{1, 1, 0, 0, 0, 0}, params.report_fee), CallStatus::too_many_open);
     const U256 locked = run().locked, bonded = views::stake(state, party("alice")).bonded;
     ASSERT_GT(locked, U256());
     advance_until([&] {
@@ -221,11 +222,11 @@ TEST_F(Retention, AReportHoldsAnAuditUpForAsLongAsItsAnswerTakes) {
     collect();
     EXPECT_EQ(audit().deadline, height + time_for_verdicts());
     const std::string first = auditor(0), second = auditor(1);
-    ASSERT_EQ(send(first, ReportUnavailable{1, 1, 0, 0, 0, 0}, params.report_fee), Verdict::ok);
+    ASSERT_EQ(send(first, ReportUnavailable{1, 1, 0, 0, 0, 0}, params.report_fee), CallStatus::ok);
     const std::uint64_t due = height + params.answer_blocks;
     EXPECT_EQ(audit().deadline, due + time_for_verdicts()) << "an answer in the last block leaves the whole time";
     next_block();
-    ASSERT_EQ(send(second, ReportUnavailable{1, 1, 0, 0, 0, 1}, params.report_fee), Verdict::ok);
+    ASSERT_EQ(send(second, ReportUnavailable{1, 1, 0, 0, 0, 1}, params.report_fee), CallStatus::ok);
     EXPECT_EQ(audit().deadline, due + 1 + time_for_verdicts()) << "they wait together, not one after the other";
     next_block();
     answer(2);
@@ -253,17 +254,17 @@ TEST_F(Retention, AnAuditorWithoutReportsLeavesFreeWhileTheOthersGoOn) {
 
 TEST_F(Retention, AChallengerReportsTilesAndItsClockWaits) {
     start_run();
-    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         check_audits();
         return segment(0).window_end != 0;
     }));
-    ASSERT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), Verdict::ok);
+    ASSERT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), CallStatus::ok);
     const auto before = views::dispute(state, 1).value();
-    EXPECT_EQ(send("bob", ReportUnavailable{1, 1, 0, 1, 0, 0}, params.report_fee), Verdict::not_auditor)
+    EXPECT_EQ(send("bob", ReportUnavailable{1, 1, 0, 1, 0, 0}, params.report_fee), CallStatus::not_auditor)
         << "another state than the one the disputed segment starts from";
-    ASSERT_EQ(send("bob", ReportUnavailable{1, 1, 0, 0, 0, 0}, params.report_fee), Verdict::ok);
+    ASSERT_EQ(send("bob", ReportUnavailable{1, 1, 0, 0, 0, 0}, params.report_fee), CallStatus::ok);
     const auto after = views::dispute(state, 1).value();
     EXPECT_EQ(after.reports, 1u);
     EXPECT_EQ(after.challenger_clock, before.challenger_clock + params.answer_blocks);
@@ -280,7 +281,7 @@ TEST_F(Retention, StakeThatArrivesAfterTheRevealsDoesNotShiftTheDraw) {
     const auto info = [&] { return views::verifier(state, party("v1")).value(); };
     EXPECT_EQ(info().weight, U256(100) * kCoin);
     while (height % params.epoch_blocks != 2) next_block();
-    ASSERT_EQ(send("v1", Deposit{}, U256(50) * kCoin), Verdict::ok);
+    ASSERT_EQ(send("v1", Deposit{}, U256(50) * kCoin), CallStatus::ok);
     while (height % params.epoch_blocks != 0) next_block();
     EXPECT_EQ(info().weight, U256(100) * kCoin) << "the draws of this beacon do not count it";
     advance(params.epoch_blocks);

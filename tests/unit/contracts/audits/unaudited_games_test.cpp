@@ -61,7 +61,7 @@ protected:
             const std::uint64_t price = 100 + party(name).bytes[0];
             if (!mine && height < task().bid_end && with_chance(60)) commit_bid(name, price);
             if (mine && !mine->revealed && height >= task().bid_end) {
-                EXPECT_EQ(reveal_bid(name, price), Verdict::ok) << last.revert_reason;
+                EXPECT_EQ(reveal_bid(name, price), CallStatus::ok) << last.revert_reason;
             }
         }
     }
@@ -71,11 +71,11 @@ protected:
             const market::Run now = run(index);
             const std::string name = name_of(now.solver);
             if (now.state == RunState::assigned) {
-                EXPECT_EQ(send(name, AcceptData{1}), Verdict::ok) << last.revert_reason;
+                EXPECT_EQ(send(name, AcceptData{1}), CallStatus::ok) << last.revert_reason;
             } else if (now.state == RunState::running && now.next_state <= segments) {
                 const bool due = now.deadline != 0 && height + 2 >= now.deadline;
                 if (due || with_chance(30)) {
-                    EXPECT_EQ(checkpoint(name, now.next_state, index), Verdict::ok) << last.revert_reason;
+                    EXPECT_EQ(checkpoint(name, now.next_state, index), CallStatus::ok) << last.revert_reason;
                 }
             }
         }

@@ -22,13 +22,13 @@ protected:
         advance(9);
         post(spec);
         auction({{"alice", 400}, {"bob", 700}});
-        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+        ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
         before = ledger::balance_of(state, party("alice"));
     }
     /// Passes one block: alice commits and opens due states, and all auditors audit.
     void block() {
         if (run().state == RunState::running && run().next_state <= 4) {
-            ASSERT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
+            ASSERT_EQ(checkpoint("alice", run().next_state), CallStatus::ok);
         }
         serve("alice");
         check_audits();
@@ -71,7 +71,7 @@ TEST_F(UnauditedPay, ATaskThatAllowsItIsPaid) {
 
 TEST_F(UnauditedPay, NothingBeyondTheSegmentThatWaitsIsShown) {
     start({});
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         return run().unaudited_since != 0;
@@ -82,14 +82,14 @@ TEST_F(UnauditedPay, NothingBeyondTheSegmentThatWaitsIsShown) {
     EXPECT_EQ(views::audit(state, segment(0).audit)->phase, market::AuditPhase::no_auditors);
     for (std::uint64_t i = 1; i <= 4; ++i) {
         EXPECT_FALSE(views::checkpoint(state, 1, 0, i)->opened) << i;
-        EXPECT_EQ(send("alice", OpenRoots{1, 0, i, {salt(0, i)}, {root(i)}}), Verdict::would_leak);
+        EXPECT_EQ(send("alice", OpenRoots{1, 0, i, {salt(0, i)}, {root(i)}}), CallStatus::would_leak);
     }
 }
 
 TEST_F(UnauditedPay, NoCheckpointIsDueMeanwhile) {
     start({});
-    ASSERT_EQ(checkpoint("alice", 0), Verdict::ok);
-    ASSERT_EQ(checkpoint("alice", 1), Verdict::ok);
+    ASSERT_EQ(checkpoint("alice", 0), CallStatus::ok);
+    ASSERT_EQ(checkpoint("alice", 1), CallStatus::ok);
     const std::uint64_t finish = run().finish_height;
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
@@ -118,11 +118,11 @@ TEST_F(UnauditedPay, TheRequesterMayPayForWhatWaits) {
     for (int i = 0; i < 600 && task().state == TaskState::running; ++i) {
         block();
         if (run().unaudited_since == 0) continue;
-        const Verdict verdict = send("requester", DecideUnaudited{1, 0, true});
+        const CallStatus status = send("requester", DecideUnaudited{1, 0, true});
         if (height < run().unaudited_since + params.unaudited_blocks && run().unaudited_since != 0) {
-            EXPECT_EQ(verdict, Verdict::too_early);
+            EXPECT_EQ(status, CallStatus::too_early);
         }
-        decisions += verdict == Verdict::ok;
+        decisions += status == CallStatus::ok;
     }
     EXPECT_EQ(task().state, TaskState::delivering);
     EXPECT_GE(decisions, 1);
@@ -134,22 +134,22 @@ TEST_F(UnauditedPay, TheRequesterMayPayForWhatWaits) {
 TEST_F(UnauditedPay, WhoDoesNotPayPaysForWhatIsFinalAndGetsNoMore) {
     start({"v1", "v2", "v3"});
     keeping = false;  // no state is kept, so nothing is paid yet
-    for (std::uint64_t i = 0; i <= 3; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 3; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         check_audits();
         if (run().state == RunState::running && run().deadline == height + 1) {
-            EXPECT_EQ(checkpoint("alice", 4), Verdict::ok);
+            EXPECT_EQ(checkpoint("alice", 4), CallStatus::ok);
         }
         return run().finalised == 3;
     }));
     for (const char* name : {"v1", "v2", "v3"}) {
         if (views::audit_count(state) != 0 && open_audit_ids(1, 0).empty()) {
-            EXPECT_EQ(send(name, RetireVerifier{}), Verdict::ok) << last.revert_reason;
+            EXPECT_EQ(send(name, RetireVerifier{}), CallStatus::ok) << last.revert_reason;
         }
     }
     if (run().next_state == 4) {
-        ASSERT_EQ(checkpoint("alice", 4), Verdict::ok);
+        ASSERT_EQ(checkpoint("alice", 4), CallStatus::ok);
     }
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
@@ -157,9 +157,9 @@ TEST_F(UnauditedPay, WhoDoesNotPayPaysForWhatIsFinalAndGetsNoMore) {
     }));
     EXPECT_EQ(run().unaudited_from, 3u);
     ASSERT_TRUE(run().earned.is_zero());
-    EXPECT_EQ(send("requester", DecideUnaudited{1, 0, false}), Verdict::too_early);
+    EXPECT_EQ(send("requester", DecideUnaudited{1, 0, false}), CallStatus::too_early);
     advance(params.unaudited_blocks);
-    ASSERT_EQ(send("requester", DecideUnaudited{1, 0, false}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("requester", DecideUnaudited{1, 0, false}), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(run().earned, run().price * U256(3)) << "though nobody keeps a state of them";
     EXPECT_EQ(run().state, RunState::left);
     EXPECT_TRUE(views::stake(state, party("alice")).locked.is_zero());
@@ -173,7 +173,7 @@ TEST_F(UnauditedPay, ARequesterThatSaysNothingDoesNotPay) {
     start({});
     ASSERT_TRUE(advance_until([&] {
         if (run().next_state <= 4) {
-            EXPECT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
+            EXPECT_EQ(checkpoint("alice", run().next_state), CallStatus::ok);
         }
         serve("alice");
         return run().unaudited_since != 0;
@@ -195,7 +195,7 @@ TEST_F(UnauditedPay, ReplicasThatWaitEndOneByOne) {
     add_solver("bob");
     post(spec);
     auction({{"alice", 400}, {"bob", 700}});
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     play_all(1, 300);
     EXPECT_EQ(task().state, TaskState::expired);
     for (const std::uint32_t index : {0u, 1u}) {
@@ -217,18 +217,18 @@ TEST_F(UnauditedPay, ASegmentThatWasNotDrawnInAReplicaClosesNoAuditThatFindsNobo
     advance(9);
     post(spec);
     auction({{"alice", 400}, {"bob", 700}});
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     const auto serve_both = [&] { serve("alice"), serve("bob", 1); };
     for (const std::uint64_t i : {0, 1}) {
-        ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-        ASSERT_EQ(checkpoint("bob", i, 1), Verdict::ok);
+        ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
+        ASSERT_EQ(checkpoint("bob", i, 1), CallStatus::ok);
     }
     ASSERT_TRUE(advance_until([&] {
         serve_both();
         return segment(0).audit != 0 && views::audit(state, segment(0).audit)->phase == market::AuditPhase::drawing;
     }));
     const std::uint64_t id = segment(0).audit;
-    for (const char* name : {"v1", "v2"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok) << last.revert_reason;
+    for (const char* name : {"v1", "v2"}) ASSERT_EQ(send(name, RetireVerifier{}), CallStatus::ok) << last.revert_reason;
     ASSERT_TRUE(advance_until([&] { return serve_both(), views::verifiers(state).empty(); }));
     ASSERT_EQ(views::audit(state, id)->phase, market::AuditPhase::drawing);
     ASSERT_TRUE(views::audit(state, id)->seats.empty());
@@ -250,13 +250,13 @@ TEST_F(UnauditedPay, AMemberThatRetiresAfterTheDrawLeavesItToTheOthers) {
     start({"v1", "v2"});
     wrong_run = 0;
     wrong_from = 1;
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         return views::audit_count(state) != 0 && views::audit(state, 1)->phase == market::AuditPhase::drawing;
     }));
     ASSERT_TRUE(views::audit(state, 1)->seats.empty());
-    ASSERT_EQ(send("v2", RetireVerifier{}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("v2", RetireVerifier{}), CallStatus::ok) << last.revert_reason;
     for (int i = 0; i < 100 && views::dispute_count(state) == 0; ++i) block();
     ASSERT_EQ(views::dispute_count(state), 1u) << "v1 alone audits, and finds it";
     EXPECT_EQ(views::dispute(state, 1)->challenger, party("v1"));
@@ -269,23 +269,23 @@ TEST_F(UnauditedPay, ARunDoesNotEndBeforeItOpensWhatIsDue) {
     wanted.checkpoint_blocks = 500;
     begin(wanted);
     start({"v1", "v2", "v3"});
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice"), check_audits();
         return segment(0).state == SegmentState::verified;
     }));
-    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return segment(2).state == SegmentState::unaudited; }));
-    for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
-    ASSERT_EQ(checkpoint("alice", 4), Verdict::ok);
+    for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), CallStatus::ok);
+    ASSERT_EQ(checkpoint("alice", 4), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return segment(3).state == SegmentState::auditing; }));
-    ASSERT_EQ(send("alice", OpenSegment{1, 0, 3, salt(0, 3), solver_root(3)}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("alice", OpenSegment{1, 0, 3, salt(0, 3), solver_root(3)}), CallStatus::ok) << last.revert_reason;
     ASSERT_TRUE(advance_until([&] { return run().unaudited_since != 0; }));
     const auto due = views::checkpoint(state, 1, 0, 2);
     ASSERT_FALSE(due->opened);
     ASSERT_LT(run().unaudited_since + 2 * params.unaudited_blocks + params.epoch_blocks, due->open_deadline);
     advance(params.unaudited_blocks);
-    EXPECT_EQ(send("requester", DecideUnaudited{1, 0, false}), Verdict::too_early);
+    EXPECT_EQ(send("requester", DecideUnaudited{1, 0, false}), CallStatus::too_early);
     ASSERT_TRUE(advance_until([&] { return run().state != RunState::running; }));
     EXPECT_EQ(run().state, RunState::forfeited);
     EXPECT_EQ(all<RunEnded>().back().reason, "not_opened");
@@ -300,19 +300,19 @@ TEST_F(UnauditedPay, AuditsThatAreClosedInOneBlockWakeOnce) {
     wanted.checkpoint_blocks = 500;
     begin(wanted);
     start({"v1", "v2", "v3"}, spec);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice"), check_audits();
         return segment(0).state == SegmentState::verified;
     }));
-    for (std::uint64_t i = 2; i <= 40; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 2; i <= 40; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     lazy = {"v1", "v2", "v3"};
     const auto waiting = [&] { return list<std::uint64_t>(state, keys::waiting_audits(1, 0)).size(); };
     ASSERT_TRUE(advance_until([&] { return serve("alice"), waiting() >= 4; }, 400));
-    for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
+    for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return height >= run().unaudited_since + params.unaudited_blocks; }));
     const std::size_t before_it = waiting();
-    ASSERT_EQ(send("requester", DecideUnaudited{1, 0, true}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("requester", DecideUnaudited{1, 0, true}), CallStatus::ok) << last.revert_reason;
     next_block();
     ASSERT_LT(waiting() + 3, before_it + 1) << "several are closed";
     std::size_t wakes = 0;
@@ -334,7 +334,7 @@ TEST_F(UnauditedPay, ARunDoesNotEndWhileAuditorsHaveSomethingToSay) {
     hiding = {"v1", "v2", "v3", "v4"};
     wrong_run = 0;
     wrong_from = 2;
-    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     const auto of_segment = [&](std::uint64_t index) { return views::audit(state, segment(index).audit); };
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
@@ -359,20 +359,20 @@ TEST_F(UnauditedPay, ARunDoesNotEndWhileAuditorsHaveSomethingToSay) {
     EXPECT_NE(of_segment(1)->deadline, 0u) << "what auditors have committed to is due";
     advance(params.unaudited_blocks);
     if (run().state == RunState::running) {
-        EXPECT_EQ(send("requester", DecideUnaudited{1, 0, false}), Verdict::too_early);
+        EXPECT_EQ(send("requester", DecideUnaudited{1, 0, false}), CallStatus::too_early);
     }
     ASSERT_TRUE(advance_until([&] { return market::is_over(run().state); }));
     EXPECT_EQ(run().state, RunState::forfeited) << "she did not show what they would have found";
 }
 
 TEST_F(UnauditedPay, Refusals) {
-    EXPECT_EQ(send("requester", DecideUnaudited{1, 0, true}), Verdict::unknown_task);
+    EXPECT_EQ(send("requester", DecideUnaudited{1, 0, true}), CallStatus::unknown_task);
     start({});
-    EXPECT_EQ(send("bob", DecideUnaudited{1, 0, true}), Verdict::not_requester);
-    EXPECT_EQ(send("requester", DecideUnaudited{1, 1, true}), Verdict::unknown_run);
-    EXPECT_EQ(send("requester", DecideUnaudited{1, 0, true}), Verdict::nothing_waits);
+    EXPECT_EQ(send("bob", DecideUnaudited{1, 0, true}), CallStatus::not_requester);
+    EXPECT_EQ(send("requester", DecideUnaudited{1, 1, true}), CallStatus::unknown_run);
+    EXPECT_EQ(send("requester", DecideUnaudited{1, 0, true}), CallStatus::nothing_waits);
     for (int i = 0; i < 200 && run().state == RunState::running; ++i) block();
-    EXPECT_EQ(send("requester", DecideUnaudited{1, 0, true}), Verdict::wrong_run_state);
+    EXPECT_EQ(send("requester", DecideUnaudited{1, 0, true}), CallStatus::wrong_run_state);
 }
 
 }  // namespace

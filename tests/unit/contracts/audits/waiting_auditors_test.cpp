@@ -20,7 +20,7 @@ protected:
         start(wanted, {"alice", "bob"});
         if (fraud) wrong_from = 1;
         id = assign("alice", spec_of(4, 3));
-        for (const std::uint64_t i : {0, 1}) EXPECT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+        for (const std::uint64_t i : {0, 1}) EXPECT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
         EXPECT_TRUE(advance_until([&] {
             serve("alice", 0, id);
             return segment(0, 0, id).audit != 0 && !audit_of(id).seats.empty();
@@ -29,7 +29,7 @@ protected:
         std::reverse(names.begin(), names.end());  // another order than that of the seats
         const std::set<std::string> wrong(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(accomplices));
         commit_verdicts("alice", id, wrong);
-        for (const std::string& name : names) EXPECT_EQ(reveal_verdict(name, id, wrong), Verdict::ok);
+        for (const std::string& name : names) EXPECT_EQ(reveal_verdict(name, id, wrong), CallStatus::ok);
         return names;
     }
     U256 locked(const std::string& name) const { return views::stake(state, party(name)).locked; }
@@ -47,7 +47,7 @@ TEST_F(WaitingAuditors, PlayOneAfterTheOtherInTheOrderOfTheirReveals) {
     EXPECT_EQ(audit_of(id).phase, market::AuditPhase::closed);
     // The accomplices let alice win, as late as they can.
     for (std::uint64_t k = 1; k <= 2; ++k) {
-        ASSERT_EQ(post_hashes("alice", k), Verdict::ok);
+        ASSERT_EQ(post_hashes("alice", k), CallStatus::ok);
         ASSERT_TRUE(advance_until([&] { return dispute(k).state == DisputeState::challenger_lost; }));
         ASSERT_EQ(views::dispute_count(state), k + 1) << "the next opens by itself";
         EXPECT_EQ(dispute(k + 1).challenger, party(names[k]));
@@ -81,11 +81,11 @@ TEST_F(WaitingAuditors, AreFreeWhenTheFirstOfThemConvicts) {
 
 TEST_F(WaitingAuditors, AreFreeWhenTheRunEndsInTheMiddleOfTheChain) {
     const auto names = start_chain(1, true);
-    ASSERT_EQ(post_hashes("alice", 1), Verdict::ok);
+    ASSERT_EQ(post_hashes("alice", 1), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return views::dispute_count(state) == 2; }));
-    ASSERT_EQ(challenge("bob", id, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(challenge("bob", id, 0), CallStatus::ok) << last.revert_reason;
     advance(5);
-    ASSERT_EQ(post_hashes("alice", 2), Verdict::ok);  // but not in bob's
+    ASSERT_EQ(post_hashes("alice", 2), CallStatus::ok);  // but not in bob's
     const U256 before = ledger::balance_of(state, party(names[1]));
     ASSERT_TRUE(advance_until([&] { return run(0, id).state != RunState::running; }));
     EXPECT_EQ(dispute(3).state, DisputeState::solver_lost);
@@ -105,10 +105,10 @@ TEST_F(WaitingAuditors, AreFreeWhenTheRunEndsBeforeAllHaveRevealed) {
     start(wanted, {"alice"});
     wrong_from = 1;
     id = assign("alice", spec_of(4, 3));
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
     commit_verdicts("alice", id, {});
     const auto names = auditors_of(id);
-    for (int i = 0; i < 2; ++i) ASSERT_EQ(reveal_verdict(names[static_cast<std::size_t>(i)], id, {}), Verdict::ok);
+    for (int i = 0; i < 2; ++i) ASSERT_EQ(reveal_verdict(names[static_cast<std::size_t>(i)], id, {}), CallStatus::ok);
     ASSERT_EQ(audit_of(id).phase, market::AuditPhase::verdicts);
     ASSERT_TRUE(advance_until([&] { return run(0, id).state != RunState::running; }));
     EXPECT_EQ(audit_of(id).phase, market::AuditPhase::closed);
@@ -124,7 +124,7 @@ TEST_F(WaitingAuditors, ThatAllAreWrongLoseOneAfterTheOtherAndTheSegmentIsAudite
     const auto names = start_chain(3, false);
     for (std::uint64_t k = 1; k <= 3; ++k) {
         EXPECT_EQ(segment(0, 0, id).state, SegmentState::auditing);
-        ASSERT_EQ(post_hashes("alice", k), Verdict::ok);
+        ASSERT_EQ(post_hashes("alice", k), CallStatus::ok);
         ASSERT_TRUE(advance_until([&] { return dispute(k).state == DisputeState::challenger_lost; }));
     }
     EXPECT_EQ(run(0, id).state, RunState::running);
@@ -138,12 +138,12 @@ TEST_F(WaitingAuditors, KeepAVerifiedSegmentFromBeingPaid) {
     wanted.challenge_blocks = 10;  // and 20 on each clock
     const auto names = start_chain(2, false, wanted);
     EXPECT_EQ(segment(0, 0, id).state, SegmentState::verified);
-    EXPECT_EQ(send(names[2], AttestRetention{id, 0, 1}), Verdict::ok);
+    EXPECT_EQ(send(names[2], AttestRetention{id, 0, 1}), CallStatus::ok);
     advance(12);
     ASSERT_GT(height, segment(0, 0, id).window_end);
     for (std::uint64_t k = 1; k <= 2; ++k) {
         EXPECT_EQ(run(0, id).paid, 0u);
-        ASSERT_EQ(post_hashes("alice", k), Verdict::ok);
+        ASSERT_EQ(post_hashes("alice", k), CallStatus::ok);
         ASSERT_TRUE(advance_until([&] { return dispute(k).state == DisputeState::challenger_lost; }));
     }
     EXPECT_EQ(run(0, id).paid, 1u);

@@ -20,12 +20,12 @@ protected:
         spec.checkpoint_blocks = 300;
         post(spec);
         auction({{"alice", 400}});
-        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+        ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
         wrong_from = 0;
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         seat_auditors("alice");
     }
-    Verdict challenge_initial(const std::string& name, const std::string& root = "x") {
+    CallStatus challenge_initial(const std::string& name, const std::string& root = "x") {
         return send(name, ChallengeInitial{1, 0, word(root)}, params.challenge_bond);
     }
     /// Returns an account of one owner, with the stake of a verifier.
@@ -33,7 +33,7 @@ protected:
         const std::string name = "accomplice " + std::to_string(i);
         EXPECT_TRUE(ledger::mint(state, party(name), U256(10) * kCoin));
         parties.push_back(party(name));
-        EXPECT_EQ(send(name, Deposit{}, params.min_verifier_stake), Verdict::ok);
+        EXPECT_EQ(send(name, Deposit{}, params.min_verifier_stake), CallStatus::ok);
         return name;
     }
     std::string auditor(std::size_t seat) const { return name_of(views::audit(state, 1)->seats.at(seat).auditor); }
@@ -41,17 +41,17 @@ protected:
 
 TEST_F(CrowdedOut, AnAccountChallengesASegmentOnceAtATime) {
     open_forged_start();
-    EXPECT_EQ(challenge_initial("bob", "x"), Verdict::ok);
-    EXPECT_EQ(challenge_initial("bob", "y"), Verdict::too_many_open);
-    EXPECT_EQ(challenge_initial("v4"), Verdict::ok) << "another account may";
+    EXPECT_EQ(challenge_initial("bob", "x"), CallStatus::ok);
+    EXPECT_EQ(challenge_initial("bob", "y"), CallStatus::too_many_open);
+    EXPECT_EQ(challenge_initial("v4"), CallStatus::ok) << "another account may";
 }
 
 TEST_F(CrowdedOut, SixteenAccountsDoNotShutOutAnAuditor) {
     open_forged_start();
-    for (int i = 0; i < 16; ++i) ASSERT_EQ(challenge_initial(accomplice(i)), Verdict::ok);
-    EXPECT_EQ(challenge_initial("bob"), Verdict::too_many_open);
-    EXPECT_EQ(challenge_initial(auditor(0), "truth"), Verdict::ok) << last.revert_reason;
-    EXPECT_EQ(challenge_initial(auditor(1), "truth"), Verdict::ok) << last.revert_reason;
+    for (int i = 0; i < 16; ++i) ASSERT_EQ(challenge_initial(accomplice(i)), CallStatus::ok);
+    EXPECT_EQ(challenge_initial("bob"), CallStatus::too_many_open);
+    EXPECT_EQ(challenge_initial(auditor(0), "truth"), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(challenge_initial(auditor(1), "truth"), CallStatus::ok) << last.revert_reason;
 }
 
 TEST_F(CrowdedOut, NorWhenItsAuditHadNoMatchInAnyRound) {
@@ -71,10 +71,10 @@ TEST_F(CrowdedOut, NorWhenItsAuditHadNoMatchInAnyRound) {
     }
     wait_for_auditors(fx, audit);
     state.apply(next.diff());
-    for (int i = 0; i < 16; ++i) ASSERT_EQ(challenge_initial(accomplice(i)), Verdict::ok);
-    EXPECT_EQ(challenge_initial("bob"), Verdict::too_many_open);
+    for (int i = 0; i < 16; ++i) ASSERT_EQ(challenge_initial(accomplice(i)), CallStatus::ok);
+    EXPECT_EQ(challenge_initial("bob"), CallStatus::too_many_open);
     for (const std::string& name : auditors)
-        EXPECT_EQ(challenge_initial(name, "truth"), Verdict::ok) << last.revert_reason;
+        EXPECT_EQ(challenge_initial(name, "truth"), CallStatus::ok) << last.revert_reason;
 }
 
 TEST_F(CrowdedOut, WhoWasShutOutHasAWindowWhenThereIsRoomAgain) {
@@ -82,7 +82,7 @@ TEST_F(CrowdedOut, WhoWasShutOutHasAWindowWhenThereIsRoomAgain) {
     slow.checkpoint_blocks = 300;
     begin(slow);
     start_run();
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     seat_auditors("alice");
     for (int i = 0; i < 2; ++i) {
         check_audits();
@@ -92,18 +92,18 @@ TEST_F(CrowdedOut, WhoWasShutOutHasAWindowWhenThereIsRoomAgain) {
     ASSERT_NE(window_end, 0u);
     const ChallengeSegment challenge{1, 0, 0, word("mine")};
     for (std::uint64_t id = 1; id <= 16; ++id) {
-        ASSERT_EQ(send(accomplice(static_cast<int>(id)), challenge, params.challenge_bond), Verdict::ok);
+        ASSERT_EQ(send(accomplice(static_cast<int>(id)), challenge, params.challenge_bond), CallStatus::ok);
         verifier::PostHashes post;
         post.hashes.resize(verifier::search_positions(views::game(state, id)->search).size());
-        ASSERT_EQ(send("alice", PlayMove{id, verifier::encode(verifier::Move{post})}), Verdict::ok);
+        ASSERT_EQ(send("alice", PlayMove{id, verifier::encode(verifier::Move{post})}), CallStatus::ok);
     }
-    EXPECT_EQ(send("bob", challenge, params.challenge_bond), Verdict::too_many_open);
+    EXPECT_EQ(send("bob", challenge, params.challenge_bond), CallStatus::too_many_open);
     // The accomplices stay silent, and their clocks last longer than the window.
     ASSERT_TRUE(advance_until([&] { return views::dispute(state, 16)->state != market::DisputeState::open; }));
     ASSERT_GT(height, window_end);
     EXPECT_EQ(segment(0).window_end, height + params.challenge_blocks);
     EXPECT_EQ(run().paid, 0u);
-    EXPECT_EQ(send("bob", challenge, params.challenge_bond), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(send("bob", challenge, params.challenge_bond), CallStatus::ok) << last.revert_reason;
 }
 
 /// An accomplice with eight disputes reports 64 tiles as missing.
@@ -112,26 +112,26 @@ TEST_F(CrowdedOut, ReportsOfChallengersDoNotShutOutAnAuditor) {
     slow.checkpoint_blocks = 300;
     begin(slow);
     start_run();
-    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     seat_auditors("alice", 2);
     const auto first = views::audit(state, 1).value(), other = views::audit(state, 2).value();
     ASSERT_EQ(first.segment, 0u);
     for (const market::Seat& seat : first.seats) {
         const Hash32 verdict = solver::verdict_commitment(root(1), word("salt"), seat.auditor.bytes, 1);
-        ASSERT_EQ(send(name_of(seat.auditor), CommitVerdict{1, verdict}), Verdict::ok);
+        ASSERT_EQ(send(name_of(seat.auditor), CommitVerdict{1, verdict}), CallStatus::ok);
     }
     serve("alice");
     ASSERT_NE(segment(0).window_end, 0u);
     for (int i = 0; i < 8; ++i) {
         const std::string name = accomplice(i);
-        ASSERT_EQ(send(name, ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), Verdict::ok);
+        ASSERT_EQ(send(name, ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), CallStatus::ok);
         for (std::uint64_t tile = 0; tile < params.reports; ++tile)
-            ASSERT_EQ(send(name, ReportUnavailable{1, 1, 0, 0, 0, tile}, params.report_fee), Verdict::ok);
+            ASSERT_EQ(send(name, ReportUnavailable{1, 1, 0, 0, 0, tile}, params.report_fee), CallStatus::ok);
     }
     ASSERT_EQ(views::open_reports(state, 1).size(), 64u);
     ASSERT_EQ(views::audit(state, 2)->phase, market::AuditPhase::collecting);
     const ReportUnavailable missing{1, 1, 0, other.segment, 0, 0};
-    EXPECT_EQ(send(name_of(other.seats[0].auditor), missing, params.report_fee), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(send(name_of(other.seats[0].auditor), missing, params.report_fee), CallStatus::ok) << last.revert_reason;
 }
 
 }  // namespace

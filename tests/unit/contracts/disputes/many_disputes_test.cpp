@@ -27,7 +27,7 @@ protected:
         if (replicas > 2) bids["carol"] = 600;
         auction(bids);
         ASSERT_EQ(task().active.size(), replicas);
-        for (const auto& [name, price] : bids) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+        for (const auto& [name, price] : bids) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     }
     std::vector<market::Dispute> between_replicas() const {
         std::vector<market::Dispute> out;
@@ -88,7 +88,7 @@ TEST_F(ManyDisputes, AnAccuserThatFallsSilentLosesItsWholeLock) {
     ASSERT_EQ(dispute.challenger, party("bob"));
     verifier::PostHashes hashes;
     hashes.hashes.resize(verifier::search_positions(views::game(state, dispute.id)->search).size());
-    ASSERT_EQ(send("alice", PlayMove{dispute.id, verifier::encode(verifier::Move{hashes})}), Verdict::ok);
+    ASSERT_EQ(send("alice", PlayMove{dispute.id, verifier::encode(verifier::Move{hashes})}), CallStatus::ok);
     for (int i = 0; i < 60 && !open_audit_ids(1, 1).empty(); ++i) play_all(1, 1);
     ASSERT_TRUE(open_audit_ids(1, 1).empty()) << "which alone would cost all of it";
     ASSERT_NE(run(1).deadline, 0u) << "a checkpoint of bob is due";
@@ -96,7 +96,7 @@ TEST_F(ManyDisputes, AnAccuserThatFallsSilentLosesItsWholeLock) {
     ASSERT_TRUE(advance_until(
         [&] {
             if (run(0).state == RunState::running && run(0).deadline <= height + 1) {
-                EXPECT_EQ(checkpoint("alice", run(0).next_state, 0), Verdict::ok);
+                EXPECT_EQ(checkpoint("alice", run(0).next_state, 0), CallStatus::ok);
             }
             serve("alice", 0);
             serve("bob", 1);

@@ -58,7 +58,7 @@ protected:
         spec.seed = task_.terms.seed;
         post(spec);
         auction({{"alice", 400}, {"bob", 700}});
-        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+        ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     }
 
     /// A party's account of a segment, computed by its runner.
@@ -87,15 +87,15 @@ protected:
             ASSERT_TRUE(move.has_value()) << move.error().message;
             const std::string mover = name_of(asserts ? dispute.solver : dispute.challenger);
             if (try_bad_) try_bad_moves(mover, id, *move);
-            ASSERT_EQ(send(mover, PlayMove{id, verifier::encode(*move)}), Verdict::ok) << last.revert_reason;
+            ASSERT_EQ(send(mover, PlayMove{id, verifier::encode(*move)}), CallStatus::ok) << last.revert_reason;
         }
     }
     /// Sends invalid moves in place of the one that is due, and collects the reasons for their refusals.
     void try_bad_moves(const std::string& mover, std::uint64_t id, const verifier::Move& due) {
         const auto send_bad = [&](const Bytes& move) {
-            const Verdict verdict = send(mover, PlayMove{id, move});
-            EXPECT_NE(verdict, Verdict::ok) << "a move that does not fit was taken";
-            refused_moves_.insert(verdict);
+            const CallStatus status = send(mover, PlayMove{id, move});
+            EXPECT_NE(status, CallStatus::ok) << "a move that does not fit was taken";
+            refused_moves_.insert(status);
         };
         const bool binds =
             !std::holds_alternative<verifier::Choose>(due) && !std::holds_alternative<verifier::NameElement>(due);
@@ -127,7 +127,7 @@ protected:
     void play_to_a_verdict(Account& solver, Account& challenger) {
         for (int i = 0; i < 150 && all<DisputeDecided>().empty(); ++i) {
             if (run().next_state <= last_state_) {
-                ASSERT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
+                ASSERT_EQ(checkpoint("alice", run().next_state), CallStatus::ok);
             }
             serve("alice");
             check_audits();
@@ -138,14 +138,14 @@ protected:
     }
     /// Two auditors of segment 0 commit verdicts; state 0 is open.
     void collect() {
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         seat_auditors("alice");
     }
 
     test::TinyTask task_;
     bool try_bad_ = false;
     std::uint64_t last_state_ = kSegments;  ///< alice commits no later state.
-    std::set<Verdict> refused_moves_;
+    std::set<CallStatus> refused_moves_;
 };
 
 TEST_F(RealStates, OneUlpIsProvedBeforeTheLedgerAndPaidFor) {
@@ -184,11 +184,12 @@ TEST_F(RealStates, MovesThatDoNotFitAreRefusedByName) {
     try_bad_ = true;
     play_to_a_verdict(liar, checker);
     EXPECT_EQ(run().state, RunState::forfeited) << "bad moves hold nothing up";
-    for (const Verdict verdict :
-         {Verdict::bad_move, Verdict::move_not_your_turn, Verdict::move_wrong_move, Verdict::move_wrong_count,
-          Verdict::move_out_of_range, Verdict::move_wrong_children, Verdict::move_bad_proof,
-          Verdict::move_wrong_opening, Verdict::move_missing_input, Verdict::move_wrong_leaf})
-        EXPECT_TRUE(refused_moves_.contains(verdict)) << slug(verdict);
+    for (const CallStatus status :
+         {CallStatus::bad_move, CallStatus::move_not_your_turn, CallStatus::move_wrong_move,
+          CallStatus::move_wrong_count, CallStatus::move_out_of_range, CallStatus::move_wrong_children,
+          CallStatus::move_bad_proof, CallStatus::move_wrong_opening, CallStatus::move_missing_input,
+          CallStatus::move_wrong_leaf})
+        EXPECT_TRUE(refused_moves_.contains(status)) << slug(status);
 }
 
 TEST_F(RealStates, AFalseAccusationIsRefutedBeforeTheLedger) {
@@ -214,14 +215,14 @@ TEST_F(RealStates, AForgedInitialStateIsChallengedThoughEverySegmentIsRight) {
     real_roots = roots(train(solver::honest_runners(), forged));  // what auditors compute from alice's start
     start_real();
     collect();
-    EXPECT_EQ(send("bob", ChallengeInitial{1, 0, root(0)}, params.challenge_bond), Verdict::same_root);
+    EXPECT_EQ(send("bob", ChallengeInitial{1, 0, root(0)}, params.challenge_bond), CallStatus::same_root);
     const Hash32 truth = commit(task_.initial()).root;
-    ASSERT_EQ(send("bob", ChallengeInitial{1, 0, truth}, params.challenge_bond), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("bob", ChallengeInitial{1, 0, truth}, params.challenge_bond), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(views::dispute(state, 1)->kind, market::DisputeKind::initial);
     // No output of the initialiser opens the forged root: alice has no move, and her clock runs out.
     ASSERT_TRUE(advance_until([&] {
         if (run().state == RunState::running && run().next_state <= kSegments) {
-            EXPECT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
+            EXPECT_EQ(checkpoint("alice", run().next_state), CallStatus::ok);
         }
         serve("alice");
         check_audits();
@@ -240,21 +241,21 @@ TEST_F(RealStates, ReportedTilesAreAnsweredWithTheirProofs) {
     const std::string auditor = name_of(views::audit(state, 1)->seats[0].auditor);
     const auto report = [&](market::ReportKind kind, std::uint64_t index, std::uint32_t tensor, std::uint64_t tile) {
         const ReportUnavailable call{static_cast<std::uint8_t>(kind), 1, 0, index, tensor, tile};
-        EXPECT_EQ(send(auditor, call, params.report_fee), Verdict::ok) << last.revert_reason;
+        EXPECT_EQ(send(auditor, call, params.report_fee), CallStatus::ok) << last.revert_reason;
         return views::report_count(state);
     };
     const auto answer = [&](std::uint64_t id, const Bytes& proof) {
         const U256 before = ledger::balance_of(state, party("alice"));
-        EXPECT_EQ(send("alice", AnswerUnavailable{id, proof}), Verdict::ok) << last.revert_reason;
+        EXPECT_EQ(send("alice", AnswerUnavailable{id, proof}), CallStatus::ok) << last.revert_reason;
         EXPECT_EQ(ledger::balance_of(state, party("alice")), before + params.report_fee);
         EXPECT_EQ(views::report(state, id)->state, market::ReportState::answered);
-        EXPECT_EQ(send("alice", AnswerUnavailable{id, proof}), Verdict::already_answered);
+        EXPECT_EQ(send("alice", AnswerUnavailable{id, proof}), CallStatus::already_answered);
     };
     const auto state_tile = [&](std::uint32_t tensor, std::uint64_t tile) {
         return encode(solver::answer_state_tile(task_.train, commit(honest[0]), honest[0], tensor, tile, task_.pool));
     };
     const std::uint64_t first = report(market::ReportKind::state, 0, 1, 0);
-    EXPECT_EQ(send("alice", AnswerUnavailable{first, state_tile(0, 0)}), Verdict::wrong_answer) << "another tensor";
+    EXPECT_EQ(send("alice", AnswerUnavailable{first, state_tile(0, 0)}), CallStatus::wrong_answer) << "another tensor";
     answer(first, state_tile(1, 0));
     answer(report(market::ReportKind::state, 0, 9'999, 3), state_tile(9'999, 3));
     answer(report(market::ReportKind::data, 1, 0, 0), encode(solver::answer_tensor_tile(task_.data[1], 0, task_.pool)));
@@ -274,14 +275,14 @@ TEST_F(RealStates, AKeeperAnswersForWhatItKeeps) {
     ASSERT_GE(first, 1u);
     wrong_from = ~std::uint64_t{0};
     const ReportUnavailable call{5, 1, 0, first, 0, 0};
-    ASSERT_EQ(send("bob", call, params.report_fee), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("bob", call, params.report_fee), CallStatus::ok) << last.revert_reason;
     const std::string keeper = name_of(views::checkpoint(state, 1, 0, first)->keepers.at(0));
     const Bytes proof =
         encode(solver::answer_state_tile(task_.train, commit(honest[first]), honest[first], 0, 0, task_.pool));
     const std::uint64_t id = views::report_count(state);
     const U256 before = ledger::balance_of(state, party(keeper));
-    EXPECT_EQ(send("alice", AnswerUnavailable{id, proof}), Verdict::not_keeper);
-    EXPECT_EQ(send(keeper, AnswerUnavailable{id, proof}), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(send("alice", AnswerUnavailable{id, proof}), CallStatus::not_keeper);
+    EXPECT_EQ(send(keeper, AnswerUnavailable{id, proof}), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(ledger::balance_of(state, party(keeper)), before + params.report_fee);
     advance(params.answer_blocks);
     for (const Slashed& event : all<Slashed>()) EXPECT_EQ(event.party, party("alice"));

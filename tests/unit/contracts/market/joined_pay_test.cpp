@@ -24,14 +24,14 @@ protected:
         spec.steps = 10 * kSegments;
         post(spec);
         auction({{"alice", 400}, {"carol", 700}});
-        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+        ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
         const U256 price = market::escrow_of_more(spec, params, 0, 1).total();
-        ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price), Verdict::ok) << last.revert_reason;
-        for (std::uint64_t i = 0; i < committed; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price), CallStatus::ok) << last.revert_reason;
+        for (std::uint64_t i = 0; i < committed; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         auction({{"bob", 300}});
         ASSERT_EQ(task().active.size(), 2u);
         ASSERT_EQ(run(1).first_state, 0u);
-        ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+        ASSERT_EQ(send("bob", AcceptData{1}), CallStatus::ok);
     }
 };
 
@@ -40,7 +40,7 @@ TEST_F(JoinedPay, BlindCommitmentsOfOthersTakeNothing) {
     // alice opens nothing: the roots that she committed to are not the result of any computation.
     for (int i = 0; i < 400 && task().state == TaskState::running; ++i) {
         if (run(1).next_state <= kSegments) {
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
+            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), CallStatus::ok);
         }
         serve("bob", 1);
         check_audits();
@@ -57,12 +57,12 @@ TEST_F(JoinedPay, AFinishedRunDoesNotWaitForASlowReplica) {
     std::uint64_t finished = 0;
     for (int i = 0; i < 2'000 && run(0).state == RunState::running; ++i) {
         if (run(0).next_state <= kSegments) {
-            ASSERT_EQ(checkpoint("alice", run(0).next_state), Verdict::ok);
+            ASSERT_EQ(checkpoint("alice", run(0).next_state), CallStatus::ok);
             finished = height;
         }
         // bob uses the whole time that he has for each state.
         if (run(1).state == RunState::running && run(1).next_state <= kSegments && height + 1 >= run(1).deadline) {
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
+            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), CallStatus::ok);
         }
         serve("alice", 0);
         serve("bob", 1);
@@ -81,7 +81,7 @@ TEST_F(JoinedPay, WhatAnotherRunHadOpenedIsNotPaidThoughThatRunIsGone) {
         if (height + 1 < run(1).deadline) {
             serve("alice", 0);
         } else if (run(1).next_state == 0) {
-            ASSERT_EQ(checkpoint("bob", 0, 1), Verdict::ok);
+            ASSERT_EQ(checkpoint("bob", 0, 1), CallStatus::ok);
         }
         check_audits();
         next_block();

@@ -19,7 +19,7 @@ TEST_F(Life, AnHonestRunIsAuditedPaidAndSettled) {
     EXPECT_EQ(run().earned, U256(4 * 700)) << "the second price for each of four segments";
     EXPECT_EQ(ledger::balance_of(state, party("alice")), before + U256(4 * 700));
     const U256 requester = ledger::balance_of(state, party("requester"));
-    EXPECT_EQ(send("requester", AcceptModel{1}), Verdict::ok);
+    EXPECT_EQ(send("requester", AcceptModel{1}), CallStatus::ok);
     EXPECT_EQ(task().state, TaskState::settled);
     EXPECT_EQ(run().state, RunState::settled);
     EXPECT_GT(ledger::balance_of(state, party("requester")), requester) << "unused escrow returns";
@@ -53,23 +53,23 @@ TEST_F(Life, ASolverThatLosesItsClockIsConvictedAndReplacedFromTheLastPaidSegmen
     EXPECT_EQ(task().first_state, run().paid);
     EXPECT_GE(task().first_state, 1u) << "the first segment was verified and its end is kept";
     EXPECT_EQ(task().resume_root, root(task().first_state));
-    EXPECT_EQ(commit_bid("alice", 100), Verdict::excluded);
+    EXPECT_EQ(commit_bid("alice", 100), CallStatus::excluded);
     const std::uint64_t paid = run().paid;
 
     wrong_from = ~std::uint64_t{0};
     auction({{"bob", 500}});
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(send("bob", AcceptData{1}), CallStatus::ok);
     play("bob", 1);
     EXPECT_EQ(run(1).state, RunState::delivering);
     EXPECT_EQ(run(1).first_state, paid);
     EXPECT_EQ(run(1).paid, 4u);
-    EXPECT_EQ(send("requester", AcceptModel{1}), Verdict::ok);
+    EXPECT_EQ(send("requester", AcceptModel{1}), CallStatus::ok);
     EXPECT_EQ(all<Slashed>().size(), 1u) << "nobody else lost anything";
 }
 
 TEST_F(Life, ASilentSolverIsReplaced) {
     start_run();
-    ASSERT_EQ(checkpoint("alice", 0), Verdict::ok);
+    ASSERT_EQ(checkpoint("alice", 0), CallStatus::ok);
     advance(params.checkpoint_blocks + 1);
     EXPECT_EQ(run().state, RunState::forfeited);
     EXPECT_EQ(task().state, TaskState::bidding);
@@ -78,7 +78,7 @@ TEST_F(Life, ASilentSolverIsReplaced) {
     EXPECT_EQ(slashed[0].reason, "not_checkpointed");
     EXPECT_EQ(slashed[0].amount, market::split(*market::stake_floor(params, small_spec()), 1'000).share);
     auction({{"bob", 500}});
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(send("bob", AcceptData{1}), CallStatus::ok);
     play("bob", 1);
     EXPECT_EQ(run(1).state, RunState::delivering);
 }
@@ -86,7 +86,7 @@ TEST_F(Life, ASilentSolverIsReplaced) {
 TEST_F(Life, AFalseAccuserLosesItsBondAndTheSolverNothing) {
     start_run();
     // The auditors of one segment are drawn; one of them lies.
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     seat_auditors("alice");
     const std::string liar = name_of(views::audit(state, 1)->seats[0].auditor);
     liars.insert(liar);
@@ -101,7 +101,7 @@ TEST_F(Life, AFalseAccuserLosesItsBondAndTheSolverNothing) {
     const auto positions = verifier::search_positions(game.search);
     verifier::PostHashes post;
     for (const std::uint64_t at : positions) post.hashes.push_back(word("step " + std::to_string(at)));
-    ASSERT_EQ(send("alice", PlayMove{1, verifier::encode(verifier::Move{post})}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("alice", PlayMove{1, verifier::encode(verifier::Move{post})}), CallStatus::ok) << last.revert_reason;
     liars.erase(liar);
     play("alice");
     EXPECT_EQ(run().state, RunState::delivering);
@@ -138,7 +138,7 @@ TEST_F(Life, WithoutVerifiersATaskStillEnds) {
     add_solver("alice");
     post();
     auction({{"alice", 400}});
-    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     play("alice");
     EXPECT_EQ(run().state, RunState::left);
     EXPECT_TRUE(run().earned.is_zero());
@@ -166,7 +166,7 @@ TEST_F(Life, AWrongFirstStateLosesTheStakeAtOnce) {
 TEST_F(Life, NotOpeningADrawnSegmentCostsTheWholeLock) {
     start_run();
     const U256 locked = run().locked;
-    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     advance(25);
     EXPECT_EQ(run().state, RunState::forfeited);
     EXPECT_EQ(all<Slashed>().at(0).amount, locked);

@@ -9,8 +9,8 @@
 #include <map>
 #include <set>
 
+#include "contracts/calls/call_status.hpp"
 #include "contracts/calls/encode.hpp"
-#include "contracts/calls/verdict.hpp"
 #include "contracts/executor.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/records/views.hpp"
@@ -127,10 +127,10 @@ protected:
 
     /// Sends a call and returns its verdict. Its effects are kept if it is accepted; otherwise nothing changes.
     template <class Call>
-    Verdict send(std::string_view sender, const Call& call, const U256& value = 0) {
+    CallStatus send(std::string_view sender, const Call& call, const U256& value = 0) {
         return send_raw(party(sender), address_of(Call::kContract), calldata(call), value);
     }
-    Verdict send_raw(const Address& sender, const Address& to, const Bytes& data, const U256& value = 0) {
+    CallStatus send_raw(const Address& sender, const Address& to, const Bytes& data, const U256& value = 0) {
         ledger::State next{static_cast<const ledger::StateView&>(state)};
         ledger::Call call{sender, to, value, data, 10'000'000};
         last = executor.call(next, block(), call);
@@ -140,13 +140,13 @@ protected:
             EXPECT_TRUE(last.logs.empty());
             const auto refused = decode_refusal(last.output);
             EXPECT_TRUE(refused.has_value());
-            return refused ? static_cast<Verdict>(refused->code) : Verdict::ok;
+            return refused ? static_cast<CallStatus>(refused->code) : CallStatus::ok;
         }
         EXPECT_EQ(executor.broken_invariant(state, next), std::nullopt);
         state.apply(next.diff());
         events.insert(events.end(), last.logs.begin(), last.logs.end());
         check_deep();
-        return Verdict::ok;
+        return CallStatus::ok;
     }
 
     template <class Event>
@@ -160,12 +160,12 @@ protected:
     // --- parties ---
 
     void add_solver(std::string_view name, std::uint64_t coins = 100) {
-        ASSERT_EQ(send(name, Deposit{}, U256(coins) * kCoin), Verdict::ok);
-        ASSERT_EQ(send(name, RegisterSolver{"http://solver", 1}), Verdict::ok);
+        ASSERT_EQ(send(name, Deposit{}, U256(coins) * kCoin), CallStatus::ok);
+        ASSERT_EQ(send(name, RegisterSolver{"http://solver", 1}), CallStatus::ok);
     }
     void add_verifier(const std::string& name, std::uint64_t coins = 100) {
-        ASSERT_EQ(send(name, Deposit{}, U256(coins) * kCoin), Verdict::ok);
-        ASSERT_EQ(send(name, RegisterVerifier{"http://verifier", link(name, kChain)}), Verdict::ok);
+        ASSERT_EQ(send(name, Deposit{}, U256(coins) * kCoin), CallStatus::ok);
+        ASSERT_EQ(send(name, RegisterVerifier{"http://verifier", link(name, kChain)}), CallStatus::ok);
         chains[name] = kChain;
     }
     static Hash32 link(const std::string& name, std::uint64_t steps) {
@@ -176,14 +176,14 @@ protected:
         const std::uint64_t epoch = views::epoch_of(params, height);
         if (!info || !info->member || silent.contains(name)) return;
         if (info->joined_epoch >= epoch || info->revealed_epoch == epoch) return;
-        ASSERT_EQ(send(name, RevealBeacon{link(name, --steps)}), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(send(name, RevealBeacon{link(name, --steps)}), CallStatus::ok) << last.revert_reason;
     }
 
     // --- tasks ---
 
     std::uint64_t post(const TaskSpec& spec = small_spec()) {
         const auto escrow = market::escrow_of(spec, params);
-        EXPECT_EQ(send("requester", PostTask{spec}, escrow->total()), Verdict::ok) << last.revert_reason;
+        EXPECT_EQ(send("requester", PostTask{spec}, escrow->total()), CallStatus::ok) << last.revert_reason;
         return views::task_count(state);
     }
     market::Task task(std::uint64_t id = 1) const { return views::task(state, id).value(); }
@@ -193,19 +193,19 @@ protected:
     market::Segment segment(std::uint64_t i, std::uint32_t index = 0, std::uint64_t id = 1) const {
         return views::segment(state, id, index, i).value();
     }
-    Verdict commit_bid(std::string_view name, const U256& price, std::uint64_t id = 1) {
+    CallStatus commit_bid(std::string_view name, const U256& price, std::uint64_t id = 1) {
         const std::uint64_t finish = task(id).reveal_end + 900;
         const Hash32 commitment = market::bid_commitment(id, task(id).round, price, finish, word(name), party(name));
         return send(name, CommitBid{id, commitment}, params.bid_deposit);
     }
-    Verdict reveal_bid(std::string_view name, const U256& price, std::uint64_t id = 1) {
+    CallStatus reveal_bid(std::string_view name, const U256& price, std::uint64_t id = 1) {
         return send(name, RevealBid{id, price, task(id).reveal_end + 900, word(name)});
     }
     /// Plays one auction with these bids up to its close.
     void auction(const std::map<std::string, std::uint64_t>& prices, std::uint64_t id = 1) {
-        for (const auto& [name, price] : prices) ASSERT_EQ(commit_bid(name, price, id), Verdict::ok);
+        for (const auto& [name, price] : prices) ASSERT_EQ(commit_bid(name, price, id), CallStatus::ok);
         while (height < task(id).bid_end) next_block();
-        for (const auto& [name, price] : prices) ASSERT_EQ(reveal_bid(name, price, id), Verdict::ok);
+        for (const auto& [name, price] : prices) ASSERT_EQ(reveal_bid(name, price, id), CallStatus::ok);
         const std::uint64_t close = task(id).reveal_end;
         while (height < close) next_block();
     }
@@ -228,7 +228,7 @@ protected:
         const bool wrong = i >= wrong_from && (until == wrong_until.end() || i < until->second);
         return wrong && (run == wrong_run || wrong_runs.contains(run)) ? wrong_root(i) : root(i);
     }
-    Verdict checkpoint(std::string_view name, std::uint64_t i, std::uint32_t run = 0, std::uint64_t id = 1) {
+    CallStatus checkpoint(std::string_view name, std::uint64_t i, std::uint32_t run = 0, std::uint64_t id = 1) {
         const Hash32 blind = solver::checkpoint_commitment(id, run, i, salt(run, i), solver_root(i, run));
         return send(name, CommitCheckpoint{id, run, i, blind});
     }
@@ -242,18 +242,19 @@ protected:
             const std::uint64_t start = audit.segment, end = start + 1;
             if (audit.phase == market::AuditPhase::opening) {
                 const OpenSegment open{id, index, start, salt(index, start), solver_root(start, index)};
-                EXPECT_EQ(send(name, open), Verdict::ok) << last.revert_reason;
+                EXPECT_EQ(send(name, open), CallStatus::ok) << last.revert_reason;
             }
             if (audit.phase == market::AuditPhase::revealing && audit.deadline != 0) {
                 const RevealSegment reveal{id, index, start, salt(index, end), solver_root(end, index)};
-                EXPECT_EQ(send(name, reveal), Verdict::ok) << last.revert_reason;
+                EXPECT_EQ(send(name, reveal), CallStatus::ok) << last.revert_reason;
             }
             if (views::run(state, id, index)->state != market::RunState::running) return;
         }
         for (std::uint64_t i = run->first_state; i < run->next_state; ++i) {
             const auto point = views::checkpoint(state, id, index, i).value();
             if (!point.opened && point.open_deadline != 0) {
-                EXPECT_EQ(send(name, OpenRoots{id, index, i, {salt(index, i)}, {solver_root(i, index)}}), Verdict::ok)
+                EXPECT_EQ(send(name, OpenRoots{id, index, i, {salt(index, i)}, {solver_root(i, index)}}),
+                          CallStatus::ok)
                     << last.revert_reason;
             }
         }
@@ -287,7 +288,7 @@ protected:
                     send(name, CommitVerdict{a, solver::verdict_commitment(mine, secret, seat.auditor.bytes, a)});
                 if (audit.phase == market::AuditPhase::verdicts && seat.state == market::SeatState::committed &&
                     !hiding.contains(name)) {
-                    EXPECT_EQ(send(name, RevealVerdict{a, mine, secret}), Verdict::ok) << last.revert_reason;
+                    EXPECT_EQ(send(name, RevealVerdict{a, mine, secret}), CallStatus::ok) << last.revert_reason;
                 }
                 if (keeping && seat.state == market::SeatState::matched && !seat.paid)
                     send(name, AttestRetention{audit.task, audit.run, audit.segment + 1});
@@ -307,7 +308,7 @@ protected:
             const market::Run now = run(index, id);
             if (now.state != market::RunState::running) return;
             if (now.next_state <= segments) {
-                ASSERT_EQ(checkpoint(solver, now.next_state, index, id), Verdict::ok);
+                ASSERT_EQ(checkpoint(solver, now.next_state, index, id), CallStatus::ok);
             }
             serve(solver, index, id);
             check_audits();
@@ -323,10 +324,10 @@ protected:
                 const market::Run now = run(index, id);
                 const std::string name = name_of(now.solver);
                 if (now.state == market::RunState::assigned) {
-                    EXPECT_EQ(send(name, AcceptData{id}), Verdict::ok);
+                    EXPECT_EQ(send(name, AcceptData{id}), CallStatus::ok);
                 }
                 if (now.state == market::RunState::running && now.next_state <= segments) {
-                    EXPECT_EQ(checkpoint(name, now.next_state, index, id), Verdict::ok);
+                    EXPECT_EQ(checkpoint(name, now.next_state, index, id), CallStatus::ok);
                 }
                 serve(name, index, id);
                 check_audits();
@@ -345,7 +346,7 @@ protected:
         auction({{"alice", 400}, {"bob", 700}});
         ASSERT_EQ(task().state, market::TaskState::assigned);
         ASSERT_EQ(run().solver, party("alice"));
-        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+        ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     }
 
     static constexpr std::uint64_t kChain = 400;
@@ -362,11 +363,13 @@ protected:
     ledger::CallResult last;
     std::vector<ledger::Log> events;
     std::vector<Address> parties;
-    std::map<std::string, std::uint64_t> chains;        ///< Steps left of each verifier's hash chain.
-    std::set<std::string> silent, lazy, liars, hiding;  ///< No reveals; no verdicts; wrong verdicts; no openings.
-    bool keeping = true;                                ///< Auditors attest the states that they matched, and are paid
-                                                        ///< for it.
-    std::uint32_t wrong_run = 0;                        ///< Index of the cheating run; `wrong_runs` adds more.
+    std::map<std::string, std::uint64_t> chains;  ///< Steps left of each verifier's hash chain.
+    /// Verifiers that make no reveals for the beacon, commit to no verdicts, commit to wrong ones, and do not reveal
+    /// the verdicts that they committed to.
+    std::set<std::string> silent, lazy, liars, hiding;
+    bool keeping = true;          ///< Auditors attest the states that they matched, and are paid
+                                  ///< for it.
+    std::uint32_t wrong_run = 0;  ///< Index of the cheating run; `wrong_runs` adds more.
     std::set<std::uint32_t> wrong_runs;
     std::map<std::uint32_t, std::uint64_t> wrong_until;  ///< Runs of wrong_runs that are right from this state on.
     std::vector<Hash32> real_roots, forged_roots;

@@ -27,7 +27,7 @@ protected:
         spec.steps = 10 * kSegments;
         post(spec);
         auction({{"alice", 400}, {"carol", 700}});
-        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+        ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     }
     U256 price(std::uint8_t more) const {
         const std::uint64_t from = views::joining_state(state, task()).index;
@@ -40,27 +40,27 @@ protected:
     }
     /// As many bidders as are wanted bid the ceiling, which each of them is paid.
     void raise_auction(const std::vector<const char*>& bidders) {
-        for (const char* name : bidders) ASSERT_EQ(commit_bid(name, 900), Verdict::ok) << last.revert_reason;
+        for (const char* name : bidders) ASSERT_EQ(commit_bid(name, 900), CallStatus::ok) << last.revert_reason;
         while (height < task().bid_end) block();
-        for (const char* name : bidders) ASSERT_EQ(reveal_bid(name, 900), Verdict::ok) << last.revert_reason;
+        for (const char* name : bidders) ASSERT_EQ(reveal_bid(name, 900), CallStatus::ok) << last.revert_reason;
         while (task().wanted != 0) block();
     }
 };
 
 TEST_F(RaiseEscrow, ALostLeaderDoesNotMoveTheStateAtWhichReplicasJoin) {
     start();
-    for (std::uint64_t i = 0; i < kSegments; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (std::uint64_t i = 0; i < kSegments; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     const std::uint64_t silent_at = run(0).deadline;
     while (height + 9 < silent_at) block();
     const std::uint64_t joining = views::joining_state(state, task()).index;
     ASSERT_GT(joining, 5u) << "alice is far";
     ASSERT_EQ(run(0).paid, 0u) << "and nobody keeps her states";
     // Two in all: bob joins and takes a while to fetch program and data.
-    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), CallStatus::ok) << last.revert_reason;
     raise_auction({"bob"});
     ASSERT_EQ(task().active.size(), 2u);
     // Four in all: two more, from alice's state. She is gone before they are chosen.
-    ASSERT_EQ(send("requester", RaiseReplicas{1, 4}, price(2)), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("requester", RaiseReplicas{1, 4}, price(2)), CallStatus::ok) << last.revert_reason;
     raise_auction({"carol", "dave"});
     ASSERT_EQ(run(0).state, RunState::forfeited) << "alice was silent";
     ASSERT_EQ(task().active.size(), 3u);
@@ -68,7 +68,7 @@ TEST_F(RaiseEscrow, ALostLeaderDoesNotMoveTheStateAtWhichReplicasJoin) {
     play_all(1, 400);
     EXPECT_EQ(task().state, TaskState::delivering);
     for (const std::uint32_t index : {1u, 2u, 3u}) EXPECT_EQ(run(index).paid, kSegments) << index;
-    EXPECT_EQ(send("requester", AcceptModel{1}), Verdict::ok);
+    EXPECT_EQ(send("requester", AcceptModel{1}), CallStatus::ok);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ protected:
         start_run();
         for (int i = 0; i < 200 && run().finalised < 1; ++i) {
             if (run().next_state <= 3) {
-                ASSERT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
+                ASSERT_EQ(checkpoint("alice", run().next_state), CallStatus::ok);
             }
             serve("alice");
             check_audits();
@@ -50,9 +50,9 @@ protected:
 TEST_F(Raise, ReplicasJoinARunningTaskWhereNothingCanBeDisputed) {
     start_run();
     for (const char* name : {"carol", "dave"}) add_solver(name);
-    ASSERT_EQ(send("requester", RaiseReplicas{1, 3}, price(2)), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("requester", RaiseReplicas{1, 3}, price(2)), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(all<ReplicasWanted>().at(0).wanted, 2);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     auction({{"carol", 300}, {"dave", 350}, {"bob", 700}});
     ASSERT_EQ(task().active.size(), 3u);
     EXPECT_EQ(task().state, TaskState::running) << "the task did not stop for the auction";
@@ -63,7 +63,7 @@ TEST_F(Raise, ReplicasJoinARunningTaskWhereNothingCanBeDisputed) {
         EXPECT_EQ(run(index).price, U256(700));
         EXPECT_EQ(run(index).earned, U256(originals(index) * 700));
     }
-    EXPECT_EQ(send("requester", AcceptModel{1}), Verdict::ok);
+    EXPECT_EQ(send("requester", AcceptModel{1}), CallStatus::ok);
     EXPECT_EQ(task().state, TaskState::settled);
     EXPECT_TRUE(all<Slashed>().empty());
 }
@@ -72,15 +72,15 @@ TEST_F(Raise, WhatIsPublicAlreadyIsNotPaidToWhoJoins) {
     run_for_a_while();
     const std::uint64_t start = views::joining_state(state, task()).index;
     ASSERT_GE(start, 1u);
-    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), Verdict::ok) << last.revert_reason;
-    ASSERT_EQ(commit_bid("bob", 300), Verdict::ok);
+    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), CallStatus::ok) << last.revert_reason;
+    ASSERT_EQ(commit_bid("bob", 300), CallStatus::ok);
     const auto pass_block = [&] {
         serve("alice");
         check_audits();
         next_block();
     };
     for (std::uint64_t i = 0; i < params.bid_blocks; ++i) pass_block();
-    ASSERT_EQ(reveal_bid("bob", 300), Verdict::ok);
+    ASSERT_EQ(reveal_bid("bob", 300), CallStatus::ok);
     for (int i = 0; i < 10 && run().state == RunState::running && task().active.size() == 1; ++i) pass_block();
     ASSERT_EQ(task().state, TaskState::running) << "the task ended before anybody joined";
     ASSERT_EQ(task().active.size(), 2u);
@@ -96,11 +96,11 @@ TEST_F(Raise, WhatIsPublicAlreadyIsNotPaidToWhoJoins) {
 TEST_F(Raise, WithoutBidsTheTaskGoesOnAndTheEscrowReturns) {
     start_run();
     const U256 before = ledger::balance_of(state, party("requester")) + task().escrow + task().audit_budget;
-    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), Verdict::ok);
+    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), CallStatus::ok);
     play("alice");
     ASSERT_EQ(task().state, TaskState::delivering);
     EXPECT_EQ(task().active.size(), 1u);
-    EXPECT_EQ(send("requester", AcceptModel{1}), Verdict::ok);
+    EXPECT_EQ(send("requester", AcceptModel{1}), CallStatus::ok);
     U256 fees;
     for (const AuditPaid& event : all<AuditPaid>()) fees += event.amount;
     EXPECT_EQ(ledger::balance_of(state, party("requester")) + run().earned + fees, before);
@@ -108,13 +108,13 @@ TEST_F(Raise, WithoutBidsTheTaskGoesOnAndTheEscrowReturns) {
 
 TEST_F(Raise, BidsForReplicasReturnWhenTheTaskStopsRunning) {
     start_run();
-    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), Verdict::ok);
-    ASSERT_EQ(checkpoint("alice", 0), Verdict::ok);
+    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), CallStatus::ok);
+    ASSERT_EQ(checkpoint("alice", 0), CallStatus::ok);
     const U256 before = ledger::balance_of(state, party("bob"));
     while (height + 1 < run().deadline) next_block();
     ASSERT_EQ(task().wanted, 0) << "nobody did bid in time; the requester asks again";
-    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), Verdict::ok);
-    ASSERT_EQ(commit_bid("bob", 300), Verdict::ok);
+    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), CallStatus::ok);
+    ASSERT_EQ(commit_bid("bob", 300), CallStatus::ok);
     advance(3);
     EXPECT_EQ(run().state, RunState::forfeited) << "alice was silent";
     EXPECT_EQ(task().state, TaskState::bidding);
@@ -124,22 +124,22 @@ TEST_F(Raise, BidsForReplicasReturnWhenTheTaskStopsRunning) {
 }
 
 TEST_F(Raise, Refusals) {
-    EXPECT_EQ(send("requester", RaiseReplicas{1, 0}), Verdict::replicas_out_of_range);
-    EXPECT_EQ(send("requester", RaiseReplicas{1, 6}), Verdict::replicas_out_of_range);
-    EXPECT_EQ(send("requester", RaiseReplicas{1, 2}), Verdict::unknown_task);
+    EXPECT_EQ(send("requester", RaiseReplicas{1, 0}), CallStatus::replicas_out_of_range);
+    EXPECT_EQ(send("requester", RaiseReplicas{1, 6}), CallStatus::replicas_out_of_range);
+    EXPECT_EQ(send("requester", RaiseReplicas{1, 2}), CallStatus::unknown_task);
     auto few = params;
     few.rounds = 2;
     begin(few);
     start_run();
-    EXPECT_EQ(send("bob", RaiseReplicas{1, 2}), Verdict::not_requester);
-    EXPECT_EQ(send("requester", RaiseReplicas{1, 1}), Verdict::not_more_replicas);
-    EXPECT_EQ(send("requester", RaiseReplicas{1, 2}, price(1) - U256(1)), Verdict::wrong_value);
-    EXPECT_EQ(commit_bid("bob", 5), Verdict::wrong_task_state) << "no auction is open";
-    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), Verdict::ok);
-    EXPECT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), Verdict::already_bid);
-    EXPECT_EQ(commit_bid("alice", 5), Verdict::already_running);
+    EXPECT_EQ(send("bob", RaiseReplicas{1, 2}), CallStatus::not_requester);
+    EXPECT_EQ(send("requester", RaiseReplicas{1, 1}), CallStatus::not_more_replicas);
+    EXPECT_EQ(send("requester", RaiseReplicas{1, 2}, price(1) - U256(1)), CallStatus::wrong_value);
+    EXPECT_EQ(commit_bid("bob", 5), CallStatus::wrong_task_state) << "no auction is open";
+    ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), CallStatus::ok);
+    EXPECT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), CallStatus::already_bid);
+    EXPECT_EQ(commit_bid("alice", 5), CallStatus::already_running);
     advance(params.bid_blocks + params.reveal_blocks);
-    EXPECT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), Verdict::rounds_used_up);
+    EXPECT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), CallStatus::rounds_used_up);
 }
 
 class Crowd : public MarketTest, public ::testing::WithParamInterface<std::uint32_t> {};
@@ -165,10 +165,10 @@ TEST_P(Crowd, OneHonestReplicaWinsAgainstAllOthers) {
             const market::Run now = run(index);
             const std::string name = name_of(now.solver);
             if (now.state == RunState::assigned) {
-                ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+                ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
             }
             if (now.state == RunState::running && now.next_state <= 4) {
-                ASSERT_EQ(checkpoint(name, now.next_state, index), Verdict::ok);
+                ASSERT_EQ(checkpoint(name, now.next_state, index), CallStatus::ok);
             }
             serve(name, index);
             check_audits();

@@ -27,10 +27,10 @@ protected:
     /// Raises the task and bids in the new auction, up to its end.
     void raise_to(std::uint8_t replicas, const std::vector<std::string>& bidders) {
         const auto more = static_cast<std::uint8_t>(replicas - task().active.size());
-        ASSERT_EQ(send("requester", RaiseReplicas{1, replicas}, price(more)), Verdict::ok) << last.revert_reason;
-        for (const std::string& name : bidders) ASSERT_EQ(commit_bid(name, 1000), Verdict::ok);
+        ASSERT_EQ(send("requester", RaiseReplicas{1, replicas}, price(more)), CallStatus::ok) << last.revert_reason;
+        for (const std::string& name : bidders) ASSERT_EQ(commit_bid(name, 1000), CallStatus::ok);
         while (height < task().bid_end) next_block();
-        for (const std::string& name : bidders) ASSERT_EQ(reveal_bid(name, 1000), Verdict::ok);
+        for (const std::string& name : bidders) ASSERT_EQ(reveal_bid(name, 1000), CallStatus::ok);
         const std::uint64_t close = task().reveal_end;
         while (height < close) next_block();
     }
@@ -55,8 +55,8 @@ protected:
         spec.price_ceiling = U256(1000);
         post(spec);
         auction({{"alice", 1000}});
-        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
-        for (std::uint64_t i = 0; i <= kReached; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
+        for (std::uint64_t i = 0; i <= kReached; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         const std::uint64_t auctions = 2 * (params.bid_blocks + params.reveal_blocks);
         while (height + auctions < run(0).deadline + 3) {
             serve("alice", 0);

@@ -17,8 +17,8 @@ protected:
         post(spec);
         auction({{"alice", 400}, {"bob", 500}, {"carol", 700}});
         ASSERT_EQ(task().active.size(), 2u);
-        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
-        ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+        ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
+        ASSERT_EQ(send("bob", AcceptData{1}), CallStatus::ok);
     }
     void play_both(std::uint64_t blocks) {
         const std::pair<std::string, std::uint32_t> solvers[] = {{"alice", 0}, {"bob", 1}};
@@ -26,7 +26,7 @@ protected:
             for (const auto& [name, index] : solvers) {
                 const auto now = run(index);
                 if (now.state == market::RunState::running && now.next_state <= 4) {
-                    ASSERT_EQ(checkpoint(name, now.next_state, index), Verdict::ok);
+                    ASSERT_EQ(checkpoint(name, now.next_state, index), CallStatus::ok);
                 }
                 serve(name, index);
                 check_audits();
@@ -43,7 +43,7 @@ TEST_F(Replicas, EqualRootsArePaidTwice) {
     EXPECT_EQ(run(0).earned, U256(4 * 700));
     EXPECT_EQ(run(1).earned, U256(4 * 700));
     EXPECT_TRUE(all<DisputeOpened>().empty());
-    EXPECT_EQ(send("requester", AcceptModel{1}), Verdict::ok);
+    EXPECT_EQ(send("requester", AcceptModel{1}), CallStatus::ok);
     EXPECT_EQ(task().state, market::TaskState::settled);
 }
 
@@ -54,8 +54,8 @@ TEST_F(Replicas, WhoIsReadyFirstIsPaidWhenTheOtherHasOpened) {
     begin(slow);
     start();
     for (std::uint64_t i = 0; i <= 4; ++i) {
-        ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-        ASSERT_EQ(checkpoint("bob", i, 1), Verdict::ok);
+        ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
+        ASSERT_EQ(checkpoint("bob", i, 1), CallStatus::ok);
     }
     const auto bob_is_to_reveal = [&] {
         for (const std::uint64_t id : open_audit_ids(1, 1)) {
@@ -83,11 +83,11 @@ TEST_F(Replicas, WhoIsReadyFirstIsPaidWhenTheOtherHasOpened) {
 
 TEST_F(Replicas, NoRootIsOpenedBeforeTheOtherHasCommitted) {
     start();
-    ASSERT_EQ(checkpoint("alice", 0), Verdict::ok);
-    ASSERT_EQ(checkpoint("alice", 1), Verdict::ok);
-    EXPECT_EQ(send("alice", OpenRoots{1, 0, 0, {salt(0, 0)}, {root(0)}}), Verdict::would_leak);
-    ASSERT_EQ(checkpoint("bob", 0, 1), Verdict::ok);
-    EXPECT_EQ(send("alice", OpenRoots{1, 0, 0, {salt(0, 0)}, {root(0)}}), Verdict::ok);
+    ASSERT_EQ(checkpoint("alice", 0), CallStatus::ok);
+    ASSERT_EQ(checkpoint("alice", 1), CallStatus::ok);
+    EXPECT_EQ(send("alice", OpenRoots{1, 0, 0, {salt(0, 0)}, {root(0)}}), CallStatus::would_leak);
+    ASSERT_EQ(checkpoint("bob", 0, 1), CallStatus::ok);
+    EXPECT_EQ(send("alice", OpenRoots{1, 0, 0, {salt(0, 0)}, {root(0)}}), CallStatus::ok);
 }
 
 TEST_F(Replicas, TheOneThatDiffersLosesAsAsserter) {

@@ -24,11 +24,11 @@ protected:
         spec.price_ceiling = U256(1'000'000);
         post(spec);
         auction({{"alice", 400}, {"bob", 700}});
-        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
-        for (std::uint64_t i = 0; i + 1 < kUnfinalisedMax; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
+        for (std::uint64_t i = 0; i + 1 < kUnfinalisedMax; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         for (std::uint64_t i = 0; i < phase; ++i) pass_block();
-        ASSERT_EQ(checkpoint("alice", kUnfinalisedMax - 1), Verdict::ok);
-        ASSERT_EQ(checkpoint("alice", kUnfinalisedMax), Verdict::too_many_open);
+        ASSERT_EQ(checkpoint("alice", kUnfinalisedMax - 1), CallStatus::ok);
+        ASSERT_EQ(checkpoint("alice", kUnfinalisedMax), CallStatus::too_many_open);
     }
     void pass_block() {
         serve("alice");
@@ -47,7 +47,7 @@ TEST_F(WaitingSolver, HasItsWholeTimeFromWhenItMayGoOn) {
     EXPECT_EQ(run().deadline, height + params.checkpoint_blocks);
     EXPECT_EQ(run().finish_height, finish + height - since) << "the finishing height waits too";
     while (height < run().deadline) pass_block();
-    EXPECT_EQ(checkpoint("alice", kUnfinalisedMax), Verdict::ok) << "in the last block";
+    EXPECT_EQ(checkpoint("alice", kUnfinalisedMax), CallStatus::ok) << "in the last block";
 }
 
 TEST_F(WaitingSolver, LosesNothingInAnyPhaseOfTheChain) {
@@ -56,7 +56,7 @@ TEST_F(WaitingSolver, LosesNothingInAnyPhaseOfTheChain) {
         bool seen = false;  // the committer has seen the previous block
         for (int i = 0; i < 60 && run().next_state <= 1'040; ++i) {
             if (seen) {
-                ASSERT_EQ(checkpoint("alice", run().next_state), Verdict::ok) << "phase " << phase;
+                ASSERT_EQ(checkpoint("alice", run().next_state), CallStatus::ok) << "phase " << phase;
             }
             seen = may_commit();
             pass_block();

@@ -45,7 +45,7 @@ protected:
     /// Opens both ends of alice's first segment.
     void open_segment() {
         start_run();
-        for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         ASSERT_TRUE(advance_until([&] {
             serve("alice");
             check_audits();
@@ -62,7 +62,7 @@ TEST_F(BoundedReads, ARefusedReportDoesNotReadTheDisputesOfItsSender) {
 
 TEST_F(BoundedReads, AnAuditorsReportDoesNotReadWhatOthersReported) {
     start_run();
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     seat_auditors("alice");
     const std::string auditor = name_of(views::audit(state, 1)->seats.at(0).auditor);
     const ReportUnavailable call{1, 1, 0, 0, 0, 0};
@@ -84,7 +84,7 @@ TEST_F(BoundedReads, AnAuditorsReportDoesNotReadWhatOthersReported) {
 
 TEST_F(BoundedReads, ARefusedChallengeDoesNotReadTheDisputesOfItsSender) {
     open_segment();
-    ASSERT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), Verdict::ok);
+    ASSERT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), CallStatus::ok);
     // A second challenge of this kind about this segment is refused, however many others are open.
     const std::size_t alone = reads_of("bob", ChallengeSegment{1, 0, 0, word("other")}, params.challenge_bond);
     EXPECT_FALSE(last.ok);
@@ -118,12 +118,12 @@ TEST_F(BoundedReads, AnOpeningDoesNotReadTheDisputesOfReplicasAboutOtherTasks) {
     std::swap(spec.init_root, spec.initial_state_root);
     post(spec);
     auction({{"alice", 400}, {"bob", 500}});
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     wrong_from = 0;  // bob's first state differs, which his opening shows
     wrong_run = 1;
     for (const std::uint64_t i : {0, 1, 2}) {
-        ASSERT_EQ(checkpoint("alice", i, 0), Verdict::ok);
-        ASSERT_EQ(checkpoint("bob", i, 1), Verdict::ok);
+        ASSERT_EQ(checkpoint("alice", i, 0), CallStatus::ok);
+        ASSERT_EQ(checkpoint("bob", i, 1), CallStatus::ok);
     }
     ASSERT_TRUE(advance_until([&] {
         serve("alice", 0);

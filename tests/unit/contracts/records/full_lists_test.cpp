@@ -11,13 +11,13 @@ class FullLists : public MarketTest {
 protected:
     /// Like send, but without sums over all records after each call, since there are hundreds of tasks here.
     template <class Call>
-    Verdict quick(std::string_view sender, const Call& call, const U256& value = 0) {
+    CallStatus quick(std::string_view sender, const Call& call, const U256& value = 0) {
         ledger::State next{static_cast<const ledger::StateView&>(state)};
         const Bytes data = calldata(call);
         last = executor.call(next, block(), {party(sender), address_of(Call::kContract), value, data, 10'000'000});
         if (last.ok) state.apply(next.diff());
         const auto refused = last.ok ? std::nullopt : decode_refusal(last.output);
-        return refused ? static_cast<Verdict>(refused->code) : Verdict::ok;
+        return refused ? static_cast<CallStatus>(refused->code) : CallStatus::ok;
     }
     void quick_block() {
         ledger::State next{static_cast<const ledger::StateView&>(state)};
@@ -40,13 +40,13 @@ TEST_F(FullLists, BidsAndRunsOfASolverCountTogether) {
     constexpr std::uint64_t kTasks = market::kOpenItemsMax + 4;
     std::uint64_t taken = 0;
     for (std::uint64_t id = 1; id <= kTasks; ++id) {
-        ASSERT_EQ(quick("requester", PostTask{spec}, escrow->total()), Verdict::ok);
+        ASSERT_EQ(quick("requester", PostTask{spec}, escrow->total()), CallStatus::ok);
         const std::uint64_t finish = task(id).reveal_end + 900;
         const Hash32 sealed = market::bid_commitment(id, 1, U256(400), finish, word("alice"), party("alice"));
-        const Verdict verdict = quick("alice", CommitBid{id, sealed}, params.bid_deposit);
-        taken += verdict == Verdict::ok;
-        EXPECT_EQ(verdict,
-                  taken <= market::kOpenItemsMax && id <= market::kOpenItemsMax ? Verdict::ok : Verdict::too_many_open)
+        const CallStatus status = quick("alice", CommitBid{id, sealed}, params.bid_deposit);
+        taken += status == CallStatus::ok;
+        EXPECT_EQ(status, taken <= market::kOpenItemsMax && id <= market::kOpenItemsMax ? CallStatus::ok
+                                                                                        : CallStatus::too_many_open)
             << "bid " << id << ", all of them open at once";
     }
     while (height < task(kTasks).bid_end) quick_block();
@@ -68,12 +68,12 @@ TEST_F(FullLists, ReplicasThatDifferHaltNothingWhenASolverIsInAsManyDisputesAsAL
     std::swap(spec.init_root, spec.initial_state_root);
     post(spec);
     auction({{"alice", 400}, {"bob", 500}});
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     wrong_from = 0;
     wrong_run = 1;
     for (const std::uint64_t i : {0, 1}) {
-        ASSERT_EQ(checkpoint("alice", i, 0), Verdict::ok);
-        ASSERT_EQ(checkpoint("bob", i, 1), Verdict::ok);
+        ASSERT_EQ(checkpoint("alice", i, 0), CallStatus::ok);
+        ASSERT_EQ(checkpoint("bob", i, 1), CallStatus::ok);
     }
     std::vector<std::uint64_t> full(market::kRecordListMax);
     for (std::size_t i = 0; i < full.size(); ++i) {
@@ -94,7 +94,7 @@ TEST_F(FullLists, ReplicasThatDifferHaltNothingWhenASolverIsInAsManyDisputesAsAL
     };
     for (int i = 0; i < 40 && !(opening(0) && opening(1)); ++i) quick_block();
     ASSERT_TRUE(opening(0) && opening(1));
-    ASSERT_EQ(quick("alice", *opening(0)), Verdict::ok);
+    ASSERT_EQ(quick("alice", *opening(0)), CallStatus::ok);
     ASSERT_NO_THROW(quick("bob", *opening(1))) << "a full list is a refusal, or a comparison that waits";
     EXPECT_LE(views::open_disputes(state, party("alice")).size(), market::kRecordListMax);
     for (int i = 0; i < 20; ++i) ASSERT_NO_THROW(quick_block());

@@ -24,7 +24,7 @@ protected:
         spec.audit_bp = 10'000;
         id = assign("alice", spec);
         verify_first(id);
-        ASSERT_EQ(checkpoint("alice", 2, 0, id), Verdict::ok);
+        ASSERT_EQ(checkpoint("alice", 2, 0, id), CallStatus::ok);
     }
     market::Audit second() const { return audit(segment(1, 0, id).audit); }
     /// One block in which alice commits at the last moment, and serves.
@@ -33,7 +33,9 @@ protected:
         serve("alice", 0, id);
         next_block();
     }
-    void commit() { ASSERT_EQ(checkpoint("alice", run(0, id).next_state, 0, id), Verdict::ok) << last.revert_reason; }
+    void commit() {
+        ASSERT_EQ(checkpoint("alice", run(0, id).next_state, 0, id), CallStatus::ok) << last.revert_reason;
+    }
     bool collects_for_the_last_time() const {
         return segment(1, 0, id).audit != 0 && second().phase == AuditPhase::collecting &&
                second().redraws == params.redraws;
@@ -69,17 +71,17 @@ TEST_F(DeadlinesInOneBlock, AWaitForAuditorsForgivesNoDeadlineThatHasJustPassed)
 TEST_F(DeadlinesInOneBlock, ALateRunDoesNotLeaveWithItsLockWhenItsWaitForAuditorsEnds) {
     begin_task(250, 40);
     before_both_are_due();
-    ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(challenge(accomplice(0), id, 0), CallStatus::ok) << last.revert_reason;
     advance(2);
     ASSERT_EQ(second().phase, AuditPhase::no_auditors);
-    EXPECT_EQ(checkpoint("alice", run(0, id).next_state, 0, id), Verdict::too_late);
+    EXPECT_EQ(checkpoint("alice", run(0, id).next_state, 0, id), CallStatus::too_late);
     const U256 stake = bonded("alice"), lock = run(0, id).locked;
     const std::uint64_t since = run(0, id).unaudited_since;
     ASSERT_NE(since, 0u);
     const auto play = [&] {
         const bool hers = dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver);
         if (dispute(1).state != market::DisputeState::open || !hers || height < dispute(1).deadline) return;
-        ASSERT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(post_hashes("alice", 1), CallStatus::ok) << last.revert_reason;
     };
     ASSERT_TRUE(advance_until([&] { return play(), run(0, id).state != RunState::running; }, 400));
     ASSERT_EQ(dispute(1).state, market::DisputeState::challenger_lost);
@@ -91,7 +93,7 @@ TEST_F(DeadlinesInOneBlock, ALateRunDoesNotLeaveWithItsLockWhenItsWaitForAuditor
 TEST_F(DeadlinesInOneBlock, ALateRunThatAnAuditEndsUnpaidLosesItsLock) {
     begin_task();
     while (segment(1, 0, id).audit == 0 || second().phase != AuditPhase::collecting) step();
-    ASSERT_EQ(say(name_of(second().seats.at(0).auditor), 1, 1, 0, id), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say(name_of(second().seats.at(0).auditor), 1, 1, 0, id), CallStatus::ok) << last.revert_reason;
     answer(1, "alice");
     before_both_are_due();
     const U256 stake = bonded("alice"), lock = run(0, id).locked;

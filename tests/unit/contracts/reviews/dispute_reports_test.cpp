@@ -21,14 +21,14 @@ TEST_F(DisputeReports, ReportsThatAreAnsweredAtOnceDoNotStretchADispute) {
     const std::uint64_t id = assign("alice", spec_of(20, 2, 20));  // 2 * (46 + 20) < 140
     open_segments("alice", id, 3);
     const std::string v = accomplice(0);
-    ASSERT_EQ(challenge(v, id, 1), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(challenge(v, id, 1), CallStatus::ok) << last.revert_reason;
     const std::uint64_t d = views::dispute_count(state), from = height;
     std::uint64_t said = 0;
     for (int i = 0; i < 4'000 && dispute(d).state == market::DisputeState::open; ++i) {
         if (dispute(d).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-            ASSERT_EQ(post_hashes("alice", d), Verdict::ok);  // at once
+            ASSERT_EQ(post_hashes("alice", d), CallStatus::ok);  // at once
         } else if (height == dispute(d).deadline && said < params.reports) {
-            ASSERT_EQ(say(v, 1, 1, said++, id), Verdict::ok) << last.revert_reason;
+            ASSERT_EQ(say(v, 1, 1, said++, id), CallStatus::ok) << last.revert_reason;
             answer(views::report_count(state), "alice");  // at once
         }
         next_block();
@@ -47,19 +47,19 @@ TEST_F(DisputeReports, AReportThatIsAnsweredAtOnceHoldsNoDispute) {
     start(wanted, {"alice"});
     const std::uint64_t id = assign("alice", spec_of(20, 2, 50));
     open_segments("alice", id, 3);
-    ASSERT_EQ(challenge(accomplice(0), id, 1), Verdict::ok) << last.revert_reason;
-    ASSERT_EQ(post_hashes("alice", 1), Verdict::ok);
+    ASSERT_EQ(challenge(accomplice(0), id, 1), CallStatus::ok) << last.revert_reason;
+    ASSERT_EQ(post_hashes("alice", 1), CallStatus::ok);
     ASSERT_EQ(dispute(1).mover, static_cast<std::uint8_t>(verifier::Side::challenger));
     const std::uint64_t from = height, before = dispute(1).deadline - from;
     const auto pass = [&] {
         next_block(), serve("alice");
         if (run().state == RunState::running && run().next_state <= 20 && height + 1 >= run().deadline) {
-            ASSERT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
+            ASSERT_EQ(checkpoint("alice", run().next_state), CallStatus::ok);
         }
     };
     for (std::uint64_t tile = 0; tile < params.reports && dispute(1).state == market::DisputeState::open; ++tile) {
         while (height < dispute(1).waits_until) pass();
-        ASSERT_EQ(say(accomplice(0), 1, 1, tile), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(say(accomplice(0), 1, 1, tile), CallStatus::ok) << last.revert_reason;
         answer(views::report_count(state), "alice");
         pass();
     }
@@ -77,12 +77,12 @@ TEST_F(DisputeReports, AChallengersClockKeepsTheBlocksThatItWaited) {
     const std::uint64_t id = assign("alice", spec_of(20, 2, 20));
     open_segments("alice", id, 3);
     const std::string v = accomplice(0);
-    ASSERT_EQ(challenge(v, id, 1), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(challenge(v, id, 1), CallStatus::ok) << last.revert_reason;
     const std::uint64_t d = views::dispute_count(state);
-    ASSERT_EQ(post_hashes("alice", d), Verdict::ok);
+    ASSERT_EQ(post_hashes("alice", d), CallStatus::ok);
     ASSERT_EQ(dispute(d).mover, static_cast<std::uint8_t>(verifier::Side::challenger));
     const std::uint64_t deadline = dispute(d).deadline, clock = dispute(d).challenger_clock;
-    for (const std::uint64_t tile : {0, 1}) ASSERT_EQ(say(v, 1, 1, tile), Verdict::ok) << last.revert_reason;
+    for (const std::uint64_t tile : {0, 1}) ASSERT_EQ(say(v, 1, 1, tile), CallStatus::ok) << last.revert_reason;
     const std::uint64_t waits_until = dispute(d).waits_until;
     for (int i = 0; i < 7; ++i) next_block();
     ASSERT_GT(waits_until, height + 1);
@@ -107,12 +107,12 @@ TEST_F(DisputeReports, ReportsAboutOneDisputeTakeNothingOfAnother) {
     const std::uint64_t id = assign("alice", spec_of(20, 2, 10));
     open_segments("alice", id, 3);
     const std::string v = accomplice(0);
-    for (const std::uint64_t i : {1, 2}) ASSERT_EQ(challenge(v, id, i), Verdict::ok) << last.revert_reason;
+    for (const std::uint64_t i : {1, 2}) ASSERT_EQ(challenge(v, id, i), CallStatus::ok) << last.revert_reason;
     for (std::uint64_t tile = 0; tile < params.reports; ++tile) {
-        ASSERT_EQ(say(v, 3, 0, tile, id), Verdict::ok) << last.revert_reason;  // tiles of the batch of segment 1
+        ASSERT_EQ(say(v, 3, 0, tile, id), CallStatus::ok) << last.revert_reason;  // tiles of the batch of segment 1
         answer(views::report_count(state), "alice");
     }
-    EXPECT_EQ(say(v, 1, 2, 0, id), Verdict::ok) << last.revert_reason << ": no tile of state 2 was reported yet";
+    EXPECT_EQ(say(v, 1, 2, 0, id), CallStatus::ok) << last.revert_reason << ": no tile of state 2 was reported yet";
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ protected:
             what("alice", 0u);
             if (replicas == 2) what("dave", 1u);
         };
-        both([&](const char* name, std::uint32_t) { ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok); });
+        both([&](const char* name, std::uint32_t) { ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok); });
         for (const std::uint64_t i : {0, 1})
-            both([&](const char* name, std::uint32_t r) { ASSERT_EQ(checkpoint(name, i, r), Verdict::ok); });
+            both([&](const char* name, std::uint32_t r) { ASSERT_EQ(checkpoint(name, i, r), CallStatus::ok); });
         keeping = false;
         ASSERT_TRUE(advance_until(
             [&] {
@@ -48,7 +48,7 @@ protected:
         for (const market::Seat& seat : first.seats)
             if (seat.state == SeatState::matched) keepers.push_back(name_of(seat.auditor));
         ASSERT_EQ(keepers.size(), 2u);
-        for (const std::string& name : keepers) ASSERT_EQ(send(name, AttestRetention{1, 0, 1}), Verdict::ok);
+        for (const std::string& name : keepers) ASSERT_EQ(send(name, AttestRetention{1, 0, 1}), CallStatus::ok);
         if (replicas == 2) {
             const auto second = audit(segment(0, 1).audit);
             for (const market::Seat& seat : second.seats)
@@ -66,7 +66,7 @@ protected:
         TaskSpec spec = small_spec();
         spec.replay_blocks = 30;
         start_run(spec);
-        for (const std::uint64_t i : {0, 1}) EXPECT_EQ(checkpoint("alice", i), Verdict::ok);
+        for (const std::uint64_t i : {0, 1}) EXPECT_EQ(checkpoint("alice", i), CallStatus::ok);
         EXPECT_TRUE(advance_until([&] {
             serve("alice");
             if (segment(0).state != market::SegmentState::verified) check_audits();
@@ -74,7 +74,7 @@ protected:
         }));
         const auto& seats = audit(1).seats;
         const std::pair<std::string, std::string> out{name_of(seats.at(0).auditor), name_of(seats.at(1).auditor)};
-        EXPECT_EQ(send(out.first, AttestRetention{1, 0, 1}), Verdict::ok);
+        EXPECT_EQ(send(out.first, AttestRetention{1, 0, 1}), CallStatus::ok);
         EXPECT_TRUE(advance_until([&] { return run().state == RunState::forfeited; }, 600));
         return out;
     }
@@ -91,9 +91,9 @@ TEST_F(FirstStateReports, AnAnswerOneBlockLaterEndsTheWaitForAFirstState) {
     ASSERT_TRUE(advance_until([&] { return run().state == RunState::forfeited; }, 600));
     auction({{"bob", 500}});
     ASSERT_EQ(run(1).first_state, 1u);
-    ASSERT_EQ(challenge(bad, decoy, 1), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(challenge(bad, decoy, 1), CallStatus::ok) << last.revert_reason;
     while (height < run(1).deadline) next_block();
-    ASSERT_EQ(say("bob", 5, 1, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say("bob", 5, 1, 0), CallStatus::ok) << last.revert_reason;
     const std::uint64_t due = report(1).deadline;
     next_block();  // The keeper sees the report and answers.
     answer(1, good);
@@ -103,7 +103,7 @@ TEST_F(FirstStateReports, AnAnswerOneBlockLaterEndsTheWaitForAFirstState) {
         next_block();
         const auto d = dispute(1);
         if (d.state == market::DisputeState::open && d.mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-            ASSERT_EQ(post_hashes("carol", 1), Verdict::ok);
+            ASSERT_EQ(post_hashes("carol", 1), CallStatus::ok);
         }
         serve("carol", 0, decoy);
     }
@@ -121,7 +121,7 @@ TEST_F(FirstStateReports, ReportsThatAreAnsweredAtOnceMoveTheLimitOfAnAcceptance
     spec.replay_blocks = 1;
     spec.finish_blocks = 9'000;
     const std::uint64_t id = assign("alice", spec);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
     keeping = false;
     ASSERT_TRUE(advance_until(
         [&] {
@@ -133,7 +133,7 @@ TEST_F(FirstStateReports, ReportsThatAreAnsweredAtOnceMoveTheLimitOfAnAcceptance
     std::string keeper;
     for (const market::Seat& seat : audit(segment(0, 0, id).audit).seats)
         if (seat.state == SeatState::matched) keeper = name_of(seat.auditor);
-    ASSERT_EQ(send(keeper, AttestRetention{id, 0, 1}), Verdict::ok);
+    ASSERT_EQ(send(keeper, AttestRetention{id, 0, 1}), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return run(0, id).finalised == 1; }, 1'400));
     while (height + 60 < run(0, id).deadline) next_block();
     TaskSpec own = spec_of(20, 1, 17);
@@ -151,18 +151,18 @@ TEST_F(FirstStateReports, ReportsThatAreAnsweredAtOnceMoveTheLimitOfAnAcceptance
     for (int i = 0; i < 3'000 && task(id).state == market::TaskState::assigned; ++i) {
         if (height + 1 >= moved_deadline(state, params, run(1, id))) {
             if (tile < params.reports) {
-                ASSERT_EQ(say("bob", 5, 1, tile++, id), Verdict::ok) << last.revert_reason;
+                ASSERT_EQ(say("bob", 5, 1, tile++, id), CallStatus::ok) << last.revert_reason;
                 answer(views::report_count(state), keeper);  // at once, in the block of the report
             }
             for (std::uint64_t s = 1; s < 8; ++s)  // Accomplices challenge bob's other run, and lose a bond each.
                 if (views::segment(state, busy, 0, s)->window_end != 0 &&
-                    challenge(accomplice(static_cast<int>(bonds)), busy, s) == Verdict::ok)
+                    challenge(accomplice(static_cast<int>(bonds)), busy, s) == CallStatus::ok)
                     open.insert(views::dispute_count(state)), ++bonds;
         }
         for (const std::uint64_t d : open)
             if (dispute(d).state == market::DisputeState::open &&
                 dispute(d).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-                ASSERT_EQ(post_hashes("bob", d), Verdict::ok);
+                ASSERT_EQ(post_hashes("bob", d), CallStatus::ok);
             }
         next_block();
         serve("bob", 0, busy);
@@ -184,10 +184,10 @@ TEST_F(FirstStateReports, AnAnswerEndsTheWaitOfItsReporterThoughAnotherWaits) {
     std::uint32_t mine = task().active[0];
     if (run(mine).solver != party("bob")) mine = task().active[1];
     ASSERT_EQ(run(mine).first_state, 1u);
-    ASSERT_EQ(challenge(bad, decoy, 1), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(challenge(bad, decoy, 1), CallStatus::ok) << last.revert_reason;
     while (height < run(mine).deadline) next_block();
-    ASSERT_EQ(say("bob", 5, 1, 0), Verdict::ok) << last.revert_reason;
-    ASSERT_EQ(say("carol", 5, 1, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say("bob", 5, 1, 0), CallStatus::ok) << last.revert_reason;
+    ASSERT_EQ(say("carol", 5, 1, 0), CallStatus::ok) << last.revert_reason;
     for (const std::uint64_t r : {1, 2}) answer(r, good);
     const std::uint64_t answered = height;
     EXPECT_LE(run(mine).deadline, answered + 1);
@@ -202,15 +202,15 @@ TEST_F(FirstStateReports, AKeeperThatAttestsLateIsNotPunishedForAReportThatItWas
     auction({{"bob", 500}});
     ASSERT_EQ(run(1).first_state, 1u);
     while (busy_until(state, party(good), height) > height) next_block();
-    ASSERT_EQ(say("bob", 5, 1, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say("bob", 5, 1, 0), CallStatus::ok) << last.revert_reason;
     while (height < report(1).deadline) next_block();
     const U256 before = views::stake(state, party(good)).bonded;
-    ASSERT_EQ(send(good, AttestRetention{1, 0, 1}), Verdict::ok);
+    ASSERT_EQ(send(good, AttestRetention{1, 0, 1}), CallStatus::ok);
     advance(3);
     ASSERT_EQ(report(1).state, market::ReportState::failed);
     EXPECT_EQ(views::stake(state, party(good)).bonded, before) << "a state takes 30 blocks to load and hash";
     EXPECT_EQ(views::checkpoint(state, 1, 0, 1)->keepers, std::vector<Address>{party(good)}) << "bad keeps it no more";
-    ASSERT_EQ(say("bob", 5, 1, 0), Verdict::ok) << "good is asked now: " << last.revert_reason;
+    ASSERT_EQ(say("bob", 5, 1, 0), CallStatus::ok) << "good is asked now: " << last.revert_reason;
     while (height <= report(2).deadline) next_block();
     EXPECT_EQ(before - views::stake(state, party(good)).bonded, params.audit_bond);
 }
@@ -222,14 +222,15 @@ TEST_F(FirstStateReports, TheFinishingHeightMovesByTheWaitForAFirstState) {
     constexpr std::uint64_t kWork = 60;  // three segments of 15 blocks, and a quarter on top
     const std::uint64_t finish = task().reveal_end + kWork;
     const Hash32 bid = market::bid_commitment(1, task().round, 500, finish, word("bob"), party("bob"));
-    ASSERT_EQ(send("bob", CommitBid{1, bid}, params.bid_deposit), Verdict::ok);
+    ASSERT_EQ(send("bob", CommitBid{1, bid}, params.bid_deposit), CallStatus::ok);
     while (height < task().bid_end) next_block();
-    ASSERT_EQ(send("bob", RevealBid{1, 500, finish, word("bob")}), Verdict::ok);
+    ASSERT_EQ(send("bob", RevealBid{1, 500, finish, word("bob")}), CallStatus::ok);
     const std::uint64_t close = task().reveal_end;
     while (height < close) next_block();
     ASSERT_EQ(run(1).solver, party("bob"));
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
-    ASSERT_EQ(say("bob", 5, 1, 0), Verdict::ok) << last.revert_reason;  // a tile of its first state is gone (16.1.15)
+    ASSERT_EQ(send("bob", AcceptData{1}), CallStatus::ok);
+    ASSERT_EQ(say("bob", 5, 1, 0), CallStatus::ok)
+        << last.revert_reason;  // a tile of its first state is gone (16.1.15)
     while (height < report(1).deadline) next_block();
     answer(1, keeper);  // in the last block
     const std::uint64_t from = height;
@@ -237,7 +238,7 @@ TEST_F(FirstStateReports, TheFinishingHeightMovesByTheWaitForAFirstState) {
     for (std::uint64_t i = 1; i <= 4 && run(1).state == RunState::running; ++i) {
         for (int b = 0; i > 1 && b < 15; ++b) next_block(), serve("bob", 1), check_audits();
         if (run(1).state == RunState::running) {
-            ASSERT_EQ(checkpoint("bob", i, 1), Verdict::ok);
+            ASSERT_EQ(checkpoint("bob", i, 1), CallStatus::ok);
         }
     }
     EXPECT_EQ(run(1).state, RunState::running) << "bob has worked for " << height - from << " of " << kWork;

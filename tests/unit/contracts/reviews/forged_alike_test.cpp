@@ -22,7 +22,7 @@ protected:
         step_until([&] { return run(1).next_state > 4 && segment(2, 1).window_end != 0; });
         while (height + 1 < segment(2, 1).window_end) step();
         const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
-        ASSERT_EQ(send("v4", ChallengeSegment{1, 1, 2, word("mine")}, bond), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(send("v4", ChallengeSegment{1, 1, 2, word("mine")}, bond), CallStatus::ok) << last.revert_reason;
         step_until([&] { return run(0).paid >= 5; });
         ASSERT_EQ(dispute(1).state, DisputeState::open);
         ASSERT_EQ(run(1).paid, 0u);
@@ -73,9 +73,9 @@ TEST_F(ForgedAlike, AReplicaThatHasNotAcceptedDoesNotStartAtAForgedState) {
     const std::uint64_t takes = params.bid_blocks + params.reveal_blocks;
     while (height + takes + 2 < dispute(1).deadline) step();
     pay_raise(1);
-    ASSERT_EQ(commit_bid("carol", 300), Verdict::ok);
+    ASSERT_EQ(commit_bid("carol", 300), CallStatus::ok);
     while (height < task().bid_end) step();
-    ASSERT_EQ(reveal_bid("carol", 300), Verdict::ok);
+    ASSERT_EQ(reveal_bid("carol", 300), CallStatus::ok);
     const std::uint64_t close = task().reveal_end;
     while (height < close) step();
     ASSERT_EQ(run(2).state, RunState::assigned);
@@ -86,7 +86,7 @@ TEST_F(ForgedAlike, AReplicaThatHasNotAcceptedDoesNotStartAtAForgedState) {
     EXPECT_EQ(run(2).state, RunState::left);
     EXPECT_EQ(all<RunEnded>().back().reason, "wrong_initial");
     EXPECT_EQ(views::stake(state, party("carol")).bonded, stake);
-    EXPECT_NE(send("carol", AcceptData{1}), Verdict::ok);
+    EXPECT_NE(send("carol", AcceptData{1}), CallStatus::ok);
     const auto excluded = task().excluded;
     EXPECT_EQ(std::count(excluded.begin(), excluded.end(), party("carol")), 1) << "as one that declined";
 }

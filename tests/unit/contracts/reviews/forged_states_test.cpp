@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Nobody starts at a state that was proved wrong, however the forger ends. SPEC 13.7.1. Each test failed on the rules
-// that a hostile reading was about.
+// Nobody starts at a state that was proved wrong, however the forger ends. SPEC 13.7.1.
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "tests/unit/contracts/reviews/replicas_fixture.hpp"
 
@@ -18,9 +17,9 @@ protected:
         start(wanted, {"alice", "bob", "carol"});
         assign("alice", spec_of(segments));
         wrong_from = 6;  // nobody is drawn for segment 5
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         raise({{"bob", 300}});
-        ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+        ASSERT_EQ(send("bob", AcceptData{1}), CallStatus::ok);
     }
     /// alice is fast up to state 9, and with `hurry` again when bob comes near; `each` is called in each block.
     void play_until_disputed(
@@ -30,7 +29,7 @@ protected:
             ASSERT_EQ(a.state, RunState::running);
             const bool often = hurry && run(1).next_state >= 5 && height % 4 == 0 && a.next_state < 80;
             if (a.next_state <= 9 || height + 1 >= a.deadline || often) {
-                ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
+                ASSERT_EQ(checkpoint("alice", a.next_state), CallStatus::ok);
             }
             keep("alice", 0);
             commit_if_due("bob", 1);
@@ -42,7 +41,7 @@ protected:
     }
 };
 
-/// (a) 13.7: a run is convicted for a segment that it was paid for, and those that follow start at what it forged.
+/// 13.7.1: a run is convicted of a segment that it was paid for, and its successor starts before that segment.
 TEST_F(ForgedStates, NobodyStartsAtAStateOfARunThatWasConvictedBeforeIt) {
     begin(40);
     play_until_disputed(1, false);
@@ -58,8 +57,8 @@ TEST_F(ForgedStates, NobodyStartsAtAStateOfARunThatWasConvictedBeforeIt) {
     EXPECT_EQ(run(2).first_root, root(run(2).first_state)) << "carol starts at state " << run(2).first_state;
 }
 
-/// (a) 13.7.1: the forger sees the dispute that will convict it, and withholds another opening instead. It loses the
-/// same lock, but as a silent run, so its forged states count as right: the task resumes at one of them.
+/// 13.7.1: a forger that loses its lock by silence during a dispute with a replica: its states beyond the start of the
+/// disputed segment count as wrong, too.
 TEST_F(ForgedStates, AForgerThatFallsSilentUnderADisputeLeavesNoForgedStateToOthers) {
     begin(90);
     play_until_disputed(1, true);
@@ -77,8 +76,7 @@ TEST_F(ForgedStates, AForgerThatFallsSilentUnderADisputeLeavesNoForgedStateToOth
     EXPECT_EQ(run(2).first_root, root(run(2).first_state)) << "carol starts at state " << run(2).first_state;
 }
 
-/// (a) 13.7.1: a raise that was opened before the conviction names the forged state, and its winner starts there
-/// after it.
+/// 13.7.1: a raise that was opened before the conviction, and whose winner would start at a forged state, is cancelled.
 TEST_F(ForgedStates, ARaiseThatWasOpenAtTheConvictionStartsAtNoForgedState) {
     begin(40);
     play_until_disputed(1, false);
@@ -92,19 +90,19 @@ TEST_F(ForgedStates, ARaiseThatWasOpenAtTheConvictionStartsAtNoForgedState) {
     const std::uint64_t joins_at = task().joining_state;
     const std::uint64_t finish = task().reveal_end + 600;
     const Hash32 sealed = market::bid_commitment(1, task().round, U256(300), finish, word("carol"), party("carol"));
-    ASSERT_EQ(send("carol", CommitBid{1, sealed}, params.bid_deposit), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("carol", CommitBid{1, sealed}, params.bid_deposit), CallStatus::ok) << last.revert_reason;
     const std::uint64_t bids = task().bid_end, end = task().reveal_end;
     const auto step = [&] {
         if (run(0).state == RunState::running && run(0).deadline != 0 && height + 1 >= run(0).deadline &&
             run(0).next_state <= 40)
             send("alice", CommitCheckpoint{1, 0, run(0).next_state, word("x")});
         if (run(1).state == RunState::running && height + 1 >= run(1).deadline && run(1).next_state <= 40) {
-            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
+            ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), CallStatus::ok);
         }
         next_block(), serve("alice", 0), serve("bob", 1);
     };
     while (height < bids) step();
-    ASSERT_EQ(send("carol", RevealBid{1, U256(300), finish, word("carol")}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("carol", RevealBid{1, U256(300), finish, word("carol")}), CallStatus::ok) << last.revert_reason;
     while (height + 1 < end) step();
     ASSERT_EQ(dispute(1).state, market::DisputeState::solver_lost) << "before the auction ends";
     ASSERT_EQ(run(0).state, RunState::forfeited);
@@ -115,9 +113,8 @@ TEST_F(ForgedStates, ARaiseThatWasOpenAtTheConvictionStartsAtNoForgedState) {
     EXPECT_EQ(run(1).state, RunState::running);
 }
 
-/// (a) 13.7.1: the forger has an accomplice convict it of a later segment while an older difference is disputed:
-/// what lies before that segment counts as right, the share goes back to the forger's owner, and the honest replica
-/// gets nothing.
+/// 13.7.1: an accomplice has the forger convicted of a later segment while a replica disputes an earlier one: the
+/// states beyond the start of the earlier segment count as wrong.
 TEST_F(ForgedStates, AConvictionForALaterSegmentLeavesNoForgedStateToOthers) {
     begin(90, 20);
     const std::string friendly = accomplice(0);
@@ -125,7 +122,7 @@ TEST_F(ForgedStates, AConvictionForALaterSegmentLeavesNoForgedStateToOthers) {
     play_until_disputed(2, true, [&] {
         if (challenged || run(1).next_state != 7) return;  // Then bob's state 6 is committed, and not open yet.
         for (std::uint64_t k = run(0).next_state; k-- > run(0).finalised && !challenged;)
-            challenged = challenge(friendly, 1, k) == Verdict::ok;
+            challenged = challenge(friendly, 1, k) == CallStatus::ok;
     });
     ASSERT_TRUE(challenged);
     ASSERT_EQ(dispute(2).kind, market::DisputeKind::replica);
@@ -147,19 +144,18 @@ TEST_F(ForgedStates, AConvictionForALaterSegmentLeavesNoForgedStateToOthers) {
     EXPECT_EQ(run(2).first_root, root(run(2).first_state)) << "carol starts at state " << run(2).first_state;
 }
 
-/// (a) 13.7.1: the forger has the higher index, so it is the accuser (15.8). It falls silent under the dispute: its
-/// forged states count as right, because only disputes about the lost run are read.
+/// 13.7.1: the same when the forger has the higher index, so that it is the accuser (15.8).
 TEST_F(ForgedStates, AForgerWithTheHigherIndexThatFallsSilentLeavesNoForgedStateToOthers) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 40;
     start(wanted, {"alice", "bob", "carol", "dave"});
     assign("alice", spec_of(90));
     wrong_run = 2, wrong_from = 6;
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     raise({{"bob", 300}, {"carol", 310}});
     ASSERT_EQ(run(1).solver, party("bob"));
     ASSERT_EQ(run(2).solver, party("carol"));
-    for (const char* name : {"bob", "carol"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    for (const char* name : {"bob", "carol"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     for (int i = 0; i < 3'000 && views::dispute_count(state) == 0; ++i) {
         const market::Run c = run(2);
         ASSERT_EQ(c.state, RunState::running) << i;
@@ -181,7 +177,7 @@ TEST_F(ForgedStates, AForgerWithTheHigherIndexThatFallsSilentLeavesNoForgedState
         commit_if_due("bob", 1);
         if (dispute(1).state == market::DisputeState::open &&
             dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-            ASSERT_EQ(post_hashes("bob", 1), Verdict::ok) << last.revert_reason;
+            ASSERT_EQ(post_hashes("bob", 1), CallStatus::ok) << last.revert_reason;
         }
         next_block(), serve("bob", 1);
     }
@@ -193,9 +189,9 @@ TEST_F(ForgedStates, AForgerWithTheHigherIndexThatFallsSilentLeavesNoForgedState
     EXPECT_EQ(run(3).first_root, root(run(3).first_state)) << "dave starts at state " << run(3).first_state;
 }
 
-/// (a) 13.7.1: a replica accuses a forger of its seeded initial state, and the forger falls silent: its states count as
-/// right, because only disputes about segments are read. (In this fixture root() is the forger's lineage, which its
-/// auditors find too, because they start at its state 0; bob's wrong_root() is the honest one.)
+/// 13.7.1: the same when a replica accuses the forger of its seeded initial state. (In this fixture root() is the
+/// forger's lineage, which its auditors find too, because they start at its state 0; bob's wrong_root() is the honest
+/// one.)
 TEST_F(ForgedStates, AForgerOfTheInitialStateThatFallsSilentLeavesNoForgedStateToOthers) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 40;
@@ -204,21 +200,21 @@ TEST_F(ForgedStates, AForgerOfTheInitialStateThatFallsSilentLeavesNoForgedStateT
     std::swap(spec.init_root, spec.initial_state_root);
     assign("alice", spec);
     wrong_run = 1, wrong_from = 0;
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     raise({{"bob", 300}});
     ASSERT_EQ(run(1).first_state, 0u);
     while (height + 1 < run(1).deadline) {
         if (run(0).next_state <= 3) {
-            ASSERT_EQ(checkpoint("alice", run(0).next_state), Verdict::ok);
+            ASSERT_EQ(checkpoint("alice", run(0).next_state), CallStatus::ok);
         }
         serve("alice", 0), check_audits(), next_block();
     }
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(send("bob", AcceptData{1}), CallStatus::ok);
     for (int i = 0; i < 2'000 && views::dispute_count(state) == 0; ++i) {
         const market::Run a = run(0);
         ASSERT_EQ(a.state, RunState::running);
         if (height + 1 >= a.deadline || (height % 4 == 0 && a.next_state < 40)) {
-            ASSERT_EQ(checkpoint("alice", a.next_state), Verdict::ok);
+            ASSERT_EQ(checkpoint("alice", a.next_state), CallStatus::ok);
         }
         keep("alice", 0);
         commit_if_due("bob", 1);

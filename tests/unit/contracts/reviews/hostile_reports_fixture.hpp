@@ -14,7 +14,7 @@ protected:
     U256 bonded(const std::string& name) const { return views::stake(state, party(name)).bonded; }
     /// alice commits to two states of a task, and its first segment is verified.
     void verify_first(std::uint64_t id) {
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
         ASSERT_TRUE(advance_until([&] {
             serve("alice", 0, id);
             check_audits();
@@ -27,17 +27,17 @@ protected:
         ledger::State next{static_cast<const ledger::StateView&>(state)};
         Effects fx{next, params, height, {}};
         close_report(fx, id, party(by));
-        resume_audit(fx, views::report(next, id).value());
+        resume_after_answer(fx, views::report(next, id).value());
         state.apply(next.diff());
         check_deep();
     }
-    Verdict say(const std::string& who, std::uint8_t kind, std::uint64_t index, std::uint64_t tile,
-                std::uint64_t id = 1, std::uint32_t run = 0) {
+    CallStatus say(const std::string& who, std::uint8_t kind, std::uint64_t index, std::uint64_t tile,
+                   std::uint64_t id = 1, std::uint32_t run = 0) {
         return send(who, ReportUnavailable{kind, id, run, index, 0, tile}, params.report_fee);
     }
     market::Report report(std::uint64_t id) const { return views::report(state, id).value(); }
     market::Audit audit(std::uint64_t id) const { return views::audit(state, id).value(); }
-    Verdict commit_verdict(const std::string& who, std::uint64_t a) {
+    CallStatus commit_verdict(const std::string& who, std::uint64_t a) {
         return send(who, CommitVerdict{a, solver::verdict_commitment(root(audit(a).segment + 1), word("verdict " + who),
                                                                      party(who).bytes, a)});
     }

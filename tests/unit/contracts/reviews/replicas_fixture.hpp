@@ -14,7 +14,7 @@ protected:
         const auto count = static_cast<std::uint8_t>(more);
         const U256 price = market::escrow_of_more(views::spec(state, 1).value(), params, from, count).total();
         const auto all = static_cast<std::uint8_t>(task().active.size() + more);
-        ASSERT_EQ(send("requester", RaiseReplicas{1, all}, price), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(send("requester", RaiseReplicas{1, all}, price), CallStatus::ok) << last.revert_reason;
     }
     /// These win the places, with their prices.
     void raise(const std::map<std::string, std::uint64_t>& winners) {
@@ -31,7 +31,7 @@ protected:
     void commit_if_due(const std::string& solver, std::uint32_t index) {
         const market::Run now = run(index);
         if (now.deadline == 0 || height + 1 < now.deadline) return;
-        ASSERT_EQ(checkpoint(solver, now.next_state, index), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(checkpoint(solver, now.next_state, index), CallStatus::ok) << last.revert_reason;
     }
 };
 

@@ -17,24 +17,24 @@ TEST_F(SeatReports, TheReportsOfASeatTakeNothingOfADispute) {
     wanted.challenge_blocks = 100;
     start(wanted, {"alice"});
     const std::uint64_t id = assign("alice", spec_of(20, 2, 20));
-    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
     ASSERT_TRUE(
         advance_until([&] { return serve("alice", 0, id), seated(0, id) != 0 && segment(2, 0, id).window_end != 0; }));
     const std::uint64_t a = seated(0, id);
     const std::string v = name_of(audit(a).seats[0].auditor);
-    ASSERT_EQ(challenge(v, id, 2), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(challenge(v, id, 2), CallStatus::ok) << last.revert_reason;
     const std::uint64_t d = views::dispute_count(state);
     if (dispute(d).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-        ASSERT_EQ(post_hashes("alice", d), Verdict::ok);
+        ASSERT_EQ(post_hashes("alice", d), CallStatus::ok);
     }
     for (std::uint64_t tile = 0; tile < params.reports; ++tile) {  // Batches that segment 0 alone needs.
-        ASSERT_EQ(say(v, 3, 0, tile, id), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(say(v, 3, 0, tile, id), CallStatus::ok) << last.revert_reason;
         answer(views::report_count(state), "alice");
     }
-    ASSERT_EQ(commit_verdict(v, a), Verdict::ok);
+    ASSERT_EQ(commit_verdict(v, a), CallStatus::ok);
     EXPECT_EQ(dispute(d).reports, 0u) << "one of an account's cases takes nothing of another's (19)";
-    EXPECT_EQ(say(v, 3, 0, 100, id), Verdict::ok) << "a batch of segment 2: " << last.revert_reason;
-    EXPECT_EQ(say(v, 1, 2, 0, id), Verdict::ok) << "a tile of state 2: " << last.revert_reason;
+    EXPECT_EQ(say(v, 3, 0, 100, id), CallStatus::ok) << "a batch of segment 2: " << last.revert_reason;
+    EXPECT_EQ(say(v, 1, 2, 0, id), CallStatus::ok) << "a tile of state 2: " << last.revert_reason;
 }
 
 /// The same with two seats of one auditor.
@@ -47,17 +47,17 @@ TEST_F(SeatReports, TheReportsOfASeatTakeNothingOfAnotherSeat) {
     add_solver("alice");
     advance(9);
     const std::uint64_t id = assign("alice", spec_of(4, 2, 20));
-    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return serve("alice", 0, id), seated(0, id) != 0 && seated(3, id) != 0; }));
     const std::uint64_t a = seated(0, id), b = seated(3, id);
     for (std::uint64_t tile = 0; tile < params.reports; ++tile) {  // Batches that segment 0 alone needs.
-        ASSERT_EQ(say("v1", 3, 0, tile, id), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(say("v1", 3, 0, tile, id), CallStatus::ok) << last.revert_reason;
         answer(views::report_count(state), "alice");
     }
-    ASSERT_EQ(commit_verdict("v1", a), Verdict::ok);
+    ASSERT_EQ(commit_verdict("v1", a), CallStatus::ok);
     ASSERT_EQ(audit(b).phase, AuditPhase::collecting);
-    EXPECT_EQ(say("v1", 1, 3, 0, id), Verdict::ok) << "a tile of state 3: " << last.revert_reason;
-    EXPECT_EQ(say("v1", 3, 0, 100, id), Verdict::ok) << "a batch of segment 3: " << last.revert_reason;
+    EXPECT_EQ(say("v1", 1, 3, 0, id), CallStatus::ok) << "a tile of state 3: " << last.revert_reason;
+    EXPECT_EQ(say("v1", 3, 0, 100, id), CallStatus::ok) << "a batch of segment 3: " << last.revert_reason;
 }
 
 /// The reports that an auditor has for disputes move a seat that has used up its own no more than `reports` times.
@@ -67,23 +67,23 @@ TEST_F(SeatReports, AUsedUpSeatDoesNotHoldItsAuditByTheReportsOfADispute) {
     wanted.challenge_blocks = 400;
     start(wanted, {"alice"});
     const std::uint64_t id = assign("alice", spec_of(20, 2, 1));
-    for (std::uint64_t i = 0; i <= 10; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 10; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
     ASSERT_TRUE(
         advance_until([&] { return serve("alice", 0, id), seated(0, id) != 0 && segment(8, 0, id).window_end != 0; }));
     const std::uint64_t a = seated(0, id);
     const std::string v = name_of(audit(a).seats[0].auditor), honest = name_of(audit(a).seats[1].auditor);
-    ASSERT_EQ(commit_verdict(honest, a), Verdict::ok);
+    ASSERT_EQ(commit_verdict(honest, a), CallStatus::ok);
     const std::uint64_t from = height;
     const std::uint64_t each = params.verdict_blocks + params.answer_blocks + 2;
     std::uint64_t moved = 0, challenges = 0, tile = 0;
     for (int i = 0; i < 3'000 && audit(a).phase == AuditPhase::collecting; ++i) {
         if (height == audit(a).deadline) {
-            Verdict verdict = say(v, 2, 0, tile, id);
-            if (verdict != Verdict::ok && challenges < 4 && challenge(v, id, 2 + challenges) == Verdict::ok) {
+            CallStatus status = say(v, 2, 0, tile, id);
+            if (status != CallStatus::ok && challenges < 4 && challenge(v, id, 2 + challenges) == CallStatus::ok) {
                 ++challenges;
-                verdict = say(v, 2, 0, tile, id);
+                status = say(v, 2, 0, tile, id);
             }
-            if (verdict == Verdict::ok) {
+            if (status == CallStatus::ok) {
                 moved += audit(a).deadline > height;
                 ++tile;
                 answer(views::report_count(state), "alice");
@@ -94,7 +94,7 @@ TEST_F(SeatReports, AUsedUpSeatDoesNotHoldItsAuditByTheReportsOfADispute) {
         for (std::uint64_t d = 1; d <= views::dispute_count(state); ++d)
             if (dispute(d).state == market::DisputeState::open &&
                 dispute(d).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-                ASSERT_EQ(post_hashes("alice", d), Verdict::ok);
+                ASSERT_EQ(post_hashes("alice", d), CallStatus::ok);
             }
     }
     EXPECT_LE(moved, 2 * params.reports) << "16.1.20: half of them charged to the seat, half to others";
@@ -117,21 +117,21 @@ protected:
         const std::uint64_t id = assign("alice", spec_of(4, 2, 20));
         wrong_from = 4;
         stake = views::stake(state, party("alice")).bonded;
-        for (std::uint64_t i = 0; i <= 4; ++i) EXPECT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+        for (std::uint64_t i = 0; i <= 4; ++i) EXPECT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
         EXPECT_TRUE(advance_until([&] { return serve("alice", 0, id), seated(0, id) != 0 && seated(3, id) != 0; }));
         const std::uint64_t a = seated(0, id), b = seated(3, id);
         for (std::uint64_t tile = 0; tile < batches; ++tile) {
-            EXPECT_EQ(say("v1", 3, 0, tile, id), Verdict::ok) << last.revert_reason;
+            EXPECT_EQ(say("v1", 3, 0, tile, id), CallStatus::ok) << last.revert_reason;
             answer(views::report_count(state), "alice");
         }
-        for (const char* name : {"v1", "v2"}) EXPECT_EQ(commit_verdict(name, a), Verdict::ok);
+        for (const char* name : {"v1", "v2"}) EXPECT_EQ(commit_verdict(name, a), CallStatus::ok);
         bool has_tile = false;
         for (int i = 0; i < 3'000 && run(0, id).state == RunState::running; ++i) {
             serve("alice", 0, id);
             for (const char* name : {"v1", "v2"})
                 if (audit(a).phase == AuditPhase::verdicts)
                     send(name, RevealVerdict{a, root(1), word("verdict " + std::string(name))});
-            if (audit(b).phase == AuditPhase::collecting && !has_tile && say("v1", 3, 0, 100, id) == Verdict::ok) {
+            if (audit(b).phase == AuditPhase::collecting && !has_tile && say("v1", 3, 0, 100, id) == CallStatus::ok) {
                 answer(views::report_count(state), "alice");
                 has_tile = true;
             }

@@ -10,18 +10,18 @@ class StoppedRuns : public JoiningReplicas {
 protected:
     void raise(const std::string& who) {
         pay_raise(1);
-        ASSERT_EQ(commit_bid(who, 300), Verdict::ok);
+        ASSERT_EQ(commit_bid(who, 300), CallStatus::ok);
         while (height < task().bid_end) step();
-        ASSERT_EQ(reveal_bid(who, 300), Verdict::ok);
+        ASSERT_EQ(reveal_bid(who, 300), CallStatus::ok);
         const std::uint64_t close = task().reveal_end;
         while (height < close) step();
         ASSERT_EQ(run(task().runs - 1).solver, party(who));
-        ASSERT_EQ(send(who, AcceptData{1}), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(send(who, AcceptData{1}), CallStatus::ok) << last.revert_reason;
         names.resize(task().runs);
         names.back() = who;
     }
     void commit(std::uint32_t index) {
-        ASSERT_EQ(checkpoint(names[index], run(index).next_state, index), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(checkpoint(names[index], run(index).next_state, index), CallStatus::ok) << last.revert_reason;
     }
     /// Auditors of a run in wrong_runs replay from the state that it started at, so they find what it found; the others
     /// find root().
@@ -76,7 +76,7 @@ protected:
         post(spec);
         auction({{"alice", 300}, {"bob", 310}});
         names = {"alice", "bob"};
-        for (const std::string& name : names) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+        for (const std::string& name : names) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     }
     /// alice forges state 6 and what follows, and is finalised up to state 8, because bob is slow; carol joins there.
     void join_at_a_forged_state(std::uint64_t window = 8) {
@@ -84,19 +84,19 @@ protected:
         fast_to[0] = 9;
         begin_task(window);
         wrong_run = 0;
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         raise("bob");
         step_until([&] { return run(0).finalised >= 8; });
         ASSERT_EQ(views::dispute_count(state), 0u);
         ASSERT_LT(run(1).next_state, 6u) << "bob is slow";
         wrong_runs = {2};  // carol computes honestly from the forged state
         raise("carol");
-        ASSERT_EQ(checkpoint("carol", run(2).first_state, 2), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(checkpoint("carol", run(2).first_state, 2), CallStatus::ok) << last.revert_reason;
     }
-    Verdict challenge_carol(const std::string& who) {
+    CallStatus challenge_carol(const std::string& who) {
         const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
-        Verdict out = Verdict::not_opened;
-        for (std::uint64_t s = run(2).first_state; s < run(2).next_state && out != Verdict::ok; ++s)
+        CallStatus out = CallStatus::not_opened;
+        for (std::uint64_t s = run(2).first_state; s < run(2).next_state && out != CallStatus::ok; ++s)
             out = send(who, ChallengeSegment{1, 2, s, word("mine")}, bond);
         return out;
     }
@@ -108,7 +108,7 @@ protected:
         const market::Dispute now = dispute(id);
         const bool hers = now.run == 2 && now.mover == static_cast<std::uint8_t>(verifier::Side::solver);
         if (now.state != market::DisputeState::open || !hers || height + 1 < now.deadline) return;
-        ASSERT_EQ(post_hashes("carol", id), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(post_hashes("carol", id), CallStatus::ok) << last.revert_reason;
     }
     /// Until alice is convicted; a watcher challenges a segment of carol shortly before that. Its dispute is number 2.
     void challenge_carol_and_convict_alice() {

@@ -45,7 +45,7 @@ TEST_F(StoppedRuns, AnHonestRunThatJoinedThereEndsAfterItsDispute) {
     ASSERT_EQ(run(2).state, RunState::running);
     ASSERT_TRUE(views::is_stopped(state, 1, 2));
     const std::uint64_t paid = run(2).paid, finalised = run(1).finalised;
-    EXPECT_EQ(checkpoint("carol", run(2).next_state, 2), Verdict::too_late);
+    EXPECT_EQ(checkpoint("carol", run(2).next_state, 2), CallStatus::too_late);
     const U256 stake = views::stake(state, party("carol")).bonded;
     bool went_on = false;
     step_until([&] { return play_carol(), went_on = went_on || run(1).finalised > finalised, is_over(2); });
@@ -83,7 +83,7 @@ TEST_F(StoppedRuns, AChallengeWindowHoldsARunThatStopped) {
     fast_to[2] = 12;
     step_until([&] { return is_over(0); });
     EXPECT_EQ(run(2).state, RunState::running);
-    EXPECT_EQ(challenge_carol("v4"), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(challenge_carol("v4"), CallStatus::ok) << last.revert_reason;
     step_until([&] { return is_over(2); });
     EXPECT_EQ(run(2).state, RunState::forfeited);
 }
@@ -120,7 +120,7 @@ TEST_F(StoppedRuns, AChallengeOfARunThatWasLateWhenItStoppedEarnsNothing) {
     ASSERT_EQ(run(2).state, RunState::running);
     ASSERT_LT(run(2).deadline + 1, height) << "it was late before";
     const U256 before = ledger::balance_of(state, party("v3"));
-    ASSERT_EQ(challenge_carol("v3"), Verdict::ok);
+    ASSERT_EQ(challenge_carol("v3"), CallStatus::ok);
     const std::uint64_t id = views::dispute_count(state);
     step_until([&] {
         for (std::uint64_t d = 2; d < id; ++d) play_in(d);  // not in the stranger's dispute
@@ -140,11 +140,11 @@ TEST_F(StoppedRuns, ADeliveryThatIsNotServedEndsTheTaskThoughItsStatesCountAsFor
     fast_to = {{0, segments}, {1, 2}};
     step_until([&] { return run(1).next_state > 2 && segment(0, 1).window_end != 0; });
     const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
-    ASSERT_EQ(send("v4", ChallengeSegment{1, 1, 0, word("mine")}, bond), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("v4", ChallengeSegment{1, 1, 0, word("mine")}, bond), CallStatus::ok) << last.revert_reason;
     step_until([&] { return is_over(1); });  // bob is honest, and lets his clock run out.
     ASSERT_EQ(dispute(1).state, DisputeState::solver_lost);
     step_until([&] { return task().state == market::TaskState::delivering; });
-    ASSERT_EQ(say("requester", 4, segments, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say("requester", 4, segments, 0), CallStatus::ok) << last.revert_reason;
     silent = {0};
     step_until([&] { return is_over(0); });
     EXPECT_EQ(run(0).state, RunState::forfeited);
@@ -162,7 +162,7 @@ TEST_F(StoppedRuns, AVerdictAboutAStoppedRunDecidesNoOtherRunsSegment) {
     int challenges = 0;
     const auto hold_carol = [&] {  // accomplices hold her in the task
         if (is_over(2)) return;
-        if (run(2).open_disputes < 3) challenges += challenge_carol(accomplice(challenges)) == Verdict::ok;
+        if (run(2).open_disputes < 3) challenges += challenge_carol(accomplice(challenges)) == CallStatus::ok;
         play_carol();
     };
     step_until([&] { return hold_carol(), is_over(0); });
@@ -180,7 +180,7 @@ TEST_F(StoppedRuns, AVerdictAboutAStoppedRunDecidesNoOtherRunsSegment) {
 TEST_F(StoppedRuns, AChainOfRunsFromAForgedStateEndsAlthoughOneOfThemIsOver) {
     names = {"zed"};
     begin_task(8);
-    ASSERT_EQ(checkpoint("zed", 0), Verdict::ok);
+    ASSERT_EQ(checkpoint("zed", 0), CallStatus::ok);
     gone = {0};
     wrong_run = 1, wrong_runs = {3, 4};  // alice forges; carol and dave compute honestly from her states
     raise("alice"), fast_to[1] = 9;
@@ -266,7 +266,7 @@ TEST_F(StoppedRuns, AnOpeningThatIsDueStaysLegalWhenTheRunAheadEnds) {
     fast_to[0] = 9;
     begin_task(8);
     wrong_run = ~0u;
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     raise("bob");
     step_until([&] { return run(0).finalised >= 8; });
     const std::uint64_t start = run(0).finalised;
@@ -288,7 +288,7 @@ TEST_F(StoppedRuns, AnOpeningThatIsDueStaysLegalWhenTheRunAheadEnds) {
     ASSERT_NE(owed->open_deadline, 0u) << "it was due before alice ended";
     ASSERT_FALSE(owed->opened);
     ASSERT_EQ(run(2).next_state, start) << "carol has committed nothing";
-    EXPECT_EQ(send("bob", OpenRoots{1, 1, start, {salt(1, start)}, {solver_root(start, 1)}}), Verdict::ok)
+    EXPECT_EQ(send("bob", OpenRoots{1, 1, start, {salt(1, start)}, {solver_root(start, 1)}}), CallStatus::ok)
         << last.revert_reason;
 }
 
@@ -322,7 +322,7 @@ TEST_F(StoppedRuns, AForgerThatCopiesRootsStopsNobodyWhoJoinedElsewhere) {
     fast_to[0] = 9;
     begin_task(8);
     wrong_run = ~0u, wrong_runs = {1}, wrong_until[1] = 7;
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     raise("bob");
     step_until([&] { return run(0).finalised >= 8; });
     raise("carol");
@@ -335,7 +335,7 @@ TEST_F(StoppedRuns, AForgerThatCopiesRootsStopsNobodyWhoJoinedElsewhere) {
             const market::Dispute now = dispute(id);
             const bool hers = now.run == 0 && now.mover == static_cast<std::uint8_t>(verifier::Side::solver);
             if (now.state != DisputeState::open || !hers || height + 1 < now.deadline) continue;
-            ASSERT_EQ(post_hashes("alice", id), Verdict::ok) << last.revert_reason;
+            ASSERT_EQ(post_hashes("alice", id), CallStatus::ok) << last.revert_reason;
         }
     };
     step_until([&] { return play_alice(), is_over(1); });

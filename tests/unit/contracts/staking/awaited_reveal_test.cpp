@@ -27,7 +27,7 @@ TEST_F(AwaitedReveal, IsTheOneThatWouldBeAccepted) {
     EXPECT_FALSE(is_awaited("v1", calldata(RetireVerifier{})));
     EXPECT_FALSE(is_awaited("v1", Bytes(reveal.begin(), reveal.end() - 1)));
     EXPECT_FALSE(is_awaited("v1", {}));
-    ASSERT_EQ(send("v1", RevealBeacon{link("v1", kChain - 1)}), Verdict::ok);
+    ASSERT_EQ(send("v1", RevealBeacon{link("v1", kChain - 1)}), CallStatus::ok);
     EXPECT_FALSE(is_awaited("v1", calldata(RevealBeacon{link("v1", kChain - 2)}))) << "one in each epoch";
 }
 

@@ -39,9 +39,9 @@ protected:
         spec.steps = 600;
         post(spec);
         auction({{"alice", 400}, {"bob", 700}});
-        EXPECT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+        EXPECT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
         while (height % params.epoch_blocks != 2) next_block();  // All members have revealed in this epoch.
-        for (std::uint64_t i = 0; i <= 60; ++i) EXPECT_EQ(checkpoint("alice", i), Verdict::ok) << last.revert_reason;
+        for (std::uint64_t i = 0; i <= 60; ++i) EXPECT_EQ(checkpoint("alice", i), CallStatus::ok) << last.revert_reason;
         if (withheld) silent.insert("v4");
         if (backlog != 0) write_backlog(backlog);
         std::set<std::uint64_t> out;
@@ -107,7 +107,7 @@ TEST_F(BeaconDraw, StakeCountsFromTheEpochBeforeTheReveal) {
     add_verifier("v2");
     advance(2 * params.epoch_blocks);
     while (height % params.epoch_blocks != 2) next_block();
-    ASSERT_EQ(send("v1", Deposit{}, U256(50) * kCoin), Verdict::ok);
+    ASSERT_EQ(send("v1", Deposit{}, U256(50) * kCoin), CallStatus::ok);
     while (height % params.epoch_blocks != 0) next_block();
     for (const market::Reveal& reveal : reveals()) EXPECT_EQ(reveal.weight, U256(100) * kCoin);
     advance(params.epoch_blocks);

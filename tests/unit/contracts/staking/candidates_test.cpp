@@ -71,7 +71,7 @@ TEST_F(Candidates, ARicherPartyTakesThePlaceOfThePoorestMemberAtTheMix) {
     EXPECT_TRUE(waits("v2"));
     EXPECT_FALSE(is_member("v2"));
     EXPECT_TRUE(is_member("v1"));
-    EXPECT_EQ(send("v2", RevealBeacon{link("v2", kChain - 1)}), Verdict::not_member);
+    EXPECT_EQ(send("v2", RevealBeacon{link("v2", kChain - 1)}), CallStatus::not_member);
     events.clear();
     pass_mix();
     EXPECT_TRUE(is_member("v2"));
@@ -98,7 +98,7 @@ TEST_F(Candidates, EqualStakeDisplacesNobody) {
     pass_mix();
     EXPECT_FALSE(is_member("v1"));
     EXPECT_TRUE(waits("v1"));
-    ASSERT_EQ(send("v1", Deposit{}, 1), Verdict::ok);
+    ASSERT_EQ(send("v1", Deposit{}, 1), CallStatus::ok);
     EXPECT_FALSE(is_member("v1")) << "only when the epoch is mixed";
     pass_mix();
     EXPECT_TRUE(is_member("v1")) << "the stake counts that is bonded then";
@@ -139,7 +139,7 @@ TEST_F(Candidates, ARegistrationTakesAFreePlaceAtOnce) {
     add_verifier("v1", 10);
     ASSERT_TRUE(waits("v1"));
     remove_member(0);
-    ASSERT_EQ(send("v1", RegisterVerifier{"http://again", link("v1", kChain)}), Verdict::ok);
+    ASSERT_EQ(send("v1", RegisterVerifier{"http://again", link("v1", kChain)}), CallStatus::ok);
     EXPECT_TRUE(is_member("v1"));
     EXPECT_FALSE(waits("v1"));
 }
@@ -147,13 +147,14 @@ TEST_F(Candidates, ARegistrationTakesAFreePlaceAtOnce) {
 TEST_F(Candidates, AreBoundedAndMoreStakeTakesAPlace) {
     fill_members(50);
     fill_candidates(20);
-    ASSERT_EQ(send("v1", Deposit{}, U256(20) * kCoin), Verdict::ok);
-    EXPECT_EQ(send("v1", RegisterVerifier{"http://v", word("x")}), Verdict::verifiers_full) << "as much as the least";
-    ASSERT_EQ(send("v1", Deposit{}, 1), Verdict::ok);
-    EXPECT_EQ(send("v1", RegisterVerifier{"http://v", word("x")}), Verdict::ok);
+    ASSERT_EQ(send("v1", Deposit{}, U256(20) * kCoin), CallStatus::ok);
+    EXPECT_EQ(send("v1", RegisterVerifier{"http://v", word("x")}), CallStatus::verifiers_full)
+        << "as much as the least";
+    ASSERT_EQ(send("v1", Deposit{}, 1), CallStatus::ok);
+    EXPECT_EQ(send("v1", RegisterVerifier{"http://v", word("x")}), CallStatus::ok);
     EXPECT_TRUE(waits("v1"));
     EXPECT_EQ(views::candidates(state).size(), market::kCandidatesMax) << "the last one has left";
-    EXPECT_EQ(send("v1", RegisterVerifier{"http://elsewhere", word("y")}), Verdict::ok) << "it has its place";
+    EXPECT_EQ(send("v1", RegisterVerifier{"http://elsewhere", word("y")}), CallStatus::ok) << "it has its place";
     EXPECT_EQ(views::candidates(state).size(), market::kCandidatesMax);
     EXPECT_EQ(views::verifier(state, party("v1"))->endpoint, "http://elsewhere");
     pass_mix();
@@ -174,9 +175,9 @@ TEST_F(Candidates, OneMixAdmitsAllWithMoreStakeAndNoMore) {
 TEST_F(Candidates, WhoUnbondsIsOneNoLonger) {
     fill_members(20);
     add_verifier("v1", 30);
-    ASSERT_EQ(send("v1", BeginUnbond{U256(29) * kCoin}), Verdict::ok) << "a candidate keeps nothing";
+    ASSERT_EQ(send("v1", BeginUnbond{U256(29) * kCoin}), CallStatus::ok) << "a candidate keeps nothing";
     EXPECT_TRUE(waits("v1")) << "it has the least stake";
-    ASSERT_EQ(send("v1", BeginUnbond{kCoin}), Verdict::ok);
+    ASSERT_EQ(send("v1", BeginUnbond{kCoin}), CallStatus::ok);
     EXPECT_FALSE(waits("v1"));
     pass_mix();
     EXPECT_FALSE(is_member("v1"));
@@ -203,9 +204,9 @@ TEST_F(Candidates, WhoseStakeIsLockedOrTakenIsRemovedAtTheMix) {
 TEST_F(Candidates, ACandidateMayRetire) {
     fill_members(20);
     add_verifier("v1", 30);
-    EXPECT_EQ(send("v1", RetireVerifier{}), Verdict::ok);
+    EXPECT_EQ(send("v1", RetireVerifier{}), CallStatus::ok);
     EXPECT_FALSE(waits("v1"));
-    EXPECT_EQ(send("v1", RetireVerifier{}), Verdict::not_member);
+    EXPECT_EQ(send("v1", RetireVerifier{}), CallStatus::not_member);
     pass_mix();
     EXPECT_FALSE(is_member("v1"));
 }
@@ -221,7 +222,8 @@ TEST_F(Candidates, AMemberThatMissedARevealReturns) {
     fill_members(20);  // A spare account of the owner of all other places takes the free one.
     ASSERT_EQ(members(), market::kVerifiersMax);
     silent.clear();
-    ASSERT_EQ(send("v1", RegisterVerifier{"http://v1", link("v1", chains["v1"])}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("v1", RegisterVerifier{"http://v1", link("v1", chains["v1"])}), CallStatus::ok)
+        << last.revert_reason;
     EXPECT_TRUE(waits("v1"));
     pass_mix();
     EXPECT_TRUE(is_member("v1"));
@@ -233,7 +235,7 @@ TEST_F(Candidates, AMemberThatMissedARevealReturns) {
 TEST_F(Candidates, DisplaceNobodyBeforeTheDrawsOfTheirBlock) {
     const auto pass = [&](std::uint64_t until) {
         start_run();
-        for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         while (all<AuditorsDrawn>().empty() && height < until) serve("alice"), next_block();
     };
     pass(200);

@@ -31,7 +31,7 @@ protected:
     bool waits_for(ChallengeState wanted, std::string_view name = "alice") {
         return static_cast<bool>(advance_until([&] { return challenge(name).state == wanted; }, 40));
     }
-    Verdict answer(std::string_view name, std::uint64_t rounds = 5) {
+    CallStatus answer(std::string_view name, std::uint64_t rounds = 5) {
         const auto now = challenge(name);
         const auto claim = bench.run(now.id, now.seed, rounds, never);
         return send(name, AnswerCapability{now.id, claim.rounds, claim.root});
@@ -42,14 +42,14 @@ protected:
                            solver::capability_draws(now.draw_beacon, now.id, now.rounds,
                                                     static_cast<std::uint32_t>(params.capability_draws)));
     }
-    Verdict prove(std::string_view name = "alice") {
+    CallStatus prove(std::string_view name = "alice") {
         return send(name, ProveCapability{challenge(name).id, proof(name)});
     }
     void measure(std::string_view name, std::uint64_t rounds = 5) {
         ASSERT_TRUE(waits_for(ChallengeState::running, name));
-        ASSERT_EQ(answer(name, rounds), Verdict::ok);
+        ASSERT_EQ(answer(name, rounds), CallStatus::ok);
         ASSERT_TRUE(waits_for(ChallengeState::proving, name));
-        ASSERT_EQ(prove(name), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(prove(name), CallStatus::ok) << last.revert_reason;
     }
 
     /// Fills the list of solvers with parties that have `coins` bonded each.
@@ -81,11 +81,11 @@ TEST_F(CapabilityTest, ARegistrationIsMeasured) {
     EXPECT_EQ(challenge().seed_height, (views::epoch_of(params, opened) + 2) * params.epoch_blocks);
     EXPECT_EQ(challenge().seed, solver::capability_seed(views::beacon(state)->value, challenge().id));
     advance(4);
-    ASSERT_EQ(answer("alice"), Verdict::ok);
+    ASSERT_EQ(answer("alice"), CallStatus::ok);
     const std::uint64_t answered = height;
     ASSERT_TRUE(waits_for(ChallengeState::proving));
     EXPECT_EQ(height, (views::epoch_of(params, answered) + 2) * params.epoch_blocks);
-    ASSERT_EQ(prove(), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(prove(), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(info().capability, 5 * solver::kCapabilityRoundCost / 4);
     EXPECT_EQ(info().capability_height, height);
     EXPECT_EQ(challenge().state, ChallengeState::proved);
@@ -100,77 +100,77 @@ TEST_F(CapabilityTest, WhoIsDownLosesTheScoreAndNoStake) {
     add_solver("alice");
     measure("alice");
     advance(params.capability_rest_blocks);
-    ASSERT_EQ(send("alice", RegisterSolver{"http://elsewhere", 1}), Verdict::ok);
+    ASSERT_EQ(send("alice", RegisterSolver{"http://elsewhere", 1}), CallStatus::ok);
     ASSERT_TRUE(waits_for(ChallengeState::running));
     EXPECT_NE(info().capability, 0u) << "the old score counts until the new one is there";
     ASSERT_TRUE(waits_for(ChallengeState::unanswered));
     EXPECT_EQ(info().capability, 0u);
     EXPECT_EQ(views::stake(state, party("alice")).bonded, U256(100) * kCoin);
     EXPECT_TRUE(all<Slashed>().empty());
-    EXPECT_EQ(answer("alice"), Verdict::wrong_challenge_state) << "late";
+    EXPECT_EQ(answer("alice"), CallStatus::wrong_challenge_state) << "late";
 }
 
 TEST_F(CapabilityTest, AClaimThatIsNotProvedCostsThePenalty) {
     add_solver("alice");
     ASSERT_TRUE(waits_for(ChallengeState::running));
     const auto claim = bench.run(1, challenge().seed, 4, never);
-    ASSERT_EQ(send("alice", AnswerCapability{1, 8 * claim.rounds, claim.root}), Verdict::ok);
+    ASSERT_EQ(send("alice", AnswerCapability{1, 8 * claim.rounds, claim.root}), CallStatus::ok);
     ASSERT_TRUE(waits_for(ChallengeState::proving));
-    EXPECT_EQ(prove(), Verdict::wrong_capability_proof);
+    EXPECT_EQ(prove(), CallStatus::wrong_capability_proof);
     ASSERT_TRUE(waits_for(ChallengeState::unproved));
     EXPECT_EQ(info().capability, 0u);
     EXPECT_EQ(views::stake(state, party("alice")).bonded, U256(100) * kCoin - params.capability_penalty);
     ASSERT_EQ(all<Slashed>().size(), 1u);
     EXPECT_EQ(all<Slashed>()[0].reason, "capability_unproved");
-    EXPECT_EQ(prove(), Verdict::wrong_challenge_state);
+    EXPECT_EQ(prove(), CallStatus::wrong_challenge_state);
 }
 
 TEST_F(CapabilityTest, EachMoveHasItsTimeAndItsSender) {
     add_solver("alice");
     add_solver("bob");
-    EXPECT_EQ(send("alice", AnswerCapability{1, 5, word("root")}), Verdict::wrong_challenge_state) << "no seed yet";
+    EXPECT_EQ(send("alice", AnswerCapability{1, 5, word("root")}), CallStatus::wrong_challenge_state) << "no seed yet";
     ASSERT_TRUE(waits_for(ChallengeState::running));
-    EXPECT_EQ(send("bob", AnswerCapability{1, 5, word("root")}), Verdict::not_challenged);
-    EXPECT_EQ(send("alice", AnswerCapability{9, 5, word("root")}), Verdict::unknown_challenge);
-    EXPECT_EQ(send("alice", AnswerCapability{1, 0, word("root")}), Verdict::rounds_out_of_range);
+    EXPECT_EQ(send("bob", AnswerCapability{1, 5, word("root")}), CallStatus::not_challenged);
+    EXPECT_EQ(send("alice", AnswerCapability{9, 5, word("root")}), CallStatus::unknown_challenge);
+    EXPECT_EQ(send("alice", AnswerCapability{1, 0, word("root")}), CallStatus::rounds_out_of_range);
     EXPECT_EQ(send("alice", AnswerCapability{1, solver::kCapabilityRoundsMax + 1, word("root")}),
-              Verdict::rounds_out_of_range);
-    EXPECT_EQ(send("alice", AnswerCapability{1, 5, {}}), Verdict::commitment_zero);
-    ASSERT_EQ(answer("alice"), Verdict::ok);
-    EXPECT_EQ(answer("alice"), Verdict::wrong_challenge_state) << "answered already";
-    EXPECT_EQ(send("alice", ProveCapability{1, {0}}), Verdict::wrong_challenge_state) << "nothing is drawn yet";
+              CallStatus::rounds_out_of_range);
+    EXPECT_EQ(send("alice", AnswerCapability{1, 5, {}}), CallStatus::commitment_zero);
+    ASSERT_EQ(answer("alice"), CallStatus::ok);
+    EXPECT_EQ(answer("alice"), CallStatus::wrong_challenge_state) << "answered already";
+    EXPECT_EQ(send("alice", ProveCapability{1, {0}}), CallStatus::wrong_challenge_state) << "nothing is drawn yet";
     ASSERT_TRUE(waits_for(ChallengeState::proving));
     const Bytes right = proof();
-    EXPECT_EQ(send("bob", ProveCapability{1, right}), Verdict::not_challenged);
-    EXPECT_EQ(send("alice", ProveCapability{2, right}), Verdict::not_challenged) << "bob's";
-    EXPECT_EQ(send("alice", ProveCapability{1, Bytes(3, 7)}), Verdict::bad_capability_proof);
-    EXPECT_EQ(send("alice", ProveCapability{1, {0}}), Verdict::wrong_capability_proof);
-    EXPECT_EQ(send("alice", ProveCapability{1, right}), Verdict::ok);
-    EXPECT_EQ(send("alice", ProveCapability{1, right}), Verdict::wrong_challenge_state) << "proved already";
+    EXPECT_EQ(send("bob", ProveCapability{1, right}), CallStatus::not_challenged);
+    EXPECT_EQ(send("alice", ProveCapability{2, right}), CallStatus::not_challenged) << "bob's";
+    EXPECT_EQ(send("alice", ProveCapability{1, Bytes(3, 7)}), CallStatus::bad_capability_proof);
+    EXPECT_EQ(send("alice", ProveCapability{1, {0}}), CallStatus::wrong_capability_proof);
+    EXPECT_EQ(send("alice", ProveCapability{1, right}), CallStatus::ok);
+    EXPECT_EQ(send("alice", ProveCapability{1, right}), CallStatus::wrong_challenge_state) << "proved already";
 }
 
 TEST_F(CapabilityTest, TheLastHeightOfAWindowCounts) {
     add_solver("alice");
     ASSERT_TRUE(waits_for(ChallengeState::running));
     while (height < challenge().deadline) next_block();
-    ASSERT_EQ(answer("alice"), Verdict::ok);
+    ASSERT_EQ(answer("alice"), CallStatus::ok);
     ASSERT_TRUE(waits_for(ChallengeState::proving));
     while (height < challenge().deadline) next_block();
-    EXPECT_EQ(prove(), Verdict::ok);
+    EXPECT_EQ(prove(), CallStatus::ok);
 }
 
 TEST_F(CapabilityTest, RegisteringAgainIsNoSecondThrow) {
     add_solver("alice");
     const std::uint64_t first = info().challenge;
-    ASSERT_EQ(send("alice", RegisterSolver{"http://two", 1}), Verdict::ok);
+    ASSERT_EQ(send("alice", RegisterSolver{"http://two", 1}), CallStatus::ok);
     EXPECT_EQ(info().challenge, first) << "one is open";
     measure("alice", 2);
     const std::uint64_t score = info().capability;
-    ASSERT_EQ(send("alice", RegisterSolver{"http://three", 1}), Verdict::ok);
+    ASSERT_EQ(send("alice", RegisterSolver{"http://three", 1}), CallStatus::ok);
     EXPECT_EQ(info().challenge, first) << "the last was not long ago";
     EXPECT_EQ(info().capability, score);
     advance(params.capability_rest_blocks);
-    ASSERT_EQ(send("alice", RegisterSolver{"http://four", 1}), Verdict::ok);
+    ASSERT_EQ(send("alice", RegisterSolver{"http://four", 1}), CallStatus::ok);
     EXPECT_NE(info().challenge, first);
     EXPECT_FALSE(views::challenge(state, first).has_value()) << "one record for each solver";
 }
@@ -205,13 +205,13 @@ TEST_F(CapabilityTest, AFullListOfSolversStopsNoBid) {
     EXPECT_EQ(views::solvers(state).size(), market::kSolversMax);
     EXPECT_EQ(info().challenge, 0u) << "who is not listed is not measured";
     post();
-    EXPECT_EQ(commit_bid("alice", 400), Verdict::ok);
+    EXPECT_EQ(commit_bid("alice", 400), CallStatus::ok);
     while (height < task().bid_end) next_block();
-    EXPECT_EQ(reveal_bid("alice", 400), Verdict::ok);
+    EXPECT_EQ(reveal_bid("alice", 400), CallStatus::ok);
     while (height < task().reveal_end) next_block();
     EXPECT_EQ(run().solver, party("alice"));
     remove_from_list(state, keys::solvers(), party("solver 0"));
-    ASSERT_EQ(send("alice", RegisterSolver{"http://s", 0}), Verdict::ok);
+    ASSERT_EQ(send("alice", RegisterSolver{"http://s", 0}), CallStatus::ok);
     EXPECT_TRUE(is_listed("alice")) << "a later registration finds a place";
     EXPECT_NE(info().challenge, 0u);
 }
@@ -226,7 +226,7 @@ TEST_F(CapabilityTest, WithMoreStakeASolverTakesAPlaceInTheFullList) {
     EXPECT_FALSE(is_listed("bob"));
     EXPECT_EQ(info("bob").capability, 0u) << "it can be challenged no more";
     EXPECT_EQ(views::solvers(state).size(), market::kSolversMax);
-    ASSERT_EQ(send("alice", RegisterSolver{"http://again", 0}), Verdict::ok);
+    ASSERT_EQ(send("alice", RegisterSolver{"http://again", 0}), CallStatus::ok);
     EXPECT_EQ(views::solvers(state).size(), market::kSolversMax) << "it displaces nobody again";
     measure("alice");
     EXPECT_NE(info().capability, 0u);
@@ -235,12 +235,12 @@ TEST_F(CapabilityTest, WithMoreStakeASolverTakesAPlaceInTheFullList) {
 TEST_F(CapabilityTest, WhoIsDisplacedDuringAChallengeGetsNoScore) {
     add_solver("bob", 50);
     ASSERT_TRUE(waits_for(ChallengeState::running, "bob"));
-    ASSERT_EQ(answer("bob"), Verdict::ok);
+    ASSERT_EQ(answer("bob"), CallStatus::ok);
     fill_solvers(100);
     add_solver("alice", 51);
     ASSERT_FALSE(is_listed("bob"));
     ASSERT_TRUE(waits_for(ChallengeState::proving, "bob"));
-    ASSERT_EQ(prove("bob"), Verdict::ok) << "its challenge goes on";
+    ASSERT_EQ(prove("bob"), CallStatus::ok) << "its challenge goes on";
     EXPECT_EQ(info("bob").capability, 0u);
     EXPECT_TRUE(all<Slashed>().empty());
 }
@@ -248,7 +248,7 @@ TEST_F(CapabilityTest, WhoIsDisplacedDuringAChallengeGetsNoScore) {
 TEST_F(CapabilityTest, WhoTakesItsStakeBackHasNoScore) {
     add_solver("alice");
     measure("alice");
-    ASSERT_EQ(send("alice", BeginUnbond{U256(100) * kCoin}), Verdict::ok);
+    ASSERT_EQ(send("alice", BeginUnbond{U256(100) * kCoin}), CallStatus::ok);
     EXPECT_EQ(info().capability, 0u);
     EXPECT_TRUE(views::solvers(state).empty());
 }
@@ -256,10 +256,10 @@ TEST_F(CapabilityTest, WhoTakesItsStakeBackHasNoScore) {
 TEST_F(CapabilityTest, AScoreIsNotKeptByLeavingDuringAChallenge) {
     add_solver("alice");
     ASSERT_TRUE(waits_for(ChallengeState::running));
-    ASSERT_EQ(answer("alice"), Verdict::ok);
-    ASSERT_EQ(send("alice", BeginUnbond{U256(100) * kCoin}), Verdict::ok);
+    ASSERT_EQ(answer("alice"), CallStatus::ok);
+    ASSERT_EQ(send("alice", BeginUnbond{U256(100) * kCoin}), CallStatus::ok);
     ASSERT_TRUE(waits_for(ChallengeState::proving));
-    ASSERT_EQ(prove(), Verdict::ok);
+    ASSERT_EQ(prove(), CallStatus::ok);
     EXPECT_EQ(info().capability, 0u);
 }
 
@@ -275,9 +275,9 @@ TEST_F(CapabilityTest, AMachineThatCannotKeepItsPromiseIsSetAsideByName) {
     // be enough for this test.
     heavy.step_cost = info().capability * 900 / heavy.steps * 5;
     post(heavy);
-    ASSERT_EQ(commit_bid("alice", 400), Verdict::ok);
+    ASSERT_EQ(commit_bid("alice", 400), CallStatus::ok);
     while (height < task().bid_end) next_block();
-    ASSERT_EQ(reveal_bid("alice", 400), Verdict::ok);
+    ASSERT_EQ(reveal_bid("alice", 400), CallStatus::ok);
     const auto told = views::explain_bids(state, 1, false).value();
     ASSERT_EQ(told.size(), 1u);
     EXPECT_EQ(told[0].outcome, views::BidOutcome::unfit);
@@ -297,10 +297,10 @@ TEST_F(CapabilityTest, ExplanationsNameAMissingMeasurement) {
     ASSERT_TRUE(waits_for(ChallengeState::unanswered, "bob"));
     post();
     for (const auto& [name, price] : {std::pair{"alice", 500}, {"bob", 400}})
-        ASSERT_EQ(commit_bid(name, U256(static_cast<std::uint64_t>(price))), Verdict::ok);
+        ASSERT_EQ(commit_bid(name, U256(static_cast<std::uint64_t>(price))), CallStatus::ok);
     while (height < task().bid_end) next_block();
     for (const auto& [name, price] : {std::pair{"alice", 500}, {"bob", 400}})
-        ASSERT_EQ(reveal_bid(name, U256(static_cast<std::uint64_t>(price))), Verdict::ok);
+        ASSERT_EQ(reveal_bid(name, U256(static_cast<std::uint64_t>(price))), CallStatus::ok);
     const auto told = views::explain_bids(state, 1, false).value();
     EXPECT_EQ(told[0].bidder, party("alice")) << "400 counts as 600";
     EXPECT_EQ(told[1].measured, "unanswered");
@@ -310,11 +310,11 @@ TEST_F(CapabilityTest, ExplanationsNameAMissingMeasurement) {
 TEST_F(CapabilityTest, TheProofFitsATransactionAndItsGasFollowsFromItsBytes) {
     add_solver("alice");
     ASSERT_TRUE(waits_for(ChallengeState::running));
-    ASSERT_EQ(answer("alice", 40), Verdict::ok);
+    ASSERT_EQ(answer("alice", 40), CallStatus::ok);
     ASSERT_TRUE(waits_for(ChallengeState::proving));
     const Bytes data = calldata(ProveCapability{1, proof()});
     EXPECT_LT(data.size(), 32u * 1024) << "three draws";
-    EXPECT_EQ(send_raw(party("alice"), address_of(Contract::staking), data), Verdict::ok);
+    EXPECT_EQ(send_raw(party("alice"), address_of(Contract::staking), data), CallStatus::ok);
     EXPECT_EQ(last.gas_used, 30'000u + 120'000u + 8 * data.size());
 }
 

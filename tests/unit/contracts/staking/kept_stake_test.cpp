@@ -13,16 +13,16 @@ protected:
         add_verifier("v2");
         floor = market::stake_floor(params, spec).value();
         ASSERT_GE(floor, params.min_verifier_stake) << "so that the floor is what counts here";
-        ASSERT_EQ(send("v1", Deposit{}, floor + more), Verdict::ok);
-        ASSERT_EQ(send("v1", RegisterSolver{"http://v1", 1}), Verdict::ok);
+        ASSERT_EQ(send("v1", Deposit{}, floor + more), CallStatus::ok);
+        ASSERT_EQ(send("v1", RegisterSolver{"http://v1", 1}), CallStatus::ok);
     }
     void join() {
-        ASSERT_EQ(send("v1", RegisterVerifier{"http://v1", link("v1", kChain)}), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(send("v1", RegisterVerifier{"http://v1", link("v1", kChain)}), CallStatus::ok) << last.revert_reason;
         chains["v1"] = kChain;
     }
-    Verdict bid() {
+    CallStatus bid() {
         post(spec);
-        if (const Verdict refused = commit_bid("v1", 400); refused != Verdict::ok) return refused;
+        if (const CallStatus refused = commit_bid("v1", 400); refused != CallStatus::ok) return refused;
         while (height < task().bid_end) next_block();
         return reveal_bid("v1", 400);
     }
@@ -38,14 +38,14 @@ protected:
 TEST_F(KeptStake, AMembersBidLocksOnlyWhatIsBeyondThePenalty) {
     bond(params.beacon_penalty - U256(1));
     join();
-    EXPECT_EQ(bid(), Verdict::stake_too_low);
+    EXPECT_EQ(bid(), CallStatus::stake_too_low);
 }
 
 TEST_F(KeptStake, WithholdingARevealCostsThePenaltyThoughAllElseIsLocked) {
     bond(params.beacon_penalty);
     join();
-    ASSERT_EQ(bid(), Verdict::ok) << last.revert_reason;
-    EXPECT_EQ(send("v1", BeginUnbond{1}), Verdict::stake_too_low);
+    ASSERT_EQ(bid(), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(send("v1", BeginUnbond{1}), CallStatus::stake_too_low);
     silent.insert("v1");
     advance(3 * params.epoch_blocks);
     EXPECT_FALSE(views::verifier(state, party("v1"))->member);
@@ -57,10 +57,10 @@ TEST_F(KeptStake, WithholdingARevealCostsThePenaltyThoughAllElseIsLocked) {
 
 TEST_F(KeptStake, WhoHasEverythingLockedDoesNotJoin) {
     bond(params.beacon_penalty - U256(1));
-    ASSERT_EQ(bid(), Verdict::ok) << "no member bids with all it has";
-    EXPECT_EQ(send("v1", RegisterVerifier{"http://v1", word("chain")}), Verdict::stake_too_low);
-    ASSERT_EQ(send("v1", Deposit{}, 1), Verdict::ok);
-    EXPECT_EQ(send("v1", RegisterVerifier{"http://v1", word("chain")}), Verdict::ok);
+    ASSERT_EQ(bid(), CallStatus::ok) << "no member bids with all it has";
+    EXPECT_EQ(send("v1", RegisterVerifier{"http://v1", word("chain")}), CallStatus::stake_too_low);
+    ASSERT_EQ(send("v1", Deposit{}, 1), CallStatus::ok);
+    EXPECT_EQ(send("v1", RegisterVerifier{"http://v1", word("chain")}), CallStatus::ok);
 }
 
 TEST_F(KeptStake, WhatABidNeedsIsLockedFromItsCommitmentOn) {
@@ -75,16 +75,16 @@ TEST_F(KeptStake, WhatABidNeedsIsLockedFromItsCommitmentOn) {
     audited.allow_unaudited = true;  // An eligible verifier may be the only one.
     post(audited);
     auction({{"alice", 400}});
-    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     post(spec);
-    ASSERT_EQ(commit_bid("v1", 400, 2), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(commit_bid("v1", 400, 2), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(views::stake(state, party("v1")).locked, floor);
-    EXPECT_EQ(send("v1", BeginUnbond{1}), Verdict::stake_too_low);
-    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    EXPECT_EQ(send("v1", BeginUnbond{1}), CallStatus::stake_too_low);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     while (height < task(2).bid_end) serve("alice"), next_block();
     ASSERT_FALSE(all<AuditorsDrawn>().empty());
     EXPECT_EQ(all<AuditorsDrawn>()[0].auditors, std::vector<ledger::Address>{party("v2")});
-    EXPECT_EQ(reveal_bid("v1", 400, 2), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(reveal_bid("v1", 400, 2), CallStatus::ok) << last.revert_reason;
 }
 
 TEST_F(KeptStake, SeatsLeaveThePenaltyFree) {
@@ -96,8 +96,8 @@ TEST_F(KeptStake, SeatsLeaveThePenaltyFree) {
     advance(9);
     post();
     auction({{"alice", 400}});
-    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
-    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     for (int i = 0; i < 10; ++i) serve("alice"), next_block();
     EXPECT_TRUE(all<AuditorsDrawn>().empty()) << "a seat would take a part of the penalty";
 }
@@ -105,8 +105,9 @@ TEST_F(KeptStake, SeatsLeaveThePenaltyFree) {
 TEST_F(KeptStake, RegisteringAnewTakesARetirementBack) {
     add_verifier("v1");
     advance(2 * params.epoch_blocks);
-    ASSERT_EQ(send("v1", RetireVerifier{}), Verdict::ok) << last.revert_reason;
-    ASSERT_EQ(send("v1", RegisterVerifier{"http://v1", link("v1", chains["v1"])}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("v1", RetireVerifier{}), CallStatus::ok) << last.revert_reason;
+    ASSERT_EQ(send("v1", RegisterVerifier{"http://v1", link("v1", chains["v1"])}), CallStatus::ok)
+        << last.revert_reason;
     advance(2 * params.epoch_blocks);
     EXPECT_TRUE(views::verifier(state, party("v1"))->member);
     EXPECT_EQ(views::verifiers(state).size(), 1u);

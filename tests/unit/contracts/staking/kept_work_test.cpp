@@ -25,8 +25,8 @@ protected:
         spec.finish_blocks = 5'000;
         post(spec);
         auction({{"alice", 400}});
-        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     }
     void give_answers(const std::string& who, std::uint64_t blocks) {
         ledger::State next{static_cast<const ledger::StateView&>(state)};

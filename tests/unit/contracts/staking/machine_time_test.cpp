@@ -37,13 +37,13 @@ protected:
         spec.finish_blocks = 5'000;
         const std::uint64_t id = post(spec);
         auction({{solver, 400}}, id);
-        ASSERT_EQ(send(solver, AcceptData{id}), Verdict::ok);
+        ASSERT_EQ(send(solver, AcceptData{id}), CallStatus::ok);
     }
     /// Seats auditors for segment 0 of each task, which is always audited; the solvers open the required states.
     void seat_all(const std::vector<std::string>& solvers) {
         for (std::uint64_t id = 1; id <= solvers.size(); ++id)
             for (const std::uint64_t i : {0, 1})
-                ASSERT_EQ(checkpoint(solvers[id - 1], i, 0, id), Verdict::ok) << last.revert_reason;
+                ASSERT_EQ(checkpoint(solvers[id - 1], i, 0, id), CallStatus::ok) << last.revert_reason;
         ASSERT_TRUE(advance_until([&] {
             for (std::uint64_t id = 1; id <= solvers.size(); ++id) serve(solvers[id - 1], 0, id);
             std::size_t seated = 0;
@@ -60,8 +60,8 @@ protected:
         return height >= (start.open_height / params.epoch_blocks + 2) * params.epoch_blocks;
     }
     market::Report report(std::uint64_t id) const { return views::report(state, id).value(); }
-    Verdict say(const std::string& who, std::uint8_t kind, std::uint64_t index, std::uint64_t tile,
-                std::uint64_t id = 1) {
+    CallStatus say(const std::string& who, std::uint8_t kind, std::uint64_t index, std::uint64_t tile,
+                   std::uint64_t id = 1) {
         return send(who, ReportUnavailable{kind, id, 0, index, 0, tile}, params.report_fee);
     }
     void give(const std::string& who, std::uint64_t blocks) {
@@ -106,7 +106,7 @@ TEST_F(MachineTime, AVerifierThatIsDrawnForFourAuditsAtOnceAndTakesAllItsTimeMis
             for (const market::Seat& seat : now.seats) {
                 if (now.phase == AuditPhase::collecting && seat.state == SeatState::drawn) owed.push_back(id);
                 if (now.phase == AuditPhase::verdicts && seat.state == SeatState::committed) {
-                    EXPECT_EQ(send("v1", RevealVerdict{id, root(now.segment + 1), word("verdict v1")}), Verdict::ok);
+                    EXPECT_EQ(send("v1", RevealVerdict{id, root(now.segment + 1), word("verdict v1")}), CallStatus::ok);
                 }
             }
         }
@@ -115,7 +115,7 @@ TEST_F(MachineTime, AVerifierThatIsDrawnForFourAuditsAtOnceAndTakesAllItsTimeMis
         }
         if (const auto done = machine.pass(height, owed)) {
             const Hash32 blind = solver::verdict_commitment(root(1), word("verdict v1"), party("v1").bytes, *done);
-            EXPECT_EQ(send("v1", CommitVerdict{*done, blind}), Verdict::ok)
+            EXPECT_EQ(send("v1", CommitVerdict{*done, blind}), CallStatus::ok)
                 << "audit " << *done << " at height " << height << ": " << last.revert_reason;
         }
         next_block();
@@ -129,7 +129,7 @@ TEST_F(MachineTime, AVerifierThatIsDrawnForFourAuditsAtOnceAndTakesAllItsTimeMis
 TEST_F(MachineTime, VerdictsAreDueWhenTheLastOfTheAuditorsHasDoneWhatItWasGivenBefore) {
     start({"v1", "v2"}, 2);
     give("v2", 100);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     const std::uint64_t before = height;
     seat_auditors("alice");
     ASSERT_EQ(audit().seats.size(), 2u);
@@ -140,9 +140,9 @@ TEST_F(MachineTime, VerdictsAreDueWhenTheLastOfTheAuditorsHasDoneWhatItWasGivenB
 
 TEST_F(MachineTime, AnAuditorThatWaitedForATileHasAPlaceAnewWhenItIsShown) {
     start({"v1"}, 1);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     seat_auditors("alice");
-    ASSERT_EQ(say("v1", 1, 0, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say("v1", 1, 0, 0), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(audit().deadline, report(1).deadline + kReplay + params.verdict_blocks);
     advance(kReplay);
     give("v1", 50);  // which it starts meanwhile
@@ -150,7 +150,7 @@ TEST_F(MachineTime, AnAuditorThatWaitedForATileHasAPlaceAnewWhenItIsShown) {
     ledger::State next{static_cast<const ledger::StateView&>(state)};
     Effects fx{next, params, height, {}};
     close_report(fx, 1, party("alice"));
-    resume_audit(fx, views::report(next, 1).value());
+    resume_after_answer(fx, views::report(next, 1).value());
     state.apply(next.diff());
     EXPECT_EQ(audit().seats.at(0).due, until + kReplay);
     EXPECT_EQ(audit().deadline, until + kReplay + params.verdict_blocks);
@@ -197,7 +197,7 @@ TEST_F(MachineTime, WhatIsDoneOutOfOrderLeavesRoomForWhatIsNot) {
 TEST_F(MachineTime, WhatATreeTookLessIsNotWaitedForEither) {
     start({"v1", "v2"}, 2);
     seat_all({"alice"});
-    for (const char* name : {"v1", "v2"}) ASSERT_EQ(say(name, 1, 0, 0), Verdict::ok);
+    for (const char* name : {"v1", "v2"}) ASSERT_EQ(say(name, 1, 0, 0), CallStatus::ok);
     give("alice", 10);
     next_block();
     const auto answer = [&](std::uint64_t id) {
@@ -221,7 +221,7 @@ TEST_F(MachineTime, AnAuditThatIsOverFreesWhoHadNotBegunIt) {
     next_block();
     ledger::State next{static_cast<const ledger::StateView&>(state)};
     Effects fx{next, params, height, {}};
-    lose_silent_run(fx, 1, 0, SlashReason::not_served);
+    forfeit_silent_run(fx, 1, 0, SlashReason::not_served);
     state.apply(next.diff());
     EXPECT_EQ(backlog(state, party("v1")).until, height + 50);
     EXPECT_EQ(backlog(state, party("v2")).until, height);
@@ -230,7 +230,7 @@ TEST_F(MachineTime, AnAuditThatIsOverFreesWhoHadNotBegunIt) {
 TEST_F(MachineTime, WhoHasHalfAnUnbondingPeriodToDoIsNotDrawn) {
     start({"v1", "v2", "v3"}, 1);
     for (const char* name : {"v1", "v2"}) give(name, params.unbond_blocks / 2 + 40);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     const std::uint64_t from = height;
     ASSERT_TRUE(advance_until([&] { return serve("alice"), audit_is_queued(); }));
     EXPECT_TRUE(audit().seats.empty()) << "most of the stake is busy, so the draw waits";
@@ -248,11 +248,11 @@ TEST_F(MachineTime, AllReportsAboutOneStateAreAnsweredFromOneTreeAndOthersHaveTh
     const std::uint64_t from = height, answer = params.answer_blocks;
     for (const std::size_t seat : {0u, 1u})
         for (std::uint64_t tile = 0; tile < 4; ++tile)
-            ASSERT_EQ(say(auditor(1, seat), 1, 0, tile), Verdict::ok) << last.revert_reason;
+            ASSERT_EQ(say(auditor(1, seat), 1, 0, tile), CallStatus::ok) << last.revert_reason;
     for (std::uint64_t id = 1; id <= 8; ++id) EXPECT_EQ(report(id).deadline, from + kReplay + answer);
-    ASSERT_EQ(say(auditor(2, 0), 1, 0, 0, 2), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say(auditor(2, 0), 1, 0, 0, 2), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(report(9).deadline, from + 2 * kReplay + answer) << "another state is another tree";
-    ASSERT_EQ(say(auditor(1, 0), 2, 0, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say(auditor(1, 0), 2, 0, 0), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(report(10).deadline, from + 2 * kReplay + answer) << "a record of the program lies ready";
     EXPECT_EQ(given("alice"), 2 * kReplay);
     // Once no report is open any more, the tree may be deleted.
@@ -260,7 +260,7 @@ TEST_F(MachineTime, AllReportsAboutOneStateAreAnsweredFromOneTreeAndOthersHaveTh
     Effects fx{next, params, height, {}};
     for (std::uint64_t id = 1; id <= 8; ++id) close_report(fx, id, party("alice"));
     state.apply(next.diff());
-    ASSERT_EQ(say(auditor(1, 0), 1, 0, 5), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say(auditor(1, 0), 1, 0, 5), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(report(11).deadline, from + 2 * kReplay + answer) << "the first one was built at once";
 }
 
@@ -276,26 +276,26 @@ TEST_F(MachineTime, EveryKeeperOfAStateHasTheTimeToLoadItAndASuccessorWaitsForTh
     const std::string slow = name_of(keepers.back());
     give(slow, 70);
     const std::uint64_t until = backlog(state, party(slow)).until, deadline = run(1).deadline;
-    ASSERT_EQ(say("bob", 5, first, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say("bob", 5, first, 0), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(report(1).deadline, until + kReplay + params.answer_blocks);
     for (const Address& keeper : keepers) EXPECT_GE(backlog(state, keeper).until, height + kReplay);
     EXPECT_EQ(run(1).deadline, deadline + report(1).deadline - height);
-    ASSERT_EQ(say("bob", 5, first, 1), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say("bob", 5, first, 1), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(run(1).deadline, deadline + report(1).deadline - height) << "it waits for both at once";
     while (height < report(1).deadline) next_block();
     EXPECT_EQ(run(1).state, RunState::assigned);
-    EXPECT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    EXPECT_EQ(send("bob", AcceptData{1}), CallStatus::ok);
 }
 
 TEST_F(MachineTime, ADeliveryLastsUntilWhatWasReportedInTimeIsAnswered) {
     start({"v1", "v2", "v3"}, 2);
     play("alice", 0, 1, 600);
     ASSERT_EQ(task().state, market::TaskState::delivering);
-    ASSERT_EQ(say("requester", 4, 4, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say("requester", 4, 4, 0), CallStatus::ok) << last.revert_reason;
     const std::uint64_t due = report(1).deadline, end = task().deliver_end;
     ASSERT_GT(due, end) << "the answer takes longer than is left of the delivery";
     while (height <= end) next_block();
-    EXPECT_EQ(say("requester", 4, 4, 1), Verdict::too_late);
+    EXPECT_EQ(say("requester", 4, 4, 1), CallStatus::too_late);
     while (height < due) next_block();
     EXPECT_EQ(task().state, market::TaskState::delivering);
     advance(2);
@@ -313,7 +313,7 @@ TEST_F(MachineTime, AReportThatIsDueWhenTheDeliveryEndsIsWaitedFor) {
     ASSERT_EQ(task().state, market::TaskState::delivering);
     const std::uint64_t end = task().deliver_end;
     while (height + kReplay + params.answer_blocks < end) next_block();
-    ASSERT_EQ(say("requester", 4, 4, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say("requester", 4, 4, 0), CallStatus::ok) << last.revert_reason;
     ASSERT_EQ(report(1).deadline, end);
     while (height <= end + 2) next_block();
     EXPECT_EQ(run().state, RunState::forfeited) << "alice does not answer";
@@ -341,13 +341,13 @@ TEST_F(MachineTime, OnlyReportsOfTheModelCountAsTheRequesters) {
     }
     store_list(state, keys::open_reports(1), others);
     for (std::uint64_t tile = 0; tile < 64; ++tile)
-        ASSERT_EQ(say("requester", 4, 4, tile), Verdict::ok) << tile << ": " << last.revert_reason;
-    EXPECT_EQ(say("requester", 4, 4, 64), Verdict::too_many_open);
+        ASSERT_EQ(say("requester", 4, 4, tile), CallStatus::ok) << tile << ": " << last.revert_reason;
+    EXPECT_EQ(say("requester", 4, 4, 64), CallStatus::too_many_open);
     ledger::State next{static_cast<const ledger::StateView&>(state)};
     Effects fx{next, params, height, {}};
     close_report(fx, 1, party("alice"));
     state.apply(next.diff());
-    EXPECT_EQ(say("requester", 4, 4, 64), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(say("requester", 4, 4, 64), CallStatus::ok) << last.revert_reason;
 }
 
 TEST_F(MachineTime, TrainingIsPutOffByWhatItsSolverIsGiven) {
@@ -360,10 +360,10 @@ TEST_F(MachineTime, TrainingIsPutOffByWhatItsSolverIsGiven) {
     EXPECT_EQ(run().deadline, deadline + 200);
     EXPECT_EQ(run().finish_height, finish + 200);
     while (height < deadline + 200) next_block();
-    ASSERT_EQ(checkpoint("alice", 0), Verdict::ok) << "in the last block";
+    ASSERT_EQ(checkpoint("alice", 0), CallStatus::ok) << "in the last block";
     // Work that was assigned and not yet done still precedes the next one.
     give("alice", 300);
-    ASSERT_EQ(checkpoint("alice", 1), Verdict::ok);
+    ASSERT_EQ(checkpoint("alice", 1), CallStatus::ok);
     EXPECT_EQ(run().deadline, height + 300 + params.checkpoint_blocks);
     EXPECT_EQ(run().finish_height, finish + 500);
     EXPECT_LT(run().deadline, run().finish_height);
@@ -396,7 +396,7 @@ TEST_F(MachineTime, AnAcceptanceIsPutOffByWhatTheWinnerIsGiven) {
 
 TEST_F(MachineTime, AChallengeWindowHasRoomForAReplay) {
     start({"v1", "v2"}, 2);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         check_audits();
@@ -404,21 +404,21 @@ TEST_F(MachineTime, AChallengeWindowHasRoomForAReplay) {
     }));
     EXPECT_EQ(segment(0).window_end, height + params.challenge_blocks + kReplay);
     advance(params.challenge_blocks + kReplay - 1);
-    EXPECT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), Verdict::ok);
+    EXPECT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), CallStatus::ok);
 }
 
 /// A challenger's clock waits only once for reports made at the same time.
 TEST_F(MachineTime, AChallengersClockWaitsForAllItsReportsTogether) {
     start({"v1", "v2"}, 2);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         check_audits();
         return segment(0).window_end != 0;
     }));
-    ASSERT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), Verdict::ok);
+    ASSERT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), CallStatus::ok);
     const std::uint64_t clock = views::dispute(state, 1)->challenger_clock;
-    for (std::uint64_t tile = 0; tile < params.reports; ++tile) ASSERT_EQ(say("bob", 1, 0, tile), Verdict::ok);
+    for (std::uint64_t tile = 0; tile < params.reports; ++tile) ASSERT_EQ(say("bob", 1, 0, tile), CallStatus::ok);
     EXPECT_GE(report(1).deadline, height + kReplay + params.answer_blocks);
     EXPECT_EQ(views::dispute(state, 1)->challenger_clock, clock + report(1).deadline - height);
 }

@@ -9,7 +9,7 @@
 #include "kernels/exec/executor.hpp"
 #include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/plan.hpp"
-#include "kernels/exec/recompute.hpp"
+#include "kernels/exec/rematerialise.hpp"
 #include "kernels/ops/op.hpp"
 #include "kernels/program/codec.hpp"
 #include "tests/unit/kernels/any_programs.hpp"
@@ -168,7 +168,7 @@ TEST(Chunks, LongContextsTakeTheMemoryOfFewHeads) {
     device.row_bytes = 48 << 10;
     const auto planned = [&](const Program& p) { return plan_memory(p, device).bytes; };
     const std::uint64_t scores = heads * tokens * tokens * 4;
-    const RecomputeLimits again{4 << 20, 1, 128};
+    const RematerialiseLimits again{4 << 20, 1, 128};
     const std::uint64_t all = planned(program), few = planned(with_runs_in_chunks(program)),
                         anew = planned(with_runs_in_chunks(rematerialise(program, again)));
     EXPECT_GT(all, 2 * scores);

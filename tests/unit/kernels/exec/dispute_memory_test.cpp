@@ -36,23 +36,23 @@ TEST(DisputeMemory, CountsTheTreesOverAnOpsOutputAndInputs) {
         hashes += merkle::level_width(tree.leaf_count(), level);
     EXPECT_GT(hashes * sizeof(Hash32), kRows) << "more than the elements themselves";
     const std::uint64_t needed = 3 * (kRows + hashes * sizeof(Hash32));
-    EXPECT_GE(evidence_bytes(program), needed);
-    EXPECT_LT(evidence_bytes(program), needed + needed / 10);
+    EXPECT_GE(move_memory_bytes(program), needed);
+    EXPECT_LT(move_memory_bytes(program), needed + needed / 10);
 }
 
 TEST(DisputeMemory, CountsAnInputOnceHoweverOftenItIsRead) {
     Program program = columns();
     program.ops[2].inputs = {2, 2};
-    EXPECT_LT(evidence_bytes(program), evidence_bytes(columns()));
+    EXPECT_LT(move_memory_bytes(program), move_memory_bytes(columns()));
 }
 
 TEST(DisputeMemory, CountsCopiesOfConstantsAndNoneOfStates) {
     Program program = columns();
-    const std::uint64_t of_an_output = evidence_bytes(program);
+    const std::uint64_t of_an_output = move_memory_bytes(program);
     program.tensors[1].kind = TensorKind::constant;
-    EXPECT_EQ(evidence_bytes(program), of_an_output);
+    EXPECT_EQ(move_memory_bytes(program), of_an_output);
     program.tensors[1].kind = TensorKind::state;
-    EXPECT_EQ(evidence_bytes(program), of_an_output - kRows);
+    EXPECT_EQ(move_memory_bytes(program), of_an_output - kRows);
 }
 
 TEST(DisputeMemory, CountsTheStatesThatADisputeKeeps) {
@@ -61,7 +61,7 @@ TEST(DisputeMemory, CountsTheStatesThatADisputeKeeps) {
     EXPECT_EQ(state_bytes(program), kRows);
     const Executor executor(program, pool);
     const std::uint64_t apart = 2 * kRows;  // The third op needs at least two outputs in memory.
-    EXPECT_GE(executor.dispute_bytes(), apart + evidence_bytes(program) + 2 * state_bytes(program));
+    EXPECT_GE(executor.dispute_bytes(), apart + move_memory_bytes(program) + 2 * state_bytes(program));
 }
 
 }  // namespace

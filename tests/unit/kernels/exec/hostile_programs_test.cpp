@@ -11,7 +11,7 @@
 #include "kernels/exec/executor.hpp"
 #include "kernels/exec/plan.hpp"
 #include "kernels/exec/plan_check.hpp"
-#include "kernels/exec/recompute.hpp"
+#include "kernels/exec/rematerialise.hpp"
 #include "kernels/ops/op.hpp"
 #include "kernels/program/codec.hpp"
 #include "kernels/scalar/scalar.hpp"

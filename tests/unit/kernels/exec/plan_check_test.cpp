@@ -8,7 +8,7 @@
 #include "kernels/builder/compose.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/exec/fused_runs.hpp"
-#include "kernels/exec/recompute.hpp"
+#include "kernels/exec/rematerialise.hpp"
 #include "kernels/ops/op.hpp"
 #include "kernels/program/codec.hpp"
 #include "tests/unit/kernels/any_programs.hpp"

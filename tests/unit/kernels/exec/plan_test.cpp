@@ -34,7 +34,7 @@ TEST(MemoryPlan, EveryOpIsInOneUnitAndEveryPlaceInsideTheArena) {
         const Program program = testing::random_program(seed);
         const MemoryPlan plan = plan_memory(program);
         std::uint32_t next = 0;
-        for (const PlanStep& unit : plan.units) {
+        for (const PlanUnit& unit : plan.units) {
             ASSERT_EQ(unit.first, next);
             next = unit.end();
         }

@@ -19,7 +19,7 @@ using verifier::VerifierAttack;
 
 struct SolverCase {
     const char* name;
-    std::optional<ComputeAttack> fraud;
+    std::optional<ComputeAttack> compute_attack;
     std::optional<ProtocolAttack> protocol_attack = std::nullopt;
     std::optional<DisputeAttack> dispute_attack = std::nullopt;
 };
@@ -71,7 +71,7 @@ TEST(Cheats, OfSolversByName) {
         names.insert(wanted.name);
         const auto cheat = parse_solver_cheat(wanted.name);
         ASSERT_TRUE(cheat.has_value()) << cheat.error().message;
-        EXPECT_EQ(cheat->fraud, wanted.fraud) << wanted.name;
+        EXPECT_EQ(cheat->compute_attack, wanted.compute_attack) << wanted.name;
         EXPECT_EQ(cheat->protocol_attack, wanted.protocol_attack) << wanted.name;
         EXPECT_EQ(cheat->dispute_attack, wanted.dispute_attack) << wanted.name;
         EXPECT_FALSE(cheat->segment.has_value()) << wanted.name;
@@ -81,11 +81,11 @@ TEST(Cheats, OfSolversByName) {
 
 TEST(Cheats, OfVerifiersByName) {
     std::set<std::string_view> names;
-    for (const auto& [name, fraud] : kVerifiers) {
+    for (const auto& [name, attack] : kVerifiers) {
         names.insert(name);
         const auto cheat = parse_verifier_cheat(name);
         ASSERT_TRUE(cheat.has_value()) << cheat.error().message;
-        EXPECT_EQ(*cheat, fraud) << name;
+        EXPECT_EQ(*cheat, attack) << name;
     }
     EXPECT_EQ(names_of(verifier_cheats()), names) << "--help lists what there is";
 }

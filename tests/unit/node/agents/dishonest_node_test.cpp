@@ -137,12 +137,12 @@ TEST(DishonestRecords, TasksAndParametersThatTheRulesRefuseAreNone) {
 TEST(DishonestChain, AFolderKeepsToItsChain) {
     const test::TemporaryFolder folder;
     const auto data = folder.path() / "data";
-    for (int i = 0; i < 2; ++i) EXPECT_TRUE(keep_to_chain(data, 7298));
-    const auto other = keep_to_chain(data, 1);
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(bind_to_chain(data, 7298));
+    const auto other = bind_to_chain(data, 1);
     ASSERT_FALSE(other) << "an account of this key on that chain would pay for what this one signs";
     EXPECT_THAT(other.error().message, HasSubstr("belongs to chain 7298 and the node is of chain 1"));
     std::filesystem::resize_file(data / "chain-id", 0);
-    EXPECT_FALSE(keep_to_chain(data, 7298)) << "nothing is guessed";
+    EXPECT_FALSE(bind_to_chain(data, 7298)) << "nothing is guessed";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include "node/tasks/compile.hpp"
 #include "node/tasks/data/import.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
-#include "tests/unit/node/told_chain.hpp"
+#include "tests/unit/node/fake_node.hpp"
 
 namespace retrace::node {
 namespace {
@@ -35,7 +35,7 @@ market::SolverInfo served_at(const std::string& endpoint) {
 
 struct Requester : testing::Test {
     test::TemporaryFolder folder;
-    test::ToldChain chain;
+    test::FakeNode chain;
     RpcClient client = *RpcClient::connect(chain.url());
     std::unique_ptr<Store> there = test::open_store(folder.path() / "there");
     std::unique_ptr<Store> here = test::open_store(folder.path() / "here");
@@ -227,7 +227,7 @@ TEST_F(Requester, WhereNobodyIsBondedNoChanceIsTold) {
         return testing::internal::GetCapturedStdout();
     };
     for (const char* what : {"plan", "odds"}) {
-        EXPECT_THAT(said(what), AllOf(HasSubstr("nobody is bonded who could audit"), HasSubstr("no chance can be told"),
+        EXPECT_THAT(said(what), AllOf(HasSubstr("nobody is bonded who could audit"), HasSubstr("detected is unknown"),
                                       Not(HasSubstr("always audited")), Not(HasSubstr("found with")),
                                       Not(HasSubstr("detected with"))))
             << what;
@@ -272,11 +272,11 @@ TEST_F(Requester, ASolverOutlivesAStateThatNoRuleMakes) {
     chain.put(keys::stake(key.address()), stake);
 
     SolverOptions options;
-    options.party.node_url = chain.url();
-    options.party.data_dir = folder.path() / "solver";
-    options.party.endpoint = endpoint;
-    options.party.threads = 1;
-    options.party.poll = std::chrono::milliseconds(5);
+    options.agent.node_url = chain.url();
+    options.agent.data_dir = folder.path() / "solver";
+    options.agent.endpoint = endpoint;
+    options.agent.threads = 1;
+    options.agent.poll = std::chrono::milliseconds(5);
     auto copy = ledger::SecretKey::from_bytes(key.bytes());
     const auto service = SolverService::open(options, std::move(*copy));
     ASSERT_TRUE(service) << service.error().message;

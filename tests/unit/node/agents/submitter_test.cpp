@@ -145,7 +145,7 @@ TEST_F(OneAccountsNode, NeverForMoreThanTenCoinsAndNotForEver) {
     ASSERT_TRUE(submitter.send("a cheap call", ledger::Address{}, 0, Bytes{1}));
     EXPECT_TRUE(submitter.poll().empty());
     pass(100);
-    EXPECT_EQ(sent.size(), 1 + Submitter::kRaisesMax) << "whoever keeps it waiting gains no more by it";
+    EXPECT_EQ(sent.size(), 1 + Submitter::kFeeBumpsMax) << "whoever keeps it waiting gains no more by it";
 }
 
 /// Blocks are full for a while, and agents repeat calls that the chain does not show: each repetition would eventually

@@ -14,7 +14,7 @@
 #include "node/artifacts/aes_gcm_seal.hpp"
 #include "node/server/config/params_json.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
-#include "tests/unit/node/told_chain.hpp"
+#include "tests/unit/node/fake_node.hpp"
 
 namespace retrace::node {
 namespace {
@@ -24,7 +24,7 @@ using Ids = contracts::ListOf<std::uint64_t>;
 
 struct ToldVerifier : testing::Test {
     test::TemporaryFolder folder;
-    test::ToldChain chain;
+    test::FakeNode chain;
     const ledger::SecretKey key = ledger::SecretKey::random();
     market::Params params = [] {
         market::Params out = default_params();
@@ -46,11 +46,11 @@ struct ToldVerifier : testing::Test {
     }
     std::unique_ptr<VerifierService> open() {
         VerifierOptions options;
-        options.party.node_url = chain.url();
-        options.party.data_dir = folder.path() / "verifier";
-        options.party.endpoint = endpoint;
-        options.party.threads = 1;
-        options.party.poll = std::chrono::milliseconds(5);
+        options.agent.node_url = chain.url();
+        options.agent.data_dir = folder.path() / "verifier";
+        options.agent.endpoint = endpoint;
+        options.agent.threads = 1;
+        options.agent.poll = std::chrono::milliseconds(5);
         options.watch_bp = 10'000;
         auto service = VerifierService::open(options, *ledger::SecretKey::from_bytes(key.bytes()));
         EXPECT_TRUE(service.has_value()) << (service ? "" : service.error().message);

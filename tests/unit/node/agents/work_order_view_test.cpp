@@ -128,7 +128,7 @@ TEST_F(WorkOrderView, OfAVerifierIsOfItsOwnSeatSideAndReport) {
     ASSERT_EQ(view.audits.size(), 1u);
     EXPECT_EQ(view.audits[0].due, 310u);
     ASSERT_EQ(view.initials.size(), 1u);
-    EXPECT_TRUE(view.initials[0].asked);
+    EXPECT_TRUE(view.initials[0].assigned);
     EXPECT_EQ(view.initials[0].due, 310u);
     EXPECT_EQ(view.initials[0].deadline, 800u);
     ASSERT_EQ(view.disputes.size(), 1u);
@@ -227,7 +227,7 @@ TEST_F(WorkOrderView, OfAnInitialStateThatIsOnlyWatchedIsNone) {
     Seats seats;
     const auto view = verifier_view(state, 100, auditor, seats, immutable, true);
     ASSERT_EQ(view.initials.size(), 1u);
-    EXPECT_FALSE(view.initials[0].asked);
+    EXPECT_FALSE(view.initials[0].assigned);
 }
 
 }  // namespace

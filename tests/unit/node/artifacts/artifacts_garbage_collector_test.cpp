@@ -22,13 +22,13 @@ TEST(GarbageCollector, DeletesOnlyArtifactsThatNobodyNamedForTheRetentionPeriod)
     ASSERT_TRUE(program && data && root);
     EXPECT_EQ(store->roots().size(), 3u) << "a tensor of a state does not stand for itself";
     GarbageCollector garbage_collector(*store, 10);
-    EXPECT_EQ(garbage_collector.sweep(100, {*program, *data, *root}), 0u);
-    EXPECT_EQ(garbage_collector.sweep(105, {*program, *data}), 0u);
-    EXPECT_EQ(garbage_collector.sweep(110, {*program, *data}), 0u);
-    EXPECT_EQ(garbage_collector.sweep(111, {*program, *data}), 1u) << "the state was named last at 100";
+    EXPECT_EQ(garbage_collector.collect(100, {*program, *data, *root}), 0u);
+    EXPECT_EQ(garbage_collector.collect(105, {*program, *data}), 0u);
+    EXPECT_EQ(garbage_collector.collect(110, {*program, *data}), 0u);
+    EXPECT_EQ(garbage_collector.collect(111, {*program, *data}), 1u) << "the state was named last at 100";
     EXPECT_FALSE(store->state(*root));
     EXPECT_TRUE(store->program(*program));
-    EXPECT_EQ(garbage_collector.sweep(200, {}), 2u);
+    EXPECT_EQ(garbage_collector.collect(200, {}), 2u);
     EXPECT_TRUE(store->roots().empty());
 }
 
@@ -36,7 +36,7 @@ TEST(GarbageCollector, AfterARestartNothingGoesEarly) {
     test::TemporaryFolder folder;
     const auto store = test::open_store(folder.path());
     ASSERT_TRUE(store->put_tensor(test::random_tensor(DType::u8, {8, 8}, 3)));
-    EXPECT_EQ(GarbageCollector(*store, 10).sweep(1'000, {}), 0u);
+    EXPECT_EQ(GarbageCollector(*store, 10).collect(1'000, {}), 0u);
 }
 
 TEST(GarbageCollector, DataThatAStateSharesStayWhileTheyAreNamed) {
@@ -47,8 +47,8 @@ TEST(GarbageCollector, DataThatAStateSharesStayWhileTheyAreNamed) {
     const auto tensor = store->put_tensor(shared);
     const auto root = store->put_state(*program, {0, {shared}});
     GarbageCollector garbage_collector(*store, 1);
-    EXPECT_EQ(garbage_collector.sweep(1, {*program, *tensor}), 0u);
-    EXPECT_EQ(garbage_collector.sweep(5, {*program, *tensor}), 1u);
+    EXPECT_EQ(garbage_collector.collect(1, {*program, *tensor}), 0u);
+    EXPECT_EQ(garbage_collector.collect(5, {*program, *tensor}), 1u);
     EXPECT_FALSE(store->state(*root));
     EXPECT_TRUE(store->tensor(*tensor));
 }
@@ -109,10 +109,10 @@ TEST_F(Pieces, NobodySpoilsTheUploadOfAnother) {
 TEST_F(Pieces, UploadsAreBoundedInNumberAndNamed) {
     EXPECT_EQ(put(0, file_.size(), View(file_).first(16), '/'), 400u);
     EXPECT_EQ(put(0, file_.size(), View(file_).first(15)), 400u) << "too short a piece";
-    ProgramParts parts(folder_.path() / "programs", {.file_bytes = 1000, .piece_bytes = 1, .uploads = 3});
+    PartialProgramUploads uploads(folder_.path() / "programs", {.file_bytes = 1000, .piece_bytes = 1, .uploads = 3});
     const auto add = [&](std::uint64_t first, char name) {
         const std::string upload(32, name);
-        return parts.add(root_, {first, 3, upload}, Bytes(1)).has_value();
+        return uploads.add(root_, {first, 3, upload}, Bytes(1)).has_value();
     };
     for (const char name : {'a', 'b', 'c'}) EXPECT_TRUE(add(0, name));
     EXPECT_TRUE(add(1, 'a')) << "written to last";
@@ -120,7 +120,7 @@ TEST_F(Pieces, UploadsAreBoundedInNumberAndNamed) {
     EXPECT_FALSE(add(1, 'b'));
     EXPECT_TRUE(add(2, 'a'));
     EXPECT_FALSE(add(2, 'a')) << "it is whole and gone";
-    parts.remove(root_);
+    uploads.remove(root_);
     EXPECT_FALSE(add(1, 'c'));
 }
 

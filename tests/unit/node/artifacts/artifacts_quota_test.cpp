@@ -121,9 +121,10 @@ TEST(ArtifactQuota, WhatIsOverIsItsRequestersUntilItIsGone) {
 /// A node's store and a chain on which tasks are posted and cancelled.
 class NodeArtifacts : public test::MarketWorld {
 protected:
-    void open(const ArtifactsConfig& config, std::chrono::milliseconds tidy_every = ArtifactExtension::kTidyEvery) {
+    void open(const ArtifactsConfig& config,
+              std::chrono::milliseconds garbage_interval = ArtifactExtension::kGarbageInterval) {
         extension_ = std::make_unique<ArtifactExtension>(test::open_store(folder_.path() / "node"), *world.chain,
-                                                         *world.application, config, tidy_every);
+                                                         *world.application, config, garbage_interval);
     }
     market::TaskSpec spec_of(const std::vector<Hash32>& data) const {
         market::TaskSpec out = spec();

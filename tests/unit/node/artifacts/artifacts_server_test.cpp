@@ -192,11 +192,11 @@ std::uint64_t held(const std::filesystem::path& folder, const Hash32& root) {
 
 TEST_F(ServerTest, AnUploadIsChargedAsTheStoreThenReportsAndNotLessThanTheDiskHolds) {
     std::map<Hash32, std::uint64_t> charges;
-    server.take_payment({[&](const Hash32& root, const std::vector<Hash32>&, const auto& size) -> Status<Failure> {
-                             charges[root] = size.charge;
-                             return Unit{};
-                         },
-                         [&](const Hash32& root, bool is_here) { EXPECT_TRUE(is_here) << to_hex(view(root)); }});
+    server.set_quota_hooks({[&](const Hash32& root, const std::vector<Hash32>&, const auto& size) -> Status<Failure> {
+                                charges[root] = size.charge;
+                                return Unit{};
+                            },
+                            [&](const Hash32& root, bool is_here) { EXPECT_TRUE(is_here) << to_hex(view(root)); }});
     const auto source = test::open_store(folder.path() / "source");
     const auto check = [&](const Hash32& root, const char* when) {
         EXPECT_EQ(store->sizes().at(root), charges.at(root)) << when;
@@ -245,27 +245,28 @@ TEST_F(ServerTest, UploadsOfOneRootAtATimeAreChargedOnce) {
     std::map<Hash32, std::uint64_t> charges;
     std::size_t asked = 0, done = 0;
     std::future<HttpReply> other;
-    server.take_payment({[&](const Hash32& name, const std::vector<Hash32>&, const auto& size) -> Status<Failure> {
-                             bool first = false;
-                             {
-                                 const std::lock_guard lock(mutex);
-                                 charges[name] = size.charge;
-                                 first = ++asked == 1;
-                             }
-                             // If it is allowed to, the other upload starts and ends between this charge and the upload
-                             // that it is for.
-                             if (first) {
-                                 other = std::async(std::launch::async,
-                                                    [&] { return put(path(root, "program"), Bytes(file.size(), 1)); });
-                                 other.wait_for(std::chrono::milliseconds(500));
-                             }
-                             return Unit{};
-                         },
-                         [&](const Hash32& name, bool is_here) {
-                             const std::lock_guard lock(mutex);
-                             ++done;
-                             if (!is_here) charges.erase(name);
-                         }});
+    server.set_quota_hooks({[&](const Hash32& name, const std::vector<Hash32>&, const auto& size) -> Status<Failure> {
+                                bool first = false;
+                                {
+                                    const std::lock_guard lock(mutex);
+                                    charges[name] = size.charge;
+                                    first = ++asked == 1;
+                                }
+                                // If it is allowed to, the other upload starts and ends between this charge and the
+                                // upload that it is for.
+                                if (first) {
+                                    other = std::async(std::launch::async, [&] {
+                                        return put(path(root, "program"), Bytes(file.size(), 1));
+                                    });
+                                    other.wait_for(std::chrono::milliseconds(500));
+                                }
+                                return Unit{};
+                            },
+                            [&](const Hash32& name, bool is_here) {
+                                const std::lock_guard lock(mutex);
+                                ++done;
+                                if (!is_here) charges.erase(name);
+                            }});
     EXPECT_EQ(put(path(root, "program"), file).status, 204u);
     EXPECT_GE(other.get().status, 400u);
     EXPECT_EQ(charges, (std::map<Hash32, std::uint64_t>{{root, artifact_charge({file.size()})}}));

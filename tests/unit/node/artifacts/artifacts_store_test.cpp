@@ -242,7 +242,7 @@ TEST_F(RangeTest, WhatMakesAFileIsRefusedWhenInodesAreFew) {
     const Bytes program = kernels::encode(doubling_program());
     const wire::StateManifest manifest{{}, Hash32{{1}}, 3, {root}};
     const Hash32 program_root = *source->put_program(program);
-    if (free_room(folder.path()).inodes == UINT64_MAX)
+    if (free_space(folder.path()).inodes == UINT64_MAX)
         GTEST_SKIP() << "this file system makes inodes as it needs them; on ext4 it runs";
     store.reset();
     Store::Options options;
@@ -273,12 +273,12 @@ TEST(DiskRoomTest, AFileSystemWithoutACountOfInodesHasAnyNumber) {
     info.f_bavail = 3;
     info.f_files = 10;
     info.f_favail = 2;
-    EXPECT_EQ(free_room(info).bytes, 3u * 4096);
-    EXPECT_EQ(free_room(info).inodes, 2u);
+    EXPECT_EQ(free_space(info).bytes, 3u * 4096);
+    EXPECT_EQ(free_space(info).inodes, 2u);
     info.f_favail = 0;
-    EXPECT_EQ(free_room(info).inodes, 0u);
+    EXPECT_EQ(free_space(info).inodes, 0u);
     info.f_files = 0;  // btrfs
-    EXPECT_EQ(free_room(info).inodes, UINT64_MAX);
+    EXPECT_EQ(free_space(info).inodes, UINT64_MAX);
 }
 
 /// The first range of a tensor with one row of tiles reserves space for all of it: later ranges need no more of the

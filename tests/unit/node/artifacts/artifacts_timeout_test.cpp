@@ -194,7 +194,7 @@ TEST_F(Timeouts, APeerThatIsToBeAskedAgainHasAQuarterOfTheTime) {
     EXPECT_FALSE(client.fetch_tensor({peer.url()}, root));
     const int asked = peer.requests();
     EXPECT_FALSE(client.fetch_tensor({peer.url()}, root));
-    EXPECT_EQ(peer.requests(), asked) << "it is left alone";
+    EXPECT_EQ(peer.requests(), asked) << "it is skipped";
     wait_for_peer();
     client.ask_again({peer.url()});
     const milliseconds spent = time_of([&] { EXPECT_FALSE(client.fetch_tensor({peer.url()}, root)); });
@@ -270,19 +270,19 @@ TEST_F(Timeouts, ASourceNamesTheFirstMissingTile) {
     EXPECT_EQ(source.first_missing_tile(Hash32{{1}}), 0u);
 }
 
-TEST(PeerStanding, PausesGrowWithTheTimeThatWasWasted) {
-    PeerBook book;
+TEST(PeerBackoff, PausesGrowWithTheTimeThatWasWasted) {
+    PeerBackoff backoff;
     const auto now = PeerClock::now();
-    book.failed("a", now, std::chrono::seconds(3));
-    EXPECT_TRUE(book.left_alone("a", now + std::chrono::seconds(11)));
-    EXPECT_FALSE(book.left_alone("a", now + std::chrono::seconds(12)));
-    EXPECT_FALSE(book.left_alone("b", now));
-    book.failed("a", now, std::chrono::seconds(3));
-    EXPECT_TRUE(book.left_alone("a", now + std::chrono::seconds(23)));
-    for (int i = 0; i < 100; ++i) book.failed("a", now, std::chrono::seconds(3));
-    EXPECT_FALSE(book.left_alone("a", now + std::chrono::minutes(5)));
-    book.served("a");
-    EXPECT_FALSE(book.left_alone("a", now));
+    backoff.failed("a", now, std::chrono::seconds(3));
+    EXPECT_TRUE(backoff.is_backing_off("a", now + std::chrono::seconds(11)));
+    EXPECT_FALSE(backoff.is_backing_off("a", now + std::chrono::seconds(12)));
+    EXPECT_FALSE(backoff.is_backing_off("b", now));
+    backoff.failed("a", now, std::chrono::seconds(3));
+    EXPECT_TRUE(backoff.is_backing_off("a", now + std::chrono::seconds(23)));
+    for (int i = 0; i < 100; ++i) backoff.failed("a", now, std::chrono::seconds(3));
+    EXPECT_FALSE(backoff.is_backing_off("a", now + std::chrono::minutes(5)));
+    backoff.served("a");
+    EXPECT_FALSE(backoff.is_backing_off("a", now));
 }
 
 TEST(PeerPace, GrantsTheFloorRateAndOneGrace) {

@@ -178,7 +178,7 @@ TEST_F(TransferTest, ForeignProgramsAndManifestsAreWrongRoots) {
     HostilePeer one(serve), other(serve);
     EXPECT_EQ(fault_of(client.fetch_program({one.url()}, Hash32{{1}})), Fault::wrong_root);
     EXPECT_EQ(fault_of(client.fetch_state({other.url()}, Hash32{{1}})), Fault::wrong_root);
-    EXPECT_EQ(fault_of(client.fetch_state({one.url()}, Hash32{{1}})), Fault::timeout) << "it is left alone now";
+    EXPECT_EQ(fault_of(client.fetch_state({one.url()}, Hash32{{1}})), Fault::timeout) << "it is skipped now";
 }
 
 TEST_F(TransferTest, ATensorOfAnotherShapeIsRefusedBeforeItTravels) {

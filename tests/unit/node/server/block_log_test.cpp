@@ -71,15 +71,15 @@ TEST_F(BlockLogTest, ANewOneBeginsAfterWhatWasExecuted) {
 TEST_F(BlockLogTest, ForgetsOldBlocksAndGoesOn) {
     {
         const auto log = filled(10);
-        ASSERT_TRUE(log->forget_below(7).has_value());
+        ASSERT_TRUE(log->prune_below(7).has_value());
         expect_range(*log, 7, 10);
-        ASSERT_TRUE(log->forget_below(3).has_value()) << "nothing to do";
+        ASSERT_TRUE(log->prune_below(3).has_value()) << "nothing to do";
         ASSERT_TRUE(log->append(block(11)).has_value());
         expect_range(*log, 7, 11);
     }
     const auto again = open(10);
     expect_range(*again, 7, 11);
-    ASSERT_TRUE(again->forget_below(12).has_value());
+    ASSERT_TRUE(again->prune_below(12).has_value());
     expect_range(*again, 12, 11);
     ASSERT_TRUE(again->append(block(12)).has_value());
     expect_range(*again, 12, 12);
@@ -88,7 +88,7 @@ TEST_F(BlockLogTest, ForgetsOldBlocksAndGoesOn) {
 TEST_F(BlockLogTest, WhatACrashLeftBesideIsOverwritten) {
     const auto log = filled(6);
     std::ofstream(path() + ".new") << std::string(5000, 'x');
-    ASSERT_TRUE(log->forget_below(5).has_value());
+    ASSERT_TRUE(log->prune_below(5).has_value());
     EXPECT_FALSE(std::filesystem::exists(path() + ".new"));
     expect_range(*open(6), 5, 6);
 }
@@ -96,7 +96,7 @@ TEST_F(BlockLogTest, WhatACrashLeftBesideIsOverwritten) {
 TEST_F(BlockLogTest, OneThatCannotBeWrittenAnewStaysInUse) {
     const auto log = filled(6);
     std::filesystem::create_directory(path() + ".new");
-    EXPECT_FALSE(log->forget_below(5).has_value());
+    EXPECT_FALSE(log->prune_below(5).has_value());
     expect_range(*log, 1, 6);
     EXPECT_TRUE(log->append(block(7)).has_value());
 }
@@ -108,19 +108,19 @@ TEST_F(BlockLogTest, ACopyThatDoesNotFitLeavesNothingBehind) {
     const auto handler = std::signal(SIGXFSZ, SIG_IGN);
     const rlimit tight{4096, before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
-    const auto refused = log->forget_below(5);
+    const auto refused = log->prune_below(5);
     ::setrlimit(RLIMIT_FSIZE, &before);
     std::signal(SIGXFSZ, handler);
     EXPECT_FALSE(refused.has_value());
     EXPECT_FALSE(std::filesystem::exists(path() + ".new"));
     expect_range(*log, 1, 200);
     ASSERT_TRUE(log->append(block(201)).has_value());
-    ASSERT_TRUE(log->forget_below(150).has_value());
+    ASSERT_TRUE(log->prune_below(150).has_value());
     expect_range(*log, 150, 201);
 }
 
 TEST_F(BlockLogTest, OneThatBeginsBehindTheDataBaseIsRefused) {
-    ASSERT_TRUE(filled(6)->forget_below(5).has_value());
+    ASSERT_TRUE(filled(6)->prune_below(5).has_value());
     const auto refused = BlockLog::open(path(), kGenesis, 3);
     ASSERT_FALSE(refused.has_value());
     EXPECT_THAT(refused.error().message, HasSubstr("begins after block 4"));

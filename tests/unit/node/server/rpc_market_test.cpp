@@ -123,9 +123,9 @@ TEST_F(RpcMarket, NamesEveryRuleThatKeepsASolverFromBidding) {
             out.push_back(text(rule.at("slug")));
         return out;
     };
-    const std::string floor(contracts::slug(contracts::Verdict::stake_too_low));
-    const std::string stranger(contracts::slug(contracts::Verdict::not_registered));
-    const std::string own(contracts::slug(contracts::Verdict::own_task));
+    const std::string floor(contracts::slug(contracts::CallStatus::stake_too_low));
+    const std::string stranger(contracts::slug(contracts::CallStatus::not_registered));
+    const std::string own(contracts::slug(contracts::CallStatus::own_task));
     EXPECT_EQ(slugs(4), (std::vector<std::string>{stranger, floor}));
     EXPECT_EQ(slugs(0), (std::vector<std::string>{own, stranger, floor}));
     add_solver(4);
@@ -156,8 +156,8 @@ TEST_F(RpcMarket, ExplainsARefusedTransactionByTheVerdictThatItsRevertCarries) {
     world.mine();
     const json::value told = world.result("retrace_explainTransaction", {refused});
     EXPECT_EQ(told.at("success"), false);
-    EXPECT_EQ(text(told.at("refusal").at("slug")), contracts::slug(contracts::Verdict::not_registered));
-    EXPECT_EQ(told.at("refusal").at("code"), static_cast<int>(contracts::Verdict::not_registered));
+    EXPECT_EQ(text(told.at("refusal").at("slug")), contracts::slug(contracts::CallStatus::not_registered));
+    EXPECT_EQ(told.at("refusal").at("code"), static_cast<int>(contracts::CallStatus::not_registered));
     const std::string posted = text(world.result("eth_getBlockByNumber", {"0x1", false}).at("transactions").at(0));
     EXPECT_EQ(event_of(world.result("retrace_explainTransaction", {posted}).at("events"), "TaskPosted").at("task"),
               "0x1");

@@ -143,7 +143,7 @@ TEST(Tokens, ShortOrOddFilesAreRefused) {
     options.context = 4;
     EXPECT_THAT(error_of(decode_tokens(view("abcd"), options)), HasSubstr("fewer tokens"));
     options.token_bytes = 4;
-    EXPECT_THAT(error_of(decode_tokens(view("abcde"), options)), HasSubstr("whole number"));
+    EXPECT_THAT(error_of(decode_tokens(view("abcde"), options)), HasSubstr("not a multiple"));
     options.context = 1;
     EXPECT_THAT(error_of(decode_tokens(Bytes(8, 0xff), options)), HasSubstr("token 0"));
     options.token_bytes = 3;

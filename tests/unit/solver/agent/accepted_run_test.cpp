@@ -81,7 +81,7 @@ protected:
         EXPECT_NE(problems.back().find("attempt 6; again at height 349, due by 700"), std::string::npos)
             << problems.back();
         ASSERT_EQ(agent->waiting().size(), 1U);
-        const Waiting& waiting = agent->waiting()[0];
+        const FailedWork& waiting = agent->waiting()[0];
         EXPECT_EQ(waiting.task, task.terms.id);
         EXPECT_EQ(waiting.what, what);
         EXPECT_NE(waiting.why.find(why), std::string::npos) << waiting.why;
@@ -153,7 +153,7 @@ TEST_F(AcceptedRun, AReportIsAnsweredWhenTheCauseIsGone) {
     view.runs[0].reports.push_back({7, ReportKind::data, 0, 0, 0, view.height + 60});
     for (int i = 0; i < 30; ++i) (void)next();
     EXPECT_TRUE(std::any_of(agent->waiting().begin(), agent->waiting().end(),
-                            [](const Waiting& one) { return one.what == "answer report 7"; }));
+                            [](const FailedWork& one) { return one.what == "answer report 7"; }));
     task.source.tensors = tensors;
     bool answered = false;
     for (int i = 0; i < 20; ++i)
@@ -186,7 +186,7 @@ TEST_F(AcceptedRun, OneThatIsFarAheadIsPutOffForOneThatOwesSomething) {
     ++view.height;
     EXPECT_FALSE(agent->on_view(view).work) << "one order at a time";
     const SolverResult result = ahead.work->run();
-    EXPECT_TRUE(std::get<Reached>(result).put_off);
+    EXPECT_TRUE(std::get<Reached>(result).preempted);
     agent->on_done(result);
     pass(1);
     EXPECT_EQ(orders.back(), "prepare task 6");
@@ -201,7 +201,7 @@ TEST_F(AcceptedRun, OneThatTheChainCatchesUpWithIsNotPutOff) {
     view.runs[0].next_state = 1;
     ++view.height;
     EXPECT_FALSE(agent->on_view(view).work);
-    EXPECT_FALSE(std::get<Reached>(ahead.work->run()).put_off) << "for itself";
+    EXPECT_FALSE(std::get<Reached>(ahead.work->run()).preempted) << "for itself";
 }
 
 /// A task may have a million segments.

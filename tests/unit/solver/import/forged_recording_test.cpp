@@ -145,8 +145,8 @@ struct Breach {
 
 TEST(ForgedRecording, EachRuleOfARecordingIsAsked) {
     const std::vector<Breach> breaches{
-        {"cycle", [](Recording& r) { r.ops[0].arguments[0].values = {2}; }, "reads a value that there is not"},
-        {"later", [](Recording& r) { std::swap(r.ops[0], r.ops[1]); }, "reads a value that there is not"},
+        {"cycle", [](Recording& r) { r.ops[0].arguments[0].values = {2}; }, "reads a value that does not exist"},
+        {"later", [](Recording& r) { std::swap(r.ops[0], r.ops[1]); }, "reads a value that does not exist"},
         {"twice", [](Recording& r) { r.ops[1].results = {2}; }, "there before"},
         {"over a parameter", [](Recording& r) { r.ops[0].results = {1}; }, "there before"},
         {"nothing made", [](Recording& r) { r.ops.clear(); }, "output"},

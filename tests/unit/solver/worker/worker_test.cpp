@@ -388,21 +388,21 @@ TEST(WorkerLimitsTest, AreWordsOfACommandLine) {
     EXPECT_FALSE(parse_worker_limits({"1", "1", ""}).has_value());
 }
 
-TEST(WorkerRecordTest, PutsATaskOffThatEndsItsWorkerAndNoOther) {
+TEST(WorkerRecordTest, ATaskThatEndsItsWorkerIsInBackoffAndNoOther) {
     std::vector<std::string> told;
     WorkerRecord record([&](const std::string& what) { told.push_back(what); });
     for (int step = 0; step < 5; ++step) record.died(3, "ended by signal 9", "step " + std::to_string(step));
     record.died(3, "ended by signal 11", "step 7");
     record.died(3, "ended by signal 11", "step 7");
-    EXPECT_FALSE(record.put_off(3).has_value()) << "that may be chance";
+    EXPECT_FALSE(record.backoff(3).has_value()) << "that may be chance";
     record.died(3, "ended by signal 11", "step 7");
-    ASSERT_TRUE(record.put_off(3).has_value());
-    EXPECT_THAT(*record.put_off(3), HasSubstr("signal 11 at step 7, 3 times"));
-    EXPECT_FALSE(record.put_off(4).has_value());
+    ASSERT_TRUE(record.backoff(3).has_value());
+    EXPECT_THAT(*record.backoff(3), HasSubstr("signal 11 at step 7, 3 times"));
+    EXPECT_FALSE(record.backoff(4).has_value());
     EXPECT_EQ(record.figures().deaths, 8u);
-    EXPECT_EQ(record.figures().tasks_put_off, 1u);
+    EXPECT_EQ(record.figures().tasks_in_backoff, 1u);
     record.worked(3);
-    EXPECT_FALSE(record.put_off(3).has_value());
+    EXPECT_FALSE(record.backoff(3).has_value());
     EXPECT_THAT(told.back(), HasSubstr("task 3: its worker process ended by signal 11 at step 7, 3 times there"));
 }
 

@@ -127,7 +127,7 @@ TEST_F(GivingWay, ADisputeHasItsStateWhileTrainingIsPutOff) {
     out = next();
     ASSERT_TRUE(out.work);
     EXPECT_EQ(out.work->what, "train task 5 to checkpoint 2");
-    run(*out.work, 5, [&] { agent->give_way(); });
+    run(*out.work, 5, [&] { agent->preempt(); });
     EXPECT_EQ(steps, kInterval + 5);
     const auto state = agent->state_of(task.terms, 0, 0, {}, 1);
     ASSERT_TRUE(state) << state.error().message;
@@ -151,7 +151,7 @@ TEST_F(GivingWayAtOnce, ALongStepIsLeftBetweenTwoOpsAndMadeAgainFromTheNewestChe
     heard = kInterval + 5;
     in_step = [&] {
         ++asked;
-        agent->give_way();
+        agent->preempt();
     };
     agent->on_done(out.work->run());
     EXPECT_EQ(asked, 1u) << "it was left at once";
@@ -171,7 +171,7 @@ TEST_F(GivingWay, AStepThatDoesNotTakeLongIsMadeToItsEnd) {
     std::size_t asked = 0;
     in_step = [&] {
         ++asked;
-        agent->give_way();
+        agent->preempt();
     };
     agent->on_done(next().work->run());
     EXPECT_GT(asked, 1u);
@@ -318,7 +318,7 @@ TEST_F(GivingWay, AStateThatADisputeWaitsForIsMadeWhateverElseWaits) {
     agent->on_done(next().work->run());
     ASSERT_TRUE(party.store->retain({5, 0, 1}, false));
     ASSERT_TRUE(party.store->discard({5, 0, 1}));
-    agent->give_way();
+    agent->preempt();
     const auto state = agent->state_of(task.terms, 0, 0, {}, 1);
     ASSERT_TRUE(state) << state.error().message;
     EXPECT_EQ(state->step, kInterval);

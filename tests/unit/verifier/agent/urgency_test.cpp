@@ -258,7 +258,7 @@ TEST_F(Urgency, WorkThatEndsBecauseSomethingWaitsIsPutOffWithoutAProblem) {
         sit(11, 6, 2, 140);
         (void)next();
         EXPECT_TRUE(solver::Preemption::of_this_thread()->must_stop_since({}));
-        throw solver::PutOff();
+        throw solver::Preempted();
     };
     run(*next().work);
     EXPECT_EQ(solver::Preemption::of_this_thread(), nullptr);

@@ -232,7 +232,7 @@ TEST(SideWork, AnAnswerThatCannotBeMadeYetPutsNoReplayOff) {
     bench.agent->on_view(bench.view);  // while the replay is running
     const VerifierResult result = out.work->run();
     ASSERT_TRUE(std::holds_alternative<Watched>(result));
-    EXPECT_FALSE(std::get<Watched>(result).put_off);
+    EXPECT_FALSE(std::get<Watched>(result).preempted);
 }
 
 }  // namespace

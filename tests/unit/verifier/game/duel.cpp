@@ -35,8 +35,8 @@ kernels::Executor::Tamper flip(std::uint64_t step, std::uint32_t op, std::uint64
 
 Party::Party(Arena& arena, const kernels::State& start, std::uint64_t last_step, kernels::Executor::Tamper tamper)
     : runner(arena, arena.pool, std::move(tamper)),
-      truth({&arena.program, &arena.program, &runner, &arena.pool, arena.seed, arena.inputs().datasets}, start,
-            last_step) {}
+      replay({&arena.program, &arena.program, &runner, &arena.pool, arena.seed, arena.inputs().datasets}, start,
+             last_step) {}
 
 namespace {
 
@@ -62,10 +62,10 @@ Outcome play(Game game, Replayer& solver, Replayer& challenger, const Liar& liar
     Outcome outcome;
     while (game.phase != Phase::decided && !outcome.stuck) {
         const Side side = game.mover;
-        Replayer& truth = side == Side::solver ? solver : challenger;
-        std::optional<Move> move = liar ? liar(game, side, truth) : std::nullopt;
+        Replayer& replay = side == Side::solver ? solver : challenger;
+        std::optional<Move> move = liar ? liar(game, side, replay) : std::nullopt;
         if (!move) {
-            auto own = next_move(game, side, truth);
+            auto own = next_move(game, side, replay);
             if (own) move = std::move(own).value();
         }
         if (!move) {
@@ -94,10 +94,10 @@ Outcome play(Game game, Replayer& solver, Replayer& challenger, const Liar& liar
 Outcome duel(Arena& arena, const kernels::State& start, Party& solver, Party& challenger, const Liar& liar) {
     Claim claim;
     claim.first_step = start.step;
-    claim.last_step = solver.truth.last_step();
+    claim.last_step = solver.replay.last_step();
     claim.start_root = kernels::commit_state(arena.program.root(), start, arena.pool).root;
-    claim.end_root = solver.truth.end_root();
-    return play(verifier::start(arena.facts(), claim), solver.truth, challenger.truth, liar);
+    claim.end_root = solver.replay.end_root();
+    return play(verifier::start(arena.facts(), claim), solver.replay, challenger.replay, liar);
 }
 
 }  // namespace retrace::test

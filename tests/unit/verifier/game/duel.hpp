@@ -39,7 +39,7 @@ kernels::Executor::Tamper flip(std::uint64_t step, std::uint32_t op, std::uint64
 
 struct Party {
     TamperedRunner runner;
-    verifier::Replayer truth;
+    verifier::Replayer replay;
     Party(Arena& arena, const kernels::State& start, std::uint64_t last_step, kernels::Executor::Tamper tamper = {});
 };
 

@@ -59,7 +59,7 @@ TEST_F(Levels, TheDisputedOpIsTheFirstWrongOne) {
 TEST_F(Levels, AStateHeaderThatIsNotTheSegmentsLoses) {
     Party solver(arena, start, 4), honest(arena, start, 4);
     kernels::StateHeader header =
-        kernels::commit_state(arena.program.root(), solver.truth.end_state(), arena.pool).header;
+        kernels::commit_state(arena.program.root(), solver.replay.end_state(), arena.pool).header;
     for (int lie = 0; lie < 3; ++lie) {
         kernels::StateHeader wrong = header;
         if (lie == 0) wrong.step = 3;
@@ -69,8 +69,8 @@ TEST_F(Levels, AStateHeaderThatIsNotTheSegmentsLoses) {
             if (game.phase != Phase::open_state) return std::nullopt;
             return Move(OpenState{wrong, arena.program.header()});
         };
-        const Claim claim{false, 0, 4, solver.truth.root_at(0), wrong.root()};
-        const Outcome outcome = play(verifier::start(arena.facts(), claim), solver.truth, honest.truth, liar);
+        const Claim claim{false, 0, 4, solver.replay.root_at(0), wrong.root()};
+        const Outcome outcome = play(verifier::start(arena.facts(), claim), solver.replay, honest.replay, liar);
         EXPECT_EQ(outcome.game.ending, Ending::wrong_header);
         EXPECT_EQ(outcome.game.loser, Side::solver);
     }
@@ -85,17 +85,17 @@ struct Forger {
     merkle::TileTree tiles;        ///< Tiles of the forged tensor.
     Bytes tile;                    ///< Opened as the disputed tile.
 
-    kernels::StateCommitment commitment(Replayer& truth) const {
-        kernels::StateCommitment own = truth.output_of(0);
+    kernels::StateCommitment commitment(Replayer& replay) const {
+        kernels::StateCommitment own = replay.output_of(0);
         own.tensor_roots[tensor] = root;
         return kernels::commit_roots(arena.program.root(), 1, own.tensor_roots);
     }
 
-    std::optional<Move> operator()(const Game& game, Side side, Replayer& truth) const {
+    std::optional<Move> operator()(const Game& game, Side side, Replayer& replay) const {
         if (side != Side::solver) return std::nullopt;
-        const kernels::StateCommitment forged = commitment(truth);
+        const kernels::StateCommitment forged = commitment(replay);
         const std::uint32_t writer = arena.program.program().tensors[tensor].writer;
-        std::vector<Hash32> trace = truth.trace_of(0);
+        std::vector<Hash32> trace = replay.trace_of(0);
         if (writer != kernels::kNoWriter) trace[writer] = root;
         const merkle::TileTree trace_tree = kernels::trace_tree(trace);
         const auto children = [&](const merkle::TileTree& tree) {
@@ -108,7 +108,7 @@ struct Forger {
             case Phase::open_state: return Move(OpenState{forged.header, arena.program.header()});
             case Phase::descend_state: return children(forged.tree());
             case Phase::open_trace: {
-                const auto own = solver_move(game, truth);
+                const auto own = solver_move(game, replay);
                 OpenTrace move = std::get<OpenTrace>(*own);
                 move.tensor_root = root;
                 const std::uint64_t at = writer;
@@ -117,7 +117,7 @@ struct Forger {
             }
             case Phase::descend_trace: return children(trace_tree);
             case Phase::open_tensor: {
-                OpenTensor move = std::get<OpenTensor>(*solver_move(game, truth));
+                OpenTensor move = std::get<OpenTensor>(*solver_move(game, replay));
                 move.header = header;
                 return Move(move);
             }
@@ -133,14 +133,14 @@ protected:
     Party solver{arena, start, 1}, honest{arena, start, 1};
 
     Outcome play_forged(const Forger& forger) {
-        const Claim claim{false, 0, 1, solver.truth.root_at(0), forger.commitment(solver.truth).root};
-        return play(verifier::start(arena.facts(), claim), solver.truth, honest.truth, forger);
+        const Claim claim{false, 0, 1, solver.replay.root_at(0), forger.commitment(solver.replay).root};
+        return play(verifier::start(arena.facts(), claim), solver.replay, honest.replay, forger);
     }
     /// Tensor w2 (40×33: four tiles, the second one column wide) with one tile changed by the forger.
     Forger with_tile(std::uint64_t index, const std::function<void(Bytes&)>& change) {
         const std::uint32_t output = arena.program.program().output_of(6);
-        merkle::TileTree tiles = solver.truth.tiles_of(0, output);
-        Bytes tile = kernels::tile_bytes(solver.truth.tensor_of(0, output), index);
+        merkle::TileTree tiles = solver.replay.tiles_of(0, output);
+        Bytes tile = kernels::tile_bytes(solver.replay.tensor_of(0, output), index);
         change(tile);
         tiles.update(index, merkle::tile_leaf(tile));
         const kernels::TensorHeader header{DType::f32, {40, 33}, tiles.root()};
@@ -149,7 +149,7 @@ protected:
 };
 
 TEST_F(Forgeries, ATensorOfAnotherShapeLoses) {
-    const merkle::TileTree tiles = solver.truth.tiles_of(0, arena.program.program().output_of(6));
+    const merkle::TileTree tiles = solver.replay.tiles_of(0, arena.program.program().output_of(6));
     const kernels::TensorHeader header{DType::f32, {33, 40}, tiles.root()};
     const Outcome outcome = play_forged({arena, 1, header.root(), header, tiles, {}});
     EXPECT_EQ(outcome.game.ending, Ending::wrong_header);
@@ -184,22 +184,22 @@ TEST_F(Forgeries, AFrozenTensorThatChangedLosesAtOnce) {
 TEST_F(Forgeries, ARootThatNothingHashesToTimesOut) {
     Hash32 nothing;
     nothing.bytes[0] = 1;
-    const Claim claim{false, 0, 1, solver.truth.root_at(0), nothing};
-    const Outcome outcome = play(verifier::start(arena.facts(), claim), solver.truth, honest.truth);
+    const Claim claim{false, 0, 1, solver.replay.root_at(0), nothing};
+    const Outcome outcome = play(verifier::start(arena.facts(), claim), solver.replay, honest.replay);
     EXPECT_EQ(outcome.game.ending, Ending::timeout_solver);
 }
 
 TEST_F(Forgeries, ATraceWithoutTheDisputedTensorIsRefused) {
     Forger forger = with_tile(0, [](Bytes& tile) { tile[0] ^= 1; });
-    const Liar honest_trace = [&](const Game& game, Side side, Replayer& truth) -> std::optional<Move> {
-        auto move = forger(game, side, truth);
+    const Liar honest_trace = [&](const Game& game, Side side, Replayer& replay) -> std::optional<Move> {
+        auto move = forger(game, side, replay);
         if (side == Side::solver && game.phase == Phase::open_trace) {
-            std::get<OpenTrace>(*move).source = std::get<OpenTrace>(*solver_move(game, truth)).source;
+            std::get<OpenTrace>(*move).source = std::get<OpenTrace>(*solver_move(game, replay)).source;
         }
         return move;
     };
-    const Claim claim{false, 0, 1, solver.truth.root_at(0), forger.commitment(solver.truth).root};
-    const Outcome outcome = play(verifier::start(arena.facts(), claim), solver.truth, honest.truth, honest_trace);
+    const Claim claim{false, 0, 1, solver.replay.root_at(0), forger.commitment(solver.replay).root};
+    const Outcome outcome = play(verifier::start(arena.facts(), claim), solver.replay, honest.replay, honest_trace);
     EXPECT_TRUE(outcome.stuck);
     EXPECT_EQ(outcome.game.ending, Ending::timeout_solver);
 }

@@ -83,18 +83,18 @@ TEST_P(EveryChain, ALieThatStartsAtAnyLinkIsFoundThere) {
             tile[0] ^= 1;
             return tile;
         };
-        const Liar lie = [&](const Game& game, Side side, Replayer& truth) -> std::optional<Move> {
+        const Liar lie = [&](const Game& game, Side side, Replayer& replay) -> std::optional<Move> {
             if (side != Side::solver) return std::nullopt;
             if (game.phase == Phase::search_links) {
                 PostHashes post;
                 for (const std::uint64_t position : search_positions(game.search)) {
-                    const Bytes& partial = truth.partial_of(0, 0, game.found.tile, position);
+                    const Bytes& partial = replay.partial_of(0, 0, game.found.tile, position);
                     post.hashes.push_back(merkle::tile_leaf(position - 1 >= from ? spoil(partial) : partial));
                 }
                 return Move(post);
             }
             if (game.phase == Phase::open_tile && game.found.link + 1 < links) {
-                return Move(OpenTile{spoil(own_tile(game, truth))});
+                return Move(OpenTile{spoil(own_tile(game, replay))});
             }
             return std::nullopt;
         };

@@ -23,8 +23,8 @@ std::vector<Position> positions() {
     Arena arena(c.program, {x});
     Party liar(arena, c.start, 20, flip(9, 2, 50, 20)), honest(arena, c.start, 20);
     std::vector<Position> seen;
-    const Liar recorder = [&](const Game& game, Side side, Replayer& truth) -> std::optional<Move> {
-        const Move move = next_move(game, side, truth).value();
+    const Liar recorder = [&](const Game& game, Side side, Replayer& replay) -> std::optional<Move> {
+        const Move move = next_move(game, side, replay).value();
         seen.push_back({game, move});
         return move;
     };

@@ -132,7 +132,7 @@ struct ManyDisputes : ::testing::Test {
         const auto decoded = decode_move(*made);
         ASSERT_TRUE(apply(game, Side::solver, *decoded).has_value());
         while (game.phase != Phase::decided && game.mover == Side::challenger) {
-            auto answer = challenger_move(game, play.challenger->truth);
+            auto answer = challenger_move(game, play.challenger->replay);
             ASSERT_TRUE(answer.has_value());
             ASSERT_TRUE(apply(game, Side::challenger, *answer).has_value());
         }
@@ -172,7 +172,7 @@ TEST_F(ManyDisputes, AboutDifferentStepsOfOneSegmentCostEachWhatOneCosts) {
 TEST_F(ManyDisputes, WithoutMemoryToSpareCostTimeAndNothingElse) {
     open(task_bytes());
     const std::uint64_t one =
-        2 * kernels::state_bytes(arena.program.program()) + kernels::evidence_bytes(arena.program.program());
+        2 * kernels::state_bytes(arena.program.program()) + kernels::move_memory_bytes(arena.program.program());
     dispute(1, 1400, 900);
     dispute(2, 3, 900);
     dispute(3, 1399, 900);
@@ -283,7 +283,8 @@ TEST_F(ManyDisputes, ThatNoRulesLeadToAreProblemsOfTheirsAlone) {
     told.game.search.high = 3 * kSteps;
     const auto made = dispute_replays->answer(told);
     ASSERT_FALSE(made.has_value());
-    EXPECT_NE(made.error().message.find("no rules lead to such a game"), std::string::npos) << made.error().message;
+    EXPECT_NE(made.error().message.find("the node's game breaks an invariant of the rules"), std::string::npos)
+        << made.error().message;
     play_in_turn();
 }
 

@@ -63,12 +63,12 @@ private:
 struct CountedParty {
     Count count;
     CountingRunner runner;
-    Replayer truth;
+    Replayer replay;
     CountedParty(Arena& arena, const kernels::State& start, std::uint64_t last_step,
                  kernels::Executor::Tamper tamper = {})
         : runner(arena, arena.pool, std::move(tamper), count),
-          truth({&arena.program, &arena.program, &runner, &arena.pool, arena.seed, arena.inputs().datasets}, start,
-                last_step) {}
+          replay({&arena.program, &arena.program, &runner, &arena.pool, arena.seed, arena.inputs().datasets}, start,
+                 last_step) {}
 };
 
 /// Every step negates a state, so an error persists to the end.
@@ -93,17 +93,17 @@ TEST_P(ReplayCost, OfADisputeIsOneAndAHalfExecutionsAndOfAMoveFifteenCommitments
     Arena arena(task.program);
     CountedParty solver(arena, task.start, 7 + kSteps, flip(wrong, 0, 0)), honest(arena, task.start, 7 + kSteps);
     const Claim claim{false, 7, 7 + kSteps, kernels::commit_state(arena.program.root(), task.start, arena.pool).root,
-                      solver.truth.end_root()};
+                      solver.replay.end_root()};
     solver.count = {};
-    const Liar both = [&](const Game& game, Side side, Replayer& truth) -> std::optional<Move> {
+    const Liar both = [&](const Game& game, Side side, Replayer& replay) -> std::optional<Move> {
         const Count& count = side == Side::solver ? solver.count : honest.count;
         const Count before = count;
-        auto move = next_move(game, side, truth);
+        auto move = next_move(game, side, replay);
         EXPECT_LE(count.commitments - before.commitments, kArity - 1) << slug(game.phase);
         EXPECT_LE(count.steps - before.steps, kSteps + kArity) << slug(game.phase);
         return move ? std::optional(std::move(move).value()) : std::nullopt;
     };
-    const Outcome outcome = play(start(arena.facts(), claim), solver.truth, honest.truth, both);
+    const Outcome outcome = play(start(arena.facts(), claim), solver.replay, honest.replay, both);
     EXPECT_EQ(outcome.game.ending, Ending::referee_solver_wrong) << slug(outcome.game.ending);
     EXPECT_EQ(outcome.game.found.step, wrong);
     for (const Count& count : {solver.count, honest.count}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Recomputing activations changes the cost of a step, but not its results.
-#include "kernels/exec/recompute.hpp"
+#include "kernels/exec/rematerialise.hpp"
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ class Recomputation : public ::testing::TestWithParam<std::string> {};
 TEST_P(Recomputation, GivesTheStatesOfTheReference) {
     const TrainingPrograms programs = training(GetParam());
     const State expected = trained(programs.train, programs.init, Backend::reference);
-    for (const RecomputeLimits limits : {RecomputeLimits{1, 8}, RecomputeLimits{1, 1}}) {
+    for (const RematerialiseLimits limits : {RematerialiseLimits{1, 8}, RematerialiseLimits{1, 1}}) {
         const Program rewritten = rematerialise(programs.train, limits);
         ASSERT_TRUE(check(rewritten));
         EXPECT_GT(rewritten.ops.size(), programs.train.ops.size());
@@ -88,7 +88,7 @@ TEST(RecomputationPlan, WhatIsComputedAgainCostsAPartOfTheStep) {
         raw.set_next(sum, 1);
         const Program& p = raw.program;
         ASSERT_TRUE(check(p)) << check(p).error().message;
-        RecomputeLimits limits{1024, 32, 64};
+        RematerialiseLimits limits{1024, 32, 64};
         EXPECT_LE(2 * step_cost(rematerialise(p, limits)), 3 * step_cost(p));
         limits.cost_percent = 100'000;
         EXPECT_GT(step_cost(rematerialise(p, limits)), 5 * step_cost(p)) << "or this tests nothing";

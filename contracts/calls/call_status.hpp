@@ -9,7 +9,7 @@
 
 namespace retrace::contracts {
 
-enum class Verdict : std::uint16_t {
+enum class CallStatus : std::uint16_t {
     ok = 0,
 
     unknown_method = 101,
@@ -128,8 +128,8 @@ enum class Verdict : std::uint16_t {
     rules_broken = 401,  ///< A fault of the rules themselves, not of the call.
 };
 
-std::string_view slug(Verdict verdict) noexcept;
+std::string_view slug(CallStatus status) noexcept;
 /// "slug: sentence".
-std::string reason(Verdict verdict);
+std::string reason(CallStatus status);
 
 }  // namespace retrace::contracts

@@ -14,7 +14,7 @@
 
 namespace retrace::node::test {
 
-class ToldChain {
+class FakeNode {
 public:
     std::atomic<std::uint64_t> height{10};
     std::atomic<int> asked_for_slots{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sequences by which a second hostile reading broke the rules of 75dd401: each failed before the rule was mended.
+// Challenge windows at the end of a run, and the clocks that reports move. SPEC 14.12.5, 15.2.6, 16.1, 16.4.
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
@@ -14,18 +14,18 @@ using market::AuditPhase;
 using market::RunState;
 using market::SeatState;
 
-class SecondReading : public HostileReports {
+class ChallengeWindows : public HostileReports {
 protected:
     /// Segment 0 of a task of `count` segments is verified, three of four members retire, the last segment waits.
     void last_waits(std::uint64_t id, std::uint64_t count) {
-        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
         ASSERT_TRUE(advance_until([&] {
             serve("alice", 0, id);
             check_audits();
             return segment(0, 0, id).state == market::SegmentState::verified;
         }));
-        for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
-        for (std::uint64_t i = 2; i <= count; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+        for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), CallStatus::ok);
+        for (std::uint64_t i = 2; i <= count; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
         ASSERT_TRUE(advance_until([&] {
             serve("alice", 0, id);
             return run(0, id).unaudited_since != 0 && segment(count - 2, 0, id).window_end != 0;
@@ -33,9 +33,9 @@ protected:
     }
 };
 
-/// (b) One forged replica, one honest one: the reveal of the forged segment waits for the replica's audit, which ends
-/// by itself, and is not waited for.
-TEST_F(SecondReading, AForgedRunLeavesWhileItsRevealWaitsForAnAuditThatEndsByItself) {
+/// 14.12.5: a reveal that waits for a replica's audit holds the run while that audit ends by itself. alice forges, bob
+/// computes honestly.
+TEST_F(ChallengeWindows, AForgedRunIsForfeitedThoughItsRevealWaitsForAnotherAudit) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 3'000;
     begin(wanted);
@@ -49,31 +49,31 @@ TEST_F(SecondReading, AForgedRunLeavesWhileItsRevealWaitsForAnAuditThatEndsByIts
     post(spec);
     auction({{"alice", 400}, {"bob", 500}});
     ASSERT_EQ(run(0).solver, party("alice"));
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     wrong_run = 0;
     wrong_from = 1;
     const U256 stake = views::stake(state, party("alice")).bonded;
     for (const std::uint64_t i : {0, 1})
-        for (const std::uint32_t r : {0, 1}) ASSERT_EQ(checkpoint(r ? "bob" : "alice", i, r), Verdict::ok);
+        for (const std::uint32_t r : {0, 1}) ASSERT_EQ(checkpoint(r ? "bob" : "alice", i, r), CallStatus::ok);
     const auto both = [&] { serve("alice", 0), serve("bob", 1); };
     ASSERT_TRUE(advance_until([&] { return both(), seated(0) != 0 && seated(0, 1, 1) != 0; }));
     const std::uint64_t y = seated(0), m = seated(0, 1, 1);
-    for (const char* name : {"v1", "v2"}) ASSERT_EQ(commit_verdict(name, y), Verdict::ok);
-    ASSERT_EQ(commit_verdict("v1", m), Verdict::ok);
+    for (const char* name : {"v1", "v2"}) ASSERT_EQ(commit_verdict(name, y), CallStatus::ok);
+    ASSERT_EQ(commit_verdict("v1", m), CallStatus::ok);
     ASSERT_EQ(audit(y).phase, AuditPhase::revealing);
     ASSERT_EQ(audit(y).deadline, 0u);
     std::uint64_t reports = 0;
     bool retired = false;
     for (int i = 0; i < 2'000 && run(0).state == RunState::running; ++i) {
-        if (!retired) retired = send("v2", RetireVerifier{}) == Verdict::ok;
+        if (!retired) retired = send("v2", RetireVerifier{}) == CallStatus::ok;
         for (const std::uint32_t r : {0, 1})
             if (retired && run(r).next_state <= 4) {
-                ASSERT_EQ(checkpoint(r ? "bob" : "alice", run(r).next_state, r), Verdict::ok);
+                ASSERT_EQ(checkpoint(r ? "bob" : "alice", run(r).next_state, r), CallStatus::ok);
             }
         both();
         const bool open = reports != 0 && report(reports).state == market::ReportState::open;
         if (audit(m).phase == AuditPhase::collecting && !open && reports < params.reports) {
-            ASSERT_EQ(say("v2", 1, 0, reports, 1, 1), Verdict::ok) << last.revert_reason;
+            ASSERT_EQ(say("v2", 1, 0, reports, 1, 1), CallStatus::ok) << last.revert_reason;
             ++reports;
         } else if (open && height == report(reports).deadline) {
             answer(reports, "bob");
@@ -84,39 +84,40 @@ TEST_F(SecondReading, AForgedRunLeavesWhileItsRevealWaitsForAnAuditThatEndsByIts
     EXPECT_LT(views::stake(state, party("alice")).bonded, stake);
 }
 
-/// (c) A keeper that attests while a report about the state is open is asked for tiles without time to load it.
-TEST_F(SecondReading, AKeeperThatAttestsWhileAReportStaysOpenHasItsTime) {
+/// 16.1.19: a keeper that attests while a report about the state is open has its whole time for later reports.
+TEST_F(ChallengeWindows, AKeeperThatAttestsWhileAReportStaysOpenHasItsTime) {
     auto slow = small_params();
     slow.checkpoint_blocks = 300;
     begin(slow);
     TaskSpec spec = small_spec();
     spec.replay_blocks = 30;
     start_run(spec);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         if (segment(0).state != market::SegmentState::verified) check_audits();
         return segment(0).state == market::SegmentState::verified && run().finalised == 1;
     }));
     const std::string bad = name_of(audit(1).seats.at(0).auditor), good = name_of(audit(1).seats.at(1).auditor);
-    ASSERT_EQ(send(bad, AttestRetention{1, 0, 1}), Verdict::ok);
+    ASSERT_EQ(send(bad, AttestRetention{1, 0, 1}), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return run().state == RunState::forfeited; }, 600));
     auction({{"bob", 500}});
     ASSERT_EQ(run(1).first_state, 1u);
     while (busy_until(state, party(good), height) > height) next_block();
-    ASSERT_EQ(say("bob", 5, 1, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say("bob", 5, 1, 0), CallStatus::ok) << last.revert_reason;
     while (height + 1 < report(1).deadline) next_block();
-    ASSERT_EQ(send(good, AttestRetention{1, 0, 1}), Verdict::ok);
+    ASSERT_EQ(send(good, AttestRetention{1, 0, 1}), CallStatus::ok);
     const std::uint64_t from = height;
-    ASSERT_EQ(say("bob", 5, 1, 1), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say("bob", 5, 1, 1), CallStatus::ok) << last.revert_reason;
     answer(1, bad);
     EXPECT_GE(report(2).deadline, from + 30 + params.answer_blocks) << "a state takes 30 blocks to load and hash";
     for (int i = 0; i < 34; ++i) next_block();
     for (const Slashed& slashed : all<Slashed>()) EXPECT_NE(slashed.party, party(good)) << slashed.reason;
 }
 
-/// (c) Who ends a run that waits holds the windows of what it has seen open by one challenge about another run.
-class FrozenWindows : public SecondReading {
+/// 15.2.5: places for challenges are counted per run, so a challenge about another run of the solver keeps no window of
+/// this run open. `earned` returns the pay of a run that ends after a wait, with such a challenge if `freeze`.
+class FrozenWindows : public ChallengeWindows {
 protected:
     U256 earned(bool freeze) {
         auto wanted = small_params();
@@ -129,7 +130,7 @@ protected:
         last_waits(id, 4);
         std::uint64_t d = 0;
         if (freeze) {
-            EXPECT_EQ(challenge(accomplice(0), decoy, 1), Verdict::ok) << last.revert_reason;
+            EXPECT_EQ(challenge(accomplice(0), decoy, 1), CallStatus::ok) << last.revert_reason;
             d = views::dispute_count(state);
         }
         const std::uint64_t since = run(0, id).unaudited_since;
@@ -138,10 +139,10 @@ protected:
             serve("alice", 0, id);
             if (d != 0 && dispute(d).state == market::DisputeState::open &&
                 dispute(d).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-                EXPECT_EQ(post_hashes("alice", d), Verdict::ok);
+                EXPECT_EQ(post_hashes("alice", d), CallStatus::ok);
             }
         }
-        while (send("requester", DecideUnaudited{id, 0, false}) == Verdict::dispute_open &&
+        while (send("requester", DecideUnaudited{id, 0, false}) == CallStatus::dispute_open &&
                height < since + 2 * params.unaudited_blocks)
             next_block(), serve("alice", 0, id);
         return run(0, id).earned;
@@ -154,8 +155,9 @@ TEST_F(FrozenWindows, AChallengeAboutAnotherRunTakesNoPay) {
     EXPECT_EQ(frozen, usual) << "segments 0 to 2 are open, and their windows are over";
 }
 
-/// (b) A forger that watchers have seen refuses them by a challenge of its own, until its run ends with its lock.
-TEST_F(SecondReading, AForgerRefusesItsWatchersUntilItsRunEnds) {
+/// 15.2.6: while the work of the forger's own challenge refuses a watcher, the run does not end; the watcher has a
+/// window afterwards.
+TEST_F(ChallengeWindows, AWatcherThatWasRefusedHasAWindowBeforeTheRunEnds) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 900;
     start(wanted, {"alice", "bob"});
@@ -163,24 +165,24 @@ TEST_F(SecondReading, AForgerRefusesItsWatchersUntilItsRunEnds) {
     open_segments("bob", decoy, 3);
     wrong_from = 2;
     accomplice(0);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice", 0, id);
         check_audits();
         return segment(0, 0, id).state == market::SegmentState::verified;
     }));
-    for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
+    for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), CallStatus::ok);
     const U256 bond = market::challenge_bond(params, views::spec(state, decoy).value());
-    ASSERT_EQ(send("alice", ChallengeSegment{decoy, 0, 1, word("mine")}, bond), Verdict::ok) << last.revert_reason;
-    for (std::uint64_t i = 2; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    ASSERT_EQ(send("alice", ChallengeSegment{decoy, 0, 1, word("mine")}, bond), CallStatus::ok) << last.revert_reason;
+    for (std::uint64_t i = 2; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
     std::uint64_t refused = 0;
     for (int i = 0; i < 400 && run(0, id).state == RunState::running; ++i) {
         next_block();
         serve("alice", 0, id);
         if (views::segment(state, id, 0, 1)->window_end != 0 && run(0, id).state == RunState::running) {
-            const Verdict verdict = challenge(accomplice(0), id, 1);
-            if (verdict == Verdict::ok) break;
-            ASSERT_EQ(static_cast<Verdict>(decode_refusal(last.output)->code), Verdict::too_many_open);
+            const CallStatus status = challenge(accomplice(0), id, 1);
+            if (status == CallStatus::ok) break;
+            ASSERT_EQ(static_cast<CallStatus>(decode_refusal(last.output)->code), CallStatus::too_many_open);
             ++refused;
         }
     }
@@ -189,9 +191,9 @@ TEST_F(SecondReading, AForgerRefusesItsWatchersUntilItsRunEnds) {
     EXPECT_EQ(run(0, id).challenges, 1u);
 }
 
-/// (d) A successor that does not accept holds the task by one report whose answer is there at once: one of the keepers
-/// is its own and has made itself busy.
-TEST_F(SecondReading, AReportThatIsAnsweredAtOnceHoldsNoTask) {
+/// 16.1.13: a successor's deadline waits only until its report is answered, although another keeper, its accomplice, is
+/// busy.
+TEST_F(ChallengeWindows, AReportThatIsAnsweredAtOnceHoldsNoTask) {
     auto slow = small_params();
     slow.checkpoint_blocks = 400;
     slow.challenge_blocks = 100;
@@ -200,7 +202,7 @@ TEST_F(SecondReading, AReportThatIsAnsweredAtOnceHoldsNoTask) {
     spec.replay_blocks = 1;
     start_run(spec);
     add_solver("carol");
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until(
         [&] {
             serve("alice");
@@ -209,7 +211,7 @@ TEST_F(SecondReading, AReportThatIsAnsweredAtOnceHoldsNoTask) {
         },
         300));
     const std::string bad = name_of(audit(1).seats.at(0).auditor), good = name_of(audit(1).seats.at(1).auditor);
-    for (const std::string& name : {bad, good}) ASSERT_EQ(send(name, AttestRetention{1, 0, 1}), Verdict::ok);
+    for (const std::string& name : {bad, good}) ASSERT_EQ(send(name, AttestRetention{1, 0, 1}), CallStatus::ok);
     while (height + 60 < run().deadline) next_block();
     const std::uint64_t decoy = assign("carol", spec_of(20, 2, 95));
     open_segments("carol", decoy, 3);
@@ -221,13 +223,13 @@ TEST_F(SecondReading, AReportThatIsAnsweredAtOnceHoldsNoTask) {
     for (int i = 0; i < 900 && task().state == market::TaskState::assigned; ++i) {
         if (d == 0 || dispute(d).state != market::DisputeState::open) {
             if (tile == 3) break;
-            ASSERT_EQ(challenge(bad, decoy, 1 + tile % 2), Verdict::ok) << last.revert_reason;
+            ASSERT_EQ(challenge(bad, decoy, 1 + tile % 2), CallStatus::ok) << last.revert_reason;
             d = views::dispute_count(state);
-            ASSERT_EQ(say("bob", 5, 1, tile++), Verdict::ok) << last.revert_reason;
+            ASSERT_EQ(say("bob", 5, 1, tile++), CallStatus::ok) << last.revert_reason;
             answer(views::report_count(state), good);
         }
         if (dispute(d).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-            ASSERT_EQ(post_hashes("carol", d), Verdict::ok) << last.revert_reason;
+            ASSERT_EQ(post_hashes("carol", d), CallStatus::ok) << last.revert_reason;
         }
         next_block();
         serve("carol", 0, decoy);
@@ -235,26 +237,26 @@ TEST_F(SecondReading, AReportThatIsAnsweredAtOnceHoldsNoTask) {
     EXPECT_LE(height, from + 2 * params.accept_blocks + params.unbond_blocks / 4 + 1);
 }
 
-/// An answer takes back only what the deadline that runs had moved by for it.
-TEST_F(SecondReading, AnAnswerTakesNothingOffADeadlineThatDidNotWaitForIt) {
+/// 16.1.13: an answer shortens a deadline only by the blocks by which the report had moved it.
+TEST_F(ChallengeWindows, AnAnswerTakesNothingOffADeadlineThatDidNotWaitForIt) {
     auto slow = small_params();
     slow.checkpoint_blocks = 300;
     begin(slow);
     TaskSpec spec = small_spec();
     spec.replay_blocks = 30;
     start_run(spec);
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
         if (segment(0).state != market::SegmentState::verified) check_audits();
         return segment(0).state == market::SegmentState::verified && run().finalised == 1;
     }));
     const std::string keeper = name_of(audit(1).seats.at(0).auditor);
-    ASSERT_EQ(send(keeper, AttestRetention{1, 0, 1}), Verdict::ok);
+    ASSERT_EQ(send(keeper, AttestRetention{1, 0, 1}), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return run().state == RunState::forfeited; }, 600));
     auction({{"bob", 500}});
-    ASSERT_EQ(say("bob", 5, 1, 0), Verdict::ok) << last.revert_reason;
-    ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(say("bob", 5, 1, 0), CallStatus::ok) << last.revert_reason;
+    ASSERT_EQ(send("bob", AcceptData{1}), CallStatus::ok);
     const std::uint64_t deadline = run(1).deadline;
     ASSERT_GT(report(1).deadline, height + 1);
     next_block();
@@ -262,29 +264,28 @@ TEST_F(SecondReading, AnAnswerTakesNothingOffADeadlineThatDidNotWaitForIt) {
     EXPECT_EQ(run(1).deadline, deadline);
 }
 
-/// (c) A challenger that also has a seat about the run: its report moves the seat alone, and the dispute's clock runs
-/// out before the answer is due (16.4).
-TEST_F(SecondReading, AChallengersClockWaitsThoughItHasASeatAsWell) {
+/// 16.1.20, 16.4: the report of a challenger that also has a seat about the run moves the seat and the dispute's clock.
+TEST_F(ChallengeWindows, AChallengersClockWaitsThoughItHasASeatAsWell) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 2'000;
     wanted.challenge_blocks = 100;
     start(wanted, {"alice", "bob"});
     const std::uint64_t decoy = assign("bob", spec_of(20, 2, 60)), id = assign("alice", spec_of(20, 2, 60));
     open_segments("bob", decoy, 3);
-    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
     ASSERT_TRUE(
         advance_until([&] { return serve("alice", 0, id), seated(0, id) != 0 && segment(2, 0, id).window_end != 0; }));
     const std::string v = name_of(audit(seated(0, id)).seats[0].auditor);
-    ASSERT_EQ(challenge(v, id, 2), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(challenge(v, id, 2), CallStatus::ok) << last.revert_reason;
     const std::uint64_t d = views::dispute_count(state);
     const U256 bond = market::challenge_bond(params, views::spec(state, decoy).value());
-    ASSERT_EQ(send("alice", ChallengeSegment{decoy, 0, 1, word("mine")}, bond), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("alice", ChallengeSegment{decoy, 0, 1, word("mine")}, bond), CallStatus::ok) << last.revert_reason;
     if (dispute(d).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-        ASSERT_EQ(post_hashes("alice", d), Verdict::ok);
+        ASSERT_EQ(post_hashes("alice", d), CallStatus::ok);
     }
     ASSERT_EQ(dispute(d).mover, static_cast<std::uint8_t>(verifier::Side::challenger));
     const std::uint64_t before = dispute(d).deadline;
-    ASSERT_EQ(say(v, 2, 0, 0, id), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(say(v, 2, 0, 0, id), CallStatus::ok) << last.revert_reason;
     const std::uint64_t r = views::report_count(state);
     EXPECT_GT(dispute(d).deadline, before);
     while (height < report(r).deadline && dispute(d).state == market::DisputeState::open) {
@@ -295,8 +296,8 @@ TEST_F(SecondReading, AChallengersClockWaitsThoughItHasASeatAsWell) {
     EXPECT_EQ(report(r).state, market::ReportState::open);
 }
 
-/// (c) A report of a program's record by a challenger with two disputes about a run moves the clock of the first alone.
-TEST_F(SecondReading, BothClocksOfAChallengerWait) {
+/// 16.1.20: the report of a program's record moves the clocks of both disputes that its challenger has about the run.
+TEST_F(ChallengeWindows, BothClocksOfAChallengerWait) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 2'000;
     wanted.challenge_blocks = 100;
@@ -306,19 +307,19 @@ TEST_F(SecondReading, BothClocksOfAChallengerWait) {
     const std::string v = accomplice(0);
     std::vector<std::uint64_t> disputes, before;
     for (const std::uint64_t i : {1, 2}) {
-        ASSERT_EQ(challenge(v, id, i), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(challenge(v, id, i), CallStatus::ok) << last.revert_reason;
         disputes.push_back(views::dispute_count(state));
         if (dispute(disputes.back()).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-            ASSERT_EQ(post_hashes("alice", disputes.back()), Verdict::ok);
+            ASSERT_EQ(post_hashes("alice", disputes.back()), CallStatus::ok);
         }
         before.push_back(dispute(disputes.back()).deadline);
     }
-    for (const std::uint64_t tile : {0, 1}) ASSERT_EQ(say(v, 2, 0, tile, id), Verdict::ok) << last.revert_reason;
+    for (const std::uint64_t tile : {0, 1}) ASSERT_EQ(say(v, 2, 0, tile, id), CallStatus::ok) << last.revert_reason;
     for (const std::size_t i : {0u, 1u}) EXPECT_GT(dispute(disputes[i]).deadline, before[i]) << i;
 }
 
-/// (c) Windows that end in one block are paid 64 a block; who ends the run in that block pays for 128.
-TEST_F(SecondReading, AllThatIsClearIsPaidWhenARunEnds) {
+/// 14.12.5: all finalised segments are paid when the run ends, although a block pays only 64 of a run that goes on.
+TEST_F(ChallengeWindows, AllThatIsFinalisedIsPaidWhenARunEnds) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 900;
     wanted.challenge_blocks = 60;
@@ -330,7 +331,7 @@ TEST_F(SecondReading, AllThatIsClearIsPaidWhenARunEnds) {
     const std::uint64_t end = ends.rbegin()->first;
     while (height < end) next_block();
     ASSERT_GE(height, run(0, id).unaudited_since + params.unaudited_blocks);
-    ASSERT_EQ(send("requester", DecideUnaudited{id, 0, false}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("requester", DecideUnaudited{id, 0, false}), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(run(0, id).earned, run(0, id).price * U256(199)) << run(0, id).finalised;
 }
 

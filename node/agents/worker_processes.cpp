@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "node/agents/workers.hpp"
+#include "node/agents/worker_processes.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -10,14 +10,14 @@
 
 namespace retrace::node {
 
-Workers::Workers(const WorkerSettings& settings, bool sandbox, bool device_sandbox)
+WorkerProcesses::WorkerProcesses(const WorkerSettings& settings, bool sandbox, bool device_sandbox)
     : settings_(settings),
       sandbox_(sandbox),
       device_sandbox_(device_sandbox),
       record_(std::make_shared<solver::WorkerRecord>(
           [](const std::string& what) { spdlog::warn("event=worker_ended reason=\"{}\"", printable(what)); })) {}
 
-Result<std::unique_ptr<Workers>> Workers::open(const WorkerSettings& settings) {
+Result<std::unique_ptr<WorkerProcesses>> WorkerProcesses::open(const WorkerSettings& settings) {
     using solver::DeviceChoice;
     WorkerSettings used = settings;
     const bool sandbox = solver::sandbox_is_supported();
@@ -34,7 +34,7 @@ Result<std::unique_ptr<Workers>> Workers::open(const WorkerSettings& settings) {
     }
     bool device_sandbox = sandbox;
     if (used.device != DeviceChoice::cpu && solver::check_device(DeviceChoice::cuda)) {
-        const char* const why = "a device's driver opens files, so who uses it has no sandbox";
+        const char* const why = "a device's driver opens files, so a process that uses a device has no sandbox";
         if (settings.require_sandbox && used.device == DeviceChoice::cuda)
             return error(std::string(why) + "; choose --device cpu, or leave out --require-sandbox");
         if (settings.require_sandbox) used.device = DeviceChoice::cpu;
@@ -42,10 +42,10 @@ Result<std::unique_ptr<Workers>> Workers::open(const WorkerSettings& settings) {
         spdlog::warn("event=no_sandbox reason=\"{}\" effect=\"{}\"", why,
                      settings.require_sandbox ? "tasks run on the processors" : "tasks run on the device without it");
     }
-    return std::unique_ptr<Workers>(new Workers(used, sandbox, device_sandbox));
+    return std::unique_ptr<WorkerProcesses>(new WorkerProcesses(used, sandbox, device_sandbox));
 }
 
-solver::RunnerFactory Workers::make(solver::DeviceChoice device, bool sandbox, const char* purpose) const {
+solver::RunnerFactory WorkerProcesses::make(solver::DeviceChoice device, bool sandbox, const char* purpose) const {
     constexpr std::uint64_t kOwn = 256u << 20;  // For threads, libraries and message buffers.
     solver::WorkerOptions options;
     options.limits = {kernels::saturating_add(settings_.memory, kOwn), settings_.threads, sandbox};
@@ -53,12 +53,12 @@ solver::RunnerFactory Workers::make(solver::DeviceChoice device, bool sandbox, c
     return solver::remote_runners(std::move(options), record_, purpose);
 }
 
-solver::RunnerFactory Workers::runners() const {
+solver::RunnerFactory WorkerProcesses::runners() const {
     const bool device = settings_.device != solver::DeviceChoice::cpu;
     return make(settings_.device, device ? device_sandbox_ : sandbox_, "");
 }
 
-solver::RunnerFactory Workers::initialisers() const {
+solver::RunnerFactory WorkerProcesses::initialisers() const {
     return make(solver::DeviceChoice::cpu, sandbox_, " initialiser");
 }
 

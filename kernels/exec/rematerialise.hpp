@@ -7,7 +7,7 @@
 
 namespace retrace::kernels {
 
-struct RecomputeLimits {
+struct RematerialiseLimits {
     std::uint64_t bytes = 4 << 20;  ///< Minimum bytes of an output that is recomputed.
     std::uint32_t gap = 32;         ///< Minimum distance in ops of two readers for the later one to recompute.
     /// A product with at most this many terms per element may be recomputed on the way to such an output, for example
@@ -20,6 +20,6 @@ struct RecomputeLimits {
 
 /// Returns a program with the same states, constants, data sets and metrics, to the bit, in which some ops occur twice.
 /// The executor runs it instead of the program; traces, roots and op numbers are always those of the program itself.
-Program rematerialise(const Program& program, const RecomputeLimits& limits = {});
+Program rematerialise(const Program& program, const RematerialiseLimits& limits = {});
 
 }  // namespace retrace::kernels

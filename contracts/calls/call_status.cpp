@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "contracts/calls/verdict.hpp"
+#include "contracts/calls/call_status.hpp"
 
 namespace retrace::contracts {
 namespace {
 
 struct Words {
-    Verdict verdict;
+    CallStatus status;
     std::string_view slug, sentence;
 };
-using enum Verdict;
+using enum CallStatus;
 constexpr Words kWords[] = {
     {ok, "ok", "accepted"},
     {unknown_method, "unknown_method", "the contract has no method with this selector"},
@@ -31,7 +31,7 @@ constexpr Words kWords[] = {
     {duration_out_of_range, "duration_out_of_range", "a duration is zero or over 10^9 blocks"},
     {endpoint_too_long, "endpoint_too_long", "an endpoint has between 1 and 256 bytes"},
     {amount_zero, "amount_zero", "the amount must be more than zero"},
-    {commitment_zero, "commitment_zero", "a commitment is not zero"},
+    {commitment_zero, "commitment_zero", "a commitment, a chain head and a root are not zero"},
     {count_mismatch, "count_mismatch", "lists must be of the same length, between 1 and 256"},
     {bad_kind, "bad_kind", "there is no such kind"},
     {bad_move, "bad_move", "the move does not decode"},
@@ -44,16 +44,17 @@ constexpr Words kWords[] = {
     {unknown_run, "unknown_run", "there is no such run"},
     {wrong_run_state, "wrong_run_state", "the run is in another state"},
     {too_early, "too_early", "this is not due yet"},
-    {too_late, "too_late", "its time is over"},
-    {wrong_value, "wrong_value", "the value sent is not what the rule asks for"},
-    {balance_too_low, "balance_too_low", "the sender does not have the value"},
-    {stake_too_low, "stake_too_low", "not enough stake that is not locked"},
-    {not_registered, "not_registered", "register first"},
+    {too_late, "too_late", "the deadline of this call has passed"},
+    {wrong_value, "wrong_value", "the value sent is not the amount that this method requires"},
+    {balance_too_low, "balance_too_low", "the sender's balance is below the value of the call"},
+    {stake_too_low, "stake_too_low", "the sender's stake, or the free part of it, is too low; deposit more stake"},
+    {not_registered, "not_registered", "the sender is not registered; register first"},
     {wrong_hardware, "wrong_hardware", "the task asks for another hardware class"},
     {price_over_ceiling, "price_over_ceiling", "the price is over the ceiling"},
     {finish_out_of_range, "finish_out_of_range",
      "the finishing height is not after the auction or too late for the task"},
-    {already_bid, "already_bid", "this auction has a bid of the sender"},
+    {already_bid, "already_bid",
+     "this auction has a bid of the sender, or an auction for more replicas is open already"},
     {not_bid, "not_bid", "this auction has no bid of the sender"},
     {wrong_opening, "wrong_opening", "salt and value do not open the commitment"},
     {already_revealed, "already_revealed", "it was revealed before"},
@@ -72,31 +73,34 @@ constexpr Words kWords[] = {
     {window_closed, "window_closed", "the challenge window is not open"},
     {own_run, "own_run", "solvers do not dispute their own task's runs"},
     {same_root, "same_root", "that is the root that the solver posted"},
-    {too_many_open, "too_many_open", "too many are open"},
+    {too_many_open, "too_many_open",
+     "too many records of this kind are open, or the run has waited too long for auditors"},
     {unknown_dispute, "unknown_dispute", "there is no such open dispute"},
     {not_party, "not_party", "the sender is no party of this dispute"},
     {unknown_report, "unknown_report", "there is no such report"},
     {nothing_unbonded, "nothing_unbonded", "nothing is unbonding"},
     {still_unbonding, "still_unbonding", "unbonding is not over"},
-    {verifiers_full, "verifiers_full", "the list of verifiers is full"},
+    {verifiers_full, "verifiers_full",
+     "the lists of verifiers and candidates are full; bond more than the candidate with the least stake"},
     {not_member, "not_member", "the sender is not a member of the beacon"},
     {reveal_done, "reveal_done", "the sender has revealed in this epoch"},
     {wrong_preimage, "wrong_preimage", "that is not the preimage of the registered head"},
     {reveal_not_due, "reveal_not_due", "reveals are due from the epoch after the registration"},
     {wrong_contract, "wrong_contract", "the task names another kernel contract"},
     {no_stake_suffices, "no_stake_suffices", "with these audits no stake makes honesty the best strategy"},
-    {not_matched, "not_matched", "the sender's verdict did not match in the newest audit of this segment"},
+    {not_matched, "not_matched",
+     "the sender's verdict did not match in the newest audit of this segment, and no offer for this state is open"},
     {too_many_tasks, "too_many_tasks", "too many tasks are open"},
     {reveal_due, "reveal_due", "reveal in this epoch first"},
     {already_attested, "already_attested", "the sender has attested before"},
     {already_answered, "already_answered", "the report is closed"},
     {wrong_answer, "wrong_answer", "the answer does not prove the reported tile"},
-    {nothing_to_report, "nothing_to_report", "there is no such tile to report, or not now"},
+    {nothing_to_report, "nothing_to_report", "there is no such tile or kept state, or it cannot be reported now"},
     {not_seeded, "not_seeded", "the initial state is given, not seeded"},
     {replay_too_long, "replay_too_long", "the replay allowance outlasts unbonding"},
     {rounds_used_up, "rounds_used_up", "the task has had all its auctions"},
     {already_running, "already_running", "the sender runs this task already"},
-    {not_more_replicas, "not_more_replicas", "that is not more than run the task now"},
+    {not_more_replicas, "not_more_replicas", "the task has that many replicas already; ask for more"},
     {already_requested, "already_requested", "this state is kept, or its keeping was asked for, already"},
     {not_keeper, "not_keeper", "the sender does not keep this state"},
     {unknown_challenge, "unknown_challenge", "there is no such challenge"},
@@ -107,7 +111,7 @@ constexpr Words kWords[] = {
     {solvers_full, "solvers_full", "the list of solvers is full"},
     {task_frozen, "task_frozen", "the task is frozen after a fault of the rules, until it is released"},
     {nothing_waits, "nothing_waits", "no audit of this run waits for auditors"},
-    {dispute_open, "dispute_open", "a dispute about this run is open"},
+    {dispute_open, "dispute_open", "a dispute or a challenge window of this run is open; try again later"},
     {move_not_your_turn, "move_not_your_turn", "the other side has to move"},
     {move_wrong_move, "move_wrong_move", "another kind of move is due"},
     {move_decided, "move_decided", "the game is decided"},
@@ -123,21 +127,21 @@ constexpr Words kWords[] = {
     {rules_broken, "rules_broken", "a fault of the rules: the call would break an invariant; please report it"},
 };
 
-const Words* words_of(Verdict verdict) noexcept {
+const Words* words_of(CallStatus status) noexcept {
     for (const Words& words : kWords)
-        if (words.verdict == verdict) return &words;
+        if (words.status == status) return &words;
     return nullptr;
 }
 
 }  // namespace
 
-std::string_view slug(Verdict verdict) noexcept {
-    const Words* words = words_of(verdict);
+std::string_view slug(CallStatus status) noexcept {
+    const Words* words = words_of(status);
     return words ? words->slug : "unknown";
 }
 
-std::string reason(Verdict verdict) {
-    const Words* words = words_of(verdict);
+std::string reason(CallStatus status) {
+    const Words* words = words_of(status);
     return words ? std::string(words->slug) + ": " + std::string(words->sentence) : "unknown";
 }
 

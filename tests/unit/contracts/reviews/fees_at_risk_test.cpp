@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The findings of the sixth hostile reading.
+// Audits whose fees the run's lock has to cover. SPEC 14.13.
 #include "market/escrow.hpp"
 #include "market/odds.hpp"
 #include "tests/unit/contracts/limits_fixture.hpp"
@@ -12,7 +12,7 @@ using market::SegmentState;
 
 constexpr std::uint64_t kSegments = 20;
 
-class SixthReading : public Limits {
+class FeesAtRisk : public Limits {
 protected:
     static TaskSpec audited_everywhere() {
         TaskSpec spec = spec_of(kSegments);
@@ -27,7 +27,7 @@ protected:
     }
     void commit_all(const std::string& name, std::uint64_t id, std::uint32_t run = 0) {
         const std::uint64_t segments = views::spec(state, id)->segments();
-        for (std::uint64_t i = 0; i <= segments; ++i) ASSERT_EQ(checkpoint(name, i, run, id), Verdict::ok);
+        for (std::uint64_t i = 0; i <= segments; ++i) ASSERT_EQ(checkpoint(name, i, run, id), CallStatus::ok);
     }
     void serve_for(std::uint64_t blocks, std::uint64_t id, const std::vector<std::string>& solvers) {
         for (std::uint64_t i = 0; i < blocks; ++i) {
@@ -41,7 +41,7 @@ protected:
         spec.replicas = 2;
         const std::uint64_t id = post(spec);
         auction({{"alice", 400}, {"bob", 400}}, id);
-        for (const char* name : {"alice", "bob"}) EXPECT_EQ(send(name, AcceptData{id}), Verdict::ok);
+        for (const char* name : {"alice", "bob"}) EXPECT_EQ(send(name, AcceptData{id}), CallStatus::ok);
         commit_all("alice", id, 0);
         commit_all("bob", id, 1);
         EXPECT_TRUE(advance_until([&] {
@@ -51,14 +51,14 @@ protected:
             return segment(0, 0, id).state == SegmentState::verified &&
                    segment(0, 1, id).state == SegmentState::verified;
         }));
-        EXPECT_EQ(challenge(accomplice(0), id, 0), Verdict::ok);
+        EXPECT_EQ(challenge(accomplice(0), id, 0), CallStatus::ok);
         return id;
     }
     /// alice answers in the first dispute, about her run, in the last block.
     void play_late(std::uint64_t id) {
         const bool moves = dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver);
         if (run(0, id).open_disputes == 0 || !moves || height + 1 < dispute(1).deadline) return;
-        EXPECT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
+        EXPECT_EQ(post_hashes("alice", 1), CallStatus::ok) << last.revert_reason;
     }
     std::uint64_t verified(std::uint64_t id, std::uint32_t run = 0) const {
         std::uint64_t count = 0;
@@ -72,7 +72,7 @@ protected:
 
 /// 14.13: an accomplice's challenge of the first segment keeps everything from being paid, and the whole lock is lost at
 /// the end. The audits that went on meanwhile must not cost more than is burned.
-TEST_F(SixthReading, AuditsBehindAnAccomplicesChallengeCostNoMoreThanIsBurned) {
+TEST_F(FeesAtRisk, AuditsBehindAnAccomplicesChallengeCostNoMoreThanIsBurned) {
     start(long_disputes(), {"alice"});
     const std::uint64_t id = assign("alice", audited_everywhere());
     commit_all("alice", id);
@@ -82,7 +82,7 @@ TEST_F(SixthReading, AuditsBehindAnAccomplicesChallengeCostNoMoreThanIsBurned) {
         check_audits();
         return segment(0, 0, id).state == SegmentState::verified;
     }));
-    ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok);
+    ASSERT_EQ(challenge(accomplice(0), id, 0), CallStatus::ok);
     const U256 before = views::task(state, id)->audit_budget;
     serve_for(250, id, {"alice"});
     EXPECT_EQ(run(0, id).finalised, 0u);
@@ -95,7 +95,7 @@ TEST_F(SixthReading, AuditsBehindAnAccomplicesChallengeCostNoMoreThanIsBurned) {
 }
 
 /// 14.13: audits that waited go on when segments before them are finalised.
-TEST_F(SixthReading, AuditsThatTheLockDoesNotCoverYetGoOnLater) {
+TEST_F(FeesAtRisk, AuditsThatTheLockDoesNotCoverYetGoOnLater) {
     market::Params wanted = slow_params();
     wanted.challenge_blocks = 200;
     start(wanted, {"alice"});
@@ -110,7 +110,7 @@ TEST_F(SixthReading, AuditsThatTheLockDoesNotCoverYetGoOnLater) {
 
 /// 14.13: a replica in a dispute has no audits beyond its limit, and delays neither the audits nor the payments of the
 /// others: it opens its states, and is audited for them later.
-TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldTheOthers) {
+TEST_F(FeesAtRisk, AReplicaInADisputeDoesNotHoldTheOthers) {
     market::Params wanted = long_disputes();
     wanted.challenge_blocks = 30;  // bob's own segments are finalised meanwhile
     wanted.move_blocks = 30;
@@ -142,7 +142,7 @@ TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldTheOthers) {
 }
 
 /// 14.13.1: nor does such a replica hold the others where they are not audited themselves.
-TEST_F(SixthReading, AReplicaInADisputeDoesNotHoldWhatIsNotDrawn) {
+TEST_F(FeesAtRisk, AReplicaInADisputeDoesNotHoldWhatIsNotDrawn) {
     market::Params wanted = long_disputes();
     wanted.challenge_blocks = 30;
     start(wanted, {"alice", "bob"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The findings of the fifth hostile reading.
+// Fees of auditors when a run is lost. SPEC 13.5.2, 15.9.1.
 #include "market/escrow.hpp"
 #include "tests/unit/contracts/limits_fixture.hpp"
 
@@ -10,7 +10,7 @@ using market::DisputeState;
 using market::RunState;
 using market::SegmentState;
 
-class FifthReading : public Limits {
+class AuditFeesOfLostRuns : public Limits {
 protected:
     bool paid(const market::Audit& audit, const std::string& name) const {
         return std::any_of(audit.seats.begin(), audit.seats.end(),
@@ -19,7 +19,7 @@ protected:
 };
 
 /// 13.5.2: a run that stops behind segments that were audited pays for the audits.
-TEST_F(FifthReading, ARunThatStopsBehindAuditedSegmentsLosesTheFeesOfTheirAuditors) {
+TEST_F(AuditFeesOfLostRuns, ARunThatStopsBehindAuditedSegmentsLosesTheFeesOfTheirAuditors) {
     auto wanted = small_params();
     wanted.audit_fee = wanted.audit_fee * U256(5);
     wanted.checkpoint_blocks = 80;
@@ -28,7 +28,7 @@ TEST_F(FifthReading, ARunThatStopsBehindAuditedSegmentsLosesTheFeesOfTheirAudito
     TaskSpec spec = spec_of(4, 3);
     spec.audit_bp = 10'000;
     const std::uint64_t id = assign("alice", spec);
-    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice", 0, id);
         check_audits();
@@ -47,11 +47,11 @@ TEST_F(FifthReading, ARunThatStopsBehindAuditedSegmentsLosesTheFeesOfTheirAudito
 }
 
 /// 15.9.1: the forger lets a drawn accomplice with a third root win. The honest auditors that wait behind it are paid.
-TEST_F(FifthReading, AuditorsThatWaitBehindAnAccompliceArePaid) {
+TEST_F(AuditFeesOfLostRuns, AuditorsThatWaitBehindAnAccompliceArePaid) {
     start(slow_params(), {"alice"});
     wrong_from = 1;
     const std::uint64_t id = assign("alice", spec_of(4, 3));
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         serve("alice", 0, id);
         return segment(0, 0, id).audit != 0 && !audit_of(id).seats.empty();
@@ -59,7 +59,7 @@ TEST_F(FifthReading, AuditorsThatWaitBehindAnAccompliceArePaid) {
     const auto names = auditors_of(id);
     const std::set<std::string> wrong{names.at(0)};
     commit_verdicts("alice", id, wrong);
-    for (const std::string& name : names) ASSERT_EQ(reveal_verdict(name, id, wrong), Verdict::ok);
+    for (const std::string& name : names) ASSERT_EQ(reveal_verdict(name, id, wrong), CallStatus::ok);
     ASSERT_EQ(dispute(1).challenger, party(names[0]));
     ASSERT_TRUE(advance_until([&] { return run(0, id).state != RunState::running; }));
     ASSERT_EQ(dispute(1).state, DisputeState::solver_lost);

@@ -16,11 +16,11 @@ struct WorkerSettings {
     bool require_sandbox = false;
 };
 
-class Workers {
+class WorkerProcesses {
 public:
     /// Warns when workers have no sandbox, or fails if one is required: the kernel or this build does not support one,
     /// or a device is used, whose driver opens files.
-    static Result<std::unique_ptr<Workers>> open(const WorkerSettings& settings);
+    static Result<std::unique_ptr<WorkerProcesses>> open(const WorkerSettings& settings);
 
     /// Runners of training programs, on the device if there is one.
     solver::RunnerFactory runners() const;
@@ -29,7 +29,7 @@ public:
     solver::WorkerRecord::Figures figures() const { return record_->figures(); }
 
 private:
-    Workers(const WorkerSettings& settings, bool sandbox, bool device_sandbox);
+    WorkerProcesses(const WorkerSettings& settings, bool sandbox, bool device_sandbox);
     solver::RunnerFactory make(solver::DeviceChoice device, bool sandbox, const char* purpose) const;
 
     WorkerSettings settings_;

@@ -9,9 +9,9 @@
 
 namespace retrace::stateful {
 
-class Odd {
+class Mutator {
 public:
-    explicit Odd(Draws& draws) : draws_(draws) {}
+    explicit Mutator(Draws& draws) : draws_(draws) {}
 
     template <class T>
     void change(T& value) {

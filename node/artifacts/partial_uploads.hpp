@@ -17,16 +17,16 @@ namespace retrace::node {
 /// pushing out others takes far more bytes than they have sent.
 ///
 /// Not thread-safe.
-class ProgramParts {
+class PartialProgramUploads {
 public:
     struct Limits {
         std::size_t file_bytes = 0;   ///< Limit of one file; all unfinished ones together may have four times as many.
         std::size_t piece_bytes = 0;  ///< Minimum size of every piece but the last.
         std::size_t uploads = 32;
-        DiskRoom left_free{};  ///< Left free on the disk.
+        DiskSpace left_free{};  ///< Left free on the disk.
     };
     /// Deletes the unfinished uploads of an earlier process.
-    ProgramParts(std::filesystem::path folder, const Limits& limits);
+    PartialProgramUploads(std::filesystem::path folder, const Limits& limits);
 
     struct Place {
         std::uint64_t first = 0, total = 0;
@@ -37,17 +37,17 @@ public:
     void remove(const Hash32& root);
 
 private:
-    struct Part {
+    struct PartialUpload {
         std::string name;
         std::uint64_t size = 0, total = 0;
     };
-    using Parts = std::list<Part>;  ///< In order of the last write, most recent last.
-    std::filesystem::path path(const Part& part) const { return folder_ / (part.name + ".part"); }
-    void drop(Parts::iterator part);
+    using Uploads = std::list<PartialUpload>;  ///< In order of the last write, most recent last.
+    std::filesystem::path path(const PartialUpload& upload) const { return folder_ / (upload.name + ".part"); }
+    void drop(Uploads::iterator upload);
 
     std::filesystem::path folder_;
     Limits limits_;
-    Parts parts_;
+    Uploads uploads_;
 };
 
 }  // namespace retrace::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/exec/recompute.hpp"
+#include "kernels/exec/rematerialise.hpp"
 
 #include <algorithm>
 
@@ -19,9 +19,9 @@ constexpr std::uint32_t kNever = 0xffffffff;
 constexpr std::uint64_t kUnknown = UINT64_MAX;
 
 /// Memory is tracked by owner: the tensor itself, or the one that a reshape shows with other extents.
-class Recompute {
+class Rematerialiser {
 public:
-    Recompute(const Program& program, const RecomputeLimits& limits)
+    Rematerialiser(const Program& program, const RematerialiseLimits& limits)
         : program_(program),
           limits_(limits),
           owner_(program.tensors.size()),
@@ -177,7 +177,7 @@ private:
     }
 
     const Program& program_;
-    const RecomputeLimits limits_;
+    const RematerialiseLimits limits_;
     std::vector<std::uint32_t> owner_;
     std::vector<std::vector<std::uint32_t>> readers_;                ///< Ops by owner, ascending.
     std::vector<bool> fixed_;                                        ///< Metrics and next states.
@@ -196,8 +196,8 @@ private:
 
 }  // namespace
 
-Program rematerialise(const Program& program, const RecomputeLimits& limits) {
-    return Recompute(program, limits).run();
+Program rematerialise(const Program& program, const RematerialiseLimits& limits) {
+    return Rematerialiser(program, limits).run();
 }
 
 }  // namespace retrace::kernels

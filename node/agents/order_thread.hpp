@@ -13,18 +13,12 @@
 
 namespace retrace::node {
 
-/// Runs a party's work orders one after another on its own thread. The party's loop owns the worker and polls it for
-/// results; meanwhile only the running order may touch the task cache.
+/// Runs a party's work orders one after another on a separate thread. The party's loop polls it for results; while an
+/// order runs, only that order may touch the task cache.
 template <class Result>
-class Worker {
+class OrderThread {
 public:
-    /// `urgent` orders go first, because a dispute has a deadline and training does not.
-    void add(solver::WorkOrder<Result> order, bool urgent = false) {
-        if (urgent)
-            waiting_.push_front(std::move(order));
-        else
-            waiting_.push_back(std::move(order));
-    }
+    void add(solver::WorkOrder<Result> order) { waiting_.push_back(std::move(order)); }
     /// Returns the result of the order that ended, if any, and starts the next.
     std::optional<Result> poll() {
         std::optional<Result> out;

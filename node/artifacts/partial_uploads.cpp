@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "node/artifacts/program_parts.hpp"
+#include "node/artifacts/partial_uploads.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -8,27 +8,28 @@ namespace retrace::node {
 
 namespace fs = std::filesystem;
 
-ProgramParts::ProgramParts(fs::path folder, const Limits& limits) : folder_(std::move(folder)), limits_(limits) {
+PartialProgramUploads::PartialProgramUploads(fs::path folder, const Limits& limits)
+    : folder_(std::move(folder)), limits_(limits) {
     std::error_code code;
     for (const auto& entry : fs::directory_iterator(folder_, code))
         if (entry.path().extension() == ".part") fs::remove(entry.path(), code);
 }
 
-void ProgramParts::drop(Parts::iterator part) {
+void PartialProgramUploads::drop(Uploads::iterator upload) {
     std::error_code code;
-    fs::remove(path(*part), code);
-    parts_.erase(part);
+    fs::remove(path(*upload), code);
+    uploads_.erase(upload);
 }
 
-void ProgramParts::remove(const Hash32& root) {
+void PartialProgramUploads::remove(const Hash32& root) {
     const std::string name = to_hex(view(root));
-    for (auto part = parts_.begin(); part != parts_.end();) {
-        const auto here = part++;
+    for (auto upload = uploads_.begin(); upload != uploads_.end();) {
+        const auto here = upload++;
         if (here->name.starts_with(name)) drop(here);
     }
 }
 
-Result<std::optional<Bytes>, Failure> ProgramParts::add(const Hash32& root, const Place& place, View piece) {
+Result<std::optional<Bytes>, Failure> PartialProgramUploads::add(const Hash32& root, const Place& place, View piece) {
     if (place.total > limits_.file_bytes) return failure(Fault::too_large, "the program file is too long");
     if (piece.empty() || piece.size() > place.total || place.first > place.total - piece.size())
         return failure(Fault::malformed, "the piece does not lie in the file");
@@ -39,32 +40,33 @@ Result<std::optional<Bytes>, Failure> ProgramParts::add(const Hash32& root, cons
     RETRACE_CHECK(check_disk(folder_, limits_.left_free, place.total, "a program"));
 
     const std::string name = to_hex(view(root)) + "." + std::string(place.upload);
-    auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& one) { return one.name == name; });
+    auto upload =
+        std::find_if(uploads_.begin(), uploads_.end(), [&](const PartialUpload& one) { return one.name == name; });
     if (place.first == 0) {
-        if (part != parts_.end()) drop(part);
+        if (upload != uploads_.end()) drop(upload);
         const auto is_full = [&] {
             std::uint64_t bytes = place.total;
-            for (const Part& one : parts_) bytes += one.total;
-            return parts_.size() >= limits_.uploads || bytes > 4 * std::uint64_t{limits_.file_bytes};
+            for (const PartialUpload& one : uploads_) bytes += one.total;
+            return uploads_.size() >= limits_.uploads || bytes > 4 * std::uint64_t{limits_.file_bytes};
         };
-        while (!parts_.empty() && is_full()) drop(parts_.begin());
-        part = parts_.insert(parts_.end(), {name, 0, place.total});
+        while (!uploads_.empty() && is_full()) drop(uploads_.begin());
+        upload = uploads_.insert(uploads_.end(), {name, 0, place.total});
     }
-    if (part == parts_.end() || part->size != place.first || part->total != place.total)
+    if (upload == uploads_.end() || upload->size != place.first || upload->total != place.total)
         return failure(Fault::incomplete, "another piece of the program is due");
-    parts_.splice(parts_.end(), parts_, part);
+    uploads_.splice(uploads_.end(), uploads_, upload);
     const auto mode = std::ios::binary | (place.first == 0 ? std::ios::trunc : std::ios::app);
-    std::ofstream out(path(*part), mode);
+    std::ofstream out(path(*upload), mode);
     out.write(reinterpret_cast<const char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
     out.close();
     if (!out) {
-        drop(part);
+        drop(upload);
         return failure(Fault::io, folder_.string() + ": cannot be written");
     }
-    part->size += piece.size();
+    upload->size += piece.size();
     if (!last) return std::optional<Bytes>();
-    auto whole = read_file(path(*part), limits_.file_bytes);
-    drop(part);  // Its bytes become the program, or do not match the root.
+    auto whole = read_file(path(*upload), limits_.file_bytes);
+    drop(upload);  // Its bytes become the program, or do not match the root.
     if (!whole) return Unexpected{std::move(whole).error()};
     return std::optional<Bytes>(std::move(*whole));
 }

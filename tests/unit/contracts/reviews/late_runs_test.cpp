@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fourth hostile reading: ends of runs and audits. Each test failed on the rules of 0057f69.
+// Runs that miss a deadline, or wait for auditors. SPEC 13.5.1, 13.8, 14.12, 15.10.
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "market/draw.hpp"
@@ -13,14 +13,14 @@ using market::RunState;
 using market::SegmentState;
 using market::TaskState;
 
-class FourthReadingRuns : public HostileReports {
+class LateRuns : public HostileReports {
 protected:
     void bid(const std::string& name, std::uint64_t price, std::uint64_t finish, bool reveals) {
         const Hash32 hidden = market::bid_commitment(1, task().round, U256(price), finish, word(name), party(name));
         if (reveals) {
-            ASSERT_EQ(send(name, RevealBid{1, U256(price), finish, word(name)}), Verdict::ok);
+            ASSERT_EQ(send(name, RevealBid{1, U256(price), finish, word(name)}), CallStatus::ok);
         } else {
-            ASSERT_EQ(send(name, CommitBid{1, hidden}, params.bid_deposit), Verdict::ok);
+            ASSERT_EQ(send(name, CommitBid{1, hidden}, params.bid_deposit), CallStatus::ok);
         }
     }
     std::uint64_t before_a_draw(std::uint64_t after) const {
@@ -30,36 +30,37 @@ protected:
     }
 };
 
-/// (b) 15.10, row 83a: the work of the sniper's own challenge moves the deadline by more than move_blocks, so the
-/// challenge counts as one made in time, and earns the share of an honest solver that is late.
-TEST_F(FourthReadingRuns, ASniperMovesTheDeadlineThatItsChallengeIsMeasuredBy) {
+/// 15.10.1: a challenge is measured by the deadline without the work that has moved it, so a challenge just before the
+/// deadline earns nothing although its own work moves the deadline by more than `move_blocks`.
+TEST_F(LateRuns, AChallengeDoesNotMoveTheDeadlineThatItIsMeasuredBy) {
     auto wanted = small_params();
     wanted.challenge_blocks = 60;
     start(wanted, {"alice"});
     const std::uint64_t id = assign("alice", spec_of(4, 2, 4));
     verify_first(id);
-    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return serve("alice"), segment(2).window_end != 0; }));
-    const std::string sniper = accomplice(0);
-    const U256 before = balance(sniper), stake = bonded("alice"), lock = run().locked;
+    const std::string challenger = accomplice(0);
+    const U256 before = balance(challenger), stake = bonded("alice"), lock = run().locked;
     const U256 bond = market::challenge_bond(params, views::spec(state, id).value());
     while (height + 1 < run().deadline) next_block(), serve("alice");
     const std::uint64_t due = run().deadline;
-    ASSERT_EQ(send(sniper, ChallengeSegment{id, 0, 2, word("anything")}, bond), Verdict::ok);
+    ASSERT_EQ(send(challenger, ChallengeSegment{id, 0, 2, word("anything")}, bond), CallStatus::ok);
     for (int i = 0; i < 200 && run().state == RunState::running; ++i) {
         if (dispute(1).state == market::DisputeState::open &&
             dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-            ASSERT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;  // an honest solver plays at once
+            ASSERT_EQ(post_hashes("alice", 1), CallStatus::ok) << last.revert_reason;  // an honest solver plays at once
         }
         next_block(), serve("alice");
     }
     ASSERT_EQ(run().state, RunState::forfeited);
-    EXPECT_LE(balance(sniper), before) << "challenged at " << due - 1 << ", due at " << due << ", ended at " << height;
+    EXPECT_LE(balance(challenger), before)
+        << "challenged at " << due - 1 << ", due at " << due << ", ended at " << height;
     EXPECT_EQ(stake - bonded("alice"), market::split(lock, params.silence_penalty_bp).share);
 }
 
-/// (b) 13.5.1, row 65a: the same against a run that has missed its deadline and waits for its draws.
-TEST_F(FourthReadingRuns, AVultureMovesTheDeadlineThatALateRunHasMissed) {
+/// 13.5.1: a challenge of a run that has missed its deadline and waits for its draws does not move that deadline.
+TEST_F(LateRuns, AChallengeDoesNotMoveTheDeadlineThatALateRunHasMissed) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 900;
     wanted.challenge_blocks = 60;
@@ -71,39 +72,39 @@ TEST_F(FourthReadingRuns, AVultureMovesTheDeadlineThatALateRunHasMissed) {
     bid("alice", 400, finish, true);
     const std::uint64_t end = task().reveal_end;
     while (height < end) next_block();
-    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     verify_first(1);
     while (height + 25 < finish) next_block(), serve("alice");
-    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     while (height + 2 < finish) next_block(), serve("alice");
-    ASSERT_EQ(checkpoint("alice", 4), Verdict::ok);
-    const std::string vulture = accomplice(0);
-    const U256 lock = run().locked, before = balance(vulture), stake = bonded("alice");
+    ASSERT_EQ(checkpoint("alice", 4), CallStatus::ok);
+    const std::string challenger = accomplice(0);
+    const U256 lock = run().locked, before = balance(challenger), stake = bonded("alice");
     while (height <= finish) next_block(), serve("alice");
     ASSERT_EQ(run().state, RunState::running);
-    ASSERT_EQ(checkpoint("alice", 5), Verdict::too_late);
-    ASSERT_TRUE(challenge(vulture, 1, 2) == Verdict::ok || challenge(vulture, 1, 1) == Verdict::ok);
+    ASSERT_EQ(checkpoint("alice", 5), CallStatus::too_late);
+    ASSERT_TRUE(challenge(challenger, 1, 2) == CallStatus::ok || challenge(challenger, 1, 1) == CallStatus::ok);
     for (int i = 0; i < 400 && run().state == RunState::running; ++i) {
         if (dispute(1).state == market::DisputeState::open &&
             dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-            ASSERT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
+            ASSERT_EQ(post_hashes("alice", 1), CallStatus::ok) << last.revert_reason;
         }
         next_block(), serve("alice");
     }
     EXPECT_EQ(run().state, RunState::forfeited);
     EXPECT_EQ(stake - bonded("alice"), market::split(lock, params.silence_penalty_bp).share);
-    EXPECT_LT(balance(vulture), before) << "a false challenge";
+    EXPECT_LT(balance(challenger), before) << "a false challenge";
 }
 
-/// (b) 15.10 beside 13.5.1: an auditor cannot choose when its dispute opens. The forger has it open within move_blocks
-/// of its deadline and falls silent: the run does not wait for the dispute, and the auditor gets nothing.
-TEST_F(FourthReadingRuns, AnAuditorIsPaidThoughItsDisputeOpensShortlyBeforeTheDeadline) {
+/// 15.10.1: an auditor whose dispute opens less than `move_blocks` before the forger's deadline is paid when the forger
+/// falls silent.
+TEST_F(LateRuns, AnAuditorIsPaidThoughItsDisputeOpensShortlyBeforeTheDeadline) {
     auto wanted = small_params();
     wanted.reveal_segment_blocks = 30;
     start(wanted, {"alice"});
     const std::uint64_t id = assign("alice", spec_of(4));
     wrong_from = 1;
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] {
         if (seated(0) == 0 || audit(seated(0)).phase != AuditPhase::revealing) serve("alice"), check_audits();
         return seated(0) != 0 && audit(seated(0)).phase == AuditPhase::revealing;
@@ -127,10 +128,9 @@ TEST_F(FourthReadingRuns, AnAuditorIsPaidThoughItsDisputeOpensShortlyBeforeTheDe
     (void)id;
 }
 
-/// (a), (b) 13.5.1: a late run waits for disputes about it that were opened since its deadline, but not for a dispute
-/// in which it accuses a replica. The forger opens its forged state then: the honest accuser loses all, and the dispute
-/// is withdrawn.
-TEST_F(FourthReadingRuns, ALateReplicaThatFindsAForgeryWhileItWaitsForItsDraws) {
+/// 13.5.1: a late run also waits for a dispute in which it accuses a replica. The forger opens its forged state only
+/// when the honest accuser is late, and is convicted all the same.
+TEST_F(LateRuns, ALateReplicaEndsAfterItsDisputeAboutAForgery) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 900;
     wanted.open_blocks = 12;
@@ -144,12 +144,12 @@ TEST_F(FourthReadingRuns, ALateReplicaThatFindsAForgeryWhileItWaitsForItsDraws) 
     bid("alice", 400, late, true), bid("bob", 500, finish, true);
     const std::uint64_t end = task().reveal_end;
     while (height < end) next_block();
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     ASSERT_EQ(run(1).solver, party("bob"));
     wrong_from = 4;
     const auto both = [&](std::uint64_t i) {
-        ASSERT_EQ(checkpoint("alice", i), Verdict::ok) << last.revert_reason;
-        ASSERT_EQ(checkpoint("bob", i, 1), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(checkpoint("alice", i), CallStatus::ok) << last.revert_reason;
+        ASSERT_EQ(checkpoint("bob", i, 1), CallStatus::ok) << last.revert_reason;
     };
     both(0), both(1);
     ASSERT_TRUE(advance_until([&] {
@@ -166,10 +166,10 @@ TEST_F(FourthReadingRuns, ALateReplicaThatFindsAForgeryWhileItWaitsForItsDraws) 
     }
     ASSERT_TRUE(views::checkpoint(state, 1, 1, 4)->opened) << "bob has opened state 4";
     ASSERT_FALSE(views::checkpoint(state, 1, 0, 4)->opened);
-    ASSERT_EQ(checkpoint("bob", 5, 1), Verdict::ok);  // waits for its draw at his finishing height
+    ASSERT_EQ(checkpoint("bob", 5, 1), CallStatus::ok);  // waits for its draw at his finishing height
     while (height <= finish) next_block(), serve("bob", 1);
     ASSERT_EQ(run(1).state, RunState::running) << "late";
-    ASSERT_EQ(checkpoint("bob", 6, 1), Verdict::too_late);
+    ASSERT_EQ(checkpoint("bob", 6, 1), CallStatus::too_late);
     const U256 lock = run(1).locked, stake = bonded("bob");
     serve("alice");  // her forged state 4, in time
     ASSERT_EQ(views::dispute_count(state), 1u);
@@ -195,9 +195,9 @@ TEST_F(FourthReadingRuns, ALateReplicaThatFindsAForgeryWhileItWaitsForItsDraws) 
     EXPECT_LT(run(0).paid, 4u) << "the forged segment 3 is paid, and alice has her lock";
 }
 
-/// (d) 14.12.5, 14.12.16: a solver commits one state (any word) per epoch, so that at every beacon a segment waits for
-/// its draw, and neither the requester nor time ends the run before unbond_blocks.
-TEST_F(FourthReadingRuns, ACommitmentPerEpochHoldsARunThatWaitsForAuditors) {
+/// 13.8.12: a solver that commits to a state in each epoch, so that a segment waits for its draw at every beacon, may
+/// commit to none once the requester may decide.
+TEST_F(LateRuns, ACommitmentPerEpochDoesNotHoldARunThatWaitsForAuditors) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 900;
     wanted.unbond_blocks = 2'000;
@@ -205,7 +205,7 @@ TEST_F(FourthReadingRuns, ACommitmentPerEpochHoldsARunThatWaitsForAuditors) {
     add_solver("alice");
     advance(9);
     const std::uint64_t id = assign("alice", spec_of(900));
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return serve("alice"), run().unaudited_since != 0; }));
     const std::uint64_t since = run().unaudited_since;
     int decisions = 0;
@@ -215,7 +215,7 @@ TEST_F(FourthReadingRuns, ACommitmentPerEpochHoldsARunThatWaitsForAuditors) {
         // Twice an epoch; in the block of a beacon she pays a higher tip than the requester.
         if (views::pending_draws(state, 1, 0) == 0 || height % params.epoch_blocks == 2) {
             const bool may = height < since + params.unaudited_blocks;  // 13.8.12
-            ASSERT_EQ(checkpoint("alice", run().next_state), may ? Verdict::ok : Verdict::too_many_open);
+            ASSERT_EQ(checkpoint("alice", run().next_state), may ? CallStatus::ok : CallStatus::too_many_open);
         }
         if (height >= since + params.unaudited_blocks) {
             ++decisions;
@@ -226,9 +226,8 @@ TEST_F(FourthReadingRuns, ACommitmentPerEpochHoldsARunThatWaitsForAuditors) {
                                               << height << ", states " << run().next_state;
 }
 
-/// (d) the same without any decision, and without a race for the first place in a block: the run does not end by
-/// itself, because the item of the wait is older than those of the draws.
-TEST_F(FourthReadingRuns, ACommitmentPerEpochKeepsAWaitingRunFromEndingByItself) {
+/// 13.8.12: without a decision such a run ends by itself.
+TEST_F(LateRuns, ACommitmentPerEpochDoesNotKeepAWaitingRunFromEndingByItself) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 900;
     wanted.unbond_blocks = 2'000;
@@ -236,22 +235,22 @@ TEST_F(FourthReadingRuns, ACommitmentPerEpochKeepsAWaitingRunFromEndingByItself)
     add_solver("alice");
     advance(9);
     assign("alice", spec_of(900));
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     ASSERT_TRUE(advance_until([&] { return serve("alice"), run().unaudited_since != 0; }));
     const std::uint64_t since = run().unaudited_since;
     while (run().state == RunState::running && height < since + 1'000) {
         next_block();
         if (run().state == RunState::running && height % params.epoch_blocks == 2) {
             const bool may = height < since + params.unaudited_blocks;  // 13.8.12
-            ASSERT_EQ(checkpoint("alice", run().next_state), may ? Verdict::ok : Verdict::too_many_open);
+            ASSERT_EQ(checkpoint("alice", run().next_state), may ? CallStatus::ok : CallStatus::too_many_open);
         }
     }
     EXPECT_NE(run().state, RunState::running) << "waits since " << since << ", now " << height;
 }
 
-/// (b) 15.10: a replica that accuses another, and is itself the forger, misses a checkpoint under the dispute: it loses
-/// its whole lock, and the honest replica, which would have got the share (15.8), gets nothing.
-TEST_F(FourthReadingRuns, AnHonestReplicaIsPaidThoughTheForgerThatAccusedItFallsSilent) {
+/// 15.10: a forger that accuses an honest replica and misses a checkpoint under the dispute loses its whole lock, and
+/// the replica gets the share.
+TEST_F(LateRuns, AnHonestReplicaIsPaidThoughTheForgerThatAccusedItFallsSilent) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 900;
     start(wanted, {"alice", "bob"});
@@ -264,11 +263,11 @@ TEST_F(FourthReadingRuns, AnHonestReplicaIsPaidThoughTheForgerThatAccusedItFalls
     bid("alice", 400, late, true), bid("bob", 500, finish, true);
     const std::uint64_t end = task().reveal_end;
     while (height < end) next_block();
-    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     wrong_run = 1, wrong_from = 4;
     const auto both = [&](std::uint64_t i) {
-        ASSERT_EQ(checkpoint("alice", i), Verdict::ok) << last.revert_reason;
-        ASSERT_EQ(checkpoint("bob", i, 1), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(checkpoint("alice", i), CallStatus::ok) << last.revert_reason;
+        ASSERT_EQ(checkpoint("bob", i, 1), CallStatus::ok) << last.revert_reason;
     };
     both(0), both(1);
     ASSERT_TRUE(advance_until([&] {
@@ -284,7 +283,7 @@ TEST_F(FourthReadingRuns, AnHonestReplicaIsPaidThoughTheForgerThatAccusedItFalls
     const U256 before = balance("alice") + bonded("alice"), stake = bonded("bob"), lock = run(1).locked;
     for (int i = 0; i < 100 && run(1).state == RunState::running; ++i) {
         if (dispute(1).mover == static_cast<std::uint8_t>(verifier::Side::solver)) {
-            ASSERT_EQ(post_hashes("alice", 1), Verdict::ok) << last.revert_reason;
+            ASSERT_EQ(post_hashes("alice", 1), CallStatus::ok) << last.revert_reason;
         }
         next_block(), serve("alice");
     }
@@ -295,9 +294,8 @@ TEST_F(FourthReadingRuns, AnHonestReplicaIsPaidThoughTheForgerThatAccusedItFalls
         << "opened " << dispute(1).opened_height << " ended " << height;
 }
 
-/// (d) 13.8.11, 18.4: a deadline that has passed moves when somebody challenges the run, so a late solver commits again
-/// and loses nothing, for the bond of an accomplice.
-TEST_F(FourthReadingRuns, ADeadlineThatIsOverDoesNotMove) {
+/// 13.8.11: a deadline that has passed does not move, even if an accomplice challenges the run.
+TEST_F(LateRuns, ADeadlineThatIsOverDoesNotMove) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 900;
     wanted.challenge_blocks = 60;
@@ -309,24 +307,24 @@ TEST_F(FourthReadingRuns, ADeadlineThatIsOverDoesNotMove) {
     bid("alice", 400, finish, true);
     const std::uint64_t end = task().reveal_end;
     while (height < end) next_block();
-    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     verify_first(1);
     while (height + 25 < finish) next_block(), serve("alice");
-    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
     while (height + 2 < finish) next_block(), serve("alice");
-    ASSERT_EQ(checkpoint("alice", 4), Verdict::ok);
+    ASSERT_EQ(checkpoint("alice", 4), CallStatus::ok);
     while (height <= finish) next_block(), serve("alice");
-    ASSERT_EQ(checkpoint("alice", 5), Verdict::too_late);
+    ASSERT_EQ(checkpoint("alice", 5), CallStatus::too_late);
     const U256 bond = market::challenge_bond(params, views::spec(state, 1).value());
     const U256 penalty = market::split(run().locked, params.silence_penalty_bp).share;
-    ASSERT_TRUE(challenge(accomplice(0), 1, 2) == Verdict::ok || challenge(accomplice(0), 1, 1) == Verdict::ok);
-    EXPECT_EQ(checkpoint("alice", 5), Verdict::too_late) << "bond " << bond.low64() << " penalty " << penalty.low64()
-                                                         << " solver's part of the bond " << params.solver_cost_bp;
+    ASSERT_TRUE(challenge(accomplice(0), 1, 2) == CallStatus::ok || challenge(accomplice(0), 1, 1) == CallStatus::ok);
+    EXPECT_EQ(checkpoint("alice", 5), CallStatus::too_late) << "bond " << bond.low64() << " penalty " << penalty.low64()
+                                                            << " solver's part of the bond " << params.solver_cost_bp;
 }
 
-/// (b), (d) 13.5.1 beside 14.12.3: a run that has missed its deadline and waits for its draws begins to wait for
-/// auditors at that draw; its missed deadline is forgotten, it commits again and its lock returns whole.
-TEST_F(FourthReadingRuns, ALateRunWhoseDrawFindsNoAuditorsIsStillLate) {
+/// 13.5.1: a run that has missed its deadline and begins to wait for auditors stays late: it commits nothing more and
+/// loses the penalty.
+TEST_F(LateRuns, ALateRunWhoseDrawFindsNoAuditorsIsStillLate) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 900;
     start(wanted, {"alice"});
@@ -339,20 +337,20 @@ TEST_F(FourthReadingRuns, ALateRunWhoseDrawFindsNoAuditorsIsStillLate) {
     bid("alice", 400, finish, true);
     const std::uint64_t end = task().reveal_end;
     while (height < end) next_block();
-    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     verify_first(1);
-    for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
+    for (const char* name : {"v1", "v2", "v3"}) ASSERT_EQ(send(name, RetireVerifier{}), CallStatus::ok);
     while (height + 2 < finish) next_block(), serve("alice");
-    ASSERT_EQ(checkpoint("alice", 2), Verdict::ok);
+    ASSERT_EQ(checkpoint("alice", 2), CallStatus::ok);
     ASSERT_EQ(run().deadline, finish);
     while (height <= finish) next_block(), serve("alice");
     ASSERT_EQ(run().state, RunState::running);
-    ASSERT_EQ(checkpoint("alice", 3), Verdict::too_late);
+    ASSERT_EQ(checkpoint("alice", 3), CallStatus::too_late);
     const U256 stake = bonded("alice"), lock = run().locked;
     for (int i = 0; i < 300 && run().state == RunState::running; ++i) {
         next_block(), serve("alice");
         if (run().state == RunState::running && run().next_state == 3) {
-            EXPECT_NE(checkpoint("alice", 3), Verdict::ok) << "late since " << finish << ", commits at " << height;
+            EXPECT_NE(checkpoint("alice", 3), CallStatus::ok) << "late since " << finish << ", commits at " << height;
         }
     }
     const auto ended = all<RunEnded>();

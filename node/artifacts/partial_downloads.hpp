@@ -11,10 +11,10 @@ namespace retrace::node {
 
 /// What peers sent of programs before they failed. It cannot be checked before it is complete, so pieces of two peers
 /// are never joined, and no peer's failure discards what another has sent. Not thread-safe.
-class ProgramBegins {
+class PartialProgramDownloads {
 public:
     /// `bytes_max`: limit on all beginnings together; more than one program.
-    explicit ProgramBegins(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+    explicit PartialProgramDownloads(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
     /// Returns and removes what `peer` has sent of the program; empty if nothing.
     Bytes take(const Hash32& root, const std::string& peer);
@@ -27,11 +27,11 @@ public:
     std::size_t bytes() const noexcept { return bytes_; }
 
 private:
-    struct Begin {
+    struct PartialDownload {
         Bytes bytes;
         bool is_first = false;
     };
-    std::map<std::pair<Hash32, std::string>, Begin> begins_;
+    std::map<std::pair<Hash32, std::string>, PartialDownload> downloads_;
     std::size_t bytes_max_, bytes_ = 0;
 };
 
