@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The methods that read records through eth_call, for wallets and explorers. Agents use views.hpp. SPEC 6.3. `Answer`
-// is the returned record; an unknown id is refused with the matching verdict.
+// is the returned record; an unknown id is refused with the matching status.
 #pragma once
 
 #include <variant>

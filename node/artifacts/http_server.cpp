@@ -83,8 +83,8 @@ struct ArtifactHttpServer::Impl {
     std::atomic<ArtifactSessions::Id> next_id{1};
     asio::io_context context;
     tcp::acceptor acceptor{context};
-    SlowRequestThreads
-        slow_threads;  ///< Destroyed before the context, to which the sockets of the waiting sessions belong.
+    /// Destroyed before the context, to which the sockets of the waiting sessions belong.
+    SlowRequestThreads slow_threads;
     std::vector<std::thread> threads;
 };
 

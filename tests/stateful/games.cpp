@@ -78,11 +78,11 @@ std::string to_text(const Coverage& coverage) {
     out << coverage.games << " games, " << coverage.calls_in_all << " calls, " << coverage.restarted
         << " games with restarts, " << coverage.replayed << " played twice\n";
     std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> methods;
-    std::map<std::uint16_t, std::uint64_t> verdicts;
+    std::map<std::uint16_t, std::uint64_t> statuses;
     for (const auto& [key, count] : coverage.calls) {
         auto& [good, refused] = methods[key.first];
         (key.second == 0 ? good : refused) += count;
-        verdicts[key.second] += count;
+        statuses[key.second] += count;
     }
     out << "  method                    accepted     refused\n";
     for (const auto& [name, counts] : methods)
@@ -93,9 +93,9 @@ std::string to_text(const Coverage& coverage) {
         out << "  " << std::left << std::setw(28) << name << std::right << std::setw(6) << most.reads << std::setw(10)
             << most.writes << std::setw(10) << most.bytes << std::setw(8) << most.items << std::setw(12) << most.gas
             << "\n";
-    out << "  verdicts:";
-    for (const auto& [verdict, count] : verdicts)
-        if (verdict != 0) out << " " << slug(static_cast<CallStatus>(verdict)) << "=" << count;
+    out << "  statuses:";
+    for (const auto& [status, count] : statuses)
+        if (status != 0) out << " " << slug(static_cast<CallStatus>(status)) << "=" << count;
     out << "\n";
     const Reached& r = coverage.reached;
     print(out, "task states", r.tasks);

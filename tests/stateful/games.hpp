@@ -7,7 +7,7 @@
 namespace retrace::stateful {
 
 struct Coverage {
-    World::Counts calls;  ///< By method and verdict.
+    World::Counts calls;  ///< By method and status.
     Reached reached;
     Costs costs;
     std::uint64_t calls_in_all = 0, games = 0, restarted = 0, replayed = 0;

@@ -47,7 +47,7 @@ struct Options {
 struct Costs {
     double call_reads_a_limit = 0;  ///< Reads divided by the number that the gas allows; likewise the next two.
     double call_writes_a_limit = 0, call_bytes_a_limit = 0;
-    std::string reads_of, writes_of, bytes_of;  ///< Method and verdict of the calls with these maxima.
+    std::string reads_of, writes_of, bytes_of;  ///< Method and status of the calls with these maxima.
     struct Most {
         std::uint64_t reads = 0, writes = 0, bytes = 0;
         std::uint64_t items = 0;  ///< Scheduled items.
@@ -63,7 +63,7 @@ class World {
 public:
     World(const market::Params& params, std::uint32_t accounts, Options options);
 
-    /// Sends a call and returns its verdict, `ok` if it was accepted. Throws Failure.
+    /// Sends a call and returns its status, `ok` if it was accepted. Throws Failure.
     contracts::CallStatus send(const SendCall& call);
     /// Throws Failure.
     void pass(std::uint64_t blocks);
@@ -86,7 +86,7 @@ public:
     const Trace& trace() const { return trace_; }
     const Costs& costs() const { return costs_; }
     std::uint64_t calls() const { return calls_; }
-    /// Calls by method (contract and selector) and verdict.
+    /// Calls by method (contract and selector) and status.
     using Counts = std::map<std::pair<std::string, std::uint16_t>, std::uint64_t>;
     const Counts& counts() const { return counts_; }
     ledger::U256 balance(const Address& who) const { return state_.account(who).balance; }
