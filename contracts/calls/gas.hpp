@@ -4,6 +4,7 @@
 #pragma once
 
 #include "contracts/calls/calls.hpp"
+#include "verifier/game/game.hpp"
 
 namespace retrace::contracts {
 
@@ -49,7 +50,12 @@ inline std::uint64_t extra_gas(const ChallengeSegment&) { return kGasDispute + 2
 inline std::uint64_t extra_gas(const ChallengeInitial&) { return kGasDispute + 2 * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const RevealVerdict&) { return kGasDispute; }
 inline std::uint64_t extra_gas(const ProveCapability&) { return kGasCapability; }
-inline std::uint64_t extra_gas(const PlayMove&) { return kGasMove; }
+/// A move that decides a dispute may end a run, and with it all that waits for the run, as a scheduled item does.
+inline std::uint64_t extra_gas(const PlayMove& call) {
+    const bool may_decide = !call.move.empty() && call.move.front() < verifier::kMayDecide.size() &&
+                            verifier::kMayDecide[call.move.front()];
+    return kGasMove + (may_decide ? kGasScheduledItem : 0);
+}
 
 template <class Call>
 std::uint64_t gas_of(const Call& call, std::size_t calldata_bytes) {

@@ -3,6 +3,7 @@
 // `contracts` stores the encoded Game, charges clocks and pays; the players of both sides read the same record.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -200,6 +201,9 @@ struct ProveElement {
 /// The index in the variant is the wire tag.
 using Move = std::variant<PostHashes, Choose, OpenState, OpenTrace, OpenTensor, OpenTile, NameElement, ProveElement>;
 Bytes encode(const Move& move);
+/// Whether a move can end its game, by wire tag. PostHashes, Choose and NameElement only narrow it. SPEC 2.
+inline constexpr std::array<bool, std::variant_size_v<Move>> kMayDecide = {false, false, true,  true,
+                                                                           true,  true,  false, true};
 inline constexpr std::size_t kMoveBytesMax = 96 * 1024;
 /// Largest number of input slots of an op whose evidence the ledger accepts.
 inline constexpr std::size_t kOpInputsMax = 64;

@@ -206,6 +206,20 @@ TEST_F(Scheduler, ACancelledTaskPaysAsTheEndOfItsAuctionDoes) {
     EXPECT_GE(last.gas_used, kGasScheduledItem);
 }
 
+TEST_F(Scheduler, AMoveThatCanDecidePaysAsAScheduledItemDoes) {
+    const auto gas = [&](const verifier::Move& move) {
+        const Bytes data = calldata(PlayMove{1, verifier::encode(move)});
+        return executor.gas_of(address_of(Contract::disputes), data) - kGasCall - kGasByte * data.size();
+    };
+    for (const verifier::Move& move : {verifier::Move{verifier::PostHashes{}}, verifier::Move{verifier::Choose{}},
+                                       verifier::Move{verifier::NameElement{}}})
+        EXPECT_EQ(gas(move), kGasMove);
+    for (const verifier::Move& move : {verifier::Move{verifier::OpenState{}}, verifier::Move{verifier::OpenTrace{}},
+                                       verifier::Move{verifier::OpenTensor{}}, verifier::Move{verifier::OpenTile{}},
+                                       verifier::Move{verifier::ProveElement{}}})
+        EXPECT_EQ(gas(move), kGasMove + kGasScheduledItem);
+}
+
 TEST_F(Scheduler, WhatFillsItPaysForIt) {
     start_run();
     ASSERT_EQ(checkpoint("alice", 0), CallStatus::ok);

@@ -79,6 +79,7 @@ Outcome play(Game game, Replayer& solver, Replayer& challenger, const Liar& liar
         if (std::holds_alternative<ProveElement>(*move)) outcome.referee_ms = referee_ms(game, side, *decoded);
         const auto applied = apply(game, side, *decoded);
         outcome.stuck = !applied.has_value();
+        EXPECT_TRUE(game.phase != Phase::decided || kMayDecide.at(move->index())) << move->index();
         const Bytes stored = encode(game);
         auto reloaded = decode_game(stored);
         EXPECT_TRUE(reloaded.has_value());
