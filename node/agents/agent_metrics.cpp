@@ -29,7 +29,7 @@ std::string metrics_text(const AgentFigures& figures) {
     set("retrace_agent_waiting", "Work orders that failed and will be retried", figures.waiting.size());
     set("retrace_agent_worker_starts", "Worker processes started", figures.workers.starts);
     set("retrace_agent_worker_deaths", "Worker processes that ended by themselves", figures.workers.deaths);
-    set("retrace_agent_worker_put_off", "Tasks in backoff because their program ended its workers",
+    set("retrace_agent_worker_deferred", "Tasks in backoff because their program ended its workers",
         figures.workers.tasks_in_backoff);
     const auto set_each = [&](const char* name, const char* help, std::uint64_t solver::FailedWork::*value) {
         auto& family = prometheus::BuildGauge().Name(name).Help(help).Register(registry);

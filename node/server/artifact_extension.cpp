@@ -199,7 +199,7 @@ void ArtifactExtension::drop(const Hash32& root, const std::set<Hash32>& alive) 
     }
 }
 
-std::vector<Hash32> ArtifactExtension::giving_way_to(const std::vector<ArtifactQuota::Owner>& owners) const {
+std::vector<Hash32> ArtifactExtension::evictable_for(const std::vector<ArtifactQuota::Owner>& owners) const {
     std::vector<std::pair<std::uint64_t, Hash32>> found;
     for (const auto& [root, settled] : settled_) {
         if (tasks_of_.contains(root) || arriving_.contains(root)) continue;
@@ -216,7 +216,7 @@ std::vector<Hash32> ArtifactExtension::giving_way_to(const std::vector<ArtifactQ
 
 bool ArtifactExtension::make_room(const Hash32& root, std::uint64_t bytes,
                                   const std::vector<ArtifactQuota::Owner>& owners) {
-    const std::vector<Hash32> candidates = giving_way_to(owners);
+    const std::vector<Hash32> candidates = evictable_for(owners);
     if (candidates.empty()) return false;
     const std::set<Hash32> alive = named();
     std::map<Hash32, std::set<Hash32>> states_of;  // tensor → stored states that contain it

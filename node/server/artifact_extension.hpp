@@ -64,7 +64,7 @@ private:
     void drop(const Hash32& root, const std::set<Hash32>& alive);
     /// Artifacts that may be deleted for a new one of these owners, the earliest settled first. No live task names
     /// them, and either they are charged to one of the same requesters or their `kRetentionBlocks` are over.
-    std::vector<Hash32> giving_way_to(const std::vector<ArtifactQuota::Owner>& owners) const;
+    std::vector<Hash32> evictable_for(const std::vector<ArtifactQuota::Owner>& owners) const;
     /// Deletes as many of those artifacts as are needed. Returns false, and deletes nothing, if all would not suffice.
     bool make_room(const Hash32& root, std::uint64_t bytes, const std::vector<ArtifactQuota::Owner>& owners);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Several deadlines that fall into one block: what the scheduler handles first decides nothing. SPEC 13.5.1, 13.7.1.
-#include "tests/unit/contracts/reviews/hostile_reports_fixture.hpp"
+#include "tests/unit/contracts/scenarios/hostile_reports_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

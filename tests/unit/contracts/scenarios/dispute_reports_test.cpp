@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the reports of a challenger may move in its dispute, and for how long.
 #include "contracts/lifecycle/disputes/cases.hpp"
-#include "tests/unit/contracts/reviews/hostile_reports_fixture.hpp"
+#include "tests/unit/contracts/scenarios/hostile_reports_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

@@ -2,7 +2,7 @@
 // What reports about the state that a successor starts from may move, and for how long.
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
-#include "tests/unit/contracts/reviews/hostile_reports_fixture.hpp"
+#include "tests/unit/contracts/scenarios/hostile_reports_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Nobody starts at a state that was proved wrong, however the forger ends. SPEC 13.7.1.
 #include "contracts/lifecycle/disputes/replicas.hpp"
-#include "tests/unit/contracts/reviews/replicas_fixture.hpp"
+#include "tests/unit/contracts/scenarios/replicas_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

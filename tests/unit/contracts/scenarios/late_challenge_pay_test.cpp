@@ -4,7 +4,7 @@
 #include "contracts/lifecycle/market/runs.hpp"
 #include "market/escrow.hpp"
 #include "market/work.hpp"
-#include "tests/unit/contracts/reviews/hostile_reports_fixture.hpp"
+#include "tests/unit/contracts/scenarios/hostile_reports_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

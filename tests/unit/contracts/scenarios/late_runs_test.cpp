@@ -3,7 +3,7 @@
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "market/draw.hpp"
-#include "tests/unit/contracts/reviews/hostile_reports_fixture.hpp"
+#include "tests/unit/contracts/scenarios/hostile_reports_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

@@ -2,7 +2,7 @@
 // Replicas that join a running task, and take all the time that they have.
 #pragma once
 
-#include "tests/unit/contracts/reviews/hostile_reports_fixture.hpp"
+#include "tests/unit/contracts/scenarios/hostile_reports_fixture.hpp"
 
 namespace retrace::contracts {
 

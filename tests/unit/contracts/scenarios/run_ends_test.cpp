@@ -2,7 +2,7 @@
 // When a run that is late, or that waits for auditors, ends, and what is paid then. SPEC 13.5.1, 14.12.
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "market/draw.hpp"
-#include "tests/unit/contracts/reviews/hostile_reports_fixture.hpp"
+#include "tests/unit/contracts/scenarios/hostile_reports_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

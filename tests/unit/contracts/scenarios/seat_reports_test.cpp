@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // To whom the reports of a seat are charged, and what they may move.
-#include "tests/unit/contracts/reviews/hostile_reports_fixture.hpp"
+#include "tests/unit/contracts/scenarios/hostile_reports_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

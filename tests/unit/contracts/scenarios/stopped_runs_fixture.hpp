@@ -2,7 +2,7 @@
 // Runs that join at states which are proved wrong while they go on. SPEC 13.7.1.
 #pragma once
 
-#include "tests/unit/contracts/reviews/replicas_fixture.hpp"
+#include "tests/unit/contracts/scenarios/replicas_fixture.hpp"
 
 namespace retrace::contracts {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A run that joined at a state which is proved wrong while it goes on. SPEC 13.7.1.
-#include "tests/unit/contracts/reviews/stopped_runs_fixture.hpp"
+#include "tests/unit/contracts/scenarios/stopped_runs_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

@@ -350,7 +350,7 @@ TEST_F(MachineTime, OnlyReportsOfTheModelCountAsTheRequesters) {
     EXPECT_EQ(say("requester", 4, 4, 64), CallStatus::ok) << last.revert_reason;
 }
 
-TEST_F(MachineTime, TrainingIsPutOffByWhatItsSolverIsGiven) {
+TEST_F(MachineTime, TrainingIsPostponedByWhatItsSolverIsGiven) {
     start({"v1"}, 1, 300);
     const std::uint64_t deadline = run().deadline, finish = run().finish_height;
     advance(10);
@@ -380,7 +380,7 @@ TEST_F(MachineTime, WhoIsSilentBeyondThatIsLate) {
     EXPECT_EQ(all<Slashed>().back().reason, "not_checkpointed");
 }
 
-TEST_F(MachineTime, AnAcceptanceIsPutOffByWhatTheWinnerIsGiven) {
+TEST_F(MachineTime, AnAcceptanceIsPostponedByWhatTheWinnerIsGiven) {
     for (const char* name : {"alice", "bob"}) add_solver(name);
     TaskSpec spec = small_spec();
     spec.replay_blocks = kReplay;

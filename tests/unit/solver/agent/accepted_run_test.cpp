@@ -173,7 +173,7 @@ TEST_F(AcceptedRun, TheOneThatIsDueFirstIsTrainedFirst) {
     EXPECT_EQ(orders[2], "prepare task 5") << "what the other owes is there";
 }
 
-TEST_F(AcceptedRun, OneThatIsFarAheadIsPutOffForOneThatOwesSomething) {
+TEST_F(AcceptedRun, OneThatIsFarAheadIsDeferredForOneThatOwesSomething) {
     pass(2);
     ASSERT_EQ(orders.back(), "train task 5 to checkpoint 0");
     ++view.height;
@@ -192,7 +192,7 @@ TEST_F(AcceptedRun, OneThatIsFarAheadIsPutOffForOneThatOwesSomething) {
     EXPECT_EQ(orders.back(), "prepare task 6");
 }
 
-TEST_F(AcceptedRun, OneThatTheChainCatchesUpWithIsNotPutOff) {
+TEST_F(AcceptedRun, OneThatTheChainCatchesUpWithIsNotDeferred) {
     pass(2);
     ++view.height;
     auto ahead = agent->on_view(view);

@@ -32,7 +32,7 @@ private:
     bool happened_ = false;
 };
 
-struct GivingWay : ::testing::Test {
+struct Preemption : ::testing::Test {
     TinyTask task{2 * kInterval, kInterval};
     std::function<void()> in_step = [] {};
     std::uint64_t heard = UINT64_MAX;
@@ -45,7 +45,7 @@ struct GivingWay : ::testing::Test {
     std::size_t steps = 0;
     std::function<void()> after_step;
 
-    explicit GivingWay(std::chrono::milliseconds timeout = std::chrono::seconds(10)) {
+    explicit Preemption(std::chrono::milliseconds timeout = std::chrono::seconds(10)) {
         solver::SolverConfig config;
         config.step_timeout = timeout;
         config.secret = Hash32{{7}};
@@ -85,7 +85,7 @@ struct GivingWay : ::testing::Test {
     }
 };
 
-TEST_F(GivingWay, TrainingIsPutOffForAReportAndGoesOnWhereItWas) {
+TEST_F(Preemption, TrainingIsPreemptedForAReportAndGoesOnWhereItWas) {
     auto out = next();
     ASSERT_TRUE(out.work);
     EXPECT_EQ(out.work->what, "train task 5 to checkpoint 1");
@@ -109,7 +109,7 @@ TEST_F(GivingWay, TrainingIsPutOffForAReportAndGoesOnWhereItWas) {
     EXPECT_TRUE(agent->take_problems().empty());
 }
 
-TEST_F(GivingWay, TrainingOfARunThatIsOverIsLeft) {
+TEST_F(Preemption, TrainingOfARunThatIsOverIsLeft) {
     auto out = next();
     ASSERT_TRUE(out.work);
     run(*out.work, 3, [&] {
@@ -121,7 +121,7 @@ TEST_F(GivingWay, TrainingOfARunThatIsOverIsLeft) {
     EXPECT_TRUE(agent->take_problems().empty());
 }
 
-TEST_F(GivingWay, ADisputeHasItsStateWhileTrainingIsPutOff) {
+TEST_F(Preemption, ADisputeHasItsStateWhileTrainingIsPreempted) {
     auto out = next();
     run(*out.work, kInterval, [] {});
     out = next();
@@ -138,11 +138,11 @@ TEST_F(GivingWay, ADisputeHasItsStateWhileTrainingIsPutOff) {
     EXPECT_EQ(party.store->commitment({5, 0, 2})->root, trained(2));
 }
 
-struct GivingWayAtOnce : GivingWay {
-    GivingWayAtOnce() : GivingWay(std::chrono::milliseconds(0)) {}
+struct PreemptionAtOnce : Preemption {
+    PreemptionAtOnce() : Preemption(std::chrono::milliseconds(0)) {}
 };
 
-TEST_F(GivingWayAtOnce, ALongStepIsLeftBetweenTwoOpsAndMadeAgainFromTheNewestCheckpoint) {
+TEST_F(PreemptionAtOnce, ALongStepIsLeftBetweenTwoOpsAndMadeAgainFromTheNewestCheckpoint) {
     run(*next().work, kInterval, [] {});
     auto out = next();
     ASSERT_TRUE(out.work);
@@ -166,7 +166,7 @@ TEST_F(GivingWayAtOnce, ALongStepIsLeftBetweenTwoOpsAndMadeAgainFromTheNewestChe
     EXPECT_EQ(party.store->commitment({5, 0, 2})->root, trained(2));
 }
 
-TEST_F(GivingWay, AStepThatDoesNotTakeLongIsMadeToItsEnd) {
+TEST_F(Preemption, AStepThatDoesNotTakeLongIsMadeToItsEnd) {
     heard = 3;
     std::size_t asked = 0;
     in_step = [&] {
@@ -181,7 +181,7 @@ TEST_F(GivingWay, AStepThatDoesNotTakeLongIsMadeToItsEnd) {
 }
 
 /// A solver's side of a dispute about its first segment, in which it is its turn to move.
-struct Disputed : GivingWay {
+struct Disputed : Preemption {
     std::unique_ptr<DisputeReplays> dispute_replays;
     std::unique_ptr<DisputeAgent> disputes;
     std::vector<DisputeView> open;
@@ -243,7 +243,7 @@ TEST_F(Disputed, WhatASolverWasGivenFirstGoesFirstAndTrainingTakesWhatIsLeft) {
                                                "train task 5 to checkpoint 2"}));
 }
 
-TEST_F(Disputed, TrainingAndALaterMoveArePutOff) {
+TEST_F(Disputed, TrainingAndALaterMoveArePreempted) {
     ASSERT_EQ(block(), "train task 5 to checkpoint 2");
     after_step = [&, stop = steps + 3] {
         if (steps != stop) return;
@@ -290,7 +290,7 @@ private:
     MemorySource& task_;
 };
 
-TEST_F(Disputed, ARunThatWaitsForSlowPeersIsPutOffAndNotDeclinedForThat) {
+TEST_F(Disputed, ARunThatWaitsForSlowPeersIsDeferredAndNotDeclined) {
     SlowSource source{task.source};
     solver::TaskCache task_cache(source, task.pool);
     agent = std::make_unique<solver::SolverAgent>(solver::SolverConfig{}, task_cache, *party.store);
@@ -314,7 +314,7 @@ TEST_F(Disputed, ARunThatWaitsForSlowPeersIsPutOffAndNotDeclinedForThat) {
     EXPECT_EQ(block(), "prepare task 5");
 }
 
-TEST_F(GivingWay, AStateThatADisputeWaitsForIsMadeWhateverElseWaits) {
+TEST_F(Preemption, AStateThatADisputeWaitsForIsMadeWhateverElseWaits) {
     agent->on_done(next().work->run());
     ASSERT_TRUE(party.store->retain({5, 0, 1}, false));
     ASSERT_TRUE(party.store->discard({5, 0, 1}));

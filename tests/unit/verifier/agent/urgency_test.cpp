@@ -23,7 +23,7 @@ TEST_F(Urgency, TheSeatThatIsDueFirstGoesFirst) {
     }
 }
 
-TEST_F(Urgency, ALongReplayIsPutOffForASeatThatIsDueEarlierAndGoesOnWhereItWas) {
+TEST_F(Urgency, ALongReplayIsPreemptedForASeatThatIsDueEarlierAndGoesOnWhereItWas) {
     begin();
     sit(10, 5, 1, 5'000);
     auto out = next();
@@ -124,7 +124,7 @@ TEST_F(Urgency, WhatNoViewAsksForIsDeletedAlthoughThereIsOtherWork) {
     EXPECT_TRUE(party->store->runs().empty());
 }
 
-TEST_F(Urgency, WhatNobodyAskedForIsPutOffAndFindsWhatItWouldHaveFound) {
+TEST_F(Urgency, WhatNobodyAskedForIsPreemptedAndFindsWhatItWouldHaveFound) {
     begin(solver::attacking_runners(solver::ComputeAttack::ulp));
     view.watch.push_back({task.terms, 0, 3, root(3), root(4)});
     auto out = next();
@@ -250,7 +250,7 @@ TEST_F(Urgency, WhatNoViewAsksForAnyMoreIsLeftBetweenTwoOps) {
 }
 
 /// Like a worker process that is waited for at an arbitrary point.
-TEST_F(Urgency, WorkThatEndsBecauseSomethingWaitsIsPutOffWithoutAProblem) {
+TEST_F(Urgency, WorkThatEndsBecauseSomethingWaitsIsPreemptedWithoutAProblem) {
     begin();
     sit(10, 5, 1, 5'000);
     before_step = [this] {
@@ -330,7 +330,7 @@ bool moves_at(const Verifier::Output& out, std::uint64_t dispute) {
     });
 }
 
-TEST_F(Urgency, AMoveInADisputeIsPutOffBetweenTwoStepsAndGoesOnWhereItWas) {
+TEST_F(Urgency, AMoveInADisputeIsPreemptedBetweenTwoStepsAndGoesOnWhereItWas) {
     begin(solver::attacking_runners(solver::ComputeAttack::ulp));
     view.disputes.push_back(dispute_of(1, 3, 900));
     auto out = next();

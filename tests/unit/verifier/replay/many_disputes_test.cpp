@@ -223,7 +223,7 @@ TEST_F(ManyDisputes, OfTasksThatDoNotFitBesideOneAnotherArePlayedInTurn) {
     play_in_turn();
 }
 
-TEST_F(ManyDisputes, AboutATaskThatDoesNotFitAloneArePutOffByName) {
+TEST_F(ManyDisputes, AboutATaskThatDoesNotFitAloneAreDeferredByName) {
     open(task_bytes() - 1);
     dispute(1, 1400, 900);
     sweep();
