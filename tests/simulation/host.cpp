@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/simulation/host.hpp"
 
-#include "ledger/crypto/keccak.hpp"
 #include "merkle/base/ensure.hpp"
 
 namespace retrace::sim {
@@ -54,18 +53,8 @@ bool Host::open_with_fault() {
     return true;
 }
 
-std::string Host::take(View raw) {
-    // Parties resend transactions whose nonce is too far ahead. Recovering their keys each time would take half of a
-    // seed's time.
-    const Hash32 hash = ledger::keccak256(raw);
-    auto found = ahead_.find(hash);
-    if (found == ahead_.end()) {
-        auto read = pool_->read(raw, genesis_.chain_id);
-        if (!read) return read.error().message;
-        found = ahead_.emplace(hash, std::move(*read)).first;
-    }
-    const auto added = pool_->add(found->second, chain_->live(), chain_->next_base_fee(), genesis_.gas_limit);
-    if (added) ahead_.erase(found);
+std::string Host::take(const ledger::TxPtr& tx) {
+    const auto added = pool_->add(tx, chain_->live(), chain_->next_base_fee(), genesis_.gas_limit);
     return added ? std::string() : added.error().message;
 }
 

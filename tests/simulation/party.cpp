@@ -126,14 +126,14 @@ void Party::send(std::string_view what, const ledger::Address& to, Bytes data, c
     tx.value = value;
     tx.data = std::move(data);
     const ledger::TxPtr signed_tx = ledger::sign_tx(std::move(tx), key_);
-    pending_.push_back({signed_tx->tx.nonce, signed_tx->raw, height_});
+    pending_.push_back({signed_tx->tx.nonce, signed_tx, height_});
     say(what);
-    transmit(signed_tx->raw);
+    transmit(signed_tx);
 }
 
-void Party::transmit(const Bytes& raw) {
+void Party::transmit(const ledger::TxPtr& tx) {
     const auto arrival = world_.network.send(id_, kHostNode, world_.clock.now());
-    if (arrival) world_.clock.at(*arrival, [this, raw] { (void)world_.host.take(raw); });
+    if (arrival) world_.clock.at(*arrival, [this, tx] { (void)world_.host.take(tx); });
 }
 
 void Party::resend(const ledger::StateView& view, std::uint64_t height) {
@@ -142,7 +142,7 @@ void Party::resend(const ledger::StateView& view, std::uint64_t height) {
     for (Pending& tx : pending_) {
         if (height < tx.sent_height + kRepeatBlocks) continue;
         tx.sent_height = height;
-        transmit(tx.raw);
+        transmit(tx.tx);
     }
     if (pending_.empty()) next_nonce_ = nonce;
 }

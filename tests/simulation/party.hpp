@@ -88,11 +88,11 @@ private:
     };
     struct Pending {
         std::uint64_t nonce = 0;
-        Bytes raw;
+        ledger::TxPtr tx;
         std::uint64_t sent_height = 0;
     };
     void send(std::string_view what, const ledger::Address& to, Bytes data, const ledger::U256& value, bool force);
-    void transmit(const Bytes& raw);
+    void transmit(const ledger::TxPtr& tx);
     void resend(const ledger::StateView& view, std::uint64_t height);
     void start_job();
     void crash();
