@@ -3,14 +3,22 @@
 // 4.4.
 #pragma once
 
+#include <algorithm>
+
 #include "contracts/calls/calls.hpp"
 #include "verifier/game/game.hpp"
 
 namespace retrace::contracts {
 
-inline constexpr std::uint64_t kGasCall = 30'000;         ///< Every call.
-inline constexpr std::uint64_t kGasByte = 8;              ///< Per byte of calldata: decoding and hashing.
-inline constexpr std::uint64_t kGasOpening = 20'000;      ///< Per state that openRoots opens.
+inline constexpr std::uint64_t kGasCall = 30'000;  ///< Every call.
+inline constexpr std::uint64_t kGasByte = 8;       ///< Per byte of calldata: decoding and hashing.
+/// Per state that is opened: it may end audits and windows, open disputes with other replicas, and let them open theirs.
+inline constexpr std::uint64_t kGasOpening = 160'000;
+inline constexpr std::size_t kOpeningsMax = 256;  ///< States that one call may open. SPEC 13.9.1.
+/// Of a call after which a run may be paid: up to 64 segments, the end of its task's running, and its offers to keepers.
+inline constexpr std::uint64_t kGasPayments = 350'000;
+/// Of an answer: whoever waited for it has its deadlines again.
+inline constexpr std::uint64_t kGasAnswer = 150'000;
 inline constexpr std::uint64_t kGasPost = 100'000;        ///< A new task's records.
 inline constexpr std::uint64_t kGasDispute = 150'000;     ///< Opening a dispute.
 inline constexpr std::uint64_t kGasMove = 120'000;        ///< A move: proofs, at most one referee's element.
@@ -33,7 +41,7 @@ inline std::uint64_t extra_gas(const RaiseReplicas&) { return kGasScheduledItem;
 /// These two do immediately the work of a scheduled item, however many records it closes: the end of an auction and of
 /// a delivery.
 inline std::uint64_t extra_gas(const CancelTask&) { return kGasScheduledItem; }
-inline std::uint64_t extra_gas(const AcceptModel&) { return kGasScheduledItem; }
+inline std::uint64_t extra_gas(const AcceptModel&) { return 2 * kGasScheduledItem; }      // And the seats that it pays.
 inline std::uint64_t extra_gas(const DecideUnaudited&) { return 2 * kGasScheduledItem; }  // Continuation or end.
 inline std::uint64_t extra_gas(const RevealBid&) { return kGasScheduledItem; }            // The winner's acceptance.
 inline std::uint64_t extra_gas(const DeclineTask&) { return 2 * kGasScheduledItem; }      // End of the run.
@@ -41,14 +49,20 @@ inline std::uint64_t extra_gas(const DeclineTask&) { return 2 * kGasScheduledIte
 /// waited for it.
 inline std::uint64_t extra_gas(const AcceptData&) { return 3 * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const CommitCheckpoint&) { return kCheckpointItems * kGasScheduledItem; }
-inline std::uint64_t extra_gas(const OpenRoots& call) { return kGasOpening * call.roots.size(); }
+inline std::uint64_t extra_gas(const OpenRoots& call) {
+    return kGasOpening * std::min(call.roots.size(), kOpeningsMax);  // A call with more is refused.
+}
+inline std::uint64_t extra_gas(const OpenSegment&) { return kGasOpening; }
+inline std::uint64_t extra_gas(const RevealSegment&) { return kGasOpening; }
+inline std::uint64_t extra_gas(const AttestRetention&) { return kGasPayments; }
+inline std::uint64_t extra_gas(const AnswerUnavailable&) { return kGasAnswer; }
 /// The deadline of the report, that of the audit, dispute or run that waits for the answer, and the earlier one that
 /// the answer leaves it.
 inline std::uint64_t extra_gas(const ReportUnavailable&) { return 3 * kGasScheduledItem; }
 /// The clock of the dispute, and the payment that waited for it.
 inline std::uint64_t extra_gas(const ChallengeSegment&) { return kGasDispute + 2 * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const ChallengeInitial&) { return kGasDispute + 2 * kGasScheduledItem; }
-inline std::uint64_t extra_gas(const RevealVerdict&) { return kGasDispute; }
+inline std::uint64_t extra_gas(const RevealVerdict&) { return kGasDispute + kGasPayments; }
 inline std::uint64_t extra_gas(const ProveCapability&) { return kGasCapability; }
 /// A move that decides a dispute may end a run, and with it all that waits for the run, as a scheduled item does.
 inline std::uint64_t extra_gas(const PlayMove& call) {

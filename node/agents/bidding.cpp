@@ -38,7 +38,7 @@ ledger::U256 segment_fees(const ledger::U256& base_fee) {
     using namespace contracts;
     constexpr std::uint64_t kCallBytes = 256, kCalls = 3;
     constexpr std::uint64_t kGas =
-        kCheckpointItems * kGasScheduledItem + kCalls * (kGasCall + kCallBytes * kGasByte) + kGasOpening;
+        kCheckpointItems * kGasScheduledItem + kCalls * (kGasCall + kCallBytes * kGasByte) + 2 * kGasOpening;
     const ledger::U256 most = ledger::U256(UINT64_MAX);  // Clamped: no realistic base fee exceeds this.
     return (ledger::min(base_fee, most) + ledger::U256(Submitter::kTip)) * ledger::U256(kGas);
 }

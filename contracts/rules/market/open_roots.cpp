@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 // SPEC 13.9. The solver opens states that no audit needs hidden any more.
+#include "contracts/calls/gas.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/rules/market/rules.hpp"
 
 namespace retrace::contracts {
-namespace {
-
-constexpr std::size_t kOpeningsMax = 256;
-
-}  // namespace
-
 CallStatus check(const OpenRoots& call) {
     if (call.roots.empty() || call.roots.size() > kOpeningsMax || call.roots.size() != call.salts.size())
         return CallStatus::count_mismatch;                                    // 13.9.1

@@ -220,6 +220,27 @@ TEST_F(Scheduler, AMoveThatCanDecidePaysAsAScheduledItemDoes) {
         EXPECT_EQ(gas(move), kGasMove + kGasScheduledItem);
 }
 
+/// decisions/019: the most that the call may set off, at 300 gas a written record and 100 a read one.
+TEST_F(Scheduler, ACallPaysForWhatItMaySetOffAtOnce) {
+    const auto gas = [&](const auto& call) {
+        const Bytes data = calldata(call);
+        return executor.gas_of(address_of(std::remove_cvref_t<decltype(call)>::kContract), data);
+    };
+    EXPECT_GE(gas(OpenSegment{}), 490 * 300u) << "a wrong first state ends the run, with 64 bids for a replica";
+    EXPECT_GE(gas(RevealSegment{}), 290 * 100u) << "five replicas";
+    OpenRoots roots;
+    for (const std::size_t count : {std::size_t{3}, kOpeningsMax, 2 * kOpeningsMax}) {
+        roots.roots.resize(count);
+        roots.salts.resize(count);
+        EXPECT_EQ(gas(roots) - kGasCall - kGasByte * calldata(roots).size(),
+                  std::min(count, kOpeningsMax) * kGasOpening);
+    }
+    EXPECT_GE(gas(AttestRetention{}), 1'050 * 300u) << "64 segments, 64 offers and 64 bids";
+    EXPECT_GE(gas(RevealVerdict{}), 1'100 * 300u) << "the same, and the audit's seats";
+    EXPECT_GE(gas(AnswerUnavailable{}), 1'100 * 100u) << "45 seats of the reporter";
+    EXPECT_GE(gas(AcceptModel{}), 6'700 * 300u) << "the seats of 256 audits";
+}
+
 TEST_F(Scheduler, WhatFillsItPaysForIt) {
     start_run();
     ASSERT_EQ(checkpoint("alice", 0), CallStatus::ok);

@@ -248,7 +248,7 @@ TEST_F(AgentMemory, OfManyAuctionsThoseThatBringMostAreBegun) {
 TEST_F(AgentMemory, WorkThatCostsMoreFeesThanItBringsIsNotBidFor) {
     const U256 fees = segment_fees(kBaseFee);
     const Bidding usual = bidding(), asked = bidding(U256(kMilli));
-    const auto poor = post(1, 16), fair = post(2, 18);
+    const auto poor = post(1, 16), fair = post(2, 19);
     ASSERT_GT(fees, U256(16) * U256(kMilli));
     const Quote none = usual.quote(book, params, kBaseFee, 1, poor);
     EXPECT_FALSE(none.price);
