@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "node/agents/opening_calls.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/platform/printable.hpp"
 
@@ -285,16 +286,9 @@ struct SolverCall {
         return submitter.send("prove challenge " + std::to_string(m.challenge),
                               calls::ProveCapability{m.challenge, m.proof});
     }
-    /// The ledger takes ranges of consecutive states.
     Result<Hash32> operator()(const solver::OpenRoots& m) const {
         Result<Hash32> last = Hash32{};
-        for (std::size_t i = 0; i < m.openings.size();) {
-            calls::OpenRoots call{m.task, m.run, m.openings[i].index, {}, {}};
-            do {
-                call.salts.push_back(m.openings[i].salt);
-                call.roots.push_back(m.openings[i].root);
-                ++i;
-            } while (i < m.openings.size() && m.openings[i].index == m.openings[i - 1].index + 1);
+        for (const calls::OpenRoots& call : opening_calls(m)) {
             last = submitter.send("open roots of task " + std::to_string(m.task), call);
             if (!last) return last;
         }

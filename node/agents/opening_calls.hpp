@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// The calls that open states: a call takes a range of consecutive states, at most kOpeningsMax of them (contracts
+// 13.9.1). A solver may have up to 1,024 states to open at once (13.8.5).
+#pragma once
+
+#include <vector>
+
+#include "contracts/calls/calls.hpp"
+#include "solver/chain_view.hpp"
+
+namespace retrace::node {
+
+/// `move.openings` ascend.
+std::vector<contracts::OpenRoots> opening_calls(const solver::OpenRoots& move);
+
+}  // namespace retrace::node
