@@ -2,6 +2,7 @@
 #include "contracts/scheduler.hpp"
 
 #include "contracts/lifecycle/audits/auditor_draw.hpp"
+#include "contracts/lifecycle/audits/members.hpp"
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/segment_draw.hpp"
@@ -141,6 +142,8 @@ std::size_t handle_page(Effects& fx, Cursor& at, std::size_t most, const BrokenI
 }  // namespace
 
 void run_scheduler(Effects& fx, const BrokenInvariantHandler& on_broken) {
+    MemberCache cache;  // From here on only isolated work changes records of members.
+    fx.members = &cache;
     const auto late = load<Cursor>(fx.state, keys::due_cursor());
     Cursor at = late.value_or(Cursor{fx.height, 0});
     isolate(fx, on_broken, [&](Effects& inner) { mix_if_due(inner, at.height); });
@@ -162,6 +165,7 @@ void run_scheduler(Effects& fx, const BrokenInvariantHandler& on_broken) {
     // 11.8: after the draws. Otherwise a party that sees the beacon could decide, by changing its stake, which members
     // are left to be drawn.
     isolate(fx, on_broken, [](Effects& inner) { admit_candidates(inner); });
+    fx.members = nullptr;
 }
 
 }  // namespace retrace::contracts

@@ -22,11 +22,14 @@ struct TxContext {
     const Params& params;
 };
 
+class MemberCache;
+
 struct Effects {
     ledger::State& state;
     const Params& params;
     std::uint64_t height = 0;
     std::vector<ledger::Log> logs;
+    MemberCache* members = nullptr;  ///< Only while a block begins.
 
     template <class Event>
     void emit(const Event& event) {

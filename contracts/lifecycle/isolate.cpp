@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/isolate.hpp"
 
+#include "contracts/lifecycle/audits/members.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
@@ -25,12 +26,14 @@ std::optional<std::string> attempt(const StateView& before, Effects& fx, const s
 
 bool isolate(Effects& fx, const BrokenInvariantHandler& on_broken, const std::function<void(Effects&)>& work) {
     ledger::State overlay = ledger::State::over(fx.state);
-    Effects inner{overlay, fx.params, fx.height, {}};
+    Effects inner{overlay, fx.params, fx.height, {}, fx.members};
     if (const auto broken = attempt(fx.state, inner, work)) {
         if (on_broken) on_broken(*broken);
         return false;
     }
-    fx.state.apply(overlay.diff());
+    const ledger::StateDiff diff = overlay.diff();
+    fx.state.apply(diff);
+    if (fx.members != nullptr) fx.members->forget(diff);
     fx.logs.insert(fx.logs.end(), std::make_move_iterator(inner.logs.begin()),
                    std::make_move_iterator(inner.logs.end()));
     return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/audits/seats.hpp"
 
+#include "contracts/lifecycle/audits/members.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "market/draw.hpp"
@@ -9,11 +10,6 @@
 
 namespace retrace::contracts {
 namespace {
-
-/// Whether audits or disputes hold the party's stake. Both end within their deadlines, so the stake becomes free.
-bool serves_elsewhere(const Effects& fx, const Address& party) {
-    return !views::open_audits(fx.state, party).empty() || !views::open_disputes(fx.state, party).empty();
-}
 
 struct Weights {
     U256 free, all;
@@ -43,37 +39,22 @@ bool is_in(const std::vector<Address>& list, const Address& party) {
     return std::find(list.begin(), list.end(), party) != list.end();
 }
 
-enum class Readiness : std::uint8_t { none, busy, free };
-
-/// Returns whether a member joined before the beacon could be known, and whether it has the stake and the time for a
-/// seat.
-Readiness readiness(const Effects& fx, const Address& party, const market::VerifierInfo& info) {
-    if (info.retiring || info.joined_epoch >= views::epoch_of(fx.params, fx.height) - 1) return Readiness::none;
-    const U256 needed = fx.params.audit_bond + fx.params.beacon_penalty;            // 11.7
-    const bool in_time = has_time_for_seat(fx.state, fx.params, party, fx.height);  // 14.2.8
-    const bool free = in_time && views::stake(fx.state, party).available() >= needed &&
-                      views::open_audits(fx.state, party).size() + views::open_disputes(fx.state, party).size() <
-                          market::kOpenItemsMax;
-    if (free) return Readiness::free;
-    return in_time && !serves_elsewhere(fx, party) ? Readiness::none : Readiness::busy;
-}
-
 Pool pool_of(const Effects& fx, const market::Audit& audit) {
     const std::vector<Address> barred = barred_from(fx, audit);
     Pool pool;
-    for (const Address& party : views::verifiers(fx.state)) {
-        const auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
-        const Readiness now = readiness(fx, party, info);
-        if (now == Readiness::none) continue;
-        pool.members.all += info.weight;
-        if (now == Readiness::free) pool.members.free += info.weight;
-        if (is_in(barred, party)) continue;
-        pool.own.all += info.weight;
+    visit_members(fx, [&](const Member& member) {
+        const bool free = member.readiness == Readiness::free;
+        if (member.readiness == Readiness::none) return false;
+        pool.members.all += member.weight;
+        if (free) pool.members.free += member.weight;
+        if (is_in(barred, member.party)) return false;
+        pool.own.all += member.weight;
         ++pool.own_members;
-        if (now != Readiness::free) continue;
-        pool.own.free += info.weight;
-        pool.free.push_back({party, info.weight});
-    }
+        if (!free) return false;
+        pool.own.free += member.weight;
+        pool.free.push_back({member.party, member.weight});
+        return false;
+    });
     return pool;
 }
 
@@ -152,13 +133,11 @@ void forget_cleared_seats(Effects& fx, const market::Audit& audit) {
 bool enough_members(const Effects& fx, const market::Audit& audit) {
     const std::vector<Address> barred = barred_from(fx, audit);
     std::size_t missing = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task)).auditors;
-    for (const Address& party : views::verifiers(fx.state)) {
-        if (is_in(barred, party)) continue;
-        const auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
-        // Stops at the last member needed, because this runs for every drawn segment.
-        if (readiness(fx, party, info) != Readiness::none && --missing == 0) return true;
-    }
-    return false;
+    // Stops at the last member needed, because this runs for every drawn segment.
+    return visit_members(fx, [&](const Member& member) {
+        if (is_in(barred, member.party) || member.readiness == Readiness::none) return false;
+        return --missing == 0;
+    });
 }
 
 DrawResult fill_seats(Effects& fx, market::Audit& audit) {
