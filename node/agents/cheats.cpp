@@ -34,7 +34,7 @@ const std::vector<CheatName>& solver_cheats() {
         {slug(ProtocolAttack::hide), "serves nothing and answers no report"},
         {slug(ProtocolAttack::answer_late), "serves nothing and answers each report just before its deadline"},
         {slug(ProtocolAttack::wrong_tiles), "serves tiles with one bit flipped"},
-        {slug(ProtocolAttack::flood), "sends bursts of calls that are refused"},
+        {slug(ProtocolAttack::flood), "constantly sends calls that are refused"},
         {slug(DisputeAttack::steps), "ulp, and posts state roots that nothing hashes to"},
         {slug(DisputeAttack::state), "ulp, and posts other children of the state tree"},
         {slug(DisputeAttack::trace), "ulp, and posts other children of the trace"},

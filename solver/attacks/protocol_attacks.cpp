@@ -13,9 +13,7 @@ namespace {
 constexpr std::array kProtocolAttacks = {ProtocolAttack::commit_early, ProtocolAttack::withhold,
                                          ProtocolAttack::wrong_tiles,  ProtocolAttack::flood,
                                          ProtocolAttack::hide,         ProtocolAttack::answer_late};
-constexpr std::size_t kFloodCalls = 12;    // Calls for each run and view of a burst.
-constexpr std::uint64_t kFloodBurst = 16;  // Views.
-constexpr std::uint64_t kFloodPeriod = 128;
+constexpr std::size_t kFloodCalls = 12;   // Calls for each view.
 constexpr std::uint64_t kLateBlocks = 3;  // Blocks that a call may need to be included.
 
 class NothingServed final : public ArtifactSource {
@@ -110,13 +108,6 @@ void AttackingMoves::answer_late(const SolverView& view, std::vector<SolverMove>
         }
 }
 
-void AttackingMoves::flood(const SolverView& view, std::vector<SolverMove>& moves) {
-    if (view.runs.empty() || flood_views_++ % kFloodPeriod >= kFloodBurst) return;
-    for (const RunView& run : view.runs)
-        for (std::size_t i = 0; i < kFloodCalls; ++i)
-            moves.push_back(CommitCheckpoint{run.terms.id, run.run, (1u << 20) + flood_calls_++, secret_});
-}
-
 void AttackingMoves::filter(const SolverView& view, std::vector<SolverMove>& moves) {
     std::vector<SolverMove> kept;
     for (const SolverMove& move : moves) {
@@ -124,9 +115,11 @@ void AttackingMoves::filter(const SolverView& view, std::vector<SolverMove>& mov
         const bool replaced = attack_ == ProtocolAttack::commit_early && about_trained_state(view, move);
         if (!hidden && !replaced) kept.push_back(move);
     }
-    if (attack_ == ProtocolAttack::commit_early)
-        for (const RunView& run : view.runs) commit_early(run, kept);
-    if (attack_ == ProtocolAttack::flood) flood(view, kept);
+    for (const RunView& run : view.runs) {
+        if (attack_ == ProtocolAttack::commit_early) commit_early(run, kept);
+        for (std::size_t i = 0; attack_ == ProtocolAttack::flood && i < kFloodCalls; ++i)
+            kept.push_back(CommitCheckpoint{run.terms.id, run.run, (1u << 20) + flooded_++, secret_});
+    }
     if (attack_ == ProtocolAttack::answer_late) answer_late(view, kept);
     moves = std::move(kept);
 }

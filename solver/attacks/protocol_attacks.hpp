@@ -18,7 +18,7 @@ enum class ProtocolAttack : std::uint8_t {
     commit_early = 1,  ///< Commits to made-up states at once and never trains.
     withhold = 2,      ///< Serves nothing to anybody; answers only on the ledger.
     wrong_tiles = 3,   ///< Serves tensors with one bit flipped.
-    flood = 4,         ///< Works honestly and sends bursts of calls that are refused.
+    flood = 4,         ///< Works honestly and constantly sends calls that are refused.
     hide = 5,          ///< Serves nothing and answers no report.
     answer_late = 6,   ///< Serves nothing and answers each report just before its deadline.
 };
@@ -35,13 +35,11 @@ private:
     void commit_early(const RunView& run, std::vector<SolverMove>& moves) const;
     Opening made_up(const RunView& run, std::uint64_t index) const;
     void answer_late(const SolverView& view, std::vector<SolverMove>& moves);
-    void flood(const SolverView& view, std::vector<SolverMove>& moves);
 
     ProtocolAttack attack_;
     Hash32 secret_;
     std::map<std::uint64_t, AnswerReport> held_;  ///< By report.
-    std::uint64_t flood_calls_ = 0;
-    std::uint64_t flood_views_ = 0;  ///< Views with runs so far.
+    std::uint64_t flooded_ = 0;
 };
 
 /// The artifacts that others get from a solver with this attack; null if it serves `honest` unchanged. `honest` must

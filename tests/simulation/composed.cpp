@@ -135,6 +135,7 @@ void cheat_with_auditors(OwnerDraft& owner, Random& random) {
 
 void flood(OwnerDraft& owner, Random& random) {
     SolverRole solver = *solver_named("flood");
+    solver.floods_in_bursts = true;
     solver.price_bp = random.between(3'000, 9'000);
     owner.add_solver(solver);
     for (std::uint64_t count = random.between(1, 3); count > 0; --count)

@@ -66,6 +66,7 @@ void make_crowd(Scenario& scenario, Random& random) {
     for (const std::uint64_t wanted = random.between(4, 6); scenario.solvers.size() < wanted;) {
         SolverRole role = honest_solver();
         if (random.chance(500)) role = *solver_named(random.pick(solver_names()));
+        role.floods_in_bursts = true;
         role.pays_for_retention = random.chance(300);
         role.price_bp = random.between(5500, 9500);
         scenario.solvers.push_back(role);
@@ -210,6 +211,7 @@ Scenario random_scenario(std::uint64_t seed) {
         SolverRole role = honest_solver();
         if (random.chance(700)) role = *solver_named(random.pick(solver_names()));
         if (random.chance(500)) role.segment = random.below(5);
+        role.floods_in_bursts = true;
         role.pays_for_retention = random.chance(300);
         role.inflates_benchmark = bench.chance(100);
         role.mute = !role.inflates_benchmark && bench.chance(100);

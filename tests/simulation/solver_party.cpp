@@ -13,6 +13,7 @@ namespace {
 
 namespace views = contracts::views;
 
+constexpr std::uint64_t kFloodPeriod = 128, kFloodBurst = 16;  // Views with runs. SPEC 6.5.
 constexpr std::uint64_t kBenchRounds = 2;  // A solver that inflates its benchmark claims eight times as many.
 
 }  // namespace
@@ -141,13 +142,18 @@ node::Quote SolverParty::quote(const ledger::StateView& view, std::uint64_t id, 
     return {price, {}};
 }
 
+bool SolverParty::is_between_floods(const solver::SolverView& view) {
+    if (!role_.floods_in_bursts || role_.protocol_attack != solver::ProtocolAttack::flood) return false;
+    return view.runs.empty() || flood_views_++ % kFloodPeriod >= kFloodBurst;
+}
+
 void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     if (!views::solver(view, address())) return enroll(view, height);
     const node::Pricing pricing = [&](std::uint64_t id, const market::TaskSpec& spec) { return quote(view, id, spec); };
     const solver::SolverView seen = node::solver_view(view, height, address(), pricing, world().immutable);
     solver::SolverAgent::Output out = memory_->agent->on_view(seen);
     if (unresponsive_) unresponsive_->filter(seen, out.moves);
-    if (protocol_attacks_) protocol_attacks_->filter(seen, out.moves);
+    if (protocol_attacks_ && !is_between_floods(seen)) protocol_attacks_->filter(seen, out.moves);
     if (role_.blind) commit_blindly(seen, out.moves);
     if (height < role_.holds_until) hold_back(seen, out.moves);
     make_moves(view, seen, std::move(out.moves));

@@ -28,6 +28,7 @@ struct SolverRole {
     bool mute = false;                ///< Answers no challenge.
     bool owned = false;               ///< Honest itself, but works for an owner of dishonest parties.
     std::uint64_t holds_until = 0;    ///< Commits to no trained state before this height; 0: no delay.
+    bool floods_in_bursts = false;    ///< SPEC 6.5.
     bool blind = false;               ///< Commits to made-up states at once, then opens none and stays silent.
     std::uint64_t speed_bp = kFast;   ///< In basis points of the slowest allowed machine.
 
@@ -57,6 +58,7 @@ private:
     node::Quote quote(const ledger::StateView& view, std::uint64_t task, const market::TaskSpec& spec) const;
     std::size_t open_bids(const ledger::StateView& view) const;
     void play(const ledger::StateView& view, std::uint64_t height);
+    bool is_between_floods(const solver::SolverView& view);
     void hold_back(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves) const;
     void commit_blindly(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves);
     void make_moves(const ledger::StateView& view, const solver::SolverView& seen,
@@ -86,6 +88,7 @@ private:
     std::set<std::pair<std::uint64_t, std::uint32_t>> blinded_;  ///< Run ids.
     std::optional<solver::Unresponsive> unresponsive_;
     std::optional<solver::AttackingMoves> protocol_attacks_;
+    std::uint64_t flood_views_ = 0;  ///< Views with runs so far.
 };
 
 }  // namespace retrace::sim
