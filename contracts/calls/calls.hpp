@@ -180,6 +180,7 @@ struct CommitCheckpoint {
     std::uint64_t index = 0;
     Hash32 commitment;
 };
+inline constexpr std::size_t kOpeningsMax = 256;  ///< States that one call may open. SPEC 13.9.1.
 /// Opens states first .. first + roots.size() - 1, which no audit needs hidden any more.
 struct OpenRoots {
     static constexpr Contract kContract = Contract::market;

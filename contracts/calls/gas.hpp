@@ -14,11 +14,9 @@ inline constexpr std::uint64_t kGasCall = 30'000;  ///< Every call.
 inline constexpr std::uint64_t kGasByte = 8;       ///< Per byte of calldata: decoding and hashing.
 /// Per state that is opened: it may end audits and windows, open disputes with other replicas, and let them open theirs.
 inline constexpr std::uint64_t kGasOpening = 160'000;
-inline constexpr std::size_t kOpeningsMax = 256;  ///< States that one call may open. SPEC 13.9.1.
-/// Of a call after which a run may be paid: up to 64 segments, the end of its task's running, and its offers to keepers.
+/// Added where a run may be paid: up to 64 segments, the return of its offers to keepers, the end of a replica auction.
 inline constexpr std::uint64_t kGasPayments = 350'000;
-/// Of an answer: whoever waited for it has its deadlines again.
-inline constexpr std::uint64_t kGasAnswer = 150'000;
+inline constexpr std::uint64_t kGasAnswer = 150'000;      ///< Restarts the deadlines that waited for the answer.
 inline constexpr std::uint64_t kGasPost = 100'000;        ///< A new task's records.
 inline constexpr std::uint64_t kGasDispute = 150'000;     ///< Opening a dispute.
 inline constexpr std::uint64_t kGasMove = 120'000;        ///< A move: proofs, at most one referee's element.
@@ -38,10 +36,10 @@ inline std::uint64_t extra_gas(const RegisterSolver&) { return 4 * kGasScheduled
 /// Its auction, its delivery.
 inline std::uint64_t extra_gas(const PostTask&) { return kGasPost + 2 * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const RaiseReplicas&) { return kGasScheduledItem; }  // Its auction.
-/// These two do immediately the work of a scheduled item, however many records it closes: the end of an auction and of
-/// a delivery.
+/// These two do immediately the work of scheduled items, however many records it closes: the end of an auction, and of
+/// a delivery with the seats that it pays.
 inline std::uint64_t extra_gas(const CancelTask&) { return kGasScheduledItem; }
-inline std::uint64_t extra_gas(const AcceptModel&) { return 2 * kGasScheduledItem; }      // And the seats that it pays.
+inline std::uint64_t extra_gas(const AcceptModel&) { return 2 * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const DecideUnaudited&) { return 2 * kGasScheduledItem; }  // Continuation or end.
 inline std::uint64_t extra_gas(const RevealBid&) { return kGasScheduledItem; }            // The winner's acceptance.
 inline std::uint64_t extra_gas(const DeclineTask&) { return 2 * kGasScheduledItem; }      // End of the run.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "node/agents/opening_calls.hpp"
 
-#include "contracts/calls/gas.hpp"
-
 namespace retrace::node {
 
 std::vector<contracts::OpenRoots> opening_calls(const solver::OpenRoots& move) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // SPEC 13.9. The solver opens states that no audit needs hidden any more.
-#include "contracts/calls/gas.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/rules/market/rules.hpp"

@@ -191,6 +191,27 @@ TEST_F(ChallengeWindows, AWatcherThatWasRefusedHasAWindowBeforeTheRunEnds) {
     EXPECT_EQ(run(0, id).challenges, 1u);
 }
 
+/// 15.2.6: whoever opens and ends a challenge of its own in every block would have the payments of all its runs looked
+/// at in every block.
+TEST_F(ChallengeWindows, PaymentsNoteTheEndOfRefusalsInOneBlockOfSixteen) {
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 900;
+    start(wanted, {"alice", "bob"});
+    const std::uint64_t decoy = assign("bob", spec_of(20, 2, 60)), id = assign("alice", spec_of(4, 2, 1));
+    open_segments("bob", decoy, 3);
+    ASSERT_EQ(checkpoint("alice", 0, 0, id), CallStatus::ok);
+    const auto payment_height = [&] {
+        return counter(state, keys::scheduled_height(static_cast<std::uint8_t>(ScheduledKind::payment), id, 0));
+    };
+    const auto accepted_since = [&] { return backlog(state, party("alice")).challenges_accepted_since; };
+    const U256 bond = market::challenge_bond(params, views::spec(state, decoy).value());
+    ASSERT_EQ(send("alice", ChallengeSegment{decoy, 0, 1, word("mine")}, bond), CallStatus::ok) << last.revert_reason;
+    ASSERT_TRUE(advance_until([&] { return accepted_since() != 0; }, 2'000));
+    ASSERT_EQ(accepted_since(), height);
+    ASSERT_NE(height % 16, 15u) << "otherwise the next block is the one of sixteen anyway";
+    EXPECT_EQ(payment_height(), height - height % 16 + 16);
+}
+
 /// 16.1.13: a successor's deadline waits only until its report is answered, although another keeper, its accomplice, is
 /// busy.
 TEST_F(ChallengeWindows, AReportThatIsAnsweredAtOnceHoldsNoTask) {

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "contracts/calls/gas.hpp"
-
 namespace retrace::node {
 namespace {
 
