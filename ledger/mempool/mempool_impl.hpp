@@ -17,9 +17,10 @@ namespace retrace::ledger {
 using Ranks = std::map<U256, std::map<std::uint64_t, Hash32>>;  // tip → arrival → transaction
 
 /// 7.4.1: limits on an awaited call together with the transactions of its account before it, so that those of all
-/// members of a beacon (1,024) fit into a block.
+/// members of a beacon (1,024) fit into two blocks. The gas is that of a revealed verdict or an attestation, and the
+/// reveal.
 inline constexpr std::size_t kAwaitedAmong = 8, kAwaitedBytes = 2048;
-inline constexpr std::uint64_t kAwaitedGas = 300'000;
+inline constexpr std::uint64_t kAwaitedGas = 640'000;
 
 struct Mempool::Impl {
     struct Known {

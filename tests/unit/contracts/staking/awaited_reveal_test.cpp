@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which calls a block must not leave out for others that pay more. SPEC 11.3, ledger 7.4.1
+#include "ledger/chain/genesis.hpp"
+#include "ledger/exec/max_gas.hpp"
+#include "ledger/mempool/mempool_impl.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -29,6 +32,24 @@ TEST_F(AwaitedReveal, IsTheOneThatWouldBeAccepted) {
     EXPECT_FALSE(is_awaited("v1", {}));
     ASSERT_EQ(send("v1", RevealBeacon{link("v1", kChain - 1)}), CallStatus::ok);
     EXPECT_FALSE(is_awaited("v1", calldata(RevealBeacon{link("v1", kChain - 2)}))) << "one in each epoch";
+}
+
+/// Agents cannot choose what they sent before the reveal: a verdict has its own deadline.
+TEST_F(AwaitedReveal, IsAwaitedBehindAVerdictOrAnAttestation) {
+    const auto gas = [&](const auto& call) {
+        ledger::Transaction tx;
+        tx.to = address_of(std::remove_cvref_t<decltype(call)>::kContract);
+        tx.data = calldata(call);
+        tx.gas_limit = 10'000'000;
+        return ledger::max_gas(tx, executor);
+    };
+    RevealVerdict verdict;
+    verdict.root = verdict.salt = word("all bytes set");
+    AttestRetention attestation;
+    const std::uint64_t reveal = gas(RevealBeacon{word("all bytes set")});
+    EXPECT_LE(gas(verdict) + reveal, ledger::kAwaitedGas);
+    EXPECT_LE(gas(attestation) + reveal, ledger::kAwaitedGas);
+    EXPECT_LE(1'024 * ledger::kAwaitedGas, 2 * ledger::Genesis{}.gas_limit);
 }
 
 }  // namespace
