@@ -287,12 +287,12 @@ struct SolverCall {
                               calls::ProveCapability{m.challenge, m.proof});
     }
     Result<Hash32> operator()(const solver::OpenRoots& m) const {
-        Result<Hash32> last = Hash32{};
+        Result<Hash32> result = Hash32{};
         for (const calls::OpenRoots& call : opening_calls(m)) {
-            last = submitter.send("open roots of task " + std::to_string(m.task), call);
-            if (!last) return last;
+            auto sent = submitter.send("open roots of task " + std::to_string(m.task), call);
+            if (result) result = std::move(sent);  // The first failure is reported; the other states are opened.
         }
-        return last;
+        return result;
     }
     Result<Hash32> operator()(const auto&) const { return error("no call"); }
 };

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "contracts/calls/encode.hpp"
+#include "contracts/calls/gas.hpp"
+
 namespace retrace::node {
 namespace {
 
@@ -18,15 +21,18 @@ solver::OpenRoots openings(std::uint64_t from, std::uint64_t to) {
     return move;
 }
 
-TEST(OpeningCalls, ACallOpensNoMoreStatesThanTheLedgerTakes) {
+TEST(OpeningCalls, ACallOpensNoMoreStatesThanTheLedgerTakesAndCostsLessThanACheckpoint) {
     const auto calls = opening_calls(openings(3, 3 + 1'024));
-    ASSERT_EQ(calls.size(), 4u);
+    ASSERT_EQ(calls.size(), 1'024 / kOpeningsACall);
     std::uint64_t next = 3;
     for (const contracts::OpenRoots& call : calls) {
         EXPECT_EQ(call.first, next);
         EXPECT_EQ(call.task, 7u);
         EXPECT_EQ(call.run, 2u);
-        EXPECT_EQ(call.roots.size(), contracts::kOpeningsMax);
+        EXPECT_EQ(call.roots.size(), kOpeningsACall);
+        EXPECT_LE(call.roots.size(), contracts::kOpeningsMax);
+        EXPECT_LT(contracts::gas_of(call, contracts::calldata(call).size()),
+                  contracts::gas_of(contracts::CommitCheckpoint{}, 0));
         EXPECT_EQ(call.salts.size(), call.roots.size());
         EXPECT_EQ(call.roots[1].bytes[0], static_cast<std::uint8_t>(next + 1));
         EXPECT_EQ(call.salts[1].bytes[1], static_cast<std::uint8_t>(next + 1));
