@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kGasByte = 8;       ///< Per byte of calldata: de
 inline constexpr std::uint64_t kGasOpening = 160'000;
 /// Added where a run may be paid: up to 64 segments, the return of its offers to keepers, the end of a replica auction.
 inline constexpr std::uint64_t kGasPayments = 350'000;
-inline constexpr std::uint64_t kGasAnswer = 150'000;      ///< Restarts the deadlines that waited for the answer.
+inline constexpr std::uint64_t kGasAnswer = 80'000;       ///< Restarts the deadlines that waited for the answer.
 inline constexpr std::uint64_t kGasPost = 100'000;        ///< A new task's records.
 inline constexpr std::uint64_t kGasDispute = 150'000;     ///< Opening a dispute.
 inline constexpr std::uint64_t kGasMove = 120'000;        ///< A move: proofs, at most one referee's element.

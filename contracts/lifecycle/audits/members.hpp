@@ -28,7 +28,7 @@ using MemberVisitor = std::function<bool(const Member&)>;
 /// of each member. It belongs to one state, to which only `isolate` may write while it is in use.
 class MemberCache {
 public:
-    /// As visit_members. `fx` has that state or an overlay on it; what the overlay has changed is read anew and not kept.
+    /// As visit_members. `fx` has that state or one overlay on it; what the overlay has changed is read anew and not kept.
     bool visit(const Effects& fx, const MemberVisitor& visitor);
     /// Forgets what `diff` changes, which has been merged into the state.
     void forget(const ledger::StateDiff& diff);
