@@ -40,8 +40,10 @@ private:
     Status<> compile();
     Status<> open_purse();
     Result<std::uint64_t> post();
-    /// Follows the chain until the task is delivering or over.
-    Status<> follow(std::uint64_t task);
+    enum class Until { first_verdict, trained };
+    /// Follows the chain until an auditor of the task got the solver's bits, if that is asked for, or until the task is
+    /// delivering or over.
+    Status<> follow(std::uint64_t task, Until until);
     Status<> settle(std::uint64_t task);
     Status<> measure_model(std::uint64_t task);
     Status<> first_task();
@@ -127,8 +129,8 @@ Status<> Demo::compile() {
     request.task.audit_bp = 2'000;
     request.task.auditors = options_.cheat == "false_accuser" ? 3 : 2;
     request.task.checkpoint_blocks = 100;
-    // 6 s for a segment that takes under a second; the challenge window of the first segment holds it twice.
-    request.task.replay_blocks = 30;
+    // 4 s for a segment that takes under a second; the challenge window of the first segment holds it twice.
+    request.task.replay_blocks = 20;
     request.task.finish_blocks = 5'000;
     request.out = folder_ / "task";
     if (fs::exists(request.out)) fs::remove_all(request.out);
@@ -161,11 +163,12 @@ Result<std::uint64_t> Demo::post() {
     return posted.id;
 }
 
-Status<> Demo::follow(std::uint64_t task) {
+Status<> Demo::follow(std::uint64_t task, Until until) {
     for (;;) {
         RETRACE_CHECK(event_log_->advance(*client_));
         const auto state = event_log_->state_of(task);
         if (state && (market::is_final(*state) || *state == market::TaskState::delivering)) return Unit{};
+        if (until == Until::first_verdict && event_log_->verdicts_equal(task) > 0) return Unit{};
         if (const auto ended = network_->ended_process())
             return error(*ended + " ended; its log is " + network_->log_of(*ended).string());
         if (seconds() > static_cast<double>(options_.timeout_s)) {
@@ -205,13 +208,14 @@ Status<> Demo::measure_model(std::uint64_t task) {
 Status<> Demo::first_task() {
     RETRACE_TRY(task, post());
     honest_task_ = task;
-    RETRACE_CHECK(follow(task));
-    // The next bidder joins while the first task is paid: its machine is measured when the second is posted.
+    // The next bidder joins while the first task is audited: its machine is measured when the second is posted.
     if (has_second_solver()) {
+        RETRACE_CHECK(follow(task, Until::first_verdict));
         RETRACE_CHECK(network_->start(Role::cheating_solver,
                                       {"--price", kCheaterPrice, "--stake", "200", "--cheat", options_.cheat}));
         say("a second solver comes: it asks less, and commits the fraud \"" + options_.cheat + "\"");
     }
+    RETRACE_CHECK(follow(task, Until::trained));
     RETRACE_CHECK(measure_model(task));
     return settle(task);
 }
@@ -238,7 +242,7 @@ Status<> Demo::second_task() {
     }
     RETRACE_TRY(task, post());
     cheated_task_ = task;
-    RETRACE_CHECK(follow(task));
+    RETRACE_CHECK(follow(task, Until::trained));
     RETRACE_CHECK(measure_model(task));
     return settle(task);
 }
