@@ -41,21 +41,21 @@ bool silence() {
     return ::close(nowhere) == 0;
 }
 
-Status<> shut_in(const Allowance& allowance, pid_t parent) {
+Status<> confine(const Allowance& allowance, pid_t parent) {
     rlimit most{};
     if (::getrlimit(RLIMIT_FSIZE, &most) != 0) return error("the process that reads the model has no limits");
     most.rlim_cur = most.rlim_max = std::min<rlim_t>(most.rlim_max, allowance.file_bytes);
     // With SIGXFSZ ignored, exceeding the file limit is a write error and does not end the process.
     if (!silence() || ::setrlimit(RLIMIT_FSIZE, &most) != 0 || std::signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
         ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) {
-        return error("the process that reads the model cannot be shut in");
+        return error("the process that reads the model cannot be confined");
     }
     return allowance.sandbox ? enter_sandbox() : Status<>(Unit{});
 }
 
 [[noreturn]] void be_the_child(const Allowance& allowance, const std::function<Status<>()>& work, pid_t parent,
                                int answer) {
-    Status<> done = shut_in(allowance, parent);
+    Status<> done = confine(allowance, parent);
     if (done) done = work();
     if (!done) write_all(answer, done.error().message.substr(0, kSentenceMax));
     // Not exit(), which would run the parent's exit handlers and flush its buffers.

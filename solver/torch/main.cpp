@@ -33,7 +33,7 @@ constexpr const char* kUsage =
     "        TRAIN, EVAL: shapes of the batches, as f32:32x1x28x28 or tokens:8x128\n"
     "export: writes the model again, with the given tensors in place of its own, after STEPS steps.\n"
     "options:\n"
-    "  --require-sandbox  fail where the kernel cannot shut in the process that reads the model\n"
+    "  --require-sandbox  fail where the kernel cannot sandbox the process that reads the model\n"
     "  --help             this\n"
     "exit status: 0 done, 1 failed, 2 wrong usage\n";
 
