@@ -52,6 +52,8 @@ inline std::uint64_t extra_gas(const OpenRoots& call) {
 }
 inline std::uint64_t extra_gas(const OpenSegment&) { return kGasOpening; }
 inline std::uint64_t extra_gas(const RevealSegment&) { return kGasOpening; }
+/// After an audit's last commitment its end, and those of its replicas, may be opened.
+inline std::uint64_t extra_gas(const CommitVerdict&) { return kGasOpening; }
 inline std::uint64_t extra_gas(const AttestRetention&) { return kGasPayments; }
 inline std::uint64_t extra_gas(const AnswerUnavailable&) { return kGasAnswer; }
 /// The deadline of the report, that of the audit, dispute or run that waits for the answer, and the earlier one that
