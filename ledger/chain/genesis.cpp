@@ -11,6 +11,19 @@ namespace {
 constexpr std::size_t kAllocMax = 1'000'000;
 constexpr std::size_t kContractsMax = 16U << 20;
 
+Status<> check_validators(const std::vector<GenesisValidator>& validators) {
+    if (validators.size() > kValidatorsMax) return error("genesis: more than 100 validators");
+    for (std::size_t i = 0; i < validators.size(); ++i) {
+        const std::string name = "genesis: validator " + to_hex(view(validators[i].key));
+        if (validators[i].power == 0 || validators[i].power > kPowerMax)
+            return error(name + " has a power that is not in 1.." + std::to_string(kPowerMax));
+        if (validators[i].account.is_zero()) return error(name + " has no account");
+        if (i != 0 && !(validators[i - 1].key < validators[i].key))
+            return error(name + " is listed twice or not in the order of the keys");
+    }
+    return Unit{};
+}
+
 }  // namespace
 
 Bytes encode(const Genesis& genesis) {
@@ -23,6 +36,12 @@ Bytes encode(const Genesis& genesis) {
         encode_to(out, balance);
     }
     out.bytes(genesis.contracts);
+    // A genesis without validators ends here: its bytes are those from before there were any.
+    if (genesis.validators.empty()) return std::move(out).take();
+    out.u32(static_cast<std::uint32_t>(genesis.validators.size()));
+    for (const GenesisValidator& validator : genesis.validators) {
+        out.raw(view(validator.key)).raw(view(validator.account)).u64(validator.power);
+    }
     return std::move(out).take();
 }
 
@@ -42,6 +61,15 @@ Result<Genesis> decode_genesis(View bytes) {
         genesis.alloc.insert_or_assign(address, decode_u256(in));
     }
     genesis.contracts = to_bytes(in.bytes(kContractsMax));
+    if (in.ok() && in.left() != 0) {
+        const std::uint32_t validators = in.count(kValidatorsMax, 32 + 20 + 8);
+        if (validators == 0) in.fail(CodecError::not_canonical);
+        for (std::uint32_t i = 0; i < validators && in.ok(); ++i) {
+            const Hash32 key = in.hash();
+            const Address account = decode_address(in);
+            genesis.validators.push_back({key, account, in.u64()});
+        }
+    }
     if (const auto end = in.finish(); !end) {
         return error("genesis: the encoding is refused: " + std::string(slug(end.error())));
     }
@@ -63,6 +91,7 @@ Status<> check(const Genesis& genesis) {
     }
     if (genesis.alloc.size() > kAllocMax) return error("genesis: more than 1000000 allocations");
     if (genesis.contracts.size() > kContractsMax) return error("genesis: contract records over 16 MiB");
+    RETRACE_CHECK(check_validators(genesis.validators));
     U256 sum;
     for (const auto& [address, balance] : genesis.alloc) {
         const auto next = checked_add(sum, balance);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <vector>
 
 #include "ledger/types/address.hpp"
 #include "ledger/types/u256.hpp"
@@ -13,6 +14,16 @@ namespace retrace::ledger {
 inline constexpr std::uint64_t kChainIdMax = 4'503'599'627'370'476;          ///< MetaMask's limit.
 inline constexpr std::uint64_t kGasLimitMax = (std::uint64_t{1} << 53) - 1;  ///< JavaScript's largest safe integer.
 
+inline constexpr std::size_t kValidatorsMax = 100;
+inline constexpr std::uint64_t kPowerMax = 1'000'000'000;
+
+/// One of the operators who decide the blocks of a chain.
+struct GenesisValidator {
+    Hash32 key;               ///< ed25519 public key that signs votes.
+    Address account;          ///< Receives the tips of the blocks that the validator proposes.
+    std::uint64_t power = 1;  ///< Its weight in votes, 1..kPowerMax.
+};
+
 struct Genesis {
     std::uint64_t chain_id = 0;
     std::uint64_t time_ns = 0;
@@ -20,12 +31,15 @@ struct Genesis {
     U256 base_fee = 1'000'000'000;          ///< Base fee of block 0, and the minimum of every later block.
     std::map<Address, U256> alloc;          ///< Balances at height 0; their sum is the supply.
     Bytes contracts;                        ///< Argument of TxExecutor::genesis.
+    /// Empty for a chain with the embedded engine. At most kValidatorsMax, in the order of their keys.
+    std::vector<GenesisValidator> validators;
 };
 
 Bytes encode(const Genesis& genesis);
 /// At most 1,000,000 allocations and 16 MiB of contract records; errors name values that are out of range.
 Result<Genesis> decode_genesis(View bytes);
-/// Checks that chain id, gas limit and base fee are in range and that the allocations sum to less than 2^256.
+/// Checks that chain id, gas limit and base fee are in range, that the allocations sum to less than 2^256, and that no
+/// validator's key repeats.
 Status<> check(const Genesis& genesis);
 /// SHA-256 of "retrace/genesis/1" and the encoding: identifies the chain of a data directory.
 Hash32 genesis_hash(const Genesis& genesis);

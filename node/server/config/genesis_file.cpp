@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/server/config/genesis_file.hpp"
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -49,9 +50,42 @@ Status<> parse_alloc(const json::value& v, ledger::Genesis& genesis) {
     return Unit{};
 }
 
+Result<ledger::GenesisValidator> parse_validator(const std::string& name, const json::value& v) {
+    const json::object* fields = v.if_object();
+    if (fields == nullptr || fields->size() != 3 || !fields->contains("key") || !fields->contains("account") ||
+        !fields->contains("power")) {
+        return error("genesis: " + name + " must be {\"key\": \"…\", \"account\": \"0x…\", \"power\": 1}");
+    }
+    const auto text = [&](const char* field) {
+        const json::string* value = fields->at(field).if_string();
+        return value != nullptr ? std::string(value->data(), value->size()) : std::string();
+    };
+    const auto key = from_hex(text("key"));
+    if (!key || key->size() != Hash32::size()) {
+        return error("genesis: " + name + ".key must be an ed25519 public key: 64 hex digits");
+    }
+    const auto account = ledger::parse_address(text("account"));
+    if (!account) return error("genesis: " + name + ".account must be an address");
+    RETRACE_TRY(power, parse_integer(name + ".power", fields->at("power")));
+    return ledger::GenesisValidator{to_hash32(*key), *account, power};
+}
+
+Status<> parse_validators(const json::value& v, ledger::Genesis& genesis) {
+    const json::array* list = v.if_array();
+    if (list == nullptr) return error("genesis: validators must be a list");
+    for (const json::value& entry : *list) {
+        RETRACE_TRY(validator, parse_validator("validators[" + std::to_string(genesis.validators.size()) + "]", entry));
+        genesis.validators.push_back(validator);
+    }
+    std::sort(genesis.validators.begin(), genesis.validators.end(),
+              [](const auto& a, const auto& b) { return a.key < b.key; });
+    return Unit{};
+}
+
 Status<> parse_member(const std::string& name, const json::value& v, ledger::Genesis& genesis,
                       const EncodeContracts& encode_contracts) {
     if (name == "alloc") return parse_alloc(v, genesis);
+    if (name == "validators") return parse_validators(v, genesis);
     if (name == "baseFeePerGas") {
         RETRACE_TRY(amount, parse_amount(name, v));
         genesis.base_fee = amount;
@@ -63,8 +97,9 @@ Status<> parse_member(const std::string& name, const json::value& v, ledger::Gen
         return Unit{};
     }
     if (name != "chainId" && name != "timestamp" && name != "gasLimit") {
-        return error("genesis: " + name +
-                     " is not known; known are chainId, timestamp, gasLimit, baseFeePerGas, alloc, contracts");
+        return error(
+            "genesis: " + name +
+            " is not known; known are chainId, timestamp, gasLimit, baseFeePerGas, alloc, contracts, validators");
     }
     RETRACE_TRY(number, parse_integer(name, v));
     if (name == "chainId") genesis.chain_id = number;
