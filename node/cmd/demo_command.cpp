@@ -8,8 +8,8 @@
 
 #include "node/cmd/cli.hpp"
 #include "node/cmd/demo/demo.hpp"
-#include "node/cmd/demo/process.hpp"
 #include "node/platform/log.hpp"
+#include "node/platform/process.hpp"
 
 namespace retrace::node::cli {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "node/cmd/demo/process.hpp"
+#include "node/platform/process.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Child processes of the demo and of the functional tests.
+// Child processes: CometBFT, and those of the demo and the functional tests.
 #pragma once
 
 #include <chrono>

@@ -11,7 +11,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/tx/transaction.hpp"
-#include "node/cmd/demo/process.hpp"
+#include "node/platform/process.hpp"
 #include "node/rpc_client/rpc_client.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/tasks/data/idx.hpp"

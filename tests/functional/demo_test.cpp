@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "node/cmd/demo/process.hpp"
+#include "node/platform/process.hpp"
 #include "node/tasks/data/idx.hpp"
 
 namespace retrace::node {

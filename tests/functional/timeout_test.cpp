@@ -6,7 +6,7 @@
 #include <future>
 #include <thread>
 
-#include "node/cmd/demo/process.hpp"
+#include "node/platform/process.hpp"
 #include "tests/functional/task_fixture.hpp"
 
 namespace retrace::testing {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "ledger/crypto/secp256k1.hpp"
-#include "node/cmd/demo/process.hpp"
+#include "node/platform/process.hpp"
 #include "node/rpc_client/rpc_client.hpp"
 
 namespace retrace::node {

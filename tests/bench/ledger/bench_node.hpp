@@ -9,7 +9,7 @@
 
 #include "ledger/crypto/secp256k1.hpp"
 #include "ledger/types/address.hpp"
-#include "node/cmd/demo/process.hpp"
+#include "node/platform/process.hpp"
 
 namespace retrace::bench {
 

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <thread>
 
-#include "node/cmd/demo/process.hpp"
+#include "node/platform/process.hpp"
 #include "node/rpc_client/rpc_client.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/wallet/mnemonic.hpp"
