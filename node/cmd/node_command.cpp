@@ -31,7 +31,10 @@ struct NodeFlags {
     bool verify_db = false;
     bool no_empty_blocks = false;
     std::optional<std::string> data_dir, genesis, rpc_host, log_level, proposer;
-    std::optional<std::uint16_t> rpc_port;
+    std::optional<std::string> engine, cometbft, p2p_host;
+    std::vector<std::string> peers;
+    bool private_network = false;
+    std::optional<std::uint16_t> rpc_port, p2p_port;
     std::optional<std::uint64_t> block_ms, requests_per_second;
     std::optional<std::uint64_t> keep_states, keep_blocks;
     std::optional<std::uint64_t> artifact_quota, requester_quota, mib_per_coin;
@@ -60,6 +63,12 @@ Result<Config> settle(const NodeFlags& flags) {
     if (flags.artifact_quota) config.artifacts.quota_mib = *flags.artifact_quota;
     if (flags.requester_quota) config.artifacts.requester_quota_mib = *flags.requester_quota;
     if (flags.mib_per_coin) config.artifacts.mib_per_coin = *flags.mib_per_coin;
+    if (flags.engine) config.engine.kind = *flags.engine;
+    if (flags.cometbft) config.engine.cometbft = *flags.cometbft;
+    if (flags.p2p_host) config.engine.p2p_host = *flags.p2p_host;
+    if (flags.p2p_port) config.engine.p2p_port = *flags.p2p_port;
+    if (!flags.peers.empty()) config.engine.peers = flags.peers;
+    if (flags.private_network) config.engine.private_network = true;
     if (flags.block_ms) config.engine.block_ms = *flags.block_ms;
     if (flags.log_level) config.log.level = *flags.log_level;
     if (!flags.cors.empty()) config.rpc.cors = flags.cors;
@@ -223,6 +232,17 @@ void add_node(CLI::App& app, Program& program) {
     command->add_option("--tls-key", flags->tls_key, "PEM file of its key");
     command->add_option("--requests-per-second", flags->requests_per_second,
                         "Requests per second and address, except from this machine (1000); 0: no limit");
+    command
+        ->add_option("--engine", flags->engine,
+                     "solo: this node decides alone; comet: CometBFT among validators (solo)")
+        ->check(CLI::IsMember({"solo", "comet"}));
+    command->add_option("--cometbft", flags->cometbft,
+                        "CometBFT's executable (beside this program, in PATH, ~/go/bin)");
+    command->add_option("--p2p-host", flags->p2p_host, "Address that other nodes reach, with --engine comet (0.0.0.0)");
+    command->add_option("--p2p-port", flags->p2p_port, "Its port (26656)")->check(CLI::Range(1, 65535));
+    command->add_option("--peer", flags->peers, "ID@HOST:PORT of a node to stay connected to; may be repeated");
+    command->add_flag("--private-network", flags->private_network,
+                      "Peers may have private addresses, and several the same one");
     command->add_option("--block-ms", flags->block_ms, "Milliseconds between blocks (1000)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{3'600'000}));
     command->add_option("--keep-states", flags->keep_states, "Number of past states that can be queried (1024)")

@@ -5,6 +5,7 @@
 
 #include "node/net/http_head.hpp"
 #include "node/platform/data_dir.hpp"
+#include "node/server/comet/comet.hpp"
 #include "node/server/engine/solo.hpp"
 #include "node/server/http/admin_token.hpp"
 #include "node/server/http/openrpc.hpp"
@@ -16,15 +17,46 @@
 namespace retrace::node {
 namespace {
 
-engine::SoloOptions engine_options(const Config& config, const DataDir& data) {
+void on_halt(const std::string& why) { spdlog::critical("event=halted why=\"{}\"", why); }
+
+engine::SoloOptions solo_options(const Config& config, const DataDir& data) {
     engine::SoloOptions options;
     options.log_path = data.file("blocks.log");
     options.block_interval = std::chrono::milliseconds(config.engine.block_ms);
     options.empty_blocks = config.engine.empty_blocks;
     options.keep_blocks = config.storage.archive ? 0 : config.storage.keep_blocks;
     if (config.engine.proposer) options.proposer = config.engine.proposer->bytes;
-    options.on_halt = [](const std::string& why) { spdlog::critical("event=halted why=\"{}\"", why); };
+    options.on_halt = on_halt;
     return options;
+}
+
+engine::CometOptions comet_options(const Config& config, const DataDir& data, const ledger::Genesis& genesis,
+                                   const LedgerApplication& application) {
+    engine::CometOptions options;
+    options.home.folder = std::filesystem::absolute(data.file("comet"));
+    options.home.block_interval = std::chrono::milliseconds(config.engine.block_ms);
+    options.home.p2p_host = config.engine.p2p_host;
+    options.home.p2p_port = config.engine.p2p_port;
+    options.home.peers = config.engine.peers;
+    options.home.private_network = config.engine.private_network;
+    options.genesis = genesis;
+    options.program = config.engine.cometbft;
+    options.keep_blocks = config.storage.archive ? 0 : config.storage.keep_blocks;
+    options.pending = [&application] { return application.pending(); };
+    options.on_halt = on_halt;
+    return options;
+}
+
+Result<std::unique_ptr<engine::Engine>> make_engine(const Config& config, const DataDir& data,
+                                                    const ledger::Genesis& genesis,
+                                                    const LedgerApplication& application) {
+    if (config.engine.kind == "comet") {
+        return std::unique_ptr<engine::Engine>(
+            std::make_unique<engine::CometEngine>(comet_options(config, data, genesis, application)));
+    }
+    if (!genesis.validators.empty())
+        return error("this chain's genesis names validators: start the node with --engine comet");
+    return std::unique_ptr<engine::Engine>(std::make_unique<engine::SoloEngine>(solo_options(config, data)));
 }
 
 /// The origins of pages that this machine serves, on any port.
@@ -73,7 +105,7 @@ struct Node::Impl {
     Metrics metrics;
     rpc::FilterStore filters;
     std::unique_ptr<LedgerApplication> application;
-    std::unique_ptr<engine::SoloEngine> engine;
+    std::unique_ptr<engine::Engine> engine;
     std::unique_ptr<rpc::Backend> backend;
     rpc::Router router;
     std::unique_ptr<rpc::Dispatcher> dispatcher;
@@ -87,7 +119,8 @@ struct Node::Impl {
         RETRACE_TRY(options, server_options(config, *data));
         certificate = options.tls ? options.tls->certificate : "";
         application = std::make_unique<LedgerApplication>(*chain, pool);
-        engine = std::make_unique<engine::SoloEngine>(engine_options(config, *data));
+        RETRACE_TRY(made, make_engine(config, *data, chain->genesis(), *application));
+        engine = std::move(made);
         backend = std::make_unique<rpc::Backend>(
             rpc::Backend{*chain, pool, *application, *engine, filters, kVersion, rules.contracts});
         register_methods(router, *backend);
@@ -112,6 +145,7 @@ struct Node::Impl {
             server->publish(block);
         };
         listener.on_pending = [this](const ledger::TxPtr& tx) {
+            engine->announce(tx->raw);
             filters.on_pending(tx->hash);
             server->publish(tx);
         };

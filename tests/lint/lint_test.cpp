@@ -159,6 +159,9 @@ TEST(Lint, GeneratedProtobufStaysAtHome) {
     EXPECT_THAT(with("node/wire/x.cpp", cpp(include("wire/artifact.pb.h"))), IsEmpty());
     EXPECT_THAT(with("node/net/x.cpp", cpp(include("wire/artifact.pb.h"))),
                 ElementsAre("node/net/x.cpp:2 third_party_home"));
+    EXPECT_THAT(with("node/server/comet/x.cpp", cpp(include("wire/artifact.pb.h"))),
+                ElementsAre("node/server/comet/x.cpp:2 third_party_home"));
+    EXPECT_THAT(with("tests/unit/node/x.cpp", cpp(include("wire/artifact.pb.h"))), IsEmpty());
 }
 
 TEST(Lint, ALibraryOutsideTheTableIsRefused) {

@@ -54,6 +54,7 @@ constexpr SubfolderRule kSubfolders[] = {
      "node/agents node/server node/tasks node/artifacts node/wallet node/rpc_client node/net node/platform"},
     {"node/server/config", ""},
     {"node/server/engine", ""},
+    {"node/server/comet", "node/server/engine"},
     {"node/server/jsonrpc", ""},
     {"node/server/methods", "node/server/jsonrpc node/server/engine"},
     {"node/server/http", "node/server/methods node/server/jsonrpc"},
@@ -134,7 +135,7 @@ constexpr Library kLibraries[] = {
     {"Boost.JSON", "boost/json", "node/ tests/"},                 // Tests read their vectors with it.
     {"Boost.Multiprecision", "boost/multiprecision/", "tests/"},  // An independent twin of our 256-bit integers.
     {"Boost", "boost/", "node/ tests/functional/"},
-    {"Protobuf", "google/protobuf/", "node/wire/"},
+    {"Protobuf", "google/protobuf/", "node/wire/ node/server/comet/"},
     {"zlib", "zlib.h", "node/tasks/data/"},
     {"ICU", "unicode/", "node/wallet/"},
     {"libpng", "png.h", "node/tasks/data/"},

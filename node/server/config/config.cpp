@@ -75,6 +75,13 @@ Status<> set_proposer(Config& config, const toml::node& node) {
     return Unit{};
 }
 
+Status<> set_engine(Config& config, const toml::node& node) {
+    const auto value = node.value_exact<std::string>();
+    if (!value || (*value != "solo" && *value != "comet")) return error("must be solo or comet");
+    config.engine.kind = *value;
+    return Unit{};
+}
+
 Status<> set_level(Config& config, const toml::node& node) {
     static constexpr const char* kLevels[] = {"trace", "debug", "info", "warn", "error", "off"};
     const auto value = node.value_exact<std::string>();
@@ -117,6 +124,13 @@ const std::vector<Key>& keys() {
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.artifacts.requester_quota_mib; }, 0, kMiBMax)},
         {"artifacts.mib_per_coin",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.artifacts.mib_per_coin; }, 1, kMiBMax)},
+        {"engine.kind", set_engine},
+        {"engine.cometbft", text([](C& c) -> std::string& { return c.engine.cometbft; })},
+        {"engine.p2p_host", text([](C& c) -> std::string& { return c.engine.p2p_host; })},
+        {"engine.p2p_port", integer<std::uint16_t>([](C& c) -> std::uint16_t& { return c.engine.p2p_port; }, 1, 65535)},
+        {"engine.peers", texts([](C& c) -> std::vector<std::string>& { return c.engine.peers; },
+                               "nodes, e.g. [\"<40 hex digits>@node.example.org:26656\"]")},
+        {"engine.private_network", boolean([](C& c) -> bool& { return c.engine.private_network; })},
         {"engine.block_ms",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.engine.block_ms; }, 1, 3'600'000)},
         {"engine.empty_blocks", boolean([](C& c) -> bool& { return c.engine.empty_blocks; })},
@@ -192,6 +206,16 @@ Status<> check(const Config& config) {
     if (storage.keep_blocks != 0 && storage.keep_blocks < storage.keep_states) {
         return error("storage.keep_blocks is " + std::to_string(storage.keep_blocks) +
                      "; it must be 0 (all) or at least storage.keep_states, " + std::to_string(storage.keep_states));
+    }
+    if (config.engine.kind == "comet" && config.dev) {
+        return error(
+            "a developer chain has no validators and runs on the embedded engine: drop --dev or --engine comet");
+    }
+    if (config.engine.kind == "comet" && !config.engine.empty_blocks) {
+        return error("--engine comet makes empty blocks, because deadlines count blocks: drop --no-empty-blocks");
+    }
+    if (config.engine.kind == "comet" && config.engine.proposer) {
+        return error("with --engine comet the genesis names the account of each validator: drop --proposer");
     }
     if (config.dev && !is_loopback(config.rpc.host)) {
         return error("a developer chain has published keys and listens on loopback only: rpc.host is " +

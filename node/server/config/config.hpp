@@ -30,9 +30,16 @@ struct RpcConfig {
 };
 
 struct EngineConfig {
+    std::string kind = "solo";  ///< solo: this node decides alone; comet: CometBFT among the genesis' validators.
     std::uint64_t block_ms = 1000;
     bool empty_blocks = true;
-    std::optional<ledger::Address> proposer;  ///< Receives the tips.
+    std::optional<ledger::Address> proposer;  ///< Receives the tips; solo only.
+    // The rest is for comet.
+    std::string cometbft;              ///< Executable; empty: beside this program, in PATH or in Go's folder.
+    std::string p2p_host = "0.0.0.0";  ///< Address that other nodes reach.
+    std::uint16_t p2p_port = 26656;
+    std::vector<std::string> peers;  ///< "id@host:port"
+    bool private_network = false;    ///< Peers may have private addresses, and several the same one.
 };
 
 /// What is kept on disk. Numbers of blocks are counted back from the newest one.

@@ -7,10 +7,16 @@
 #include <set>
 
 #include "ledger/crypto/keccak.hpp"
+#include "node/server/engine/consensus_address.hpp"
 
 namespace retrace::node {
 
 using ledger::TxPtr;
+
+LedgerApplication::LedgerApplication(ledger::Chain& chain, ledger::Mempool& pool) : chain_(chain), pool_(pool) {
+    for (const ledger::GenesisValidator& validator : chain.genesis().validators)
+        accounts_[engine::consensus_address(validator.key)] = validator.account;
+}
 
 engine::AppInfo LedgerApplication::info() const {
     const auto tip = chain_.tip();
@@ -36,7 +42,10 @@ Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
     return tx->hash;
 }
 
-engine::CheckResult LedgerApplication::check_tx(View tx, bool) {
+engine::CheckResult LedgerApplication::check_tx(View tx, bool recheck) {
+    if (recheck && pool_.find(ledger::keccak256(tx)) == nullptr)
+        return {static_cast<std::uint32_t>(ledger::TxError::nonce_too_low), "no longer in the mempool"};
+    if (recheck) return {};
     const auto result = submit(tx);
     if (result || result.error().code == ledger::TxError::already_known) return {};
     return {static_cast<std::uint32_t>(result.error().code), result.error().message};
@@ -53,7 +62,9 @@ std::vector<Bytes> LedgerApplication::propose(const engine::BlockView&, std::siz
 
 bool LedgerApplication::process(const engine::BlockView& block) {
     const auto tip = chain_.tip();
-    if (block.height != tip->header.height + 1 || block.time <= tip->header.time_ns) return false;
+    const std::uint64_t past = tip->header.time_ns;
+    const bool later = block.time > past || (tip->header.height == 0 && block.time == past);  // ledger 5.2
+    if (block.height != tip->header.height + 1 || !later) return false;
     return std::all_of(block.txs.begin(), block.txs.end(), [this](View raw) {
         return pool_.find(ledger::keccak256(raw)) != nullptr ||
                ledger::read_tx(raw, chain_.genesis().chain_id).has_value();
@@ -66,6 +77,14 @@ Result<engine::BlockResult> LedgerApplication::finalize(const engine::BlockView&
     input.height = block.height;
     input.time_ns = block.time;
     input.proposer.bytes = block.proposer;
+    if (!accounts_.empty()) {
+        const auto account = accounts_.find(block.proposer);
+        if (account == accounts_.end()) {
+            return error("block " + std::to_string(block.height) + ": its proposer " + to_hex(block.proposer) +
+                         " is no validator of the genesis");
+        }
+        input.proposer = account->second;
+    }
     input.txs = block.txs;
     input.known = [this](const Hash32& hash) { return pool_.find(hash); };
     auto outcome = chain_.execute_block(input);
@@ -98,6 +117,14 @@ Status<> LedgerApplication::commit() {
     notify_block(block);
     notify_pending(change.promoted);
     return Unit{};
+}
+
+std::vector<Bytes> LedgerApplication::pending() const {
+    const auto view = chain_.view();
+    std::vector<Bytes> txs;
+    for (const TxPtr& tx : pool_.ready(*view, chain_.next_base_fee(), ~std::size_t{0}, ~std::uint64_t{0}))
+        txs.push_back(tx->raw);
+    return txs;
 }
 
 LedgerApplication::Token LedgerApplication::listen(Listener listener) {

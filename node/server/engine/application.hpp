@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,10 +26,10 @@ struct Listener {
 class LedgerApplication final : public engine::Application {
 public:
     /// `chain` and `pool` outlive the application.
-    LedgerApplication(ledger::Chain& chain, ledger::Mempool& pool) : chain_(chain), pool_(pool) {}
+    LedgerApplication(ledger::Chain& chain, ledger::Mempool& pool);
 
     engine::AppInfo info() const override;
-    /// Puts the transaction into the mempool; accepts one that is already there.
+    /// Puts the transaction into the mempool; accepts one that is already there. A recheck accepts those only.
     engine::CheckResult check_tx(View tx, bool recheck) override;
     std::vector<Bytes> propose(const engine::BlockView& raw, std::size_t max_bytes) override;
     bool process(const engine::BlockView& block) override;
@@ -47,6 +48,9 @@ public:
     /// returns their number. Accepted transactions are written to `journal` from then on; it outlives the application.
     std::size_t attach(ledger::MempoolJournal& journal);
 
+    /// The transactions of the mempool that could be executed now, for an engine that tells other nodes of them.
+    std::vector<Bytes> pending() const;
+
 private:
     static void warn(const Status<>& written);
     void rewrite_journal();
@@ -55,6 +59,8 @@ private:
 
     ledger::Chain& chain_;
     ledger::Mempool& pool_;
+    /// The accounts of a chain's validators by the address of their consensus keys; empty: a proposer is an account.
+    std::map<engine::Address20, ledger::Address> accounts_;
     ledger::MempoolJournal* journal_ = nullptr;
     std::mutex accepting_;  // held until a change of the pool is in the journal, so that both have the same order
     std::mutex rewriting_;  // held while the journal is rewritten; a second thread skips the rewrite

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One application, two engines: `solo` (embedded, one process) and later `comet` (an adapter to CometBFT over
-// ABCI). An engine decides the order of transactions and the time of blocks; the application executes them.
+// One application, two engines: `solo` (embedded, one process) and `comet` (an adapter to CometBFT over ABCI). An engine decides the order of transactions and the time of blocks; the application executes them.
 #pragma once
 
 #include <array>
@@ -17,7 +16,7 @@
 
 namespace retrace::node::engine {
 
-/// Address of a consensus key. The solo engine uses the account that receives the tips.
+/// Address of a consensus key (comet), or of the account that receives the tips (solo).
 using Address20 = std::array<std::uint8_t, 20>;
 using Height = std::uint64_t;
 /// Block time in nanoseconds since 1970, UTC; taken from the block, never from the wall clock.
@@ -84,6 +83,7 @@ public:
     virtual ~Application() = default;
     // Called from any thread.
     virtual AppInfo info() const = 0;
+    /// `recheck`: the transaction was accepted before, and a block has been committed since.
     virtual CheckResult check_tx(View tx, bool recheck) = 0;
     // Called from the consensus thread, for each height: (propose | process)* finalize commit.
     /// Returns transactions for the next block, at most `max_bytes` in total.
@@ -96,15 +96,12 @@ public:
     virtual Status<> commit() = 0;
 };
 
-struct Submitted {
-    std::uint32_t code = 0;  ///< As CheckResult.
-    std::string log;
-};
 struct EngineStatus {
     Height height = 0;  ///< Last block that the engine decided and the application committed.
     bool catching_up = false;
     bool halted = false;  ///< The process runs but makes no more blocks; `reason` says why.
     std::string reason;
+    std::size_t peers = 0;  ///< Other nodes that this one is connected to.
 };
 struct StoredBlock {
     Height height = 0;
@@ -121,10 +118,10 @@ public:
     virtual Status<> start(Application& application) = 0;
     /// Idempotent. The application is not called after it returned.
     virtual void stop() noexcept = 0;
-    /// Returns after check_tx; does not wait for inclusion in a block.
-    virtual Submitted submit(View tx) = 0;
+    /// Tells other nodes of a transaction that the application has accepted and could execute. Returns at once; called
+    /// from any thread, also before `start` and after `stop`.
+    virtual void announce(View tx) = 0;
     virtual EngineStatus status() const = 0;
-    virtual std::optional<StoredBlock> block(Height height) const = 0;
 };
 
 }  // namespace retrace::node::engine

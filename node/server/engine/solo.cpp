@@ -143,11 +143,6 @@ void SoloEngine::stop() noexcept {
     if (impl_->thread.joinable()) impl_->thread.join();
 }
 
-Submitted SoloEngine::submit(View tx) {
-    CheckResult result = impl_->application->check_tx(tx, false);
-    return {result.code, std::move(result.log)};
-}
-
 EngineStatus SoloEngine::status() const {
     const std::lock_guard lock(impl_->mutex);
     return impl_->state;

@@ -31,9 +31,10 @@ public:
     std::string_view name() const noexcept override { return "solo"; }
     Status<> start(Application& application) override;
     void stop() noexcept override;
-    Submitted submit(View tx) override;
+    void announce(View) override {}  // There are no other nodes.
     EngineStatus status() const override;
-    std::optional<StoredBlock> block(Height height) const override;
+    /// A decided block; nullopt if the log does not have it.
+    std::optional<StoredBlock> block(Height height) const;
 
     /// Makes one block now; returns false if there are no transactions and empty blocks are off. For tests and
     /// simulations that run without the thread (block_interval 0).

@@ -166,6 +166,7 @@ void add_node(json::object& out) {
                                    {"oldest_proof", "Count"},
                                    {"oldest_block", "Count"},
                                    {"syncing", "Boolean"},
+                                   {"peers", "Count"},
                                    {"halted", "Boolean"},
                                    {"pool", "Pool"}},
                                   {{"reason", "Text"}});

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/comet/comet.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "node/server/comet/abci_calls.hpp"
+#include "node/server/comet/abci_server.hpp"
+#include "node/server/comet/comet_rpc.hpp"
+#include "node/server/comet/supervisor.hpp"
+
+namespace retrace::node::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kStatusEvery{1};
+
+}  // namespace
+
+struct CometEngine::Impl {
+    CometOptions options;
+    Application* application = nullptr;
+    std::unique_ptr<AbciCalls> calls;
+    std::unique_ptr<AbciServer> server;
+    std::unique_ptr<Gossip> gossip;
+    std::unique_ptr<CometRpc> rpc;  // of the supervisor's thread
+    std::unique_ptr<Supervisor> supervisor;
+    Clock::time_point next_status{};
+
+    mutable std::mutex mutex;  // guards the members below
+    std::condition_variable changed;
+    EngineStatus state;
+    bool answers = false;  // CometBFT's RPC has answered since the start
+
+    void halt(const std::string& why) {
+        {
+            const std::lock_guard lock(mutex);
+            if (state.halted) return;
+            state.halted = true;
+            state.reason = why;
+        }
+        changed.notify_all();
+        if (options.on_halt) options.on_halt(why);
+    }
+
+    void on_commit(Height height) {
+        const std::lock_guard lock(mutex);
+        state.height = height;
+    }
+
+    void poll_status() {
+        if (Clock::now() < next_status) return;
+        const auto status = rpc->status();
+        const std::lock_guard lock(mutex);
+        if (!status) {
+            // Until its first answer it replays blocks, and is asked again soon.
+            if (answers) next_status = Clock::now() + kStatusEvery;
+            return;
+        }
+        next_status = Clock::now() + kStatusEvery;
+        state.catching_up = status->catching_up;
+        state.peers = status->peers;
+        answers = true;
+        changed.notify_all();
+    }
+
+    Status<> serve() {
+        AbciCallsOptions call_options;
+        call_options.chain_id = comet_chain_id(options.genesis);
+        call_options.keep_blocks = options.keep_blocks;
+        call_options.on_commit = [this](Height height) { on_commit(height); };
+        call_options.on_fatal = [this](const std::string& why) { halt(why); };
+        calls = std::make_unique<AbciCalls>(*application, std::move(call_options));
+        AbciServerOptions server_options;
+        server_options.path = options.home.abci_socket().string();
+        RETRACE_TRY(started, AbciServer::start(
+                                 std::move(server_options), [this](View request) { return calls->answer(request); },
+                                 [](const std::string& why) { spdlog::error("event=abci_broken why=\"{}\"", why); }));
+        server = std::move(started);
+        return Unit{};
+    }
+
+    void supervise(const std::filesystem::path& program) {
+        rpc = std::make_unique<CometRpc>(options.home.rpc_socket());
+        SupervisorOptions child;
+        child.program = program;
+        child.home = options.home.folder;
+        child.log = options.home.log();
+        child.height = [this] {
+            const std::lock_guard lock(mutex);
+            return state.height;
+        };
+        child.before_start = [this] {
+            std::error_code ignored;
+            std::filesystem::remove(options.home.rpc_socket(), ignored);  // CometBFT does not take it over.
+        };
+        child.on_start = [this] { gossip->announce_all(); };  // Its mempool does not outlive it.
+        child.on_tick = [this] { poll_status(); };
+        child.on_failed = [this](const std::string& why) { halt(why); };
+        supervisor = std::make_unique<Supervisor>(std::move(child));
+    }
+
+    Status<> await_replay() {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [this] { return answers || state.halted; });
+        if (state.halted) return error(state.reason);
+        return Unit{};
+    }
+};
+
+CometEngine::CometEngine(CometOptions options) : impl_(std::make_unique<Impl>()) {
+    impl_->options = std::move(options);
+    impl_->gossip = std::make_unique<Gossip>(impl_->options.home.rpc_socket(), impl_->options.pending);
+}
+
+CometEngine::~CometEngine() { stop(); }
+
+Status<> CometEngine::start(Application& application) {
+    ensure(impl_->application == nullptr, "an engine is started once");
+    const std::filesystem::path program = find_comet(impl_->options.program);
+    if (program.empty()) {
+        return error((impl_->options.program.empty() ? "the executable cometbft was not found"
+                                                     : impl_->options.program + " is no executable") +
+                     ": `./dev comet` makes one where Go is installed, and --cometbft names one");
+    }
+    const CometHome& home = impl_->options.home;
+    const Height height = application.info().height;
+    if (height != 0 && !std::filesystem::exists(home.folder / "data" / "blockstore.db")) {
+        return error("the ledger is at height " + std::to_string(height) + ", but " + home.folder.string() +
+                     " has no blocks: the data directory belongs to the engine solo, or a part of it is missing");
+    }
+    RETRACE_CHECK(write_comet_home(home, impl_->options.genesis));
+    impl_->application = &application;
+    impl_->state.height = height;
+    RETRACE_CHECK(impl_->serve());
+    impl_->supervise(program);
+    return impl_->await_replay();
+}
+
+void CometEngine::stop() noexcept {
+    // CometBFT first: it ends itself in an error when its application leaves.
+    impl_->supervisor.reset();
+    impl_->gossip->stop();
+    impl_->server.reset();
+}
+
+void CometEngine::announce(View tx) {
+    // What CheckTx has just brought is in CometBFT's mempool already.
+    if (!equal(tx, AbciCalls::arriving())) impl_->gossip->announce(tx);
+}
+
+EngineStatus CometEngine::status() const {
+    const std::lock_guard lock(impl_->mutex);
+    return impl_->state;
+}
+
+}  // namespace retrace::node::engine

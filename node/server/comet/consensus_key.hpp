@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// The ed25519 keys of CometBFT: a validator's, which signs votes, and a node's, which names it to its peers.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "merkle/base/bytes.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::node::engine {
+
+/// Makes a validator's key at `path` and the record of what it has signed at `state_path`, both readable by their owner
+/// only. A key that is there stays. Returns its public key.
+/// A second machine with the same key loses its stake: CometBFT proves that the key signed twice.
+Result<Hash32> make_validator_key(const std::filesystem::path& path, const std::filesystem::path& state_path);
+
+/// Makes a node's key; one that is there stays. Returns the node's id: 40 hex digits.
+Result<std::string> make_node_key(const std::filesystem::path& path);
+
+}  // namespace retrace::node::engine

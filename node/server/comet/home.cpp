@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/comet/home.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <ctime>
+
+#include "merkle/base/durable_file.hpp"
+#include "node/server/comet/base64.hpp"
+#include "node/server/comet/consensus_key.hpp"
+#include "node/server/engine/consensus_address.hpp"
+
+namespace retrace::node::engine {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kBlockBytes = 4U << 20;  // of a whole block; as the embedded engine's transactions
+constexpr std::uint64_t kEvidenceBlocks = 100'000;
+constexpr std::uint64_t kEvidenceNs = 172'800'000'000'000;  // 48 h
+
+std::string upper_hex(View bytes) {
+    std::string text = to_hex(bytes);
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](char c) { return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c; });
+    return text;
+}
+
+/// RFC 3339 in UTC, with nanoseconds.
+std::string time_text(std::uint64_t ns) {
+    const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
+    std::tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    std::array<char, 32> date{};
+    std::strftime(date.data(), date.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+    std::string fraction = std::to_string(ns % 1'000'000'000);
+    return std::string(date.data()) + "." + std::string(9 - fraction.size(), '0') + fraction + "Z";
+}
+
+/// Whether the text has the characters of a host name or address with a port only: no other one goes into the
+/// configuration.
+bool is_host(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||
+               c == ':' || c == '[' || c == ']';
+    });
+}
+
+bool is_peer(std::string_view peer) {
+    const std::size_t at = peer.find('@'), colon = peer.rfind(':');
+    if (at != 40 || colon == std::string_view::npos || colon < at + 2 || colon + 1 == peer.size()) return false;
+    const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+    return std::all_of(peer.begin(), peer.begin() + 40, is_hex) && is_host(peer.substr(41));
+}
+
+/// Whether a path can stand between quotes in the configuration.
+bool is_plain(const std::string& path) {
+    return std::none_of(path.begin(), path.end(), [](char c) { return c == '"' || c == '\\' || (c >= 0 && c < ' '); });
+}
+
+std::string quoted(std::chrono::milliseconds time) { return "\"" + std::to_string(time.count()) + "ms\""; }
+
+/// Only what differs from the defaults of CometBFT.
+std::string config_text(const CometHome& home) {
+    using std::chrono::milliseconds;
+    const milliseconds interval = home.block_interval;
+    // The votes of a height take part of the interval; the rest is waited for.
+    const milliseconds commit = std::max(milliseconds(1), interval - std::min(interval / 2, milliseconds(150)));
+    std::string peers;
+    for (const std::string& peer : home.peers) peers += (peers.empty() ? "" : ",") + peer;
+    const std::string port = std::to_string(home.p2p_port);
+    const bool ipv6 = home.p2p_host.find(':') != std::string::npos;
+    const std::string host = ipv6 ? "[" + home.p2p_host + "]" : home.p2p_host;
+    const std::string open = home.private_network ? "false" : "true";
+    return "# Written by `retrace node` at every start.\n"
+           "proxy_app = \"unix://" +
+           home.abci_socket().string() +
+           "\"\n"
+           "abci = \"socket\"\n"
+           "db_backend = \"goleveldb\"\n"
+           "log_level = \"error\"\n"
+           "filter_peers = false\n"
+           "[rpc]\n"
+           "laddr = \"unix://" +
+           home.rpc_socket().string() +
+           "\"\n"
+           "pprof_laddr = \"\"\n"
+           "[p2p]\n"
+           "laddr = \"tcp://" +
+           host + ":" + port +
+           "\"\n"
+           "persistent_peers = \"" +
+           peers +
+           "\"\n"
+           "addr_book_strict = " +
+           open +
+           "\n"
+           "allow_duplicate_ip = " +
+           (home.private_network ? "true" : "false") +
+           "\n"
+           "flush_throttle_timeout = \"10ms\"\n"
+           "[mempool]\n"
+           "size = 5000\n"
+           "recheck = true\n"
+           "[consensus]\n"
+           "timeout_propose = \"1s\"\n"
+           "timeout_propose_delta = \"500ms\"\n"
+           "timeout_prevote = \"500ms\"\n"
+           "timeout_prevote_delta = \"250ms\"\n"
+           "timeout_precommit = \"500ms\"\n"
+           "timeout_precommit_delta = \"250ms\"\n"
+           "timeout_commit = " +
+           quoted(commit) +
+           "\n"
+           "create_empty_blocks = true\n"
+           "peer_gossip_sleep_duration = \"10ms\"\n"
+           "[storage]\n"
+           "discard_abci_responses = true\n"
+           "[tx_index]\n"
+           "indexer = \"null\"\n";
+}
+
+Status<> write_text(const fs::path& path, const std::string& text, mode_t mode) {
+    const auto written = write_durably(path, {view(std::string_view(text))}, mode);
+    if (!written) return error(written.error().message);
+    return Unit{};
+}
+
+Status<> write_genesis(const fs::path& path, const std::string& text) {
+    if (fs::exists(path)) {
+        const auto kept = read_file(path, std::uint64_t{64} << 20);
+        if (!kept) return error(kept.error().message);
+        if (!equal(*kept, view(std::string_view(text))))
+            return error(path.string() + " belongs to another chain; choose another --data-dir");
+        return Unit{};
+    }
+    return write_text(path, text, 0644);
+}
+
+}  // namespace
+
+std::string comet_chain_id(const ledger::Genesis& genesis) {
+    return "retrace-" + std::to_string(genesis.chain_id) + "-" + to_hex(view(ledger::genesis_hash(genesis)).first(8));
+}
+
+std::string comet_genesis(const ledger::Genesis& genesis) {
+    json::array validators;
+    for (const ledger::GenesisValidator& validator : genesis.validators) {
+        validators.push_back(json::object{
+            {"address", upper_hex(consensus_address(validator.key))},
+            {"pub_key", json::object{{"type", "tendermint/PubKeyEd25519"}, {"value", to_base64(view(validator.key))}}},
+            {"power", std::to_string(validator.power)},
+            {"name", ""}});
+    }
+    const json::object params{{"block", json::object{{"max_bytes", std::to_string(kBlockBytes)}, {"max_gas", "-1"}}},
+                              {"evidence", json::object{{"max_age_num_blocks", std::to_string(kEvidenceBlocks)},
+                                                        {"max_age_duration", std::to_string(kEvidenceNs)},
+                                                        {"max_bytes", "262144"}}},
+                              {"validator", json::object{{"pub_key_types", json::array{"ed25519"}}}},
+                              {"version", json::object{{"app", "1"}}},
+                              {"abci", json::object{{"vote_extensions_enable_height", "0"}}}};
+    return json::serialize(json::object{{"genesis_time", time_text(genesis.time_ns)},
+                                        {"chain_id", comet_chain_id(genesis)},
+                                        {"initial_height", "1"},
+                                        {"consensus_params", params},
+                                        {"validators", std::move(validators)},
+                                        {"app_hash", ""},
+                                        {"app_state", to_hex(view(ledger::genesis_hash(genesis)))}}) +
+           "\n";
+}
+
+Status<> write_comet_home(const CometHome& home, const ledger::Genesis& genesis) {
+    if (genesis.validators.empty()) {
+        return error(
+            "this chain's genesis names no validators, so CometBFT cannot run it; `retrace testnet init` makes "
+            "one that does");
+    }
+    if (genesis.time_ns == 0) return error("the genesis of a chain with validators needs a timestamp");
+    for (const std::string& peer : home.peers) {
+        if (!is_peer(peer)) return error("the peer \"" + peer + "\" is not ID@HOST:PORT with an id of 40 hex digits");
+    }
+    if (!is_host(home.p2p_host)) return error("\"" + home.p2p_host + "\" is no address to listen on");
+    if (!is_plain(home.folder.string())) {
+        return error(home.folder.string() +
+                     ": CometBFT's configuration cannot name a folder with quotes, backslashes or "
+                     "control characters; choose another --data-dir");
+    }
+    std::error_code failed;
+    fs::create_directories(home.folder / "config", failed);
+    if (!failed) fs::create_directories(home.folder / "data", failed);
+    if (!failed) fs::permissions(home.folder, fs::perms::owner_all, failed);
+    if (failed) return error(home.folder.string() + ": " + failed.message());
+    RETRACE_CHECK(make_node_key(home.folder / "config" / "node_key.json"));
+    RETRACE_CHECK(make_validator_key(home.folder / "config" / "priv_validator_key.json",
+                                     home.folder / "data" / "priv_validator_state.json"));
+    RETRACE_CHECK(write_genesis(home.folder / "config" / "genesis.json", comet_genesis(genesis)));
+    return write_text(home.folder / "config" / "config.toml", config_text(home), 0600);
+}
+
+}  // namespace retrace::node::engine

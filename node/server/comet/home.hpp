@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The folder that CometBFT calls its home: its configuration, genesis and keys, written from ours.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "ledger/chain/genesis.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::node::engine {
+
+struct CometHome {
+    std::filesystem::path folder;
+    std::chrono::milliseconds block_interval{1000};
+    std::string p2p_host = "0.0.0.0";  ///< Address for other nodes.
+    std::uint16_t p2p_port = 26656;
+    std::vector<std::string> peers;  ///< "id@host:port": nodes that this one keeps a connection to.
+    /// All nodes are on this machine or in a private network: addresses that are not routable are accepted.
+    bool private_network = false;
+
+    std::filesystem::path abci_socket() const { return folder / "abci.sock"; }
+    std::filesystem::path rpc_socket() const { return folder / "rpc.sock"; }
+    std::filesystem::path log() const { return folder / "cometbft.log"; }
+};
+
+/// CometBFT's name of a chain: the chain id and the beginning of the genesis' hash, so that two chains with one id do not
+/// connect.
+std::string comet_chain_id(const ledger::Genesis& genesis);
+
+/// genesis.json of CometBFT. The same bytes on every node of a chain.
+std::string comet_genesis(const ledger::Genesis& genesis);
+
+/// Makes the folder and missing keys, and writes configuration and genesis anew. An Error if the genesis names no
+/// validators or no time, if it differs from the one that the folder was made with, or if a peer is no address.
+Status<> write_comet_home(const CometHome& home, const ledger::Genesis& genesis);
+
+}  // namespace retrace::node::engine

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/comet/supervisor.hpp"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+#include "node/platform/process.hpp"
+
+namespace retrace::node::engine {
+namespace {
+
+constexpr int kDeathsMax = 3;  // at one height
+constexpr std::chrono::milliseconds kTick{100}, kBackOffMax{10'000}, kEndTime{10'000};
+constexpr std::uint64_t kLogRead = 1U << 20;
+
+/// The last lines of the log, for the reason of a failure.
+std::string tail(const std::filesystem::path& log) {
+    std::ifstream in(log);
+    std::string line, last;
+    while (std::getline(in, line))
+        if (!line.empty()) last = line;
+    if (last.size() > 500) last.resize(500);
+    return last;
+}
+
+bool is_executable(const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(SupervisorOptions options) : options_(std::move(options)), thread_([this] { run(); }) {}
+
+Supervisor::~Supervisor() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+bool Supervisor::wait(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return !changed_.wait_for(lock, time, [this] { return stopping_; });
+}
+
+std::string Supervisor::consensus_failure() {
+    // CometBFT's consensus stops for good while its process and RPC live on.
+    std::ifstream in(options_.log, std::ios::binary);
+    in.seekg(0, std::ios::end);
+    const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(in.tellg(), 0));
+    if (!in || size <= log_read_) return {};
+    const std::uint64_t from = size - std::min(size - log_read_, kLogRead);
+    std::string text(size - from, '\0');
+    in.seekg(static_cast<std::streamoff>(from));
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    const std::size_t complete = text.rfind('\n');
+    if (!in || complete == std::string::npos) return {};
+    log_read_ = from + complete + 1;
+    const std::size_t at = text.find("CONSENSUS FAILURE");
+    return at == std::string::npos ? std::string()
+                                   : text.substr(at, std::min<std::size_t>(text.find('\n', at) - at, 500));
+}
+
+std::string Supervisor::watch() {
+    if (options_.before_start) options_.before_start();
+    auto child = Process::start(options_.program, {"start", "--home", options_.home.string()}, options_.log);
+    if (!child) return child.error().message;
+    if (options_.on_start) options_.on_start();
+    for (;;) {
+        if (!wait(kTick)) {
+            child->stop(kEndTime);
+            return {};
+        }
+        if (!child->running()) return "exit status " + std::to_string(*child->exit_status());
+        if (const std::string failure = consensus_failure(); !failure.empty()) {
+            child->stop(kEndTime);
+            return failure;
+        }
+        if (options_.on_tick) options_.on_tick();
+    }
+}
+
+void Supervisor::run() {
+    std::uint64_t died_at = ~std::uint64_t{0};
+    int deaths = 0;
+    for (std::chrono::milliseconds back_off{500};; back_off = std::min(2 * back_off, kBackOffMax)) {
+        const std::string why = watch();
+        if (why.empty()) return;
+        const std::uint64_t height = options_.height();
+        if (height != died_at) {
+            died_at = height;
+            deaths = 0;
+            back_off = std::chrono::milliseconds(500);
+        }
+        spdlog::warn("event=cometbft_ended height={} why=\"{}\" log={}", height, why, options_.log.string());
+        if (++deaths == kDeathsMax) {
+            options_.on_failed("CometBFT ended " + std::to_string(kDeathsMax) + " times at height " +
+                               std::to_string(height) + " (" + why + "): " + tail(options_.log) + "; its log is " +
+                               options_.log.string());
+            return;
+        }
+        if (!wait(back_off)) return;
+    }
+}
+
+std::filesystem::path find_comet(const std::string& configured) {
+    namespace fs = std::filesystem;
+    if (!configured.empty()) return is_executable(configured) ? fs::path(configured) : fs::path();
+    std::vector<fs::path> folders{own_executable().parent_path()};
+    if (const char* path = std::getenv("PATH")) {
+        std::string_view rest(path);
+        while (!rest.empty()) {
+            const std::size_t end = std::min(rest.find(':'), rest.size());
+            if (end != 0) folders.emplace_back(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        }
+    }
+    if (const char* home = std::getenv("HOME")) folders.push_back(fs::path(home) / "go" / "bin");
+    for (const fs::path& folder : folders)
+        if (is_executable(folder / "cometbft")) return folder / "cometbft";
+    return {};
+}
+
+}  // namespace retrace::node::engine

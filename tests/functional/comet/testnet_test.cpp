@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Four validators on this machine: one chain, whatever becomes of one of them, and no chain without two.
+#include "node/cmd/testnet/testnet.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "node/rpc_client/rpc_client.hpp"
+#include "node/server/comet/supervisor.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+const char* const kReceiver = "0x00000000000000000000000000000000000000bb";
+constexpr std::size_t kNodes = 4;
+
+class Testnet : public testing::Test {
+protected:
+    void SetUp() override {
+        // Where `retrace node` looks: beside it, in PATH, in Go's folder.
+        const fs::path beside = fs::path(RETRACE_PROGRAM).parent_path() / "cometbft";
+        if (!fs::exists(beside) && engine::find_comet("").empty())
+            GTEST_SKIP() << "SKIP: no cometbft; where Go is installed, ./dev comet makes it";
+        folder_ = fs::temp_directory_path() / ("retrace_testnet_" + std::to_string(::getpid()));
+        const auto p2p = free_port(), rpc = free_port();
+        ASSERT_TRUE(p2p.has_value() && rpc.has_value());
+        TestnetPlan plan;
+        plan.folder = folder_;
+        plan.validators = kNodes;
+        plan.block_ms = 300;
+        plan.p2p_port = *p2p;
+        plan.rpc_port = *rpc;
+        const auto made = init_testnet(plan);
+        ASSERT_TRUE(made.has_value()) << made.error().message;
+        auto network = TestnetProcesses::start(folder_, RETRACE_PROGRAM, 60s);
+        ASSERT_TRUE(network.has_value()) << network.error().message;
+        network_.emplace(std::move(network).value());
+    }
+    void TearDown() override {
+        const bool failed = HasFailure();
+        network_.reset();
+        std::error_code ignored;
+        if (!failed) fs::remove_all(folder_, ignored);
+    }
+
+    json::value ask(std::size_t node, const std::string& method, json::array params = {}) {
+        auto client = RpcClient::connect(network_->urls()[node]);
+        const auto answer = client->call(method, std::move(params));
+        return answer ? *answer : json::value();
+    }
+    std::uint64_t height(std::size_t node) {
+        auto client = RpcClient::connect(network_->urls()[node]);
+        return client->height().value_or(0);
+    }
+    ::testing::AssertionResult reaches(std::size_t node, std::uint64_t wanted) {
+        const auto end = Clock::now() + 60s;
+        while (height(node) < wanted) {
+            if (Clock::now() > end)
+                return ::testing::AssertionFailure() << "node " << node << " is at " << height(node);
+            std::this_thread::sleep_for(50ms);
+        }
+        return ::testing::AssertionSuccess();
+    }
+    std::string state_root(std::size_t node, std::uint64_t height) {
+        char number[32];
+        std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(height));
+        const json::value block = ask(node, "eth_getBlockByNumber", {number, false});
+        return block.is_object() ? std::string(block.at("stateRoot").as_string()) : "none";
+    }
+    /// Sends a coin through one node; the exit code says that it was mined.
+    int send(std::size_t node, const char* value) {
+        auto child = Process::start(RETRACE_PROGRAM,
+                                    {"wallet", "send", "--dev-account", "5", "--to", kReceiver, "--value", value,
+                                     "--node", network_->urls()[node]},
+                                    folder_ / "send.log");
+        const auto end = Clock::now() + 60s;
+        while (child->running() && Clock::now() < end) std::this_thread::sleep_for(10ms);
+        return child->exit_status().value_or(-1);
+    }
+    void expect_equal_chains(std::uint64_t at) {
+        for (std::size_t i = 0; i < kNodes; ++i) {
+            ASSERT_TRUE(reaches(i, at));
+            EXPECT_EQ(state_root(i, at), state_root(0, at)) << i;
+        }
+    }
+
+    fs::path folder_;
+    std::optional<TestnetProcesses> network_;
+};
+
+TEST_F(Testnet, FourValidatorsAreOneChainAndOutliveOneOfThem) {
+    // A transaction given to one node is executed on all.
+    ASSERT_EQ(send(0, "1"), 0);
+    expect_equal_chains(height(0));
+    for (std::size_t i = 0; i < kNodes; ++i) {
+        const json::value status = ask(i, "retrace_status");
+        EXPECT_EQ(status.at("engine").as_string(), "comet");
+        EXPECT_FALSE(status.at("halted").as_bool());
+        EXPECT_EQ(ask(i, "eth_getBalance", {kReceiver, "latest"}).as_string(), "0xde0b6b3a7640000") << i;
+    }
+
+    // One is killed, with its CometBFT: the others go on.
+    network_->node(3).kill();
+    ASSERT_EQ(send(1, "2"), 0);
+    const std::uint64_t without = height(0);
+    ASSERT_TRUE(reaches(0, without + 3));
+
+    // It comes back and has what was decided without it.
+    ASSERT_TRUE(network_->restart(3).has_value());
+    ASSERT_TRUE(network_->await(3, 60s).has_value());
+    expect_equal_chains(without + 3);
+    EXPECT_EQ(ask(3, "eth_getBalance", {kReceiver, "latest"}).as_string(), "0x29a2241af62c0000");
+
+    // Two are killed: the rest decides nothing.
+    network_->node(2).kill();
+    network_->node(3).kill();
+    std::this_thread::sleep_for(1500ms);  // A block that was decided before may still come.
+    const std::uint64_t halted = height(0);
+    std::this_thread::sleep_for(3s);
+    EXPECT_EQ(height(0), halted);
+    EXPECT_EQ(height(1), halted);
+    ASSERT_TRUE(network_->restart(2).has_value());
+    ASSERT_TRUE(network_->restart(3).has_value());
+    ASSERT_EQ(send(2, "3"), 0);
+    ASSERT_TRUE(reaches(0, halted + 2));
+    expect_equal_chains(halted + 2);
+}
+
+}  // namespace
+}  // namespace retrace::node

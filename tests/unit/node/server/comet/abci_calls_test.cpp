@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// The grammar of ABCI calls against the real ledger: clean start, replay, rounds, unknown blocks, foreign chains.
+#include "node/server/comet/abci_calls.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/node/rpc_world.hpp"
+#include "tests/unit/node/server/comet/abci_driver.hpp"
+
+namespace retrace::node::test {
+namespace {
+
+using engine::AbciCalls;
+using testing::HasSubstr;
+
+constexpr const char* kChain = "retrace-7298-test";
+constexpr std::int64_t kFirstSecond = 1'800'000'000;
+
+class AbciApplication : public testing::Test {
+protected:
+    AbciApplication() : calls_(*world_.application, options()) {}
+
+    engine::AbciCallsOptions options() {
+        engine::AbciCallsOptions out;
+        out.chain_id = kChain;
+        out.keep_blocks = 3;
+        out.on_fatal = [this](const std::string& why) { fatal_ = why; };
+        return out;
+    }
+
+    abci::Response ask(const abci::Request& request) {
+        const engine::AbciAnswer answer = calls_.answer(to_message(request));
+        abci::Response response;
+        EXPECT_TRUE(response.ParseFromArray(answer.message.data(), static_cast<int>(answer.message.size())));
+        EXPECT_EQ(answer.fatal, response.has_exception());
+        return response;
+    }
+
+    abci::Response init_chain(const std::string& chain = kChain, std::string state = {}) {
+        abci::Request request;
+        request.mutable_init_chain()->set_chain_id(chain);
+        if (state.empty()) state = '"' + to_hex(view(world_.application->info().genesis_hash)) + '"';
+        request.mutable_init_chain()->set_app_state_bytes(state);
+        return ask(request);
+    }
+    abci::ResponseInfo info() {
+        abci::Request request;
+        request.mutable_info()->set_abci_version("2.0.0");
+        return ask(request).info();
+    }
+    std::uint32_t check(const ledger::TxPtr& tx, abci::CheckTxType type = abci::NEW) {
+        abci::Request request;
+        request.mutable_check_tx()->set_tx(std::string(tx->raw.begin(), tx->raw.end()));
+        request.mutable_check_tx()->set_type(type);
+        return ask(request).check_tx().code();
+    }
+    std::vector<std::string> prepare(std::int64_t height, std::int64_t most = 1'000'000) {
+        abci::Request request;
+        auto& prepare = *request.mutable_prepare_proposal();
+        prepare.set_height(height);
+        prepare.set_max_tx_bytes(most);
+        prepare.mutable_time()->set_seconds(kFirstSecond + height);
+        const abci::Response response = ask(request);
+        return {response.prepare_proposal().txs().begin(), response.prepare_proposal().txs().end()};
+    }
+    abci::ResponseProcessProposal::Status process(std::int64_t height, const std::vector<std::string>& txs) {
+        abci::Request request;
+        fill(*request.mutable_process_proposal(), height, txs);
+        return ask(request).process_proposal().status();
+    }
+    abci::ResponseFinalizeBlock finalize(std::int64_t height, const std::vector<std::string>& txs) {
+        abci::Request request;
+        fill(*request.mutable_finalize_block(), height, txs);
+        return ask(request).finalize_block();
+    }
+    abci::Response commit() {
+        abci::Request request;
+        request.mutable_commit();
+        return ask(request);
+    }
+
+    RpcWorld world_;
+    std::string fatal_;
+    AbciCalls calls_;
+
+private:
+    template <class Block>
+    static void fill(Block& block, std::int64_t height, const std::vector<std::string>& txs) {
+        block.set_height(height);
+        block.mutable_time()->set_seconds(kFirstSecond + height);
+        block.set_proposer_address(std::string(20, 'p'));
+        for (const std::string& tx : txs) block.add_txs(tx);
+    }
+};
+
+const ledger::Address kReceiver = *ledger::parse_address("0x00000000000000000000000000000000000000bb");
+
+TEST_F(AbciApplication, StartsCleanlyAndMakesBlocks) {
+    EXPECT_EQ(info().last_block_height(), 0);
+    const abci::Response started = init_chain();
+    ASSERT_TRUE(started.has_init_chain());
+    EXPECT_EQ(started.init_chain().app_hash().size(), 32U);
+
+    const ledger::TxPtr tx = world_.make_tx(0, kReceiver, ledger::U256{5});
+    EXPECT_EQ(check(tx), 0U);
+    EXPECT_EQ(check(tx), 0U) << "known already, so it can be gossiped again";
+    const auto proposal = prepare(1);
+    ASSERT_EQ(proposal.size(), 1U);
+    EXPECT_EQ(process(1, proposal), abci::ResponseProcessProposal::ACCEPT);
+    const abci::ResponseFinalizeBlock made = finalize(1, proposal);
+    ASSERT_EQ(made.tx_results_size(), 1);
+    EXPECT_EQ(made.tx_results(0).code(), 0U);
+    EXPECT_EQ(made.tx_results(0).gas_used(), 21'000);
+    EXPECT_EQ(info().last_block_height(), 0) << "finalised is not committed";
+    EXPECT_TRUE(commit().has_commit());
+    EXPECT_EQ(info().last_block_height(), 1);
+    EXPECT_EQ(info().last_block_app_hash(), made.app_hash());
+    EXPECT_EQ(world_.chain->view()->account(kReceiver).balance, ledger::U256{5});
+    EXPECT_EQ(world_.chain->tip()->header.proposer.bytes[0], 'p');
+}
+
+TEST_F(AbciApplication, AnswersTheSameWhenABlockIsFinalisedAgainBeforeItsCommit) {
+    init_chain();
+    check(world_.make_tx(0, kReceiver, ledger::U256{5}));
+    const auto proposal = prepare(1);
+    const std::string first = finalize(1, proposal).SerializeAsString();
+    EXPECT_EQ(finalize(1, proposal).SerializeAsString(), first);
+    commit();
+    EXPECT_EQ(info().last_block_height(), 1);
+}
+
+TEST_F(AbciApplication, ExecutesABlockThatItHasNotSeenBefore) {
+    init_chain();
+    // Rounds that came to nothing, then another proposer's block, with bytes that are no transaction.
+    check(world_.make_tx(0, kReceiver, ledger::U256{5}));
+    for (int round = 0; round < 5; ++round) EXPECT_EQ(process(1, prepare(1)), abci::ResponseProcessProposal::ACCEPT);
+    EXPECT_EQ(process(1, {"no transaction"}), abci::ResponseProcessProposal::REJECT);
+    const ledger::TxPtr other = world_.make_tx(1, kReceiver, ledger::U256{7});
+    const auto made = finalize(1, {"no transaction", std::string(other->raw.begin(), other->raw.end())});
+    ASSERT_EQ(made.tx_results_size(), 2);
+    EXPECT_NE(made.tx_results(0).code(), 0U);
+    EXPECT_EQ(made.tx_results(1).code(), 0U);
+    commit();
+    EXPECT_EQ(world_.chain->view()->account(kReceiver).balance, ledger::U256{7});
+}
+
+TEST_F(AbciApplication, RejectsAProposalOfAnotherHeightOrOfThePast) {
+    init_chain();
+    EXPECT_EQ(process(2, {}), abci::ResponseProcessProposal::REJECT);
+    finalize(1, {});
+    commit();
+    EXPECT_EQ(process(1, {}), abci::ResponseProcessProposal::REJECT);
+    EXPECT_EQ(process(2, {}), abci::ResponseProcessProposal::ACCEPT);
+    EXPECT_EQ(process(-1, {}), abci::ResponseProcessProposal::REJECT);
+}
+
+TEST_F(AbciApplication, KeepsToTheBytesOfAProposal) {
+    init_chain();
+    for (std::uint64_t i = 0; i < 20; ++i) check(world_.make_tx(0, kReceiver, ledger::U256{1}, {}, i));
+    const std::size_t all = prepare(1).size();
+    EXPECT_EQ(all, 20U);
+    for (const std::int64_t most : {0, 1, 100, 500, 1000}) {
+        std::size_t bytes = 0;
+        // As CometBFT counts: each transaction with its field's tag and length.
+        for (const std::string& tx : prepare(1, most)) bytes += tx.size() + 1 + (tx.size() < 128 ? 1 : 2);
+        EXPECT_LE(bytes, static_cast<std::size_t>(most));
+    }
+}
+
+TEST_F(AbciApplication, DropsWhatABlockHasTakenAtTheRecheck) {
+    init_chain();
+    const ledger::TxPtr taken = world_.make_tx(0, kReceiver, ledger::U256{5});
+    const ledger::TxPtr waits = world_.make_tx(1, kReceiver, ledger::U256{5});
+    check(taken);
+    check(waits);
+    finalize(1, {std::string(taken->raw.begin(), taken->raw.end())});
+    commit();
+    EXPECT_NE(check(taken, abci::RECHECK), 0U);
+    EXPECT_EQ(check(waits, abci::RECHECK), 0U);
+}
+
+TEST_F(AbciApplication, NamesTheOldestBlockThatCometBftHasToKeep) {
+    init_chain();
+    for (std::int64_t height = 1; height <= 5; ++height) {
+        finalize(height, {});
+        EXPECT_EQ(commit().commit().retain_height(), height > 3 ? height - 3 : 0);
+    }
+}
+
+TEST_F(AbciApplication, RefusesTheGenesisOfAnotherChain) {
+    EXPECT_TRUE(init_chain("retrace-1-other").has_exception());
+    EXPECT_THAT(fatal_, HasSubstr("another chain"));
+    fatal_.clear();
+    EXPECT_TRUE(init_chain(kChain, "\"00\"").has_exception());
+    EXPECT_THAT(fatal_, HasSubstr("another chain"));
+}
+
+TEST_F(AbciApplication, RefusesACometBftWithoutItsBlocks) {
+    init_chain();
+    finalize(1, {});
+    commit();
+    EXPECT_TRUE(init_chain().has_exception());
+    EXPECT_THAT(fatal_, HasSubstr("height 1"));
+}
+
+TEST_F(AbciApplication, RefusesAnotherVersionOfAbci) {
+    abci::Request request;
+    request.mutable_info()->set_version("1.0.1");
+    request.mutable_info()->set_abci_version("2.1.0");
+    EXPECT_TRUE(ask(request).has_exception());
+    EXPECT_THAT(fatal_, HasSubstr("ABCI 2.1.0"));
+}
+
+TEST_F(AbciApplication, StopsAtABlockThatCannotBeExecuted) {
+    init_chain();
+    EXPECT_EQ(finalize(3, {}).app_hash(), "");
+    EXPECT_THAT(fatal_, HasSubstr("block 3"));
+}
+
+TEST_F(AbciApplication, AnswersOrRefusesAnyBytes) {
+    std::uint64_t random = 1;
+    for (int i = 0; i < 2'000; ++i) {
+        Bytes message(static_cast<std::size_t>(i % 40));
+        for (std::uint8_t& byte : message) {
+            random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+            byte = static_cast<std::uint8_t>(random >> 56);
+        }
+        // A commit without a block before it would be a defect of CometBFT itself.
+        abci::Request request;
+        if (request.ParseFromArray(message.data(), static_cast<int>(message.size())) && request.has_commit()) continue;
+        const engine::AbciAnswer answer = calls_.answer(message);
+        abci::Response response;
+        EXPECT_TRUE(response.ParseFromArray(answer.message.data(), static_cast<int>(answer.message.size())));
+    }
+}
+
+}  // namespace
+}  // namespace retrace::node::test
