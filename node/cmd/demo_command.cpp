@@ -25,13 +25,17 @@ void add_demo(CLI::App& app, Program& program) {
     command->add_option("--steps", options->steps, "Training steps of a task (900)");
     command->add_option("--checkpoint-every", options->interval, "Steps between checkpoints (100)");
     command->add_option("--block-ms", options->block_ms, "Milliseconds between blocks (200)");
+    auto engine = std::make_shared<std::string>("solo");
+    command->add_option("--engine", *engine, "solo: one node; comet: four validators on CometBFT (solo)")
+        ->check(CLI::IsMember({"solo", "comet"}));
     command->add_option("--timeout", options->timeout_s, "Seconds after which the demo fails (300)");
     command->add_flag("--quiet", options->quiet, "Do not tell what happens while it happens");
     add_json(*command, program);
-    command->callback([&program, options] {
-        program.run = [&program, options] {
+    command->callback([&program, options, engine] {
+        program.run = [&program, options, engine] {
             set_up_log("warn");
             options->executable = own_executable();
+            if (*engine == "comet") options->validators = 4;
             const auto facts = run_demo(*options);
             if (!facts) return fail(program, facts.error().message);
             if (program.json)

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "node/platform/process.hpp"
+#include "node/server/comet/supervisor.hpp"
 #include "node/tasks/data/idx.hpp"
 
 namespace retrace::node {
@@ -21,14 +22,22 @@ constexpr auto kTimeout = 220s;
 struct Play {
     std::string cheat, outcome;
     std::uint64_t steps, interval;
+    std::string engine = "solo";
     std::uint64_t segments() const { return steps / interval; }
 };
+
+std::string name_of(const Play& play) { return play.engine == "comet" ? "on_comet" : play.cheat; }
 
 void PrintTo(const Play& play, std::ostream* out) { *out << play.cheat; }
 
 class Demo : public testing::TestWithParam<Play> {
 protected:
     void SetUp() override {
+        // `retrace` looks for it in the same places, beside itself first.
+        if (GetParam().engine == "comet" &&
+            !std::filesystem::exists(std::filesystem::path(RETRACE_PROGRAM).parent_path() / "cometbft") &&
+            engine::find_comet("").empty())
+            GTEST_SKIP() << "SKIP: no cometbft; where Go is installed, ./dev comet makes it";
         if (!fashion_mnist_folder()) GTEST_SKIP() << "SKIP: Debian's package dataset-fashion-mnist is not installed";
         log_ = std::filesystem::temp_directory_path() / ("retrace_demo_" + std::to_string(::getpid()) + ".log");
         play();
@@ -41,11 +50,11 @@ protected:
     /// Its last line is the JSON object; warnings may precede it.
     void play() {
         const Play& play = GetParam();
-        auto demo =
-            Process::start(RETRACE_PROGRAM,
-                           {"demo", "--json", "--quiet", "--cheat", play.cheat, "--steps", std::to_string(play.steps),
-                            "--checkpoint-every", std::to_string(play.interval), "--timeout", "200"},
-                           log_);
+        auto demo = Process::start(
+            RETRACE_PROGRAM,
+            {"demo", "--json", "--quiet", "--cheat", play.cheat, "--steps", std::to_string(play.steps),
+             "--checkpoint-every", std::to_string(play.interval), "--timeout", "200", "--engine", play.engine},
+            log_);
         ASSERT_TRUE(demo.has_value());
         const auto end = std::chrono::steady_clock::now() + kTimeout;
         while (demo->running() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(50ms);
@@ -80,7 +89,15 @@ TEST_P(Demo, HappensAsPromised) {
     EXPECT_EQ(number(facts_.at("segments")), play.segments());
     EXPECT_GT(number(facts_.at("audits")), 0U);
     EXPECT_GT(number(facts_.at("verdicts_equal")), 0U);
-    EXPECT_LT(facts_.at("seconds").to_number<double>(), 90);
+    EXPECT_EQ(text("engine"), play.engine);
+    if (play.engine == "comet") {
+        // One of them is killed meanwhile, and comes back.
+        EXPECT_EQ(number(facts_.at("validators")), 4U);
+        EXPECT_TRUE(facts_.at("app_hashes_equal").as_bool());
+        EXPECT_LT(facts_.at("finality_ms").to_number<double>(), 2500);
+    } else {
+        EXPECT_LT(facts_.at("seconds").to_number<double>(), 90);
+    }
 
     if (play.outcome == "convicted" || play.outcome == "replaced") {
         const json::object& cheater = facts_.at("cheater").as_object();
@@ -109,14 +126,13 @@ TEST_P(Demo, HappensAsPromised) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Frauds, Demo,
-                         testing::Values(Play{"ulp", "convicted", 900, 100},
-                                         Play{"false_accuser", "accuser_punished", 450, 50},
-                                         Play{"skip_steps", "convicted", 450, 90},
-                                         Play{"wrong_data", "convicted", 450, 90},
-                                         Play{"stale_checkpoint", "convicted", 450, 90},
-                                         Play{"silent", "replaced", 450, 90}, Play{"none", "honest", 450, 90}),
-                         [](const auto& info) { return info.param.cheat; });
+INSTANTIATE_TEST_SUITE_P(
+    Frauds, Demo,
+    testing::Values(Play{"ulp", "convicted", 900, 100}, Play{"false_accuser", "accuser_punished", 450, 50},
+                    Play{"skip_steps", "convicted", 450, 90}, Play{"wrong_data", "convicted", 450, 90},
+                    Play{"stale_checkpoint", "convicted", 450, 90}, Play{"silent", "replaced", 450, 90},
+                    Play{"none", "honest", 450, 90}, Play{"ulp", "convicted", 900, 100, "comet"}),
+    [](const auto& info) { return name_of(info.param); });
 
 }  // namespace
 }  // namespace retrace::node

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <set>
 #include <thread>
 
 #include "ledger/crypto/eip55.hpp"
@@ -52,6 +53,14 @@ private:
     /// Waits until a capability challenge of that solver is over.
     Status<> await_measurement(Role role);
     Result<json::object> conclude();
+    // With validators:
+    /// Kills one of them; it comes back when the task is over.
+    void kill_validator();
+    Status<> restart_validator();
+    /// Whether all validators have the same state at the newest block that all of them have.
+    Result<bool> equal_app_hashes();
+    /// Median time from sending a payment to its receipt.
+    Result<double> finality_ms();
     json::object cheater_facts();
     const DisputeFacts* decisive();
     std::string outcome();
@@ -87,7 +96,8 @@ Status<> Demo::set_up() {
         folder_ = pattern;
     }
     RETRACE_CHECK(compile());
-    RETRACE_TRY(network, LocalNetwork::assemble(folder_ / "network", options_.executable, options_.block_ms));
+    RETRACE_TRY(network, LocalNetwork::assemble(folder_ / "network", options_.executable, options_.block_ms, {}, false,
+                                                options_.validators));
     network_ = std::move(network);
     RETRACE_CHECK(network_->start_node());
     say("node at " + network_->node_url() + ", logs in " + network_->folder().string());
@@ -242,9 +252,70 @@ Status<> Demo::second_task() {
     }
     RETRACE_TRY(task, post());
     cheated_task_ = task;
+    if (network_->validators() != nullptr) {
+        RETRACE_CHECK(follow(task, Until::first_verdict));
+        kill_validator();
+    }
     RETRACE_CHECK(follow(task, Until::trained));
+    if (network_->validators() != nullptr) RETRACE_CHECK(restart_validator());
     RETRACE_CHECK(measure_model(task));
     return settle(task);
+}
+
+void Demo::kill_validator() {
+    TestnetProcesses& validators = *network_->validators();
+    validators.node(validators.size() - 1).kill();
+    say("the last of " + std::to_string(validators.size()) + " validators is killed; the chain goes on");
+}
+
+Status<> Demo::restart_validator() {
+    TestnetProcesses& validators = *network_->validators();
+    RETRACE_CHECK(validators.restart(validators.size() - 1));
+    RETRACE_CHECK(validators.await(validators.size() - 1, std::chrono::seconds(60)));
+    say("it is back");
+    return Unit{};
+}
+
+Result<bool> Demo::equal_app_hashes() {
+    const std::uint64_t height = event_log_->height();
+    std::set<std::string> roots;
+    for (const std::string& url : network_->validators()->urls()) {
+        RETRACE_TRY(client, RpcClient::connect(url));
+        const auto end = Clock::now() + std::chrono::seconds(60);
+        for (;;) {
+            const auto now = client.height();
+            if (now && *now >= height) break;
+            if (Clock::now() > end)
+                return error("the validator at " + url + " does not reach block " + std::to_string(height));
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        char number[32];
+        std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(height));
+        const auto block = client.call("eth_getBlockByNumber", {number, false});
+        if (!block) return error(block.error().message);
+        roots.insert(std::string(block->at("stateRoot").as_string()));
+    }
+    return roots.size() == 1;
+}
+
+Result<double> Demo::finality_ms() {
+    constexpr std::size_t kSamples = 9;
+    std::vector<double> times;
+    for (std::size_t i = 0; i < kSamples; ++i) {
+        const auto start = Clock::now();
+        RETRACE_TRY(hash, submitter_->send("pay itself", submitter_->address(), ledger::U256{}, {}));
+        for (;;) {
+            const auto outcome = client_->outcome(hash);
+            if (!outcome) return error(outcome.error().message);
+            if (outcome->has_value()) break;
+            if (Clock::now() - start > std::chrono::seconds(30)) return error("a payment is in no block after 30 s");
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+        submitter_->poll();
+    }
+    std::sort(times.begin(), times.end());
+    return times[kSamples / 2];
 }
 
 const DisputeFacts* Demo::decisive() {
@@ -349,6 +420,14 @@ Result<json::object> Demo::conclude() {
             json::object{{"segments", facts.segments}, {"amount", facts.amount.to_decimal()}};
     }
     out["paid"] = std::move(paid);
+    out["engine"] = network_->validators() == nullptr ? "solo" : "comet";
+    if (network_->validators() != nullptr) {
+        out["validators"] = network_->validators()->size();
+        RETRACE_TRY(equal, equal_app_hashes());
+        out["app_hashes_equal"] = equal;
+        RETRACE_TRY(finality, finality_ms());
+        out["finality_ms"] = finality;
+    }
     out["balances"] = std::move(balances);
     out["burned"] = burned.to_decimal();
     out["minted"] = minted.to_decimal();
@@ -371,6 +450,8 @@ Result<json::object> Demo::play() {
                                                                    : "convicted";
     if (outcome != wanted) return refuse("the outcome is \"" + outcome + "\" and not \"" + wanted + "\"");
     if (accuracy_ < kAccuracyWanted) return refuse("the model's accuracy is below 85 %");
+    if (facts.contains("app_hashes_equal") && !facts["app_hashes_equal"].as_bool())
+        return refuse("the validators have different states");
     if (!facts["supply_conserved"].as_bool()) return refuse("the supply was not conserved");
     if (facts["honest_slashed"] != 0) return refuse("an honest party was slashed");
     if (options_.folder.empty()) {

@@ -55,13 +55,14 @@ std::string_view name_of(Role role) noexcept {
 Result<std::unique_ptr<LocalNetwork>> LocalNetwork::assemble(const fs::path& folder, const fs::path& executable,
                                                              std::uint64_t block_ms,
                                                              const std::map<std::string, std::uint64_t>& params,
-                                                             bool tls) {
+                                                             bool tls, std::uint32_t validators) {
     std::error_code code;
     fs::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
     std::unique_ptr<LocalNetwork> network(new LocalNetwork(fs::absolute(folder), executable, block_ms, tls));
     RETRACE_TRY(port, free_port());
     network->port_ = port;
+    network->validators_ = validators;
     network->url_ = "http://127.0.0.1:" + std::to_string(port);
     if (tls) network->url_.insert(4, "s").append("#ca=" + (network->folder_ / "node" / "tls-cert.pem").string());
     RETRACE_CHECK(network->write_files(params));
@@ -97,7 +98,29 @@ ledger::SecretKey LocalNetwork::key(Role role) const {
 
 ledger::Address LocalNetwork::address(Role role) const { return key(role).address(); }
 
+Status<> LocalNetwork::start_validators() {
+    const fs::path folder = folder_ / "validators";
+    if (!fs::exists(folder)) {
+        RETRACE_TRY(p2p, free_port());
+        TestnetPlan plan;
+        plan.folder = folder;
+        plan.validators = validators_;
+        plan.block_ms = block_ms_;
+        plan.p2p_port = p2p;
+        plan.rpc_port = port_;
+        plan.genesis = (folder_ / "genesis.json").string();
+        // Developer accounts that have no other role.
+        for (std::uint32_t i = 0; i < validators_; ++i)
+            plan.accounts.push_back(ledger::to_0x(key(Role{kRoles + i % (kDevAccounts - kRoles)}).address()));
+        RETRACE_CHECK(init_testnet(plan));
+    }
+    RETRACE_TRY(network, TestnetProcesses::start(folder, executable_, kStartTimeout));
+    testnet_.emplace(std::move(network));
+    return Unit{};
+}
+
 Status<> LocalNetwork::start_node() {
+    if (validators_ != 0) return start_validators();
     std::vector<std::string> all{"node",
                                  "--genesis",
                                  (folder_ / "genesis.json").string(),
@@ -161,6 +184,7 @@ bool LocalNetwork::running(Role role) {
 
 std::optional<std::string> LocalNetwork::ended_process() {
     if (node_ && !node_->running()) return "node";
+    if (testnet_ && !testnet_->node(0).running()) return "validator 0";
     for (auto& [role, process] : parties_) {
         if (!process.running()) return std::string(name_of(role));
     }

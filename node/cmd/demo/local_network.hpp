@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "ledger/crypto/secp256k1.hpp"
+#include "node/cmd/testnet/testnet.hpp"
 #include "node/platform/process.hpp"
 #include "node/rpc_client/rpc_client.hpp"
 
@@ -28,12 +29,13 @@ class LocalNetwork {
 public:
     /// Prepares `folder` (genesis, keystores); an existing chain in it is continued. `executable`: path of retrace.
     /// `params`: durations in blocks that differ from the demo's. `tls`: the node makes a certificate, and all other
-    /// processes trust it as their authority.
+    /// processes trust it as their authority. `validators`: 0 for one node with the embedded engine, else that many
+    /// with CometBFT; the other processes use the first of them.
     static Result<std::unique_ptr<LocalNetwork>> assemble(const std::filesystem::path& folder,
                                                           const std::filesystem::path& executable,
                                                           std::uint64_t block_ms,
                                                           const std::map<std::string, std::uint64_t>& params = {},
-                                                          bool tls = false);
+                                                          bool tls = false, std::uint32_t validators = 0);
 
     const std::filesystem::path& folder() const noexcept { return folder_; }
     const std::string& node_url() const noexcept { return url_; }
@@ -48,6 +50,8 @@ public:
     void kill(Role role);  ///< SIGKILL.
     void kill_node();
     bool node_running() { return node_ && node_->running(); }
+    /// The validators' nodes; nullptr with the embedded engine.
+    TestnetProcesses* validators() noexcept { return testnet_ ? &*testnet_ : nullptr; }
     bool running(Role role);
     /// Returns the name of a process that ended by itself, if any; its log says why.
     std::optional<std::string> ended_process();
@@ -57,13 +61,16 @@ private:
     LocalNetwork(std::filesystem::path folder, std::filesystem::path executable, std::uint64_t block_ms, bool tls)
         : folder_(std::move(folder)), executable_(std::move(executable)), block_ms_(block_ms), tls_(tls) {}
     Status<> write_files(const std::map<std::string, std::uint64_t>& params);
+    Status<> start_validators();
 
     std::filesystem::path folder_, executable_;
     std::uint64_t block_ms_;
     bool tls_;
     std::uint16_t port_ = 0;
     std::string url_;
+    std::uint32_t validators_ = 0;
     std::unique_ptr<Process> node_;
+    std::optional<TestnetProcesses> testnet_;
     std::map<Role, Process> parties_;
 };
 
