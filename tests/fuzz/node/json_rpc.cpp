@@ -29,12 +29,8 @@ public:
     std::string_view name() const noexcept override { return "idle"; }
     Status<> start(engine::Application&) override { return Unit{}; }
     void stop() noexcept override {}
-    engine::Submitted submit(View tx) override {
-        const auto checked = application_.check_tx(tx, false);
-        return {checked.code, checked.log};
-    }
+    void announce(View) override {}
     engine::EngineStatus status() const override { return {application_.info().height, false, false, {}}; }
-    std::optional<engine::StoredBlock> block(engine::Height) const override { return std::nullopt; }
 
 private:
     LedgerApplication& application_;
