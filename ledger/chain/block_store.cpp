@@ -18,7 +18,9 @@ void put_block(Batch& batch, const Block& block) {
     std::uint64_t log_index = block.system_logs.size();
     for (std::uint32_t i = 0; i < block.txs.size(); ++i) {
         batch.put(keys::tx(height, i), encode_tx_record(block.txs[i], block.receipts[i], log_index));
-        batch.put(keys::tx_hash(block.txs[i].hash), keys::be64_32(height, i));
+        // 5.3.3: one without effect is found by its place only, so that a faulty proposer who repeats a transaction
+        // does not put a failure in the place of its receipt.
+        if (block.receipts[i].gas_used != 0) batch.put(keys::tx_hash(block.txs[i].hash), keys::be64_32(height, i));
         log_index += block.receipts[i].logs.size();
     }
 }
@@ -27,7 +29,6 @@ void erase_block(Batch& batch, const Store& store, std::uint64_t height) {
     if (const auto record = load_block_record(store, height)) batch.erase(keys::block_hash(record->hash));
     const Bytes prefix = keys::tx_prefix(height);
     store.scan(prefix, prefix, ~std::size_t{0}, [&](View key, View value) {
-        // The same transaction can be in a later block too, without effect there: its index then names that block.
         if (const auto tx = decode_tx_record(value)) {
             const auto place = store.get(keys::tx_hash(tx->tx.hash));
             if (place && place->size() == 12 && keys::read_be64(*place) == height)

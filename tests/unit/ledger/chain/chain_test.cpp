@@ -386,5 +386,48 @@ TEST(Genesis, EncodesAndDecodes) {
     EXPECT_FALSE(check(free));
 }
 
+TEST(Genesis, NamesValidatorsInOneOrderOnly) {
+    Genesis genesis = make_genesis();
+    const Bytes without = encode(genesis);
+    GenesisValidator first, second;
+    first.key.bytes.fill(1);
+    second.key.bytes.fill(2);
+    first.account = number(7);
+    second.account = number(7);
+    second.power = kPowerMax;
+    genesis.validators = {first, second};
+    const auto decoded = decode_genesis(encode(genesis));
+    ASSERT_TRUE(decoded);
+    ASSERT_EQ(decoded->validators.size(), 2U);
+    EXPECT_EQ(decoded->validators[1].key, second.key);
+    EXPECT_EQ(decoded->validators[1].account, second.account);
+    EXPECT_EQ(decoded->validators[1].power, kPowerMax);
+    // A genesis without validators has the bytes, and so the hash, that it had before there were any.
+    genesis.validators.clear();
+    EXPECT_EQ(encode(genesis), without);
+    Bytes empty_list = without;
+    for (int i = 0; i < 4; ++i) empty_list.push_back(0);
+    EXPECT_FALSE(decode_genesis(empty_list));
+
+    const auto is_refused = [&](std::vector<GenesisValidator> validators) {
+        Genesis changed = genesis;
+        changed.validators = std::move(validators);
+        return !check(changed) && !decode_genesis(encode(changed));
+    };
+    EXPECT_TRUE(is_refused({second, first}));
+    EXPECT_TRUE(is_refused({first, first}));
+    GenesisValidator none = first;
+    none.power = 0;
+    EXPECT_TRUE(is_refused({none}));
+    none.power = kPowerMax + 1;
+    EXPECT_TRUE(is_refused({none}));
+    none = first;
+    none.account = {};
+    EXPECT_TRUE(is_refused({none}));
+    std::vector<GenesisValidator> many(kValidatorsMax + 1, first);
+    for (std::size_t i = 0; i < many.size(); ++i) many[i].key.bytes[0] = static_cast<std::uint8_t>(i + 1);
+    EXPECT_TRUE(is_refused(many));
+}
+
 }  // namespace
 }  // namespace retrace::ledger
