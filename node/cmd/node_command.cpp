@@ -7,11 +7,13 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <atomic>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <csignal>
 #include <iostream>
+#include <thread>
 
 #include "ledger/crypto/eip55.hpp"
 #include "node/cmd/cli.hpp"
@@ -101,6 +103,37 @@ sigset_t block_signals() {
     return set;
 }
 
+/// Ends the process at a signal that comes while the node starts, which may take hours of replay: nothing that it does
+/// then is lost by that. Destroyed when the node has started.
+class SignalsAtStart {
+public:
+    explicit SignalsAtStart(const sigset_t& signals) : signals_(signals), thread_([this] { watch(); }) {}
+    ~SignalsAtStart() {
+        started_ = true;
+        thread_.join();
+    }
+
+private:
+    void watch() {
+        const timespec pause{0, 100'000'000};
+        while (!started_) {
+            const int signal = ::sigtimedwait(&signals_, nullptr, &pause);
+            if (signal <= 0) continue;
+            if (started_) {
+                ::kill(::getpid(), signal);  // for `wait_for_end`
+                return;
+            }
+            spdlog::info("event=stopped_at_start signal={}", signal);
+            spdlog::default_logger()->flush();
+            ::_exit(128 + signal);
+        }
+    }
+
+    sigset_t signals_;
+    std::atomic<bool> started_ = false;
+    std::thread thread_;
+};
+
 /// Waits until a signal comes or the engine halts.
 int wait_for_end(const Node& node, const sigset_t& signals) {
     const timespec pause{0, 200'000'000};
@@ -186,7 +219,10 @@ int run_node(const Program& program, const Config& config) {
     const auto extensions = extend(**node);
     if (!extensions) return fail(program, extensions.error().message);
     add_admin_methods((*node)->router());
-    const auto port = (*node)->start();
+    const auto port = [&] {
+        const SignalsAtStart watched(signals);
+        return (*node)->start();
+    }();
     if (!port) {
         (*node)->stop();
         return fail(program, port.error().message);

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -35,6 +36,11 @@ Result<Process> Process::start(const std::filesystem::path& program, const std::
     if (pid == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent) ::_exit(127);
+        // The child has neither our sockets nor the signals that we block.
+        ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+        sigset_t none;
+        ::sigemptyset(&none);
+        ::sigprocmask(SIG_SETMASK, &none, nullptr);
         const int out = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         const int in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
         if (out < 0 || in < 0) ::_exit(127);
@@ -63,8 +69,12 @@ Process::~Process() {
 bool Process::running() {
     if (pid_ <= 0 || status_) return false;
     int status = 0;
-    if (::waitpid(pid_, &status, WNOHANG) != pid_) return true;
-    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    const int ended = ::waitpid(pid_, &status, WNOHANG);
+    if (ended == 0 || (ended < 0 && errno == EINTR)) return true;
+    if (ended < 0)
+        status_ = 255;  // Someone else has reaped it, e.g. the kernel where SIGCHLD is ignored.
+    else
+        status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return false;
 }
 
