@@ -42,7 +42,7 @@ engine::CometOptions comet_options(const Config& config, const DataDir& data, co
     options.genesis = genesis;
     options.program = config.engine.cometbft;
     options.keep_blocks = config.storage.archive ? 0 : config.storage.keep_blocks;
-    options.pending = [&application] { return application.pending(); };
+    options.pending = [&application](std::size_t bytes) { return application.pending(bytes); };
     options.on_halt = on_halt;
     return options;
 }
@@ -158,7 +158,8 @@ struct Node::Impl {
         reply.status = status.halted ? 503 : 200;
         reply.content_type = "application/json";
         reply.body = to_bytes(view(std::string(R"({"healthy":)") + (status.halted ? "false" : "true") +
-                                   R"(,"height":)" + std::to_string(status.height) + "}\n"));
+                                   R"(,"syncing":)" + (status.catching_up ? "true" : "false") + R"(,"height":)" +
+                                   std::to_string(status.height) + "}\n"));
         return reply;
     }
 

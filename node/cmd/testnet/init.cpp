@@ -39,6 +39,13 @@ Status<> check(const TestnetPlan& plan) {
     if (!is_local(plan) && plan.hosts.size() != plan.validators)
         return error("--host is given " + std::to_string(plan.hosts.size()) + " times for " +
                      std::to_string(plan.validators) + " validators");
+    for (const std::string& host : plan.hosts) {
+        if (!engine::is_host_name(host))
+            return error("--host \"" + host + "\" is no host name or IPv4 address, or IPv6 address in brackets");
+        if (std::count(plan.hosts.begin(), plan.hosts.end(), host) != 1)
+            return error("--host " + host + " is given twice");
+    }
+    if (plan.p2p_port == 0 || plan.rpc_port == 0) return error("a port is 1 to 65535");
     if (!is_local(plan) && plan.genesis.empty())
         return error("a network of several machines needs --genesis: the developer accounts have published keys");
     if (plan.accounts.size() != plan.validators && !(plan.accounts.empty() && plan.genesis.empty()))
@@ -167,7 +174,10 @@ Result<Testnet> write_all(const TestnetPlan& plan, const fs::path& folder) {
 
 }  // namespace
 
-Result<Testnet> init_testnet(const TestnetPlan& plan) {
+Result<Testnet> init_testnet(const TestnetPlan& given) {
+    TestnetPlan plan = given;
+    plan.folder = fs::absolute(plan.folder).lexically_normal();
+    if (!plan.folder.has_filename()) plan.folder = plan.folder.parent_path();  // "network/"
     RETRACE_CHECK(check(plan));
     fs::path unfinished = plan.folder;
     unfinished += std::string(kUnfinished);

@@ -2,6 +2,7 @@
 #include "node/server/comet/abci_calls.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
 #include "server/comet/abci.pb.h"
@@ -68,6 +69,16 @@ struct Block {
     BlockView view;
 };
 
+/// "0.38.N" with N from 21.
+bool is_known(const std::string& version) {
+    constexpr std::string_view kLine = "0.38.";
+    if (!version.starts_with(kLine)) return false;
+    unsigned patch = 0;
+    const char* const end = version.data() + version.size();
+    const auto read = std::from_chars(version.data() + kLine.size(), end, patch);
+    return read.ec == std::errc() && read.ptr == end && patch >= 21;
+}
+
 /// What remains of an answer beside its message.
 struct Effect {
     std::string fatal;  ///< Why the node cannot go on; empty: it goes on.
@@ -80,10 +91,11 @@ Effect info(Application& application, const abci::RequestInfo& request, abci::Re
     out.set_app_version(1);
     out.set_last_block_height(static_cast<std::int64_t>(info.height));
     if (info.height != 0) out.set_last_block_app_hash(text(view(info.app_hash)));
-    // A program that asks over RPC leaves the version empty.
-    if (!request.abci_version().empty() && request.abci_version() != kAbciVersion) {
-        return {"this CometBFT (" + request.version() + ") speaks ABCI " + request.abci_version() + ", not " +
-                kAbciVersion + "; install version 0.38"};
+    // Others compute the time of a block differently, so nodes of one chain must not have them (0.40), or have known
+    // holes (before 0.38.21). A program that asks over RPC leaves the versions empty.
+    if (!request.abci_version().empty() && (request.abci_version() != kAbciVersion || !is_known(request.version()))) {
+        return {"this CometBFT is version " + request.version() + " with ABCI " + request.abci_version() +
+                "; `./dev comet` makes 0.38.25, and 0.38.21 or a newer 0.38 will do"};
     }
     return {};
 }

@@ -104,8 +104,13 @@ struct CometEngine::Impl {
     }
 
     Status<> await_replay() {
+        const std::uint64_t now = static_cast<std::uint64_t>(
+            std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+        if (options.genesis.time_ns > now)
+            spdlog::info("event=waiting_for_genesis seconds={}", (options.genesis.time_ns - now) / 1'000'000'000);
         std::unique_lock lock(mutex);
-        changed.wait(lock, [this] { return answers || state.halted; });
+        while (!changed.wait_for(lock, std::chrono::seconds(10), [this] { return answers || state.halted; }))
+            spdlog::info("event=waiting_for_cometbft height={}", state.height);
         if (state.halted) return error(state.reason);
         return Unit{};
     }

@@ -53,15 +53,6 @@ std::uint64_t number(const json::value* value) {
     return std::strtoull(value->get_string().c_str(), nullptr, 10);
 }
 
-Broadcast outcome(const json::value& reply) {
-    const json::value* failure = find(reply, {"error", "data"});
-    if (failure == nullptr || !failure->is_string())
-        return find(reply, {"error"}) != nullptr ? Broadcast::refused : Broadcast::taken;
-    const std::string_view text = failure->get_string();
-    if (text.find("already exists in cache") != std::string_view::npos) return Broadcast::taken;
-    return text.find("mempool is full") != std::string_view::npos ? Broadcast::full : Broadcast::refused;
-}
-
 }  // namespace
 
 Status<> CometRpc::connect() {
@@ -122,20 +113,11 @@ Result<CometStatus> CometRpc::status() {
                        static_cast<std::size_t>(number(find((*both)[1], {"result", "n_peers"})))};
 }
 
-Result<std::vector<Broadcast>> CometRpc::broadcast(const std::vector<Bytes>& txs) {
+Status<> CometRpc::broadcast(const std::vector<Bytes>& txs) {
     json::array batch;
     for (const Bytes& tx : txs) batch.push_back(call(batch.size(), "broadcast_tx_async", {{"tx", to_base64(tx)}}));
-    RETRACE_TRY(text, post(json::serialize(batch)));
-    RETRACE_TRY(reply, parse(text));
-    // A batch of one is answered without a list.
-    std::vector<Broadcast> out;
-    if (const json::array* list = reply.if_array()) {
-        for (const json::value& entry : *list) out.push_back(outcome(entry));
-    } else {
-        out.push_back(outcome(reply));
-    }
-    if (out.size() != txs.size()) return error("CometBFT's RPC answered another number of requests");
-    return out;
+    RETRACE_CHECK(post(json::serialize(batch)));
+    return Unit{};
 }
 
 }  // namespace retrace::node::engine

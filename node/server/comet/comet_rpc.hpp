@@ -11,29 +11,26 @@
 
 namespace retrace::node::engine {
 
-/// What became of a transaction that was given to CometBFT's mempool.
-enum class Broadcast : std::uint8_t {
-    taken,  ///< It is gossiped, or was before.
-    full,   ///< The mempool has no room; a later try may succeed.
-    refused,
-};
-
 struct CometStatus {
     Height height = 0;
     bool catching_up = false;
     std::size_t peers = 0;
 };
 
-/// A kept-alive connection. Calls block, at most ten seconds; not thread-safe.
+/// A kept-alive connection. Calls block; a CometBFT that reads or writes nothing for ten seconds is an error. Not
+/// thread-safe.
 class CometRpc {
 public:
     explicit CometRpc(std::filesystem::path socket) : path_(std::move(socket)) {}
 
     Result<CometStatus> status();
-    /// Gives up to kBatchMax transactions to the mempool, without waiting for its check. One result for each.
-    Result<std::vector<Broadcast>> broadcast(const std::vector<Bytes>& txs);
+    /// Gives up to kBatchMax transactions of at most kBatchBytes to the mempool, without waiting for its check. An Error
+    /// if CometBFT did not answer; it may take any of them or not, e.g. when its mempool is full.
+    Status<> broadcast(const std::vector<Bytes>& txs);
 
     static constexpr std::size_t kBatchMax = 10;  ///< CometBFT's limit of requests in a batch.
+    /// A transaction has at most 128 KiB; in base 64 a batch stays far below the limit that `home` sets.
+    static constexpr std::size_t kBatchBytes = 512U << 10;
 
 private:
     Result<std::string> post(const std::string& body);

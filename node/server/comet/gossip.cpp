@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "node/server/comet/gossip.hpp"
 
-#include <chrono>
-
 #include "node/server/comet/comet_rpc.hpp"
 
 namespace retrace::node::engine {
 namespace {
 
-constexpr std::size_t kQueueBytes = 32U << 20;
+constexpr std::size_t kQueueBytes = 64U << 20;  // as much as our mempool holds
+constexpr std::size_t kRefillBytes = 4U << 20;  // what the next block could hold
 constexpr std::chrono::milliseconds kRetry{200};
 
 }  // namespace
 
-Gossip::Gossip(std::filesystem::path rpc_socket, PendingTxs pending)
-    : socket_(std::move(rpc_socket)), pending_(std::move(pending)), thread_([this] { run(); }) {}
+Gossip::Gossip(std::filesystem::path rpc_socket, PendingTxs pending, std::chrono::milliseconds interval)
+    : socket_(std::move(rpc_socket)),
+      pending_(std::move(pending)),
+      interval_(interval),
+      next_refill_(std::chrono::steady_clock::now() + interval),
+      thread_([this] { run(); }) {}
 
 void Gossip::stop() {
     {
@@ -27,13 +30,9 @@ void Gossip::stop() {
 
 void Gossip::announce(View tx) {
     const std::lock_guard lock(mutex_);
-    if (all_) return;
-    if (queued_bytes_ + tx.size() > kQueueBytes) {
-        all_ = true;
-    } else {
-        queue_.push_back(to_bytes(tx));
-        queued_bytes_ += tx.size();
-    }
+    if (queued_bytes_ + tx.size() > kQueueBytes) return;
+    queue_.push_back(to_bytes(tx));
+    queued_bytes_ += tx.size();
     changed_.notify_all();
 }
 
@@ -43,24 +42,33 @@ void Gossip::announce_all() {
     changed_.notify_all();
 }
 
-std::vector<Bytes> Gossip::next_batch() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return stopping_ || all_ || !queue_.empty(); });
-    if (stopping_) return {};
+void Gossip::refill(std::unique_lock<std::mutex>& lock) {
+    const std::size_t most = all_ ? kQueueBytes : kRefillBytes;
     if (all_) {
-        all_ = false;
         queue_.clear();
         queued_bytes_ = 0;
-        lock.unlock();
-        std::vector<Bytes> pending = pending_();
-        lock.lock();
-        for (Bytes& tx : pending) {
-            queued_bytes_ += tx.size();
-            queue_.push_back(std::move(tx));
-        }
     }
+    all_ = false;
+    next_refill_ = std::chrono::steady_clock::now() + interval_;
+    lock.unlock();
+    std::vector<Bytes> pending = pending_(most);
+    lock.lock();
+    for (Bytes& tx : pending) {
+        queued_bytes_ += tx.size();
+        queue_.push_back(std::move(tx));
+    }
+}
+
+std::vector<Bytes> Gossip::next_batch() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, next_refill_, [this] { return stopping_ || all_ || !queue_.empty(); });
+    if (stopping_) return {};
+    // New transactions come first: nothing is repeated while the queue has some.
+    if (all_ || queue_.empty()) refill(lock);
     std::vector<Bytes> batch;
-    for (; !queue_.empty() && batch.size() < CometRpc::kBatchMax; queue_.pop_front()) {
+    for (std::size_t bytes = 0; !queue_.empty() && batch.size() < CometRpc::kBatchMax; queue_.pop_front()) {
+        bytes += queue_.front().size();
+        if (!batch.empty() && bytes > CometRpc::kBatchBytes) break;
         queued_bytes_ -= queue_.front().size();
         batch.push_back(std::move(queue_.front()));
     }
@@ -72,14 +80,16 @@ void Gossip::run() {
     std::vector<Bytes> batch;
     for (;;) {
         if (batch.empty()) batch = next_batch();
-        const auto results = batch.empty() ? std::vector<Broadcast>{} : rpc.broadcast(batch);
-        std::vector<Bytes> again;
-        for (std::size_t i = 0; i < batch.size(); ++i)
-            if (!results || (*results)[i] == Broadcast::full) again.push_back(std::move(batch[i]));
-        batch = std::move(again);
+        const bool answered = batch.empty() || rpc.broadcast(batch).has_value();
         std::unique_lock lock(mutex_);
-        if (!batch.empty()) changed_.wait_for(lock, kRetry, [this] { return stopping_; });
+        if (answered) {
+            // What CometBFT has no room for or refuses comes again with a later refill, if it can still be executed.
+            batch.clear();
+        } else {
+            changed_.wait_for(lock, kRetry, [this] { return stopping_ || all_; });
+        }
         if (stopping_) return;
+        if (all_) batch.clear();  // It is among all.
     }
 }
 

@@ -41,20 +41,29 @@ std::string time_text(std::uint64_t ns) {
     return std::string(date.data()) + "." + std::string(9 - fraction.size(), '0') + fraction + "Z";
 }
 
-/// Whether the text has the characters of a host name or address with a port only: no other one goes into the
-/// configuration.
-bool is_host(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||
-               c == ':' || c == '[' || c == ']';
-    });
+bool has_only(std::string_view text, std::string_view characters) {
+    return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
 }
 
+constexpr std::string_view kHex = "0123456789abcdef";
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kNames = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-";
+
+bool is_port(std::string_view text) {
+    return has_only(text, kDigits) && text.size() <= 5 && std::stoul(std::string(text)) - 1 < 65'535;
+}
+
+/// "id@host:port"
 bool is_peer(std::string_view peer) {
     const std::size_t at = peer.find('@'), colon = peer.rfind(':');
-    if (at != 40 || colon == std::string_view::npos || colon < at + 2 || colon + 1 == peer.size()) return false;
-    const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-    return std::all_of(peer.begin(), peer.begin() + 40, is_hex) && is_host(peer.substr(41));
+    if (at != 40 || colon == std::string_view::npos || colon < at) return false;
+    return has_only(peer.substr(0, at), kHex) && is_host_name(peer.substr(at + 1, colon - at - 1)) &&
+           is_port(peer.substr(colon + 1));
+}
+
+/// Whether the text can be an address to listen on, and cannot end the text of the configuration.
+bool is_listen_address(std::string_view text) {
+    return is_host_name(text) || has_only(text, "0123456789abcdefABCDEF:.");
 }
 
 /// Whether a path can stand between quotes in the configuration.
@@ -89,6 +98,7 @@ std::string config_text(const CometHome& home) {
            home.rpc_socket().string() +
            "\"\n"
            "pprof_laddr = \"\"\n"
+           "max_body_bytes = 4000000\n"
            "[p2p]\n"
            "laddr = \"tcp://" +
            host + ":" + port +
@@ -102,9 +112,14 @@ std::string config_text(const CometHome& home) {
            "allow_duplicate_ip = " +
            (home.private_network ? "true" : "false") +
            "\n"
+           "pex = false\n"  // The validators are named: nobody asks strangers for addresses.
+           "send_rate = 51200000\n"
+           "recv_rate = 51200000\n"
            "flush_throttle_timeout = \"10ms\"\n"
            "[mempool]\n"
-           "size = 5000\n"
+           "size = 20000\n"
+           "cache_size = 40000\n"
+           "max_txs_bytes = 67108864\n"
            "recheck = true\n"
            "[consensus]\n"
            "timeout_propose = \"1s\"\n"
@@ -135,13 +150,21 @@ Status<> write_genesis(const fs::path& path, const std::string& text) {
         const auto kept = read_file(path, std::uint64_t{64} << 20);
         if (!kept) return error(kept.error().message);
         if (!equal(*kept, view(std::string_view(text))))
-            return error(path.string() + " belongs to another chain; choose another --data-dir");
+            return error(path.string() +
+                         " is not what this genesis gives: it belongs to another chain or was changed; choose "
+                         "another --data-dir");
         return Unit{};
     }
     return write_text(path, text, 0644);
 }
 
 }  // namespace
+
+bool is_host_name(std::string_view text) {
+    if (text.starts_with('[') && text.ends_with(']') && text.size() > 2)
+        return has_only(text.substr(1, text.size() - 2), "0123456789abcdefABCDEF:.");
+    return has_only(text, kNames) && text.size() <= 253;
+}
 
 std::string comet_chain_id(const ledger::Genesis& genesis) {
     return "retrace-" + std::to_string(genesis.chain_id) + "-" + to_hex(view(ledger::genesis_hash(genesis)).first(8));
@@ -183,7 +206,7 @@ Status<> write_comet_home(const CometHome& home, const ledger::Genesis& genesis)
     for (const std::string& peer : home.peers) {
         if (!is_peer(peer)) return error("the peer \"" + peer + "\" is not ID@HOST:PORT with an id of 40 hex digits");
     }
-    if (!is_host(home.p2p_host)) return error("\"" + home.p2p_host + "\" is no address to listen on");
+    if (!is_listen_address(home.p2p_host)) return error("\"" + home.p2p_host + "\" is no address to listen on");
     if (!is_plain(home.folder.string())) {
         return error(home.folder.string() +
                      ": CometBFT's configuration cannot name a folder with quotes, backslashes or "

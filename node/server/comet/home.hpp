@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ledger/chain/genesis.hpp"
@@ -25,6 +26,9 @@ struct CometHome {
     std::filesystem::path rpc_socket() const { return folder / "rpc.sock"; }
     std::filesystem::path log() const { return folder / "cometbft.log"; }
 };
+
+/// Whether the text has the form of a host name, an IPv4 address or an IPv6 address in brackets.
+bool is_host_name(std::string_view text);
 
 /// CometBFT's name of a chain: the chain id and the beginning of the genesis' hash, so that two chains with one id do not
 /// connect.

@@ -58,19 +58,38 @@ std::string Supervisor::consensus_failure() {
     in.seekg(0, std::ios::end);
     const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(in.tellg(), 0));
     if (!in || size <= log_read_) return {};
+    // The oldest part of a burst is skipped, to the next line.
     const std::uint64_t from = size - std::min(size - log_read_, kLogRead);
+    const bool skipped = from != log_read_;
     std::string text(size - from, '\0');
     in.seekg(static_cast<std::streamoff>(from));
     in.read(text.data(), static_cast<std::streamsize>(text.size()));
     const std::size_t complete = text.rfind('\n');
     if (!in || complete == std::string::npos) return {};
     log_read_ = from + complete + 1;
-    const std::size_t at = text.find("CONSENSUS FAILURE");
-    return at == std::string::npos ? std::string()
-                                   : text.substr(at, std::min<std::size_t>(text.find('\n', at) - at, 500));
+    const std::size_t first = skipped ? text.find('\n') + 1 : 0;
+    return find_consensus_failure(std::string_view(text).substr(first, complete + 1 - first));
+}
+
+std::string find_consensus_failure(std::string_view log) {
+    // A line is "E[time] message", then values. Peers can write into values, which are quoted and on one line, but not
+    // into a message.
+    constexpr std::string_view kMessage = "CONSENSUS FAILURE!!!";
+    while (!log.empty()) {
+        const std::size_t end = std::min(log.find('\n'), log.size() - 1);
+        const std::string_view line = log.substr(0, end);
+        const std::size_t time = line.find("] ");
+        if (line.starts_with("E[") && time < 40 && line.substr(time + 2).starts_with(kMessage))
+            return std::string(line.substr(time + 2, 500));
+        log.remove_prefix(end + 1);
+    }
+    return {};
 }
 
 std::string Supervisor::watch() {
+    std::error_code none;
+    const std::uintmax_t size = std::filesystem::file_size(options_.log, none);
+    log_read_ = none ? 0 : static_cast<std::uint64_t>(size);  // What earlier children wrote is no failure of this one.
     if (options_.before_start) options_.before_start();
     auto child = Process::start(options_.program, {"start", "--home", options_.home.string()}, options_.log);
     if (!child) return child.error().message;

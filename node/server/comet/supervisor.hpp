@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace retrace::node::engine {
@@ -46,6 +47,9 @@ private:
     bool stopping_ = false;
     std::thread thread_;
 };
+
+/// The report of CometBFT's consensus that it has stopped for good, from whole lines of its log; empty if there is none.
+std::string find_consensus_failure(std::string_view log);
 
 /// The executable: `configured`, or `cometbft` beside this program, in PATH or in Go's folder. Empty if there is none.
 std::filesystem::path find_comet(const std::string& configured);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ledger/chain/execute.hpp"
 #include "ledger/crypto/keccak.hpp"
 #include "node/server/engine/consensus_address.hpp"
 
@@ -43,9 +44,12 @@ Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
 }
 
 engine::CheckResult LedgerApplication::check_tx(View tx, bool recheck) {
-    if (recheck && pool_.find(ledger::keccak256(tx)) == nullptr)
-        return {static_cast<std::uint32_t>(ledger::TxError::nonce_too_low), "no longer in the mempool"};
-    if (recheck) return {};
+    if (recheck) {
+        // What waits for a lower base fee leaves the engine's mempool and stays in ours: `pending` has it again later.
+        const TxPtr known = pool_.find(ledger::keccak256(tx));
+        if (known != nullptr && known->tx.fee_cap >= chain_.next_base_fee()) return {};
+        return {static_cast<std::uint32_t>(ledger::TxError::nonce_too_low), "not executable now"};
+    }
     const auto result = submit(tx);
     if (result || result.error().code == ledger::TxError::already_known) return {};
     return {static_cast<std::uint32_t>(result.error().code), result.error().message};
@@ -65,10 +69,20 @@ bool LedgerApplication::process(const engine::BlockView& block) {
     const std::uint64_t past = tip->header.time_ns;
     const bool later = block.time > past || (tip->header.height == 0 && block.time == past);  // ledger 5.2
     if (block.height != tip->header.height + 1 || !later) return false;
-    return std::all_of(block.txs.begin(), block.txs.end(), [this](View raw) {
-        return pool_.find(ledger::keccak256(raw)) != nullptr ||
-               ledger::read_tx(raw, chain_.genesis().chain_id).has_value();
-    });
+    // What cannot be admitted by its nonce (ledger 5.3.2) is in a faulty proposer's block only: a repeated transaction,
+    // or bytes that cost nothing and are stored for ever. A pure function of the committed state and the block.
+    ledger::BlockInput input;
+    input.txs = block.txs;
+    input.known = [this](const Hash32& hash) { return pool_.find(hash); };
+    const auto view = chain_.view();
+    std::map<ledger::Address, std::uint64_t> next;
+    for (const ledger::BlockTx& read : ledger::read_txs(input, chain_.genesis().chain_id, 0)) {
+        if (read.tx == nullptr) return false;
+        const auto [nonce, first] = next.try_emplace(read.tx->sender, 0);
+        if (first) nonce->second = view->account(read.tx->sender).nonce;
+        if (read.tx->tx.nonce != nonce->second++) return false;
+    }
+    return true;
 }
 
 Result<engine::BlockResult> LedgerApplication::finalize(const engine::BlockView& block) {
@@ -119,10 +133,10 @@ Status<> LedgerApplication::commit() {
     return Unit{};
 }
 
-std::vector<Bytes> LedgerApplication::pending() const {
+std::vector<Bytes> LedgerApplication::pending(std::size_t max_bytes) const {
     const auto view = chain_.view();
     std::vector<Bytes> txs;
-    for (const TxPtr& tx : pool_.ready(*view, chain_.next_base_fee(), ~std::size_t{0}, ~std::uint64_t{0}))
+    for (const TxPtr& tx : pool_.ready(*view, chain_.next_base_fee(), max_bytes, ~std::uint64_t{0}))
         txs.push_back(tx->raw);
     return txs;
 }

@@ -48,8 +48,9 @@ public:
     /// returns their number. Accepted transactions are written to `journal` from then on; it outlives the application.
     std::size_t attach(ledger::MempoolJournal& journal);
 
-    /// The transactions of the mempool that could be executed now, for an engine that tells other nodes of them.
-    std::vector<Bytes> pending() const;
+    /// The transactions of the mempool that could be executed now, best first, at most that many bytes, for an engine
+    /// that tells other nodes of them.
+    std::vector<Bytes> pending(std::size_t max_bytes) const;
 
 private:
     static void warn(const Status<>& written);

@@ -25,11 +25,12 @@ void register_net_web3(Router& router, const Backend& backend) {
     router.add({"eth_accounts", "Empty: the node holds no keys.", {}, "Empty", [](const Params&, Caller&) -> Answer {
                     return json::value(json::array());
                 }});
-    router.add({"eth_syncing",
-                "False: the node answers once it is at its tip.",
-                {},
-                "Boolean",
-                [](const Params&, Caller&) -> Answer { return json::value(false); }});
+    router.add(
+        {"eth_syncing",
+         "Whether the node is behind its chain and catches up.",
+         {},
+         "Boolean",
+         [&backend](const Params&, Caller&) -> Answer { return json::value(backend.engine.status().catching_up); }});
 }
 
 }  // namespace retrace::node::rpc

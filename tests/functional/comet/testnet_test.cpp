@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Four validators on this machine: one chain, whatever becomes of one of them, and no chain without two.
+// Four validators and a node that follows them on this machine: one chain, whatever becomes of one of them, and no blocks
+// without two.
 #include "node/cmd/testnet/testnet.hpp"
 
 #include <gmock/gmock.h>
@@ -22,7 +23,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 const char* const kReceiver = "0x00000000000000000000000000000000000000bb";
-constexpr std::size_t kNodes = 4;
+constexpr std::size_t kValidators = 4, kFollower = 4, kNodes = 5;
 
 class Testnet : public testing::Test {
 protected:
@@ -36,12 +37,13 @@ protected:
         ASSERT_TRUE(p2p.has_value() && rpc.has_value());
         TestnetPlan plan;
         plan.folder = folder_;
-        plan.validators = kNodes;
+        plan.validators = kValidators;
         plan.block_ms = 300;
         plan.p2p_port = *p2p;
         plan.rpc_port = *rpc;
         const auto made = init_testnet(plan);
         ASSERT_TRUE(made.has_value()) << made.error().message;
+        add_follower();
         auto network = TestnetProcesses::start(folder_, RETRACE_PROGRAM, 60s);
         ASSERT_TRUE(network.has_value()) << network.error().message;
         network_.emplace(std::move(network).value());
@@ -51,6 +53,33 @@ protected:
         network_.reset();
         std::error_code ignored;
         if (!failed) fs::remove_all(folder_, ignored);
+    }
+
+    /// The line of a node's configuration that begins with `name`.
+    std::string line_of(std::size_t node, const std::string& name) {
+        std::ifstream in(folder_ / ("node" + std::to_string(node)) / "retrace.toml");
+        std::string line;
+        while (std::getline(in, line))
+            if (line.starts_with(name + " = ")) return line;
+        return "";
+    }
+    /// A node without a validator's key: it makes its own at its start, which the genesis does not name.
+    void add_follower() {
+        const fs::path from = folder_ / "node0", to = folder_ / "node4";
+        fs::create_directories(to);
+        fs::copy_file(from / "genesis.json", to / "genesis.json");
+        // The peers of node 0, and node 0 itself, which is the first peer of node 1.
+        std::string peers = line_of(0, "peers"), first = line_of(1, "peers");
+        first = first.substr(first.find('"'), first.find('"', first.find('"') + 1) - first.find('"') + 1);
+        peers.insert(peers.find(']'), ", " + first);
+        std::ifstream in(from / "retrace.toml");
+        std::ofstream out(to / "retrace.toml");
+        std::string line;
+        while (std::getline(in, line)) {
+            if (line.starts_with("peers = ")) line = peers;
+            if (line.find("host = \"127.0.0.1\"") != std::string::npos) line.replace(line.find("0.0.1"), 5, "0.0.5");
+            out << line << '\n';
+        }
     }
 
     json::value ask(std::size_t node, const std::string& method, json::array params = {}) {
@@ -91,6 +120,7 @@ protected:
         for (std::size_t i = 0; i < kNodes; ++i) {
             ASSERT_TRUE(reaches(i, at));
             EXPECT_EQ(state_root(i, at), state_root(0, at)) << i;
+            EXPECT_NE(state_root(i, at), "none");
         }
     }
 
@@ -109,6 +139,13 @@ TEST_F(Testnet, FourValidatorsAreOneChainAndOutliveOneOfThem) {
         EXPECT_EQ(ask(i, "eth_getBalance", {kReceiver, "latest"}).as_string(), "0xde0b6b3a7640000") << i;
     }
 
+    // What a node that proposes nothing accepts reaches those that do.
+    const auto end = Clock::now() + 30s;
+    while (ask(kFollower, "retrace_status").at("peers").as_int64() < 4 && Clock::now() < end)
+        std::this_thread::sleep_for(100ms);
+    EXPECT_EQ(ask(kFollower, "retrace_status").at("peers").as_int64(), 4);
+    ASSERT_EQ(send(kFollower, "1"), 0);
+
     // One is killed, with its CometBFT: the others go on.
     network_->node(3).kill();
     ASSERT_EQ(send(1, "2"), 0);
@@ -119,7 +156,7 @@ TEST_F(Testnet, FourValidatorsAreOneChainAndOutliveOneOfThem) {
     ASSERT_TRUE(network_->restart(3).has_value());
     ASSERT_TRUE(network_->await(3, 60s).has_value());
     expect_equal_chains(without + 3);
-    EXPECT_EQ(ask(3, "eth_getBalance", {kReceiver, "latest"}).as_string(), "0x29a2241af62c0000");
+    EXPECT_EQ(ask(3, "eth_getBalance", {kReceiver, "latest"}).as_string(), "0x3782dace9d900000");
 
     // Two are killed: the rest decides nothing.
     network_->node(2).kill();

@@ -164,6 +164,26 @@ TEST(OperatorPage, ItsGenesisNamesEverythingWithTheDefaults) {
     for (const auto& [name, value] : params_to_json(default_params())) EXPECT_TRUE(named.contains(name)) << name;
 }
 
+TEST(GenesisFile, NamesValidatorsInAnyOrder) {
+    const std::string one(64, '1'), two(64, '2'), account = "0x00000000000000000000000000000000000000aa";
+    const auto with = [&](const std::string& validators) {
+        return genesis(R"({"chainId": 99, "alloc": {}, "validators": )" + validators + "}");
+    };
+    const auto entry = [&](const std::string& key, const std::string& power) {
+        return R"({"key": ")" + key + R"(", "account": ")" + account + R"(", "power": )" + power + "}";
+    };
+    const auto good = with("[" + entry(two, "3") + ", " + entry(one, "1") + "]");
+    ASSERT_TRUE(good.has_value()) << good.error().message;
+    ASSERT_EQ(good->validators.size(), 2U);
+    EXPECT_EQ(to_hex(view(good->validators[0].key)), one);
+    EXPECT_EQ(good->validators[1].power, 3U);
+    EXPECT_THAT(with("{}").error().message, HasSubstr("must be a list"));
+    EXPECT_THAT(with("[{}]").error().message, HasSubstr("validators[0] must be"));
+    EXPECT_THAT(with("[" + entry("12", "1") + "]").error().message, HasSubstr("validators[0].key"));
+    EXPECT_THAT(with("[" + entry(one, "-1") + "]").error().message, HasSubstr("validators[0].power"));
+    EXPECT_THAT(with("[" + entry(one, "1") + "," + entry(one, "1") + "]").error().message, HasSubstr("listed twice"));
+}
+
 TEST(OperatorPage, ANodeStartsOnItsGenesis) {
     test::TemporaryFolder folder;
     Config config;

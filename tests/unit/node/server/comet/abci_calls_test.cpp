@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "node/server/config/dev_chain.hpp"
+#include "node/server/engine/consensus_address.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 #include "tests/unit/node/server/comet/abci_driver.hpp"
 
@@ -46,6 +48,7 @@ protected:
     }
     abci::ResponseInfo info() {
         abci::Request request;
+        request.mutable_info()->set_version("0.38.25");
         request.mutable_info()->set_abci_version("2.0.0");
         return ask(request).info();
     }
@@ -136,6 +139,10 @@ TEST_F(AbciApplication, ExecutesABlockThatItHasNotSeenBefore) {
     check(world_.make_tx(0, kReceiver, ledger::U256{5}));
     for (int round = 0; round < 5; ++round) EXPECT_EQ(process(1, prepare(1)), abci::ResponseProcessProposal::ACCEPT);
     EXPECT_EQ(process(1, {"no transaction"}), abci::ResponseProcessProposal::REJECT);
+    const auto proposal = prepare(1);
+    EXPECT_EQ(process(1, {proposal[0], proposal[0]}), abci::ResponseProcessProposal::REJECT) << "twice";
+    const ledger::TxPtr gap = world_.make_tx(2, kReceiver, ledger::U256{1}, {}, 1);
+    EXPECT_EQ(process(1, {std::string(gap->raw.begin(), gap->raw.end())}), abci::ResponseProcessProposal::REJECT);
     const ledger::TxPtr other = world_.make_tx(1, kReceiver, ledger::U256{7});
     const auto made = finalize(1, {"no transaction", std::string(other->raw.begin(), other->raw.end())});
     ASSERT_EQ(made.tx_results_size(), 2);
@@ -180,6 +187,49 @@ TEST_F(AbciApplication, DropsWhatABlockHasTakenAtTheRecheck) {
     EXPECT_EQ(check(waits, abci::RECHECK), 0U);
 }
 
+TEST_F(AbciApplication, ARepeatedTransactionDoesNotReplaceItsReceipt) {
+    init_chain();
+    const ledger::TxPtr paid = world_.make_tx(0, kReceiver, ledger::U256{5});
+    const std::string raw(paid->raw.begin(), paid->raw.end());
+    finalize(1, {raw});
+    commit();
+    EXPECT_EQ(process(2, {raw}), abci::ResponseProcessProposal::REJECT);
+    finalize(2, {raw});  // Decided by faulty validators all the same.
+    commit();
+    const auto record = world_.chain->tx(paid->hash);
+    ASSERT_TRUE(record.has_value());
+    EXPECT_EQ(record->height, 1U);
+    EXPECT_TRUE(record->receipt.success);
+    EXPECT_FALSE(world_.chain->tx(2, 0)->receipt.success);
+}
+
+TEST(AbciValidators, ABlockIsThatOfItsProposersAccount) {
+    ledger::Genesis genesis = dev_genesis({});
+    ledger::GenesisValidator validator;
+    validator.key.bytes.fill(7);
+    validator.account = kReceiver;
+    genesis.validators = {validator};
+    ledger::MemoryStore store;
+    const ToyExecutor executor;
+    auto chain = ledger::Chain::open(store, genesis, executor);
+    ASSERT_TRUE(chain.has_value());
+    ledger::Mempool pool(executor);
+    LedgerApplication application(**chain, pool);
+    engine::BlockView block;
+    block.height = 1;
+    block.time = genesis.time_ns + 1;
+    block.proposer = engine::consensus_address(validator.key);
+    ASSERT_TRUE(application.finalize(block).has_value());
+    ASSERT_TRUE(application.commit().has_value());
+    EXPECT_EQ((*chain)->tip()->header.proposer, kReceiver);
+    block.height = 2;
+    block.time += 1;
+    block.proposer[0] ^= 1;
+    const auto stranger = application.finalize(block);
+    ASSERT_FALSE(stranger.has_value());
+    EXPECT_THAT(stranger.error().message, HasSubstr("is no validator"));
+}
+
 TEST_F(AbciApplication, NamesTheOldestBlockThatCometBftHasToKeep) {
     init_chain();
     for (std::int64_t height = 1; height <= 5; ++height) {
@@ -204,12 +254,19 @@ TEST_F(AbciApplication, RefusesACometBftWithoutItsBlocks) {
     EXPECT_THAT(fatal_, HasSubstr("height 1"));
 }
 
-TEST_F(AbciApplication, RefusesAnotherVersionOfAbci) {
-    abci::Request request;
-    request.mutable_info()->set_version("1.0.1");
-    request.mutable_info()->set_abci_version("2.1.0");
-    EXPECT_TRUE(ask(request).has_exception());
-    EXPECT_THAT(fatal_, HasSubstr("ABCI 2.1.0"));
+TEST_F(AbciApplication, RefusesVersionsOfCometBftThatMustNotBeMixed) {
+    const auto is_refused = [&](const char* version, const char* abci_version) {
+        abci::Request request;
+        request.mutable_info()->set_version(version);
+        request.mutable_info()->set_abci_version(abci_version);
+        return ask(request).has_exception();
+    };
+    EXPECT_TRUE(is_refused("1.0.1", "2.1.0"));
+    EXPECT_THAT(fatal_, HasSubstr("version 1.0.1 with ABCI 2.1.0"));
+    for (const char* version : {"0.39.4", "0.38.20", "0.38.", "0.38.25x", ""})
+        EXPECT_TRUE(is_refused(version, "2.0.0")) << version;
+    for (const char* version : {"0.38.21", "0.38.25", "0.38.100"})
+        EXPECT_FALSE(is_refused(version, "2.0.0")) << version;
 }
 
 TEST_F(AbciApplication, StopsAtABlockThatCannotBeExecuted) {

@@ -118,7 +118,9 @@ TEST_F(CometFiles, RefusesWhatCometBftCouldNotRun) {
     timeless.time_ns = 0;
     EXPECT_THAT(refusal(home_, timeless), HasSubstr("timestamp"));
     const std::string id(40, 'a');
-    for (const char* peer : {"@host:1", "host:1", "x\"\n[rpc]:1", "a:1"}) {
+    for (const std::string& peer : {std::string("@host:1"), std::string("host:1"), id + "@x\"\n[rpc]:1", id + "@host",
+                                    id + "@host:", id + "@host:port", id + "@host:0", id + "@host:65536", id + "@::1:1",
+                                    id + "@host:1:2", id + "@:1", std::string(40, 'g') + "@host:1"}) {
         CometHome home = home_;
         home.peers = {peer};
         EXPECT_THAT(refusal(home, genesis()), HasSubstr("is not ID@HOST:PORT")) << peer;

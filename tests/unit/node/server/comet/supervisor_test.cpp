@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// The child process, played by shell scripts.
+#include "node/server/comet/supervisor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/unit/node/rpc_world.hpp"
+
+namespace retrace::node::test {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using engine::find_consensus_failure;
+using engine::Supervisor;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class CometChild : public testing::Test {
+protected:
+    /// A program that is started as CometBFT would be.
+    void write_program(const std::string& script) {
+        std::ofstream(folder_.file("cometbft")) << "#!/bin/sh\n" << script;
+        fs::permissions(folder_.file("cometbft"), fs::perms::owner_all);
+    }
+    engine::SupervisorOptions options() {
+        engine::SupervisorOptions out;
+        out.program = folder_.file("cometbft");
+        out.home = folder_.path();
+        out.log = folder_.file("log");
+        out.height = [this] { return height_.load(); };
+        out.on_start = [this] { ++starts_; };
+        out.on_failed = [this](const std::string& why) {
+            why_ = why;
+            failed_ = true;
+        };
+        return out;
+    }
+    template <class Condition>
+    bool soon(const Condition& condition) {
+        const auto end = std::chrono::steady_clock::now() + 20s;
+        while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(5ms);
+        return condition();
+    }
+
+    TempFolder folder_;
+    std::atomic<int> starts_ = 0;
+    std::atomic<std::uint64_t> height_ = 7;
+    std::atomic<bool> failed_ = false;
+    std::string why_;
+};
+
+TEST_F(CometChild, IsStartedAgainAndGivenUpAfterThreeDeathsAtOneHeight) {
+    write_program("echo the disk is full\nexit 3\n");
+    const Supervisor supervisor(options());
+    ASSERT_TRUE(soon([&] { return failed_.load(); }));
+    EXPECT_EQ(starts_, 3);
+    EXPECT_THAT(why_, StartsWith("CometBFT ended 3 times at height 7 (exit status 3): the disk is full"));
+}
+
+TEST_F(CometChild, IsNotGivenUpWhileTheChainGrows) {
+    write_program("exit 3\n");
+    engine::SupervisorOptions growing = options();
+    growing.height = [this] { return ++height_; };
+    const Supervisor supervisor(growing);
+    EXPECT_TRUE(soon([&] { return starts_ >= 4; }));
+    EXPECT_FALSE(failed_);
+}
+
+TEST_F(CometChild, EndsWithTheSupervisor) {
+    write_program("echo $$ > " + folder_.file("pid") + "\nexec sleep 60\n");
+    int pid = 0;
+    {
+        const Supervisor supervisor(options());
+        ASSERT_TRUE(soon([&] { return (std::ifstream(folder_.file("pid")) >> pid) && pid != 0; }));
+        EXPECT_EQ(::kill(pid, 0), 0);
+    }
+    EXPECT_NE(::kill(pid, 0), 0);
+}
+
+TEST_F(CometChild, IsStartedAgainWhenItsConsensusHasFailed) {
+    write_program("echo 'E[2026-11-28|19:09:32.122] CONSENSUS FAILURE!!! module=consensus err=full'\nexec sleep 60\n");
+    const Supervisor supervisor(options());
+    ASSERT_TRUE(soon([&] { return failed_.load(); }));
+    EXPECT_EQ(starts_, 3);
+    EXPECT_THAT(why_, HasSubstr("CONSENSUS FAILURE!!! module=consensus err=full"));
+}
+
+TEST_F(CometChild, DoesNotDieOfWhatAnEarlierOneWrote) {
+    std::ofstream(folder_.file("log")) << "E[2026-11-28|19:09:32.122] CONSENSUS FAILURE!!! module=consensus\n";
+    write_program("exec sleep 60\n");
+    const Supervisor supervisor(options());
+    ASSERT_TRUE(soon([&] { return starts_ == 1; }));
+    std::this_thread::sleep_for(500ms);
+    EXPECT_EQ(starts_, 1);
+}
+
+TEST(ConsensusFailure, IsAMessageAndNeverAValue) {
+    // A peer's bytes can be in a value: this line comes of an address that it sent.
+    EXPECT_EQ(find_consensus_failure("E[2026-11-28|19:09:32.122] Stopping peer for error module=p2p err=\"invalid IP "
+                                     "address CONSENSUS FAILURE!!!\"\n"),
+              "");
+    EXPECT_EQ(find_consensus_failure("CONSENSUS FAILURE!!!\n"), "");
+    EXPECT_EQ(find_consensus_failure("\n\nI[2026-11-28|19:09:32.122] ok\n"
+                                     "E[2026-11-28|19:09:32.122] CONSENSUS FAILURE!!! err=x\n"),
+              "CONSENSUS FAILURE!!! err=x");
+    EXPECT_EQ(find_consensus_failure(""), "");
+}
+
+}  // namespace
+}  // namespace retrace::node::test
