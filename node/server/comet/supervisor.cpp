@@ -15,11 +15,12 @@
 namespace retrace::node::engine {
 namespace {
 
-constexpr int kDeathsMax = 3;  // at one height
+constexpr int kDeathsMax = 3;  // at one height, each after a short life
+constexpr std::chrono::minutes kLongLife{10};
 constexpr std::chrono::milliseconds kTick{100}, kBackOffMax{10'000}, kEndTime{10'000};
 constexpr std::uint64_t kLogRead = 1U << 20;
 
-/// The last lines of the log, for the reason of a failure.
+/// The last line of the log, for the reason of a failure.
 std::string tail(const std::filesystem::path& log) {
     std::ifstream in(log);
     std::string line, last;
@@ -57,7 +58,8 @@ std::string Supervisor::consensus_failure() {
     std::ifstream in(options_.log, std::ios::binary);
     in.seekg(0, std::ios::end);
     const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(in.tellg(), 0));
-    if (!in || size <= log_read_) return {};
+    if (in && size < log_read_) log_read_ = 0;  // An operator has emptied it.
+    if (!in || size == log_read_) return {};
     // The oldest part of a burst is skipped, to the next line.
     const std::uint64_t from = size - std::min(size - log_read_, kLogRead);
     const bool skipped = from != log_read_;
@@ -112,10 +114,12 @@ void Supervisor::run() {
     std::uint64_t died_at = ~std::uint64_t{0};
     int deaths = 0;
     for (std::chrono::milliseconds back_off{500};; back_off = std::min(2 * back_off, kBackOffMax)) {
+        const auto start = std::chrono::steady_clock::now();
         const std::string why = watch();
         if (why.empty()) return;
+        const bool lived_long = std::chrono::steady_clock::now() - start > kLongLife;
         const std::uint64_t height = options_.height();
-        if (height != died_at) {
+        if (height != died_at || lived_long) {
             died_at = height;
             deaths = 0;
             back_off = std::chrono::milliseconds(500);
