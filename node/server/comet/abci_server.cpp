@@ -6,7 +6,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -157,7 +156,7 @@ struct AbciServer::Impl {
     AbciHandler handler;
     Failure on_failure;
     FileDescriptor listener;
-    mutable std::mutex mutex;  // guards `open`
+    std::mutex mutex;  // guards `open`
     std::list<Connection> open;
     std::thread acceptor;
 
@@ -170,6 +169,7 @@ struct AbciServer::Impl {
                 continue;
             }
             const std::lock_guard lock(mutex);
+            // Ends their threads: no request of a CometBFT that died runs beside the first one of its successor.
             open.remove_if([](const Connection& connection) { return connection.closed(); });
             if (open.size() < kConnectionsMax) open.emplace_back(std::move(socket), options, handler, on_failure);
         }
@@ -197,12 +197,6 @@ AbciServer::~AbciServer() {
     ::unlink(impl_->options.path.c_str());
     const std::lock_guard lock(impl_->mutex);
     impl_->open.clear();
-}
-
-std::size_t AbciServer::connections() const {
-    const std::lock_guard lock(impl_->mutex);
-    return static_cast<std::size_t>(std::count_if(impl_->open.begin(), impl_->open.end(),
-                                                  [](const Connection& connection) { return !connection.closed(); }));
 }
 
 }  // namespace retrace::node::engine

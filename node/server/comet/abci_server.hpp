@@ -17,13 +17,13 @@ struct AbciServerOptions {
     std::size_t unsent_bytes = 1U << 20;  ///< Answers are sent at the latest when they have this size.
 };
 
-/// Answers one request, both as encoded messages without their lengths. Requests of one connection come in order and
-/// one at a time; those of different connections come at the same time.
 struct AbciAnswer {
-    Bytes message;
+    Bytes message;       ///< Encoded, without its length.
     bool flush = false;  ///< What was answered so far is sent.
     bool fatal = false;  ///< The connection is closed after this answer.
 };
+/// Answers one encoded request. Requests of one connection come in order and one at a time; those of different
+/// connections come at the same time.
 using AbciHandler = std::function<AbciAnswer(View request)>;
 
 /// Each connection has a thread that reads and one that answers and writes, so that it goes on reading while its peer
@@ -36,8 +36,6 @@ public:
                                                      std::function<void(const std::string&)> on_failure);
     /// Closes all connections; no handler runs any more when it returns.
     ~AbciServer();
-
-    std::size_t connections() const;  ///< Number of open connections.
 
 private:
     struct Impl;
