@@ -13,6 +13,10 @@ Status<ChainFailure> write_chunks(const Store& store, std::uint64_t height, cons
     Writer chunk;
     Status<ChainFailure> outcome = Unit{};
     const auto flush = [&] {
+        if (options.stop && options.stop()) {
+            outcome = Unexpected{ChainFailure{ChainError::stopped, "the export was stopped"}};
+            return false;
+        }
         const auto file = write_snapshot_file(folder / chunk_name(manifest.chunks.size()), chunk.data());
         if (file)
             manifest.chunks.push_back(*file);

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 
 #include "ledger/chain/chain.hpp"
 
@@ -34,9 +36,11 @@ Result<SnapshotManifest, ChainFailure> read_manifest(const std::filesystem::path
 
 struct ExportOptions {
     std::size_t chunk_bytes = std::size_t{1} << 20;  ///< A chunk ends with the entry that exceeds this.
+    std::function<bool()> stop;                      ///< Asked before each chunk; true ends the export (`stopped`).
 };
 /// Writes the state after block `height` (within the window) into a new folder. An interrupted export leaves a folder
-/// with the ending `.partial`, which the next export replaces. No block may be committed meanwhile.
+/// with the ending `.partial`, which the next export replaces. No block may be committed meanwhile: the store of a
+/// running chain is frozen (`Store::frozen`).
 Result<SnapshotManifest, ChainFailure> export_snapshot(const Store& store, const Genesis& genesis, std::uint64_t height,
                                                        const std::filesystem::path& folder,
                                                        const ExportOptions& options = {});
@@ -45,8 +49,37 @@ struct Imported {
     std::uint64_t height = 0;
     std::uint64_t accounts = 0, slots = 0;
 };
-/// Fills an empty store. `trusted` is the hash of the block, from a source that the operator trusts. An import that is
-/// interrupted at any point leaves a store that Chain::open refuses and that the next import fills anew.
+/// Fills an empty store with the parts of a snapshot, in their order: part 0 is the block, the others are the chunks. An
+/// import that is interrupted at any point leaves a store that Chain::open refuses and that the next import fills anew.
+class SnapshotImport {
+public:
+    /// Clears the remains of an interrupted import. `trusted` is the hash of the snapshot's block, from a source that the
+    /// operator trusts. Errors: a manifest of another chain or block, a store that holds a chain.
+    static Result<SnapshotImport, ChainFailure> begin(Store& store, const Genesis& genesis, SnapshotManifest manifest,
+                                                      const Hash32& trusted);
+    SnapshotImport(SnapshotImport&&) noexcept;
+    ~SnapshotImport();
+
+    std::size_t parts() const noexcept { return 1 + manifest_.chunks.size(); }
+    std::size_t next() const noexcept { return next_; }  ///< Part that is added next; `parts()` after the last one.
+    /// Whether the bytes are the ones that the manifest promises as the next part.
+    bool is_next(View part) const;
+    /// Adds the next part. With the last one the state is compared with its root. After an Error the import is over.
+    Status<ChainFailure> add(View part);
+    /// Makes the store a chain. Every part was added.
+    Result<Imported, ChainFailure> finish(const TxExecutor& executor);
+
+private:
+    struct Progress;
+    SnapshotImport(const Genesis& genesis, SnapshotManifest manifest, std::unique_ptr<Progress> progress);
+
+    const Genesis* genesis_;
+    SnapshotManifest manifest_;
+    std::size_t next_ = 0;
+    std::unique_ptr<Progress> progress_;
+};
+
+/// Fills an empty store from a folder; see SnapshotImport.
 Result<Imported, ChainFailure> import_snapshot(Store& store, const Genesis& genesis, const TxExecutor& executor,
                                                const std::filesystem::path& folder, const Hash32& trusted);
 

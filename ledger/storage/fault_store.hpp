@@ -27,6 +27,7 @@ public:
     void scan(View prefix, View from, std::size_t limit, const Visit& visit) const override {
         beneath_.scan(prefix, from, limit, visit);
     }
+    std::shared_ptr<const Store> frozen() const override { return beneath_.frozen(); }
 
     bool off() const noexcept { return off_; }
     std::uint64_t writes() const noexcept { return writes_; }

@@ -11,6 +11,17 @@ void Store::get_many(std::span<const Bytes> keys, const VisitOne& visit) const {
     }
 }
 
+std::shared_ptr<const Store> Store::frozen() const {
+    auto copy = std::make_shared<MemoryStore>();
+    Batch all;
+    scan({}, {}, ~std::size_t{0}, [&](View key, View value) {
+        all.put(to_bytes(key), to_bytes(value));
+        return true;
+    });
+    (void)copy->write(all, false);
+    return copy;
+}
+
 bool MemoryStore::Less::operator()(View a, View b) const {
     return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
 }

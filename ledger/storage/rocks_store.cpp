@@ -59,11 +59,20 @@ rocksdb::Options small_options(std::size_t cache_bytes) {
 
 class RocksStore final : public Store {
 public:
-    explicit RocksStore(std::unique_ptr<rocksdb::DB> db) : db_(std::move(db)) {}
+    explicit RocksStore(std::shared_ptr<rocksdb::DB> db) : db_(std::move(db)) {}
+    /// Reads the state of the database at `snapshot`, which it releases in the end.
+    RocksStore(std::shared_ptr<rocksdb::DB> db, const rocksdb::Snapshot* snapshot) : db_(std::move(db)) {
+        reading_.snapshot = snapshot;
+    }
+    ~RocksStore() override {
+        if (reading_.snapshot != nullptr) db_->ReleaseSnapshot(reading_.snapshot);
+    }
+    RocksStore(const RocksStore&) = delete;
+    RocksStore& operator=(const RocksStore&) = delete;
 
     std::optional<Bytes> get(View key) const override {
         rocksdb::PinnableSlice value;
-        const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), slice(key), &value);
+        const rocksdb::Status status = db_->Get(reading_, db_->DefaultColumnFamily(), slice(key), &value);
         if (status.IsNotFound()) return std::nullopt;
         // A read error does not mean absence: continuing would compute a wrong state.
         ensure(status.ok(), "RocksDB: a read failed");
@@ -78,8 +87,8 @@ public:
         for (std::size_t first = 0; first < keys.size(); first += kAtOnce) {
             const std::size_t count = std::min(kAtOnce, keys.size() - first);
             for (std::size_t i = 0; i < count; ++i) slices[i] = slice(keys[first + i]);
-            db_->MultiGet(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), count, slices.data(), values.data(),
-                          statuses.data(), /*sorted_input=*/true);
+            db_->MultiGet(reading_, db_->DefaultColumnFamily(), count, slices.data(), values.data(), statuses.data(),
+                          /*sorted_input=*/true);
             for (std::size_t i = 0; i < count; ++i) {
                 ensure(statuses[i].ok() || statuses[i].IsNotFound(), "RocksDB: a read failed");
                 if (statuses[i].ok()) visit(first + i, view(values[i]));
@@ -89,6 +98,7 @@ public:
     }
 
     Status<> write(const Batch& batch, bool sync) override {
+        if (reading_.snapshot != nullptr) return error("this view of the store is for reading");
         rocksdb::WriteBatch out;
         for (const Batch::Op& op : batch.ops) {
             if (op.value) {
@@ -105,7 +115,7 @@ public:
     }
 
     void scan(View prefix, View from, std::size_t limit, const Visit& visit) const override {
-        const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(rocksdb::ReadOptions()));
+        const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(reading_));
         const rocksdb::Slice start = slice(from).compare(slice(prefix)) < 0 ? slice(prefix) : slice(from);
         for (at->Seek(start); at->Valid() && limit > 0; at->Next(), --limit) {
             if (!at->key().starts_with(slice(prefix))) return;
@@ -114,8 +124,13 @@ public:
         ensure(at->status().ok(), "RocksDB: a scan failed");
     }
 
+    std::shared_ptr<const Store> frozen() const override {
+        return std::make_shared<RocksStore>(db_, db_->GetSnapshot());
+    }
+
 private:
-    std::unique_ptr<rocksdb::DB> db_;
+    std::shared_ptr<rocksdb::DB> db_;
+    rocksdb::ReadOptions reading_;
 };
 
 StoreFailure failure_of(const rocksdb::Status& status, const std::string& directory) {
@@ -144,7 +159,7 @@ Result<std::unique_ptr<Store>, StoreFailure> open_rocks_store(const std::string&
     rocksdb::DB* db = nullptr;
     const rocksdb::Status status = rocksdb::DB::Open(small_options(cache_bytes), directory, &db);
     if (!status.ok()) return Unexpected{failure_of(status, directory)};
-    return std::unique_ptr<Store>(std::make_unique<RocksStore>(std::unique_ptr<rocksdb::DB>(db)));
+    return std::unique_ptr<Store>(std::make_unique<RocksStore>(std::shared_ptr<rocksdb::DB>(db)));
 }
 
 }  // namespace retrace::ledger

@@ -47,6 +47,10 @@ public:
     /// Visits the keys that start with `prefix` and are ≥ `from` (which itself has that prefix), in ascending order,
     /// at most `limit` of them.
     virtual void scan(View prefix, View from, std::size_t limit, const Visit& visit) const = 0;
+
+    /// A view of the store as it is now, which later writes do not change; writing to it is an Error. It may outlive the
+    /// store, and keeps the store's directory locked. Without an override it is a copy in memory.
+    virtual std::shared_ptr<const Store> frozen() const;
 };
 
 class MemoryStore final : public Store {

@@ -36,6 +36,9 @@ struct NodeFlags {
     std::optional<std::string> engine, cometbft, p2p_host;
     std::vector<std::string> peers;
     bool private_network = false;
+    std::vector<std::string> sync_from;
+    std::optional<std::string> trust_hash;
+    std::optional<std::uint64_t> trust_height, snapshot_every;
     std::optional<std::uint16_t> rpc_port, p2p_port;
     std::optional<std::uint64_t> block_ms, requests_per_second;
     std::optional<std::uint64_t> keep_states, keep_blocks;
@@ -71,6 +74,10 @@ Result<Config> settle(const NodeFlags& flags) {
     if (flags.p2p_port) config.engine.p2p_port = *flags.p2p_port;
     if (!flags.peers.empty()) config.engine.peers = flags.peers;
     if (flags.private_network) config.engine.private_network = true;
+    if (!flags.sync_from.empty()) config.engine.sync_from = flags.sync_from;
+    if (flags.trust_height) config.engine.trust_height = *flags.trust_height;
+    if (flags.trust_hash) config.engine.trust_hash = *flags.trust_hash;
+    if (flags.snapshot_every) config.storage.snapshot_every = *flags.snapshot_every;
     if (flags.block_ms) config.engine.block_ms = *flags.block_ms;
     if (flags.log_level) config.log.level = *flags.log_level;
     if (!flags.cors.empty()) config.rpc.cors = flags.cors;
@@ -214,15 +221,14 @@ int run_node(const Program& program, const Config& config) {
     set_up_log(config.log.level);
     raise_descriptor_limit();
     const sigset_t signals = block_signals();
+    std::optional<SignalsAtStart> watched(std::in_place, signals);
     auto node = Node::open(config, native_rules());
     if (!node) return fail(program, node.error().message);
     const auto extensions = extend(**node);
     if (!extensions) return fail(program, extensions.error().message);
     add_admin_methods((*node)->router());
-    const auto port = [&] {
-        const SignalsAtStart watched(signals);
-        return (*node)->start();
-    }();
+    const auto port = (*node)->start();
+    watched.reset();
     if (!port) {
         (*node)->stop();
         return fail(program, port.error().message);
@@ -279,12 +285,18 @@ void add_node(CLI::App& app, Program& program) {
     command->add_option("--peer", flags->peers, "ID@HOST:PORT of a node to stay connected to; may be repeated");
     command->add_flag("--private-network", flags->private_network,
                       "Peers may have private addresses, and several the same one");
+    command->add_option("--sync-from", flags->sync_from,
+                        "JSON-RPC of a node: a new node fetches a snapshot instead of executing all blocks; twice");
+    command->add_option("--trust-height", flags->trust_height, "Height of a recent block that you trust");
+    command->add_option("--trust-hash", flags->trust_hash, "Its hash on CometBFT, 64 hex digits");
     command->add_option("--block-ms", flags->block_ms, "Milliseconds between blocks (1000)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{3'600'000}));
     command->add_option("--keep-states", flags->keep_states, "Number of past states that can be queried (1024)")
         ->check(CLI::Range(std::uint64_t{128}, std::uint64_t{1'000'000'000}));
     command->add_option("--keep-blocks", flags->keep_blocks,
                         "Number of past blocks to keep, at least as many as states; 0: all");
+    command->add_option("--snapshot-every", flags->snapshot_every,
+                        "Blocks between snapshots for nodes that join, with --engine comet (0: none)");
     command->add_flag("--archive", flags->archive, "Keep every block and every state");
     const CLI::Range mebibytes(std::uint64_t{1}, std::uint64_t{1} << 40);
     command

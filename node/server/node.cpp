@@ -6,6 +6,9 @@
 #include "node/net/http_head.hpp"
 #include "node/platform/data_dir.hpp"
 #include "node/server/comet/comet.hpp"
+#include "node/server/comet/light_rpc.hpp"
+#include "node/server/comet/snapshot_provider.hpp"
+#include "node/server/comet/state_sync.hpp"
 #include "node/server/engine/solo.hpp"
 #include "node/server/http/admin_token.hpp"
 #include "node/server/http/openrpc.hpp"
@@ -30,33 +33,24 @@ engine::SoloOptions solo_options(const Config& config, const DataDir& data) {
     return options;
 }
 
-engine::CometOptions comet_options(const Config& config, const DataDir& data, const ledger::Genesis& genesis,
-                                   const LedgerApplication& application) {
-    engine::CometOptions options;
-    options.home.folder = std::filesystem::absolute(data.file("comet"));
-    options.home.block_interval = std::chrono::milliseconds(config.engine.block_ms);
-    options.home.p2p_host = config.engine.p2p_host;
-    options.home.p2p_port = config.engine.p2p_port;
-    options.home.peers = config.engine.peers;
-    options.home.private_network = config.engine.private_network;
-    options.genesis = genesis;
-    options.program = config.engine.cometbft;
-    options.keep_blocks = config.storage.archive ? 0 : config.storage.keep_blocks;
-    options.pending = [&application](std::size_t bytes) { return application.pending(bytes); };
-    options.on_halt = on_halt;
-    return options;
+engine::CometHome comet_home(const Config& config, const DataDir& data) {
+    engine::CometHome home;
+    home.folder = std::filesystem::absolute(data.file("comet"));
+    home.block_interval = std::chrono::milliseconds(config.engine.block_ms);
+    home.p2p_host = config.engine.p2p_host;
+    home.p2p_port = config.engine.p2p_port;
+    home.peers = config.engine.peers;
+    home.private_network = config.engine.private_network;
+    return home;
 }
 
-Result<std::unique_ptr<engine::Engine>> make_engine(const Config& config, const DataDir& data,
-                                                    const ledger::Genesis& genesis,
-                                                    const LedgerApplication& application) {
-    if (config.engine.kind == "comet") {
-        return std::unique_ptr<engine::Engine>(
-            std::make_unique<engine::CometEngine>(comet_options(config, data, genesis, application)));
-    }
-    if (!genesis.validators.empty())
-        return error("this chain's genesis names validators: start the node with --engine comet");
-    return std::unique_ptr<engine::Engine>(std::make_unique<engine::SoloEngine>(solo_options(config, data)));
+/// Fetches a snapshot if the configuration names nodes for that and the store holds no chain.
+Status<> synchronise(const Config& config, const DataDir& data, ledger::Store& store, const ledger::Genesis& genesis,
+                     const ledger::TxExecutor& executor) {
+    if (config.engine.sync_from.empty() || !engine::wants_state_sync(store)) return Unit{};
+    engine::CometHome home = comet_home(config, data);
+    home.sync = {config.engine.sync_from, config.engine.trust_height, config.engine.trust_hash};
+    return engine::sync_state(home, config.engine.cometbft, store, genesis, executor);
 }
 
 /// The origins of pages that this machine serves, on any port.
@@ -105,6 +99,8 @@ struct Node::Impl {
     Metrics metrics;
     rpc::FilterStore filters;
     std::unique_ptr<LedgerApplication> application;
+    std::unique_ptr<engine::SnapshotProvider> snapshots;  // nullptr: this node offers none
+    std::unique_ptr<engine::LightRpc> light;              // nullptr with the embedded engine
     std::unique_ptr<engine::Engine> engine;
     std::unique_ptr<rpc::Backend> backend;
     rpc::Router router;
@@ -119,7 +115,7 @@ struct Node::Impl {
         RETRACE_TRY(options, server_options(config, *data));
         certificate = options.tls ? options.tls->certificate : "";
         application = std::make_unique<LedgerApplication>(*chain, pool);
-        RETRACE_TRY(made, make_engine(config, *data, chain->genesis(), *application));
+        RETRACE_TRY(made, make_engine());
         engine = std::move(made);
         backend = std::make_unique<rpc::Backend>(
             rpc::Backend{*chain, pool, *application, *engine, filters, kVersion, rules.contracts});
@@ -132,8 +128,33 @@ struct Node::Impl {
         server = std::make_unique<rpc::Server>(std::move(options), *dispatcher);
         server->route({"/health", 0, [this](const HttpRequest&) { return health(); }});
         server->route({"/metrics", 0, [this](const HttpRequest&) { return metrics_text(); }});
+        if (light != nullptr) server->route(light->route());
         listen();
         return Unit{};
+    }
+
+    Result<std::unique_ptr<engine::Engine>> make_engine() {
+        if (config.engine.kind == "comet") return make_comet();
+        if (!chain->genesis().validators.empty())
+            return error("this chain's genesis names validators: start the node with --engine comet");
+        return std::unique_ptr<engine::Engine>(std::make_unique<engine::SoloEngine>(solo_options(config, *data)));
+    }
+
+    std::unique_ptr<engine::Engine> make_comet() {
+        if (config.storage.snapshot_every != 0) {
+            snapshots = std::make_unique<engine::SnapshotProvider>(*store, chain->genesis(), data->file("snapshots"),
+                                                                   config.storage.snapshot_every);
+        }
+        engine::CometOptions options;
+        options.home = comet_home(config, *data);
+        light = std::make_unique<engine::LightRpc>(options.home.rpc_socket());
+        options.genesis = chain->genesis();
+        options.program = config.engine.cometbft;
+        options.keep_blocks = config.storage.archive ? 0 : config.storage.keep_blocks;
+        options.snapshots = snapshots.get();
+        options.pending = [this](std::size_t bytes) { return application->pending(bytes); };
+        options.on_halt = on_halt;
+        return std::make_unique<engine::CometEngine>(std::move(options));
     }
 
     void listen() {
@@ -188,6 +209,7 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, Rules rules) {
     RETRACE_TRY(genesis, open_genesis(config, impl->rules, *impl->data));
     RETRACE_TRY(store, open_store(*impl->data));
     impl->store = std::move(store);
+    RETRACE_CHECK(synchronise(config, *impl->data, *impl->store, genesis, *impl->rules.executor));
     auto chain = ledger::Chain::open(*impl->store, genesis, *impl->rules.executor, chain_options(config));
     if (!chain) return error(config.data_dir + ": " + chain.error().message);
     impl->chain = std::move(chain).value();

@@ -34,7 +34,8 @@ struct Rules {
 
 class Node {
 public:
-    /// Locks the data directory, opens the chain, builds engine and server. Serves nothing yet.
+    /// Locks the data directory, fetches a snapshot if the configuration says so and there is no chain, opens the chain,
+    /// builds engine and server. Serves nothing yet.
     static Result<std::unique_ptr<Node>> open(const Config& config, Rules rules);
     ~Node();
 

@@ -127,6 +127,8 @@ std::string config_text(const TestnetPlan& plan, const std::vector<Validator>& v
            "port = " +
            std::to_string(plan.rpc_port) +
            "\n"
+           "[storage]\n"
+           "snapshot_every = 1000\n"
            "[engine]\n"
            "kind = \"comet\"\n"
            "block_ms = " +

@@ -10,9 +10,12 @@
 
 namespace retrace::node::engine {
 
+class SnapshotProvider;
+
 struct AbciCallsOptions {
-    std::string chain_id;           ///< CometBFT's name of the chain.
-    std::uint64_t keep_blocks = 0;  ///< CometBFT may delete blocks below the tip less these; 0: it keeps all.
+    std::string chain_id;                   ///< CometBFT's name of the chain.
+    std::uint64_t keep_blocks = 0;          ///< CometBFT may delete blocks below the tip less these; 0: it keeps all.
+    SnapshotProvider* snapshots = nullptr;  ///< Outlives the calls; nullptr: this node offers none.
     std::function<void(Height)> on_commit;
     std::function<void(const std::string&)> on_fatal;  ///< The node cannot go on with this chain.
 };

@@ -71,6 +71,7 @@ struct CometEngine::Impl {
         AbciCallsOptions call_options;
         call_options.chain_id = comet_chain_id(options.genesis);
         call_options.keep_blocks = options.keep_blocks;
+        call_options.snapshots = options.snapshots;
         call_options.on_commit = [this](Height height) { on_commit(height); };
         call_options.on_fatal = [this](const std::string& why) { halt(why); };
         calls = std::make_unique<AbciCalls>(*application, std::move(call_options));
@@ -125,12 +126,7 @@ CometEngine::~CometEngine() { stop(); }
 
 Status<> CometEngine::start(Application& application) {
     ensure(impl_->application == nullptr, "an engine is started once");
-    const std::filesystem::path program = find_comet(impl_->options.program);
-    if (program.empty()) {
-        return error((impl_->options.program.empty() ? "the executable cometbft was not found"
-                                                     : impl_->options.program + " is no executable") +
-                     ": `./dev comet` makes one where Go is installed, and --cometbft names one");
-    }
+    RETRACE_TRY(program, comet_program(impl_->options.program));
     const CometHome& home = impl_->options.home;
     const Height height = application.info().height;
     if (height != 0 && !std::filesystem::exists(home.folder / "data" / "blockstore.db")) {

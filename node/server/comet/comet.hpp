@@ -12,11 +12,14 @@
 
 namespace retrace::node::engine {
 
+class SnapshotProvider;
+
 struct CometOptions {
     CometHome home;
     ledger::Genesis genesis;
     std::string program;                              ///< Executable of CometBFT; empty: it is looked for.
     std::uint64_t keep_blocks = 0;                    ///< CometBFT deletes older blocks; 0: it keeps all.
+    SnapshotProvider* snapshots = nullptr;            ///< Outlives the engine; nullptr: this node offers none.
     PendingTxs pending;                               ///< Called from a thread of the engine.
     std::function<void(const std::string&)> on_halt;  ///< Called once, from a thread of the engine.
 };

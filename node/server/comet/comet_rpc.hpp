@@ -27,6 +27,8 @@ public:
     /// Gives up to kBatchMax transactions of at most kBatchBytes to the mempool, without waiting for its check. An Error
     /// if CometBFT did not answer; it may take any of them or not, e.g. when its mempool is full.
     Status<> broadcast(const std::vector<Bytes>& txs);
+    /// The answer to a request of JSON-RPC, at most 4 MiB.
+    Result<std::string> pass_on(const std::string& request) { return post(request); }
 
     static constexpr std::size_t kBatchMax = 10;  ///< CometBFT's limit of requests in a batch.
     /// A transaction has at most 128 KiB; in base 64 a batch stays far below the limit that `home` sets.

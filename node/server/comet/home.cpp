@@ -73,6 +73,24 @@ bool is_plain(const std::string& path) {
 
 std::string quoted(std::chrono::milliseconds time) { return "\"" + std::to_string(time.count()) + "ms\""; }
 
+std::string sync_text(const SyncSource& sync) {
+    std::string nodes;
+    for (const std::string& node : sync.nodes) nodes += (nodes.empty() ? "" : ",") + node + std::string(kLightPath);
+    return "[statesync]\n"
+           "enable = true\n"
+           "rpc_servers = \"" +
+           nodes +
+           "\"\n"
+           "trust_height = " +
+           std::to_string(sync.height) +
+           "\n"
+           "trust_hash = \"" +
+           sync.hash +
+           "\"\n"
+           "trust_period = \"168h0m0s\"\n"
+           "discovery_time = \"5s\"\n";
+}
+
 /// Only what differs from the defaults of CometBFT.
 std::string config_text(const CometHome& home) {
     using std::chrono::milliseconds;
@@ -136,7 +154,8 @@ std::string config_text(const CometHome& home) {
            "[storage]\n"
            "discard_abci_responses = true\n"
            "[tx_index]\n"
-           "indexer = \"null\"\n";
+           "indexer = \"null\"\n" +
+           (home.sync ? sync_text(*home.sync) : "");
 }
 
 Status<> write_text(const fs::path& path, const std::string& text, mode_t mode) {
@@ -164,6 +183,23 @@ bool is_host_name(std::string_view text) {
     if (text.starts_with('[') && text.ends_with(']') && text.size() > 2)
         return has_only(text.substr(1, text.size() - 2), "0123456789abcdefABCDEF:.");
     return has_only(text, kNames) && text.size() <= 253;
+}
+
+Status<> check(const SyncSource& sync) {
+    if (sync.nodes.size() < 2)
+        return error("--sync-from is given for at least two nodes, so that one cannot deceive this one alone");
+    for (const std::string& node : sync.nodes) {
+        const bool scheme = node.starts_with("http://") || node.starts_with("https://");
+        const std::string_view rest = std::string_view(node).substr(std::min(node.find("//") + 2, node.size()));
+        if (!scheme || !has_only(rest, std::string(kNames) + ":[]/_~") || rest.ends_with('/'))
+            return error("--sync-from \"" + node + "\" is no URL of a node's JSON-RPC, like http://host:8545");
+    }
+    if (sync.height == 0 || sync.hash.size() != 64 || !has_only(sync.hash, "0123456789abcdefABCDEF")) {
+        return error(
+            "--sync-from needs --trust-height and --trust-hash (64 hex digits): the height and hash of a recent block "
+            "of CometBFT, from an operator whom you trust; see docs/operator.md");
+    }
+    return Unit{};
 }
 
 std::string comet_chain_id(const ledger::Genesis& genesis) {
@@ -206,6 +242,7 @@ Status<> write_comet_home(const CometHome& home, const ledger::Genesis& genesis)
     for (const std::string& peer : home.peers) {
         if (!is_peer(peer)) return error("the peer \"" + peer + "\" is not ID@HOST:PORT with an id of 40 hex digits");
     }
+    if (home.sync) RETRACE_CHECK(check(*home.sync));
     if (!is_listen_address(home.p2p_host)) return error("\"" + home.p2p_host + "\" is no address to listen on");
     if (!is_plain(home.folder.string())) {
         return error(home.folder.string() +

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,13 @@
 
 namespace retrace::node::engine {
 
+/// Whom a new node asks for headers, and which one it trusts, to fetch a snapshot instead of executing all past blocks.
+struct SyncSource {
+    std::vector<std::string> nodes;  ///< URLs of the JSON-RPC of at least two nodes; the same one twice counts as two.
+    std::uint64_t height = 0;        ///< Height of a block of CometBFT
+    std::string hash;                ///< and its hash, 64 hex digits, from somebody whom the operator trusts.
+};
+
 struct CometHome {
     std::filesystem::path folder;
     std::chrono::milliseconds block_interval{1000};
@@ -21,11 +29,17 @@ struct CometHome {
     std::vector<std::string> peers;  ///< "id@host:port": nodes that this one keeps a connection to.
     /// All nodes are on this machine or in a private network: addresses that are not routable are accepted.
     bool private_network = false;
+    std::optional<SyncSource> sync;  ///< CometBFT fetches a snapshot.
 
     std::filesystem::path abci_socket() const { return folder / "abci.sock"; }
     std::filesystem::path rpc_socket() const { return folder / "rpc.sock"; }
     std::filesystem::path log() const { return folder / "cometbft.log"; }
 };
+
+/// Where a node's JSON-RPC answers light clients of CometBFT; see LightRpc.
+inline constexpr std::string_view kLightPath = "/comet";
+
+Status<> check(const SyncSource& sync);
 
 /// Whether the text has the form of a host name, an IPv4 address or an IPv6 address in brackets.
 bool is_host_name(std::string_view text);

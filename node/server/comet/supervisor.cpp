@@ -76,12 +76,14 @@ std::string Supervisor::consensus_failure() {
 std::string find_consensus_failure(std::string_view log) {
     // A line is "E[time] message", then values. Peers can write into values, which are quoted and on one line, but not
     // into a message.
-    constexpr std::string_view kMessage = "CONSENSUS FAILURE!!!";
+    constexpr std::string_view kMessages[] = {"CONSENSUS FAILURE!!!", "State sync failed", "Failed to bootstrap node",
+                                              "Failed to store last seen commit", "Failed to switch to block sync"};
     while (!log.empty()) {
         const std::size_t end = std::min(log.find('\n'), log.size() - 1);
         const std::string_view line = log.substr(0, end);
         const std::size_t time = line.find("] ");
-        if (line.starts_with("E[") && time < 40 && line.substr(time + 2).starts_with(kMessage))
+        const auto begins = [&](std::string_view message) { return line.substr(time + 2).starts_with(message); };
+        if (line.starts_with("E[") && time < 40 && std::ranges::any_of(kMessages, begins))
             return std::string(line.substr(time + 2, 500));
         log.remove_prefix(end + 1);
     }
@@ -133,6 +135,13 @@ void Supervisor::run() {
         }
         if (!wait(back_off)) return;
     }
+}
+
+Result<std::filesystem::path> comet_program(const std::string& configured) {
+    std::filesystem::path program = find_comet(configured);
+    if (!program.empty()) return program;
+    return error((configured.empty() ? "the executable cometbft was not found" : configured + " is no executable") +
+                 ": `./dev comet` makes one where Go is installed, and --cometbft names one");
 }
 
 std::filesystem::path find_comet(const std::string& configured) {

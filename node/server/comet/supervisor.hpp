@@ -12,6 +12,8 @@
 #include <string_view>
 #include <thread>
 
+#include "merkle/base/result.hpp"
+
 namespace retrace::node::engine {
 
 struct SupervisorOptions {
@@ -48,10 +50,13 @@ private:
     std::thread thread_;
 };
 
-/// The report of CometBFT's consensus that it has stopped for good, from whole lines of its log; empty if there is none.
+/// The report of CometBFT that its consensus or its state sync has stopped for good, although its process lives, from
+/// whole lines of its log; empty if there is none.
 std::string find_consensus_failure(std::string_view log);
 
 /// The executable: `configured`, or `cometbft` beside this program, in PATH or in Go's folder. Empty if there is none.
 std::filesystem::path find_comet(const std::string& configured);
+/// The same; an Error that names the remedy if there is none.
+Result<std::filesystem::path> comet_program(const std::string& configured);
 
 }  // namespace retrace::node::engine

@@ -21,6 +21,7 @@ struct Key {
 };
 
 constexpr std::int64_t kMiBMax = std::int64_t{1} << 40;  // the number of bytes fits 64 bits
+constexpr std::int64_t kHeightMax = std::int64_t{1} << 53;
 
 Setter text(std::function<std::string&(Config&)> field) {
     return [field](Config& config, const toml::node& node) -> Status<> {
@@ -117,6 +118,8 @@ const std::vector<Key>& keys() {
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.storage.keep_states; }, 128, 1'000'000'000)},
         {"storage.keep_blocks",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.storage.keep_blocks; }, 0, 1'000'000'000)},
+        {"storage.snapshot_every",
+         integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.storage.snapshot_every; }, 0, 1'000'000'000)},
         {"storage.archive", boolean([](C& c) -> bool& { return c.storage.archive; })},
         {"artifacts.quota_mib",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.artifacts.quota_mib; }, 0, kMiBMax)},
@@ -131,6 +134,11 @@ const std::vector<Key>& keys() {
         {"engine.peers", texts([](C& c) -> std::vector<std::string>& { return c.engine.peers; },
                                "nodes, e.g. [\"<40 hex digits>@node.example.org:26656\"]")},
         {"engine.private_network", boolean([](C& c) -> bool& { return c.engine.private_network; })},
+        {"engine.sync_from", texts([](C& c) -> std::vector<std::string>& { return c.engine.sync_from; },
+                                   "URLs of nodes, e.g. [\"http://node.example.org:8545\"]")},
+        {"engine.trust_height",
+         integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.engine.trust_height; }, 1, kHeightMax)},
+        {"engine.trust_hash", text([](C& c) -> std::string& { return c.engine.trust_hash; })},
         {"engine.block_ms",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.engine.block_ms; }, 1, 3'600'000)},
         {"engine.empty_blocks", boolean([](C& c) -> bool& { return c.engine.empty_blocks; })},
@@ -214,6 +222,8 @@ Status<> check(const Config& config) {
     if (config.engine.kind == "comet" && !config.engine.empty_blocks) {
         return error("--engine comet makes empty blocks, because deadlines count blocks: drop --no-empty-blocks");
     }
+    if (config.engine.kind != "comet" && (!config.engine.sync_from.empty() || storage.snapshot_every != 0))
+        return error("--sync-from and --snapshot-every are for --engine comet; see also `retrace snapshot`");
     if (config.engine.kind == "comet" && config.engine.proposer) {
         return error("with --engine comet the genesis names the account of each validator: drop --proposer");
     }

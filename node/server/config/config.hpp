@@ -40,6 +40,10 @@ struct EngineConfig {
     std::uint16_t p2p_port = 26656;
     std::vector<std::string> peers;  ///< "id@host:port"
     bool private_network = false;    ///< Peers may have private addresses, and several the same one.
+    /// URLs of nodes: a new node fetches a snapshot, verified from the block of CometBFT that it trusts.
+    std::vector<std::string> sync_from;
+    std::uint64_t trust_height = 0;
+    std::string trust_hash;  ///< 64 hex digits.
 };
 
 /// What is kept on disk. Numbers of blocks are counted back from the newest one.
@@ -47,6 +51,7 @@ struct StorageConfig {
     std::uint64_t keep_states = 1024;  ///< Number of newest states that can be read.
     std::uint64_t keep_blocks = 0;     ///< Blocks with their receipts; at least keep_states. 0: all.
     bool archive = false;              ///< Keeps every block and every state forever.
+    std::uint64_t snapshot_every = 0;  ///< Blocks between snapshots for nodes that join (comet); 0: none.
 };
 
 /// Disk space for the programs and data of requesters.

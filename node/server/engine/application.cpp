@@ -21,7 +21,7 @@ LedgerApplication::LedgerApplication(ledger::Chain& chain, ledger::Mempool& pool
 
 engine::AppInfo LedgerApplication::info() const {
     const auto tip = chain_.tip();
-    return {tip->header.height, tip->header.time_ns, tip->header.state_root, ledger::genesis_hash(chain_.genesis())};
+    return {tip->header.height, tip->header.time_ns, tip->hash, ledger::genesis_hash(chain_.genesis())};
 }
 
 Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
@@ -106,7 +106,7 @@ Result<engine::BlockResult> LedgerApplication::finalize(const engine::BlockView&
     outcome_ = std::move(outcome).value();
 
     engine::BlockResult result;
-    result.app_hash = outcome_->block->header.state_root;
+    result.app_hash = outcome_->block->hash;
     for (const ledger::Receipt& receipt : outcome_->block->receipts) {
         result.txs.push_back(
             {receipt.success ? 0U : 1U, receipt.output, 0, static_cast<std::int64_t>(receipt.gas_used)});

@@ -73,7 +73,7 @@ struct CheckResult {
 struct AppInfo {
     Height height = 0;  ///< Last committed block; 0: genesis only.
     TimeNs time = 0;
-    Hash32 app_hash;
+    Hash32 app_hash;      ///< Hash of that block, which commits to its header, and with it to everything.
     Hash32 genesis_hash;  ///< Identifies the chain.
 };
 

@@ -17,7 +17,7 @@ json::value status(const Backend& backend) {
                      {"height", tip->header.height},
                      {"block_hash", data(tip->hash)},
                      {"block_time", tip->header.time_s()},
-                     {"app_hash", data(tip->header.state_root)},
+                     {"app_hash", data(tip->hash)},
                      {"genesis_hash", data(backend.application.info().genesis_hash)},
                      {"oldest_state", backend.chain.oldest_state()},
                      {"oldest_proof", backend.chain.oldest_proof()},

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "node/net/http_client.hpp"
 #include "node/rpc_client/rpc_client.hpp"
 #include "node/server/comet/supervisor.hpp"
 
@@ -43,6 +44,7 @@ protected:
         plan.rpc_port = *rpc;
         const auto made = init_testnet(plan);
         ASSERT_TRUE(made.has_value()) << made.error().message;
+        for (std::size_t i = 0; i < kValidators; ++i) edit(i, "snapshot_every", "snapshot_every = 10");
         add_follower();
         auto network = TestnetProcesses::start(folder_, RETRACE_PROGRAM, 60s);
         ASSERT_TRUE(network.has_value()) << network.error().message;
@@ -57,11 +59,19 @@ protected:
 
     /// The line of a node's configuration that begins with `name`.
     std::string line_of(std::size_t node, const std::string& name) {
-        std::ifstream in(folder_ / ("node" + std::to_string(node)) / "retrace.toml");
+        std::ifstream in(config_of(node));
         std::string line;
         while (std::getline(in, line))
             if (line.starts_with(name + " = ")) return line;
         return "";
+    }
+    fs::path config_of(std::size_t node) const { return folder_ / ("node" + std::to_string(node)) / "retrace.toml"; }
+    /// Replaces the line of a node's configuration that begins with `name`.
+    void edit(std::size_t node, const std::string& name, const std::string& now) {
+        std::ifstream in(config_of(node));
+        std::string text, line;
+        while (std::getline(in, line)) text += (line.starts_with(name + " = ") ? now : line) + "\n";
+        std::ofstream(config_of(node)) << text;
     }
     /// A node without a validator's key: it makes its own at its start, which the genesis does not name.
     void add_follower() {
@@ -82,6 +92,19 @@ protected:
         }
     }
 
+    /// What a node passes on of CometBFT's RPC.
+    json::value ask_comet(std::size_t node, const std::string& method, json::object params = {}) {
+        HttpConnection connection(parse_url(network_->urls()[node]).value());
+        HttpRequest request;
+        request.method = "POST";
+        request.target = "/comet";
+        request.content_type = "application/json";
+        request.body = to_bytes(view(std::string_view(json::serialize(
+            json::object{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", std::move(params)}}))));
+        const auto reply = connection.exchange(request, 1U << 20, kernels::StopToken::after(10s));
+        return reply ? json::parse({reinterpret_cast<const char*>(reply->body.data()), reply->body.size()})
+                     : json::value();
+    }
     json::value ask(std::size_t node, const std::string& method, json::array params = {}) {
         auto client = RpcClient::connect(network_->urls()[node]);
         const auto answer = client->call(method, std::move(params));
@@ -171,6 +194,79 @@ TEST_F(Testnet, FourValidatorsAreOneChainAndOutliveOneOfThem) {
     ASSERT_EQ(send(2, "3"), 0);
     ASSERT_TRUE(reaches(0, halted + 2));
     expect_equal_chains(halted + 2);
+}
+
+TEST_F(Testnet, ANewNodeFetchesASnapshotInsteadOfAllBlocks) {
+    ASSERT_EQ(send(0, "1"), 0);
+    // A snapshot is made at height 10; its light client needs the two blocks after it.
+    ASSERT_TRUE(reaches(0, 14));
+    ASSERT_TRUE(reaches(1, 14));
+    const json::value commit = ask_comet(0, "commit", {{"height", "5"}});
+    ASSERT_TRUE(commit.is_object() && commit.as_object().contains("result")) << json::serialize(commit);
+    const json::value& header = commit.at("result").at("signed_header");
+    const std::string hash(header.at("commit").at("block_id").at("hash").as_string());
+    EXPECT_EQ(ask_comet(1, "commit", {{"height", "5"}}).at("result").at("signed_header").at("header").at("app_hash"),
+              header.at("header").at("app_hash"));
+    EXPECT_TRUE(ask_comet(0, "broadcast_tx_sync", {{"tx", "AA=="}}).as_object().contains("error"));
+
+    // A node that the others do not know, with the follower's peers.
+    const fs::path from = folder_ / "node4", to = folder_ / "joined";
+    fs::create_directories(to);
+    fs::copy_file(from / "genesis.json", to / "genesis.json");
+    const std::string url = "http://127.0.0.6" + network_->urls()[0].substr(network_->urls()[0].rfind(':'));
+    const auto start = [&](std::vector<std::string> more) {
+        std::vector<std::string> arguments{"node",
+                                           "--config",
+                                           (from / "retrace.toml").string(),
+                                           "--data-dir",
+                                           (to / "data").string(),
+                                           "--genesis",
+                                           (to / "genesis.json").string(),
+                                           "--rpc-host",
+                                           "127.0.0.6",
+                                           "--p2p-host",
+                                           "127.0.0.6"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return Process::start(RETRACE_PROGRAM, arguments, to / "node.log");
+    };
+    const auto answers_at = [&](std::uint64_t wanted) {
+        const auto end = Clock::now() + 60s;
+        while (Clock::now() < end) {
+            auto client = RpcClient::connect(url);
+            if (client && client->height().value_or(0) >= wanted) return true;
+            std::this_thread::sleep_for(50ms);
+        }
+        return false;
+    };
+    const auto block_at = [&](const std::string& number) {
+        const auto answer = RpcClient::connect(url)->call("eth_getBlockByNumber", {number, false});
+        return answer ? *answer : json::value(answer.error().message);
+    };
+    {
+        auto wrong = start({"--sync-from", network_->urls()[0], "--sync-from", network_->urls()[1], "--trust-height",
+                            "6", "--trust-hash", hash});
+        ASSERT_TRUE(wrong.has_value());
+        const auto end = Clock::now() + 60s;
+        while (wrong->running() && Clock::now() < end) std::this_thread::sleep_for(50ms);
+        EXPECT_EQ(wrong->exit_status(), 1) << "a header that is not the trusted one ends it";
+    }
+    auto joined = start({"--sync-from", network_->urls()[0], "--sync-from", network_->urls()[1], "--trust-height", "5",
+                         "--trust-hash", hash});
+    ASSERT_TRUE(joined.has_value());
+    ASSERT_TRUE(answers_at(10));
+    EXPECT_FALSE(block_at("0x5").is_object()) << "it has not executed the blocks before the snapshot";
+    const std::uint64_t now = height(0);
+    ASSERT_TRUE(answers_at(now));
+    char number[32];
+    std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(now));
+    EXPECT_EQ(block_at(number).at("stateRoot").as_string(), state_root(0, now));
+    EXPECT_EQ(block_at(number).at("hash"), ask(0, "eth_getBlockByNumber", {number, false}).at("hash"));
+
+    // It goes on after it was killed, as any other node does.
+    joined->kill();
+    joined = start({});
+    ASSERT_TRUE(joined.has_value());
+    ASSERT_TRUE(answers_at(height(0) + 2));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using test::number;
 using test::World;
 
 constexpr ChainOptions kSnapshotChain{.state_window = 6, .proof_window = 2, .threads = 1};
-constexpr ExportOptions kSmallChunks{.chunk_bytes = 100};
+const ExportOptions kSmallChunks{.chunk_bytes = 100, .stop = {}};
 
 /// Transfers, a slot that is created, changed and removed, a call with a return value and a refused one.
 std::vector<TxPtr> snapshot_txs(std::uint64_t height) {
@@ -113,6 +113,26 @@ TEST_F(Snapshot, OfOneStateIsTheSameFilesWhoeverMakesIt) {
     ASSERT_TRUE(second);
     EXPECT_EQ(snapshot_root(*second), snapshot_root(first));
     EXPECT_NE(snapshot_root(older), snapshot_root(first));
+}
+
+TEST_F(Snapshot, OfAFrozenStoreDoesNotSeeLaterBlocks) {
+    const SnapshotManifest before = export_at(10, "before");
+    const auto frozen = store.frozen();
+    for (std::uint64_t height = 11; height <= 30; ++height) world.block(snapshot_txs(height));
+    const auto after = export_snapshot(*frozen, test::make_genesis(), 10, folder("after"), kSmallChunks);
+    ASSERT_TRUE(after) << after.error().message;
+    EXPECT_EQ(snapshot_root(*after), snapshot_root(before));
+    EXPECT_EQ(export_snapshot(store, test::make_genesis(), 10, folder("late")).error().code, ChainError::not_kept);
+}
+
+TEST_F(Snapshot, IsLeftUnfinishedWhenItIsStopped) {
+    ExportOptions options = kSmallChunks;
+    int chunks = 0;
+    options.stop = [&] { return ++chunks == 3; };
+    const auto stopped = export_snapshot(store, test::make_genesis(), 9, folder(), options);
+    EXPECT_EQ(stopped.error().code, ChainError::stopped);
+    EXPECT_FALSE(fs::exists(folder()));
+    export_at(9);
 }
 
 TEST_F(Snapshot, OutsideTheWindowIsRefused) {

@@ -28,6 +28,41 @@ Pairs scan(const Store& store, View prefix, View from, std::size_t limit) {
     return out;
 }
 
+TEST(Store, AFrozenViewDoesNotChangeAndOutlivesTheStore) {
+    const TempDir dir;
+    auto rocks = open_rocks_store(dir.path());
+    ASSERT_TRUE(rocks) << rocks.error().message;
+    MemoryStore memory, beneath;
+    FaultStore above(beneath, FaultStore::Fault::none, 0);
+    std::vector<std::shared_ptr<const Store>> views;
+    for (Store* store : std::initializer_list<Store*>{&memory, rocks->get(), &above}) {
+        Batch batch;
+        batch.put(bytes("a"), bytes("1"));
+        batch.put(bytes("b"), bytes("2"));
+        ASSERT_TRUE(store->write(batch, false));
+        views.push_back(store->frozen());
+        Batch later;
+        later.put(bytes("a"), bytes("changed"));
+        later.erase(bytes("b"));
+        later.put(bytes("c"), bytes("3"));
+        ASSERT_TRUE(store->write(later, false));
+        EXPECT_EQ(scan(*store, {}, {}, 9), (Pairs{{bytes("a"), bytes("changed")}, {bytes("c"), bytes("3")}}));
+    }
+    rocks->reset();
+    for (const auto& view : views) {
+        EXPECT_EQ(scan(*view, {}, {}, 9), (Pairs{{bytes("a"), bytes("1")}, {bytes("b"), bytes("2")}}));
+        EXPECT_EQ(view->get(bytes("a")), bytes("1"));
+        EXPECT_FALSE(view->get(bytes("c")));
+        std::size_t seen = 0;
+        const std::vector<Bytes> keys{bytes("b"), bytes("c")};
+        view->get_many(keys, [&](std::size_t, View value) { seen += value.size(); });
+        EXPECT_EQ(seen, 1U);
+    }
+    EXPECT_TRUE(open_rocks_store(dir.path()).error().code == StoreError::in_use);
+    views.clear();
+    EXPECT_TRUE(open_rocks_store(dir.path()));
+}
+
 TEST(Store, ManyKeysAtOnceAreWhatOneAtATimeAre) {
     const TempDir dir;
     auto rocks = open_rocks_store(dir.path());

@@ -136,5 +136,29 @@ TEST_F(CometFiles, RefusesWhatCometBftCouldNotRun) {
     EXPECT_THAT(refusal(good, other), HasSubstr("another chain"));
 }
 
+TEST_F(CometFiles, StateSyncAsksAtLeastTwoNodesFromATrustedBlock) {
+    home_.sync = engine::SyncSource{{"http://127.0.0.1:8545", "https://node.example.org:443"}, 5, std::string(64, 'a')};
+    ASSERT_TRUE(engine::write_comet_home(home_, genesis()).has_value());
+    const std::string config = read(home_.folder / "config" / "config.toml");
+    EXPECT_THAT(config, HasSubstr("rpc_servers = \"http://127.0.0.1:8545/comet,https://node.example.org:443/comet\""));
+    EXPECT_THAT(config, HasSubstr("trust_height = 5\ntrust_hash = \"" + std::string(64, 'a') + "\""));
+    const engine::SyncSource good = *home_.sync;
+    const auto refusal = [&](const std::function<void(engine::SyncSource&)>& change) {
+        home_.sync = good;
+        change(*home_.sync);
+        const auto written = engine::write_comet_home(home_, genesis());
+        return written ? std::string() : written.error().message;
+    };
+    EXPECT_THAT(refusal([](auto& sync) { sync.nodes.pop_back(); }), HasSubstr("at least two nodes"));
+    for (const char* url : {"ftp://a", "http://a\"\nrpc", "http://", "http://a,http://b", "127.0.0.1:8545", "http:/"})
+        EXPECT_THAT(refusal([&](auto& sync) { sync.nodes[0] = url; }), HasSubstr("is no URL")) << url;
+    EXPECT_THAT(refusal([](auto& sync) { sync.height = 0; }), HasSubstr("--trust-height"));
+    EXPECT_THAT(refusal([](auto& sync) { sync.hash.back() = '"'; }), HasSubstr("--trust-hash"));
+    EXPECT_THAT(refusal([](auto& sync) { sync.hash.pop_back(); }), HasSubstr("--trust-hash"));
+    home_.sync.reset();
+    ASSERT_TRUE(engine::write_comet_home(home_, genesis()).has_value());
+    EXPECT_EQ(read(home_.folder / "config" / "config.toml").find("statesync"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace retrace::node::test

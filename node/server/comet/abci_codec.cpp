@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/comet/abci_codec.hpp"
+
+#include <charconv>
+#include <limits>
+
+namespace retrace::node::engine {
+namespace {
+
+constexpr const char* kAbciVersion = "2.0.0";
+
+/// "0.38.N" with N from 21.
+bool is_known(const std::string& version) {
+    constexpr std::string_view kLine = "0.38.";
+    if (!version.starts_with(kLine)) return false;
+    unsigned patch = 0;
+    const char* const end = version.data() + version.size();
+    const auto read = std::from_chars(version.data() + kLine.size(), end, patch);
+    return read.ec == std::errc() && read.ptr == end && patch >= 21;
+}
+
+}  // namespace
+
+AbciAnswer answer_abci(View message, const AbciDispatch& dispatch,
+                       const std::function<void(const std::string&)>& on_fatal) {
+    abci::Request request;
+    abci::Response response;
+    std::string fatal;
+    if (message.size() > std::numeric_limits<int>::max() ||
+        !request.ParseFromArray(message.data(), static_cast<int>(message.size()))) {
+        fatal = "CometBFT sent a message that does not decode";
+    } else {
+        fatal = dispatch(request, response);
+    }
+    AbciAnswer answer;
+    answer.flush = request.has_flush();
+    if (!fatal.empty()) {
+        // CometBFT ends itself at an exception, so no block follows one that could not be executed.
+        response.mutable_exception()->set_error(fatal);
+        answer.fatal = true;
+        if (on_fatal) on_fatal(fatal);
+    }
+    answer.message.resize(response.ByteSizeLong());
+    response.SerializeToArray(answer.message.data(), static_cast<int>(answer.message.size()));
+    return answer;
+}
+
+std::string answer_info(const abci::RequestInfo& request, std::uint64_t height, View app_hash,
+                        abci::Response& response) {
+    auto& out = *response.mutable_info();
+    out.set_data("retrace");
+    out.set_app_version(1);
+    out.set_last_block_height(static_cast<std::int64_t>(height));
+    if (height != 0) out.set_last_block_app_hash(text(app_hash));
+    // Others compute the time of a block differently, so nodes of one chain must not have them (0.40), or have known
+    // holes (before 0.38.21). A program that asks over RPC leaves the versions empty.
+    if (request.abci_version().empty() || (request.abci_version() == kAbciVersion && is_known(request.version())))
+        return {};
+    return "this CometBFT is version " + request.version() + " with ABCI " + request.abci_version() +
+           "; `./dev comet` makes 0.38.25, and 0.38.21 or a newer 0.38 will do";
+}
+
+}  // namespace retrace::node::engine

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/comet/snapshot_provider.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+#include "ledger/snapshot/snapshot_file.hpp"
+
+namespace retrace::node::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The height that a folder is named after; 0: it is no snapshot.
+std::uint64_t height_of(const fs::path& folder) {
+    const std::string name = folder.filename().string();
+    std::uint64_t height = 0;
+    const auto read = std::from_chars(name.data(), name.data() + name.size(), height);
+    return read.ec == std::errc() && read.ptr == name.data() + name.size() ? height : 0;
+}
+
+bool can_be_sent(const ledger::SnapshotManifest& manifest, const Bytes& encoded) {
+    const auto fits = [](const ledger::SnapshotFile& file) { return file.bytes <= kPartMax; };
+    return encoded.size() <= kManifestMax && fits(manifest.block) && std::ranges::all_of(manifest.chunks, fits);
+}
+
+}  // namespace
+
+SnapshotProvider::SnapshotProvider(const ledger::Store& store, ledger::Genesis genesis, fs::path folder,
+                                   std::uint64_t every)
+    : store_(store), genesis_(std::move(genesis)), folder_(std::move(folder)), every_(every) {
+    find_kept();
+    thread_ = std::thread([this] { run(); });
+}
+
+SnapshotProvider::~SnapshotProvider() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+void SnapshotProvider::find_kept() {
+    std::error_code failed;
+    std::vector<fs::path> found;
+    for (fs::directory_iterator at(folder_, failed), end; !failed && at != end; at.increment(failed))
+        found.push_back(at->path());
+    for (const fs::path& path : found) {
+        const auto manifest = ledger::read_manifest(path);
+        const std::uint64_t height = height_of(path);
+        if (manifest && height == manifest->header.height && manifest->genesis == ledger::genesis_hash(genesis_))
+            keep(height, *manifest);
+        else if (height != 0 || path.extension() == ".partial")  // damaged, of another chain, or never finished
+            fs::remove_all(path, failed);
+    }
+}
+
+void SnapshotProvider::on_commit(std::uint64_t height) {
+    if (height % every_ != 0) return;
+    {
+        const std::lock_guard lock(mutex_);
+        if (order_) spdlog::warn("event=snapshot_skipped height={} why=\"one is still being made\"", order_->height);
+        order_ = Order{height, store_.frozen()};
+    }
+    changed_.notify_all();
+}
+
+void SnapshotProvider::run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        changed_.wait(lock, [this] { return stopping_ || order_; });
+        if (stopping_) return;
+        const Order order = *std::exchange(order_, std::nullopt);
+        lock.unlock();
+        make(order);
+        lock.lock();
+    }
+}
+
+void SnapshotProvider::make(const Order& order) {
+    const auto start = std::chrono::steady_clock::now();
+    std::error_code failed;
+    fs::create_directories(folder_, failed);
+    fs::remove_all(folder_of(order.height), failed);  // of a run before a restart, at the same height
+    ledger::ExportOptions options;
+    options.stop = [this] {
+        const std::lock_guard lock(mutex_);
+        return stopping_;
+    };
+    auto manifest = ledger::export_snapshot(*order.store, genesis_, order.height, folder_of(order.height), options);
+    if (!manifest) {
+        if (manifest.error().code != ledger::ChainError::stopped)
+            spdlog::error("event=snapshot_failed height={} why=\"{}\"", order.height, manifest.error().message);
+        return;
+    }
+    const auto took =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
+    spdlog::info("event=snapshot height={} chunks={} ms={}", order.height, manifest->chunks.size(), took);
+    keep(order.height, *std::move(manifest));
+}
+
+void SnapshotProvider::keep(std::uint64_t height, ledger::SnapshotManifest manifest) {
+    Bytes encoded = ledger::encode(manifest);
+    if (!can_be_sent(manifest, encoded)) {
+        spdlog::warn("event=snapshot_not_offered height={} why=\"larger than CometBFT's messages\"", height);
+        return;
+    }
+    std::vector<std::uint64_t> old;
+    {
+        const std::lock_guard lock(mutex_);
+        std::erase_if(kept_, [height](const Kept& one) { return one.offered.height == height; });
+        const auto parts = static_cast<std::uint32_t>(1 + manifest.chunks.size());
+        const Hash32 root = ledger::snapshot_root(manifest);
+        kept_.push_back({{height, parts, root, std::move(encoded)}, std::move(manifest)});
+        std::ranges::sort(kept_, std::greater{}, [](const Kept& one) { return one.offered.height; });
+        while (kept_.size() > kKept) {
+            old.push_back(kept_.back().offered.height);
+            kept_.pop_back();
+        }
+    }
+    std::error_code ignored;
+    for (const std::uint64_t one : old) fs::remove_all(folder_of(one), ignored);
+}
+
+std::vector<KeptSnapshot> SnapshotProvider::list() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<KeptSnapshot> out;
+    for (const Kept& one : kept_) out.push_back(one.offered);
+    return out;
+}
+
+std::optional<Bytes> SnapshotProvider::load(std::uint64_t height, std::uint32_t part) const {
+    ledger::SnapshotFile file;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = std::ranges::find(kept_, height, [](const Kept& one) { return one.offered.height; });
+        if (found == kept_.end() || part >= found->offered.parts) return std::nullopt;
+        file = part == 0 ? found->manifest.block : found->manifest.chunks[part - 1];
+    }
+    // Without the lock: a snapshot that is removed meanwhile is missing then.
+    auto bytes = ledger::read_snapshot_file(
+        folder_of(height) / (part == 0 ? std::string(ledger::kBlockFile) : ledger::chunk_name(part - 1)), file);
+    if (!bytes) return std::nullopt;
+    return std::move(*bytes);
+}
+
+}  // namespace retrace::node::engine
