@@ -6,10 +6,6 @@
 namespace retrace::emulation {
 namespace {
 
-std::int32_t byte_of(std::uint32_t word, unsigned index) {
-    return static_cast<std::int8_t>(word >> (8 * index) & 0xff);
-}
-
 template <class T>
 T from_lane(const unsigned char* all, unsigned lane) {
     T out;
@@ -27,18 +23,20 @@ void mma_m16n8k32(std::int32_t (&c)[4], const std::uint32_t (&a)[4], const std::
     std::memcpy(own.b, b, sizeof own.b);
     const unsigned char* all = exchange(&own, sizeof own);
     const unsigned group = lane() >> 2, in_group = lane() % 4;
-    for (unsigned i = 0; i < 4; ++i) {
-        const unsigned row = i < 2 ? group : group + 8, col = in_group * 2 + (i & 1);
-        for (unsigned k = 0; k < 32; ++k) {
-            // a: row = group for a0..3 and a8..11, group + 8 otherwise; k = 4·(lane % 4) + (i & 3), +16 from
-            // a8 on.
-            const unsigned a_lane = row % 8 * 4 + k % 16 / 4, a_element = (k / 16) * 8 + (row / 8) * 4 + k % 4;
+    std::int8_t rows[2][32], cols[2][32];  // of a: row `group` and the eighth after it; of b: 2·in_group and the next
+    for (unsigned k = 0; k < 32; k += 4) {
+        const unsigned from = k % 16 / 4, half = k / 16;
+        for (unsigned i = 0; i < 2; ++i) {
+            // a: row = group for a0..3 and a8..11, group + 8 otherwise; k = 4·(lane % 4) + (i & 3), +16 from a8 on.
+            const Operands a_lane = from_lane<Operands>(all, group * 4 + from);
+            std::memcpy(rows[i] + k, &a_lane.a[half * 2 + i], 4);
             // b: col = group; k = 4·(lane % 4) + (i & 3), +16 from b4 on.
-            const unsigned b_lane = col * 4 + k % 16 / 4, b_element = (k / 16) * 4 + k % 4;
-            c[i] += byte_of(from_lane<Operands>(all, a_lane).a[a_element / 4], a_element % 4) *
-                    byte_of(from_lane<Operands>(all, b_lane).b[b_element / 4], b_element % 4);
+            const Operands b_lane = from_lane<Operands>(all, (in_group * 2 + i) * 4 + from);
+            std::memcpy(cols[i] + k, &b_lane.b[half], 4);
         }
     }
+    for (unsigned i = 0; i < 4; ++i)
+        for (unsigned k = 0; k < 32; ++k) c[i] += rows[i / 2][k] * cols[i & 1][k];
 }
 
 void mma_m8n8k16(std::int32_t& c0, std::int32_t& c1, std::uint32_t a, std::uint32_t b) {
@@ -46,13 +44,18 @@ void mma_m8n8k16(std::int32_t& c0, std::int32_t& c1, std::uint32_t a, std::uint3
         std::uint32_t a, b;
     } own{a, b};
     const unsigned char* all = exchange(&own, sizeof own);
-    const unsigned row = lane() >> 2;
-    for (unsigned i = 0; i < 2; ++i) {
-        const unsigned col = lane() % 4 * 2 + i;
-        for (unsigned k = 0; k < 16; ++k) {
-            (i == 0 ? c0 : c1) += byte_of(from_lane<Operands>(all, row * 4 + k / 4).a, k % 4) *
-                                  byte_of(from_lane<Operands>(all, col * 4 + k / 4).b, k % 4);
+    std::int8_t row[16], cols[2][16];
+    for (unsigned k = 0; k < 16; k += 4) {
+        const Operands a_lane = from_lane<Operands>(all, (lane() >> 2) * 4 + k / 4);
+        std::memcpy(row + k, &a_lane.a, 4);
+        for (unsigned i = 0; i < 2; ++i) {
+            const Operands b_lane = from_lane<Operands>(all, (lane() % 4 * 2 + i) * 4 + k / 4);
+            std::memcpy(cols[i] + k, &b_lane.b, 4);
         }
+    }
+    for (unsigned k = 0; k < 16; ++k) {
+        c0 += row[k] * cols[0][k];
+        c1 += row[k] * cols[1][k];
     }
 }
 

@@ -37,8 +37,21 @@ private:
 
     static Row times(const Row& weight, const Row& x, std::uint64_t outputs) {
         Row y(outputs, 0.0);
-        for (std::uint64_t o = 0; o < outputs; ++o) {
-            for (std::uint64_t i = 0; i < x.size(); ++i) y[o] += weight[o * x.size() + i] * x[i];
+        const std::uint64_t n = x.size();
+        std::uint64_t o = 0;
+        for (; o + 4 <= outputs; o += 4) {  // Four sums that do not wait for each other.
+            const double* const w = weight.data() + o * n;
+            double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+            for (std::uint64_t i = 0; i < n; ++i) {
+                s0 += w[i] * x[i];
+                s1 += w[n + i] * x[i];
+                s2 += w[2 * n + i] * x[i];
+                s3 += w[3 * n + i] * x[i];
+            }
+            y[o] = s0, y[o + 1] = s1, y[o + 2] = s2, y[o + 3] = s3;
+        }
+        for (; o < outputs; ++o) {
+            for (std::uint64_t i = 0; i < n; ++i) y[o] += weight[o * n + i] * x[i];
         }
         return y;
     }
@@ -47,8 +60,8 @@ private:
     Row linear(const std::string& name, const Row& x, std::uint64_t outputs) const {
         Row y = times(at(name + ".weight"), x, outputs);
         const Row wide = times(at(name + ".lora_up"), times(at(name + ".lora_down"), x, m_.rank), outputs);
-        for (std::uint64_t o = 0; o < outputs; ++o)
-            y[o] += at(name + ".bias")[o] + m_.alpha / static_cast<double>(m_.rank) * wide[o];
+        const Row& bias = at(name + ".bias");
+        for (std::uint64_t o = 0; o < outputs; ++o) y[o] += bias[o] + m_.alpha / static_cast<double>(m_.rank) * wide[o];
         return y;
     }
 
@@ -58,8 +71,9 @@ private:
         for (const double value : x) mean += value / n;
         for (const double value : x) variance += (value - mean) * (value - mean) / n;
         Row y(x.size());
+        const Row &weight = at(name + ".weight"), &bias = at(name + ".bias");
         for (std::uint64_t i = 0; i < x.size(); ++i)
-            y[i] = (x[i] - mean) / std::sqrt(variance + 1e-5) * at(name + ".weight")[i] + at(name + ".bias")[i];
+            y[i] = (x[i] - mean) / std::sqrt(variance + 1e-5) * weight[i] + bias[i];
         return y;
     }
 
