@@ -17,7 +17,7 @@ struct Header {
     std::uint32_t tx_count = 0;
     Hash32 tx_root;       ///< Tree over the transaction hashes, in order: `tx_count` leaves.
     Hash32 results_root;  ///< Tree over `result_leaves`: `tx_count` + 1 leaves.
-    Hash32 state_root;    ///< Sparse state tree after this block: the application hash.
+    Hash32 state_root;    ///< Sparse state tree after this block.
     U256 base_fee;
     std::uint64_t gas_used = 0;
     std::uint64_t gas_limit = 0;

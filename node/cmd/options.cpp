@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "ledger/crypto/eip55.hpp"
+#include "node/agents/proven_block.hpp"
 #include "node/cmd/cli.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/wallet/key_folder.hpp"
@@ -60,6 +61,19 @@ void NodeOptions::wait_longer(RpcClient& client) const {
 void add_keys_option(CLI::App& command, std::string& keys) {
     keys = wallet::KeyFolder::default_path();
     command.add_option("--keys", keys, "Folder of keystore files (" + keys + ")");
+}
+
+void TrustOptions::add_to(CLI::App& command) {
+    command.add_option("--trust-height", block.height,
+                       "Height of a recent block of CometBFT that you trust: what the node says is proved from it");
+    command.add_option("--trust-hash", block.hash, "Its hash, 64 hex digits");
+}
+
+Result<ledger::Header> TrustOptions::prove(RpcClient& client) const {
+    const auto url = parse_url(client.url());
+    if (!url) return error(url.error().message);
+    RETRACE_TRY(light, light::LightClient::start(light::node_source(*url), block));
+    return newest_proven(client, light);
 }
 
 void KeyOptions::add_to(CLI::App& command) {

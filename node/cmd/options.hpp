@@ -6,8 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "ledger/block/block.hpp"
 #include "ledger/crypto/secp256k1.hpp"
 #include "node/agents/submitter.hpp"
+#include "node/light/light_client.hpp"
 
 namespace CLI {
 class App;
@@ -27,6 +29,16 @@ struct NodeOptions {
     Result<RpcClient> connect() const;
     /// For long-running commands: raises the timeout to ten minutes, unless --timeout is given.
     void wait_longer(RpcClient& client) const;
+};
+
+/// --trust-height, --trust-hash: the node's answers are proved from a block of CometBFT that the user trusts.
+struct TrustOptions {
+    light::TrustedBlock block;
+
+    void add_to(CLI::App& command);
+    bool given() const noexcept { return block.height != 0 || !block.hash.empty(); }
+    /// The newest block of the node that is proved.
+    Result<ledger::Header> prove(RpcClient& client) const;
 };
 
 /// --key, --keys, --passphrase-file, --dev-account.

@@ -15,6 +15,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/tx/transaction.hpp"
+#include "node/agents/proven_state.hpp"
 #include "node/cmd/options.hpp"
 #include "node/cmd/wallet_command.hpp"
 #include "node/platform/json_values.hpp"
@@ -134,26 +135,44 @@ int run_send(const Program& program, const SendOptions& options) {
 
 struct AccountOptions {
     NodeOptions node;
+    TrustOptions trust;
     std::string address;
     std::uint64_t blocks = 1000;
 };
+
+Result<ledger::Account> told_account(RpcClient& client, const ledger::Address& address) {
+    const auto account = client.account(address);
+    if (!account) return error(account.error().message);
+    return *account;
+}
+
+/// Adds the block under which the account is proved.
+Result<ledger::Account> proven_account(RpcClient& client, const TrustOptions& trust, const ledger::Address& address,
+                                       json::object& out) {
+    RETRACE_TRY(header, trust.prove(client));
+    const ProvenState state(client, header.height, header.state_root);
+    const ledger::Account account = state.account(address);
+    if (state.failure()) return error(*state.failure());
+    out["proven"] = json::object{{"height", header.height}, {"block_hash", rpc::data(block_hash(header))}};
+    return account;
+}
 
 int run_balance(const Program& program, const AccountOptions& options) {
     const auto address = typed_address(options.address);
     if (!address) return fail(program, address.error().message);
     auto client = options.node.connect();
     if (!client) return fail(program, client.error().message);
-    const auto account = client->account(*address);
+    json::object out{{"address", ledger::to_checksum(*address)}};
+    const auto account =
+        options.trust.given() ? proven_account(*client, options.trust, *address, out) : told_account(*client, *address);
     if (!account) return fail(program, account.error().message);
-    if (program.json) {
-        std::cout << json::serialize(json::object{{"address", ledger::to_checksum(*address)},
-                                                  {"balance", format_coins(account->balance)},
-                                                  {"balance_wei", account->balance.to_decimal()},
-                                                  {"nonce", account->nonce}})
-                  << '\n';
-    } else {
+    out["balance"] = format_coins(account->balance);
+    out["balance_wei"] = account->balance.to_decimal();
+    out["nonce"] = account->nonce;
+    if (program.json)
+        std::cout << json::serialize(out) << '\n';
+    else
         std::cout << format_coins(account->balance) << '\n';
-    }
     return kDone;
 }
 
@@ -247,6 +266,7 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
     auto balance_options = std::make_shared<AccountOptions>();
     balance->add_option("address", balance_options->address, "Account")->required();
     balance_options->node.add_to(*balance);
+    balance_options->trust.add_to(*balance);
     add_json(*balance, program);
     balance->callback([&program, balance_options] {
         program.run = [&, balance_options] { return run_balance(program, *balance_options); };

@@ -162,6 +162,9 @@ TEST(Lint, GeneratedProtobufStaysAtHome) {
     EXPECT_THAT(with("node/server/comet/x.cpp", cpp(include("wire/artifact.pb.h"))),
                 ElementsAre("node/server/comet/x.cpp:2 third_party_home"));
     EXPECT_THAT(with("tests/unit/node/x.cpp", cpp(include("wire/artifact.pb.h"))), IsEmpty());
+    EXPECT_THAT(with("tests/fuzz/node/x.cpp", cpp(include("wire/artifact.pb.h"))), IsEmpty());
+    EXPECT_THAT(with("tests/fuzz/ledger/x.cpp", cpp(include("wire/artifact.pb.h"))),
+                ElementsAre("tests/fuzz/ledger/x.cpp:2 third_party_home"));
 }
 
 TEST(Lint, ALibraryOutsideTheTableIsRefused) {

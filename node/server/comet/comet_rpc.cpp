@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "node/server/comet/base64.hpp"
+#include "node/platform/base64.hpp"
 
 namespace retrace::node::engine {
 namespace {

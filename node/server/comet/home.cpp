@@ -9,9 +9,9 @@
 #include <ctime>
 
 #include "merkle/base/durable_file.hpp"
-#include "node/server/comet/base64.hpp"
+#include "node/light/light_block.hpp"
+#include "node/platform/base64.hpp"
 #include "node/server/comet/consensus_key.hpp"
-#include "node/server/engine/consensus_address.hpp"
 
 namespace retrace::node::engine {
 namespace {
@@ -210,7 +210,7 @@ std::string comet_genesis(const ledger::Genesis& genesis) {
     json::array validators;
     for (const ledger::GenesisValidator& validator : genesis.validators) {
         validators.push_back(json::object{
-            {"address", upper_hex(consensus_address(validator.key))},
+            {"address", upper_hex(light::validator_address(validator.key))},
             {"pub_key", json::object{{"type", "tendermint/PubKeyEd25519"}, {"value", to_base64(view(validator.key))}}},
             {"power", std::to_string(validator.power)},
             {"name", ""}});

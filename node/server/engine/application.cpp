@@ -8,7 +8,7 @@
 
 #include "ledger/chain/execute.hpp"
 #include "ledger/crypto/keccak.hpp"
-#include "node/server/engine/consensus_address.hpp"
+#include "node/light/light_block.hpp"
 
 namespace retrace::node {
 
@@ -16,7 +16,7 @@ using ledger::TxPtr;
 
 LedgerApplication::LedgerApplication(ledger::Chain& chain, ledger::Mempool& pool) : chain_(chain), pool_(pool) {
     for (const ledger::GenesisValidator& validator : chain.genesis().validators)
-        accounts_[engine::consensus_address(validator.key)] = validator.account;
+        accounts_[light::validator_address(validator.key)] = validator.account;
 }
 
 engine::AppInfo LedgerApplication::info() const {

@@ -104,6 +104,18 @@ Answer get_proof(const Backend& backend, const Params& params, Caller& caller) {
     return proof_json(*proof);
 }
 
+/// The header for programs that know its hash from elsewhere.
+Answer get_header(const Backend& backend, const Params& params) {
+    RETRACE_TRY(ref, params.block(0));
+    RETRACE_TRY(height, known_height(backend, ref));
+    const auto header = backend.chain.header(height);
+    if (!header) return server_error("block " + std::to_string(height) + " is not kept");
+    Writer encoded;
+    encode_to(encoded, *header);
+    return json::value(
+        json::object{{"height", height}, {"hash", data(block_hash(*header))}, {"encoded", data(View(encoded.data()))}});
+}
+
 }  // namespace
 
 void register_retrace_state(Router& router, const Backend& backend) {
@@ -118,6 +130,11 @@ void register_retrace_state(Router& router, const Backend& backend) {
                 {{"address", "Address"}, block},
                 "Account",
                 [&backend](const Params& params, Caller& caller) { return get_account(backend, params, caller); }});
+    router.add({"retrace_getHeader",
+                "A block's header in the ledger's encoding, whose hash is the block's.",
+                {block},
+                "EncodedHeader",
+                [&backend](const Params& params, Caller&) { return get_header(backend, params); }});
     router.add({"retrace_getProof",
                 "Presence or absence of an account or a slot under a block's state root.",
                 {{"leaf", "Leaf"}, block},

@@ -174,6 +174,8 @@ void add_node(json::object& out) {
     out["Slots"] = answer_schema("slots at one height", {{"height", "Count"}, {"values", "Data[]"}});
     out["Account"] =
         answer_schema("account at one height", {{"height", "Count"}, {"nonce", "Quantity"}, {"balance", "Quantity"}});
+    out["EncodedHeader"] =
+        answer_schema("header of a block", {{"height", "Count"}, {"hash", "Hash"}, {"encoded", "Data"}});
     out["OtherLeaf"] =
         answer_schema("the leaf in the place of an absent one", {{"key", "Hash"}, {"value_hash", "Hash"}});
     out["Proof"] = answer_schema("presence or absence of a leaf", {{"height", "Count"},

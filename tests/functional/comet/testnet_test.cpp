@@ -124,9 +124,7 @@ protected:
         return ::testing::AssertionSuccess();
     }
     std::string state_root(std::size_t node, std::uint64_t height) {
-        char number[32];
-        std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(height));
-        const json::value block = ask(node, "eth_getBlockByNumber", {number, false});
+        const json::value block = ask(node, "eth_getBlockByNumber", {hex(height), false});
         return block.is_object() ? std::string(block.at("stateRoot").as_string()) : "none";
     }
     /// Sends a coin through one node; the exit code says that it was mined.
@@ -138,6 +136,26 @@ protected:
         const auto end = Clock::now() + 60s;
         while (child->running() && Clock::now() < end) std::this_thread::sleep_for(10ms);
         return child->exit_status().value_or(-1);
+    }
+    static std::string hex(std::uint64_t number) {
+        char text[32];
+        std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
+        return text;
+    }
+    /// What the wallet prints of the receiver's account; null if it fails.
+    json::value balance(std::size_t node, const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{"wallet", "balance", kReceiver, "--json", "--node", network_->urls()[node]};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        std::error_code ignored;
+        fs::remove(folder_ / "balance.log", ignored);
+        auto child = Process::start(RETRACE_PROGRAM, arguments, folder_ / "balance.log");
+        const auto end = Clock::now() + 60s;
+        while (child->running() && Clock::now() < end) std::this_thread::sleep_for(10ms);
+        if (child->exit_status() != 0) return nullptr;
+        std::ifstream in(folder_ / "balance.log");
+        std::string line;
+        std::getline(in, line);
+        return json::parse(line);
     }
     void expect_equal_chains(std::uint64_t at) {
         for (std::size_t i = 0; i < kNodes; ++i) {
@@ -209,6 +227,16 @@ TEST_F(Testnet, ANewNodeFetchesASnapshotInsteadOfAllBlocks) {
               header.at("header").at("app_hash"));
     EXPECT_TRUE(ask_comet(0, "broadcast_tx_sync", {{"tx", "AA=="}}).as_object().contains("error"));
 
+    // A wallet that trusts that block needs to trust no node.
+    const json::value proven = balance(0, {"--trust-height", "5", "--trust-hash", hash});
+    EXPECT_EQ(proven.at("balance").as_string(), "1");
+    const std::uint64_t proven_at = proven.at("proven").at("height").to_number<std::uint64_t>();
+    EXPECT_GE(proven_at, 10U);
+    EXPECT_LE(proven_at, height(0));
+    EXPECT_EQ(proven.at("proven").at("block_hash"), ask(1, "eth_getBlockByNumber", {hex(proven_at), false}).at("hash"));
+    EXPECT_TRUE(balance(0, {"--trust-height", "6", "--trust-hash", hash}).is_null());
+    EXPECT_TRUE(balance(0, {"--trust-height", "5"}).is_null());
+
     // A node that the others do not know, with the follower's peers.
     const fs::path from = folder_ / "node4", to = folder_ / "joined";
     fs::create_directories(to);
@@ -257,10 +285,8 @@ TEST_F(Testnet, ANewNodeFetchesASnapshotInsteadOfAllBlocks) {
     EXPECT_FALSE(block_at("0x5").is_object()) << "it has not executed the blocks before the snapshot";
     const std::uint64_t now = height(0);
     ASSERT_TRUE(answers_at(now));
-    char number[32];
-    std::snprintf(number, sizeof number, "0x%llx", static_cast<unsigned long long>(now));
-    EXPECT_EQ(block_at(number).at("stateRoot").as_string(), state_root(0, now));
-    EXPECT_EQ(block_at(number).at("hash"), ask(0, "eth_getBlockByNumber", {number, false}).at("hash"));
+    EXPECT_EQ(block_at(hex(now)).at("stateRoot").as_string(), state_root(0, now));
+    EXPECT_EQ(block_at(hex(now)).at("hash"), ask(0, "eth_getBlockByNumber", {hex(now), false}).at("hash"));
 
     // It goes on after it was killed, as any other node does.
     joined->kill();

@@ -332,6 +332,22 @@ TEST(RpcRetrace, ProvesPresenceAndAbsence) {
     check(json::object{{"contract", toy()}, {"key", "0x08"}}, false);
 }
 
+TEST(RpcRetrace, EncodesAHeaderWhoseHashIsTheBlocks) {
+    RpcWorld world;
+    world.mine();
+    world.mine();
+    for (const char* block : {"0x0", "0x1", "latest"}) {
+        const json::object answer = world.result("retrace_getHeader", {block}).as_object();
+        const auto bytes = from_hex(text(answer.at("encoded")));
+        Reader in(*bytes);
+        const ledger::Header header = ledger::decode_header(in);
+        ASSERT_TRUE(in.finish().has_value());
+        EXPECT_EQ("0x" + to_hex(view(block_hash(header))), text(answer.at("hash")));
+        EXPECT_EQ(answer.at("hash"), world.result("eth_getBlockByNumber", {block, false}).at("hash"));
+    }
+    world.error("retrace_getHeader", {"0x9"});
+}
+
 TEST(RpcRetrace, DescribesItself) {
     RpcWorld world;
     const json::object status = world.result("retrace_status").as_object();

@@ -164,6 +164,7 @@ void RpcSchema::call_market() {
                             {"key", "0x01"}};
     call("retrace_getSlots", {json::array{slot}});
     call("retrace_getAccount", {address(0)});
+    call("retrace_getHeader", {"latest"});
     call("retrace_getProof", {address(0)});
     call("retrace_getProof", {slot});
 }

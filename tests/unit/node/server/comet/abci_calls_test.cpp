@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "node/light/light_block.hpp"
 #include "node/server/config/dev_chain.hpp"
-#include "node/server/engine/consensus_address.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 #include "tests/unit/node/server/comet/abci_driver.hpp"
 
@@ -218,7 +218,7 @@ TEST(AbciValidators, ABlockIsThatOfItsProposersAccount) {
     engine::BlockView block;
     block.height = 1;
     block.time = genesis.time_ns + 1;
-    block.proposer = engine::consensus_address(validator.key);
+    block.proposer = light::validator_address(validator.key);
     ASSERT_TRUE(application.finalize(block).has_value());
     ASSERT_TRUE(application.commit().has_value());
     EXPECT_EQ((*chain)->tip()->header.proposer, kReceiver);

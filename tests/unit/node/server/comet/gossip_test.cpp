@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "node/server/comet/base64.hpp"
+#include "node/platform/base64.hpp"
 #include "node/server/comet/comet_rpc.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 
@@ -121,7 +121,7 @@ protected:
         while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(2ms);
         return condition();
     }
-    static std::string coded(const Bytes& tx) { return engine::to_base64(tx); }
+    static std::string coded(const Bytes& tx) { return to_base64(tx); }
 
     TempFolder folder_;
     std::mutex mutex_;

@@ -10,10 +10,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "node/server/comet/base64.hpp"
+#include "node/light/light_block.hpp"
+#include "node/platform/base64.hpp"
 #include "node/server/comet/consensus_key.hpp"
 #include "node/server/config/dev_chain.hpp"
-#include "node/server/engine/consensus_address.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {
@@ -49,18 +49,18 @@ protected:
 
 TEST_F(CometFiles, AddressIsTheBeginningOfTheKeysHash) {
     // Made by `cometbft gen-validator` (0.38.25).
-    const auto key = engine::from_base64("y4sKBIpbkna3NOKLkIXDt+JvT4KCXVjUvH4rf4kHuNM=", 32);
+    const auto key = from_base64("y4sKBIpbkna3NOKLkIXDt+JvT4KCXVjUvH4rf4kHuNM=", 32);
     ASSERT_TRUE(key.has_value());
-    EXPECT_EQ(to_hex(engine::consensus_address(to_hash32(*key))), "f53b7daf86d7c58f120074c1df2d8b97cdfb1967");
+    EXPECT_EQ(to_hex(light::validator_address(to_hash32(*key))), "f53b7daf86d7c58f120074c1df2d8b97cdfb1967");
 }
 
 TEST_F(CometFiles, Base64IsThatOfTheRfc) {
     for (const auto& [plain, coded] : {std::pair{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foobar", "Zm9vYmFy"}}) {
-        EXPECT_EQ(engine::to_base64(view(std::string_view(plain))), coded);
-        EXPECT_EQ(engine::from_base64(coded, std::string_view(plain).size()), to_bytes(view(std::string_view(plain))));
+        EXPECT_EQ(to_base64(view(std::string_view(plain))), coded);
+        EXPECT_EQ(from_base64(coded, std::string_view(plain).size()), to_bytes(view(std::string_view(plain))));
     }
-    EXPECT_FALSE(engine::from_base64("Zg==", 2).has_value());
-    EXPECT_FALSE(engine::from_base64("Z!==", 1).has_value());
+    EXPECT_FALSE(from_base64("Zg==", 2).has_value());
+    EXPECT_FALSE(from_base64("Z!==", 1).has_value());
 }
 
 TEST_F(CometFiles, KeysAreMadeOnceAndReadableByTheirOwnerOnly) {
@@ -76,9 +76,9 @@ TEST_F(CometFiles, KeysAreMadeOnceAndReadableByTheirOwnerOnly) {
     EXPECT_EQ(fs::status(home_.folder).permissions(), fs::perms::owner_all);
     // The address in the file is that of its public key.
     const json::value file = json::parse(before);
-    const auto public_key = engine::from_base64(std::string(file.at("pub_key").at("value").as_string()), 32);
+    const auto public_key = from_base64(std::string(file.at("pub_key").at("value").as_string()), 32);
     ASSERT_TRUE(public_key.has_value());
-    EXPECT_EQ(file.at("address").as_string(), to_hex(engine::consensus_address(to_hash32(*public_key))));
+    EXPECT_EQ(file.at("address").as_string(), to_hex(light::validator_address(to_hash32(*public_key))));
 }
 
 TEST_F(CometFiles, ADamagedKeyIsNoReasonToMakeANewOne) {

@@ -8,10 +8,10 @@
 
 #include "merkle/base/bytes.hpp"
 
-namespace retrace::node::engine {
+namespace retrace::node {
 
 std::string to_base64(View bytes);
 /// nullopt unless `text` is what `size` bytes are encoded to.
 std::optional<Bytes> from_base64(std::string_view text, std::size_t size);
 
-}  // namespace retrace::node::engine
+}  // namespace retrace::node

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "node/server/comet/base64.hpp"
+#include "node/platform/base64.hpp"
 
 #include <openssl/evp.h>
 
-namespace retrace::node::engine {
+namespace retrace::node {
 
 std::string to_base64(View bytes) {
     std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL ends the text with a zero
@@ -23,4 +23,4 @@ std::optional<Bytes> from_base64(std::string_view text, std::size_t size) {
     return out;
 }
 
-}  // namespace retrace::node::engine
+}  // namespace retrace::node

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// A block of the ledger that the validators of a chain on CometBFT have signed for.
+#pragma once
+
+#include "ledger/block/block.hpp"
+#include "node/light/light_client.hpp"
+#include "node/rpc_client/rpc_client.hpp"
+
+namespace retrace::node {
+
+/// The newest block that can be proved, which is one below CometBFT's newest: CometBFT's header has as its app hash the
+/// hash of our block before it (node/decisions/004). The node is not trusted; Errors say what it could not prove.
+Result<ledger::Header> newest_proven(RpcClient& node, light::LightClient& light);
+
+}  // namespace retrace::node
