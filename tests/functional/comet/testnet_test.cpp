@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -142,6 +144,16 @@ protected:
         std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
         return text;
     }
+    /// The child of a process, by whichever thread it was started; 0: there is none.
+    static int child_of(int pid) {
+        const fs::path tasks = fs::path("/proc") / std::to_string(pid) / "task";
+        for (const auto& task : fs::directory_iterator(tasks)) {
+            std::ifstream in(task.path() / "children");
+            int child = 0;
+            if (in >> child) return child;
+        }
+        return 0;
+    }
     /// What the wallet prints of the receiver's account; null if it fails.
     json::value balance(std::size_t node, const std::vector<std::string>& more) {
         std::vector<std::string> arguments{"wallet", "balance", kReceiver, "--json", "--node", network_->urls()[node]};
@@ -212,6 +224,47 @@ TEST_F(Testnet, FourValidatorsAreOneChainAndOutliveOneOfThem) {
     ASSERT_EQ(send(2, "3"), 0);
     ASSERT_TRUE(reaches(0, halted + 2));
     expect_equal_chains(halted + 2);
+}
+
+/// CometBFT can be told to end at one of the ten places where it has just stored, or not yet stored, a part of a block.
+TEST_F(Testnet, ANodeComesBackFromEachOfCometsCrashPoints) {
+    const fs::path log = folder_ / "node3" / "node.log";
+    const auto deaths = [&] {
+        std::ifstream in(log);
+        std::string line;
+        std::size_t count = 0;
+        while (std::getline(in, line)) count += line.find("event=cometbft_ended") != std::string::npos ? 1 : 0;
+        return count;
+    };
+    for (int point = 0; point < 10; ++point) {
+        network_->node(3).stop();
+        const std::size_t before = deaths();
+        ::setenv("FAIL_TEST_INDEX", std::to_string(point).c_str(), 1);
+        const auto started = network_->restart(3);
+        ::unsetenv("FAIL_TEST_INDEX");
+        ASSERT_TRUE(started.has_value());
+        const auto end = Clock::now() + 30s;
+        while (deaths() == before && Clock::now() < end) std::this_thread::sleep_for(20ms);
+        ASSERT_GT(deaths(), before) << "CometBFT did not end at point " << point;
+        network_->node(3).kill();
+        ASSERT_EQ(send(0, "1"), 0);
+        ASSERT_TRUE(network_->restart(3).has_value());
+        ASSERT_TRUE(network_->await(3, 60s).has_value()) << "after point " << point;
+        expect_equal_chains(height(0));
+    }
+}
+
+TEST_F(Testnet, ANodeWhoseProcessesStandStillCatchesUp) {
+    // First the node, so that its CometBFT waits for it; then its CometBFT, so that the node sees no blocks.
+    for (const int pid : {network_->node(3).pid(), child_of(network_->node(3).pid())}) {
+        ASSERT_GT(pid, 0);
+        ASSERT_EQ(::kill(pid, SIGSTOP), 0);
+        const std::uint64_t from = height(0);
+        EXPECT_TRUE(reaches(0, from + 12));
+        ASSERT_EQ(::kill(pid, SIGCONT), 0);
+        EXPECT_TRUE(reaches(3, from + 12));
+        expect_equal_chains(from + 12);
+    }
 }
 
 TEST_F(Testnet, ANewNodeFetchesASnapshotInsteadOfAllBlocks) {
