@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -21,7 +22,7 @@
 namespace retrace::node {
 
 Result<Process> Process::start(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                               const std::filesystem::path& log) {
+                               const std::filesystem::path& log, const std::vector<std::string>& environment) {
     // All allocations happen before the fork: the child of a multi-threaded process may not allocate.
     const std::string path = program.string(), log_path = log.string();
     std::vector<std::string> words{path};
@@ -29,6 +30,16 @@ Result<Process> Process::start(const std::filesystem::path& program, const std::
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
+    std::vector<std::string> variables = environment;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        const std::string_view inherited(*variable);
+        const std::string_view name = inherited.substr(0, inherited.find('=') + 1);
+        if (std::ranges::none_of(environment, [&](const std::string& own) { return own.starts_with(name); }))
+            variables.emplace_back(inherited);
+    }
+    std::vector<char*> envp;
+    for (std::string& variable : variables) envp.push_back(variable.data());
+    envp.push_back(nullptr);
 
     const int parent = ::getpid();
     const int pid = ::fork();
@@ -47,7 +58,7 @@ Result<Process> Process::start(const std::filesystem::path& program, const std::
         ::dup2(in, 0);
         ::dup2(out, 1);
         ::dup2(out, 2);
-        ::execv(path.c_str(), argv.data());
+        ::execve(path.c_str(), argv.data(), envp.data());
         ::_exit(127);
     }
     return Process(pid);

@@ -17,9 +17,10 @@ namespace retrace::node {
 /// killed: start it from a thread that outlives it. Move-only; the destructor stops it.
 class Process {
 public:
-    /// Runs `program` with `arguments`; standard output and error are appended to `log`.
+    /// Runs `program` with `arguments`; standard output and error are appended to `log`. Its environment is ours, with
+    /// the variables of `environment` ("NAME=value") in the place of those with the same names.
     static Result<Process> start(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                                 const std::filesystem::path& log);
+                                 const std::filesystem::path& log, const std::vector<std::string>& environment = {});
     Process(Process&& other) noexcept;
     Process& operator=(Process&& other) noexcept;
     ~Process();

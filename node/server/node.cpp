@@ -47,8 +47,13 @@ engine::CometHome comet_home(const Config& config, const DataDir& data) {
 /// Fetches a snapshot if the configuration names nodes for that and the store holds no chain.
 Status<> synchronise(const Config& config, const DataDir& data, ledger::Store& store, const ledger::Genesis& genesis,
                      const ledger::TxExecutor& executor) {
-    if (config.engine.sync_from.empty() || !engine::wants_state_sync(store)) return Unit{};
+    if (config.engine.kind != "comet") return Unit{};
     engine::CometHome home = comet_home(config, data);
+    if (config.engine.sync_from.empty()) return engine::end_state_sync(home, store);
+    if (!engine::wants_state_sync(store)) {
+        spdlog::info("event=state_sync_skipped why=\"the data directory has a chain already\"");
+        return engine::end_state_sync(home, store);
+    }
     home.sync = {config.engine.sync_from, config.engine.trust_height, config.engine.trust_hash};
     return engine::sync_state(home, config.engine.cometbft, store, genesis, executor);
 }

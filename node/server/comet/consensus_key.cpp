@@ -75,7 +75,13 @@ Status<> write_json(const std::filesystem::path& path, const json::object& objec
 }  // namespace
 
 Result<Hash32> make_validator_key(const std::filesystem::path& path, const std::filesystem::path& state_path) {
-    if (std::filesystem::exists(path)) return read_public_key(path);
+    if (std::filesystem::exists(path)) {
+        if (std::filesystem::exists(state_path)) return read_public_key(path);
+        return error(state_path.string() +
+                     " is missing, which says what the validator's key beside it has signed: with "
+                     "an empty one the key would sign twice. Restore it together with the key, or wait until no block "
+                     "that the key may have signed can come again, and delete the key to make a new one");
+    }
     RETRACE_TRY(pair, generate());
     // The state first: a key without a record of what it signed may sign twice.
     if (!std::filesystem::exists(state_path))

@@ -11,7 +11,7 @@
 namespace retrace::node::engine {
 
 /// Makes a validator's key at `path` and the record of what it has signed at `state_path`, both readable by their owner
-/// only. A key that is there stays. Returns its public key.
+/// only. A key that is there stays, and an Error is returned if its record is missing. Returns its public key.
 /// A second machine with the same key loses its stake: CometBFT proves that the key signed twice.
 Result<Hash32> make_validator_key(const std::filesystem::path& path, const std::filesystem::path& state_path);
 

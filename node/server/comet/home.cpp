@@ -103,9 +103,11 @@ std::string config_text(const CometHome& home) {
     const bool ipv6 = home.p2p_host.find(':') != std::string::npos;
     const std::string host = ipv6 ? "[" + home.p2p_host + "]" : home.p2p_host;
     const std::string open = home.private_network ? "false" : "true";
-    return "# Written by `retrace node` at every start.\n"
-           "proxy_app = \"unix://" +
-           home.abci_socket().string() +
+    return "# Written by `retrace node` at every start.\n" +
+           std::string(home.sync ? "priv_validator_key_file = \"data/sync_key.json\"\n"
+                                   "priv_validator_state_file = \"data/sync_state.json\"\n"
+                                 : "") +
+           "proxy_app = \"unix://" + home.abci_socket().string() +
            "\"\n"
            "abci = \"socket\"\n"
            "db_backend = \"goleveldb\"\n"
@@ -128,8 +130,7 @@ std::string config_text(const CometHome& home) {
            open +
            "\n"
            "allow_duplicate_ip = " +
-           (home.private_network ? "true" : "false") +
-           "\n"
+           (home.private_network ? "true" : "false") + "\n" + (home.sync ? "max_num_inbound_peers = 0\n" : "") +
            "pex = false\n"  // The validators are named: nobody asks strangers for addresses.
            "send_rate = 51200000\n"
            "recv_rate = 51200000\n"
@@ -189,6 +190,7 @@ Status<> check(const SyncSource& sync) {
     if (sync.nodes.size() < 2)
         return error("--sync-from is given for at least two nodes, so that one cannot deceive this one alone");
     for (const std::string& node : sync.nodes) {
+        if (std::ranges::count(sync.nodes, node) != 1) return error("--sync-from " + node + " is given twice");
         const bool scheme = node.starts_with("http://") || node.starts_with("https://");
         const std::string_view rest = std::string_view(node).substr(std::min(node.find("//") + 2, node.size()));
         if (!scheme || !has_only(rest, std::string(kNames) + ":[]/_~") || rest.ends_with('/'))
@@ -257,6 +259,9 @@ Status<> write_comet_home(const CometHome& home, const ledger::Genesis& genesis)
     RETRACE_CHECK(make_node_key(home.folder / "config" / "node_key.json"));
     RETRACE_CHECK(make_validator_key(home.folder / "config" / "priv_validator_key.json",
                                      home.folder / "data" / "priv_validator_state.json"));
+    if (home.sync)
+        RETRACE_CHECK(
+            make_validator_key(home.folder / "data" / "sync_key.json", home.folder / "data" / "sync_state.json"));
     RETRACE_CHECK(write_genesis(home.folder / "config" / "genesis.json", comet_genesis(genesis)));
     return write_text(home.folder / "config" / "config.toml", config_text(home), 0600);
 }

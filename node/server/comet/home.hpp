@@ -16,7 +16,7 @@ namespace retrace::node::engine {
 
 /// Whom a new node asks for headers, and which one it trusts, to fetch a snapshot instead of executing all past blocks.
 struct SyncSource {
-    std::vector<std::string> nodes;  ///< URLs of the JSON-RPC of at least two nodes; the same one twice counts as two.
+    std::vector<std::string> nodes;  ///< URLs of the JSON-RPC of at least two different nodes.
     std::uint64_t height = 0;        ///< Height of a block of CometBFT
     std::string hash;                ///< and its hash, 64 hex digits, from somebody whom the operator trusts.
 };
@@ -29,7 +29,9 @@ struct CometHome {
     std::vector<std::string> peers;  ///< "id@host:port": nodes that this one keeps a connection to.
     /// All nodes are on this machine or in a private network: addresses that are not routable are accepted.
     bool private_network = false;
-    std::optional<SyncSource> sync;  ///< CometBFT fetches a snapshot.
+    /// CometBFT fetches a snapshot. It does so without the validator's key, so that it proposes and signs nothing, and
+    /// takes connections from nobody but its peers.
+    std::optional<SyncSource> sync;
 
     std::filesystem::path abci_socket() const { return folder / "abci.sock"; }
     std::filesystem::path rpc_socket() const { return folder / "rpc.sock"; }

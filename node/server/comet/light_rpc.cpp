@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <chrono>
 
 #include "node/server/comet/comet_rpc.hpp"
 #include "node/server/comet/home.hpp"
@@ -15,8 +16,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t kBodyMax = 1024;
-constexpr int kRunningMax = 4;
-constexpr std::string_view kMethods[] = {"commit", "consensus_params", "status", "validators"};
+constexpr std::chrono::milliseconds kWait{500};
+constexpr std::string_view kMethods[] = {"commit", "consensus_params", "validators"};
 
 HttpReply reply(unsigned status, const std::string& body) {
     HttpReply out;
@@ -63,14 +64,10 @@ HttpReply LightRpc::answer(const HttpRequest& request) {
     const auto passed_on = allowed(request.body);
     if (!passed_on) {
         return refuse(400, -32601,
-                      "POST one JSON-RPC request here: commit, consensus_params, status or validators of CometBFT");
+                      "POST one JSON-RPC request here: commit, consensus_params or validators of CometBFT");
     }
-    struct Place {
-        std::atomic<int>& running;
-        const bool free = ++running <= kRunningMax;
-        ~Place() { --running; }
-    } const place{running_};
-    if (!place.free) return refuse(503, -32000, "too many requests of light clients; try again");
+    const std::unique_lock running(running_, kWait);
+    if (!running) return refuse(503, -32000, "too many requests of light clients; try again");
     const auto answered = CometRpc(socket_).pass_on(*passed_on);
     if (!answered) return refuse(503, -32000, answered.error().message);
     return reply(200, *answered);

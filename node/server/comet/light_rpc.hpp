@@ -3,27 +3,28 @@
 // check the signatures themselves.
 #pragma once
 
-#include <atomic>
 #include <filesystem>
+#include <mutex>
 
 #include "node/net/http_types.hpp"
 
 namespace retrace::node::engine {
 
 /// Passes a few reading methods on to CometBFT's RPC, which is a UNIX socket and whose other methods are not for
-/// strangers: commit, consensus_params, status, validators.
+/// strangers: commit, consensus_params, validators.
 class LightRpc {
 public:
     explicit LightRpc(std::filesystem::path rpc_socket) : socket_(std::move(rpc_socket)) {}
 
-    /// A route of the node's HTTP server. Thread-safe. At most four requests are passed on at a time; others get 503.
+    /// A route of the node's HTTP server. Thread-safe. One request is passed on at a time, so that a CometBFT
+    /// that does not answer holds one of the server's workers only; others wait for half a second and get 503.
     HttpRoute route();
 
 private:
     HttpReply answer(const HttpRequest& request);
 
     std::filesystem::path socket_;
-    std::atomic<int> running_ = 0;
+    std::timed_mutex running_;
 };
 
 }  // namespace retrace::node::engine

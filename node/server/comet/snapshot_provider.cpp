@@ -14,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kSpareBytes = 256U << 20;
+
 /// The height that a folder is named after; 0: it is no snapshot.
 std::uint64_t height_of(const fs::path& folder) {
     const std::string name = folder.filename().string();
@@ -61,9 +63,10 @@ void SnapshotProvider::find_kept() {
 }
 
 void SnapshotProvider::on_commit(std::uint64_t height) {
-    if (height % every_ != 0) return;
     {
         const std::lock_guard lock(mutex_);
+        tip_ = height;
+        if (height % every_ != 0) return;
         if (order_) spdlog::warn("event=snapshot_skipped height={} why=\"one is still being made\"", order_->height);
         order_ = Order{height, store_.frozen()};
     }
@@ -83,16 +86,32 @@ void SnapshotProvider::run() {
 }
 
 void SnapshotProvider::make(const Order& order) {
-    const auto start = std::chrono::steady_clock::now();
+    const fs::path folder = folder_of(order.height);
     std::error_code failed;
-    fs::create_directories(folder_, failed);
-    fs::remove_all(folder_of(order.height), failed);  // of a run before a restart, at the same height
+    try {
+        export_to(folder, order);
+    } catch (const std::exception& e) {  // of the file system's functions
+        spdlog::error("event=snapshot_failed height={} why=\"{}\"", order.height, e.what());
+    }
+    fs::remove_all(folder.string() + ".partial", failed);
+}
+
+void SnapshotProvider::export_to(const fs::path& folder, const Order& order) {
+    const auto start = std::chrono::steady_clock::now();
+    fs::create_directories(folder_);
+    fs::remove_all(folder);  // of a run before a restart, at the same height
+    const std::uint64_t needed = kSpareBytes + 2 * newest_bytes();
+    if (fs::space(folder_).available < needed) {
+        spdlog::warn("event=snapshot_skipped height={} why=\"the disk has less than {} MiB left\"", order.height,
+                     needed >> 20);
+        return;
+    }
     ledger::ExportOptions options;
     options.stop = [this] {
         const std::lock_guard lock(mutex_);
         return stopping_;
     };
-    auto manifest = ledger::export_snapshot(*order.store, genesis_, order.height, folder_of(order.height), options);
+    auto manifest = ledger::export_snapshot(*order.store, genesis_, order.height, folder, options);
     if (!manifest) {
         if (manifest.error().code != ledger::ChainError::stopped)
             spdlog::error("event=snapshot_failed height={} why=\"{}\"", order.height, manifest.error().message);
@@ -104,10 +123,20 @@ void SnapshotProvider::make(const Order& order) {
     keep(order.height, *std::move(manifest));
 }
 
+std::uint64_t SnapshotProvider::newest_bytes() const {
+    const std::lock_guard lock(mutex_);
+    if (kept_.empty()) return 0;
+    std::uint64_t sum = kept_.front().manifest.block.bytes;
+    for (const ledger::SnapshotFile& chunk : kept_.front().manifest.chunks) sum += chunk.bytes;
+    return sum;
+}
+
 void SnapshotProvider::keep(std::uint64_t height, ledger::SnapshotManifest manifest) {
     Bytes encoded = ledger::encode(manifest);
     if (!can_be_sent(manifest, encoded)) {
         spdlog::warn("event=snapshot_not_offered height={} why=\"larger than CometBFT's messages\"", height);
+        std::error_code ignored;
+        fs::remove_all(folder_of(height), ignored);
         return;
     }
     std::vector<std::uint64_t> old;
@@ -130,7 +159,8 @@ void SnapshotProvider::keep(std::uint64_t height, ledger::SnapshotManifest manif
 std::vector<KeptSnapshot> SnapshotProvider::list() const {
     const std::lock_guard lock(mutex_);
     std::vector<KeptSnapshot> out;
-    for (const Kept& one : kept_) out.push_back(one.offered);
+    for (const Kept& one : kept_)
+        if (one.offered.height + 3 <= tip_) out.push_back(one.offered);
     return out;
 }
 

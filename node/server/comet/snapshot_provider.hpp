@@ -29,7 +29,8 @@ struct KeptSnapshot {
 };
 
 /// Makes a snapshot at every height that is a multiple of `every`, on a thread of its own, and keeps the newest two, so
-/// that a peer can finish the one that it has begun. All nodes of a chain make the same files.
+/// that a peer can finish the one that it has begun. All nodes of a chain make the same files. None is made while the
+/// disk has less room than twice the last one and 256 MiB.
 class SnapshotProvider {
 public:
     /// `store` outlives the provider. Snapshots that an earlier process has left in the folder are kept.
@@ -43,7 +44,8 @@ public:
     /// Called after block `height` was committed and before the next one is. Returns at once. While a snapshot is made,
     /// the newest height that comes waits, and others are skipped.
     void on_commit(std::uint64_t height);
-    /// Newest first.
+    /// Newest first. A snapshot is offered once the two blocks after the next one are there: CometBFT's light client
+    /// needs them, and a node that cannot verify a snapshot never asks for it again.
     std::vector<KeptSnapshot> list() const;
     /// Part 0 is the block. nullopt: there is no such snapshot or part, or its file is damaged.
     std::optional<Bytes> load(std::uint64_t height, std::uint32_t part) const;
@@ -62,6 +64,8 @@ private:
     void find_kept();
     void run();
     void make(const Order& order);
+    void export_to(const std::filesystem::path& folder, const Order& order);
+    std::uint64_t newest_bytes() const;
     void keep(std::uint64_t height, ledger::SnapshotManifest manifest);
     std::filesystem::path folder_of(std::uint64_t height) const { return folder_ / std::to_string(height); }
 
@@ -73,6 +77,7 @@ private:
     std::condition_variable changed_;
     std::optional<Order> order_;  // the snapshot that is made next
     bool stopping_ = false;
+    std::uint64_t tip_ = 0;   // last committed height; 0: none yet
     std::vector<Kept> kept_;  // newest first
     std::thread thread_;
 };

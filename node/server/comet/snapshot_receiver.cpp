@@ -75,7 +75,7 @@ struct SnapshotReceiver::Calls {
                          self.import_->parts());
     }
 
-    /// CometBFT asks for a block once it has stored the state that it has verified.
+    /// CometBFT has stored the state that it has verified, and the block that it brings: it can go on from there.
     std::string finish() {
         if (!complete()) return "CometBFT wants to make blocks before it has fetched a snapshot";
         if (self.done_) return "the ledger has its snapshot: the node goes on with it";
@@ -105,8 +105,10 @@ struct SnapshotReceiver::Calls {
             case Kind::kLoadSnapshotChunk: response.mutable_load_snapshot_chunk(); return {};
             case Kind::kCheckTx: response.mutable_check_tx()->set_code(1); return {};
             case Kind::kQuery: response.mutable_query()->set_code(1); return {};
-            case Kind::kPrepareProposal:
             case Kind::kProcessProposal:
+                // Asked of every node that has caught up. Without a validator's key nothing is signed for it.
+                response.mutable_process_proposal()->set_status(abci::ResponseProcessProposal::ACCEPT);
+                return {};
             case Kind::kFinalizeBlock: return finish();
             default: return "CometBFT sent a request that does not belong to state sync";
         }

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "ledger/chain/keys.hpp"
+#include "merkle/base/durable_file.hpp"
 #include "node/server/comet/abci_server.hpp"
 #include "node/server/comet/snapshot_receiver.hpp"
 #include "node/server/comet/supervisor.hpp"
@@ -16,6 +17,9 @@ namespace retrace::node::engine {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// While it exists, what lies in CometBFT's data folder belongs to a synchronisation that is not finished.
+fs::path mark_of(const CometHome& home) { return home.folder / "syncing"; }
 
 /// Removes CometBFT's blocks and state. What its validator has signed stays, so that it never signs twice.
 Status<> remove_blocks(const fs::path& data) {
@@ -29,6 +33,30 @@ Status<> remove_blocks(const fs::path& data) {
     return Unit{};
 }
 
+/// The home for a synchronisation: empty but for the validator's files, which are not used.
+Status<> prepare(const CometHome& home, const ledger::Genesis& genesis) {
+    RETRACE_CHECK(remove_blocks(home.folder / "data"));
+    RETRACE_CHECK(write_comet_home(home, genesis));
+    std::error_code failed;
+    fs::create_directories(home.folder / "data" / "tmp", failed);
+    if (failed) return error(home.folder.string() + ": " + failed.message());
+    return Unit{};
+}
+
+/// Marks the home, unless it has blocks that the ledger could be replayed from.
+Status<> mark(const CometHome& home) {
+    std::error_code failed;
+    if (!fs::exists(mark_of(home), failed) && fs::exists(home.folder / "data" / "blockstore.db", failed)) {
+        return error(home.folder.string() +
+                     "/data has CometBFT's blocks, from which the ledger can be made again: start without --sync-from, "
+                     "or delete the blocks (its folders *.db, and never priv_validator_state.json)");
+    }
+    fs::create_directories(home.folder, failed);
+    const auto written = write_durably(mark_of(home), {}, 0600);
+    if (!written) return error(written.error().message);
+    return Unit{};
+}
+
 /// How the synchronisation ended.
 class Outcome {
 public:
@@ -39,6 +67,10 @@ public:
         }
         changed_.notify_all();
     }
+    bool is_set() const {
+        const std::lock_guard lock(mutex_);
+        return status_.has_value();
+    }
     Status<> wait(const std::function<void()>& on_wait) {
         std::unique_lock lock(mutex_);
         while (!changed_.wait_for(lock, std::chrono::seconds(10), [this] { return status_.has_value(); })) on_wait();
@@ -46,7 +78,7 @@ public:
     }
 
 private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::optional<Status<>> status_;
 };
@@ -57,11 +89,24 @@ bool wants_state_sync(const ledger::Store& store) {
     return !store.get(ledger::keys::tip()) || store.get(ledger::keys::unfinished());
 }
 
+Status<> end_state_sync(const CometHome& home, const ledger::Store& store) {
+    std::error_code failed;
+    if (!fs::exists(mark_of(home), failed)) return Unit{};
+    if (wants_state_sync(store)) {
+        return error("fetching a snapshot was interrupted: start with --sync-from again, or delete " +
+                     mark_of(home).string() + " and " + (home.folder.parent_path() / "db").string() +
+                     " to execute all blocks instead");
+    }
+    fs::remove(mark_of(home), failed);
+    return Unit{};
+}
+
 Status<> sync_state(const CometHome& home, const std::string& configured, ledger::Store& store,
                     const ledger::Genesis& genesis, const ledger::TxExecutor& executor) {
+    RETRACE_CHECK(check(*home.sync));
     RETRACE_TRY(program, comet_program(configured));
-    RETRACE_CHECK(remove_blocks(home.folder / "data"));
-    RETRACE_CHECK(write_comet_home(home, genesis));
+    RETRACE_CHECK(mark(home));
+    RETRACE_CHECK(prepare(home, genesis));
     spdlog::info("event=state_sync trust_height={} from={}", home.sync->height, home.sync->nodes.front());
 
     Outcome outcome;
@@ -78,18 +123,29 @@ Status<> sync_state(const CometHome& home, const std::string& configured, ledger
     RETRACE_TRY(server, AbciServer::start(
                             std::move(serving), [&](View request) { return receiver.answer(request); },
                             [](const std::string& why) { spdlog::error("event=abci_broken why=\"{}\"", why); }));
-    SupervisorOptions child;
-    child.program = program;
-    child.home = home.folder;
-    child.log = home.log();
-    child.height = [] { return std::uint64_t{0}; };
-    child.before_start = [&] {
-        std::error_code ignored;
-        fs::remove(home.rpc_socket(), ignored);  // CometBFT does not take it over.
-    };
-    child.on_failed = [&](const std::string& why) { outcome.set(error("state sync: " + why)); };
-    const Supervisor supervisor(std::move(child));  // Ends CometBFT before the server that it calls.
-    return outcome.wait([] { spdlog::info("event=waiting_for_snapshot"); });
+    {
+        SupervisorOptions child;
+        child.program = program;
+        child.home = home.folder;
+        child.log = home.log();
+        // CometBFT collects the parts in its temporary folder.
+        child.environment = {"TMPDIR=" + (home.folder / "data" / "tmp").string()};
+        child.height = [] { return std::uint64_t{0}; };
+        child.before_start = [&] {
+            std::error_code ignored;
+            fs::remove(home.rpc_socket(), ignored);  // CometBFT does not take it over.
+            // A child that died may have stored a state without a block, from which none goes on.
+            if (!outcome.is_set())
+                if (const auto ready = prepare(home, genesis); !ready) outcome.set(error(ready.error().message));
+        };
+        child.on_failed = [&](const std::string& why) { outcome.set(error("state sync: " + why)); };
+        const Supervisor supervisor(std::move(child));  // Ends CometBFT before the server that it calls.
+        RETRACE_CHECK(outcome.wait([] { spdlog::info("event=syncing_state"); }));
+    }
+    std::error_code ignored;
+    for (const char* left : {"tmp", "sync_key.json", "sync_state.json"})
+        fs::remove_all(home.folder / "data" / left, ignored);
+    return end_state_sync(home, store);
 }
 
 }  // namespace retrace::node::engine

@@ -95,7 +95,8 @@ std::string Supervisor::watch() {
     const std::uintmax_t size = std::filesystem::file_size(options_.log, none);
     log_read_ = none ? 0 : static_cast<std::uint64_t>(size);  // What earlier children wrote is no failure of this one.
     if (options_.before_start) options_.before_start();
-    auto child = Process::start(options_.program, {"start", "--home", options_.home.string()}, options_.log);
+    auto child = Process::start(options_.program, {"start", "--home", options_.home.string()}, options_.log,
+                                options_.environment);
     if (!child) return child.error().message;
     if (options_.on_start) options_.on_start();
     for (;;) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "merkle/base/result.hpp"
 
@@ -20,6 +21,7 @@ struct SupervisorOptions {
     std::filesystem::path program;  ///< The executable `cometbft`.
     std::filesystem::path home;
     std::filesystem::path log;
+    std::vector<std::string> environment;               ///< Further variables, "NAME=value".
     std::function<std::uint64_t()> height;              ///< Of the last committed block.
     std::function<void()> before_start;                 ///< Removes what a killed child has left in the way.
     std::function<void()> on_start;                     ///< The child was started, for the first time or again.

@@ -346,6 +346,32 @@ TEST_F(Testnet, ANewNodeFetchesASnapshotInsteadOfAllBlocks) {
     joined = start({});
     ASSERT_TRUE(joined.has_value());
     ASSERT_TRUE(answers_at(height(0) + 2));
+    joined->stop();
+
+    // A validator that has lost its chain, and not the record of what it has signed.
+    network_->node(3).stop();
+    const fs::path data = folder_ / "node3" / "data";
+    fs::remove_all(data / "db");
+    std::vector<fs::path> blocks;
+    for (const auto& entry : fs::directory_iterator(data / "comet" / "data"))
+        if (entry.path().extension() == ".db") blocks.push_back(entry.path());
+    EXPECT_FALSE(blocks.empty());
+    for (const fs::path& path : blocks) fs::remove_all(path);
+    edit(3, "private_network",
+         "private_network = true\nsync_from = [\"" + network_->urls()[0] + "\", \"" + network_->urls()[1] +
+             "\"]\ntrust_height = 5\ntrust_hash = \"" + hash + "\"");
+    ASSERT_TRUE(network_->restart(3).has_value());
+    ASSERT_TRUE(network_->await(3, 60s).has_value());
+    EXPECT_FALSE(ask(3, "eth_getBlockByNumber", {"0x5", false}).is_object());
+    EXPECT_FALSE(fs::exists(data / "comet" / "syncing"));
+    EXPECT_FALSE(fs::exists(data / "comet" / "data" / "tmp"));
+    // It signs again: without it, or without another one, there are blocks only with it.
+    network_->node(2).kill();
+    ASSERT_TRUE(reaches(3, height(0) + 5));
+    network_->node(3).stop();
+    ASSERT_TRUE(network_->restart(3).has_value());  // with the flags still there
+    ASSERT_TRUE(network_->await(3, 60s).has_value());
+    ASSERT_TRUE(reaches(3, height(0) + 3));
 }
 
 }  // namespace

@@ -142,6 +142,8 @@ TEST_F(CometFiles, StateSyncAsksAtLeastTwoNodesFromATrustedBlock) {
     const std::string config = read(home_.folder / "config" / "config.toml");
     EXPECT_THAT(config, HasSubstr("rpc_servers = \"http://127.0.0.1:8545/comet,https://node.example.org:443/comet\""));
     EXPECT_THAT(config, HasSubstr("trust_height = 5\ntrust_hash = \"" + std::string(64, 'a') + "\""));
+    EXPECT_THAT(config, HasSubstr("priv_validator_key_file = \"data/sync_key.json\""));
+    EXPECT_THAT(config, HasSubstr("max_num_inbound_peers = 0"));
     const engine::SyncSource good = *home_.sync;
     const auto refusal = [&](const std::function<void(engine::SyncSource&)>& change) {
         home_.sync = good;
@@ -150,6 +152,7 @@ TEST_F(CometFiles, StateSyncAsksAtLeastTwoNodesFromATrustedBlock) {
         return written ? std::string() : written.error().message;
     };
     EXPECT_THAT(refusal([](auto& sync) { sync.nodes.pop_back(); }), HasSubstr("at least two nodes"));
+    EXPECT_THAT(refusal([](auto& sync) { sync.nodes[1] = sync.nodes[0]; }), HasSubstr("is given twice"));
     for (const char* url : {"ftp://a", "http://a\"\nrpc", "http://", "http://a,http://b", "127.0.0.1:8545", "http:/"})
         EXPECT_THAT(refusal([&](auto& sync) { sync.nodes[0] = url; }), HasSubstr("is no URL")) << url;
     EXPECT_THAT(refusal([](auto& sync) { sync.height = 0; }), HasSubstr("--trust-height"));
@@ -157,7 +160,18 @@ TEST_F(CometFiles, StateSyncAsksAtLeastTwoNodesFromATrustedBlock) {
     EXPECT_THAT(refusal([](auto& sync) { sync.hash.pop_back(); }), HasSubstr("--trust-hash"));
     home_.sync.reset();
     ASSERT_TRUE(engine::write_comet_home(home_, genesis()).has_value());
-    EXPECT_EQ(read(home_.folder / "config" / "config.toml").find("statesync"), std::string::npos);
+    const std::string later = read(home_.folder / "config" / "config.toml");
+    for (const char* gone : {"statesync", "sync_key", "max_num_inbound_peers"})
+        EXPECT_EQ(later.find(gone), std::string::npos) << gone;
+}
+
+TEST_F(CometFiles, AKeyWithoutItsRecordIsRefused) {
+    ASSERT_TRUE(engine::write_comet_home(home_, genesis()).has_value());
+    fs::remove(home_.folder / "data" / "priv_validator_state.json");
+    const auto refused = engine::write_comet_home(home_, genesis());
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_THAT(refused.error().message, HasSubstr("the key would sign twice"));
+    EXPECT_FALSE(fs::exists(home_.folder / "data" / "priv_validator_state.json"));
 }
 
 }  // namespace

@@ -79,22 +79,25 @@ bool soon(const std::function<bool()>& condition) {
 }
 
 TEST(SnapshotOffers, AreMadeAtTheirHeightsAndTheNewestTwoAreKept) {
-    Provider chain(1);
-    const auto provider = chain.start(2);
-    std::vector<std::uint64_t> kept;
-    for (std::uint64_t height = 2; height <= 8; ++height) {
+    Provider chain(3);
+    const auto provider = chain.start(4);
+    const auto offered = [&] {
+        std::vector<std::uint64_t> heights;
+        for (const auto& one : provider->list()) heights.push_back(one.height);
+        return heights;
+    };
+    for (std::uint64_t height = 4; height <= 14; ++height) {
         chain.grow();
         provider->on_commit(height);
-        if (height % 2 != 0) continue;
-        ASSERT_TRUE(soon([&] { return !provider->list().empty() && provider->list()[0].height == height; })) << height;
-        kept.clear();
-        for (const auto& one : provider->list()) kept.push_back(one.height);
+        if (height % 4 != 0) continue;
+        ASSERT_TRUE(soon([&] { return provider->load(height, 0).has_value(); })) << height;
     }
-    EXPECT_THAT(kept, ElementsAre(8, 6));
+    EXPECT_THAT(offered(), ElementsAre(8)) << "the light client needs blocks up to 15 for the newest";
+    provider->on_commit(15);
+    EXPECT_THAT(offered(), ElementsAre(12, 8));
     EXPECT_TRUE(soon([&] { return !std::filesystem::exists(chain.folder() + "/4"); }));
-    EXPECT_TRUE(provider->load(8, 0).has_value());
-    EXPECT_TRUE(provider->load(8, provider->list()[0].parts - 1).has_value());
-    EXPECT_FALSE(provider->load(8, provider->list()[0].parts).has_value());
+    EXPECT_TRUE(provider->load(12, provider->list()[0].parts - 1).has_value());
+    EXPECT_FALSE(provider->load(12, provider->list()[0].parts).has_value());
     EXPECT_FALSE(provider->load(4, 0).has_value());
     EXPECT_FALSE(provider->load(7, 0).has_value());
 }
@@ -104,6 +107,7 @@ TEST(SnapshotOffers, ShowTheStateOfTheirHeightWhileLaterBlocksAreCommitted) {
     const auto provider = chain.start(4);
     provider->on_commit(4);
     for (int i = 0; i < 5; ++i) chain.grow();  // while it is made, or after
+    provider->on_commit(9);
     ASSERT_TRUE(soon([&] { return !provider->list().empty(); }));
     const auto manifest = ledger::decode_manifest(provider->list()[0].manifest);
     ASSERT_TRUE(manifest.has_value());
@@ -123,6 +127,8 @@ TEST(SnapshotOffers, OutliveARestartUnlessTheyAreDamagedOrUnfinished) {
     fs::copy(chain.folder() + "/3", chain.folder() + "/7");  // of another height
     fs::create_directories(chain.folder() + "/notes");       // somebody else's
     const auto provider = chain.start();
+    EXPECT_TRUE(provider->list().empty()) << "until the height of the chain is known";
+    provider->on_commit(6);
     ASSERT_EQ(provider->list().size(), 1U);
     EXPECT_EQ(provider->list()[0].height, 3U);
     for (const char* gone : {"/2", "/9.partial", "/7"}) EXPECT_FALSE(fs::exists(chain.folder() + gone)) << gone;
@@ -137,6 +143,7 @@ protected:
     StateSync() : chain_(3) {
         chain_.export_small();
         provider_ = chain_.start();
+        provider_->on_commit(6);
         engine::AbciCallsOptions offering;
         offering.snapshots = provider_.get();
         offers_ = std::make_unique<engine::AbciCalls>(*chain_.world.application, std::move(offering));
@@ -312,6 +319,46 @@ TEST_F(StateSync, BeginsAnewWhenPartsComeOutOfOrderOrCometStartsAgain) {
     apply_all();
     finalize();
     EXPECT_EQ(done_, 3U);
+}
+
+TEST_F(StateSync, WritesNothingWhenItIsAskedToProposeOrToVote) {
+    ASSERT_EQ(offer(offered(), app_hash()), Offer::ACCEPT);
+    apply_all();
+    abci::Request request;
+    request.mutable_process_proposal()->set_height(4);
+    EXPECT_EQ(ask(*receiver_, request).process_proposal().status(), abci::ResponseProcessProposal::ACCEPT);
+    request.mutable_prepare_proposal()->set_height(4);
+    EXPECT_TRUE(ask(*receiver_, request).has_exception()) << "CometBFT has no validator's key here";
+    EXPECT_TRUE(engine::wants_state_sync(store_)) << "CometBFT has no block yet from which it could go on";
+    EXPECT_EQ(done_, 0U);
+}
+
+/// What a data directory looks like to a start with or without --sync-from.
+TEST_F(StateSync, AnInterruptedOneIsNamedAndBlocksAreNotThrownAway) {
+    namespace fs = std::filesystem;
+    engine::CometHome home;
+    home.folder = fs::path(chain_.world.folder.file("node")) / "comet";
+    home.sync = engine::SyncSource{{"http://127.0.0.1:1", "http://127.0.0.1:2"}, 5, std::string(64, 'a')};
+    const auto sync = [&] {
+        const auto done =
+            engine::sync_state(home, "/bin/false", store_, chain_.world.chain->genesis(), chain_.world.executor);
+        return done ? std::string() : done.error().message;
+    };
+    const fs::path blocks = home.folder / "data" / "blockstore.db", mark = home.folder / "syncing";
+    fs::create_directories(blocks);
+    EXPECT_THAT(sync(), HasSubstr("from which the ledger can be made again"));
+    EXPECT_TRUE(fs::exists(blocks));
+    EXPECT_FALSE(fs::exists(mark));
+    home.sync->nodes.pop_back();
+    std::ofstream(mark) << "";
+    EXPECT_THAT(sync(), HasSubstr("at least two nodes"));
+    EXPECT_TRUE(fs::exists(blocks)) << "flags are checked first";
+
+    EXPECT_THAT(engine::end_state_sync(home, store_).error().message, HasSubstr("start with --sync-from again"));
+    EXPECT_TRUE(fs::exists(mark));
+    EXPECT_TRUE(engine::end_state_sync(home, chain_.world.store).has_value());
+    EXPECT_FALSE(fs::exists(mark));
+    EXPECT_TRUE(engine::end_state_sync(home, store_).has_value());
 }
 
 TEST_F(StateSync, MakesNoBlocksWithoutASnapshotAndTakesNoOtherChain) {
