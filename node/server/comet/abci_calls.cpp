@@ -166,13 +166,13 @@ void load_chunk(const AbciCallsOptions& options, const abci::RequestLoadSnapshot
 void list_snapshots(const AbciCallsOptions& options, abci::Response& response) {
     auto& out = *response.mutable_list_snapshots();
     if (options.snapshots == nullptr) return;
-    for (const KeptSnapshot& kept : options.snapshots->list()) {
+    for (const ledger::SnapshotManifest& kept : options.snapshots->list()) {
         abci::Snapshot& made = *out.add_snapshots();
-        made.set_height(kept.height);
+        made.set_height(kept.header.height);
         made.set_format(kSnapshotFormat);
-        made.set_chunks(kept.parts);
-        made.set_hash(text(view(kept.root)));
-        made.set_metadata(text(kept.manifest));
+        made.set_chunks(static_cast<std::uint32_t>(1 + kept.chunks.size()));
+        made.set_hash(text(view(ledger::snapshot_root(kept))));
+        made.set_metadata(text(ledger::encode(kept)));
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include "merkle/base/durable_file.hpp"
 #include "node/light/light_block.hpp"
+#include "node/net/http_client.hpp"
 #include "node/platform/base64.hpp"
 #include "node/server/comet/consensus_key.hpp"
 
@@ -61,10 +62,8 @@ bool is_peer(std::string_view peer) {
            is_port(peer.substr(colon + 1));
 }
 
-/// Whether the text can be an address to listen on, and cannot end the text of the configuration.
-bool is_listen_address(std::string_view text) {
-    return is_host_name(text) || has_only(text, "0123456789abcdefABCDEF:.");
-}
+/// Whether the text can be the host of an address, without brackets, and cannot end the text of the configuration.
+bool is_host(std::string_view text) { return is_host_name(text) || has_only(text, "0123456789abcdefABCDEF:."); }
 
 /// Whether a path can stand between quotes in the configuration.
 bool is_plain(const std::string& path) {
@@ -75,7 +74,12 @@ std::string quoted(std::chrono::milliseconds time) { return "\"" + std::to_strin
 
 std::string sync_text(const SyncSource& sync) {
     std::string nodes;
-    for (const std::string& node : sync.nodes) nodes += (nodes.empty() ? "" : ",") + node + std::string(kLightPath);
+    for (const std::string& node : sync.nodes) {
+        const Url url = parse_url(node).value();  // `check` has seen it.
+        const bool ipv6 = url.host.find(':') != std::string::npos;
+        nodes += (nodes.empty() ? "" : ",") + std::string(url.tls ? "https://" : "http://") +
+                 (ipv6 ? "[" + url.host + "]" : url.host) + ":" + url.port + std::string(kLightPath);
+    }
     return "[statesync]\n"
            "enable = true\n"
            "rpc_servers = \"" +
@@ -191,9 +195,8 @@ Status<> check(const SyncSource& sync) {
         return error("--sync-from is given for at least two nodes, so that one cannot deceive this one alone");
     for (const std::string& node : sync.nodes) {
         if (std::ranges::count(sync.nodes, node) != 1) return error("--sync-from " + node + " is given twice");
-        const bool scheme = node.starts_with("http://") || node.starts_with("https://");
-        const std::string_view rest = std::string_view(node).substr(std::min(node.find("//") + 2, node.size()));
-        if (!scheme || !has_only(rest, std::string(kNames) + ":[]/_~") || rest.ends_with('/'))
+        const auto url = parse_url(node);
+        if (!url || !is_host(url->host) || node.find('#') != std::string::npos)
             return error("--sync-from \"" + node + "\" is no URL of a node's JSON-RPC, like http://host:8545");
     }
     if (sync.height == 0 || sync.hash.size() != 64 || !has_only(sync.hash, "0123456789abcdefABCDEF")) {
@@ -245,7 +248,7 @@ Status<> write_comet_home(const CometHome& home, const ledger::Genesis& genesis)
         if (!is_peer(peer)) return error("the peer \"" + peer + "\" is not ID@HOST:PORT with an id of 40 hex digits");
     }
     if (home.sync) RETRACE_CHECK(check(*home.sync));
-    if (!is_listen_address(home.p2p_host)) return error("\"" + home.p2p_host + "\" is no address to listen on");
+    if (!is_host(home.p2p_host)) return error("\"" + home.p2p_host + "\" is no address to listen on");
     if (!is_plain(home.folder.string())) {
         return error(home.folder.string() +
                      ": CometBFT's configuration cannot name a folder with quotes, backslashes or "

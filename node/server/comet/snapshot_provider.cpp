@@ -24,9 +24,12 @@ std::uint64_t height_of(const fs::path& folder) {
     return read.ec == std::errc() && read.ptr == name.data() + name.size() ? height : 0;
 }
 
-bool can_be_sent(const ledger::SnapshotManifest& manifest, const Bytes& encoded) {
+std::uint64_t height_of(const ledger::SnapshotManifest& manifest) { return manifest.header.height; }
+
+bool can_be_sent(const ledger::SnapshotManifest& manifest) {
     const auto fits = [](const ledger::SnapshotFile& file) { return file.bytes <= kPartMax; };
-    return encoded.size() <= kManifestMax && fits(manifest.block) && std::ranges::all_of(manifest.chunks, fits);
+    return ledger::encode(manifest).size() <= kManifestMax && fits(manifest.block) &&
+           std::ranges::all_of(manifest.chunks, fits);
 }
 
 }  // namespace
@@ -55,8 +58,8 @@ void SnapshotProvider::find_kept() {
     for (const fs::path& path : found) {
         const auto manifest = ledger::read_manifest(path);
         const std::uint64_t height = height_of(path);
-        if (manifest && height == manifest->header.height && manifest->genesis == ledger::genesis_hash(genesis_))
-            keep(height, *manifest);
+        if (manifest && height == height_of(*manifest) && manifest->genesis == ledger::genesis_hash(genesis_))
+            keep(*manifest);
         else if (height != 0 || path.extension() == ".partial")  // damaged, of another chain, or never finished
             fs::remove_all(path, failed);
     }
@@ -120,47 +123,42 @@ void SnapshotProvider::export_to(const fs::path& folder, const Order& order) {
     const auto took =
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
     spdlog::info("event=snapshot height={} chunks={} ms={}", order.height, manifest->chunks.size(), took);
-    keep(order.height, *std::move(manifest));
+    keep(*std::move(manifest));
 }
 
 std::uint64_t SnapshotProvider::newest_bytes() const {
     const std::lock_guard lock(mutex_);
     if (kept_.empty()) return 0;
-    std::uint64_t sum = kept_.front().manifest.block.bytes;
-    for (const ledger::SnapshotFile& chunk : kept_.front().manifest.chunks) sum += chunk.bytes;
+    std::uint64_t sum = kept_.front().block.bytes;
+    for (const ledger::SnapshotFile& chunk : kept_.front().chunks) sum += chunk.bytes;
     return sum;
 }
 
-void SnapshotProvider::keep(std::uint64_t height, ledger::SnapshotManifest manifest) {
-    Bytes encoded = ledger::encode(manifest);
-    if (!can_be_sent(manifest, encoded)) {
+void SnapshotProvider::keep(ledger::SnapshotManifest manifest) {
+    const std::uint64_t height = height_of(manifest);
+    std::error_code ignored;
+    if (!can_be_sent(manifest)) {
         spdlog::warn("event=snapshot_not_offered height={} why=\"larger than CometBFT's messages\"", height);
-        std::error_code ignored;
         fs::remove_all(folder_of(height), ignored);
         return;
     }
     std::vector<std::uint64_t> old;
     {
         const std::lock_guard lock(mutex_);
-        std::erase_if(kept_, [height](const Kept& one) { return one.offered.height == height; });
-        const auto parts = static_cast<std::uint32_t>(1 + manifest.chunks.size());
-        const Hash32 root = ledger::snapshot_root(manifest);
-        kept_.push_back({{height, parts, root, std::move(encoded)}, std::move(manifest)});
-        std::ranges::sort(kept_, std::greater{}, [](const Kept& one) { return one.offered.height; });
-        while (kept_.size() > kKept) {
-            old.push_back(kept_.back().offered.height);
-            kept_.pop_back();
-        }
+        std::erase_if(kept_, [height](const auto& one) { return height_of(one) == height; });
+        kept_.push_back(std::move(manifest));
+        std::ranges::sort(kept_, std::greater{}, [](const auto& one) { return height_of(one); });
+        for (; kept_.size() > kKept; kept_.pop_back()) old.push_back(height_of(kept_.back()));
     }
-    std::error_code ignored;
+    // Without the lock, which a block's commit takes.
     for (const std::uint64_t one : old) fs::remove_all(folder_of(one), ignored);
 }
 
-std::vector<KeptSnapshot> SnapshotProvider::list() const {
+std::vector<ledger::SnapshotManifest> SnapshotProvider::list() const {
     const std::lock_guard lock(mutex_);
-    std::vector<KeptSnapshot> out;
-    for (const Kept& one : kept_)
-        if (one.offered.height + 3 <= tip_) out.push_back(one.offered);
+    std::vector<ledger::SnapshotManifest> out;
+    std::ranges::copy_if(kept_, std::back_inserter(out),
+                         [this](const auto& one) { return height_of(one) + 3 <= tip_; });
     return out;
 }
 
@@ -168,9 +166,9 @@ std::optional<Bytes> SnapshotProvider::load(std::uint64_t height, std::uint32_t 
     ledger::SnapshotFile file;
     {
         const std::lock_guard lock(mutex_);
-        const auto found = std::ranges::find(kept_, height, [](const Kept& one) { return one.offered.height; });
-        if (found == kept_.end() || part >= found->offered.parts) return std::nullopt;
-        file = part == 0 ? found->manifest.block : found->manifest.chunks[part - 1];
+        const auto found = std::ranges::find(kept_, height, [](const auto& one) { return height_of(one); });
+        if (found == kept_.end() || part > found->chunks.size()) return std::nullopt;
+        file = part == 0 ? found->block : found->chunks[part - 1];
     }
     // Without the lock: a snapshot that is removed meanwhile is missing then.
     auto bytes = ledger::read_snapshot_file(

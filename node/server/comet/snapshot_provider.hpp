@@ -21,13 +21,6 @@ inline constexpr std::uint32_t kSnapshotFormat = 1;
 /// What CometBFT sends to a peer in one message: a snapshot's manifest, and one of its parts.
 inline constexpr std::size_t kManifestMax = 3'900'000, kPartMax = 15'900'000;
 
-struct KeptSnapshot {
-    std::uint64_t height = 0;
-    std::uint32_t parts = 0;  ///< The block and the chunks.
-    Hash32 root;              ///< `ledger::snapshot_root`
-    Bytes manifest;
-};
-
 /// Makes a snapshot at every height that is a multiple of `every`, on a thread of its own, and keeps the newest two, so
 /// that a peer can finish the one that it has begun. All nodes of a chain make the same files. None is made while the
 /// disk has less room than twice the last one and 256 MiB.
@@ -46,7 +39,7 @@ public:
     void on_commit(std::uint64_t height);
     /// Newest first. A snapshot is offered once the two blocks after the next one are there: CometBFT's light client
     /// needs them, and a node that cannot verify a snapshot never asks for it again.
-    std::vector<KeptSnapshot> list() const;
+    std::vector<ledger::SnapshotManifest> list() const;
     /// Part 0 is the block. nullopt: there is no such snapshot or part, or its file is damaged.
     std::optional<Bytes> load(std::uint64_t height, std::uint32_t part) const;
 
@@ -57,16 +50,12 @@ private:
         std::uint64_t height = 0;
         std::shared_ptr<const ledger::Store> store;  ///< As it was after that block.
     };
-    struct Kept {
-        KeptSnapshot offered;
-        ledger::SnapshotManifest manifest;
-    };
     void find_kept();
     void run();
     void make(const Order& order);
     void export_to(const std::filesystem::path& folder, const Order& order);
     std::uint64_t newest_bytes() const;
-    void keep(std::uint64_t height, ledger::SnapshotManifest manifest);
+    void keep(ledger::SnapshotManifest manifest);
     std::filesystem::path folder_of(std::uint64_t height) const { return folder_ / std::to_string(height); }
 
     const ledger::Store& store_;
@@ -77,8 +66,8 @@ private:
     std::condition_variable changed_;
     std::optional<Order> order_;  // the snapshot that is made next
     bool stopping_ = false;
-    std::uint64_t tip_ = 0;   // last committed height; 0: none yet
-    std::vector<Kept> kept_;  // newest first
+    std::uint64_t tip_ = 0;                       // last committed height; 0: none yet
+    std::vector<ledger::SnapshotManifest> kept_;  // newest first
     std::thread thread_;
 };
 

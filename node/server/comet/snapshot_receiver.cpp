@@ -26,13 +26,12 @@ struct SnapshotReceiver::Calls {
             !equal(view(ledger::snapshot_root(*manifest)), bytes(snapshot.hash()))) {
             return Offer::REJECT_SENDER;
         }
-        Hash32 trusted;
-        if (request.app_hash().size() != trusted.bytes.size()) return Offer::REJECT;
-        std::copy(request.app_hash().begin(), request.app_hash().end(), trusted.bytes.begin());
+        if (request.app_hash().size() != Hash32::size()) return Offer::REJECT;
         self.header_ = manifest->header;
         self.senders_.clear();
         self.import_.reset();
-        auto begun = ledger::SnapshotImport::begin(self.store_, self.genesis_, std::move(*manifest), trusted);
+        auto begun = ledger::SnapshotImport::begin(self.store_, self.genesis_, std::move(*manifest),
+                                                   to_hash32(bytes(request.app_hash())));
         if (!begun) {
             spdlog::warn("event=snapshot_refused height={} why=\"{}\"", snapshot.height(), begun.error().message);
             return begun.error().code == ledger::ChainError::store_failed ? Offer::ABORT : Offer::REJECT_SENDER;
@@ -78,11 +77,12 @@ struct SnapshotReceiver::Calls {
     /// CometBFT has stored the state that it has verified, and the block that it brings: it can go on from there.
     std::string finish() {
         if (!complete()) return "CometBFT wants to make blocks before it has fetched a snapshot";
-        if (self.done_) return "the ledger has its snapshot: the node goes on with it";
-        const auto imported = self.import_->finish(self.executor_);
-        if (!imported) return imported.error().message;
-        self.done_ = true;
-        if (self.options_.on_done) self.options_.on_done(*imported);
+        if (!self.done_) {
+            const auto imported = self.import_->finish(self.executor_);
+            if (!imported) return imported.error().message;
+            self.done_ = true;
+            if (self.options_.on_done) self.options_.on_done(*imported);
+        }
         return "the ledger has its snapshot: the node goes on with it";
     }
 
@@ -125,6 +125,12 @@ AbciAnswer SnapshotReceiver::answer(View request) {
         [this](const std::string& why) {
             if (!done_ && options_.on_fatal) options_.on_fatal(why);
         });
+}
+
+bool SnapshotReceiver::begin_again() {
+    const std::lock_guard lock(mutex_);
+    if (!done_) import_.reset();
+    return !done_;
 }
 
 }  // namespace retrace::node::engine

@@ -30,6 +30,9 @@ public:
 
     /// Thread-safe.
     AbciAnswer answer(View request);
+    /// CometBFT has ended and will be started from nothing: what it brought is forgotten, also if a request of it is
+    /// still to be answered. False if the ledger has its snapshot already. Thread-safe.
+    bool begin_again();
 
 private:
     struct Calls;

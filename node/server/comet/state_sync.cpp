@@ -67,10 +67,6 @@ public:
         }
         changed_.notify_all();
     }
-    bool is_set() const {
-        const std::lock_guard lock(mutex_);
-        return status_.has_value();
-    }
     Status<> wait(const std::function<void()>& on_wait) {
         std::unique_lock lock(mutex_);
         while (!changed_.wait_for(lock, std::chrono::seconds(10), [this] { return status_.has_value(); })) on_wait();
@@ -78,7 +74,7 @@ public:
     }
 
 private:
-    mutable std::mutex mutex_;
+    std::mutex mutex_;
     std::condition_variable changed_;
     std::optional<Status<>> status_;
 };
@@ -135,7 +131,7 @@ Status<> sync_state(const CometHome& home, const std::string& configured, ledger
             std::error_code ignored;
             fs::remove(home.rpc_socket(), ignored);  // CometBFT does not take it over.
             // A child that died may have stored a state without a block, from which none goes on.
-            if (!outcome.is_set())
+            if (receiver.begin_again())
                 if (const auto ready = prepare(home, genesis); !ready) outcome.set(error(ready.error().message));
         };
         child.on_failed = [&](const std::string& why) { outcome.set(error("state sync: " + why)); };
