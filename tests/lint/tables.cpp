@@ -124,7 +124,7 @@ constexpr RetiredName kRetiredNames[] = {
 };
 
 constexpr Library kLibraries[] = {
-    {"OpenSSL", "openssl/", "merkle/hash/ node/"},
+    {"OpenSSL", "openssl/", "merkle/hash/ ledger/crypto/ node/"},
     {"CUDA", "cuda cooperative_groups cub/ mma.h nvrtc", "kernels/cuda/"},
     {"libsecp256k1", "secp256k1", "ledger/crypto/"},
     {"Crypto++", "cryptopp/ crypto++/", "ledger/crypto/"},
