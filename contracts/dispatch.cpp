@@ -8,6 +8,7 @@
 #include "contracts/rules/disputes/rules.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "contracts/rules/staking/rules.hpp"
+#include "contracts/rules/validators/rules.hpp"
 
 namespace retrace::contracts {
 namespace {

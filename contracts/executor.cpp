@@ -2,9 +2,11 @@
 #include "contracts/executor.hpp"
 
 #include "contracts/calls/gas.hpp"
+#include "contracts/calls/validator_message.hpp"
 #include "contracts/dispatch.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
+#include "contracts/lifecycle/staking/validators.hpp"
 #include "contracts/records/methods.hpp"
 #include "contracts/scheduler.hpp"
 #include "merkle/base/non_fatal.hpp"
@@ -100,7 +102,49 @@ std::vector<ledger::Log> Executor::begin_block(ledger::State& state, const ledge
     const Params params = params_of(state);
     Effects fx{state, params, block.height, {}};
     run_scheduler(fx, on_broken_);
+    isolate(fx, on_broken_, [](Effects& inner) { elect_validators(inner); });
     return std::move(fx.logs);
+}
+
+std::vector<ledger::Log> Executor::engine_report(ledger::State& state, const ledger::BlockContext& block,
+                                                 const ledger::EngineReport& report) const {
+    if (!views::validator_rules(state)) return {};
+    const Params params = params_of(state);
+    Effects fx{state, params, block.height, {}};
+    isolate(fx, on_broken_, [&](Effects& inner) { note_missed_votes(inner, report.missed); });
+    isolate(fx, on_broken_, [&](Effects& inner) { punish_misbehavior(inner, report.misbehavior); });
+    isolate(fx, on_broken_, [&](Effects& inner) { note_shares(inner, block.chain_id, report.shares); });
+    return std::move(fx.logs);
+}
+
+std::vector<ledger::Validator> Executor::validators(const ledger::StateView& view) const {
+    std::vector<ledger::Validator> out;
+    for (const SetMember& member : views::validator_set(view))
+        out.push_back({member.key, member.account, member.power, {}});
+    return out;
+}
+
+std::optional<ledger::Validator> Executor::validator_of(const ledger::StateView& view,
+                                                        const ledger::ConsensusAddress& address) const {
+    const auto known = views::registered_key(view, address);
+    if (!known) return std::nullopt;
+    ledger::Validator out{known->key, known->account, 0, {}};
+    if (known->vrf_key.size() == out.vrf_key.bytes.size()) std::ranges::copy(known->vrf_key, out.vrf_key.bytes.begin());
+    return out;
+}
+
+std::optional<Bytes> Executor::share_input(std::uint64_t chain_id, std::uint64_t height) const {
+    return beacon_share_message(chain_id, height);
+}
+
+bool Executor::takes_shares(const ledger::StateView& view, std::uint64_t height) const {
+    return height > 1 && views::validator_rules(view) && height % params_of(view).epoch_blocks == 0;
+}
+
+void Executor::genesis_validators(ledger::State& state, std::span<const ledger::Validator> founders, View rules) const {
+    const auto decoded = market::decode_validator_rules(rules);
+    ensure(decoded.has_value(), "the rules of validators were checked when the genesis file was read");
+    found_validators(state, founders, *decoded);
 }
 
 void Executor::genesis(ledger::State& state, View config) const {

@@ -23,8 +23,18 @@ public:
     ledger::CallResult view_call(const ledger::StateView& view, const ledger::BlockContext& block,
                                  const ledger::Call& call) const override;
     std::vector<ledger::Log> begin_block(ledger::State& state, const ledger::BlockContext& block) const override;
+    std::vector<ledger::Log> engine_report(ledger::State& state, const ledger::BlockContext& block,
+                                           const ledger::EngineReport& report) const override;
+    std::vector<ledger::Validator> validators(const ledger::StateView& view) const override;
+    std::optional<ledger::Validator> validator_of(const ledger::StateView& view,
+                                                  const ledger::ConsensusAddress& address) const override;
+    std::optional<Bytes> share_input(std::uint64_t chain_id, std::uint64_t height) const override;
+    bool takes_shares(const ledger::StateView& view, std::uint64_t height) const override;
     /// `config` is market::encode(Params), already validated by market::decode_params (asserted).
     void genesis(ledger::State& state, View config) const override;
+    /// `rules` is market::encode(ValidatorRules), already validated by market::decode_validator_rules (asserted).
+    void genesis_validators(ledger::State& state, std::span<const ledger::Validator> founders,
+                            View rules) const override;
     std::optional<std::string> broken_invariant(const ledger::StateView& before,
                                                 const ledger::State& after) const override;
     ledger::CallResult refuse_broken(const ledger::Call& call, const std::string& what) const override;

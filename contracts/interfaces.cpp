@@ -61,6 +61,14 @@ std::string record_name() {
         return "Beacon";
     else if constexpr (std::same_as<T, contracts::TaskIds>)
         return "TaskIds";
+    else if constexpr (std::same_as<T, ValidatorInfo>)
+        return "ValidatorInfo";
+    else if constexpr (std::same_as<T, ValidatorRules>)
+        return "ValidatorRules";
+    else if constexpr (std::same_as<T, contracts::SetMember>)
+        return "SetMember";
+    else if constexpr (std::same_as<T, contracts::ValidatorSet>)
+        return "ValidatorSet";
     else {
         static_assert(!market::Record<T>, "Solidity has no struct without a name");
         return "";

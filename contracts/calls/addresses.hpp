@@ -10,10 +10,11 @@
 
 namespace retrace::contracts {
 
-enum class Contract : std::uint8_t { staking = 1, market = 2, audits = 3, disputes = 4 };
-inline constexpr std::array kContracts = {Contract::staking, Contract::market, Contract::audits, Contract::disputes};
+enum class Contract : std::uint8_t { staking = 1, market = 2, audits = 3, disputes = 4, validators = 5 };
+inline constexpr std::array kContracts = {Contract::staking, Contract::market, Contract::audits, Contract::disputes,
+                                          Contract::validators};
 
-/// 0x…1001 to 0x…1004.
+/// 0x…1001 to 0x…1005.
 constexpr ledger::Address address_of(Contract contract) {
     ledger::Address out;
     out.bytes[18] = 0x10;
@@ -28,6 +29,7 @@ constexpr std::string_view interface_name(Contract contract) {
         case Contract::market: return "IMarket";
         case Contract::audits: return "IAudits";
         case Contract::disputes: return "IDisputes";
+        case Contract::validators: return "IValidators";
     }
     return "";
 }

@@ -36,6 +36,7 @@ enum class CallStatus : std::uint16_t {
     bad_move = 128,
     rounds_out_of_range = 129,
     bad_capability_proof = 130,
+    bad_validator_key = 131,
 
     unknown_task = 201,
     wrong_task_state = 202,
@@ -122,6 +123,14 @@ enum class CallStatus : std::uint16_t {
 
     nothing_waits = 281,
     dispute_open = 282,
+
+    set_closed = 283,
+    key_taken = 284,
+    wrong_key_proof = 285,
+    double_signed = 286,
+    not_jailed = 287,
+    still_jailed = 288,
+    validators_full = 289,
 
     out_of_gas = 301,
 

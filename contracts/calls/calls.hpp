@@ -356,12 +356,63 @@ struct PlayMove {
     Bytes move;
 };
 
+// --- validators ---
+
+/// Names the keys of the sender's validator: the Ed25519 key that signs votes, with its signature of
+/// `validator_key_message(sender)`, and the P-256 key of its beacon shares, with its VRF proof for the same message.
+/// A sender that has keys replaces them from the next epoch on.
+struct RegisterValidator {
+    static constexpr Contract kContract = Contract::validators;
+    static constexpr std::string_view kName = "registerValidator";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"key", "signature", "vrfKey", "vrfProof"}; }
+    static auto tie(auto& c) { return std::tie(c.key, c.signature, c.vrf_key, c.vrf_proof); }
+    Hash32 key;
+    Bytes signature, vrf_key, vrf_proof;
+};
+/// Locks `amount` of the sender's free stake for its validator, whose power it raises from the next epoch on.
+struct BondValidator {
+    static constexpr Contract kContract = Contract::validators;
+    static constexpr std::string_view kName = "bondValidator";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"amount"}; }
+    static auto tie(auto& c) { return std::tie(c.amount); }
+    U256 amount;
+};
+/// Takes `amount` from the validator's stake: it gives no power from the next epoch on, and stays locked until what the
+/// validator has signed can no longer be punished.
+struct UnbondValidator {
+    static constexpr Contract kContract = Contract::validators;
+    static constexpr std::string_view kName = "unbondValidator";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"amount"}; }
+    static auto tie(auto& c) { return std::tie(c.amount); }
+    U256 amount;
+};
+/// Unlocks the stake whose unbonding period is over.
+struct ReleaseValidator {
+    static constexpr Contract kContract = Contract::validators;
+    static constexpr std::string_view kName = "releaseValidator";
+    static constexpr bool kPayable = false;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
+/// Ends the time in which the sender's validator is kept out of the set because it did not vote.
+struct UnjailValidator {
+    static constexpr Contract kContract = Contract::validators;
+    static constexpr std::string_view kName = "unjailValidator";
+    static constexpr bool kPayable = false;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
+
 /// Every method that changes state. A payload without all three phases of its rule does not compile (dispatch).
 using AnyCall =
     std::variant<Deposit, BeginUnbond, Withdraw, RegisterSolver, RegisterVerifier, RetireVerifier, RevealBeacon,
                  AnswerCapability, ProveCapability, PostTask, CancelTask, CommitBid, RevealBid, AcceptData, DeclineTask,
                  CommitCheckpoint, OpenRoots, AcceptModel, RaiseReplicas, DecideUnaudited, OpenSegment, CommitVerdict,
                  RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable, AnswerUnavailable,
-                 ChallengeSegment, ChallengeInitial, PlayMove>;
+                 ChallengeSegment, ChallengeInitial, PlayMove, RegisterValidator, BondValidator, UnbondValidator,
+                 ReleaseValidator, UnjailValidator>;
 
 }  // namespace retrace::contracts

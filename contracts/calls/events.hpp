@@ -6,6 +6,7 @@
 
 #include "contracts/calls/capability_events.hpp"
 #include "contracts/calls/offer_events.hpp"
+#include "contracts/calls/validator_events.hpp"
 
 namespace retrace::contracts {
 
@@ -393,6 +394,7 @@ using AnyEvent =
                  EscrowReturned, AuditorsDrawn, AuditPhaseChanged, VerdictCommitted, VerdictRevealed, AuditPaid,
                  RetentionAttested, ReportOpened, ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided,
                  ReplicasWanted, RetentionRequested, RetentionClosed, CapabilityChallenged, CapabilityAnswered,
-                 CapabilityMeasured, UnauditedDecided>;
+                 CapabilityMeasured, UnauditedDecided, ValidatorRegistered, ValidatorStakeChanged,
+                 ValidatorPowerChanged, ValidatorJailed>;
 
 }  // namespace retrace::contracts

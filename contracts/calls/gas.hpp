@@ -28,6 +28,10 @@ inline constexpr std::uint64_t kGasScheduledItem = 1'600'000;
 /// window.
 inline constexpr std::uint64_t kCheckpointItems = 5;
 
+inline constexpr std::uint64_t kGasKeyProofs = 60'000;  ///< A signature and a VRF proof.
+/// The records of up to 200 candidates are read to find a place.
+inline constexpr std::uint64_t kGasPlace = 400'000;
+
 template <class Call>
 std::uint64_t extra_gas(const Call&) {
     return 0;
@@ -64,6 +68,11 @@ inline std::uint64_t extra_gas(const ChallengeSegment&) { return kGasDispute + 2
 inline std::uint64_t extra_gas(const ChallengeInitial&) { return kGasDispute + 2 * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const RevealVerdict&) { return kGasDispute + kGasPayments; }
 inline std::uint64_t extra_gas(const ProveCapability&) { return kGasCapability; }
+inline std::uint64_t extra_gas(const RegisterValidator&) { return kGasKeyProofs; }
+inline std::uint64_t extra_gas(const BondValidator&) { return kGasPlace; }
+inline std::uint64_t extra_gas(const UnbondValidator&) { return kGasPlace; }
+inline std::uint64_t extra_gas(const ReleaseValidator&) { return kGasPlace; }
+inline std::uint64_t extra_gas(const UnjailValidator&) { return kGasPlace; }
 /// A move that decides a dispute may end a run, and with it all that waits for the run, as a scheduled item does.
 inline std::uint64_t extra_gas(const PlayMove& call) {
     const bool may_decide = !call.move.empty() && call.move.front() < verifier::kMayDecide.size() &&

@@ -3,6 +3,7 @@
 
 #include "contracts/lifecycle/disputes/open_cases.hpp"
 #include "contracts/records/store.hpp"
+#include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 #include "ledger/state/supply.hpp"
 
@@ -59,7 +60,18 @@ std::optional<std::string> broken_dispute(const market::Dispute& dispute) {
     return std::nullopt;
 }
 
+bool is_validator_set(const ledger::SlotKey& key) {
+    return key.contract == address_of(Contract::validators) && key.key == keys::validator_set().bytes;
+}
+
+std::optional<std::string> broken_set(View value) {
+    const auto set = market::decode_record<ListOf<SetMember>>(value);
+    const bool good = set && !set->items.empty() && set->items.size() <= ledger::kValidatorsMax;
+    return good ? std::nullopt : std::optional<std::string>("a chain with validators has 1 to 100 of them");
+}
+
 std::optional<std::string> broken_slot(const StateView& before, const ledger::SlotKey& key, const Bytes& value) {
+    if (is_validator_set(key)) return broken_set(value);
     if (value.empty()) return std::nullopt;
     if (has_tag(key, Contract::market, 't')) return broken_task(before.slot(key.contract, key.key), value);
     if (has_tag(key, Contract::disputes, 'd')) {
@@ -179,12 +191,14 @@ std::optional<std::string> deep_check(const StateView& view, const std::vector<A
     for (const Address& party : parties) {
         const market::Stake stake = views::stake(view, party);
         staked += stake.bonded + stake.unbonding;
+        if (const auto info = views::validator(view, party)) sums.locked[party] += info->stake + info->leaving;
         if (stake.locked != sums.locked[party]) return "a party's locked stake is the sum of its locks";
     }
     const std::pair<Contract, U256> expected[] = {{Contract::staking, staked},
                                                   {Contract::market, sums.market},
                                                   {Contract::audits, sums.audits},
-                                                  {Contract::disputes, sums.disputes}};
+                                                  {Contract::disputes, sums.disputes},
+                                                  {Contract::validators, U256()}};
     for (const auto& [contract, amount] : expected)
         if (held(view, contract) != amount || balance_of(view, address_of(contract)) < amount)
             return "a contract holds the sum of its records: " + std::string(interface_name(contract));

@@ -13,8 +13,9 @@ public:
         for (int shift = 56; shift >= 0; shift -= 8) key_.bytes.push_back(static_cast<std::uint8_t>(value >> shift));
         return *this;
     }
-    Builder& party(const Address& address) {
-        key_.bytes.insert(key_.bytes.end(), address.bytes.begin(), address.bytes.end());
+    Builder& party(const Address& address) { return raw(address.bytes); }
+    Builder& raw(View bytes) {
+        key_.bytes.insert(key_.bytes.end(), bytes.begin(), bytes.end());
         return *this;
     }
     operator Key() && { return std::move(key_); }
@@ -27,6 +28,7 @@ Builder staking(char tag) { return {Contract::staking, tag}; }
 Builder market(char tag) { return {Contract::market, tag}; }
 Builder audits(char tag) { return {Contract::audits, tag}; }
 Builder disputes(char tag) { return {Contract::disputes, tag}; }
+Builder validators(char tag) { return {Contract::validators, tag}; }
 
 }  // namespace
 
@@ -71,6 +73,13 @@ Key solvers() { return staking('l'); }
 Key challenge_count() { return staking('n'); }
 Key challenge(std::uint64_t challenge) { return std::move(staking('c').number(challenge)); }
 Key backlog(const Address& party) { return std::move(staking('w').party(party)); }
+Key beacon_shares(std::uint64_t epoch) { return std::move(staking('x').number(epoch)); }
+
+Key validator_rules() { return validators('P'); }
+Key validator(const Address& account) { return std::move(validators('v').party(account)); }
+Key validator_set() { return validators('s'); }
+Key validator_candidates() { return validators('c'); }
+Key registered_key(const ledger::ConsensusAddress& address) { return std::move(validators('k').raw(address)); }
 
 Key audit_count() { return audits('n'); }
 Key audit(std::uint64_t audit) { return std::move(audits('a').number(audit)); }

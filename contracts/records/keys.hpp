@@ -3,6 +3,7 @@
 #pragma once
 
 #include "contracts/calls/addresses.hpp"
+#include "ledger/exec/validator.hpp"
 #include "merkle/base/bytes.hpp"
 
 namespace retrace::contracts::keys {
@@ -51,7 +52,14 @@ Key mixed_epoch(std::uint64_t epoch);  ///< Its beacon and reveals, until the dr
 Key solvers();                         ///< Solvers that may be challenged.
 Key challenge_count();
 Key challenge(std::uint64_t challenge);
-Key backlog(const Address& party);  ///< Machine time assigned to the party.
+Key backlog(const Address& party);       ///< Machine time assigned to the party.
+Key beacon_shares(std::uint64_t epoch);  ///< Digest of the validators' shares, until the epoch is mixed (20.8).
+
+Key validator_rules();
+Key validator(const Address& account);
+Key validator_set();
+Key validator_candidates();  ///< Validators with power, in the set or waiting for a place.
+Key registered_key(const ledger::ConsensusAddress& address);
 
 Key audit_count();
 Key audit(std::uint64_t audit);

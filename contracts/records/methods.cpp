@@ -37,12 +37,17 @@ auto read(const ReadAudit& call, const StateView& view) { return views::audit(vi
 auto read(const ReadReport& call, const StateView& view) { return views::report(view, call.report); }
 auto read(const ReadRetention& call, const StateView& view) { return views::retention(view, call.retention); }
 auto read(const ReadDispute& call, const StateView& view) { return views::dispute(view, call.dispute); }
+auto read(const ReadValidator& call, const StateView& view) { return views::validator(view, call.account); }
+std::optional<ValidatorSet> read(const ReadValidatorSet&, const StateView& view) {
+    return ValidatorSet{views::validator_set(view)};
+}
+auto read(const ReadValidatorRules&, const StateView& view) { return views::validator_rules(view); }
 
 template <class Read>
 CallStatus unknown() {
     if constexpr (std::same_as<Read, ReadChallenge>)
         return CallStatus::unknown_challenge;
-    else if constexpr (Read::kContract == Contract::staking)
+    else if constexpr (Read::kContract == Contract::staking || Read::kContract == Contract::validators)
         return CallStatus::not_registered;
     else if constexpr (std::same_as<Read, ReadBid>)
         return CallStatus::not_bid;

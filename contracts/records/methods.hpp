@@ -7,6 +7,7 @@
 
 #include "contracts/calls/call_status.hpp"
 #include "contracts/calls/calls.hpp"
+#include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 
 namespace retrace::contracts {
@@ -157,9 +158,37 @@ struct ReadDispute {
     std::uint64_t dispute = 0;
 };
 
+struct ReadValidator {
+    static constexpr Contract kContract = Contract::validators;
+    static constexpr std::string_view kName = "validatorOf";
+    using Answer = market::ValidatorInfo;
+    static Names names() { return {"account"}; }
+    static auto tie(auto& c) { return std::tie(c.account); }
+    Address account;
+};
+struct ValidatorSet {
+    static auto tie(auto& s) { return std::tie(s.members); }
+    static Names names() { return {"members"}; }
+    std::vector<SetMember> members;
+};
+struct ReadValidatorSet {
+    static constexpr Contract kContract = Contract::validators;
+    static constexpr std::string_view kName = "validatorSet";
+    using Answer = ValidatorSet;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
+struct ReadValidatorRules {
+    static constexpr Contract kContract = Contract::validators;
+    static constexpr std::string_view kName = "validatorRules";
+    using Answer = market::ValidatorRules;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
+
 using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams, ReadTaskIds,
                              ReadSpec, ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport,
-                             ReadRetention, ReadDispute>;
+                             ReadRetention, ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

@@ -54,7 +54,7 @@ struct ConvictedSegment {
     static auto tie(auto& c) { return std::tie(c.run, c.segment); }
 };
 
-/// Records that hold one number or one list.
+/// Records that hold one value or one list.
 struct Counter {
     std::uint64_t value = 0;
     static auto tie(auto& c) { return std::tie(c.value); }
@@ -62,6 +62,10 @@ struct Counter {
 struct Amount {
     ledger::U256 value;
     static auto tie(auto& a) { return std::tie(a.value); }
+};
+struct Digest {
+    Hash32 value;
+    static auto tie(auto& d) { return std::tie(d.value); }
 };
 template <class T>
 struct ListOf {

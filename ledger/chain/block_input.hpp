@@ -23,6 +23,7 @@ struct BlockInput {
     Address proposer;           ///< Account that receives the tips.
     std::span<const View> txs;  ///< Raw transactions in decided order.
     KnownTx known;              ///< Optional: avoids recovering senders again. It never changes a result.
+    EngineReport report = {};   ///< What the engine says about the block besides its transactions.
 };
 
 /// A block that was executed but not written. Executing the same input again gives the same outcome.

@@ -84,6 +84,7 @@ Result<BlockOutcome, ChainFailure> build_genesis(const Store& store, const Genes
         ensure(mint(state, address, balance), "a checked genesis mints below 2^256");
     }
     executor.genesis(state, genesis.contracts);
+    if (!genesis.validators.empty()) executor.genesis_validators(state, genesis.validators, genesis.validator_rules);
     ensure(supply_conserved(nothing, state), "the contracts' genesis changed the supply");
     ensure(!executor.broken_invariant(nothing, state), "the contracts' genesis breaks none of their invariants");
     BlockParts parts;

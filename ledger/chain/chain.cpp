@@ -224,7 +224,7 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
                                .chain_id = impl_->genesis.chain_id,
                                .base_fee = parts.header.base_fee,
                                .proposer = input.proposer};
-    parts.executed = execute_txs(state, context, parts.header.gas_limit, impl_->executor, parts.txs);
+    parts.executed = execute_txs(state, context, parts.header.gas_limit, impl_->executor, input.report, parts.txs);
     parts.diff = state.diff();
     parts.before = values_before(parts.diff, cached);
     parts.threads = impl_->options.threads;

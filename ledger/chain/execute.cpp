@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "ledger/chain/execute.hpp"
 
+#include <algorithm>
+#include <iterator>
+
+#include "ledger/block/report_log.hpp"
 #include "ledger/exec/max_gas.hpp"
 #include "ledger/state/supply.hpp"
 #include "merkle/base/ensure.hpp"
@@ -108,9 +112,15 @@ Receipt execute_tx(State& block_state, const BlockContext& block, const BlockGas
     return receipt;
 }
 
-std::vector<Log> begin(State& block_state, const BlockContext& block, const TxExecutor& executor) {
+std::vector<Log> begin(State& block_state, const BlockContext& block, const TxExecutor& executor,
+                       const EngineReport& report) {
     State state = State::over(block_state);
-    std::vector<Log> logs = executor.begin_block(state, block);
+    std::vector<Log> logs;
+    if (!report.empty()) {
+        logs.push_back(report_log(report));  // 5.3.9
+        std::ranges::move(executor.engine_report(state, block, report), std::back_inserter(logs));
+    }
+    std::ranges::move(executor.begin_block(state, block), std::back_inserter(logs));
     ensure(supply_conserved(block_state, state), "the start of a block changed the supply");
     block_state.apply(state.diff());
     return logs;
@@ -119,9 +129,9 @@ std::vector<Log> begin(State& block_state, const BlockContext& block, const TxEx
 }  // namespace
 
 ExecutedTxs execute_txs(State& state, const BlockContext& block, std::uint64_t gas_limit, const TxExecutor& executor,
-                        std::span<const BlockTx> txs) {
+                        const EngineReport& report, std::span<const BlockTx> txs) {
     ExecutedTxs out;
-    out.system_logs = begin(state, block, executor);
+    out.system_logs = begin(state, block, executor, report);
     for (const Log& log : out.system_logs) add_to_bloom(out.bloom, log);
     out.receipts.reserve(txs.size());
     for (const BlockTx& tx : txs) {

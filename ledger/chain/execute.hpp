@@ -19,9 +19,10 @@ struct ExecutedTxs {
     Bloom bloom{};
     std::uint64_t gas_used = 0;
 };
-/// Runs begin_block and the transactions in order on `state`. `block.base_fee` is that of this block.
+/// Takes note of the engine's report, runs begin_block and the transactions in order on `state`. `block.base_fee` is that
+/// of this block.
 ExecutedTxs execute_txs(State& state, const BlockContext& block, std::uint64_t gas_limit, const TxExecutor& executor,
-                        std::span<const BlockTx> txs);
+                        const EngineReport& report, std::span<const BlockTx> txs);
 
 /// A call without a transaction, for eth_call and eth_estimateGas: no nonce, no fee, nothing written.
 struct SimulatedCall {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ledger/chain/genesis.hpp"
 
+#include <algorithm>
+
 #include "ledger/tx/transaction.hpp"
 #include "ledger/types/codec.hpp"
 #include "merkle/hash/sha256.hpp"
@@ -10,8 +12,9 @@ namespace {
 
 constexpr std::size_t kAllocMax = 1'000'000;
 constexpr std::size_t kContractsMax = 16U << 20;
+constexpr std::size_t kValidatorRulesMax = 64U << 10;
 
-Status<> check_validators(const std::vector<GenesisValidator>& validators) {
+Status<> check_validators(const std::vector<Validator>& validators) {
     if (validators.size() > kValidatorsMax) return error("genesis: more than 100 validators");
     for (std::size_t i = 0; i < validators.size(); ++i) {
         const std::string name = "genesis: validator " + to_hex(view(validators[i].key));
@@ -20,6 +23,8 @@ Status<> check_validators(const std::vector<GenesisValidator>& validators) {
         if (validators[i].account.is_zero()) return error(name + " has no account");
         if (i != 0 && !(validators[i - 1].key < validators[i].key))
             return error(name + " is listed twice or not in the order of the keys");
+        if (std::ranges::count(validators, validators[i].account, &Validator::account) != 1)
+            return error(name + " has the account of another one");
     }
     return Unit{};
 }
@@ -39,9 +44,10 @@ Bytes encode(const Genesis& genesis) {
     // A genesis without validators ends here: its bytes are those from before there were any.
     if (genesis.validators.empty()) return std::move(out).take();
     out.u32(static_cast<std::uint32_t>(genesis.validators.size()));
-    for (const GenesisValidator& validator : genesis.validators) {
-        out.raw(view(validator.key)).raw(view(validator.account)).u64(validator.power);
+    for (const Validator& validator : genesis.validators) {
+        out.raw(view(validator.key)).raw(view(validator.account)).u64(validator.power).raw(validator.vrf_key.bytes);
     }
+    out.bytes(genesis.validator_rules);
     return std::move(out).take();
 }
 
@@ -62,13 +68,17 @@ Result<Genesis> decode_genesis(View bytes) {
     }
     genesis.contracts = to_bytes(in.bytes(kContractsMax));
     if (in.ok() && in.left() != 0) {
-        const std::uint32_t validators = in.count(kValidatorsMax, 32 + 20 + 8);
+        const std::uint32_t validators = in.count(kValidatorsMax, 32 + 20 + 8 + 33);
         if (validators == 0) in.fail(CodecError::not_canonical);
         for (std::uint32_t i = 0; i < validators && in.ok(); ++i) {
             const Hash32 key = in.hash();
             const Address account = decode_address(in);
-            genesis.validators.push_back({key, account, in.u64()});
+            const std::uint64_t power = in.u64();
+            const View vrf_key = in.raw(VrfKey{}.bytes.size());
+            Validator& made = genesis.validators.emplace_back(Validator{key, account, power, {}});
+            if (in.ok()) std::ranges::copy(vrf_key, made.vrf_key.bytes.begin());
         }
+        genesis.validator_rules = to_bytes(in.bytes(kValidatorRulesMax));
     }
     if (const auto end = in.finish(); !end) {
         return error("genesis: the encoding is refused: " + std::string(slug(end.error())));
@@ -92,6 +102,8 @@ Status<> check(const Genesis& genesis) {
     if (genesis.alloc.size() > kAllocMax) return error("genesis: more than 1000000 allocations");
     if (genesis.contracts.size() > kContractsMax) return error("genesis: contract records over 16 MiB");
     RETRACE_CHECK(check_validators(genesis.validators));
+    if (genesis.validators.empty() && !genesis.validator_rules.empty())
+        return error("genesis: rules of validators without validators");
     U256 sum;
     for (const auto& [address, balance] : genesis.alloc) {
         const auto next = checked_add(sum, balance);

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "ledger/exec/validator.hpp"
 #include "ledger/types/address.hpp"
 #include "ledger/types/u256.hpp"
 #include "merkle/base/codec.hpp"
@@ -14,16 +15,6 @@ namespace retrace::ledger {
 inline constexpr std::uint64_t kChainIdMax = 4'503'599'627'370'476;          ///< MetaMask's limit.
 inline constexpr std::uint64_t kGasLimitMax = (std::uint64_t{1} << 53) - 1;  ///< JavaScript's largest safe integer.
 
-inline constexpr std::size_t kValidatorsMax = 100;
-inline constexpr std::uint64_t kPowerMax = 1'000'000'000;
-
-/// One of the operators who decide the blocks of a chain.
-struct GenesisValidator {
-    Hash32 key;               ///< ed25519 public key that signs votes.
-    Address account;          ///< Receives the tips of the blocks that the validator proposes.
-    std::uint64_t power = 1;  ///< Its weight in votes, 1..kPowerMax.
-};
-
 struct Genesis {
     std::uint64_t chain_id = 0;
     std::uint64_t time_ns = 0;
@@ -32,7 +23,8 @@ struct Genesis {
     std::map<Address, U256> alloc;          ///< Balances at height 0; their sum is the supply.
     Bytes contracts;                        ///< Argument of TxExecutor::genesis.
     /// Empty for a chain with the embedded engine. At most kValidatorsMax, in the order of their keys.
-    std::vector<GenesisValidator> validators;
+    std::vector<Validator> validators;
+    Bytes validator_rules;  ///< Argument of TxExecutor::genesis_validators; empty without validators.
 };
 
 Bytes encode(const Genesis& genesis);

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "ledger/exec/validator.hpp"
 #include "ledger/state/state.hpp"
 
 namespace retrace::ledger {
@@ -63,8 +65,26 @@ public:
     virtual CallResult view_call(const StateView& view, const BlockContext& block, const Call& call) const = 0;
     /// Runs the automatic work at the start of every block, before its transactions (deadlines, beacon, draws).
     virtual std::vector<Log> begin_block(State& state, const BlockContext& block) const = 0;
+    /// Takes note of what the engine reports about the block, before `begin_block`. The report is not empty.
+    virtual std::vector<Log> engine_report(State&, const BlockContext&, const EngineReport&) const { return {}; }
+    /// The validators that decide the blocks after the next one, in order of their accounts; none when the engine
+    /// does not ask the rules.
+    virtual std::vector<Validator> validators(const StateView&) const { return {}; }
+    /// The validator whose key has this address, in the set or not; its power is 0. Keys are never forgotten.
+    virtual std::optional<Validator> validator_of(const StateView&, const ConsensusAddress&) const {
+        return std::nullopt;
+    }
+    /// Input of the VRF whose proof validators add to their votes for the block of that height; nullopt: they add
+    /// nothing.
+    virtual std::optional<Bytes> share_input(std::uint64_t /*chain_id*/, std::uint64_t /*height*/) const {
+        return std::nullopt;
+    }
+    /// Whether the block of that height brings the shares of the votes for the block before it.
+    virtual bool takes_shares(const StateView&, std::uint64_t /*height*/) const { return false; }
     /// Writes the contracts' genesis records. `config` is the genesis file's "contracts" section as canonical bytes.
     virtual void genesis(State& state, View config) const = 0;
+    /// Writes the validators of the genesis, after `genesis`. `rules` is Genesis::validator_rules.
+    virtual void genesis_validators(State&, std::span<const Validator>, View /*rules*/) const {}
     /// Always-on check after a transaction: returns a sentence about a broken invariant, if any. The ledger then undoes
     /// the transaction. SPEC 5.3.8
     virtual std::optional<std::string> broken_invariant(const StateView&, const State&) const { return std::nullopt; }

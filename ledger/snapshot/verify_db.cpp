@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "ledger/block/report_log.hpp"
 #include "ledger/chain/block_store.hpp"
 #include "ledger/chain/chain.hpp"
 #include "ledger/chain/keys.hpp"
@@ -94,12 +95,16 @@ Result<std::uint64_t, ChainFailure> replay_start(const Store& store, const TipRe
 Status<ChainFailure> replay(Chain& chain, const Block& block) {
     std::vector<View> txs;
     for (const BlockTx& tx : block.txs) txs.push_back(tx.bytes());
+    auto report = read_report(block.system_logs);
+    if (!report)
+        return differs("block " + std::to_string(block.header.height) + ": the engine's report does not decode");
     // No cache of senders is passed: every signature is checked again.
     RETRACE_TRY(outcome, chain.execute_block({.height = block.header.height,
                                               .time_ns = block.header.time_ns,
                                               .proposer = block.header.proposer,
                                               .txs = txs,
-                                              .known = {}}));
+                                              .known = {},
+                                              .report = std::move(*report)}));
     RETRACE_CHECK(compare(block, *outcome.block));
     return chain.commit(outcome);
 }

@@ -248,13 +248,6 @@ Result<std::uint64_t> commit_height(const json::value& commit) {
     return static_cast<std::uint64_t>(height);
 }
 
-std::array<std::uint8_t, 20> validator_address(const Hash32& key) {
-    const Hash32 digest = merkle::sha256({view(key)});
-    std::array<std::uint8_t, 20> out{};
-    std::copy_n(digest.data(), out.size(), out.begin());
-    return out;
-}
-
 Hash32 hash_of(const Header& header) {
     const auto bytes = [](const Bytes& value) { return Message().bytes(1, value).data(); };
     const std::vector<Bytes> leaves{

@@ -69,8 +69,6 @@ Result<LightBlock> parse_light_block(const boost::json::value& commit, const boo
 /// The height in a result of `commit`.
 Result<std::uint64_t> commit_height(const boost::json::value& commit);
 
-/// The first 20 bytes of the key's SHA-256.
-std::array<std::uint8_t, 20> validator_address(const Hash32& key);
 Hash32 hash_of(const Header& header);
 Hash32 hash_of(std::span<const Validator> validators);
 /// What a validator signs for a vote of the commit.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "node/light/verify.hpp"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <memory>
+
+#include "ledger/crypto/ed25519.hpp"
+#include "ledger/exec/validator.hpp"
 
 namespace retrace::node::light {
 namespace {
@@ -13,15 +13,6 @@ constexpr std::uint64_t kBlockVersion = 11;  // of CometBFT 0.38's headers
 
 Unexpected<Refusal> invalid(const std::string& why) { return Unexpected{Refusal{RefusalKind::invalid, why}}; }
 
-bool is_signed(const Hash32& key, View message, View signature) {
-    using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
-    using Context = std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)>;
-    const Key handle(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, key.data(), key.size()), &EVP_PKEY_free);
-    const Context context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
-    return handle && context && EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, handle.get()) == 1 &&
-           EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(), message.size()) == 1;
-}
-
 std::int64_t power_of(const std::vector<Validator>& validators) {
     std::int64_t total = 0;
     for (const Validator& one : validators) total += one.power;
@@ -29,7 +20,7 @@ std::int64_t power_of(const std::vector<Validator>& validators) {
 }
 
 Status<Refusal> check_vote(const LightBlock& block, const Vote& vote, const Validator& validator) {
-    if (!is_signed(validator.key, signed_bytes(block.header.chain_id, block.commit, vote), vote.signature))
+    if (!ledger::ed25519_verify(validator.key, signed_bytes(block.header.chain_id, block.commit, vote), vote.signature))
         return invalid("a validator's signature is wrong: " + to_hex(vote.validator));
     return Unit{};
 }
@@ -43,7 +34,7 @@ Status<Refusal> check_commit(const LightBlock& block) {
     for (std::size_t i = 0; i < votes.size(); ++i) {
         if (votes[i].flag != kForBlock) continue;
         const Validator& validator = block.validators[i];
-        if (!equal(votes[i].validator, validator_address(validator.key)))
+        if (!equal(votes[i].validator, ledger::consensus_address(validator.key)))
             return invalid("a vote is not in the place of its validator");
         RETRACE_CHECK(check_vote(block, votes[i], validator));
         found += validator.power;
@@ -61,7 +52,7 @@ Status<Refusal> check_trust(const LightBlock& trusted, const LightBlock& fresh) 
     for (const Vote& vote : fresh.commit.votes) {
         if (vote.flag != kForBlock) continue;
         const auto member = std::ranges::find_if(trusted.validators, [&](const Validator& one) {
-            return equal(vote.validator, validator_address(one.key));
+            return equal(vote.validator, ledger::consensus_address(one.key));
         });
         if (member == trusted.validators.end()) continue;
         const auto index = static_cast<std::size_t>(member - trusted.validators.begin());

@@ -145,13 +145,15 @@ struct Node::Impl {
         return std::unique_ptr<engine::Engine>(std::make_unique<engine::SoloEngine>(solo_options(config, *data)));
     }
 
-    std::unique_ptr<engine::Engine> make_comet() {
+    Result<std::unique_ptr<engine::Engine>> make_comet() {
         if (config.storage.snapshot_every != 0) {
             snapshots = std::make_unique<engine::SnapshotProvider>(*store, chain->genesis(), data->file("snapshots"),
                                                                    config.storage.snapshot_every);
         }
         engine::CometOptions options;
         options.home = comet_home(config, *data);
+        RETRACE_TRY(keys, engine::make_keys(options.home.folder));
+        RETRACE_CHECK(application->validate_as(keys.key, keys.vrf));
         light = std::make_unique<engine::LightRpc>(options.home.rpc_socket());
         options.genesis = chain->genesis();
         options.program = config.engine.cometbft;
@@ -159,7 +161,7 @@ struct Node::Impl {
         options.snapshots = snapshots.get();
         options.pending = [this](std::size_t bytes) { return application->pending(bytes); };
         options.on_halt = on_halt;
-        return std::make_unique<engine::CometEngine>(std::move(options));
+        return std::unique_ptr<engine::Engine>(std::make_unique<engine::CometEngine>(std::move(options)));
     }
 
     void listen() {

@@ -5,6 +5,7 @@
 
 #include "contracts/lifecycle/staking/capability.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
+#include "merkle/hash/sha256.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -106,7 +107,13 @@ void mix_if_due(Effects& fx, std::uint64_t handled_below) {
         drop_member(fx, party, true);
     }
     const auto before = must_load<views::Beacon>(fx.state, keys::beacon());
-    const views::Beacon now{epoch, market::mix_beacon(before.value, epoch, reveals)};
+    views::Beacon now{epoch, market::mix_beacon(before.value, epoch, reveals)};
+    // 20.8: these shares were known before the first of the reveals was due.
+    if (const auto shares = load<Digest>(fx.state, keys::beacon_shares(epoch))) {
+        now.value = merkle::sha256(
+            {view(std::string_view("retrace/beacon-with-shares/1")), view(now.value), view(shares->value)});
+        remove(fx.state, keys::beacon_shares(epoch));
+    }
     store(fx.state, keys::beacon(), now);
     store_mixed(fx.state, epoch, now.value, reveals);
     forget_mixed(fx, epoch, handled_below);

@@ -26,6 +26,8 @@ std::string_view slug(SlashReason reason) noexcept {
         case SlashReason::not_kept: return "not_kept";
         case SlashReason::not_audited: return "not_audited";
         case SlashReason::capability_unproved: return "capability_unproved";
+        case SlashReason::votes_missed: return "votes_missed";
+        case SlashReason::signed_twice: return "signed_twice";
     }
     return "unknown";
 }

@@ -26,6 +26,8 @@ enum class SlashReason : std::uint8_t {
     not_audited = 11,  ///< Most drawn auditors of a segment were not served. Also the reason of runs that end unaudited
                        ///< without a slash.
     capability_unproved = 12,  ///< A benchmark run was claimed and not proved.
+    votes_missed = 13,         ///< A validator did not vote.
+    signed_twice = 14,         ///< A validator signed two blocks of one height.
 };
 std::string_view slug(SlashReason reason) noexcept;
 

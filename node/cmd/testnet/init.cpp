@@ -8,7 +8,6 @@
 
 #include "merkle/base/durable_file.hpp"
 #include "node/cmd/testnet/testnet.hpp"
-#include "node/server/comet/consensus_key.hpp"
 #include "node/server/comet/home.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/server/config/genesis_file.hpp"
@@ -23,6 +22,7 @@ namespace json = boost::json;
 
 struct Validator {
     Hash32 key;
+    ledger::VrfKey vrf_key;
     std::string node_id;
     fs::path folder;
 };
@@ -96,16 +96,11 @@ Status<> write_text(const fs::path& path, const std::string& text, mode_t mode) 
 
 Result<Validator> make_validator(const fs::path& folder) {
     // Where `retrace node` looks for them: the home of CometBFT in its data directory.
-    const fs::path home = folder / "data" / "comet";
+    RETRACE_TRY(keys, engine::make_keys(folder / "data" / "comet"));
     std::error_code failed;
-    fs::create_directories(home / "config", failed);
-    if (!failed) fs::create_directories(home / "data", failed);
-    if (!failed) fs::permissions(folder / "data", fs::perms::owner_all, failed);
+    fs::permissions(folder / "data", fs::perms::owner_all, failed);
     if (failed) return error(folder.string() + ": " + failed.message());
-    RETRACE_TRY(key, engine::make_validator_key(home / "config" / "priv_validator_key.json",
-                                                home / "data" / "priv_validator_state.json"));
-    RETRACE_TRY(id, engine::make_node_key(home / "config" / "node_key.json"));
-    return Validator{key, id, folder};
+    return Validator{keys.key, keys.vrf.key(), keys.node_id, folder};
 }
 
 std::string config_text(const TestnetPlan& plan, const std::vector<Validator>& validators, std::size_t own) {
@@ -154,7 +149,10 @@ Result<Testnet> write_all(const TestnetPlan& plan, const fs::path& folder) {
     for (std::uint32_t i = 0; i < plan.validators; ++i) {
         RETRACE_TRY(made, make_validator(folder / ("node" + std::to_string(i))));
         RETRACE_TRY(account, account_of(plan, i));
-        list.push_back(json::object{{"key", to_hex(view(made.key))}, {"account", account}, {"power", 1}});
+        list.push_back(json::object{{"key", to_hex(view(made.key))},
+                                    {"vrfKey", to_hex(made.vrf_key.bytes)},
+                                    {"account", account},
+                                    {"power", 1}});
         validators.push_back(std::move(made));
     }
     genesis["validators"] = std::move(list);

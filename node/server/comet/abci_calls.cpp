@@ -53,7 +53,14 @@ struct Block {
     void add(const abci::CommitInfo& commit) {
         for (const abci::VoteInfo& vote : commit.votes()) {
             votes.push_back(
-                {address(vote.validator().address()), vote.validator().power(), vote_flag(vote.block_id_flag())});
+                {address(vote.validator().address()), vote.validator().power(), vote_flag(vote.block_id_flag()), {}});
+        }
+        view.last_commit = votes;
+    }
+    void add(const abci::ExtendedCommitInfo& commit) {
+        for (const abci::ExtendedVoteInfo& vote : commit.votes()) {
+            votes.push_back({address(vote.validator().address()), vote.validator().power(),
+                             vote_flag(vote.block_id_flag()), to_bytes(bytes(vote.vote_extension()))});
         }
         view.last_commit = votes;
     }
@@ -96,7 +103,8 @@ Fatal check_tx(Application& application, const abci::RequestCheckTx& request, ab
 
 Fatal prepare(Application& application, const abci::RequestPrepareProposal& request, abci::Response& response) {
     // The mempool of the application holds what CometBFT's does, in the order of fees, and knows what fits.
-    const Block block(request);
+    Block block(request);
+    block.add(request.local_last_commit());
     const auto most = static_cast<std::size_t>(std::max<std::int64_t>(request.max_tx_bytes(), 0));
     auto& out = *response.mutable_prepare_proposal();
     std::size_t size = 0;
@@ -192,12 +200,18 @@ Fatal dispatch(Application& application, const AbciCallsOptions& options, const 
         case Kind::kProcessProposal: return process(application, request.process_proposal(), response);
         case Kind::kFinalizeBlock: return finalize(application, request.finalize_block(), response);
         case Kind::kCommit: return commit(application, options, response);
-        case Kind::kExtendVote: response.mutable_extend_vote(); return {};
-        case Kind::kVerifyVoteExtension:
-            response.mutable_verify_vote_extension()->set_status(
-                request.verify_vote_extension().vote_extension().empty() ? abci::ResponseVerifyVoteExtension::ACCEPT
-                                                                         : abci::ResponseVerifyVoteExtension::REJECT);
+        case Kind::kExtendVote:
+            response.mutable_extend_vote()->set_vote_extension(
+                text(application.extend_vote(height(request.extend_vote().height()))));
             return {};
+        case Kind::kVerifyVoteExtension: {
+            const abci::RequestVerifyVoteExtension& asked = request.verify_vote_extension();
+            const bool good = application.verify_extension(height(asked.height()), address(asked.validator_address()),
+                                                           bytes(asked.vote_extension()));
+            response.mutable_verify_vote_extension()->set_status(good ? abci::ResponseVerifyVoteExtension::ACCEPT
+                                                                      : abci::ResponseVerifyVoteExtension::REJECT);
+            return {};
+        }
         case Kind::kQuery:
             response.mutable_query()->set_code(kRefused);
             response.mutable_query()->set_log("this chain is read over the JSON-RPC of `retrace node`");

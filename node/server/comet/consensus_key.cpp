@@ -10,8 +10,8 @@
 #include <boost/json/serialize.hpp>
 #include <memory>
 
+#include "ledger/exec/validator.hpp"
 #include "merkle/base/durable_file.hpp"
-#include "node/light/light_block.hpp"
 #include "node/platform/base64.hpp"
 
 namespace retrace::node::engine {
@@ -87,7 +87,7 @@ Result<Hash32> make_validator_key(const std::filesystem::path& path, const std::
     if (!std::filesystem::exists(state_path))
         RETRACE_CHECK(write_json(state_path, {{"height", "0"}, {"round", 0}, {"step", 0}}));
     RETRACE_CHECK(
-        write_json(path, {{"address", to_hex(light::validator_address(pair.public_key))},
+        write_json(path, {{"address", to_hex(ledger::consensus_address(pair.public_key))},
                           {"pub_key", json::object{{"type", kPublicType}, {"value", to_base64(view(pair.public_key))}}},
                           {"priv_key", private_json(pair)}}));
     return pair.public_key;
@@ -99,7 +99,7 @@ Result<std::string> make_node_key(const std::filesystem::path& path) {
         RETRACE_CHECK(write_json(path, {{"priv_key", private_json(pair)}}));
     }
     RETRACE_TRY(key, read_public_key(path));
-    return to_hex(light::validator_address(key));
+    return to_hex(ledger::consensus_address(key));
 }
 
 }  // namespace retrace::node::engine

@@ -8,11 +8,12 @@
 #include <boost/json/serialize.hpp>
 #include <ctime>
 
+#include "market/validator.hpp"
 #include "merkle/base/durable_file.hpp"
-#include "node/light/light_block.hpp"
 #include "node/net/http_client.hpp"
 #include "node/platform/base64.hpp"
 #include "node/server/comet/consensus_key.hpp"
+#include "node/server/comet/vrf_key.hpp"
 
 namespace retrace::node::engine {
 namespace {
@@ -21,8 +22,8 @@ namespace json = boost::json;
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kBlockBytes = 4U << 20;  // of a whole block; as the embedded engine's transactions
-constexpr std::uint64_t kEvidenceBlocks = 100'000;
-constexpr std::uint64_t kEvidenceNs = 172'800'000'000'000;  // 48 h
+// Evidence is too old when both its blocks and its time are past: blocks alone decide, as for the stake it costs.
+constexpr std::uint64_t kEvidenceNs = 1;
 
 std::string upper_hex(View bytes) {
     std::string text = to_hex(bytes);
@@ -207,26 +208,42 @@ Status<> check(const SyncSource& sync) {
     return Unit{};
 }
 
+Result<CometKeys> make_keys(const fs::path& folder) {
+    std::error_code failed;
+    fs::create_directories(folder / "config", failed);
+    if (!failed) fs::create_directories(folder / "data", failed);
+    if (!failed) fs::permissions(folder, fs::perms::owner_all, failed);
+    if (failed) return error(folder.string() + ": " + failed.message());
+    RETRACE_TRY(id, make_node_key(folder / "config" / "node_key.json"));
+    RETRACE_TRY(key, make_validator_key(folder / "config" / "priv_validator_key.json",
+                                        folder / "data" / "priv_validator_state.json"));
+    RETRACE_TRY(secret, make_vrf_key(folder / "config" / "vrf_key"));
+    return CometKeys{id, key, secret};
+}
+
 std::string comet_chain_id(const ledger::Genesis& genesis) {
     return "retrace-" + std::to_string(genesis.chain_id) + "-" + to_hex(view(ledger::genesis_hash(genesis)).first(8));
 }
 
 std::string comet_genesis(const ledger::Genesis& genesis) {
+    const auto rules = market::decode_validator_rules(genesis.validator_rules);
+    ensure(rules.has_value(), "the rules of validators were checked when the genesis file was read");
     json::array validators;
-    for (const ledger::GenesisValidator& validator : genesis.validators) {
+    for (const ledger::Validator& validator : genesis.validators) {
         validators.push_back(json::object{
-            {"address", upper_hex(light::validator_address(validator.key))},
+            {"address", upper_hex(ledger::consensus_address(validator.key))},
             {"pub_key", json::object{{"type", "tendermint/PubKeyEd25519"}, {"value", to_base64(view(validator.key))}}},
             {"power", std::to_string(validator.power)},
             {"name", ""}});
     }
-    const json::object params{{"block", json::object{{"max_bytes", std::to_string(kBlockBytes)}, {"max_gas", "-1"}}},
-                              {"evidence", json::object{{"max_age_num_blocks", std::to_string(kEvidenceBlocks)},
-                                                        {"max_age_duration", std::to_string(kEvidenceNs)},
-                                                        {"max_bytes", "262144"}}},
-                              {"validator", json::object{{"pub_key_types", json::array{"ed25519"}}}},
-                              {"version", json::object{{"app", "1"}}},
-                              {"abci", json::object{{"vote_extensions_enable_height", "0"}}}};
+    const json::object params{
+        {"block", json::object{{"max_bytes", std::to_string(kBlockBytes)}, {"max_gas", "-1"}}},
+        {"evidence", json::object{{"max_age_num_blocks", std::to_string(rules->evidence_blocks())},
+                                  {"max_age_duration", std::to_string(kEvidenceNs)},
+                                  {"max_bytes", "262144"}}},
+        {"validator", json::object{{"pub_key_types", json::array{"ed25519"}}}},
+        {"version", json::object{{"app", "1"}}},
+        {"abci", json::object{{"vote_extensions_enable_height", "1"}}}};
     return json::serialize(json::object{{"genesis_time", time_text(genesis.time_ns)},
                                         {"chain_id", comet_chain_id(genesis)},
                                         {"initial_height", "1"},
@@ -254,14 +271,7 @@ Status<> write_comet_home(const CometHome& home, const ledger::Genesis& genesis)
                      ": CometBFT's configuration cannot name a folder with quotes, backslashes or "
                      "control characters; choose another --data-dir");
     }
-    std::error_code failed;
-    fs::create_directories(home.folder / "config", failed);
-    if (!failed) fs::create_directories(home.folder / "data", failed);
-    if (!failed) fs::permissions(home.folder, fs::perms::owner_all, failed);
-    if (failed) return error(home.folder.string() + ": " + failed.message());
-    RETRACE_CHECK(make_node_key(home.folder / "config" / "node_key.json"));
-    RETRACE_CHECK(make_validator_key(home.folder / "config" / "priv_validator_key.json",
-                                     home.folder / "data" / "priv_validator_state.json"));
+    RETRACE_CHECK(make_keys(home.folder));
     if (home.sync)
         RETRACE_CHECK(
             make_validator_key(home.folder / "data" / "sync_key.json", home.folder / "data" / "sync_state.json"));

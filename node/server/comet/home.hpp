@@ -38,6 +38,15 @@ struct CometHome {
     std::filesystem::path log() const { return folder / "cometbft.log"; }
 };
 
+/// The keys in CometBFT's home: of the node among its peers, and of a validator.
+struct CometKeys {
+    std::string node_id;  ///< 40 hex digits
+    Hash32 key;           ///< public Ed25519 key of the votes
+    ledger::VrfSecret vrf;
+};
+/// Makes the folder and the keys that it lacks.
+Result<CometKeys> make_keys(const std::filesystem::path& folder);
+
 /// Where a node's JSON-RPC answers light clients of CometBFT; see LightRpc.
 inline constexpr std::string_view kLightPath = "/comet";
 

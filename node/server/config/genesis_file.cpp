@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "node/server/config/genesis_file.hpp"
 
-#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "contracts/calls/addresses.hpp"
 #include "merkle/base/durable_file.hpp"
 #include "node/platform/data_dir.hpp"
+#include "node/server/config/validators_json.hpp"
 
 namespace retrace::node {
 namespace {
@@ -50,42 +50,11 @@ Status<> parse_alloc(const json::value& v, ledger::Genesis& genesis) {
     return Unit{};
 }
 
-Result<ledger::GenesisValidator> parse_validator(const std::string& name, const json::value& v) {
-    const json::object* fields = v.if_object();
-    if (fields == nullptr || fields->size() != 3 || !fields->contains("key") || !fields->contains("account") ||
-        !fields->contains("power")) {
-        return error("genesis: " + name + " must be {\"key\": \"…\", \"account\": \"0x…\", \"power\": 1}");
-    }
-    const auto text = [&](const char* field) {
-        const json::string* value = fields->at(field).if_string();
-        return value != nullptr ? std::string(value->data(), value->size()) : std::string();
-    };
-    const auto key = from_hex(text("key"));
-    if (!key || key->size() != Hash32::size()) {
-        return error("genesis: " + name + ".key must be an ed25519 public key: 64 hex digits");
-    }
-    const auto account = ledger::parse_address(text("account"));
-    if (!account) return error("genesis: " + name + ".account must be an address");
-    RETRACE_TRY(power, parse_integer(name + ".power", fields->at("power")));
-    return ledger::GenesisValidator{to_hash32(*key), *account, power};
-}
-
-Status<> parse_validators(const json::value& v, ledger::Genesis& genesis) {
-    const json::array* list = v.if_array();
-    if (list == nullptr) return error("genesis: validators must be a list");
-    for (const json::value& entry : *list) {
-        RETRACE_TRY(validator, parse_validator("validators[" + std::to_string(genesis.validators.size()) + "]", entry));
-        genesis.validators.push_back(validator);
-    }
-    std::sort(genesis.validators.begin(), genesis.validators.end(),
-              [](const auto& a, const auto& b) { return a.key < b.key; });
-    return Unit{};
-}
-
 Status<> parse_member(const std::string& name, const json::value& v, ledger::Genesis& genesis,
                       const EncodeContracts& encode_contracts) {
     if (name == "alloc") return parse_alloc(v, genesis);
     if (name == "validators") return parse_validators(v, genesis);
+    if (name == "validatorRules") return Unit{};  // Read with the validators.
     if (name == "baseFeePerGas") {
         RETRACE_TRY(amount, parse_amount(name, v));
         genesis.base_fee = amount;
@@ -99,7 +68,8 @@ Status<> parse_member(const std::string& name, const json::value& v, ledger::Gen
     if (name != "chainId" && name != "timestamp" && name != "gasLimit") {
         return error(
             "genesis: " + name +
-            " is not known; known are chainId, timestamp, gasLimit, baseFeePerGas, alloc, contracts, validators");
+            " is not known; known are chainId, timestamp, gasLimit, baseFeePerGas, alloc, contracts, validators, "
+            "validatorRules");
     }
     RETRACE_TRY(number, parse_integer(name, v));
     if (name == "chainId") genesis.chain_id = number;
@@ -127,6 +97,13 @@ Result<ledger::Genesis> parse_genesis(std::string_view text, const EncodeContrac
     }
     for (const auto& [name, value] : *object) {
         RETRACE_CHECK(parse_member(std::string(name.data(), name.size()), value, genesis, encode_contracts));
+    }
+    const json::value* rules = object->if_contains("validatorRules");
+    if (!genesis.validators.empty()) {
+        RETRACE_TRY(bytes, parse_validator_rules(rules));
+        genesis.validator_rules = std::move(bytes);
+    } else if (rules != nullptr) {
+        return error("genesis: validatorRules without validators");
     }
     RETRACE_CHECK(ledger::check(genesis));
     return genesis;

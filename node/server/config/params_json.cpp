@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "kernels/commit/contract.hpp"
-#include "node/platform/units.hpp"
+#include "node/server/config/json_fields.hpp"
 
 namespace retrace::node {
 namespace {
@@ -57,25 +57,6 @@ void each_field(auto& p, const auto& visit) {
     visit("unaudited_blocks", p.unaudited_blocks);
 }
 
-bool read(const json::value& value, bool& field) {
-    if (value.is_bool()) field = value.get_bool();
-    return value.is_bool();
-}
-bool read(const json::value& value, std::uint64_t& field) {
-    if (!value.is_int64() || value.get_int64() < 0) return false;
-    field = static_cast<std::uint64_t>(value.get_int64());
-    return true;
-}
-bool read(const json::value& value, ledger::U256& field) {
-    const auto amount = value.is_string() ? parse_coins(std::string_view(value.get_string())) : std::nullopt;
-    if (amount) field = *amount;
-    return amount.has_value();
-}
-
-constexpr const char* wanted(const bool&) { return "true or false"; }
-constexpr const char* wanted(const std::uint64_t&) { return "a whole number"; }
-constexpr const char* wanted(const ledger::U256&) { return "coins in quotes, like \"0.5\""; }
-
 }  // namespace
 
 Params default_params() {
@@ -92,7 +73,7 @@ Result<Params> params_from_json(const json::object& object) {
         const json::value* value = object.if_contains(name);
         if (value == nullptr) return;
         ++known;
-        if (!read(*value, field) && problem.empty()) problem = std::string(name) + " must be " + wanted(field);
+        if (!read_field(*value, field) && problem.empty()) problem = std::string(name) + " must be " + wanted(field);
     });
     if (!problem.empty()) return error("genesis: contracts: " + problem);
     if (known != object.size()) {

@@ -8,16 +8,60 @@
 
 #include "ledger/chain/execute.hpp"
 #include "ledger/crypto/keccak.hpp"
-#include "node/light/light_block.hpp"
+#include "node/server/engine/shares.hpp"
 
 namespace retrace::node {
 
 using ledger::TxPtr;
 
-LedgerApplication::LedgerApplication(ledger::Chain& chain, ledger::Mempool& pool) : chain_(chain), pool_(pool) {
-    for (const ledger::GenesisValidator& validator : chain.genesis().validators)
-        accounts_[light::validator_address(validator.key)] = validator.account;
+/// In a block each entry is preceded by a tag and its length.
+constexpr std::size_t kEntryOverhead = 1 + 5;
+
+namespace {
+
+/// The state after a block that is not committed yet.
+class ViewAfter final : public ledger::StateView {
+public:
+    ViewAfter(const ledger::StateView& before, const ledger::StateDiff& diff) : before_(before), diff_(diff) {}
+    ledger::Account account(const ledger::Address& address) const override {
+        const auto changed = diff_.accounts.find(address);
+        return changed != diff_.accounts.end() ? changed->second : before_.account(address);
+    }
+    Bytes slot(const ledger::Address& contract, View key) const override {
+        const auto changed = diff_.slots.find(ledger::SlotRef{contract, key});
+        return changed != diff_.slots.end() ? changed->second : before_.slot(contract, key);
+    }
+
+private:
+    const ledger::StateView& before_;
+    const ledger::StateDiff& diff_;
+};
+
+/// What changes in the engine's set: powers by key, 0 for a validator that leaves.
+std::vector<engine::ValidatorPower> power_changes(const std::vector<ledger::Validator>& before,
+                                                  const std::vector<ledger::Validator>& after) {
+    std::map<Hash32, std::pair<std::uint64_t, std::uint64_t>> powers;  // before and after, by key
+    for (const ledger::Validator& one : before) powers[one.key].first = one.power;
+    for (const ledger::Validator& one : after) powers[one.key].second = one.power;
+    std::vector<engine::ValidatorPower> out;
+    for (const auto& [key, change] : powers) {
+        if (change.first == change.second) continue;
+        out.push_back({engine::KeyType::ed25519, to_bytes(view(key)), static_cast<std::int64_t>(change.second)});
+    }
+    return out;
 }
+
+ledger::EngineReport report_of(const engine::BlockView& block) {
+    ledger::EngineReport out;
+    for (const engine::Vote& vote : block.last_commit)
+        if (vote.flag == engine::VoteFlag::absent) out.missed.push_back(vote.validator);
+    for (const engine::Fault& fault : block.faults) out.misbehavior.push_back({fault.validator, fault.height});
+    return out;
+}
+
+}  // namespace
+
+LedgerApplication::LedgerApplication(ledger::Chain& chain, ledger::Mempool& pool) : chain_(chain), pool_(pool) {}
 
 engine::AppInfo LedgerApplication::info() const {
     const auto tip = chain_.tip();
@@ -55,9 +99,38 @@ engine::CheckResult LedgerApplication::check_tx(View tx, bool recheck) {
     return {static_cast<std::uint32_t>(result.error().code), result.error().message};
 }
 
-std::vector<Bytes> LedgerApplication::propose(const engine::BlockView&, std::size_t max_bytes) {
+Status<> LedgerApplication::validate_as(const Hash32& key, const ledger::VrfSecret& secret) {
+    const auto known = chain_.executor().validator_of(*chain_.view(), ledger::consensus_address(key));
+    if (known && known->vrf_key != secret.key()) {
+        return error("the validator's key " + to_hex(view(key)) +
+                     " is registered with another VRF key than this node's, so other nodes would refuse its votes: "
+                     "restore comet/config/vrf_key of its data directory, or register new keys with `retrace validator "
+                     "register`");
+    }
+    vrf_secret_ = secret;
+    return Unit{};
+}
+
+Bytes LedgerApplication::extend_vote(engine::Height height) {
+    const auto input = chain_.executor().share_input(chain_.genesis().chain_id, height);
+    if (!vrf_secret_ || !input) return {};
+    return to_bytes(vrf_secret_->prove(*input));
+}
+
+bool LedgerApplication::verify_extension(engine::Height height, const engine::Address20& validator, View extension) {
+    ledger::BeaconShare share{validator, {}};
+    if (extension.size() != share.proof.size()) return false;
+    std::ranges::copy(extension, share.proof.begin());
+    return is_share(chain_.executor(), *chain_.view(), chain_.genesis().chain_id, height, share);
+}
+
+std::vector<Bytes> LedgerApplication::propose(const engine::BlockView& block, std::size_t max_bytes) {
     const auto view = chain_.view();
     std::vector<Bytes> txs;
+    if (chain_.executor().takes_shares(*view, block.height)) {
+        txs.push_back(encode_shares(shares_of(block.last_commit)));
+        max_bytes -= std::min(max_bytes, txs.front().size() + kEntryOverhead);
+    }
     for (const TxPtr& tx : pool_.ready(*view, chain_.next_base_fee(), max_bytes, chain_.genesis().gas_limit)) {
         txs.push_back(tx->raw);
     }
@@ -69,12 +142,20 @@ bool LedgerApplication::process(const engine::BlockView& block) {
     const std::uint64_t past = tip->header.time_ns;
     const bool later = block.time > past || (tip->header.height == 0 && block.time == past);  // ledger 5.2
     if (block.height != tip->header.height + 1 || !later) return false;
+    const auto view = chain_.view();
+    std::span<const View> txs = block.txs;
+    if (chain_.executor().takes_shares(*view, block.height)) {
+        const auto shares = txs.empty() ? std::nullopt : decode_shares(txs.front());
+        if (!shares || !are_enough(chain_.executor(), *view, chain_.genesis().chain_id, block.height - 1,
+                                   block.last_commit, *shares))
+            return false;
+        txs = txs.subspan(1);
+    }
     // What cannot be admitted by its nonce (ledger 5.3.2) is in a faulty proposer's block only: a repeated transaction,
     // or bytes that cost nothing and are stored for ever. A pure function of the committed state and the block.
     ledger::BlockInput input;
-    input.txs = block.txs;
+    input.txs = txs;
     input.known = [this](const Hash32& hash) { return pool_.find(hash); };
-    const auto view = chain_.view();
     std::map<ledger::Address, std::uint64_t> next;
     for (const ledger::BlockTx& read : ledger::read_txs(input, chain_.genesis().chain_id, 0)) {
         if (read.tx == nullptr) return false;
@@ -91,15 +172,25 @@ Result<engine::BlockResult> LedgerApplication::finalize(const engine::BlockView&
     input.height = block.height;
     input.time_ns = block.time;
     input.proposer.bytes = block.proposer;
-    if (!accounts_.empty()) {
-        const auto account = accounts_.find(block.proposer);
-        if (account == accounts_.end()) {
-            return error("block " + std::to_string(block.height) + ": its proposer " + to_hex(block.proposer) +
-                         " is no validator of the genesis");
-        }
-        input.proposer = account->second;
-    }
     input.txs = block.txs;
+    const auto view = chain_.view();
+    const ledger::TxExecutor& executor = chain_.executor();
+    if (!chain_.genesis().validators.empty()) {
+        const auto proposer = executor.validator_of(*view, block.proposer);
+        if (!proposer) {
+            return error("block " + std::to_string(block.height) + ": its proposer " + to_hex(block.proposer) +
+                         " was never registered as a validator");
+        }
+        input.proposer = proposer->account;
+        input.report = report_of(block);
+        auto shares = executor.takes_shares(*view, block.height) && !block.txs.empty()
+                          ? decode_shares(block.txs.front())
+                          : std::nullopt;
+        if (shares) {
+            input.report.shares = std::move(*shares);
+            input.txs = input.txs.subspan(1);
+        }
+    }
     input.known = [this](const Hash32& hash) { return pool_.find(hash); };
     auto outcome = chain_.execute_block(input);
     if (!outcome) return error("block " + std::to_string(block.height) + ": " + outcome.error().message);
@@ -107,6 +198,9 @@ Result<engine::BlockResult> LedgerApplication::finalize(const engine::BlockView&
 
     engine::BlockResult result;
     result.app_hash = outcome_->block->hash;
+    result.validator_updates =
+        power_changes(executor.validators(*view), executor.validators(ViewAfter(*view, outcome_->diff)));
+    result.txs.resize(block.txs.size() - input.txs.size());  // The shares are no transaction, but have a result.
     for (const ledger::Receipt& receipt : outcome_->block->receipts) {
         result.txs.push_back(
             {receipt.success ? 0U : 1U, receipt.output, 0, static_cast<std::int64_t>(receipt.gas_used)});

@@ -33,8 +33,14 @@ public:
     engine::CheckResult check_tx(View tx, bool recheck) override;
     std::vector<Bytes> propose(const engine::BlockView& raw, std::size_t max_bytes) override;
     bool process(const engine::BlockView& block) override;
+    Bytes extend_vote(engine::Height height) override;
+    bool verify_extension(engine::Height height, const engine::Address20& validator, View extension) override;
     Result<engine::BlockResult> finalize(const engine::BlockView& block) override;
     Status<> commit() override;
+
+    /// Called before the engine starts: this node has these keys of a validator, registered or not yet. An Error when
+    /// the first is registered with another VRF key.
+    Status<> validate_as(const Hash32& key, const ledger::VrfSecret& secret);
 
     /// Decodes, checks and queues a transaction, as eth_sendRawTransaction does. Thread-safe.
     Result<Hash32, ledger::TxRefusal> submit(View raw);
@@ -60,8 +66,7 @@ private:
 
     ledger::Chain& chain_;
     ledger::Mempool& pool_;
-    /// The accounts of a chain's validators by the address of their consensus keys; empty: a proposer is an account.
-    std::map<engine::Address20, ledger::Address> accounts_;
+    std::optional<ledger::VrfSecret> vrf_secret_;
     ledger::MempoolJournal* journal_ = nullptr;
     std::mutex accepting_;  // held until a change of the pool is in the journal, so that both have the same order
     std::mutex rewriting_;  // held while the journal is rewritten; a second thread skips the rewrite

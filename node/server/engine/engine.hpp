@@ -34,6 +34,7 @@ struct Vote {
     Address20 validator{};
     std::int64_t power = 0;
     VoteFlag flag = VoteFlag::absent;
+    Bytes extension;  ///< Only for `propose`.
 };
 
 enum class FaultKind : std::uint8_t { duplicate_vote = 1, light_client_attack = 2 };
@@ -51,7 +52,7 @@ struct BlockView {
     TimeNs time = 0;
     Address20 proposer{};
     std::span<const View> txs;
-    std::span<const Vote> last_commit;
+    std::span<const Vote> last_commit;  ///< Votes for the block before, one for each of its validators.
     std::span<const Fault> faults;
 };
 
@@ -90,6 +91,10 @@ public:
     virtual std::vector<Bytes> propose(const BlockView& raw, std::size_t max_bytes) = 0;
     /// Whether a proposed block is well formed: a pure function of the committed state and the block.
     virtual bool process(const BlockView& block) = 0;
+    /// What this node's validator adds to its vote for a block of that height, and whether another one's addition is
+    /// right.
+    virtual Bytes extend_vote(Height) { return {}; }
+    virtual bool verify_extension(Height, const Address20&, View extension) { return extension.empty(); }
     /// Executes the block in memory; may be repeated for the same height.
     virtual Result<BlockResult> finalize(const BlockView& block) = 0;
     /// Stores the result of the last `finalize` with one synced write.

@@ -389,34 +389,43 @@ TEST(Genesis, EncodesAndDecodes) {
 TEST(Genesis, NamesValidatorsInOneOrderOnly) {
     Genesis genesis = make_genesis();
     const Bytes without = encode(genesis);
-    GenesisValidator first, second;
+    Validator first, second;
     first.key.bytes.fill(1);
     second.key.bytes.fill(2);
     first.account = number(7);
-    second.account = number(7);
+    second.account = number(8);
     second.power = kPowerMax;
+    second.vrf_key.bytes.fill(3);
     genesis.validators = {first, second};
+    genesis.validator_rules = {1, 2, 3};
     const auto decoded = decode_genesis(encode(genesis));
     ASSERT_TRUE(decoded);
     ASSERT_EQ(decoded->validators.size(), 2U);
     EXPECT_EQ(decoded->validators[1].key, second.key);
     EXPECT_EQ(decoded->validators[1].account, second.account);
     EXPECT_EQ(decoded->validators[1].power, kPowerMax);
+    EXPECT_EQ(decoded->validators[1].vrf_key, second.vrf_key);
+    EXPECT_EQ(decoded->validator_rules, genesis.validator_rules);
     // A genesis without validators has the bytes, and so the hash, that it had before there were any.
     genesis.validators.clear();
+    EXPECT_FALSE(check(genesis)) << "rules for nobody";
+    genesis.validator_rules.clear();
     EXPECT_EQ(encode(genesis), without);
     Bytes empty_list = without;
     for (int i = 0; i < 4; ++i) empty_list.push_back(0);
     EXPECT_FALSE(decode_genesis(empty_list));
 
-    const auto is_refused = [&](std::vector<GenesisValidator> validators) {
+    const auto is_refused = [&](std::vector<Validator> validators) {
         Genesis changed = genesis;
         changed.validators = std::move(validators);
         return !check(changed) && !decode_genesis(encode(changed));
     };
     EXPECT_TRUE(is_refused({second, first}));
     EXPECT_TRUE(is_refused({first, first}));
-    GenesisValidator none = first;
+    Validator same_account = second;
+    same_account.account = first.account;
+    EXPECT_TRUE(is_refused({first, same_account}));
+    Validator none = first;
     none.power = 0;
     EXPECT_TRUE(is_refused({none}));
     none.power = kPowerMax + 1;
@@ -424,8 +433,11 @@ TEST(Genesis, NamesValidatorsInOneOrderOnly) {
     none = first;
     none.account = {};
     EXPECT_TRUE(is_refused({none}));
-    std::vector<GenesisValidator> many(kValidatorsMax + 1, first);
-    for (std::size_t i = 0; i < many.size(); ++i) many[i].key.bytes[0] = static_cast<std::uint8_t>(i + 1);
+    std::vector<Validator> many(kValidatorsMax + 1, first);
+    for (std::size_t i = 0; i < many.size(); ++i) {
+        many[i].key.bytes[0] = static_cast<std::uint8_t>(i + 1);
+        many[i].account = number(i + 1);
+    }
     EXPECT_TRUE(is_refused(many));
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "ledger/exec/validator.hpp"
 #include "node/light/light_client.hpp"
 #include "node/light/verify.hpp"
 
@@ -100,7 +101,7 @@ TEST(LightVerify, OneTrustedValidatorDoesNotCountTwice) {
     LightBlock fresh = *block_of(good.at("new"));
     const auto own = std::ranges::find_if(fresh.commit.votes, [&](const Vote& vote) {
         return std::ranges::any_of(trusted->validators, [&](const Validator& one) {
-            return equal(vote.validator, validator_address(one.key));
+            return equal(vote.validator, ledger::consensus_address(one.key));
         });
     });
     ASSERT_NE(own, fresh.commit.votes.end());

@@ -6,6 +6,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "market/validator.hpp"
 #include "node/platform/data_dir.hpp"
 #include "node/server/config/genesis_file.hpp"
 #include "node/server/config/params_json.hpp"
@@ -165,23 +166,52 @@ TEST(OperatorPage, ItsGenesisNamesEverythingWithTheDefaults) {
 }
 
 TEST(GenesisFile, NamesValidatorsInAnyOrder) {
-    const std::string one(64, '1'), two(64, '2'), account = "0x00000000000000000000000000000000000000aa";
-    const auto with = [&](const std::string& validators) {
-        return genesis(R"({"chainId": 99, "alloc": {}, "validators": )" + validators + "}");
+    const std::string one(64, '1'), two(64, '2'), point = "02" + std::string(64, '3');
+    const auto with = [&](const std::string& validators, const std::string& rules = {}) {
+        return genesis(R"({"chainId": 99, "alloc": {}, "validators": )" + validators + rules + "}");
     };
-    const auto entry = [&](const std::string& key, const std::string& power) {
-        return R"({"key": ")" + key + R"(", "account": ")" + account + R"(", "power": )" + power + "}";
+    const auto entry = [&](const std::string& key, const std::string& power, const std::string& account = "aa") {
+        return R"({"key": ")" + key + R"(", "vrfKey": ")" + point + R"(", "account": "0x)" + std::string(38, '0') +
+               account + R"(", "power": )" + power + "}";
     };
-    const auto good = with("[" + entry(two, "3") + ", " + entry(one, "1") + "]");
+    const auto good = with("[" + entry(two, "3") + ", " + entry(one, "1", "bb") + "]");
     ASSERT_TRUE(good.has_value()) << good.error().message;
     ASSERT_EQ(good->validators.size(), 2U);
     EXPECT_EQ(to_hex(view(good->validators[0].key)), one);
     EXPECT_EQ(good->validators[1].power, 3U);
+    EXPECT_EQ(to_hex(good->validators[1].vrf_key.bytes), point);
+    EXPECT_EQ(market::decode_validator_rules(good->validator_rules).value(), market::ValidatorRules{});
     EXPECT_THAT(with("{}").error().message, HasSubstr("must be a list"));
     EXPECT_THAT(with("[{}]").error().message, HasSubstr("validators[0] must be"));
     EXPECT_THAT(with("[" + entry("12", "1") + "]").error().message, HasSubstr("validators[0].key"));
     EXPECT_THAT(with("[" + entry(one, "-1") + "]").error().message, HasSubstr("validators[0].power"));
-    EXPECT_THAT(with("[" + entry(one, "1") + "," + entry(one, "1") + "]").error().message, HasSubstr("listed twice"));
+    EXPECT_THAT(with("[" + entry(one, "1") + "," + entry(one, "1", "bb") + "]").error().message,
+                HasSubstr("listed twice"));
+    EXPECT_THAT(with("[" + entry(one, "1") + "," + entry(two, "1") + "]").error().message,
+                HasSubstr("the account of another one"));
+}
+
+TEST(GenesisFile, SetsTheRulesOfValidators) {
+    const auto with = [&](const std::string& rules) {
+        return genesis(R"({"chainId": 99, "alloc": {}, "validators": [{"key": ")" + std::string(64, '1') +
+                       R"(", "vrfKey": "02)" + std::string(64, '3') + R"(", "account": "0x)" + std::string(40, 'a') +
+                       R"(", "power": 1}], "validatorRules": )" + rules + "}");
+    };
+    const auto good = with(R"({"places": 7, "min_stake": "0.5", "jail_blocks": 9})");
+    ASSERT_TRUE(good.has_value()) << good.error().message;
+    const auto rules = market::decode_validator_rules(good->validator_rules).value();
+    EXPECT_EQ(rules.places, 7U);
+    EXPECT_EQ(rules.min_stake, ledger::U256(500 * market::kMilli));
+    EXPECT_EQ(rules.jail_blocks, 9U);
+    EXPECT_THAT(with("[]").error().message, HasSubstr("must be an object"));
+    EXPECT_THAT(with(R"({"places": "7"})").error().message, HasSubstr("places must be a whole number"));
+    EXPECT_THAT(with(R"({"seats": 7})").error().message, HasSubstr("there are only places, min_stake"));
+    EXPECT_THAT(with(R"({"places": 101})").error().message, HasSubstr("more than 100 places"));
+    EXPECT_THAT(with(R"({"double_sign_bp": 10001})").error().message, HasSubstr("over 100 %"));
+    EXPECT_THAT(with(R"({"min_stake": "0.0009"})").error().message, HasSubstr("the least stake"));
+    EXPECT_THAT(with(R"({"unbond_blocks": 0})").error().message, HasSubstr("a duration"));
+    EXPECT_THAT(genesis(R"({"chainId": 99, "alloc": {}, "validatorRules": {}})").error().message,
+                HasSubstr("without validators"));
 }
 
 TEST(OperatorPage, ANodeStartsOnItsGenesis) {

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "node/light/light_block.hpp"
+#include "contracts/executor.hpp"
+#include "market/validator.hpp"
 #include "node/server/config/dev_chain.hpp"
+#include "node/server/config/params_json.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 #include "tests/unit/node/server/comet/abci_driver.hpp"
 
@@ -205,12 +207,14 @@ TEST_F(AbciApplication, ARepeatedTransactionDoesNotReplaceItsReceipt) {
 
 TEST(AbciValidators, ABlockIsThatOfItsProposersAccount) {
     ledger::Genesis genesis = dev_genesis({});
-    ledger::GenesisValidator validator;
+    ledger::Validator validator;
     validator.key.bytes.fill(7);
     validator.account = kReceiver;
     genesis.validators = {validator};
+    genesis.validator_rules = market::encode(market::ValidatorRules{});
+    genesis.contracts = market::encode(default_params());
     ledger::MemoryStore store;
-    const ToyExecutor executor;
+    const contracts::Executor executor;
     auto chain = ledger::Chain::open(store, genesis, executor);
     ASSERT_TRUE(chain.has_value());
     ledger::Mempool pool(executor);
@@ -218,7 +222,7 @@ TEST(AbciValidators, ABlockIsThatOfItsProposersAccount) {
     engine::BlockView block;
     block.height = 1;
     block.time = genesis.time_ns + 1;
-    block.proposer = light::validator_address(validator.key);
+    block.proposer = ledger::consensus_address(validator.key);
     ASSERT_TRUE(application.finalize(block).has_value());
     ASSERT_TRUE(application.commit().has_value());
     EXPECT_EQ((*chain)->tip()->header.proposer, kReceiver);
@@ -227,7 +231,7 @@ TEST(AbciValidators, ABlockIsThatOfItsProposersAccount) {
     block.proposer[0] ^= 1;
     const auto stranger = application.finalize(block);
     ASSERT_FALSE(stranger.has_value());
-    EXPECT_THAT(stranger.error().message, HasSubstr("is no validator"));
+    EXPECT_THAT(stranger.error().message, HasSubstr("never registered as a validator"));
 }
 
 TEST_F(AbciApplication, NamesTheOldestBlockThatCometBftHasToKeep) {

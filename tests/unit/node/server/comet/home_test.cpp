@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "node/light/light_block.hpp"
+#include "market/validator.hpp"
 #include "node/platform/base64.hpp"
 #include "node/server/comet/consensus_key.hpp"
 #include "node/server/config/dev_chain.hpp"
@@ -25,11 +25,12 @@ namespace fs = std::filesystem;
 
 ledger::Genesis genesis() {
     ledger::Genesis out = dev_genesis({});
-    ledger::GenesisValidator validator;
+    ledger::Validator validator;
     validator.key.bytes.fill(7);
     validator.account = dev_key(0).address();
     validator.power = 3;
     out.validators.push_back(validator);
+    out.validator_rules = market::encode(market::ValidatorRules{});
     return out;
 }
 
@@ -51,7 +52,7 @@ TEST_F(CometFiles, AddressIsTheBeginningOfTheKeysHash) {
     // Made by `cometbft gen-validator` (0.38.25).
     const auto key = from_base64("y4sKBIpbkna3NOKLkIXDt+JvT4KCXVjUvH4rf4kHuNM=", 32);
     ASSERT_TRUE(key.has_value());
-    EXPECT_EQ(to_hex(light::validator_address(to_hash32(*key))), "f53b7daf86d7c58f120074c1df2d8b97cdfb1967");
+    EXPECT_EQ(to_hex(ledger::consensus_address(to_hash32(*key))), "f53b7daf86d7c58f120074c1df2d8b97cdfb1967");
 }
 
 TEST_F(CometFiles, Base64IsThatOfTheRfc) {
@@ -78,7 +79,7 @@ TEST_F(CometFiles, KeysAreMadeOnceAndReadableByTheirOwnerOnly) {
     const json::value file = json::parse(before);
     const auto public_key = from_base64(std::string(file.at("pub_key").at("value").as_string()), 32);
     ASSERT_TRUE(public_key.has_value());
-    EXPECT_EQ(file.at("address").as_string(), to_hex(light::validator_address(to_hash32(*public_key))));
+    EXPECT_EQ(file.at("address").as_string(), to_hex(ledger::consensus_address(to_hash32(*public_key))));
 }
 
 TEST_F(CometFiles, ADamagedKeyIsNoReasonToMakeANewOne) {

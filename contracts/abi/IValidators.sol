@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.0;
+
+/// At 0x0000000000000000000000000000000000001005. What each method does: contracts/calls/calls.hpp.
+interface IValidators {
+    struct ValidatorInfo {
+        bytes32 key;
+        bytes vrfKey;
+        uint256 stake;
+        uint256 leaving;
+        uint64 leavingHeight;
+        uint64 granted;
+        uint64 jailedUntil;
+        bool doubleSigned;
+        uint64 missedWindow;
+        uint64 missed;
+    }
+    struct SetMember {
+        address account;
+        bytes32 key;
+        uint64 power;
+    }
+    struct ValidatorSet {
+        SetMember[] members;
+    }
+    struct ValidatorRules {
+        uint64 places;
+        uint256 minStake;
+        uint64 unbondBlocks;
+        uint64 downtimeBlocks;
+        uint64 jailBlocks;
+        uint64 downtimeBp;
+        uint64 doubleSignBp;
+    }
+    function registerValidator(
+        bytes32 key,
+        bytes calldata signature,
+        bytes calldata vrfKey,
+        bytes calldata vrfProof
+    ) external;
+    function bondValidator(uint256 amount) external;
+    function unbondValidator(uint256 amount) external;
+    function releaseValidator() external;
+    function unjailValidator() external;
+    function validatorOf(address account) external view returns (ValidatorInfo memory);
+    function validatorSet() external view returns (ValidatorSet memory);
+    function validatorRules() external view returns (ValidatorRules memory);
+    event ValidatorRegistered(address indexed account, bytes32 key);
+    event ValidatorStakeChanged(address indexed account, uint256 stake, uint256 leaving);
+    event ValidatorPowerChanged(address indexed account, bytes32 key, uint64 power);
+    event ValidatorJailed(address indexed account, uint64 until);
+    error Refused(uint16 code, string slug);
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/lifecycle/staking/validators.hpp"
+
+#include <algorithm>
+
+#include "contracts/calls/validator_message.hpp"
+#include "contracts/lifecycle/staking/stakes.hpp"
+#include "ledger/crypto/vrf.hpp"
+#include "merkle/hash/sha256.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+struct Candidate {
+    Address account;
+    std::uint64_t power = 0;
+};
+
+market::ValidatorRules rules_of(const StateView& view) {
+    return must_load<market::ValidatorRules>(view, keys::validator_rules());
+}
+
+/// The order in which candidates get places in the set; equals follow in order of account.
+bool goes_first(const Candidate& a, const Candidate& b) {
+    return a.power != b.power ? a.power > b.power : a.account < b.account;
+}
+
+std::vector<Candidate> candidates(const StateView& view, const market::ValidatorRules& rules) {
+    std::vector<Candidate> out;
+    for (const Address& account : list<Address>(view, keys::validator_candidates())) {
+        const auto info = must_load<market::ValidatorInfo>(view, keys::validator(account));
+        out.push_back({account, market::power_of(info, rules)});
+    }
+    std::sort(out.begin(), out.end(), goes_first);
+    return out;
+}
+
+void store_set(Effects& fx, const std::vector<SetMember>& now) {
+    const auto before = views::validator_set(fx.state);
+    if (now == before) return;
+    store_list(fx.state, keys::validator_set(), now);
+    const auto is_in = [](const std::vector<SetMember>& set, const Hash32& key) {
+        return std::ranges::any_of(set, [&](const SetMember& m) { return m.key == key; });
+    };
+    for (const SetMember& member : before)
+        if (!is_in(now, member.key)) fx.emit(ValidatorPowerChanged{member.account, member.key, 0});
+    for (const SetMember& member : now)
+        if (std::ranges::find(before, member) == before.end())
+            fx.emit(ValidatorPowerChanged{member.account, member.key, member.power});
+}
+
+/// Takes a jailed validator out of the set at once. The last one stays until an election finds another, because a chain
+/// without validators stands still for ever.
+void expel(Effects& fx, const Address& account) {
+    auto set = views::validator_set(fx.state);
+    if (set.size() < 2) return;
+    std::erase_if(set, [&](const SetMember& m) { return m.account == account; });
+    store_set(fx, set);
+}
+
+/// Burns a share of all that is locked for the validator; what is about to leave is part of it.
+void slash(Effects& fx, const Address& account, market::ValidatorInfo& info, std::uint64_t share_bp,
+           SlashReason reason) {
+    const auto part = [&](const U256& amount) { return ledger::mul_div(amount, share_bp, market::kBasisPoints); };
+    const U256 of_stake = part(info.stake), of_leaving = part(info.leaving);
+    info.stake -= of_stake;
+    info.leaving -= of_leaving;
+    slash_locked(fx, account, 0, of_stake + of_leaving, {}, reason);
+}
+
+}  // namespace
+
+void found_validators(ledger::State& state, std::span<const ledger::Validator> founders,
+                      const market::ValidatorRules& rules) {
+    store(state, keys::validator_rules(), rules);
+    std::vector<SetMember> set;
+    for (const ledger::Validator& founder : founders) {
+        market::ValidatorInfo info;
+        info.key = founder.key;
+        info.vrf_key = to_bytes(founder.vrf_key.bytes);
+        info.granted = founder.power;
+        store(state, keys::validator(founder.account), info);
+        store(state, keys::registered_key(ledger::consensus_address(founder.key)),
+              RegisteredKey{founder.account, info.key, info.vrf_key});
+        set.push_back({founder.account, founder.key, founder.power});
+    }
+    std::ranges::sort(set, {}, &SetMember::account);
+    std::vector<Address> accounts;
+    for (const SetMember& member : set) accounts.push_back(member.account);
+    store_list(state, keys::validator_set(), std::move(set));
+    store_list(state, keys::validator_candidates(), std::move(accounts));
+}
+
+void register_keys(Effects& fx, const Address& account, const RegisteredKey& registered) {
+    store(fx.state, keys::registered_key(ledger::consensus_address(registered.key)), registered);
+    auto info = views::validator(fx.state, account).value_or(market::ValidatorInfo{});
+    info.key = registered.key;
+    info.vrf_key = registered.vrf_key;
+    store(fx.state, keys::validator(account), info);
+    fx.emit(ValidatorRegistered{account, registered.key});
+}
+
+bool has_validator_place(const StateView& view, const Address& account, std::uint64_t power) {
+    const auto waiting = candidates(view, rules_of(view));
+    return waiting.size() < market::kValidatorCandidatesMax || waiting.back().power < power ||
+           std::ranges::any_of(waiting, [&](const Candidate& c) { return c.account == account; });
+}
+
+void store_validator(Effects& fx, const Address& account, const market::ValidatorInfo& info) {
+    store(fx.state, keys::validator(account), info);
+    const market::ValidatorRules rules = rules_of(fx.state);
+    const std::uint64_t power = market::power_of(info, rules);
+    if (power == 0) return remove_from_list(fx.state, keys::validator_candidates(), account);
+    if (!has_validator_place(fx.state, account, power)) return;
+    auto listed = list<Address>(fx.state, keys::validator_candidates());
+    if (std::ranges::binary_search(listed, account)) return;
+    if (listed.size() >= market::kValidatorCandidatesMax)
+        remove_from_list(fx.state, keys::validator_candidates(), candidates(fx.state, rules).back().account);
+    add_to_list(fx.state, keys::validator_candidates(), account);
+}
+
+void note_missed_votes(Effects& fx, std::span<const ledger::ConsensusAddress> missed) {
+    const market::ValidatorRules rules = rules_of(fx.state);
+    for (const ledger::ConsensusAddress& address : missed) {
+        const auto owner = views::registered_key(fx.state, address);
+        if (!owner) continue;
+        auto info = must_load<market::ValidatorInfo>(fx.state, keys::validator(owner->account));
+        if (info.jailed_until != 0 || info.double_signed) continue;  // It votes for two blocks more.
+        const std::uint64_t window = fx.height / rules.downtime_blocks;
+        if (info.missed_window != window) info.missed = 0;
+        info.missed_window = window;
+        ++info.missed;
+        if (info.missed <= rules.downtime_blocks / 2) {
+            store(fx.state, keys::validator(owner->account), info);
+            continue;
+        }
+        info.missed = 0;
+        info.jailed_until = fx.height + rules.jail_blocks;
+        slash(fx, owner->account, info, rules.downtime_bp, SlashReason::votes_missed);
+        fx.emit(ValidatorJailed{owner->account, info.jailed_until});
+        expel(fx, owner->account);
+        store_validator(fx, owner->account, info);
+    }
+}
+
+void punish_misbehavior(Effects& fx, std::span<const ledger::Misbehavior> misbehavior) {
+    const market::ValidatorRules rules = rules_of(fx.state);
+    for (const ledger::Misbehavior& one : misbehavior) {
+        const auto owner = views::registered_key(fx.state, one.validator);
+        if (!owner) continue;
+        auto info = must_load<market::ValidatorInfo>(fx.state, keys::validator(owner->account));
+        if (info.double_signed) continue;  // 20.6: once, however many proofs there are
+        info.double_signed = true;
+        slash(fx, owner->account, info, rules.double_sign_bp, SlashReason::signed_twice);
+        fx.emit(ValidatorJailed{owner->account, 0});
+        expel(fx, owner->account);
+        store_validator(fx, owner->account, info);
+    }
+}
+
+void note_shares(Effects& fx, std::uint64_t chain_id, std::span<const ledger::BeaconShare> shares) {
+    if (fx.height < 2 || fx.height % fx.params.epoch_blocks != 0) return;
+    const Bytes message = beacon_share_message(chain_id, fx.height - 1);
+    Writer all;
+    all.raw(view(std::string_view("retrace/beacon-shares/1")));
+    const ledger::ConsensusAddress* last = nullptr;
+    for (const ledger::BeaconShare& share : shares) {
+        if (last != nullptr && !(*last < share.validator)) continue;
+        const auto owner = views::registered_key(fx.state, share.validator);
+        ledger::VrfKey key;
+        if (!owner || owner->vrf_key.size() != key.bytes.size()) continue;
+        std::ranges::copy(owner->vrf_key, key.bytes.begin());
+        const auto value = ledger::vrf_verify(key, message, share.proof);
+        if (!value) continue;
+        last = &share.validator;
+        all.raw(share.validator).hash(*value);
+    }
+    if (last == nullptr) return;
+    store(fx.state, keys::beacon_shares(views::epoch_of(fx.params, fx.height)), Digest{merkle::sha256(all.data())});
+}
+
+void elect_validators(Effects& fx) {
+    if (fx.height == 0 || fx.height % fx.params.epoch_blocks != 0) return;
+    const auto rules = views::validator_rules(fx.state);
+    if (!rules) return;
+    std::vector<SetMember> set;
+    for (const Candidate& candidate : candidates(fx.state, *rules)) {
+        if (candidate.power == 0 || (rules->is_open() && set.size() >= rules->places)) break;
+        const auto info = must_load<market::ValidatorInfo>(fx.state, keys::validator(candidate.account));
+        set.push_back({candidate.account, info.key, candidate.power});
+    }
+    if (set.empty()) return;  // As in `expel`.
+    std::ranges::sort(set, {}, &SetMember::account);
+    store_set(fx, set);
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/config/validators_json.hpp"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "market/validator.hpp"
+#include "node/server/config/json_fields.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace json = boost::json;
+
+std::string text_of(const json::object& fields, const char* name) {
+    const json::string* value = fields.at(name).if_string();
+    return value != nullptr ? std::string(value->data(), value->size()) : std::string();
+}
+
+Result<ledger::Validator> parse_validator(const std::string& name, const json::value& v) {
+    const json::object* fields = v.if_object();
+    if (fields == nullptr || fields->size() != 4 || !fields->contains("key") || !fields->contains("vrfKey") ||
+        !fields->contains("account") || !fields->contains("power")) {
+        return error("genesis: " + name +
+                     " must be {\"key\": \"…\", \"vrfKey\": \"…\", \"account\": \"0x…\", \"power\": 1}");
+    }
+    ledger::Validator out;
+    const auto key = from_hex(text_of(*fields, "key"));
+    if (!key || key->size() != Hash32::size())
+        return error("genesis: " + name + ".key must be an ed25519 public key: 64 hex digits");
+    out.key = to_hash32(*key);
+    const auto vrf_key = from_hex(text_of(*fields, "vrfKey"));
+    if (!vrf_key || vrf_key->size() != out.vrf_key.bytes.size())
+        return error("genesis: " + name + ".vrfKey must be a compressed point of P-256: 66 hex digits");
+    std::ranges::copy(*vrf_key, out.vrf_key.bytes.begin());
+    const auto account = ledger::parse_address(text_of(*fields, "account"));
+    if (!account) return error("genesis: " + name + ".account must be an address");
+    out.account = *account;
+    const json::value& power = fields->at("power");
+    if (!power.is_int64() || power.get_int64() < 0) return error("genesis: " + name + ".power must be a whole number");
+    out.power = static_cast<std::uint64_t>(power.get_int64());
+    return out;
+}
+
+/// Calls visit(name, field) for every field that a genesis file may set.
+void each_rule(market::ValidatorRules& rules, const auto& visit) {
+    visit("places", rules.places);
+    visit("min_stake", rules.min_stake);
+    visit("unbond_blocks", rules.unbond_blocks);
+    visit("downtime_blocks", rules.downtime_blocks);
+    visit("jail_blocks", rules.jail_blocks);
+    visit("downtime_bp", rules.downtime_bp);
+    visit("double_sign_bp", rules.double_sign_bp);
+}
+
+}  // namespace
+
+Status<> parse_validators(const json::value& v, ledger::Genesis& genesis) {
+    const json::array* list = v.if_array();
+    if (list == nullptr) return error("genesis: validators must be a list");
+    for (const json::value& entry : *list) {
+        RETRACE_TRY(validator, parse_validator("validators[" + std::to_string(genesis.validators.size()) + "]", entry));
+        genesis.validators.push_back(validator);
+    }
+    std::ranges::sort(genesis.validators, {}, &ledger::Validator::key);
+    return Unit{};
+}
+
+Result<Bytes> parse_validator_rules(const json::value* value) {
+    market::ValidatorRules rules;
+    if (value == nullptr) return market::encode(rules);
+    const json::object* object = value->if_object();
+    if (object == nullptr) return error("genesis: validatorRules must be an object");
+    std::size_t known = 0;
+    std::string problem, names;
+    each_rule(rules, [&](const char* name, auto& field) {
+        names += (names.empty() ? "" : ", ") + std::string(name);
+        const json::value* found = object->if_contains(name);
+        if (found == nullptr) return;
+        ++known;
+        if (!read_field(*found, field) && problem.empty()) problem = std::string(name) + " must be " + wanted(field);
+    });
+    if (!problem.empty()) return error("genesis: validatorRules: " + problem);
+    if (known != object->size()) return error("genesis: validatorRules: there are only " + names);
+    RETRACE_CHECK(market::check(rules));
+    return market::encode(rules);
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+// Validators: keys, stake, elections, jail and slashing. SPEC 20.
+#include "contracts/calls/validator_message.hpp"
+#include "contracts/records/store.hpp"
+#include "contracts/records/validator_views.hpp"
+#include "ledger/crypto/ed25519.hpp"
+#include "tests/unit/contracts/market/market_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+class Validators : public MarketTest {
+protected:
+    static market::ValidatorRules open_rules() {
+        market::ValidatorRules rules;
+        rules.places = 3;
+        rules.unbond_blocks = 40;
+        rules.downtime_blocks = 20;
+        rules.jail_blocks = 8;
+        rules.downtime_bp = 100;
+        return rules;
+    }
+    /// A chain that "alice" and "bob" founded with this power each.
+    void found(const market::ValidatorRules& wanted, std::uint64_t power = 1'000) {
+        begin(small_params());
+        rules = wanted;
+        std::vector<ledger::Validator> founders;
+        for (const char* name : {"alice", "bob"}) founders.push_back({key(name), party(name), power, vrf(name).key()});
+        executor.genesis_validators(state, founders, market::encode(rules));
+        check_deep();
+    }
+    static Hash32 key(const std::string& name) { return ledger::ed25519_public_key(view(word("seed of " + name))); }
+    static ledger::VrfSecret vrf(const std::string& name) {
+        return *ledger::VrfSecret::from_bytes(view(word("vrf of " + name)));
+    }
+    /// The registration by `sender` of the keys that are called `keys`.
+    static RegisterValidator registration(const std::string& sender, const std::string& keys) {
+        const Bytes message = validator_key_message(party(sender));
+        return {key(keys), to_bytes(ledger::ed25519_sign(view(word("seed of " + keys)), message)),
+                to_bytes(vrf(keys).key().bytes), to_bytes(vrf(keys).prove(message))};
+    }
+    void join(const std::string& name, std::uint64_t coins) {
+        ASSERT_EQ(send(name, Deposit{}, U256(coins) * kCoin), CallStatus::ok);
+        ASSERT_EQ(send(name, registration(name, name)), CallStatus::ok);
+        ASSERT_EQ(send(name, BondValidator{U256(coins) * kCoin}), CallStatus::ok);
+    }
+    void report(const ledger::EngineReport& given) {
+        ledger::State next{static_cast<const ledger::StateView&>(state)};
+        const auto logs = executor.engine_report(next, block(), given);
+        EXPECT_EQ(executor.broken_invariant(state, next), std::nullopt);
+        state.apply(next.diff());
+        events.insert(events.end(), logs.begin(), logs.end());
+        check_deep();
+    }
+    static ledger::ConsensusAddress address(const std::string& name) { return ledger::consensus_address(key(name)); }
+    void miss(const std::string& name, int times) {
+        for (int i = 0; i < times; ++i) report({.missed = {address(name)}, .misbehavior = {}, .shares = {}});
+    }
+    void sign_twice(const std::string& name) {
+        report({.missed = {}, .misbehavior = {{address(name), height}}, .shares = {}});
+    }
+    ledger::BeaconShare share(const std::string& name, std::uint64_t of_height) const {
+        return {address(name), vrf(name).prove(beacon_share_message(block().chain_id, of_height))};
+    }
+    void share_votes(std::vector<ledger::BeaconShare> shares) {
+        std::ranges::sort(shares, {}, &ledger::BeaconShare::validator);
+        report({.missed = {}, .misbehavior = {}, .shares = std::move(shares)});
+    }
+    std::map<std::string, std::uint64_t> powers() const {
+        std::map<std::string, std::uint64_t> out;
+        for (const SetMember& member : views::validator_set(state)) {
+            for (const char* name : {"alice", "bob", "carol", "dave", "v1", "v2"})
+                if (member.account == party(name)) out[name] = member.power;
+        }
+        return out;
+    }
+    void next_epoch() {
+        do next_block();
+        while (height % params.epoch_blocks != 0);
+    }
+    market::ValidatorInfo info(const std::string& name) const { return views::validator(state, party(name)).value(); }
+    U256 slashed(std::string_view reason) const {
+        U256 out;
+        for (const Slashed& one : all<Slashed>())
+            if (one.reason == reason) out += one.amount;
+        return out;
+    }
+
+    using Powers = std::map<std::string, std::uint64_t>;
+    market::ValidatorRules rules;
+};
+
+TEST_F(Validators, AChainWithoutValidatorsHasAClosedSet) {
+    EXPECT_EQ(send("carol", registration("carol", "carol")), CallStatus::set_closed);
+    EXPECT_EQ(send("carol", BondValidator{1}), CallStatus::not_registered);
+    next_epoch();
+    EXPECT_TRUE(views::validator_set(state).empty());
+}
+
+TEST_F(Validators, TheFoundersAreTheFirstSet) {
+    found({});
+    EXPECT_EQ(powers(), (Powers{{"alice", 1'000}, {"bob", 1'000}}));
+    next_epoch();
+    EXPECT_EQ(powers(), (Powers{{"alice", 1'000}, {"bob", 1'000}}));
+    EXPECT_TRUE(all<ValidatorPowerChanged>().empty()) << "nothing changed";
+}
+
+TEST_F(Validators, AClosedSetTakesNobodyAndStakeGivesNoPower) {
+    found({});
+    EXPECT_EQ(send("carol", registration("carol", "carol")), CallStatus::set_closed);
+    ASSERT_EQ(send("alice", Deposit{}, U256(5) * kCoin), CallStatus::ok);
+    EXPECT_EQ(send("alice", BondValidator{U256(5) * kCoin}), CallStatus::ok);
+    next_epoch();
+    EXPECT_EQ(powers()["alice"], 1'000U);
+}
+
+TEST_F(Validators, AStrangerJoinsByStakeAtTheNextEpoch) {
+    found(open_rules());
+    join("carol", 7);
+    EXPECT_EQ(powers().size(), 2U) << "elections are at the first block of an epoch";
+    next_epoch();
+    EXPECT_EQ(powers(), (Powers{{"alice", 1'000}, {"bob", 1'000}, {"carol", 7'000}}));
+    const auto validators = executor.validators(state);
+    ASSERT_EQ(validators.size(), 3U);
+    ASSERT_EQ(all<ValidatorPowerChanged>().size(), 1U);
+    EXPECT_EQ(all<ValidatorPowerChanged>()[0].key, key("carol"));
+    EXPECT_EQ(executor.validator_of(state, address("carol"))->vrf_key, vrf("carol").key());
+}
+
+TEST_F(Validators, PlacesGoToThoseWithMostPower) {
+    found(open_rules());
+    join("carol", 7);
+    join("dave", 3);
+    next_epoch();
+    EXPECT_EQ(powers().size(), 3U);
+    EXPECT_TRUE(powers().contains("carol") && powers().contains("dave"));
+    // The founders are equal: the one with the lower account keeps its place.
+    EXPECT_TRUE(powers().contains(party("alice") < party("bob") ? "alice" : "bob"));
+    join("v1", 5);
+    next_epoch();
+    EXPECT_EQ(powers(), (Powers{{"carol", 7'000}, {"dave", 3'000}, {"v1", 5'000}}));
+    ASSERT_EQ(send("dave", UnbondValidator{U256(3) * kCoin}), CallStatus::ok);
+    next_epoch();
+    EXPECT_FALSE(powers().contains("dave"));
+    EXPECT_EQ(powers().size(), 3U) << "a founder comes back";
+}
+
+TEST_F(Validators, KeysAreProvedAndNeverRegisteredTwice) {
+    found(open_rules());
+    RegisterValidator call = registration("carol", "carol");
+    call.signature.pop_back();
+    EXPECT_EQ(send("carol", call), CallStatus::bad_validator_key);
+    call = registration("carol", "carol");
+    call.signature[3] ^= 1;
+    EXPECT_EQ(send("carol", call), CallStatus::wrong_key_proof);
+    call = registration("carol", "carol");
+    call.vrf_proof[40] ^= 1;
+    EXPECT_EQ(send("carol", call), CallStatus::wrong_key_proof);
+    EXPECT_EQ(send("dave", registration("carol", "carol")), CallStatus::wrong_key_proof) << "a copied registration";
+    EXPECT_EQ(send("carol", registration("carol", "alice")), CallStatus::key_taken);
+    EXPECT_EQ(send("carol", registration("carol", "carol")), CallStatus::ok);
+    EXPECT_EQ(send("dave", registration("dave", "carol")), CallStatus::key_taken);
+}
+
+TEST_F(Validators, StakeStaysLockedUntilItCanNoLongerBePunished) {
+    found(open_rules());
+    ASSERT_EQ(send("carol", Deposit{}, U256(7) * kCoin), CallStatus::ok);
+    EXPECT_EQ(send("carol", BondValidator{kCoin}), CallStatus::not_registered);
+    ASSERT_EQ(send("carol", registration("carol", "carol")), CallStatus::ok);
+    EXPECT_EQ(send("carol", BondValidator{0}), CallStatus::amount_zero);
+    EXPECT_EQ(send("carol", BondValidator{rules.min_stake - U256(1)}), CallStatus::stake_too_low);
+    EXPECT_EQ(send("carol", BondValidator{U256(8) * kCoin}), CallStatus::stake_too_low) << "it has 7";
+    ASSERT_EQ(send("carol", BondValidator{U256(7) * kCoin}), CallStatus::ok);
+    EXPECT_EQ(views::stake(state, party("carol")).locked, U256(7) * kCoin);
+    EXPECT_EQ(send("carol", BeginUnbond{1}), CallStatus::stake_too_low);
+    EXPECT_EQ(send("carol", UnbondValidator{U256(8) * kCoin}), CallStatus::stake_too_low);
+    EXPECT_EQ(send("carol", UnbondValidator{U256(7) * kCoin - U256(1)}), CallStatus::stake_too_low)
+        << "less than the least would be left";
+    EXPECT_EQ(send("carol", ReleaseValidator{}), CallStatus::nothing_unbonded);
+    ASSERT_EQ(send("carol", UnbondValidator{U256(7) * kCoin}), CallStatus::ok);
+    EXPECT_EQ(send("carol", ReleaseValidator{}), CallStatus::still_unbonding);
+    advance(rules.unbond_blocks - 1);
+    EXPECT_EQ(send("carol", ReleaseValidator{}), CallStatus::still_unbonding);
+    next_block();
+    EXPECT_EQ(send("carol", ReleaseValidator{}), CallStatus::ok);
+    EXPECT_TRUE(views::stake(state, party("carol")).locked.is_zero());
+    EXPECT_EQ(send("carol", BeginUnbond{U256(7) * kCoin}), CallStatus::ok);
+}
+
+TEST_F(Validators, AValidatorThatMissesMostVotesOfAWindowIsJailed) {
+    found(open_rules());
+    join("carol", 7);
+    while (height < 20) next_block();
+    miss("carol", 10);
+    EXPECT_EQ(info("carol").jailed_until, 0U);
+    EXPECT_TRUE(powers().contains("carol"));
+    miss("carol", 1);
+    EXPECT_EQ(info("carol").jailed_until, height + rules.jail_blocks);
+    EXPECT_FALSE(powers().contains("carol")) << "at once";
+    EXPECT_EQ(slashed("votes_missed"), U256(7) * kCoin / U256(100));
+    EXPECT_EQ(info("carol").stake, U256(7) * kCoin - U256(7) * kCoin / U256(100));
+    miss("carol", 20);  // CometBFT counts it for two blocks more.
+    EXPECT_EQ(slashed("votes_missed"), U256(7) * kCoin / U256(100));
+    next_epoch();
+    EXPECT_FALSE(powers().contains("carol"));
+    EXPECT_EQ(send("carol", UnjailValidator{}), CallStatus::still_jailed);
+    advance(rules.jail_blocks);
+    EXPECT_EQ(send("carol", UnjailValidator{}), CallStatus::ok);
+    EXPECT_EQ(send("carol", UnjailValidator{}), CallStatus::not_jailed);
+    EXPECT_EQ(send("dave", UnjailValidator{}), CallStatus::not_registered);
+    next_epoch();
+    EXPECT_EQ(powers()["carol"], 6'930U);
+}
+
+TEST_F(Validators, VotesMissedInAnEarlierWindowAreForgotten) {
+    found(open_rules());
+    join("carol", 7);
+    while (height < 20) next_block();
+    miss("carol", 10);
+    while (height < 40) next_block();
+    miss("carol", 10);
+    EXPECT_EQ(info("carol").jailed_until, 0U);
+}
+
+TEST_F(Validators, OneThatSignsTwiceLosesStakeOnceAndNeverComesBack) {
+    found(open_rules());
+    join("carol", 8);
+    ASSERT_EQ(send("carol", UnbondValidator{U256(4) * kCoin}), CallStatus::ok);
+    next_epoch();
+    sign_twice("carol");
+    EXPECT_FALSE(powers().contains("carol"));
+    // 5 % of all that is locked: what is about to leave voted too.
+    EXPECT_EQ(slashed("signed_twice"), U256(400) * market::kMilli);
+    EXPECT_EQ(info("carol").stake + info("carol").leaving, U256(7'600) * market::kMilli);
+    sign_twice("carol");
+    EXPECT_EQ(slashed("signed_twice"), U256(400) * market::kMilli);
+    EXPECT_EQ(send("carol", registration("carol", "carol again")), CallStatus::double_signed);
+    EXPECT_EQ(send("carol", UnjailValidator{}), CallStatus::double_signed);
+    EXPECT_EQ(send("carol", BondValidator{kCoin}), CallStatus::double_signed);
+    next_epoch();
+    EXPECT_FALSE(powers().contains("carol"));
+    EXPECT_EQ(send("carol", UnbondValidator{info("carol").stake}), CallStatus::ok) << "the rest is its own";
+}
+
+TEST_F(Validators, AReplacedKeyStillAnswersForWhatItSigned) {
+    found(open_rules());
+    join("carol", 7);
+    next_epoch();
+    ASSERT_EQ(send("carol", registration("carol", "new")), CallStatus::ok);
+    EXPECT_EQ(views::validator_set(state).size(), 3U);
+    EXPECT_EQ(executor.validator_of(state, address("carol"))->account, party("carol"));
+    events.clear();
+    next_epoch();
+    ASSERT_EQ(all<ValidatorPowerChanged>().size(), 2U) << "the old key leaves, the new one enters";
+    sign_twice("carol");
+    EXPECT_TRUE(info("carol").double_signed);
+    EXPECT_FALSE(powers().contains("carol"));
+}
+
+TEST_F(Validators, TheLastValidatorStays) {
+    found(open_rules());
+    sign_twice("alice");
+    EXPECT_EQ(powers(), (Powers{{"bob", 1'000}}));
+    sign_twice("bob");
+    EXPECT_EQ(powers(), (Powers{{"bob", 1'000}})) << "a chain without validators stands still for ever";
+    next_epoch();
+    EXPECT_EQ(powers(), (Powers{{"bob", 1'000}}));
+    join("carol", 7);
+    next_epoch();
+    EXPECT_EQ(powers(), (Powers{{"carol", 7'000}}));
+}
+
+TEST_F(Validators, ReportsAboutStrangersChangeNothing) {
+    found(open_rules());
+    const Bytes before = market::encode_record(info("alice"));
+    miss("nobody", 50);
+    sign_twice("nobody");
+    EXPECT_EQ(market::encode_record(info("alice")), before);
+    EXPECT_EQ(powers().size(), 2U);
+}
+
+TEST_F(Validators, AFullListOfCandidatesTakesTheRicher) {
+    found(open_rules());
+    auto listed = std::vector<Address>{party("alice"), party("bob")};
+    while (listed.size() < market::kValidatorCandidatesMax) {
+        listed.push_back(party("candidate " + std::to_string(listed.size())));
+        market::ValidatorInfo poor;
+        poor.granted = 1'500;
+        store(state, keys::validator(listed.back()), poor);
+    }
+    std::ranges::sort(listed);
+    store_list(state, keys::validator_candidates(), listed);
+    ASSERT_EQ(send("carol", Deposit{}, U256(7) * kCoin), CallStatus::ok);
+    ASSERT_EQ(send("carol", registration("carol", "carol")), CallStatus::ok);
+    EXPECT_EQ(send("carol", BondValidator{kCoin}), CallStatus::validators_full) << "the poorest have as much";
+    EXPECT_EQ(send("carol", BondValidator{U256(2) * kCoin}), CallStatus::ok);
+    listed = list<Address>(state, keys::validator_candidates());
+    EXPECT_EQ(listed.size(), market::kValidatorCandidatesMax);
+    EXPECT_TRUE(std::ranges::binary_search(listed, party("carol")));
+    EXPECT_FALSE(std::ranges::binary_search(listed, std::max(party("alice"), party("bob"))));
+}
+
+// --- shares of the beacon ---
+
+class BeaconShares : public Validators {
+protected:
+    /// The beacon of epoch 1 with these shares in the first block of that epoch.
+    Hash32 beacon_with(const std::function<std::vector<ledger::BeaconShare>()>& shares) {
+        found(open_rules());
+        while (height < params.epoch_blocks) next_block();
+        auto wanted = shares();
+        if (!wanted.empty()) share_votes(std::move(wanted));
+        next_epoch();
+        const auto beacon = views::beacon(state);
+        EXPECT_EQ(beacon->epoch, 1U);
+        return beacon->value;
+    }
+};
+
+TEST_F(BeaconShares, AreMixedIntoTheBeaconOfTheEpochThatBegins) {
+    const Hash32 without = beacon_with([&] { return std::vector<ledger::BeaconShare>{}; });
+    const Hash32 one = beacon_with([&] { return std::vector{share("alice", 3)}; });
+    const Hash32 both = beacon_with([&] { return std::vector{share("alice", 3), share("bob", 3)}; });
+    EXPECT_NE(without, one);
+    EXPECT_NE(one, both);
+    EXPECT_EQ(both, beacon_with([&] { return std::vector{share("bob", 3), share("alice", 3)}; }));
+    next_epoch();
+    EXPECT_FALSE(load<Digest>(state, keys::beacon_shares(1)).has_value()) << "a mixed share is not kept";
+}
+
+TEST_F(BeaconShares, OfOtherHeightsStrangersAndForgersDoNotCount) {
+    const Hash32 without = beacon_with([&] { return std::vector<ledger::BeaconShare>{}; });
+    EXPECT_EQ(without, beacon_with([&] { return std::vector{share("alice", 2)}; }));
+    EXPECT_EQ(without, beacon_with([&] { return std::vector{share("stranger", 3)}; }));
+    EXPECT_EQ(without, beacon_with([&] {
+                  auto forged = share("alice", 3);
+                  forged.validator = address("bob");
+                  return std::vector{forged};
+              }));
+    const Hash32 one = beacon_with([&] { return std::vector{share("alice", 3)}; });
+    EXPECT_EQ(one, beacon_with([&] { return std::vector{share("alice", 3), share("alice", 3)}; }));
+}
+
+TEST_F(BeaconShares, InTheMiddleOfAnEpochDoNotCount) {
+    found(open_rules());
+    while (height < params.epoch_blocks + 1) next_block();
+    share_votes({share("alice", height - 1)});
+    EXPECT_FALSE(load<Digest>(state, keys::beacon_shares(1)).has_value());
+}
+
+}  // namespace
+}  // namespace retrace::contracts
