@@ -23,8 +23,13 @@ Result<ValidatorRules> decode_validator_rules(View bytes) {
 
 Status<> check(const ValidatorRules& rules) {
     if (rules.places > ledger::kValidatorsMax) return error("rules of validators: more than 100 places");
-    for (const std::uint64_t blocks : {rules.unbond_blocks, rules.downtime_blocks, rules.jail_blocks})
+    for (const std::uint64_t blocks :
+         {rules.unbond_blocks, rules.evidence_blocks, rules.downtime_blocks, rules.jail_blocks})
         if (blocks == 0 || blocks > kBlocksMax) return error("rules of validators: a duration is out of range");
+    // A validator votes up to an epoch and two blocks after it unbonded, and its stake is still locked while that can
+    // be punished.
+    if (rules.evidence_blocks > rules.unbond_blocks / 2)
+        return error("rules of validators: evidence is valid for more than half of the time to unbond");
     if (rules.min_stake < U256(kStakePerPower) || rules.min_stake.limbs()[2] != 0 || rules.min_stake.limbs()[3] != 0)
         return error("rules of validators: the least stake is under a thousandth of a coin, or 2^128 or more");
     if (rules.downtime_bp > kBasisPoints || rules.double_sign_bp > kBasisPoints)

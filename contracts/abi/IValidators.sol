@@ -27,6 +27,7 @@ interface IValidators {
         uint64 places;
         uint256 minStake;
         uint64 unbondBlocks;
+        uint64 evidenceBlocks;
         uint64 downtimeBlocks;
         uint64 jailBlocks;
         uint64 downtimeBp;

@@ -5,7 +5,6 @@
 
 #include "ledger/crypto/keccak.hpp"
 #include "ledger/state/supply.hpp"
-#include "merkle/base/codec.hpp"
 
 namespace retrace::ledger {
 namespace {

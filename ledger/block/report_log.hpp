@@ -5,6 +5,7 @@
 #include <span>
 
 #include "ledger/exec/executor.hpp"
+#include "merkle/base/codec.hpp"
 
 namespace retrace::ledger {
 

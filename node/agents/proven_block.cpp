@@ -2,12 +2,26 @@
 #include "node/agents/proven_block.hpp"
 
 #include <boost/json/object.hpp>
+#include <charconv>
 
 #include "node/platform/json_values.hpp"
 
 namespace retrace::node {
+namespace {
 
-Result<ledger::Header> newest_proven(RpcClient& node, light::LightClient& light) {
+/// The number in CometBFT's name of a chain, "retrace-7298-…"; 0: it has another form.
+std::uint64_t chain_id_of(std::string_view name) {
+    constexpr std::string_view kPrefix = "retrace-";
+    if (!name.starts_with(kPrefix)) return 0;
+    std::uint64_t out = 0;
+    const char* const end = name.data() + name.size();
+    const auto read = std::from_chars(name.data() + kPrefix.size(), end, out);
+    return read.ec == std::errc() && read.ptr != end && *read.ptr == '-' ? out : 0;
+}
+
+}  // namespace
+
+Result<ProvenBlock> newest_proven(RpcClient& node, light::LightClient& light) {
     RETRACE_TRY(signed_block, light.verified());
     if (signed_block.header.height < 2) return error("the chain has no block that can be proved yet");
     const auto height = static_cast<std::uint64_t>(signed_block.header.height) - 1;
@@ -21,7 +35,7 @@ Result<ledger::Header> newest_proven(RpcClient& node, light::LightClient& light)
     const ledger::Header header = ledger::decode_header(in);
     if (!in.finish() || header.height != height || !equal(view(block_hash(header)), signed_block.header.app_hash))
         return error("the node's block " + std::to_string(height) + " is not the one that the validators signed for");
-    return header;
+    return ProvenBlock{header, chain_id_of(signed_block.header.chain_id)};
 }
 
 }  // namespace retrace::node

@@ -8,8 +8,13 @@
 
 namespace retrace::node {
 
+struct ProvenBlock {
+    ledger::Header header;
+    std::uint64_t chain_id = 0;  ///< Of the ledger, as the validators' header names it.
+};
+
 /// The newest block that can be proved, which is one below CometBFT's newest: CometBFT's header has as its app hash the
 /// hash of our block before it (node/decisions/004). The node is not trusted; Errors say what it could not prove.
-Result<ledger::Header> newest_proven(RpcClient& node, light::LightClient& light);
+Result<ProvenBlock> newest_proven(RpcClient& node, light::LightClient& light);
 
 }  // namespace retrace::node

@@ -10,6 +10,8 @@
 namespace retrace::node {
 namespace {
 
+constexpr std::uint32_t kRunsTried = 64;
+
 namespace views = contracts::views;
 
 /// Adds an endpoint that a stranger may give (parse_public_url), once.
@@ -74,8 +76,10 @@ std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64
         if (const auto run = views::run(view, id, index)) add_solver(view, run->solver, out);
     };
     for (const std::uint32_t index : task->active) add_run(index);
-    // A settled task has no active run; its last ones delivered the model.
-    for (std::uint32_t index = task->runs; task->active.empty() && index > 0 && out.size() < 4; --index)
+    // A settled task has no active run; its last ones delivered the model. A node that is not trusted may show any
+    // number of runs.
+    const std::uint32_t first = task->runs - std::min(task->runs, kRunsTried);
+    for (std::uint32_t index = task->runs; task->active.empty() && index > first && out.size() < 4; --index)
         add_run(index - 1);
     for (const ledger::Address& member : views::verifiers(view)) add_verifier(view, member, out);
     return out;

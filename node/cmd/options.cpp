@@ -5,11 +5,11 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 
 #include "ledger/crypto/eip55.hpp"
-#include "node/agents/proven_block.hpp"
 #include "node/cmd/cli.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/wallet/key_folder.hpp"
@@ -17,6 +17,9 @@
 
 namespace retrace::node::cli {
 namespace {
+
+/// A proved block may be older than this without a warning.
+constexpr std::int64_t kOldSeconds = 120;
 
 constexpr std::uint64_t kTimeout = 10, kLongTimeout = 600;  // Seconds.
 
@@ -69,11 +72,20 @@ void TrustOptions::add_to(CLI::App& command) {
     command.add_option("--trust-hash", block.hash, "Its hash, 64 hex digits");
 }
 
-Result<ledger::Header> TrustOptions::prove(RpcClient& client) const {
+Result<ProvenBlock> TrustOptions::prove(RpcClient& client) const {
     const auto url = parse_url(client.url());
     if (!url) return error(url.error().message);
     RETRACE_TRY(light, light::LightClient::start(light::node_source(*url), block));
-    return newest_proven(client, light);
+    RETRACE_TRY(proven, newest_proven(client, light));
+    const std::int64_t age =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch() -
+                                                         std::chrono::nanoseconds(proven.header.time_ns))
+            .count();
+    if (age > kOldSeconds) {
+        std::cerr << "warning: the newest block that the node shows is " << age / 60
+                  << " minutes old; ask another node, because this one may hide newer ones\n";
+    }
+    return proven;
 }
 
 void KeyOptions::add_to(CLI::App& command) {

@@ -8,6 +8,7 @@
 
 #include "ledger/block/block.hpp"
 #include "ledger/crypto/secp256k1.hpp"
+#include "node/agents/proven_block.hpp"
 #include "node/agents/submitter.hpp"
 #include "node/light/light_client.hpp"
 
@@ -38,7 +39,7 @@ struct TrustOptions {
     void add_to(CLI::App& command);
     bool given() const noexcept { return block.height != 0 || !block.hash.empty(); }
     /// The newest block of the node that is proved.
-    Result<ledger::Header> prove(RpcClient& client) const;
+    Result<ProvenBlock> prove(RpcClient& client) const;
 };
 
 /// --key, --keys, --passphrase-file, --dev-account.

@@ -54,9 +54,13 @@ Result<std::uint64_t> replay(const Receipt& receipt, const ReceiptFlags& flags, 
 /// Height and state root of a block.
 using Root = std::pair<std::uint64_t, Hash32>;
 
-Result<Root> proven_block(RpcClient& client, const TrustOptions& trust) {
-    RETRACE_TRY(header, trust.prove(client));
-    return Root{header.height, header.state_root};
+Result<Root> proven_block(RpcClient& client, const TrustOptions& trust, std::uint64_t chain_id) {
+    RETRACE_TRY(block, trust.prove(client));
+    if (block.chain_id != chain_id) {
+        return error("the trusted block is of chain " + std::to_string(block.chain_id) +
+                     " and the receipt is of chain " + std::to_string(chain_id));
+    }
+    return Root{block.header.height, block.header.state_root};
 }
 
 /// The newest one, as the node reports it.
@@ -78,7 +82,8 @@ int verify(const Program& program, const ReceiptFlags& flags) {
         return fail(program, "the receipt is of chain " + std::to_string(receipt->chain_id) +
                                  " and the node is of chain " + std::to_string(*chain_id));
     }
-    const auto block = flags.trust.given() ? proven_block(*client, flags.trust) : told_block(*client);
+    const auto block =
+        flags.trust.given() ? proven_block(*client, flags.trust, receipt->chain_id) : told_block(*client);
     if (!block) return fail(program, block.error().message);
     const auto& [height, root] = *block;
     const ProvenState state(*client, height, root);

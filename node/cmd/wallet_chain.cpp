@@ -8,6 +8,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
+#include <ctime>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -149,12 +150,24 @@ Result<ledger::Account> told_account(RpcClient& client, const ledger::Address& a
 /// Adds the block under which the account is proved.
 Result<ledger::Account> proven_account(RpcClient& client, const TrustOptions& trust, const ledger::Address& address,
                                        json::object& out) {
-    RETRACE_TRY(header, trust.prove(client));
+    RETRACE_TRY(block, trust.prove(client));
+    const ledger::Header& header = block.header;
     const ProvenState state(client, header.height, header.state_root);
     const ledger::Account account = state.account(address);
     if (state.failure()) return error(*state.failure());
-    out["proven"] = json::object{{"height", header.height}, {"block_hash", rpc::data(block_hash(header))}};
+    out["proven"] = json::object{
+        {"height", header.height}, {"block_hash", rpc::data(block_hash(header))}, {"timestamp", header.time_s()}};
     return account;
+}
+
+/// "2026-11-29 02:40:11 UTC"
+std::string time_text(std::int64_t seconds) {
+    const auto time = static_cast<std::time_t>(seconds);
+    std::tm parts{};
+    ::gmtime_r(&time, &parts);
+    char text[40];
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+    return text;
 }
 
 int run_balance(const Program& program, const AccountOptions& options) {
@@ -173,6 +186,11 @@ int run_balance(const Program& program, const AccountOptions& options) {
         std::cout << json::serialize(out) << '\n';
     else
         std::cout << format_coins(account->balance) << '\n';
+    if (!program.json && options.trust.given()) {
+        const json::object& proven = out.at("proven").as_object();
+        std::cout << "proved at block " << proven.at("height") << ", made "
+                  << time_text(proven.at("timestamp").to_number<std::int64_t>()) << '\n';
+    }
     return kDone;
 }
 

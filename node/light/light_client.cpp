@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "node/platform/printable.hpp"
+
 namespace retrace::node::light {
 namespace {
 
@@ -15,6 +17,7 @@ namespace json = boost::json;
 
 constexpr std::size_t kReplyMax = 4U << 20;
 constexpr std::chrono::seconds kTimeout{20};
+constexpr std::size_t kErrorMax = 300;
 
 Time now() {
     const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -35,14 +38,13 @@ Result<json::value> ask(HttpConnection& connection, const char* method, json::ob
     if (reply->status == 404)
         return error("the node has no light client interface: it does not run on CometBFT, or is of an older version");
     boost::system::error_code failed;
-    const json::value answer =
-        json::parse({reinterpret_cast<const char*>(reply->body.data()), reply->body.size()}, failed);
-    const json::object* const object = failed ? nullptr : answer.if_object();
-    const json::value* const result = object != nullptr ? object->if_contains("result") : nullptr;
-    if (result != nullptr) return *result;
+    json::value answer = json::parse({reinterpret_cast<const char*>(reply->body.data()), reply->body.size()}, failed);
+    json::object* const object = failed ? nullptr : answer.if_object();
+    json::value* const result = object != nullptr ? object->if_contains("result") : nullptr;
+    if (result != nullptr) return std::move(*result);
     const json::value* const refused = object != nullptr ? object->if_contains("error") : nullptr;
     return error(std::string("the node has no answer to \"") + method + "\"" +
-                 (refused != nullptr ? ": " + json::serialize(*refused) : ""));
+                 (refused != nullptr ? ": " + printable(json::serialize(*refused).substr(0, kErrorMax)) : ""));
 }
 
 }  // namespace
@@ -71,6 +73,7 @@ Result<LightClient> LightClient::start(BlockSource source, const TrustedBlock& t
         return error("the node's block " + std::to_string(trusted.height) +
                      " is not the one that is trusted: its hash is " + to_hex(view(hash_of(block.header))));
     if (const auto good = verify_alone(block); !good) return error(good.error().message);
+    if (const auto good = check_age(block, now(), rules); !good) return error(good.error().message);
     return LightClient(std::move(source), std::move(block), rules);
 }
 
@@ -79,6 +82,7 @@ Result<LightBlock> LightClient::verified(std::uint64_t height) {
     const auto at = static_cast<std::uint64_t>(target.header.height);
     if (height != 0 && at != height) return error("the node answered with another block than it was asked for");
     if (target.header.height == trusted_.header.height) {
+        if (const auto good = check_age(trusted_, now(), rules_); !good) return error(good.error().message);
         if (hash_of(target.header) == hash_of(trusted_.header)) return target;
         return error("the node shows another block " + std::to_string(at) + " than before");
     }

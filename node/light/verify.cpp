@@ -19,10 +19,9 @@ std::int64_t power_of(const std::vector<Validator>& validators) {
     return total;
 }
 
-Status<Refusal> check_vote(const LightBlock& block, const Vote& vote, const Validator& validator) {
-    if (!ledger::ed25519_verify(validator.key, signed_bytes(block.header.chain_id, block.commit, vote), vote.signature))
-        return invalid("a validator's signature is wrong: " + to_hex(vote.validator));
-    return Unit{};
+bool is_signed(const LightBlock& block, const Vote& vote, const Validator& validator) {
+    return ledger::ed25519_verify(validator.key, signed_bytes(block.header.chain_id, block.commit, vote),
+                                  vote.signature);
 }
 
 /// More than two thirds of the block's own set signed it.
@@ -36,8 +35,7 @@ Status<Refusal> check_commit(const LightBlock& block) {
         const Validator& validator = block.validators[i];
         if (!equal(votes[i].validator, ledger::consensus_address(validator.key)))
             return invalid("a vote is not in the place of its validator");
-        RETRACE_CHECK(check_vote(block, votes[i], validator));
-        found += validator.power;
+        if (is_signed(block, votes[i], validator)) found += validator.power;
         if (found > needed) return Unit{};
     }
     return invalid("validators with a power of " + std::to_string(found) + " signed; more than " +
@@ -58,8 +56,7 @@ Status<Refusal> check_trust(const LightBlock& trusted, const LightBlock& fresh) 
         const auto index = static_cast<std::size_t>(member - trusted.validators.begin());
         if (seen[index]) return invalid("a validator votes twice");
         seen[index] = true;
-        RETRACE_CHECK(check_vote(fresh, vote, *member));
-        found += member->power;
+        if (is_signed(fresh, vote, *member)) found += member->power;
         if (found > needed) return Unit{};
     }
     return Unexpected{Refusal{RefusalKind::not_enough_trust, "trusted validators with a power of " +
@@ -91,12 +88,15 @@ Status<Refusal> verify_alone(const LightBlock& block) {
     return check_commit(block);
 }
 
-Status<Refusal> verify(const LightBlock& trusted, const LightBlock& fresh, Time now, const TrustRules& rules) {
+Status<Refusal> check_age(const LightBlock& trusted, Time now, const TrustRules& rules) {
     const Time end{trusted.header.time.seconds + rules.period.count(), trusted.header.time.nanos};
-    if (end <= now) {
-        return Unexpected{Refusal{RefusalKind::expired, "the trusted block " + std::to_string(trusted.header.height) +
-                                                            " is older than the period in which it may be trusted"}};
-    }
+    if (end > now) return Unit{};
+    return Unexpected{Refusal{RefusalKind::expired, "the trusted block " + std::to_string(trusted.header.height) +
+                                                        " is older than the period in which it may be trusted"}};
+}
+
+Status<Refusal> verify(const LightBlock& trusted, const LightBlock& fresh, Time now, const TrustRules& rules) {
+    RETRACE_CHECK(check_age(trusted, now, rules));
     RETRACE_CHECK(check_form(fresh));
     if (fresh.header.chain_id != trusted.header.chain_id) return invalid("the header is of another chain");
     if (fresh.header.height <= trusted.header.height) return invalid("the header is not above the trusted one");

@@ -27,10 +27,13 @@ struct TrustRules {
 /// The header has the form and the hashes that it needs, and is signed by more than two thirds of its own set.
 Status<Refusal> verify_alone(const LightBlock& block);
 
+/// Whether the block is still within the period in which it may be trusted.
+Status<Refusal> check_age(const LightBlock& trusted, Time now, const TrustRules& rules);
+
 /// `fresh` follows from `trusted`, which is of the same chain and lower: it is signed by more than two thirds of its own
 /// set, which the trusted header announced if it is the one before, and otherwise by more than a third of the power of
-/// the trusted set. Signatures are checked until enough are found, as CometBFT does; one that is wrong before that makes
-/// it invalid. They are checked by RFC 8032; CometBFT's own check (ZIP 215) accepts some that no honest key makes.
+/// the trusted set. Signatures are checked until enough are found. One that is wrong does not count: CometBFT accepts
+/// some (ZIP 215) that RFC 8032 does not, and with such a signature one validator could make every block invalid here.
 Status<Refusal> verify(const LightBlock& trusted, const LightBlock& fresh, Time now, const TrustRules& rules = {});
 
 }  // namespace retrace::node::light

@@ -33,7 +33,8 @@ struct CometEngine::Impl {
     mutable std::mutex mutex;  // guards the members below
     std::condition_variable changed;
     EngineStatus state;
-    bool answers = false;  // CometBFT's RPC has answered since the start
+    bool answers = false;         // CometBFT's RPC has answered since the start
+    bool params_checked = false;  // of the supervisor's thread
 
     void halt(const std::string& why) {
         {
@@ -51,8 +52,23 @@ struct CometEngine::Impl {
         state.height = height;
     }
 
+    /// A node that fetched a snapshot has these from one of the nodes that it asked, and CometBFT compares few of them
+    /// with the signed header. They never change, so they are those of the genesis.
+    void check_params() {
+        if (params_checked) return;
+        const auto params = rpc->consensus_params();
+        if (!params || !*params) return;
+        params_checked = true;
+        if (**params == boost::json::value(comet_params(options.genesis))) return;
+        halt(
+            "CometBFT's consensus parameters are not those of the genesis: a node of --sync-from gave false ones. "
+            "Delete the data directory's db and comet/data/*.db (never priv_validator_state.json) and fetch a snapshot "
+            "with other nodes first");
+    }
+
     void poll_status() {
         if (Clock::now() < next_status) return;
+        check_params();
         const auto status = rpc->status();
         const std::lock_guard lock(mutex);
         if (!status) {

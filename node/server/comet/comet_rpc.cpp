@@ -113,6 +113,13 @@ Result<CometStatus> CometRpc::status() {
                        static_cast<std::size_t>(number(find((*both)[1], {"result", "n_peers"})))};
 }
 
+Result<std::optional<json::value>> CometRpc::consensus_params() {
+    RETRACE_TRY(text, post(json::serialize(call(0, "consensus_params", {}))));
+    RETRACE_TRY(reply, parse(text));
+    const json::value* params = find(reply, {"result", "consensus_params"});
+    return params != nullptr ? std::optional(*params) : std::nullopt;
+}
+
 Status<> CometRpc::broadcast(const std::vector<Bytes>& txs) {
     json::array batch;
     for (const Bytes& tx : txs) batch.push_back(call(batch.size(), "broadcast_tx_async", {{"tx", to_base64(tx)}}));

@@ -2,7 +2,9 @@
 // The RPC of our own CometBFT, over its UNIX socket.
 #pragma once
 
+#include <boost/json/value.hpp>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,8 @@ public:
     explicit CometRpc(std::filesystem::path socket) : path_(std::move(socket)) {}
 
     Result<CometStatus> status();
+    /// CometBFT's consensus parameters; nullopt as long as it has no state, because it fetches a snapshot.
+    Result<std::optional<boost::json::value>> consensus_params();
     /// Gives up to kBatchMax transactions of at most kBatchBytes to the mempool, without waiting for its check. An Error
     /// if CometBFT did not answer; it may take any of them or not, e.g. when its mempool is full.
     Status<> broadcast(const std::vector<Bytes>& txs);

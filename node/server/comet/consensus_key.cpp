@@ -45,8 +45,8 @@ Result<KeyPair> generate() {
 
 json::object private_json(const KeyPair& pair) { return {{"type", kPrivateType}, {"value", to_base64(pair.secret)}}; }
 
-/// The public half of a "priv_key" of a key file of CometBFT.
-Result<Hash32> read_public_key(const std::filesystem::path& path) {
+/// The "priv_key" of a key file of CometBFT.
+Result<KeyPair> read_key(const std::filesystem::path& path) {
     const auto bytes = read_file(path, kKeyFileMax);
     if (!bytes) return error(bytes.error().message);
     boost::system::error_code failed;
@@ -59,7 +59,9 @@ Result<Hash32> read_public_key(const std::filesystem::path& path) {
     if (value != nullptr && type->is_string() && type->get_string() == kPrivateType && value->is_string())
         secret = from_base64(value->get_string(), 64);
     if (!secret) return error(path.string() + " holds no ed25519 key of CometBFT");
-    Hash32 out = to_hash32(View(*secret).subspan(32));
+    KeyPair out;
+    std::ranges::copy(*secret, out.secret.begin());
+    out.public_key = to_hash32(View(*secret).subspan(32));
     OPENSSL_cleanse(secret->data(), secret->size());
     return out;
 }
@@ -76,7 +78,10 @@ Status<> write_json(const std::filesystem::path& path, const json::object& objec
 
 Result<Hash32> make_validator_key(const std::filesystem::path& path, const std::filesystem::path& state_path) {
     if (std::filesystem::exists(path)) {
-        if (std::filesystem::exists(state_path)) return read_public_key(path);
+        if (std::filesystem::exists(state_path)) {
+            RETRACE_TRY(kept, read_key(path));
+            return kept.public_key;
+        }
         return error(state_path.string() +
                      " is missing, which says what the validator's key beside it has signed: with "
                      "an empty one the key would sign twice. Restore it together with the key, or wait until no block "
@@ -93,13 +98,21 @@ Result<Hash32> make_validator_key(const std::filesystem::path& path, const std::
     return pair.public_key;
 }
 
+Result<SignedMessage> sign_with_validator_key(const std::filesystem::path& path, View message) {
+    RETRACE_TRY(pair, read_key(path));
+    const View seed = View(pair.secret).first(32);
+    if (ledger::ed25519_public_key(seed) != pair.public_key)
+        return error(path.string() + ": the public half of the key is not that of its private half");
+    return SignedMessage{pair.public_key, ledger::ed25519_sign(seed, message)};
+}
+
 Result<std::string> make_node_key(const std::filesystem::path& path) {
     if (!std::filesystem::exists(path)) {
         RETRACE_TRY(pair, generate());
         RETRACE_CHECK(write_json(path, {{"priv_key", private_json(pair)}}));
     }
-    RETRACE_TRY(key, read_public_key(path));
-    return to_hex(ledger::consensus_address(key));
+    RETRACE_TRY(kept, read_key(path));
+    return to_hex(ledger::consensus_address(kept.public_key));
 }
 
 }  // namespace retrace::node::engine

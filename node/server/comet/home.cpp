@@ -73,7 +73,13 @@ bool is_plain(const std::string& path) {
 
 std::string quoted(std::chrono::milliseconds time) { return "\"" + std::to_string(time.count()) + "ms\""; }
 
-std::string sync_text(const SyncSource& sync) {
+/// For how long a header is trusted: a week, or less where a validator's stake is free again sooner.
+std::uint64_t trust_seconds(const CometHome& home, const market::ValidatorRules& rules) {
+    const auto unbonding = static_cast<std::uint64_t>(home.block_interval.count()) * rules.unbond_blocks / 1000;
+    return std::clamp<std::uint64_t>(unbonding / 2, 1, 7 * 24 * 3600);
+}
+
+std::string sync_text(const SyncSource& sync, std::uint64_t trust_period_s) {
     std::string nodes;
     for (const std::string& node : sync.nodes) {
         const Url url = parse_url(node).value();  // `check` has seen it.
@@ -92,12 +98,14 @@ std::string sync_text(const SyncSource& sync) {
            "trust_hash = \"" +
            sync.hash +
            "\"\n"
-           "trust_period = \"168h0m0s\"\n"
+           "trust_period = \"" +
+           std::to_string(trust_period_s) +
+           "s\"\n"
            "discovery_time = \"5s\"\n";
 }
 
 /// Only what differs from the defaults of CometBFT.
-std::string config_text(const CometHome& home) {
+std::string config_text(const CometHome& home, const market::ValidatorRules& rules) {
     using std::chrono::milliseconds;
     const milliseconds interval = home.block_interval;
     // The votes of a height take part of the interval; the rest is waited for.
@@ -161,7 +169,7 @@ std::string config_text(const CometHome& home) {
            "discard_abci_responses = true\n"
            "[tx_index]\n"
            "indexer = \"null\"\n" +
-           (home.sync ? sync_text(*home.sync) : "");
+           (home.sync ? sync_text(*home.sync, trust_seconds(home, rules)) : "");
 }
 
 Status<> write_text(const fs::path& path, const std::string& text, mode_t mode) {
@@ -225,9 +233,19 @@ std::string comet_chain_id(const ledger::Genesis& genesis) {
     return "retrace-" + std::to_string(genesis.chain_id) + "-" + to_hex(view(ledger::genesis_hash(genesis)).first(8));
 }
 
-std::string comet_genesis(const ledger::Genesis& genesis) {
+json::object comet_params(const ledger::Genesis& genesis) {
     const auto rules = market::decode_validator_rules(genesis.validator_rules);
     ensure(rules.has_value(), "the rules of validators were checked when the genesis file was read");
+    return {{"block", json::object{{"max_bytes", std::to_string(kBlockBytes)}, {"max_gas", "-1"}}},
+            {"evidence", json::object{{"max_age_num_blocks", std::to_string(rules->evidence_blocks)},
+                                      {"max_age_duration", std::to_string(kEvidenceNs)},
+                                      {"max_bytes", "262144"}}},
+            {"validator", json::object{{"pub_key_types", json::array{"ed25519"}}}},
+            {"version", json::object{{"app", "1"}}},
+            {"abci", json::object{{"vote_extensions_enable_height", "1"}}}};
+}
+
+std::string comet_genesis(const ledger::Genesis& genesis) {
     json::array validators;
     for (const ledger::Validator& validator : genesis.validators) {
         validators.push_back(json::object{
@@ -236,18 +254,10 @@ std::string comet_genesis(const ledger::Genesis& genesis) {
             {"power", std::to_string(validator.power)},
             {"name", ""}});
     }
-    const json::object params{
-        {"block", json::object{{"max_bytes", std::to_string(kBlockBytes)}, {"max_gas", "-1"}}},
-        {"evidence", json::object{{"max_age_num_blocks", std::to_string(rules->evidence_blocks())},
-                                  {"max_age_duration", std::to_string(kEvidenceNs)},
-                                  {"max_bytes", "262144"}}},
-        {"validator", json::object{{"pub_key_types", json::array{"ed25519"}}}},
-        {"version", json::object{{"app", "1"}}},
-        {"abci", json::object{{"vote_extensions_enable_height", "1"}}}};
     return json::serialize(json::object{{"genesis_time", time_text(genesis.time_ns)},
                                         {"chain_id", comet_chain_id(genesis)},
                                         {"initial_height", "1"},
-                                        {"consensus_params", params},
+                                        {"consensus_params", comet_params(genesis)},
                                         {"validators", std::move(validators)},
                                         {"app_hash", ""},
                                         {"app_state", to_hex(view(ledger::genesis_hash(genesis)))}}) +
@@ -276,7 +286,9 @@ Status<> write_comet_home(const CometHome& home, const ledger::Genesis& genesis)
         RETRACE_CHECK(
             make_validator_key(home.folder / "data" / "sync_key.json", home.folder / "data" / "sync_state.json"));
     RETRACE_CHECK(write_genesis(home.folder / "config" / "genesis.json", comet_genesis(genesis)));
-    return write_text(home.folder / "config" / "config.toml", config_text(home), 0600);
+    const auto rules = market::decode_validator_rules(genesis.validator_rules);
+    if (!rules) return error(rules.error().message);
+    return write_text(home.folder / "config" / "config.toml", config_text(home, *rules), 0600);
 }
 
 }  // namespace retrace::node::engine

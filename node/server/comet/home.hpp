@@ -2,6 +2,7 @@
 // The folder that CometBFT calls its home: its configuration, genesis and keys, written from ours.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -58,6 +59,9 @@ bool is_host_name(std::string_view text);
 /// CometBFT's name of a chain: the chain id and the beginning of the genesis' hash, so that two chains with one id do not
 /// connect.
 std::string comet_chain_id(const ledger::Genesis& genesis);
+
+/// CometBFT's consensus parameters, as its genesis and its RPC write them. They never change.
+boost::json::object comet_params(const ledger::Genesis& genesis);
 
 /// genesis.json of CometBFT. The same bytes on every node of a chain.
 std::string comet_genesis(const ledger::Genesis& genesis);

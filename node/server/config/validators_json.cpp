@@ -48,6 +48,7 @@ void each_rule(market::ValidatorRules& rules, const auto& visit) {
     visit("places", rules.places);
     visit("min_stake", rules.min_stake);
     visit("unbond_blocks", rules.unbond_blocks);
+    visit("evidence_blocks", rules.evidence_blocks);
     visit("downtime_blocks", rules.downtime_blocks);
     visit("jail_blocks", rules.jail_blocks);
     visit("downtime_bp", rules.downtime_bp);

@@ -15,6 +15,7 @@ protected:
         market::ValidatorRules rules;
         rules.places = 3;
         rules.unbond_blocks = 40;
+        rules.evidence_blocks = 20;
         rules.downtime_blocks = 20;
         rules.jail_blocks = 8;
         rules.downtime_bp = 100;

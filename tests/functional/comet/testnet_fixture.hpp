@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Four validators and a node that follows them on this machine, with the real CometBFT.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "node/cmd/testnet/testnet.hpp"
+#include "node/light/light_client.hpp"
+#include "node/rpc_client/rpc_client.hpp"
+#include "node/server/comet/supervisor.hpp"
+
+namespace retrace::node {
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+inline constexpr const char* kReceiver = "0x00000000000000000000000000000000000000bb";
+inline constexpr std::size_t kValidators = 4, kFollower = 4, kNodes = 5;
+
+class TestnetTest : public testing::Test {
+protected:
+    void SetUp() override {
+        // Where `retrace node` looks: beside it, in PATH, in Go's folder.
+        const fs::path beside = fs::path(RETRACE_PROGRAM).parent_path() / "cometbft";
+        if (!fs::exists(beside) && engine::find_comet("").empty())
+            GTEST_SKIP() << "SKIP: no cometbft; where Go is installed, ./dev comet makes it";
+        folder_ = fs::temp_directory_path() / ("retrace_testnet_" + std::to_string(::getpid()));
+        const auto p2p = free_port(), rpc = free_port();
+        ASSERT_TRUE(p2p.has_value() && rpc.has_value());
+        TestnetPlan plan;
+        plan.folder = folder_;
+        plan.validators = kValidators;
+        plan.block_ms = 300;
+        plan.p2p_port = *p2p;
+        plan.rpc_port = *rpc;
+        const auto made = init_testnet(plan);
+        ASSERT_TRUE(made.has_value()) << made.error().message;
+        for (std::size_t i = 0; i < kValidators; ++i) edit(i, "snapshot_every", "snapshot_every = 10");
+        change_genesis();
+        add_follower();
+        auto network = TestnetProcesses::start(folder_, RETRACE_PROGRAM, 60s);
+        ASSERT_TRUE(network.has_value()) << network.error().message;
+        network_.emplace(std::move(network).value());
+    }
+    void TearDown() override {
+        const bool failed = HasFailure();
+        network_.reset();
+        std::error_code ignored;
+        if (!failed) fs::remove_all(folder_, ignored);
+    }
+
+    /// Changes the genesis of all nodes, before they start.
+    virtual void change_genesis() {}
+
+    /// The line of a node's configuration that begins with `name`.
+    std::string line_of(std::size_t node, const std::string& name) {
+        std::ifstream in(config_of(node));
+        std::string line;
+        while (std::getline(in, line))
+            if (line.starts_with(name + " = ")) return line;
+        return "";
+    }
+    fs::path config_of(std::size_t node) const { return folder_ / ("node" + std::to_string(node)) / "retrace.toml"; }
+    /// Replaces the line of a node's configuration that begins with `name`.
+    void edit(std::size_t node, const std::string& name, const std::string& now) {
+        std::ifstream in(config_of(node));
+        std::string text, line;
+        while (std::getline(in, line)) text += (line.starts_with(name + " = ") ? now : line) + "\n";
+        std::ofstream(config_of(node)) << text;
+    }
+    /// A node without a validator's key: it makes its own at its start, which the genesis does not name.
+    void add_follower() {
+        const fs::path from = folder_ / "node0", to = folder_ / "node4";
+        fs::create_directories(to);
+        fs::copy_file(from / "genesis.json", to / "genesis.json");
+        // The peers of node 0, and node 0 itself, which is the first peer of node 1.
+        std::string peers = line_of(0, "peers"), first = line_of(1, "peers");
+        first = first.substr(first.find('"'), first.find('"', first.find('"') + 1) - first.find('"') + 1);
+        peers.insert(peers.find(']'), ", " + first);
+        std::ifstream in(from / "retrace.toml");
+        std::ofstream out(to / "retrace.toml");
+        std::string line;
+        while (std::getline(in, line)) {
+            if (line.starts_with("peers = ")) line = peers;
+            if (line.find("host = \"127.0.0.1\"") != std::string::npos) line.replace(line.find("0.0.1"), 5, "0.0.5");
+            out << line << '\n';
+        }
+    }
+
+    /// The block of CometBFT that a node shows to light clients.
+    Result<light::LightBlock> comet_block(std::size_t node, std::uint64_t height) {
+        return light::node_source(parse_url(network_->urls()[node]).value())(height);
+    }
+    json::value ask(std::size_t node, const std::string& method, json::array params = {}) {
+        auto client = RpcClient::connect(network_->urls()[node]);
+        const auto answer = client->call(method, std::move(params));
+        return answer ? *answer : json::value();
+    }
+    std::uint64_t height(std::size_t node) {
+        auto client = RpcClient::connect(network_->urls()[node]);
+        return client->height().value_or(0);
+    }
+    ::testing::AssertionResult reaches(std::size_t node, std::uint64_t wanted) {
+        const auto end = Clock::now() + 60s;
+        while (height(node) < wanted) {
+            if (Clock::now() > end)
+                return ::testing::AssertionFailure() << "node " << node << " is at " << height(node);
+            std::this_thread::sleep_for(50ms);
+        }
+        return ::testing::AssertionSuccess();
+    }
+    std::string state_root(std::size_t node, std::uint64_t height) {
+        const json::value block = ask(node, "eth_getBlockByNumber", {hex(height), false});
+        return block.is_object() ? std::string(block.at("stateRoot").as_string()) : "none";
+    }
+    /// Runs `retrace` with these arguments, at most a minute, and returns its exit code. `output()` has what it printed.
+    int command(const std::vector<std::string>& arguments) {
+        std::error_code ignored;
+        fs::remove(folder_ / "command.log", ignored);
+        auto child = Process::start(RETRACE_PROGRAM, arguments, folder_ / "command.log");
+        const auto end = Clock::now() + 60s;
+        while (child->running() && Clock::now() < end) std::this_thread::sleep_for(10ms);
+        return child->exit_status().value_or(-1);
+    }
+    std::string output() {
+        std::ifstream in(folder_ / "command.log");
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    /// Sends a coin through one node; the exit code says that it was mined.
+    int send(std::size_t node, const char* value) {
+        return command({"wallet", "send", "--dev-account", "5", "--to", kReceiver, "--value", value, "--node",
+                        network_->urls()[node]});
+    }
+    static std::string hex(std::uint64_t number) {
+        char text[32];
+        std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
+        return text;
+    }
+    /// The child of a process, by whichever thread it was started; 0: there is none.
+    static int child_of(int pid) {
+        const fs::path tasks = fs::path("/proc") / std::to_string(pid) / "task";
+        for (const auto& task : fs::directory_iterator(tasks)) {
+            std::ifstream in(task.path() / "children");
+            int child = 0;
+            if (in >> child) return child;
+        }
+        return 0;
+    }
+    /// What the wallet prints of the receiver's account; null if it fails.
+    json::value balance(std::size_t node, const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{"wallet", "balance", kReceiver, "--json", "--node", network_->urls()[node]};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        if (command(arguments) != 0) return nullptr;
+        return json::parse(output().substr(0, output().find('\n')));
+    }
+    void expect_equal_chains(std::uint64_t at) {
+        for (std::size_t i = 0; i < kNodes; ++i) {
+            ASSERT_TRUE(reaches(i, at));
+            EXPECT_EQ(state_root(i, at), state_root(0, at)) << i;
+            EXPECT_NE(state_root(i, at), "none");
+        }
+    }
+
+    fs::path folder_;
+    std::optional<TestnetProcesses> network_;
+};
+
+}  // namespace retrace::node
