@@ -8,7 +8,7 @@
 
 namespace retrace::kernels {
 
-/// Limits checked before anything is allocated. Genesis may lower them, never raise them.
+/// Limits checked before anything is allocated. They are the same on every chain.
 struct Limits {
     std::uint32_t ops = 1u << 20;
     std::uint32_t tensors = 1u << 21;

@@ -22,7 +22,7 @@ struct Finished {
     TxOutcome outcome;  ///< Its hash is that of the included transaction, which may differ from `sent`.
 };
 
-/// Calls block. Not thread-safe. Only one process at a time may send for an account.
+/// Blocking. Not thread-safe. Only one process at a time may send for an account.
 class Submitter {
 public:
     /// Blocks after which the fee of a call that is in no block is raised.

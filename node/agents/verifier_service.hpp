@@ -33,7 +33,7 @@ private:
     /// one is needed. It does so only when it owes no reveal: until then the chain refuses it (contracts SPEC 10.5.5),
     /// and waiting for it must not cost the reveal.
     void update_registration(const market::VerifierInfo& info, const market::Params& params, std::uint64_t height);
-    /// Returns whether this party is a candidate, or that cannot be read now. A candidate is admitted without another
+    /// Returns true if this party is a candidate, or if the state cannot be read now. A candidate is admitted without another
     /// registration (contracts SPEC 11.8).
     bool waits_for_place(const RemoteState& state);
     void on_block(std::uint64_t height);
@@ -48,7 +48,7 @@ private:
     Seats seats_;
     OrderThread<verifier::VerifierResult> order_thread_;
     std::uint64_t enrolled_height_ = 0, moved_height_ = 0;
-    bool waits_ = false;  ///< A candidate, and that is logged.
+    bool waits_ = false;  ///< It has logged that it is a candidate.
     MetricsFile metrics_;
     std::uint64_t problems_ = 0;  // Reported so far.
 };

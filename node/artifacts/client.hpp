@@ -18,7 +18,7 @@ namespace retrace::node {
 /// compared with the requested root before use; a peer that lies costs one message. Transfers in both directions resume
 /// where they stopped, also after a restart, because the store keeps what has arrived.
 ///
-/// Calls block. Not thread-safe.
+/// Blocking. Not thread-safe.
 class ArtifactClient {
 public:
     struct Options {

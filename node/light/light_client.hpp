@@ -19,7 +19,7 @@ struct TrustedBlock {
 /// The block of CometBFT at a height; 0: the newest one.
 using BlockSource = std::function<Result<LightBlock>(std::uint64_t height)>;
 
-/// Asks a node's `/comet` (see docs/json-rpc.md). Calls block, at most 20 seconds each.
+/// Asks a node's `/comet` (see docs/json-rpc.md). Blocking, at most 20 seconds each.
 BlockSource node_source(const Url& node);
 
 class LightClient {

@@ -27,7 +27,7 @@ Result<Url, Failure> parse_url(std::string_view text);
 /// Same for an address that another party registered: it must not name a file of this machine, so "#ca=" is malformed.
 Result<Url, Failure> parse_public_url(std::string_view text);
 
-/// A kept-alive connection to one peer. Calls block; not thread-safe.
+/// A kept-alive connection to one peer. Blocking; not thread-safe.
 class HttpConnection {
 public:
     explicit HttpConnection(Url url);

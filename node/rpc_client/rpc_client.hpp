@@ -53,7 +53,7 @@ Result<Fees> fees_of(const ledger::U256& base_fee, const ledger::U256& tip, std:
 /// Same for fees that the user gave; also an Error if the tip is over the fee, of which it is a part.
 Result<Fees> fees_under(const ledger::U256& fee_cap, const ledger::U256& tip_cap, std::uint64_t gas);
 
-/// A client with one kept-alive connection. Calls block; not thread-safe.
+/// A client with one kept-alive connection. Blocking; not thread-safe.
 class RpcClient {
 public:
     struct Options {

@@ -31,7 +31,7 @@ struct Facts {
 };
 
 /// The disputed claim: the state at first_step is agreed (start_root), the one at last_step is not (end_root). A seeded
-/// initialiser has no start state: initialiser = true, first_step = last_step = 0, and play starts below level A.
+/// initialiser has no start state: initialiser = true, first_step = last_step = 0, and play starts at open_state, or later.
 struct Claim {
     bool initialiser = false;
     std::uint64_t first_step = 0, last_step = 0;
@@ -40,14 +40,14 @@ struct Claim {
 };
 
 enum class Phase : std::uint8_t {
-    search_steps = 1,    ///< A: solver posts intermediate state roots, challenger names the first it disputes.
+    search_steps = 1,    ///< Solver posts intermediate state roots, challenger names the first it disputes.
     open_state = 2,      ///< Solver opens the header of the disputed state root.
     descend_state = 3,   ///< Solver posts children of the state tree node, challenger names one.
     open_trace = 4,      ///< Solver posts the trace root bound to the disputed tensor (or proves it unwritten).
-    descend_trace = 5,   ///< Level B.
+    descend_trace = 5,   ///< As descend_state, in the trace tree.
     open_tensor = 6,     ///< Solver opens the op's output header and the op's static facts.
-    descend_tiles = 7,   ///< Level C.
-    search_links = 8,    ///< Level D.
+    descend_tiles = 7,   ///< As descend_state, in the tree of tiles.
+    search_links = 8,    ///< As search_steps, over the partial results of a tile.
     open_tile = 9,       ///< Solver opens the disputed tile or partial.
     name_element = 10,   ///< Challenger names one element.
     prove_element = 11,  ///< Challenger posts the agreed inputs; the referee decides.

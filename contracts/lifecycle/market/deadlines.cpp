@@ -10,7 +10,7 @@ namespace {
 /// Work counted for a deadline that was missed: no work that the solver is given moves it any more.
 constexpr std::uint64_t kMissed = UINT64_MAX;
 
-/// The run's deadline has counted all that its solver was given until now.
+/// Records up to which total of work the run's deadline has counted.
 void note_deadline_work(Effects& fx, const market::Run& run, std::uint64_t total) {
     store(fx.state, keys::deadline_work(run.task, run.index), Counter{total});
 }

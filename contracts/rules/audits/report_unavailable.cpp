@@ -117,7 +117,7 @@ void wait_for_checker(const ReportUnavailable& call, const Address& reporter, st
         market::Seat* seat = owed_seat(audit, reporter);
         const bool charged = seat == seat_charged, moves = charged || seat->moves < most;
         if (charged) ++seat->reports;
-        // Beyond `most` answers do not move the seat either, until it reports again itself.
+        // Once the seat has moved `most` times, further answers do not move it, until it reports again itself.
         seat->moves = static_cast<std::uint32_t>(charged ? std::min<std::uint64_t>(seat->moves, most)
                                                          : std::min<std::uint64_t>(seat->moves + 1, most + 1));
         if (moves)

@@ -19,8 +19,7 @@ std::uint64_t seated_audit(const StateView& view, const market::Segment& segment
     return seated ? audit.id : 0;
 }
 
-/// 18.6: whether the open challenges about the party's runs, and its own, take no more of its machine time than they
-/// may.
+/// 18.6: whether the work of the party's challenges, those about its runs and its own, is within its limit.
 bool takes_challenges(const TxContext& context, const Backlog& party) {
     return party.challenge_work <= challenges_ahead_max(context.params);
 }

@@ -19,7 +19,7 @@ struct CometStatus {
     std::size_t peers = 0;
 };
 
-/// A kept-alive connection. Calls block; a CometBFT that reads or writes nothing for ten seconds is an error. Not
+/// A kept-alive connection. Blocking; a CometBFT that reads or writes nothing for ten seconds is an error. Not
 /// thread-safe.
 class CometRpc {
 public:

@@ -89,7 +89,7 @@ void Gossip::run() {
             changed_.wait_for(lock, kRetry, [this] { return stopping_ || all_; });
         }
         if (stopping_) return;
-        if (all_) batch.clear();  // It is among all.
+        if (all_) batch.clear();  // The batch is part of all.
     }
 }
 

@@ -31,7 +31,7 @@ public:
 
     /// Queues a transaction. When the queue is full it is left to the next interval.
     void announce(View tx);
-    /// CometBFT has nothing of what was handed over.
+    /// Hands everything over again; called after CometBFT has restarted.
     void announce_all();
 
 private:

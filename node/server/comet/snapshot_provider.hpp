@@ -35,7 +35,7 @@ public:
     SnapshotProvider& operator=(const SnapshotProvider&) = delete;
 
     /// Called after block `height` was committed and before the next one is. Returns at once. While a snapshot is made,
-    /// the newest height that comes waits, and others are skipped.
+    /// only the newest further height waits for its turn.
     void on_commit(std::uint64_t height);
     /// Newest first. A snapshot is offered once the two blocks after the next one are there: CometBFT's light client
     /// needs them, and a node that cannot verify a snapshot never asks for it again.

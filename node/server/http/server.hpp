@@ -30,8 +30,8 @@ struct ServerOptions {
     std::vector<std::string> cors_origins;        ///< "*", exact origins, or "http://name:*" for any port.
     std::vector<std::string> hosts;               ///< Allowed Host names, see http_head; empty: any.
     std::size_t body_max = std::size_t{5} << 20;  ///< For JSON-RPC over HTTP and a WebSocket message.
-    std::size_t connections = 2048;               ///< One more closes one of the address that holds most.
-    std::size_t connections_per_address = 256;    ///< One more is closed at once.
+    std::size_t connections = 2048;  ///< At the limit, a new connection replaces one of the address that holds most.
+    std::size_t connections_per_address = 256;  ///< One more is closed at once.
     std::size_t connections_local = 256;  ///< Connections of this machine that replace those of others if need be.
     double requests_per_second = 1000;    ///< For each address; each request of a batch counts; 0: no limit.
     double request_burst = 5000;          ///< Capacity of the token bucket.

@@ -23,7 +23,7 @@ struct TaskProgress {
 };
 
 struct Subscription {
-    /// `syncing` never has an event: this node makes all blocks itself and is never behind.
+    /// `syncing` never has an event: no event says that a node is behind: clients poll eth_syncing.
     enum class Kind : std::uint8_t { new_heads, logs, pending_txs, task_progress, syncing };
     Kind kind = Kind::new_heads;
     ledger::LogFilter filter;  ///< For `logs`.
