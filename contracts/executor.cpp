@@ -101,6 +101,7 @@ ledger::CallResult Executor::view_call(const ledger::StateView& view, const ledg
 std::vector<ledger::Log> Executor::begin_block(ledger::State& state, const ledger::BlockContext& block) const {
     const Params params = params_of(state);
     Effects fx{state, params, block.height, {}};
+    isolate(fx, on_broken_, [](Effects& inner) { upgrade_if_due(inner); });
     run_scheduler(fx, on_broken_);
     isolate(fx, on_broken_, [](Effects& inner) { elect_validators(inner); });
     return std::move(fx.logs);
@@ -131,6 +132,14 @@ std::optional<ledger::Validator> Executor::validator_of(const ledger::StateView&
     ledger::Validator out{known->key, known->account, 0, {}};
     if (known->vrf_key.size() == out.vrf_key.bytes.size()) std::ranges::copy(known->vrf_key, out.vrf_key.bytes.begin());
     return out;
+}
+
+std::optional<std::string> Executor::missing_rules(const ledger::StateView& view, std::uint64_t height) const {
+    const std::uint64_t needed = rules_version_at(view, height);
+    if (needed <= version_) return std::nullopt;
+    return "block " + std::to_string(height) + " is executed by version " + std::to_string(needed) +
+           " of the rules, and this program has version " + std::to_string(version_) +
+           ": install a newer one and start it on the same data directory";
 }
 
 std::optional<Bytes> Executor::share_input(std::uint64_t chain_id, std::uint64_t height) const {

@@ -10,8 +10,12 @@ namespace retrace::contracts {
 
 class Executor final : public ledger::TxExecutor {
 public:
-    /// `on_broken` receives broken invariants (SPEC 8.3): a node logs and counts them.
-    explicit Executor(BrokenInvariantHandler on_broken = {}) : on_broken_(std::move(on_broken)) {}
+    /// Newest version of the rules that this program has. SPEC 20.9
+    static constexpr std::uint64_t kRulesVersion = 1;
+
+    /// `on_broken` receives broken invariants (SPEC 8.3): a node logs and counts them. `version`: for tests.
+    explicit Executor(BrokenInvariantHandler on_broken = {}, std::uint64_t version = kRulesVersion)
+        : on_broken_(std::move(on_broken)), version_(version) {}
 
     bool is_contract(const ledger::Address& address) const override;
     std::uint64_t gas_of(const ledger::Address& contract, View data) const override;
@@ -28,6 +32,7 @@ public:
     std::vector<ledger::Validator> validators(const ledger::StateView& view) const override;
     std::optional<ledger::Validator> validator_of(const ledger::StateView& view,
                                                   const ledger::ConsensusAddress& address) const override;
+    std::optional<std::string> missing_rules(const ledger::StateView& view, std::uint64_t height) const override;
     std::optional<Bytes> share_input(std::uint64_t chain_id, std::uint64_t height) const override;
     bool takes_shares(const ledger::StateView& view, std::uint64_t height) const override;
     /// `config` is market::encode(Params), already validated by market::decode_params (asserted).
@@ -41,6 +46,7 @@ public:
 
 private:
     BrokenInvariantHandler on_broken_;
+    std::uint64_t version_;
 };
 
 }  // namespace retrace::contracts

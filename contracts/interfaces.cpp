@@ -67,6 +67,10 @@ std::string record_name() {
         return "ValidatorRules";
     else if constexpr (std::same_as<T, contracts::SetMember>)
         return "SetMember";
+    else if constexpr (std::same_as<T, contracts::Upgrade>)
+        return "Upgrade";
+    else if constexpr (std::same_as<T, contracts::UpgradeVote>)
+        return "UpgradeVote";
     else if constexpr (std::same_as<T, contracts::ValidatorSet>)
         return "ValidatorSet";
     else {

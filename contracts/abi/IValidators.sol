@@ -33,6 +33,17 @@ interface IValidators {
         uint64 downtimeBp;
         uint64 doubleSignBp;
     }
+    struct UpgradeVote {
+        address account;
+        uint64 version;
+        uint64 height;
+    }
+    struct Upgrade {
+        uint64 current;
+        uint64 version;
+        uint64 height;
+        UpgradeVote[] votes;
+    }
     function registerValidator(
         bytes32 key,
         bytes calldata signature,
@@ -43,12 +54,15 @@ interface IValidators {
     function unbondValidator(uint256 amount) external;
     function releaseValidator() external;
     function unjailValidator() external;
+    function voteUpgrade(uint64 version, uint64 height) external;
     function validatorOf(address account) external view returns (ValidatorInfo memory);
     function validatorSet() external view returns (ValidatorSet memory);
     function validatorRules() external view returns (ValidatorRules memory);
+    function upgrade() external view returns (Upgrade memory);
     event ValidatorRegistered(address indexed account, bytes32 key);
     event ValidatorStakeChanged(address indexed account, uint256 stake, uint256 leaving);
     event ValidatorPowerChanged(address indexed account, bytes32 key, uint64 power);
     event ValidatorJailed(address indexed account, uint64 until);
+    event UpgradeDecided(uint64 indexed version, uint64 height);
     error Refused(uint16 code, string slug);
 }

@@ -120,6 +120,9 @@ enum class CallStatus : std::uint16_t {
     wrong_capability_proof = 277,
     solvers_full = 278,  // no longer given (10.4.3)
     task_frozen = 290,
+    not_in_set = 291,
+    wrong_version = 292,
+    wrong_height = 293,
 
     nothing_waits = 281,
     dispute_open = 282,

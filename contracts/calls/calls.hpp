@@ -397,6 +397,17 @@ struct ReleaseValidator {
     static Names names() { return {}; }
     static auto tie(auto&) { return std::tie(); }
 };
+/// The sender's validator votes that the chain goes on by the next version of the rules from block `height` on. A new
+/// vote replaces its last one; version 0 withdraws it.
+struct VoteUpgrade {
+    static constexpr Contract kContract = Contract::validators;
+    static constexpr std::string_view kName = "voteUpgrade";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"version", "height"}; }
+    static auto tie(auto& c) { return std::tie(c.version, c.height); }
+    std::uint64_t version = 0;
+    std::uint64_t height = 0;
+};
 /// Ends the time in which the sender's validator is kept out of the set because it did not vote.
 struct UnjailValidator {
     static constexpr Contract kContract = Contract::validators;
@@ -413,6 +424,6 @@ using AnyCall =
                  CommitCheckpoint, OpenRoots, AcceptModel, RaiseReplicas, DecideUnaudited, OpenSegment, CommitVerdict,
                  RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable, AnswerUnavailable,
                  ChallengeSegment, ChallengeInitial, PlayMove, RegisterValidator, BondValidator, UnbondValidator,
-                 ReleaseValidator, UnjailValidator>;
+                 ReleaseValidator, UnjailValidator, VoteUpgrade>;
 
 }  // namespace retrace::contracts

@@ -395,6 +395,6 @@ using AnyEvent =
                  RetentionAttested, ReportOpened, ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided,
                  ReplicasWanted, RetentionRequested, RetentionClosed, CapabilityChallenged, CapabilityAnswered,
                  CapabilityMeasured, UnauditedDecided, ValidatorRegistered, ValidatorStakeChanged,
-                 ValidatorPowerChanged, ValidatorJailed>;
+                 ValidatorPowerChanged, ValidatorJailed, UpgradeDecided>;
 
 }  // namespace retrace::contracts

@@ -73,6 +73,7 @@ inline std::uint64_t extra_gas(const BondValidator&) { return kGasPlace; }
 inline std::uint64_t extra_gas(const UnbondValidator&) { return kGasPlace; }
 inline std::uint64_t extra_gas(const ReleaseValidator&) { return kGasPlace; }
 inline std::uint64_t extra_gas(const UnjailValidator&) { return kGasPlace; }
+inline std::uint64_t extra_gas(const VoteUpgrade&) { return kGasKeyProofs; }  // Its record holds up to 100 votes.
 /// A move that decides a dispute may end a run, and with it all that waits for the run, as a scheduled item does.
 inline std::uint64_t extra_gas(const PlayMove& call) {
     const bool may_decide = !call.move.empty() && call.move.front() < verifier::kMayDecide.size() &&

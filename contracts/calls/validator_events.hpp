@@ -45,5 +45,14 @@ struct ValidatorJailed {
     Address account;
     std::uint64_t until = 0;
 };
+/// More than two thirds of the power voted that the rules have this version from block `height` on.
+struct UpgradeDecided {
+    static constexpr Contract kContract = Contract::validators;
+    static constexpr std::string_view kName = "UpgradeDecided";
+    static constexpr std::size_t kIndexed = 1;
+    static Names names() { return {"version", "height"}; }
+    static auto tie(auto& e) { return std::tie(e.version, e.height); }
+    std::uint64_t version = 0, height = 0;
+};
 
 }  // namespace retrace::contracts

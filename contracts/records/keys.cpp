@@ -79,6 +79,7 @@ Key validator_rules() { return validators('P'); }
 Key validator(const Address& account) { return std::move(validators('v').party(account)); }
 Key validator_set() { return validators('s'); }
 Key validator_candidates() { return validators('c'); }
+Key upgrade() { return validators('u'); }
 Key registered_key(const ledger::ConsensusAddress& address) { return std::move(validators('k').raw(address)); }
 
 Key audit_count() { return audits('n'); }

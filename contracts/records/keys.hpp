@@ -59,6 +59,7 @@ Key validator_rules();
 Key validator(const Address& account);
 Key validator_set();
 Key validator_candidates();  ///< Validators with power, in the set or waiting for a place.
+Key upgrade();
 Key registered_key(const ledger::ConsensusAddress& address);
 
 Key audit_count();

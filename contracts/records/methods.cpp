@@ -41,6 +41,7 @@ auto read(const ReadValidator& call, const StateView& view) { return views::vali
 std::optional<ValidatorSet> read(const ReadValidatorSet&, const StateView& view) {
     return ValidatorSet{views::validator_set(view)};
 }
+std::optional<Upgrade> read(const ReadUpgrade&, const StateView& view) { return views::upgrade(view); }
 auto read(const ReadValidatorRules&, const StateView& view) { return views::validator_rules(view); }
 
 template <class Read>

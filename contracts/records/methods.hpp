@@ -178,6 +178,13 @@ struct ReadValidatorSet {
     static Names names() { return {}; }
     static auto tie(auto&) { return std::tie(); }
 };
+struct ReadUpgrade {
+    static constexpr Contract kContract = Contract::validators;
+    static constexpr std::string_view kName = "upgrade";
+    using Answer = Upgrade;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
 struct ReadValidatorRules {
     static constexpr Contract kContract = Contract::validators;
     static constexpr std::string_view kName = "validatorRules";
@@ -186,9 +193,10 @@ struct ReadValidatorRules {
     static auto tie(auto&) { return std::tie(); }
 };
 
-using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams, ReadTaskIds,
-                             ReadSpec, ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport,
-                             ReadRetention, ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules>;
+using AnyRead =
+    std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams, ReadTaskIds, ReadSpec,
+                 ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention,
+                 ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules, ReadUpgrade>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

@@ -5,6 +5,7 @@
 
 namespace retrace::contracts::views {
 
+Upgrade upgrade(const ledger::StateView& view) { return load<Upgrade>(view, keys::upgrade()).value_or(Upgrade{}); }
 std::optional<market::ValidatorRules> validator_rules(const ledger::StateView& view) {
     return load<market::ValidatorRules>(view, keys::validator_rules());
 }

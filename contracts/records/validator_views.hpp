@@ -29,7 +29,24 @@ struct RegisteredKey {
     static auto tie(auto& k) { return std::tie(k.account, k.key, k.vrf_key); }
 };
 
+/// The version of the rules, and what is decided and voted about the next one. SPEC 20.9
+struct UpgradeVote {
+    ledger::Address account;
+    std::uint64_t version = 0, height = 0;
+    static auto tie(auto& v) { return std::tie(v.account, v.version, v.height); }
+    static std::vector<std::string_view> names() { return {"account", "version", "height"}; }
+};
+struct Upgrade {
+    std::uint64_t current = 1;              ///< Version by which blocks are executed now.
+    std::uint64_t version = 0, height = 0;  ///< Decided: this version from this block on; 0: none is.
+    std::vector<UpgradeVote> votes;         ///< Of members of the set, in order of account.
+    static auto tie(auto& u) { return std::tie(u.current, u.version, u.height, u.votes); }
+    static std::vector<std::string_view> names() { return {"current", "version", "height", "votes"}; }
+};
+
 namespace views {
+
+Upgrade upgrade(const ledger::StateView& view);
 
 /// nullopt on a chain whose genesis names no validators.
 std::optional<market::ValidatorRules> validator_rules(const ledger::StateView& view);

@@ -74,6 +74,10 @@ public:
     virtual std::optional<Validator> validator_of(const StateView&, const ConsensusAddress&) const {
         return std::nullopt;
     }
+    /// Why this program cannot execute the block of that height: it has not the version of the rules that was decided.
+    virtual std::optional<std::string> missing_rules(const StateView&, std::uint64_t /*height*/) const {
+        return std::nullopt;
+    }
     /// Input of the VRF whose proof validators add to their votes for the block of that height; nullopt: they add
     /// nothing.
     virtual std::optional<Bytes> share_input(std::uint64_t /*chain_id*/, std::uint64_t /*height*/) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// retrace validator list, show, register, bond, unbond, release, unjail
+// retrace validator list, show, register, bond, unbond, release, unjail, vote-upgrade
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 struct ValidatorFlags {
     SignerOptions signer;
     std::string amount, address, data_dir;
+    std::uint64_t version = 0, height = 0;
 };
 
 std::uint64_t power_in_set(const ledger::StateView& state, const ledger::Address& account) {
@@ -83,6 +84,7 @@ int print_set(const Program& program, const ValidatorFlags& flags) {
     if (!height) return fail(program, height.error().message);
     const RemoteState state(*client, *height);
     const auto set = contracts::views::validator_set(state);
+    const contracts::Upgrade upgrade = contracts::views::upgrade(state);
     if (state.failure()) return fail(program, state.failure()->message);
     if (program.json) {
         json::array members;
@@ -91,13 +93,25 @@ int print_set(const Program& program, const ValidatorFlags& flags) {
                                            {"key", to_hex(view(member.key))},
                                            {"power", member.power}});
         }
-        std::cout << json::serialize(json::object{{"height", *height}, {"validators", std::move(members)}}) << '\n';
+        std::cout << json::serialize(json::object{{"height", *height},
+                                                  {"validators", std::move(members)},
+                                                  {"rules_version", upgrade.current},
+                                                  {"next_version", upgrade.version},
+                                                  {"next_version_height", upgrade.height}})
+                  << '\n';
         return kDone;
     }
     if (set.empty()) std::cout << "this chain has no validators: one node decides its blocks\n";
     for (const contracts::SetMember& member : set) {
         std::cout << ledger::to_checksum(member.account) << "  power " << member.power << "  key "
                   << to_hex(view(member.key)) << '\n';
+    }
+    std::cout << "rules version " << upgrade.current;
+    if (upgrade.version != 0) std::cout << ", version " << upgrade.version << " from block " << upgrade.height;
+    std::cout << '\n';
+    for (const contracts::UpgradeVote& vote : upgrade.votes) {
+        std::cout << ledger::to_checksum(vote.account) << " votes for version " << vote.version << " from block "
+                  << vote.height << '\n';
     }
     return kDone;
 }
@@ -165,6 +179,14 @@ int change(const Program& program, const ValidatorFlags& flags, ValidatorVerb ve
     return print_validator(program, (*session)->client, submitter.address());
 }
 
+int vote(const Program& program, const ValidatorFlags& flags) {
+    const auto session = Session::open(flags.signer);
+    if (!session) return fail(program, session.error().message);
+    const auto done = (*session)->submitter.execute("voteUpgrade", contracts::VoteUpgrade{flags.version, flags.height});
+    if (!done) return fail(program, done.error().message);
+    return print_set(program, flags);
+}
+
 void add_validator_change(CLI::App& parent, Program& program, const char* name, const char* what, ValidatorVerb verb) {
     CLI::App* command = parent.add_subcommand(name, what);
     auto flags = std::make_shared<ValidatorFlags>();
@@ -212,6 +234,15 @@ void add_validator(CLI::App& app, Program& program) {
     add_validator_change(*validator, program, "release", "Unlock the stake that has finished unbonding",
                          ValidatorVerb::release);
     add_validator_change(*validator, program, "unjail", "Come back after missed votes", ValidatorVerb::unjail);
+
+    CLI::App* upgrade = validator->add_subcommand("vote-upgrade", "Vote for the next version of the chain's rules");
+    auto vote_flags = std::make_shared<ValidatorFlags>();
+    upgrade->add_option("VERSION", vote_flags->version, "Version of the rules; 0 withdraws the vote")->required();
+    upgrade->add_option("HEIGHT", vote_flags->height, "First block that is executed by it");
+    vote_flags->signer.add_to(*upgrade);
+    add_json(*upgrade, program);
+    upgrade->callback(
+        [&program, vote_flags] { program.run = [&program, vote_flags] { return vote(program, *vote_flags); }; });
 }
 
 }  // namespace retrace::node::cli

@@ -265,8 +265,12 @@ std::optional<std::string> still_open(const Mirror& mirror, const market::Params
     for (const auto& [id, challenge] : mirror.challenges)
         if (market::is_open(challenge.state) && !mirror.cursor && challenge.opened_height + windows < height)
             return at("every capability challenge ends by itself", id);
-    for (const auto& [who, stake] : mirror.stakes)
-        if (!stake.locked.is_zero()) return "no stake stays locked when nothing is open";
+    for (const auto& [who, stake] : mirror.stakes) {
+        const auto validator = mirror.validators.find(who);  // Its stake stays until its owner takes it back.
+        const U256 voting =
+            validator == mirror.validators.end() ? U256() : validator->second.stake + validator->second.leaving;
+        if (stake.locked != voting) return "no stake stays locked when nothing is open";
+    }
     return std::nullopt;
 }
 

@@ -31,7 +31,15 @@ public:
     std::vector<ledger::Log> begin_block(ledger::State& state, const ledger::BlockContext& block) const override {
         return right_.begin_block(state, block);
     }
+    std::vector<ledger::Log> engine_report(ledger::State& state, const ledger::BlockContext& block,
+                                           const ledger::EngineReport& report) const override {
+        return right_.engine_report(state, block, report);
+    }
     void genesis(ledger::State& state, View config) const override { right_.genesis(state, config); }
+    void genesis_validators(ledger::State& state, std::span<const ledger::Validator> founders,
+                            View rules) const override {
+        right_.genesis_validators(state, founders, rules);
+    }
     std::optional<std::string> broken_invariant(const ledger::StateView& before,
                                                 const ledger::State& after) const override {
         return right_.broken_invariant(before, after);

@@ -79,6 +79,8 @@ void Mirror::apply(const ledger::StateDiff& diff) {
             staking_record(slot.key, value);
         else if (slot.contract == address_of(Contract::audits))
             audits_record(slot.key, value);
+        else if (slot.contract == address_of(Contract::validators) && slot.key[0] == 'v')
+            validators[ledger::address_of_bytes(View(slot.key).subspan(1))] = decode<market::ValidatorInfo>(value);
         else if (slot.contract == address_of(Contract::disputes))
             disputes_record(slot.key, value);
     }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "contracts/lifecycle/effects.hpp"
+#include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 #include "ledger/state/state.hpp"
 
@@ -53,6 +54,7 @@ public:
     std::set<std::uint64_t> active_tasks, open_audits, open_disputes, open_reports, open_retentions;
     std::map<std::uint64_t, market::Challenge> challenges;  ///< The newest challenge of each solver.
     std::map<Address, market::Stake> stakes;
+    std::map<Address, market::ValidatorInfo> validators;
     std::map<Address, market::SolverInfo> solvers;
     std::map<Address, market::VerifierInfo> verifiers;
 

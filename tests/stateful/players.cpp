@@ -151,6 +151,7 @@ void Players::block() {
     reveal_beacons();
     serve_challenges();
     serve_staking();
+    serve_validators();
     serve_tasks();
     serve_audits();
     serve_disputes();

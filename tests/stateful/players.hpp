@@ -28,6 +28,7 @@ private:
     void serve_staking();
     void reveal_beacons();
     void serve_challenges();
+    void serve_validators();  // validators.cpp
     void join_beacon(const Address& who);
     void bond(const Address& who, const U256& wanted);
     // runs.cpp

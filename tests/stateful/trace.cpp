@@ -24,7 +24,8 @@ std::optional<Event> read_call(std::istringstream& words) {
     words >> sender >> contract >> value >> data;
     const auto address = from_hex(sender), bytes = from_hex(data == "-" ? "" : data);
     const auto amount = U256::from_decimal(value);
-    if (!words || !address || address->size() != 20 || contract < 1 || contract > 4 || !amount || !bytes)
+    if (!words || !address || address->size() != 20 || contract < 1 || contract > contracts::kContracts.size() ||
+        !amount || !bytes)
         return std::nullopt;
     call.sender = ledger::address_of_bytes(*address);
     call.contract = static_cast<Contract>(contract);

@@ -6,11 +6,13 @@
 #include "contracts/calls/encode.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/records/keys.hpp"
+#include "contracts/records/validator_views.hpp"
 #include "ledger/chain/build_block.hpp"
 #include "ledger/chain/commit.hpp"
 #include "ledger/state/supply.hpp"
 #include "merkle/base/non_fatal.hpp"
 #include "tests/stateful/checks.hpp"
+#include "tests/stateful/validator_keys.hpp"
 
 namespace retrace::stateful {
 namespace {
@@ -123,6 +125,10 @@ World::World(const market::Params& params, std::uint32_t accounts, Options optio
         ensure(ledger::mint(first, party(i), each), "2^180 for each of 2^32 accounts is a supply");
     }
     executor_.genesis(first, market::encode(params));
+    std::vector<ledger::Validator> founders;
+    for (std::uint32_t i = 0; i < std::min(accounts, 2U); ++i)
+        founders.push_back({vote_key(party(i), 0), party(i), 100, vrf_secret(party(i), 0).key()});
+    if (!founders.empty()) executor_.genesis_validators(first, founders, market::encode(validator_rules()));
     const ledger::StateDiff diff = first.diff();
     state_.apply(diff);
     mirror_.apply(diff);
@@ -200,11 +206,26 @@ CallStatus World::send(const SendCall& call) {
     return status;
 }
 
+/// What an engine reports follows from height and set alone, so that a trace that is shortened has its own reports: one
+/// validator after the other misses votes, and now and then one has signed twice. Blocks in which nothing is due have no
+/// report, so each that has one counts for several votes.
+ledger::EngineReport World::report() const {
+    ledger::EngineReport out;
+    const auto set = contracts::views::validator_set(state_);
+    if (set.empty()) return out;
+    const auto& one = set[block_.height / validator_rules().downtime_blocks % set.size()];
+    const ledger::ConsensusAddress address = ledger::consensus_address(one.key);
+    out.missed.assign(2, address);
+    if (block_.height % 67 == 0) out.misbehavior.push_back({address, block_.height});
+    return out;
+}
+
 void World::begin_block() {
     guarded([&] {
         const Counted counted(state_);
         ledger::State next = ledger::State::over(counted);
         const double from = processor_seconds();
+        if (const auto given = report(); !given.empty()) (void)executor_.engine_report(next, block_, given);
         (void)executor_.begin_block(next, block_);
         const double seconds = processor_seconds() - from;
         costs_.block_reads = std::max<std::uint64_t>(costs_.block_reads, counted.reads);

@@ -94,6 +94,7 @@ public:
 private:
     class Counted;
     void begin_block();
+    ledger::EngineReport report() const;
     void advance(std::uint64_t blocks);
     void take_over(ledger::State& next);
     void check_cost(const std::string& method, std::uint64_t gas, const Counted& read, const ledger::State& next,

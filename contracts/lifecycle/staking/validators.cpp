@@ -179,6 +179,44 @@ void note_shares(Effects& fx, std::uint64_t chain_id, std::span<const ledger::Be
     store(fx.state, keys::beacon_shares(views::epoch_of(fx.params, fx.height)), Digest{merkle::sha256(all.data())});
 }
 
+void vote_upgrade(Effects& fx, const UpgradeVote& vote) {
+    Upgrade upgrade = views::upgrade(fx.state);
+    const auto set = views::validator_set(fx.state);
+    const auto member = [&](const Address& account) { return std::ranges::find(set, account, &SetMember::account); };
+    // Those that have left the set since they voted have no say.
+    std::erase_if(upgrade.votes, [&](const UpgradeVote& old) {
+        return old.account == vote.account || member(old.account) == set.end();
+    });
+    if (vote.version != 0) {
+        const auto at = std::ranges::lower_bound(upgrade.votes, vote.account, {}, &UpgradeVote::account);
+        upgrade.votes.insert(at, vote);
+    }
+    std::uint64_t all = 0, agreed = 0;
+    for (const SetMember& one : set) all += one.power;
+    for (const UpgradeVote& one : upgrade.votes)
+        if (one.version == vote.version && one.height == vote.height) agreed += member(one.account)->power;
+    if (vote.version != 0 && agreed > all * 2 / 3 &&
+        (upgrade.version != vote.version || upgrade.height != vote.height)) {
+        upgrade.version = vote.version;
+        upgrade.height = vote.height;
+        fx.emit(UpgradeDecided{vote.version, vote.height});
+    }
+    store(fx.state, keys::upgrade(), upgrade);
+}
+
+std::uint64_t rules_version_at(const StateView& view, std::uint64_t height) {
+    const Upgrade upgrade = views::upgrade(view);
+    return upgrade.version != 0 && height >= upgrade.height ? upgrade.version : upgrade.current;
+}
+
+void upgrade_if_due(Effects& fx) {
+    const Upgrade upgrade = views::upgrade(fx.state);
+    if (upgrade.version == 0 || fx.height < upgrade.height) return;
+    Upgrade now;
+    now.current = upgrade.version;
+    store(fx.state, keys::upgrade(), now);
+}
+
 void elect_validators(Effects& fx) {
     if (fx.height == 0 || fx.height % fx.params.epoch_blocks != 0) return;
     const auto rules = views::validator_rules(fx.state);

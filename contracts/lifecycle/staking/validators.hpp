@@ -25,6 +25,12 @@ void note_missed_votes(Effects& fx, std::span<const ledger::ConsensusAddress> mi
 void punish_misbehavior(Effects& fx, std::span<const ledger::Misbehavior> misbehavior);
 /// 20.8: mixes the shares of the validators' votes for the block before into the beacon of this epoch.
 void note_shares(Effects& fx, std::uint64_t chain_id, std::span<const ledger::BeaconShare> shares);
+/// 20.9: notes the vote, and decides if more than two thirds of the power want the same.
+void vote_upgrade(Effects& fx, const UpgradeVote& vote);
+/// 20.9: the version by which the block of that height is executed.
+std::uint64_t rules_version_at(const StateView& view, std::uint64_t height);
+/// 20.9: at the height that was decided, the next version becomes the current one.
+void upgrade_if_due(Effects& fx);
 /// 20.4: at the first block of an epoch, the candidates with most power become the set.
 void elect_validators(Effects& fx);
 

@@ -26,4 +26,8 @@ CallStatus check(const UnjailValidator& call);
 CallStatus admit(const UnjailValidator& call, const TxContext& context, const StateView& view);
 void apply(const UnjailValidator& call, const TxContext& context, Effects& fx);
 
+CallStatus check(const VoteUpgrade& call);
+CallStatus admit(const VoteUpgrade& call, const TxContext& context, const StateView& view);
+void apply(const VoteUpgrade& call, const TxContext& context, Effects& fx);
+
 }  // namespace retrace::contracts

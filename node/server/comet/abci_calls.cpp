@@ -160,6 +160,9 @@ Fatal commit(Application& application, const AbciCallsOptions& options, abci::Re
     response.mutable_commit()->set_retain_height(static_cast<std::int64_t>(retain));
     if (options.snapshots != nullptr) options.snapshots->on_commit(tip);
     if (options.on_commit) options.on_commit(tip);
+    // CometBFT stores this block first; with only such programs nobody would vote for the next one, and the chain would
+    // stand still without a word.
+    if (const auto missing = application.missing_rules(); missing && options.on_fatal) options.on_fatal(*missing);
     return {};
 }
 
@@ -182,6 +185,29 @@ void list_snapshots(const AbciCallsOptions& options, abci::Response& response) {
         made.set_hash(text(view(ledger::snapshot_root(kept))));
         made.set_metadata(text(ledger::encode(kept)));
     }
+}
+
+/// The proof leads from the app hash over the header to the leaf of the state tree.
+void query(const Application& application, const abci::RequestQuery& request, abci::Response& response) {
+    const QueryAnswer answer = application.query(request.path(), bytes(request.data()), height(request.height()));
+    abci::ResponseQuery& out = *response.mutable_query();
+    out.set_height(static_cast<std::int64_t>(answer.height));
+    if (!answer.refusal.empty()) {
+        out.set_code(kRefused);
+        out.set_log(answer.refusal);
+        return;
+    }
+    out.set_key(text(answer.key));
+    out.set_value(text(answer.value));
+    if (!request.prove()) return;
+    const auto add = [&](const char* type, const Bytes& data) {
+        abci::ProofOp& op = *out.mutable_proof_ops()->add_ops();
+        op.set_type(type);
+        op.set_key(text(answer.key));
+        op.set_data(text(data));
+    };
+    add("retrace/header/1", answer.header);
+    add("retrace/state-proof/1", answer.proof);
 }
 
 Fatal dispatch(Application& application, const AbciCallsOptions& options, const abci::Request& request,
@@ -212,10 +238,7 @@ Fatal dispatch(Application& application, const AbciCallsOptions& options, const 
                                                                       : abci::ResponseVerifyVoteExtension::REJECT);
             return {};
         }
-        case Kind::kQuery:
-            response.mutable_query()->set_code(kRefused);
-            response.mutable_query()->set_log("this chain is read over the JSON-RPC of `retrace node`");
-            return {};
+        case Kind::kQuery: query(application, request.query(), response); return {};
         case Kind::kListSnapshots: list_snapshots(options, response); return {};
         case Kind::kOfferSnapshot:
             response.mutable_offer_snapshot()->set_result(abci::ResponseOfferSnapshot::REJECT);

@@ -99,6 +99,39 @@ engine::CheckResult LedgerApplication::check_tx(View tx, bool recheck) {
     return {static_cast<std::uint32_t>(result.error().code), result.error().message};
 }
 
+engine::QueryAnswer LedgerApplication::query(std::string_view path, View data, engine::Height height) const {
+    engine::QueryAnswer out;
+    out.height = height != 0 ? height : chain_.height();
+    ledger::Address address;
+    const bool is_slot = path == "/slot";
+    if ((!is_slot && path != "/account") || data.size() < address.bytes.size() ||
+        (!is_slot && data.size() > address.bytes.size())) {
+        out.refusal = "a query is /account with an address, or /slot with a contract's address and a key";
+        return out;
+    }
+    std::ranges::copy(data.first(address.bytes.size()), address.bytes.begin());
+    const auto header = chain_.header(out.height);
+    const auto proof = is_slot ? chain_.prove_slot(out.height, address, data.subspan(address.bytes.size()))
+                               : chain_.prove_account(out.height, address);
+    if (!proof || !header) {
+        out.refusal = proof ? "no such block" : proof.error().message;
+        return out;
+    }
+    Writer header_bytes, proof_bytes;
+    ledger::encode_to(header_bytes, *header);
+    ledger::encode_to(proof_bytes, *proof);
+    out.key = to_bytes(view(proof->leaf_key));
+    out.value = proof->value;
+    out.header = std::move(header_bytes).take();
+    out.proof = std::move(proof_bytes).take();
+    return out;
+}
+
+std::optional<std::string> LedgerApplication::missing_rules() const {
+    const auto view = chain_.view();
+    return chain_.executor().missing_rules(*view, chain_.height() + 1);
+}
+
 Status<> LedgerApplication::validate_as(const Hash32& key, const ledger::VrfSecret& secret) {
     const auto known = chain_.executor().validator_of(*chain_.view(), ledger::consensus_address(key));
     if (known && known->vrf_key != secret.key()) {
@@ -142,6 +175,7 @@ bool LedgerApplication::process(const engine::BlockView& block) {
     const std::uint64_t past = tip->header.time_ns;
     const bool later = block.time > past || (tip->header.height == 0 && block.time == past);  // ledger 5.2
     if (block.height != tip->header.height + 1 || !later) return false;
+    if (missing_rules()) return false;
     const auto view = chain_.view();
     std::span<const View> txs = block.txs;
     if (chain_.executor().takes_shares(*view, block.height)) {
@@ -175,6 +209,7 @@ Result<engine::BlockResult> LedgerApplication::finalize(const engine::BlockView&
     input.txs = block.txs;
     const auto view = chain_.view();
     const ledger::TxExecutor& executor = chain_.executor();
+    if (const auto missing = executor.missing_rules(*view, block.height)) return error(*missing);
     if (!chain_.genesis().validators.empty()) {
         const auto proposer = executor.validator_of(*view, block.proposer);
         if (!proposer) {

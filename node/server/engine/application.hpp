@@ -31,6 +31,8 @@ public:
     engine::AppInfo info() const override;
     /// Puts the transaction into the mempool; accepts one that is already there. A recheck accepts those only.
     engine::CheckResult check_tx(View tx, bool recheck) override;
+    engine::QueryAnswer query(std::string_view path, View data, engine::Height height) const override;
+    std::optional<std::string> missing_rules() const override;
     std::vector<Bytes> propose(const engine::BlockView& raw, std::size_t max_bytes) override;
     bool process(const engine::BlockView& block) override;
     Bytes extend_vote(engine::Height height) override;

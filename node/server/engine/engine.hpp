@@ -71,6 +71,15 @@ struct CheckResult {
     std::uint32_t code = 0;  ///< 0: accepted; otherwise the number of a ledger::TxError.
     std::string log;         ///< Why it was refused, in Ethereum's words.
 };
+/// An account or slot, and what proves it to somebody who trusts the app hash of its height.
+struct QueryAnswer {
+    std::string refusal;  ///< Empty: there is an answer, which may be that the value is empty.
+    Height height = 0;
+    Bytes key;  ///< Leaf key in the state tree (ledger 5.5).
+    Bytes value;
+    Bytes header;  ///< Encoded header of the block; its hash is the app hash.
+    Bytes proof;   ///< Encoded ledger::StateProof under the header's state root.
+};
 struct AppInfo {
     Height height = 0;  ///< Last committed block; 0: genesis only.
     TimeNs time = 0;
@@ -86,6 +95,15 @@ public:
     virtual AppInfo info() const = 0;
     /// `recheck`: the transaction was accepted before, and a block has been committed since.
     virtual CheckResult check_tx(View tx, bool recheck) = 0;
+    /// `path` is "/account" with an address as `data`, or "/slot" with a contract's address and a key; height 0 is the
+    /// newest one.
+    virtual QueryAnswer query(std::string_view /*path*/, View /*data*/, Height) const {
+        QueryAnswer none;
+        none.refusal = "this application answers no queries";
+        return none;
+    }
+    /// Why the application cannot execute the block after its tip: another program is needed. nullopt: it can.
+    virtual std::optional<std::string> missing_rules() const { return std::nullopt; }
     // Called from the consensus thread, for each height: (propose | process)* finalize commit.
     /// Returns transactions for the next block, at most `max_bytes` in total.
     virtual std::vector<Bytes> propose(const BlockView& raw, std::size_t max_bytes) = 0;

@@ -120,6 +120,17 @@ TEST_F(OpenSet, TakesWhoStakesAndExpelsWhoFails) {
     const std::uint64_t now = height(0);
     ASSERT_TRUE(reaches(0, now + 3));
     expect_equal_chains(now + 3);
+
+    // The validators decide on rules that nobody's program has: all nodes stop before that block and say so.
+    const std::string at = std::to_string((height(0) / 10 + 3) * 10);
+    for (int account : {0, 1, 6}) ASSERT_EQ(sign(account, {"validator", "vote-upgrade", "2", at}), 0) << output();
+    EXPECT_THAT(output(), testing::HasSubstr("rules version 1, version 2 from block " + at));
+    const auto end = Clock::now() + 60s;
+    while (network_->node(0).running() && Clock::now() < end) std::this_thread::sleep_for(100ms);
+    EXPECT_EQ(network_->node(0).exit_status(), 1);
+    std::ifstream in(folder_ / "node0" / "node.log");
+    const std::string log{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_THAT(log, testing::HasSubstr("block " + at + " is executed by version 2 of the rules"));
 }
 
 }  // namespace

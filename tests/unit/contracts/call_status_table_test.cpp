@@ -382,6 +382,7 @@ TEST_F(CallStatusTable, EveryRefusalIsProvoked) {
         // Validators.*
         CallStatus::bad_validator_key, CallStatus::set_closed, CallStatus::key_taken, CallStatus::wrong_key_proof,
         CallStatus::double_signed, CallStatus::not_jailed, CallStatus::still_jailed, CallStatus::validators_full,
+        CallStatus::not_in_set, CallStatus::wrong_version, CallStatus::wrong_height,
         CallStatus::task_frozen};  // BrokenRules; rules_broken is 4xx.
     // Redundant checks. A decided dispute is removed from the list before a move could reach its game; with an audit
     // share of at least one basis point and a colluding share below all, some stake always suffices.

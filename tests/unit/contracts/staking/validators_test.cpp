@@ -301,6 +301,58 @@ TEST_F(Validators, AFullListOfCandidatesTakesTheRicher) {
     EXPECT_FALSE(std::ranges::binary_search(listed, std::max(party("alice"), party("bob"))));
 }
 
+// --- upgrades ---
+
+TEST_F(Validators, MoreThanTwoThirdsDecideWhenTheNextRulesBegin) {
+    found(open_rules());
+    join("carol", 1);  // three validators of equal power
+    next_epoch();
+    ASSERT_EQ(powers().size(), 3U);
+    const std::uint64_t at = height + 12;
+    EXPECT_EQ(send("dave", VoteUpgrade{2, at}), CallStatus::not_in_set);
+    EXPECT_EQ(send("alice", VoteUpgrade{3, at}), CallStatus::wrong_version);
+    EXPECT_EQ(send("alice", VoteUpgrade{1, at}), CallStatus::wrong_version);
+    EXPECT_EQ(send("alice", VoteUpgrade{2, height + params.epoch_blocks}), CallStatus::wrong_height);
+    EXPECT_EQ(send("alice", VoteUpgrade{2, at + 1}), CallStatus::wrong_height) << "in the middle of an epoch";
+    ASSERT_EQ(send("alice", VoteUpgrade{2, at}), CallStatus::ok);
+    ASSERT_EQ(send("bob", VoteUpgrade{2, at}), CallStatus::ok);
+    EXPECT_EQ(views::upgrade(state).version, 0U) << "two of three are not more than two thirds";
+    ASSERT_EQ(send("carol", VoteUpgrade{2, at + params.epoch_blocks}), CallStatus::ok);
+    EXPECT_EQ(views::upgrade(state).version, 0U) << "another height is another proposal";
+    ASSERT_EQ(send("carol", VoteUpgrade{2, at}), CallStatus::ok);
+    EXPECT_EQ(views::upgrade(state).height, at);
+    ASSERT_EQ(all<UpgradeDecided>().size(), 1U);
+    ASSERT_EQ(send("bob", VoteUpgrade{0, 0}), CallStatus::ok);
+    EXPECT_EQ(views::upgrade(state).votes.size(), 2U);
+    EXPECT_EQ(views::upgrade(state).height, at) << "decided is decided";
+
+    const Executor newer({}, 2);
+    EXPECT_FALSE(executor.missing_rules(state, at - 1).has_value());
+    ASSERT_TRUE(executor.missing_rules(state, at).has_value());
+    EXPECT_THAT(*executor.missing_rules(state, at), ::testing::HasSubstr("version 2 of the rules"));
+    EXPECT_FALSE(newer.missing_rules(state, at).has_value());
+    while (height < at) next_block();
+    EXPECT_EQ(views::upgrade(state).current, 2U);
+    EXPECT_EQ(views::upgrade(state).version, 0U);
+    EXPECT_TRUE(views::upgrade(state).votes.empty());
+    EXPECT_TRUE(executor.missing_rules(state, height + 1).has_value());
+    EXPECT_EQ(send("alice", VoteUpgrade{3, height + 20}), CallStatus::ok) << "then the version after it";
+}
+
+TEST_F(Validators, VotesOfThoseThatHaveLeftDoNotCount) {
+    found(open_rules());
+    join("carol", 1);
+    next_epoch();
+    const std::uint64_t at = height + 5 * params.epoch_blocks;
+    ASSERT_EQ(send("carol", VoteUpgrade{2, at}), CallStatus::ok);
+    sign_twice("carol");
+    ASSERT_EQ(send("alice", VoteUpgrade{2, at}), CallStatus::ok);
+    EXPECT_EQ(views::upgrade(state).version, 0U);
+    EXPECT_EQ(views::upgrade(state).votes.size(), 1U);
+    ASSERT_EQ(send("bob", VoteUpgrade{2, at}), CallStatus::ok);
+    EXPECT_EQ(views::upgrade(state).version, 2U);
+}
+
 // --- shares of the beacon ---
 
 class BeaconShares : public Validators {

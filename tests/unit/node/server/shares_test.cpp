@@ -194,5 +194,20 @@ TEST_F(Shares, TheEngineLearnsOfAValidatorThatSignedTwice) {
     EXPECT_TRUE(next->validator_updates.empty());
 }
 
+TEST_F(Shares, ANodeWithoutTheRulesOfTheNextBlockSaysSo) {
+    EXPECT_FALSE(application_->missing_rules().has_value());
+    const contracts::Executor older({}, 0);
+    ledger::MemoryStore store;
+    const auto chain = ledger::Chain::open(store, genesis_, older).value();
+    ledger::Mempool pool(older);
+    LedgerApplication application(*chain, pool);
+    ASSERT_TRUE(application.missing_rules().has_value());
+    EXPECT_EQ(*application.missing_rules(),
+              "block 1 is executed by version 1 of the rules, and this program has version 0: install a newer one and "
+              "start it on the same data directory");
+    EXPECT_FALSE(application.process(block(1, {})));
+    EXPECT_FALSE(application.finalize(block(1, {})).has_value());
+}
+
 }  // namespace
 }  // namespace retrace::node

@@ -205,6 +205,54 @@ TEST_F(AbciApplication, ARepeatedTransactionDoesNotReplaceItsReceipt) {
     EXPECT_FALSE(world_.chain->tx(2, 0)->receipt.success);
 }
 
+TEST_F(AbciApplication, AnswersQueriesWithProofsUnderTheAppHash) {
+    init_chain();
+    finalize(1, {});
+    commit();
+    const ledger::Address account = dev_key(0).address();
+    const auto ask_for = [&](const std::string& path, const std::string& data, bool prove) {
+        abci::Request request;
+        request.mutable_query()->set_path(path);
+        request.mutable_query()->set_data(data);
+        request.mutable_query()->set_prove(prove);
+        return ask(request).query();
+    };
+    const std::string address(account.bytes.begin(), account.bytes.end());
+    const abci::ResponseQuery answer = ask_for("/account", address, true);
+    EXPECT_EQ(answer.code(), 0U) << answer.log();
+    EXPECT_EQ(answer.height(), 1);
+    ASSERT_EQ(answer.proof_ops().ops_size(), 2);
+    const auto data_of = [&](int i) {
+        const std::string& data = answer.proof_ops().ops(i).data();
+        return Bytes(data.begin(), data.end());
+    };
+    const Bytes header_bytes = data_of(0), proof_bytes = data_of(1);
+    Reader header_in(header_bytes), proof_in(proof_bytes);
+    const ledger::Header header = ledger::decode_header(header_in);
+    const ledger::StateProof proof = ledger::decode_state_proof(proof_in);
+    ASSERT_TRUE(header_in.finish().has_value() && proof_in.finish().has_value());
+    const Hash32 hash = block_hash(header);
+    EXPECT_EQ(info().last_block_app_hash(), std::string(hash.data(), hash.data() + hash.size()));
+    EXPECT_EQ(proof.state_root, header.state_root);
+    EXPECT_EQ(proof.leaf_key, ledger::account_leaf_key(account));
+    EXPECT_TRUE(ledger::verify(proof).has_value());
+    EXPECT_EQ(answer.value(), std::string(proof.value.begin(), proof.value.end()));
+    EXPECT_FALSE(answer.value().empty());
+
+    EXPECT_EQ(ask_for("/account", address, false).proof_ops().ops_size(), 0);
+    EXPECT_EQ(ask_for("/slot", address + "key", true).code(), 0U);
+    for (const auto& [path, data] : {std::pair<std::string, std::string>{"/account", address + "x"},
+                                     {"/account", ""},
+                                     {"/slot", "x"},
+                                     {"/else", address}})
+        EXPECT_EQ(ask_for(path, data, true).code(), 1U) << path;
+    abci::Request request;
+    request.mutable_query()->set_path("/account");
+    request.mutable_query()->set_data(address);
+    request.mutable_query()->set_height(99);
+    EXPECT_EQ(ask(request).query().code(), 1U);
+}
+
 TEST(AbciValidators, ABlockIsThatOfItsProposersAccount) {
     ledger::Genesis genesis = dev_genesis({});
     ledger::Validator validator;
