@@ -57,7 +57,11 @@ Status<> bind_to_chain(const fs::path& folder, std::uint64_t chain_id) {
 std::uint64_t default_memory() { return memory_limit() / 4 * 3; }
 
 AgentProcess::AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client)
-    : options_(options), key_(std::move(key)), client_(std::move(client)), pool_(options.threads) {}
+    : options_(options),
+      key_(std::move(key)),
+      client_(std::move(client)),
+      chain_(client_, options.trust),
+      pool_(options.threads) {}
 
 Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& options, ledger::SecretKey key) {
     RETRACE_TRY(client, RpcClient::connect(options.node_url));
@@ -65,9 +69,9 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     RETRACE_TRY(chain_id, wait_for_node(process->client_, options.timeout));
     RETRACE_CHECK(bind_to_chain(options.data_dir, chain_id));
     process->submitter_ = std::make_unique<Submitter>(process->client_, process->key_, chain_id);
-    const auto height = process->client_.height();
+    const auto height = process->chain_.height();
     if (!height) return error(height.error().message);
-    const RemoteState state(process->client_, *height);
+    const RemoteState state = process->chain_.state(*height);
     const auto params = process->immutable_.params(state);
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
     process->developer_chain_ = params->developer_chain;
@@ -142,9 +146,9 @@ bool AgentProcess::fetching_is_over() {
 }
 
 Status<> AgentProcess::bond(const ledger::U256& minimum) {
-    const auto height = client_.height();
+    const auto height = chain_.height();
     if (!height) return error(height.error().message);
-    const RemoteState state(client_, *height);
+    const RemoteState state = chain_.state(*height);
     const ledger::U256 bonded = contracts::views::stake(state, address()).bonded;
     const ledger::U256 wanted = ledger::max(options_.stake, minimum);
     if (state.failure()) return error(state.failure()->message);
@@ -155,7 +159,8 @@ Status<> AgentProcess::bond(const ledger::U256& minimum) {
 }
 
 std::optional<std::uint64_t> AgentProcess::new_height() {
-    const auto height = client_.height();
+    if (first_height_ == 0) first_height_ = client_.height().value_or(0);
+    const auto height = chain_.height();
     if (!height) {
         if (!lost_node_) spdlog::warn("event=node_unreachable reason=\"{}\"", height.error().message);
         lost_node_ = true;
@@ -163,7 +168,7 @@ std::optional<std::uint64_t> AgentProcess::new_height() {
     }
     if (lost_node_) spdlog::info("event=node_reachable height={}", *height);
     lost_node_ = false;
-    if (*height == height_) return std::nullopt;
+    if (*height == height_ || *height < first_height_) return std::nullopt;
     height_ = *height;
     return *height;
 }

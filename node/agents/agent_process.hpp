@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "node/agents/chain_reader.hpp"
 #include "node/agents/run_peers.hpp"
 #include "node/agents/submitter.hpp"
 #include "node/agents/views.hpp"
@@ -23,15 +24,17 @@ namespace retrace::node {
 struct AgentOptions {
     std::string node_url = "http://127.0.0.1:8545";
     std::filesystem::path data_dir;
-    std::string listen = "127.0.0.1";             ///< Address at which artifacts are served.
-    std::uint16_t port = 0;                       ///< 0: the operating system chooses.
-    std::string endpoint;                         ///< URL by which others reach it; empty: http://listen:port.
-    ledger::U256 stake;                           ///< Topped up to this amount at the start; zero: the chain's minimum.
-    unsigned threads = 0;                         ///< Threads of the kernels; 0: as many as the machine has.
-    std::uint64_t memory = 0;                     ///< Bytes that tasks may use; 0: default_memory().
-    std::chrono::milliseconds poll{50};           ///< Interval at which the chain is polled.
-    std::uint64_t retention_blocks = 5'000;       ///< Artifacts are deleted this long after a task last needed them.
-    bool require_sandbox = false;                 ///< Whether tasks run only in a sandbox.
+    std::string listen = "127.0.0.1";        ///< Address at which artifacts are served.
+    std::uint16_t port = 0;                  ///< 0: the operating system chooses.
+    std::string endpoint;                    ///< URL by which others reach it; empty: http://listen:port.
+    ledger::U256 stake;                      ///< Topped up to this amount at the start; zero: the chain's minimum.
+    unsigned threads = 0;                    ///< Threads of the kernels; 0: as many as the machine has.
+    std::uint64_t memory = 0;                ///< Bytes that tasks may use; 0: default_memory().
+    std::chrono::milliseconds poll{50};      ///< Interval at which the chain is polled.
+    std::uint64_t retention_blocks = 5'000;  ///< Artifacts are deleted this long after a task last needed them.
+    bool require_sandbox = false;            ///< Whether tasks run only in a sandbox.
+    /// What the agent reads is proved from this block of CometBFT; none: its node is believed.
+    std::optional<light::TrustedBlock> trust;
     std::optional<std::chrono::seconds> timeout;  ///< For the node's first answer; none: wait for ever.
     ArtifactServer::Tamper tamper;                ///< Developer chains only: changes served answers.
 };
@@ -58,6 +61,7 @@ public:
     std::string endpoint() const;
 
     RpcClient& client() noexcept { return client_; }
+    ChainReader& chain() noexcept { return chain_; }
     Submitter& submitter() noexcept { return *submitter_; }
     Store& artifacts() noexcept { return *artifacts_; }
     solver::CheckpointStore& checkpoints() noexcept { return *checkpoints_; }
@@ -112,6 +116,7 @@ private:
     AgentOptions options_;
     ledger::SecretKey key_;
     RpcClient client_;
+    ChainReader chain_;
     std::unique_ptr<Submitter> submitter_;
     kernels::ThreadPool pool_;
     std::unique_ptr<Store> artifacts_;
@@ -127,6 +132,7 @@ private:
     std::unique_ptr<ArtifactHttpServer> http_;
     Immutable immutable_;
     std::atomic<std::uint64_t> height_ = 0;
+    std::uint64_t first_height_ = 0;  ///< What it sent before it began to look at blocks is in this one or below.
     std::atomic<bool> stopping_ = false;
     struct Fetching {
         solver::RunKey of;

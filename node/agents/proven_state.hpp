@@ -9,6 +9,16 @@
 
 namespace retrace::node {
 
+/// A block whose state root is known to be right.
+struct ProvenRoot {
+    std::uint64_t height = 0;
+    Hash32 root;
+};
+/// The bytes of a leaf of the state, empty for one that is absent, with a proof that the node cannot forge.
+Result<Bytes, RpcFailure> proven_account(RpcClient& client, const ProvenRoot& at, const ledger::Address& address);
+Result<Bytes, RpcFailure> proven_slot(RpcClient& client, const ProvenRoot& at, const ledger::Address& contract,
+                                      View key);
+
 /// Like RemoteState, but the node is not trusted: every slot comes with a proof under the state root of one block,
 /// which the node cannot forge. The caller must know that the root is right.
 class ProvenState final : public ledger::StateView {
@@ -26,7 +36,8 @@ public:
     Bytes slot(const ledger::Address& contract, View key) const override;
 
 private:
-    Bytes proven(boost::json::value leaf, const Hash32& leaf_key) const;
+    template <class Ask>
+    Bytes proven(const Hash32& leaf_key, const Ask& ask) const;
 
     RpcClient& client_;
     std::uint64_t height_;

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "ledger/chain/state_proof.hpp"
 #include "merkle/base/non_fatal.hpp"
+#include "node/agents/proven_state.hpp"
 #include "node/platform/json_values.hpp"
 
 namespace retrace::node {
@@ -22,6 +24,12 @@ constexpr std::size_t kUnknownMax = 1 << 14;  // Slots read ahead in one round; 
 
 ledger::Account RemoteState::account(const ledger::Address& address) const {
     if (failure_ || unknown_ != nullptr) return {};
+    if (root_) {
+        const auto leaf = proven_account(client_, {height_, *root_}, address);
+        if (leaf) return ledger::decode_account(*leaf).value_or(ledger::Account{});
+        failure_ = leaf.error();
+        return {};
+    }
     const auto answer = client_.call("retrace_getAccount", {rpc::data(address), rpc::quantity(height_)});
     const json::object* object = answer ? answer->if_object() : nullptr;
     const json::value* nonce = object != nullptr ? object->if_contains("nonce") : nullptr;
@@ -48,7 +56,19 @@ Bytes RemoteState::slot(const ledger::Address& contract, View key) const {
     return failure_ ? Bytes() : slots_.at(name);
 }
 
+void RemoteState::request_proofs(std::span<const Slot> slots) const {
+    for (const Slot& slot : slots) {
+        auto leaf = proven_slot(client_, {height_, *root_}, slot.first, slot.second);
+        if (!leaf) {
+            failure_ = leaf.error();
+            return;
+        }
+        slots_[slot] = std::move(*leaf);
+    }
+}
+
 void RemoteState::request(std::span<const Slot> slots) const {
+    if (root_) return request_proofs(slots);
     json::array names;
     for (const auto& [contract, key] : slots)
         names.push_back(json::object{{"contract", rpc::data(contract)}, {"key", rpc::data(key)}});

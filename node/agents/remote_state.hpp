@@ -18,8 +18,16 @@ namespace retrace::node {
 /// this view.
 class RemoteState final : public ledger::StateView {
 public:
-    /// `client` outlives the view.
-    RemoteState(RpcClient& client, std::uint64_t height) : client_(client), height_(height) {}
+    /// `client` outlives the view. With `root`, the state root of that block, every value is proved; otherwise the node
+    /// is believed.
+    RemoteState(RpcClient& client, std::uint64_t height, const std::optional<Hash32>& root = std::nullopt)
+        : client_(client), height_(height), root_(root) {}
+    /// A state of which nothing can be read.
+    static RemoteState unreadable(RpcClient& client, std::uint64_t height, std::string why) {
+        RemoteState out(client, height);
+        out.failure_ = RpcFailure{0, std::move(why), {}};
+        return out;
+    }
 
     std::uint64_t height() const noexcept { return height_; }
     const std::optional<RpcFailure>& failure() const noexcept { return failure_; }
@@ -40,9 +48,12 @@ private:
 
     /// Requests the slots. If they are too long for one answer, each half is requested.
     void request(std::span<const Slot> slots) const;
+    /// Requests each with its proof.
+    void request_proofs(std::span<const Slot> slots) const;
 
     RpcClient& client_;
     std::uint64_t height_;
+    std::optional<Hash32> root_;
     mutable std::map<Slot, Bytes> slots_;
     mutable std::set<Slot>* unknown_ = nullptr;  ///< Collects the slots that are read ahead.
     mutable std::optional<RpcFailure> failure_;

@@ -105,9 +105,9 @@ Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& 
 }
 
 Status<> SolverService::enroll() {
-    const auto height = process_->client().height();
+    const auto height = process_->chain().height();
     if (!height) return error(height.error().message);
-    const RemoteState state(process_->client(), *height);
+    const RemoteState state = process_->chain().state(*height);
     const auto params = process_->immutable().params(state);
     const auto info = contracts::views::solver(state, process_->address());
     if (!params) return error("the chain's parameters cannot be read");
@@ -150,7 +150,7 @@ void SolverService::report_problems(std::vector<std::string> problems) {
 }
 
 void SolverService::on_block(std::uint64_t height) {
-    const RemoteState state(process_->client(), height);
+    const RemoteState state = process_->chain().state(height);
     const auto params = process_->immutable().params(state);
     std::optional<ledger::U256> base_fee;  // Requested once, on first use.
     bool ahead = true;
@@ -300,7 +300,7 @@ struct SolverCall {
 }  // namespace
 
 Result<Hash32> SolverService::send_bid(const solver::SolverView& view, const solver::CommitBid& bid) {
-    const RemoteState state(process_->client(), view.height);
+    const RemoteState state = process_->chain().state(view.height);
     const auto spec = process_->immutable().spec(state, bid.task);
     const auto params = process_->immutable().params(state);
     const auto base_fee = process_->client().base_fee();
@@ -315,7 +315,7 @@ Result<Hash32> SolverService::send_bid(const solver::SolverView& view, const sol
 }
 
 solver::SolverMove SolverService::accepted(const solver::SolverView& view, const solver::AcceptData& move) {
-    const RemoteState state(process_->client(), view.height);
+    const RemoteState state = process_->chain().state(view.height);
     const auto spec = process_->immutable().spec(state, move.task);
     const auto run = contracts::views::run(state, move.task, move.run);
     const auto base_fee = process_->client().base_fee();
@@ -335,7 +335,7 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
         if (!call) return spdlog::error("event=not_sent reason=\"{}\"", call.error().message);
         sent = submitter.send("reveal bid for task " + std::to_string(reveal->task), *call);
     } else {
-        const RemoteState state(process_->client(), view.height);
+        const RemoteState state = process_->chain().state(view.height);
         const auto params = process_->immutable().params(state);
         if (!params) return;
         const bool floods = options_.cheat && options_.cheat->protocol_attack == solver::ProtocolAttack::flood;

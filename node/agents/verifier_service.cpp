@@ -118,11 +118,11 @@ std::optional<Hash32> head_on_ledger(const std::optional<market::VerifierInfo>& 
 }  // namespace
 
 Status<> VerifierService::enroll() {
-    const auto height = process_->client().height();
+    const auto height = process_->chain().height();
     if (!height) return error(height.error().message);
     enrolled_height_ = *height;
     waits_ = false;
-    const RemoteState state(process_->client(), *height);
+    const RemoteState state = process_->chain().state(*height);
     const auto params = process_->immutable().params(state);
     const auto info = contracts::views::verifier(state, process_->address());
     if (!params) return error("the chain's parameters cannot be read");
@@ -181,7 +181,7 @@ void VerifierService::run(const std::atomic<bool>& stop) {
 }
 
 void VerifierService::on_block(std::uint64_t height) {
-    const RemoteState state(process_->client(), height);
+    const RemoteState state = process_->chain().state(height);
     const auto params = process_->immutable().params(state);
     verifier::VerifierView view;
     WatchChoice choice;

@@ -20,6 +20,7 @@ namespace {
 
 struct AgentFlags {
     NodeOptions node;
+    TrustOptions trust;
     KeyOptions key;
     std::string data_dir, listen = "127.0.0.1", endpoint, stake, log_level = "info", cheat;
     std::uint16_t port = 0;
@@ -67,6 +68,7 @@ int run_until_signal(const std::function<void(const std::atomic<bool>& stop)>& b
 void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<CheatName>& cheats) {
     add_config_option(command);
     flags.node.add_to(command, "for ever at the start");
+    flags.trust.add_to(command);
     flags.key.add_to(command);
     command.add_option("--data-dir", flags.data_dir, "Folder of checkpoints and artifacts")->required();
     command.add_option("--listen", flags.listen, "Address to serve artifacts on (127.0.0.1)");
@@ -102,6 +104,7 @@ Result<AgentOptions> agent_options(const AgentFlags& flags) {
     out.require_sandbox = flags.require_sandbox;
     out.retention_blocks = flags.keep_blocks;
     out.poll = std::chrono::milliseconds(flags.poll_ms);
+    if (flags.trust.given()) out.trust = flags.trust.block;
     if (flags.node.timeout_s) out.timeout = std::chrono::seconds(*flags.node.timeout_s);
     if (!flags.stake.empty()) {
         const auto stake = parse_coins(flags.stake);

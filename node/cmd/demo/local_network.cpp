@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "node/light/light_client.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/server/config/params_json.hpp"
 #include "node/wallet/keystore.hpp"
@@ -116,7 +117,23 @@ Status<> LocalNetwork::start_validators() {
     }
     RETRACE_TRY(network, TestnetProcesses::start(folder, executable_, kStartTimeout));
     testnet_.emplace(std::move(network));
-    return Unit{};
+    return trust_a_block();
+}
+
+Status<> LocalNetwork::trust_a_block() {
+    const auto url = parse_url(testnet_->urls().back());
+    if (!url) return error(url.error().message);
+    const light::BlockSource source = light::node_source(*url);
+    const auto end = std::chrono::steady_clock::now() + kStartTimeout;
+    for (;;) {
+        const auto block = source(2);  // Block 1 has the genesis' time, which is long past.
+        if (block) {
+            trusted_ = {"--trust-height", "2", "--trust-hash", to_hex(view(hash_of(block->header)))};
+            return Unit{};
+        }
+        if (std::chrono::steady_clock::now() > end) return error(block.error().message);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
 }
 
 Status<> LocalNetwork::start_node() {
@@ -158,6 +175,7 @@ Status<> LocalNetwork::start(Role role, const std::vector<std::string>& argument
                                  (folder_ / ("party-" + number)).string(),
                                  "--threads",
                                  "1"};
+    all.insert(all.end(), trusted_.begin(), trusted_.end());
     all.insert(all.end(), arguments.begin(), arguments.end());
     auto process = Process::start(executable_, all, log_of(std::string(name_of(role))));
     if (!process) return Unexpected{process.error()};

@@ -62,6 +62,8 @@ private:
         : folder_(std::move(folder)), executable_(std::move(executable)), block_ms_(block_ms), tls_(tls) {}
     Status<> write_files(const std::map<std::string, std::uint64_t>& params);
     Status<> start_validators();
+    /// Lets the agents trust a block that another node than theirs shows.
+    Status<> trust_a_block();
 
     std::filesystem::path folder_, executable_;
     std::uint64_t block_ms_;
@@ -71,6 +73,7 @@ private:
     std::uint32_t validators_ = 0;
     std::unique_ptr<Process> node_;
     std::optional<TestnetProcesses> testnet_;
+    std::vector<std::string> trusted_;  // flags of the agents on a network of validators
     std::map<Role, Process> parties_;
 };
 
