@@ -54,14 +54,16 @@ struct ValidatorInfo {
     bool double_signed = false;       ///< It is out for ever.
     std::uint64_t missed_window = 0;  ///< Number of the window of `downtime_blocks` in which it missed a vote last,
     std::uint64_t missed = 0;         ///< and the votes that it missed in that window.
+    std::uint64_t missed_epoch = 0;   ///< The same for an epoch.
+    std::uint64_t epoch_missed = 0;
     bool operator==(const ValidatorInfo&) const = default;
     static auto tie(auto& v) {
         return std::tie(v.key, v.vrf_key, v.stake, v.leaving, v.leaving_height, v.granted, v.jailed_until,
-                        v.double_signed, v.missed_window, v.missed);
+                        v.double_signed, v.missed_window, v.missed, v.missed_epoch, v.epoch_missed);
     }
     static std::vector<std::string_view> names() {
-        return {"key",     "vrfKey",      "stake",        "leaving",      "leavingHeight",
-                "granted", "jailedUntil", "doubleSigned", "missedWindow", "missed"};
+        return {"key",         "vrfKey",       "stake",        "leaving", "leavingHeight", "granted",
+                "jailedUntil", "doubleSigned", "missedWindow", "missed",  "missedEpoch",   "epochMissed"};
     }
 };
 

@@ -14,6 +14,8 @@ interface IValidators {
         bool doubleSigned;
         uint64 missedWindow;
         uint64 missed;
+        uint64 missedEpoch;
+        uint64 epochMissed;
     }
     struct SetMember {
         address account;

@@ -9,8 +9,8 @@
 namespace retrace::ledger {
 namespace {
 
-/// Twice the largest set: the set of the block before may be another one.
-constexpr std::size_t kReportedMax = 2 * kValidatorsMax;
+/// More than a block can hold: at most 262,144 bytes of evidence, and votes of at most kValidatorsMax validators.
+constexpr std::size_t kReportedMax = 4096;
 
 Hash32 topic() { return keccak256(view(std::string_view("retrace/engine-report/1"))); }
 

@@ -193,6 +193,8 @@ VrfProof VrfSecret::prove(View alpha) const {
     return proof;
 }
 
+bool is_vrf_key(const VrfKey& key) { return Curve().decode(key.bytes) != nullptr; }
+
 std::optional<Hash32> vrf_verify(const VrfKey& key, View alpha, View proof) {
     if (proof.size() != VrfProof{}.size()) return std::nullopt;
     const Curve curve;

@@ -38,6 +38,8 @@ private:
     VrfKey key_;
 };
 
+/// Whether the key is a point of the curve.
+bool is_vrf_key(const VrfKey& key);
 /// Returns the function's value (beta) for `alpha`, or nullopt when `proof` does not prove it, or `key` is no point.
 std::optional<Hash32> vrf_verify(const VrfKey& key, View alpha, View proof);
 

@@ -153,7 +153,7 @@ struct Node::Impl {
         engine::CometOptions options;
         options.home = comet_home(config, *data);
         RETRACE_TRY(keys, engine::make_keys(options.home.folder));
-        RETRACE_CHECK(application->validate_as(keys.key, keys.vrf));
+        application->validate_as(keys.key, keys.vrf);
         light = std::make_unique<engine::LightRpc>(options.home.rpc_socket());
         options.genesis = chain->genesis();
         options.program = config.engine.cometbft;

@@ -49,6 +49,33 @@ void store_set(Effects& fx, const std::vector<SetMember>& now) {
             fx.emit(ValidatorPowerChanged{member.account, member.key, member.power});
 }
 
+/// 20.4.1: power that nobody has seen voting may not stop the chain. What grows, in the order of the candidates, is with
+/// the power of those that missed most votes of the epoch that ends at most a quarter of what votes.
+void limit_growth(const Effects& fx, std::vector<SetMember>& wanted) {
+    const auto before = views::validator_set(fx.state);
+    const std::uint64_t ended = views::epoch_of(fx.params, fx.height) - 1;
+    const auto power_before = [&](const SetMember& member) {
+        const auto old = std::ranges::find(before, member.key, &SetMember::key);
+        return old == before.end() ? std::uint64_t{0} : old->power;
+    };
+    std::uint64_t voting = 0, silent = 0;
+    for (const SetMember& member : wanted) {
+        const auto info = must_load<market::ValidatorInfo>(fx.state, keys::validator(member.account));
+        const bool is_silent = info.missed_epoch == ended && info.epoch_missed > fx.params.epoch_blocks / 2;
+        (is_silent ? silent : voting) += std::min(power_before(member), member.power);
+    }
+    if (voting == 0) return;  // Nobody is left of those that voted: what is there decides.
+    std::uint64_t left = voting / 4 - std::min(voting / 4, silent);
+    for (SetMember& member : wanted) {
+        const std::uint64_t old = power_before(member);
+        if (member.power <= old) continue;
+        const std::uint64_t growth = std::min(member.power - old, left);
+        left -= growth;
+        member.power = old + growth;
+    }
+    std::erase_if(wanted, [](const SetMember& member) { return member.power == 0; });
+}
+
 /// Takes a jailed validator out of the set at once. The last one stays until an election finds another, because a chain
 /// without validators stands still for ever.
 void expel(Effects& fx, const Address& account) {
@@ -100,6 +127,10 @@ void register_keys(Effects& fx, const Address& account, const RegisteredKey& reg
     fx.emit(ValidatorRegistered{account, registered.key});
 }
 
+bool is_validator_candidate(const StateView& view, const Address& account) {
+    return std::ranges::binary_search(list<Address>(view, keys::validator_candidates()), account);
+}
+
 bool has_validator_place(const StateView& view, const Address& account, std::uint64_t power) {
     const auto waiting = candidates(view, rules_of(view));
     return waiting.size() < market::kValidatorCandidatesMax || waiting.back().power < power ||
@@ -130,6 +161,10 @@ void note_missed_votes(Effects& fx, std::span<const ledger::ConsensusAddress> mi
         if (info.missed_window != window) info.missed = 0;
         info.missed_window = window;
         ++info.missed;
+        const std::uint64_t epoch = views::epoch_of(fx.params, fx.height);
+        if (info.missed_epoch != epoch) info.epoch_missed = 0;
+        info.missed_epoch = epoch;
+        ++info.epoch_missed;
         if (info.missed <= rules.downtime_blocks / 2) {
             store(fx.state, keys::validator(owner->account), info);
             continue;
@@ -223,11 +258,17 @@ void elect_validators(Effects& fx) {
     if (!rules) return;
     std::vector<SetMember> set;
     for (const Candidate& candidate : candidates(fx.state, *rules)) {
-        if (candidate.power == 0 || (rules->is_open() && set.size() >= rules->places)) break;
+        if (candidate.power == 0) break;
         const auto info = must_load<market::ValidatorInfo>(fx.state, keys::validator(candidate.account));
         set.push_back({candidate.account, info.key, candidate.power});
     }
+    // Before the places are given away: one that may not have its power yet displaces nobody by it.
+    limit_growth(fx, set);
     if (set.empty()) return;  // As in `expel`.
+    std::ranges::sort(set, [](const SetMember& a, const SetMember& b) {
+        return goes_first({a.account, a.power}, {b.account, b.power});
+    });
+    if (rules->is_open() && set.size() > rules->places) set.resize(rules->places);
     std::ranges::sort(set, {}, &SetMember::account);
     store_set(fx, set);
 }

@@ -17,6 +17,7 @@ void register_keys(Effects& fx, const Address& account, const RegisteredKey& key
 /// Stores a validator's record after its stake, or its right to be in the set, changed. It becomes a candidate if it
 /// may have power and there is a place, or one of a candidate with less power.
 void store_validator(Effects& fx, const Address& account, const market::ValidatorInfo& info);
+bool is_validator_candidate(const StateView& view, const Address& account);
 /// Whether `store_validator` would find a place for a candidate of this power.
 bool has_validator_place(const StateView& view, const Address& account, std::uint64_t power);
 

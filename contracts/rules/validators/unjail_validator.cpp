@@ -9,9 +9,10 @@ CallStatus check(const UnjailValidator&) { return CallStatus::ok; }
 
 CallStatus admit(const UnjailValidator&, const TxContext& context, const StateView& view) {
     auto info = views::validator(view, context.sender);
-    if (!info) return CallStatus::not_registered;                              // 20.7.1
-    if (info->double_signed) return CallStatus::double_signed;                 // 20.7.2
-    if (info->jailed_until == 0) return CallStatus::not_jailed;                // 20.7.3
+    if (!info) return CallStatus::not_registered;               // 20.7.1
+    if (info->double_signed) return CallStatus::double_signed;  // 20.7.2
+    // 20.7.3: also one that lost its place among the candidates comes back so.
+    if (info->jailed_until == 0 && is_validator_candidate(view, context.sender)) return CallStatus::not_jailed;
     if (context.height < info->jailed_until) return CallStatus::still_jailed;  // 20.7.4
     const auto rules = must_load<market::ValidatorRules>(view, keys::validator_rules());
     info->jailed_until = 0;

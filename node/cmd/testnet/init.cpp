@@ -20,6 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
+/// As much as a stake of a thousand coins.
+constexpr std::int64_t kFounderPower = 1'000'000;
+
 struct Validator {
     Hash32 key;
     ledger::VrfKey vrf_key;
@@ -152,7 +155,7 @@ Result<Testnet> write_all(const TestnetPlan& plan, const fs::path& folder) {
         list.push_back(json::object{{"key", to_hex(view(made.key))},
                                     {"vrfKey", to_hex(made.vrf_key.bytes)},
                                     {"account", account},
-                                    {"power", 1}});
+                                    {"power", kFounderPower}});
         validators.push_back(std::move(made));
     }
     genesis["validators"] = std::move(list);

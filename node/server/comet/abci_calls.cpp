@@ -162,7 +162,7 @@ Fatal commit(Application& application, const AbciCallsOptions& options, abci::Re
     if (options.on_commit) options.on_commit(tip);
     // CometBFT stores this block first; with only such programs nobody would vote for the next one, and the chain would
     // stand still without a word.
-    if (const auto missing = application.missing_rules(); missing && options.on_fatal) options.on_fatal(*missing);
+    if (const auto why = application.obstacle(); why && options.on_fatal) options.on_fatal(*why);
     return {};
 }
 

@@ -150,7 +150,7 @@ Status<> CometEngine::start(Application& application) {
                      " has no blocks: the data directory belongs to the engine solo, or a part of it is missing");
     }
     RETRACE_CHECK(write_comet_home(home, impl_->options.genesis));
-    if (const auto missing = application.missing_rules()) return error(*missing);
+    if (const auto why = application.obstacle()) return error(*why);
     impl_->application = &application;
     impl_->state.height = height;
     RETRACE_CHECK(impl_->serve());

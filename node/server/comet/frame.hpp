@@ -12,7 +12,9 @@
 
 namespace retrace::node::engine {
 
-inline constexpr std::size_t kFrameMax = 32U << 20;  ///< Longer messages are refused. A block holds 4 MiB.
+/// Longer messages are refused. A proposal brings the block before it with the extensions of 100 votes, each of which
+/// CometBFT lets be a megabyte long when the vote comes late, and CometBFT's mempool of a block's size.
+inline constexpr std::size_t kFrameMax = 160U << 20;
 
 /// Cuts a stream of bytes into messages.
 class FrameReader {

@@ -102,6 +102,7 @@ Result<ledger::Genesis> parse_genesis(std::string_view text, const EncodeContrac
     if (!genesis.validators.empty()) {
         RETRACE_TRY(bytes, parse_validator_rules(rules));
         genesis.validator_rules = std::move(bytes);
+        RETRACE_CHECK(check_founders(genesis));
     } else if (rules != nullptr) {
         return error("genesis: validatorRules without validators");
     }

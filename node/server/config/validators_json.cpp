@@ -34,6 +34,7 @@ Result<ledger::Validator> parse_validator(const std::string& name, const json::v
     if (!vrf_key || vrf_key->size() != out.vrf_key.bytes.size())
         return error("genesis: " + name + ".vrfKey must be a compressed point of P-256: 66 hex digits");
     std::ranges::copy(*vrf_key, out.vrf_key.bytes.begin());
+    if (!ledger::is_vrf_key(out.vrf_key)) return error("genesis: " + name + ".vrfKey is no point of P-256");
     const auto account = ledger::parse_address(text_of(*fields, "account"));
     if (!account) return error("genesis: " + name + ".account must be an address");
     out.account = *account;
@@ -65,6 +66,26 @@ Status<> parse_validators(const json::value& v, ledger::Genesis& genesis) {
         genesis.validators.push_back(validator);
     }
     std::ranges::sort(genesis.validators, {}, &ledger::Validator::key);
+    return Unit{};
+}
+
+Status<> check_founders(const ledger::Genesis& genesis) {
+    RETRACE_TRY(rules, market::decode_validator_rules(genesis.validator_rules));
+    RETRACE_TRY(params, market::decode_params(genesis.contracts));
+    if (rules.unbond_blocks < rules.evidence_blocks + params.epoch_blocks + 3) {
+        return error(
+            "genesis: validatorRules: unbond_blocks is less than evidence_blocks, an epoch and three blocks, so a "
+            "validator could take its stake away before what it signed can be proved");
+    }
+    if (!rules.is_open()) return Unit{};
+    std::uint64_t power = 0;
+    for (const ledger::Validator& founder : genesis.validators) power += founder.power;
+    const ledger::U256 least = rules.min_stake / ledger::U256(market::kStakePerPower) * ledger::U256(4);
+    if (ledger::U256(power) < least) {
+        return error("genesis: the founders' powers are " + std::to_string(power) +
+                     " together; in an open set they are at least " + least.to_decimal() +
+                     ", four times what min_stake gives, or a stranger with little stake decides the chain");
+    }
     return Unit{};
 }
 

@@ -55,7 +55,11 @@ ledger::EngineReport report_of(const engine::BlockView& block) {
     ledger::EngineReport out;
     for (const engine::Vote& vote : block.last_commit)
         if (vote.flag == engine::VoteFlag::absent) out.missed.push_back(vote.validator);
-    for (const engine::Fault& fault : block.faults) out.misbehavior.push_back({fault.validator, fault.height});
+    // A validator is punished once, however many proofs a block holds.
+    for (const engine::Fault& fault : block.faults) {
+        const auto known = std::ranges::find(out.misbehavior, fault.validator, &ledger::Misbehavior::validator);
+        if (known == out.misbehavior.end()) out.misbehavior.push_back({fault.validator, fault.height});
+    }
     return out;
 }
 
@@ -127,27 +131,29 @@ engine::QueryAnswer LedgerApplication::query(std::string_view path, View data, e
     return out;
 }
 
-std::optional<std::string> LedgerApplication::missing_rules() const {
+std::optional<std::string> LedgerApplication::obstacle() const {
     const auto view = chain_.view();
+    if (validator_) {
+        const auto known = chain_.executor().validator_of(*view, ledger::consensus_address(validator_->first));
+        if (known && known->vrf_key != validator_->second.key()) {
+            return "the validator's key " + to_hex(retrace::view(validator_->first)) +
+                   " is registered with another VRF key than this node's, so other nodes refuse its votes: restore "
+                   "comet/config/vrf_key of its data directory. If it is lost, delete priv_validator_key.json there "
+                   "(never priv_validator_state.json), start the node, which makes new keys, and name them with "
+                   "`retrace validator register`";
+        }
+    }
     return chain_.executor().missing_rules(*view, chain_.height() + 1);
 }
 
-Status<> LedgerApplication::validate_as(const Hash32& key, const ledger::VrfSecret& secret) {
-    const auto known = chain_.executor().validator_of(*chain_.view(), ledger::consensus_address(key));
-    if (known && known->vrf_key != secret.key()) {
-        return error("the validator's key " + to_hex(view(key)) +
-                     " is registered with another VRF key than this node's, so other nodes would refuse its votes: "
-                     "restore comet/config/vrf_key of its data directory, or register new keys with `retrace validator "
-                     "register`");
-    }
-    vrf_secret_ = secret;
-    return Unit{};
+void LedgerApplication::validate_as(const Hash32& key, const ledger::VrfSecret& secret) {
+    validator_.emplace(key, secret);
 }
 
 Bytes LedgerApplication::extend_vote(engine::Height height) {
     const auto input = chain_.executor().share_input(chain_.genesis().chain_id, height);
-    if (!vrf_secret_ || !input) return {};
-    return to_bytes(vrf_secret_->prove(*input));
+    if (!validator_ || !input) return {};
+    return to_bytes(validator_->second.prove(*input));
 }
 
 bool LedgerApplication::verify_extension(engine::Height height, const engine::Address20& validator, View extension) {
@@ -161,7 +167,12 @@ std::vector<Bytes> LedgerApplication::propose(const engine::BlockView& block, st
     const auto view = chain_.view();
     std::vector<Bytes> txs;
     if (chain_.executor().takes_shares(*view, block.height)) {
-        txs.push_back(encode_shares(shares_of(block.last_commit)));
+        // A vote that comes after its block was decided is in the commit without that anybody looked at its extension.
+        auto shares = shares_of(block.last_commit);
+        std::erase_if(shares, [&](const ledger::BeaconShare& share) {
+            return !is_share(chain_.executor(), *view, chain_.genesis().chain_id, block.height - 1, share);
+        });
+        txs.push_back(encode_shares(shares));
         max_bytes -= std::min(max_bytes, txs.front().size() + kEntryOverhead);
     }
     for (const TxPtr& tx : pool_.ready(*view, chain_.next_base_fee(), max_bytes, chain_.genesis().gas_limit)) {
@@ -175,7 +186,7 @@ bool LedgerApplication::process(const engine::BlockView& block) {
     const std::uint64_t past = tip->header.time_ns;
     const bool later = block.time > past || (tip->header.height == 0 && block.time == past);  // ledger 5.2
     if (block.height != tip->header.height + 1 || !later) return false;
-    if (missing_rules()) return false;
+    if (chain_.executor().missing_rules(*chain_.view(), block.height)) return false;
     const auto view = chain_.view();
     std::span<const View> txs = block.txs;
     if (chain_.executor().takes_shares(*view, block.height)) {

@@ -32,7 +32,7 @@ public:
     /// Puts the transaction into the mempool; accepts one that is already there. A recheck accepts those only.
     engine::CheckResult check_tx(View tx, bool recheck) override;
     engine::QueryAnswer query(std::string_view path, View data, engine::Height height) const override;
-    std::optional<std::string> missing_rules() const override;
+    std::optional<std::string> obstacle() const override;
     std::vector<Bytes> propose(const engine::BlockView& raw, std::size_t max_bytes) override;
     bool process(const engine::BlockView& block) override;
     Bytes extend_vote(engine::Height height) override;
@@ -40,9 +40,8 @@ public:
     Result<engine::BlockResult> finalize(const engine::BlockView& block) override;
     Status<> commit() override;
 
-    /// Called before the engine starts: this node has these keys of a validator, registered or not yet. An Error when
-    /// the first is registered with another VRF key.
-    Status<> validate_as(const Hash32& key, const ledger::VrfSecret& secret);
+    /// Called before the engine starts: this node has these keys of a validator, registered or not yet.
+    void validate_as(const Hash32& key, const ledger::VrfSecret& secret);
 
     /// Decodes, checks and queues a transaction, as eth_sendRawTransaction does. Thread-safe.
     Result<Hash32, ledger::TxRefusal> submit(View raw);
@@ -68,7 +67,7 @@ private:
 
     ledger::Chain& chain_;
     ledger::Mempool& pool_;
-    std::optional<ledger::VrfSecret> vrf_secret_;
+    std::optional<std::pair<Hash32, ledger::VrfSecret>> validator_;  // key of its votes, and its VRF
     ledger::MempoolJournal* journal_ = nullptr;
     std::mutex accepting_;  // held until a change of the pool is in the journal, so that both have the same order
     std::mutex rewriting_;  // held while the journal is rewritten; a second thread skips the rewrite

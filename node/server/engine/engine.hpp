@@ -102,8 +102,8 @@ public:
         none.refusal = "this application answers no queries";
         return none;
     }
-    /// Why the application cannot execute the block after its tip: another program is needed. nullopt: it can.
-    virtual std::optional<std::string> missing_rules() const { return std::nullopt; }
+    /// Why the node must not go on after its tip: it needs another program, or another key. nullopt: it can.
+    virtual std::optional<std::string> obstacle() const { return std::nullopt; }
     // Called from the consensus thread, for each height: (propose | process)* finalize commit.
     /// Returns transactions for the next block, at most `max_bytes` in total.
     virtual std::vector<Bytes> propose(const BlockView& raw, std::size_t max_bytes) = 0;

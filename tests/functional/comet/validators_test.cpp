@@ -21,6 +21,7 @@ protected:
             json::value genesis = json::parse(std::string{std::istreambuf_iterator<char>(in), {}});
             genesis.as_object()["validatorRules"] = {
                 {"places", 10}, {"min_stake", "0.001"}, {"downtime_blocks", kWindow}, {"jail_blocks", 5}};
+            for (json::value& founder : genesis.at("validators").as_array()) founder.as_object()["power"] = 4'000;
             std::ofstream(path) << json::serialize(genesis) << '\n';
         }
     }
@@ -73,11 +74,11 @@ TEST_F(OpenSet, TakesWhoStakesAndExpelsWhoFails) {
 
     // The follower becomes a validator, with most of the power that decides without two of the founders.
     ASSERT_EQ(sign(6, {"validator", "register", "--data-dir", (folder_ / "node4" / "data").string()}), 0) << output();
-    ASSERT_NE(sign(6, {"validator", "bond", "0.003"}), 0);
+    ASSERT_NE(sign(6, {"validator", "bond", "12"}), 0);
     EXPECT_THAT(output(), testing::HasSubstr("stake_too_low"));
-    ASSERT_EQ(sign(6, {"stake", "deposit", "1"}), 0) << output();
-    ASSERT_EQ(sign(6, {"validator", "bond", "0.003"}), 0) << output();
-    ASSERT_TRUE(shows(6, [](const json::object& seen) { return number(seen, "power") == 3; }));
+    ASSERT_EQ(sign(6, {"stake", "deposit", "20"}), 0) << output();
+    ASSERT_EQ(sign(6, {"validator", "bond", "12"}), 0) << output();
+    ASSERT_TRUE(shows(6, [](const json::object& seen) { return number(seen, "power") == 12'000; }));
     // The one that will be cloned has something to lose.
     ASSERT_EQ(sign(3, {"stake", "deposit", "1"}), 0) << output();
     ASSERT_EQ(sign(3, {"validator", "bond", "0.1"}), 0) << output();
@@ -95,7 +96,7 @@ TEST_F(OpenSet, TakesWhoStakesAndExpelsWhoFails) {
     ASSERT_TRUE(network_->await(3, 60s).has_value());
     ASSERT_TRUE(reaches(0, static_cast<std::uint64_t>(number(validator(3), "jailed_until"))));
     ASSERT_EQ(sign(3, {"validator", "unjail"}), 0) << output();
-    ASSERT_TRUE(shows(3, [](const json::object& seen) { return number(seen, "power") == 1; }));
+    ASSERT_TRUE(shows(3, [](const json::object& seen) { return number(seen, "power") == 4'000; }));
 
     // A second machine with the same key: sooner or later both propose at one height, and each votes for its own block.
     const fs::path from = folder_ / "node3", to = folder_ / "clone";

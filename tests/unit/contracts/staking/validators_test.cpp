@@ -22,7 +22,7 @@ protected:
         return rules;
     }
     /// A chain that "alice" and "bob" founded with this power each.
-    void found(const market::ValidatorRules& wanted, std::uint64_t power = 1'000) {
+    void found(const market::ValidatorRules& wanted, std::uint64_t power = kFounded) {
         begin(small_params());
         rules = wanted;
         std::vector<ledger::Validator> founders;
@@ -88,6 +88,8 @@ protected:
     }
 
     using Powers = std::map<std::string, std::uint64_t>;
+    /// So much that a stranger's stake of some coins is within what one election adds.
+    static constexpr std::uint64_t kFounded = 100'000;
     market::ValidatorRules rules;
 };
 
@@ -100,9 +102,9 @@ TEST_F(Validators, AChainWithoutValidatorsHasAClosedSet) {
 
 TEST_F(Validators, TheFoundersAreTheFirstSet) {
     found({});
-    EXPECT_EQ(powers(), (Powers{{"alice", 1'000}, {"bob", 1'000}}));
+    EXPECT_EQ(powers(), (Powers{{"alice", kFounded}, {"bob", kFounded}}));
     next_epoch();
-    EXPECT_EQ(powers(), (Powers{{"alice", 1'000}, {"bob", 1'000}}));
+    EXPECT_EQ(powers(), (Powers{{"alice", kFounded}, {"bob", kFounded}}));
     EXPECT_TRUE(all<ValidatorPowerChanged>().empty()) << "nothing changed";
 }
 
@@ -112,7 +114,7 @@ TEST_F(Validators, AClosedSetTakesNobodyAndStakeGivesNoPower) {
     ASSERT_EQ(send("alice", Deposit{}, U256(5) * kCoin), CallStatus::ok);
     EXPECT_EQ(send("alice", BondValidator{U256(5) * kCoin}), CallStatus::ok);
     next_epoch();
-    EXPECT_EQ(powers()["alice"], 1'000U);
+    EXPECT_EQ(powers()["alice"], kFounded);
 }
 
 TEST_F(Validators, AStrangerJoinsByStakeAtTheNextEpoch) {
@@ -120,7 +122,7 @@ TEST_F(Validators, AStrangerJoinsByStakeAtTheNextEpoch) {
     join("carol", 7);
     EXPECT_EQ(powers().size(), 2U) << "elections are at the first block of an epoch";
     next_epoch();
-    EXPECT_EQ(powers(), (Powers{{"alice", 1'000}, {"bob", 1'000}, {"carol", 7'000}}));
+    EXPECT_EQ(powers(), (Powers{{"alice", kFounded}, {"bob", kFounded}, {"carol", 7'000}}));
     const auto validators = executor.validators(state);
     ASSERT_EQ(validators.size(), 3U);
     ASSERT_EQ(all<ValidatorPowerChanged>().size(), 1U);
@@ -129,21 +131,68 @@ TEST_F(Validators, AStrangerJoinsByStakeAtTheNextEpoch) {
 }
 
 TEST_F(Validators, PlacesGoToThoseWithMostPower) {
-    found(open_rules());
+    found(open_rules(), 1'000);
     join("carol", 7);
     join("dave", 3);
     next_epoch();
+    EXPECT_EQ(powers()["carol"], 500U) << "a quarter of what votes";
+    for (int i = 0; i < 12; ++i) next_epoch();
     EXPECT_EQ(powers().size(), 3U);
-    EXPECT_TRUE(powers().contains("carol") && powers().contains("dave"));
+    EXPECT_EQ(powers()["carol"], 7'000U);
+    EXPECT_EQ(powers()["dave"], 3'000U);
     // The founders are equal: the one with the lower account keeps its place.
     EXPECT_TRUE(powers().contains(party("alice") < party("bob") ? "alice" : "bob"));
     join("v1", 5);
-    next_epoch();
+    for (int i = 0; i < 4; ++i) next_epoch();
     EXPECT_EQ(powers(), (Powers{{"carol", 7'000}, {"dave", 3'000}, {"v1", 5'000}}));
     ASSERT_EQ(send("dave", UnbondValidator{U256(3) * kCoin}), CallStatus::ok);
     next_epoch();
     EXPECT_FALSE(powers().contains("dave"));
     EXPECT_EQ(powers().size(), 3U) << "a founder comes back";
+}
+
+TEST_F(Validators, PowerThatDoesNotVoteNeverStopsTheChain) {
+    auto slow = open_rules();
+    slow.downtime_blocks = 1'000;  // They are not jailed in time.
+    found(slow, 10'000);
+    join("carol", 900);
+    join("dave", 800);
+    for (int epoch = 0; epoch < 12; ++epoch) {
+        std::uint64_t all = 0, silent = 0;
+        for (const auto& [name, power] : powers()) {
+            all += power;
+            if (name == "carol" || name == "dave") silent += power;
+        }
+        EXPECT_LT(3 * silent, all) << epoch;
+        if (epoch != 0) {
+            EXPECT_GT(silent, 0U);
+        }
+        for (std::uint64_t i = 0; i < params.epoch_blocks; ++i) {
+            next_block();
+            for (const char* name : {"carol", "dave"})
+                if (powers().contains(name)) miss(name, 1);
+        }
+    }
+}
+
+TEST_F(Validators, ANewKeyHasItsPowerInStepsToo) {
+    found(open_rules(), 10'000);
+    ASSERT_EQ(send("alice", registration("alice", "new")), CallStatus::ok);
+    next_epoch();
+    EXPECT_EQ(powers(), (Powers{{"alice", 2'500}, {"bob", 10'000}})) << "its node may not be there yet";
+    next_epoch();
+    EXPECT_EQ(powers(), (Powers{{"alice", 5'625}, {"bob", 10'000}}));
+}
+
+TEST_F(Validators, OneThatLostItsPlaceTakesItBack) {
+    found(open_rules(), 1'000);
+    remove_from_list(state, keys::validator_candidates(), party("alice"));
+    next_epoch();
+    EXPECT_FALSE(powers().contains("alice"));
+    EXPECT_EQ(send("bob", UnjailValidator{}), CallStatus::not_jailed);
+    EXPECT_EQ(send("alice", UnjailValidator{}), CallStatus::ok);
+    next_epoch();
+    EXPECT_TRUE(powers().contains("alice"));
 }
 
 TEST_F(Validators, KeysAreProvedAndNeverRegisteredTwice) {
@@ -259,7 +308,7 @@ TEST_F(Validators, AReplacedKeyStillAnswersForWhatItSigned) {
 }
 
 TEST_F(Validators, TheLastValidatorStays) {
-    found(open_rules());
+    found(open_rules(), 1'000);
     sign_twice("alice");
     EXPECT_EQ(powers(), (Powers{{"bob", 1'000}}));
     sign_twice("bob");
@@ -281,7 +330,7 @@ TEST_F(Validators, ReportsAboutStrangersChangeNothing) {
 }
 
 TEST_F(Validators, AFullListOfCandidatesTakesTheRicher) {
-    found(open_rules());
+    found(open_rules(), 1'000);
     auto listed = std::vector<Address>{party("alice"), party("bob")};
     while (listed.size() < market::kValidatorCandidatesMax) {
         listed.push_back(party("candidate " + std::to_string(listed.size())));
@@ -304,10 +353,10 @@ TEST_F(Validators, AFullListOfCandidatesTakesTheRicher) {
 // --- upgrades ---
 
 TEST_F(Validators, MoreThanTwoThirdsDecideWhenTheNextRulesBegin) {
-    found(open_rules());
+    found(open_rules(), 1'000);
     join("carol", 1);  // three validators of equal power
-    next_epoch();
-    ASSERT_EQ(powers().size(), 3U);
+    for (int i = 0; i < 3; ++i) next_epoch();
+    ASSERT_EQ(powers()["carol"], 1'000U);
     const std::uint64_t at = height + 12;
     EXPECT_EQ(send("dave", VoteUpgrade{2, at}), CallStatus::not_in_set);
     EXPECT_EQ(send("alice", VoteUpgrade{3, at}), CallStatus::wrong_version);
@@ -340,7 +389,7 @@ TEST_F(Validators, MoreThanTwoThirdsDecideWhenTheNextRulesBegin) {
 }
 
 TEST_F(Validators, VotesOfThoseThatHaveLeftDoNotCount) {
-    found(open_rules());
+    found(open_rules(), 1'000);
     join("carol", 1);
     next_epoch();
     const std::uint64_t at = height + 5 * params.epoch_blocks;

@@ -35,6 +35,8 @@ struct ProvenReads : ::testing::Test {
         return ledger::Chain::open(store, genesis, executor).value();
     }
     std::string answer(const json::object& call) const {
+        if (call.at("method").as_string() != "retrace_getProof")
+            return R"({"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"unknown method"}})";
         const json::value& leaf = call.at("params").as_array()[0];
         ledger::Chain& asked = honesty == Honesty::other_state ? *other : *chain;
         const bool is_slot = leaf.is_object();

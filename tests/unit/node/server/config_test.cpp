@@ -165,10 +165,15 @@ TEST(OperatorPage, ItsGenesisNamesEverythingWithTheDefaults) {
     for (const auto& [name, value] : params_to_json(default_params())) EXPECT_TRUE(named.contains(name)) << name;
 }
 
+Result<ledger::Genesis> native_genesis(const std::string& text) {
+    return parse_genesis(text, native_rules().encode_genesis);
+}
+
 TEST(GenesisFile, NamesValidatorsInAnyOrder) {
-    const std::string one(64, '1'), two(64, '2'), point = "02" + std::string(64, '3');
+    const std::string one(64, '1'), two(64, '2'),
+        point = "0360fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb6";
     const auto with = [&](const std::string& validators, const std::string& rules = {}) {
-        return genesis(R"({"chainId": 99, "alloc": {}, "validators": )" + validators + rules + "}");
+        return native_genesis(R"({"chainId": 99, "alloc": {}, "validators": )" + validators + rules + "}");
     };
     const auto entry = [&](const std::string& key, const std::string& power, const std::string& account = "aa") {
         return R"({"key": ")" + key + R"(", "vrfKey": ")" + point + R"(", "account": "0x)" + std::string(38, '0') +
@@ -193,9 +198,10 @@ TEST(GenesisFile, NamesValidatorsInAnyOrder) {
 
 TEST(GenesisFile, SetsTheRulesOfValidators) {
     const auto with = [&](const std::string& rules) {
-        return genesis(R"({"chainId": 99, "alloc": {}, "validators": [{"key": ")" + std::string(64, '1') +
-                       R"(", "vrfKey": "02)" + std::string(64, '3') + R"(", "account": "0x)" + std::string(40, 'a') +
-                       R"(", "power": 1}], "validatorRules": )" + rules + "}");
+        return native_genesis(
+            R"({"chainId": 99, "alloc": {}, "validators": [{"key": ")" + std::string(64, '1') +
+            R"(", "vrfKey": "0360fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb6", "account": "0x)" +
+            std::string(40, 'a') + R"(", "power": 5000}], "validatorRules": )" + rules + "}");
     };
     const auto good = with(R"({"places": 7, "min_stake": "0.5", "jail_blocks": 9})");
     ASSERT_TRUE(good.has_value()) << good.error().message;
@@ -211,7 +217,10 @@ TEST(GenesisFile, SetsTheRulesOfValidators) {
     EXPECT_THAT(with(R"({"min_stake": "0.0009"})").error().message, HasSubstr("the least stake"));
     EXPECT_THAT(with(R"({"unbond_blocks": 0})").error().message, HasSubstr("a duration"));
     EXPECT_THAT(with(R"({"unbond_blocks": 39999})").error().message, HasSubstr("more than half of the time to unbond"));
-    EXPECT_THAT(genesis(R"({"chainId": 99, "alloc": {}, "validatorRules": {}})").error().message,
+    EXPECT_THAT(with(R"({"places": 7, "min_stake": "2"})").error().message, HasSubstr("at least 8000"));
+    EXPECT_TRUE(with(R"({"min_stake": "2"})").has_value()) << "a closed set";
+    EXPECT_THAT(with(R"({"unbond_blocks": 20, "evidence_blocks": 10})").error().message, HasSubstr("an epoch"));
+    EXPECT_THAT(native_genesis(R"({"chainId": 99, "alloc": {}, "validatorRules": {}})").error().message,
                 HasSubstr("without validators"));
 }
 

@@ -146,6 +146,29 @@ TEST_F(Shares, ABlockWithoutEnoughRightSharesIsRefused) {
     EXPECT_FALSE(accepts({entry(commit), entry(commit)}, commit));
 }
 
+TEST_F(Shares, WhatAProposerMakesOfAForgedOrALongVoteIsAccepted) {
+    // CometBFT takes a vote that comes after its block was decided without asking the application.
+    pass_to(kFirst - 1);
+    for (const Bytes& extension : {Bytes(81, 7), Bytes{}, Bytes(1U << 20, 7), proof(1, kFirst - 1)}) {
+        auto commit = votes(kFirst - 1);
+        commit[3].extension = extension;
+        const auto proposed = application_->propose(block(kFirst, commit), 1U << 20);
+        ASSERT_EQ(proposed.size(), 1U);
+        EXPECT_EQ(decode_shares(proposed[0])->size(), 3U);
+        EXPECT_TRUE(accepts(proposed, commit));
+    }
+}
+
+TEST_F(Shares, ManyProofsOfOneOffenceAreOneReport) {
+    engine::BlockView decided = block(1, {});
+    const std::vector<engine::Fault> faults(500, {engine::FaultKind::duplicate_vote, address(2), 1, 1, 0});
+    decided.faults = faults;
+    ASSERT_TRUE(application_->finalize(decided).has_value());
+    ASSERT_TRUE(application_->commit().has_value());
+    const ledger::MemoryStore& stored = store_;
+    EXPECT_TRUE(ledger::verify_db(stored, genesis_, executor_).has_value());
+}
+
 TEST_F(Shares, AreEncodedInOrderOnly) {
     auto shares = shares_of(votes(1));
     EXPECT_EQ(decode_shares(encode_shares(shares)), shares);
@@ -172,10 +195,11 @@ TEST_F(Shares, AVotesExtensionIsTheProofOfItsValidatorForItsHeight) {
     EXPECT_FALSE(application_->verify_extension(7, engine::Address20{}, proof(2, 7))) << "nobody has that key";
 
     EXPECT_TRUE(application_->extend_vote(7).empty()) << "a node without a validator's key";
-    ASSERT_TRUE(application_->validate_as(genesis_.validators[2].key, secret(2)).has_value());
+    application_->validate_as(genesis_.validators[2].key, secret(2));
     EXPECT_EQ(application_->extend_vote(7), proof(2, 7));
-    EXPECT_FALSE(application_->validate_as(genesis_.validators[2].key, secret(1)).has_value())
-        << "others would refuse its votes";
+    EXPECT_FALSE(application_->obstacle().has_value());
+    application_->validate_as(genesis_.validators[2].key, secret(1));
+    EXPECT_TRUE(application_->obstacle().has_value()) << "others would refuse its votes";
 }
 
 TEST_F(Shares, TheEngineLearnsOfAValidatorThatSignedTwice) {
@@ -195,14 +219,14 @@ TEST_F(Shares, TheEngineLearnsOfAValidatorThatSignedTwice) {
 }
 
 TEST_F(Shares, ANodeWithoutTheRulesOfTheNextBlockSaysSo) {
-    EXPECT_FALSE(application_->missing_rules().has_value());
+    EXPECT_FALSE(application_->obstacle().has_value());
     const contracts::Executor older({}, 0);
     ledger::MemoryStore store;
     const auto chain = ledger::Chain::open(store, genesis_, older).value();
     ledger::Mempool pool(older);
     LedgerApplication application(*chain, pool);
-    ASSERT_TRUE(application.missing_rules().has_value());
-    EXPECT_EQ(*application.missing_rules(),
+    ASSERT_TRUE(application.obstacle().has_value());
+    EXPECT_EQ(*application.obstacle(),
               "block 1 is executed by version 1 of the rules, and this program has version 0: install a newer one and "
               "start it on the same data directory");
     EXPECT_FALSE(application.process(block(1, {})));
