@@ -44,7 +44,7 @@ protected:
         plan.rpc_port = *rpc;
         const auto made = init_testnet(plan);
         ASSERT_TRUE(made.has_value()) << made.error().message;
-        for (std::size_t i = 0; i < kValidators; ++i) edit(i, "snapshot_every", "snapshot_every = 10");
+        for (std::size_t i = 0; i < kValidators; ++i) edit(i, "snapshot_every", "snapshot_every = 30");
         change_genesis();
         add_follower();
         auto network = TestnetProcesses::start(folder_, RETRACE_PROGRAM, 60s);
