@@ -159,7 +159,8 @@ Status<> AgentProcess::bond(const ledger::U256& minimum) {
 }
 
 std::optional<std::uint64_t> AgentProcess::new_height() {
-    if (first_height_ == 0) first_height_ = client_.height().value_or(0);
+    // What is proved is a block behind: the first view is not older than what the agent sent before.
+    if (options_.trust && first_height_ == 0) first_height_ = client_.height().value_or(0);
     const auto height = chain_.height();
     if (!height) {
         if (!lost_node_) spdlog::warn("event=node_unreachable reason=\"{}\"", height.error().message);

@@ -132,7 +132,7 @@ private:
     std::unique_ptr<ArtifactHttpServer> http_;
     Immutable immutable_;
     std::atomic<std::uint64_t> height_ = 0;
-    std::uint64_t first_height_ = 0;  ///< What it sent before it began to look at blocks is in this one or below.
+    std::uint64_t first_height_ = 0;  ///< With `trust`: what it sent before it looked at blocks is in none above it.
     std::atomic<bool> stopping_ = false;
     struct Fetching {
         solver::RunKey of;

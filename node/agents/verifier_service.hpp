@@ -33,8 +33,8 @@ private:
     /// one is needed. It does so only when it owes no reveal: until then the chain refuses it (contracts SPEC 10.5.5),
     /// and waiting for it must not cost the reveal.
     void update_registration(const market::VerifierInfo& info, const market::Params& params, std::uint64_t height);
-    /// Returns true if this party is a candidate, or if the state cannot be read now. A candidate is admitted without another
-    /// registration (contracts SPEC 11.8).
+    /// Returns true if this party is a candidate, or if the state cannot be read now. A candidate is admitted without
+    /// another registration (contracts SPEC 11.8).
     bool waits_for_place(const RemoteState& state);
     void on_block(std::uint64_t height);
     void write_metrics(const verifier::VerifierView& view);

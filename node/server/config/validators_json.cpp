@@ -13,6 +13,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::uint64_t kOpenEpochMin = 8;
+
 std::string text_of(const json::object& fields, const char* name) {
     const json::string* value = fields.at(name).if_string();
     return value != nullptr ? std::string(value->data(), value->size()) : std::string();
@@ -78,6 +80,12 @@ Status<> check_founders(const ledger::Genesis& genesis) {
             "validator could take its stake away before what it signed can be proved");
     }
     if (!rules.is_open()) return Unit{};
+    // Contracts 20.4.1: a newcomer's first missing vote is reported three blocks after its election, and most of an epoch
+    // has to show that it is silent.
+    if (params.epoch_blocks < kOpenEpochMin) {
+        return error("genesis: contracts: epoch_blocks is under " + std::to_string(kOpenEpochMin) +
+                     ", too short to see in one epoch whether a new validator of an open set votes");
+    }
     std::uint64_t power = 0;
     for (const ledger::Validator& founder : genesis.validators) power += founder.power;
     const ledger::U256 least = rules.min_stake / ledger::U256(market::kStakePerPower) * ledger::U256(4);

@@ -14,10 +14,10 @@ namespace retrace::node {
 
 using ledger::TxPtr;
 
+namespace {
+
 /// In a block each entry is preceded by a tag and its length.
 constexpr std::size_t kEntryOverhead = 1 + 5;
-
-namespace {
 
 /// The state after a block that is not committed yet.
 class ViewAfter final : public ledger::StateView {

@@ -219,6 +219,11 @@ TEST(GenesisFile, SetsTheRulesOfValidators) {
     EXPECT_THAT(with(R"({"unbond_blocks": 39999})").error().message, HasSubstr("more than half of the time to unbond"));
     EXPECT_THAT(with(R"({"places": 7, "min_stake": "2"})").error().message, HasSubstr("at least 8000"));
     EXPECT_TRUE(with(R"({"min_stake": "2"})").has_value()) << "a closed set";
+    const auto short_epochs = [&](const std::string& rules) {
+        return with(rules + R"(, "contracts": {"epoch_blocks": 7})");
+    };
+    EXPECT_THAT(short_epochs(R"({"places": 7})").error().message, HasSubstr("epoch_blocks is under 8"));
+    EXPECT_TRUE(short_epochs(R"({"places": 0})").has_value());
     EXPECT_THAT(with(R"({"unbond_blocks": 20, "evidence_blocks": 10})").error().message, HasSubstr("an epoch"));
     EXPECT_THAT(native_genesis(R"({"chainId": 99, "alloc": {}, "validatorRules": {}})").error().message,
                 HasSubstr("without validators"));
