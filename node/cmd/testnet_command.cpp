@@ -82,6 +82,10 @@ void add_testnet(CLI::App& app, Program& program) {
     make->add_option("--validators", plan->validators, "Number of validators (4)");
     make->add_option("--block-ms", plan->block_ms, "Milliseconds between blocks (1000)")
         ->check(CLI::Range(std::uint64_t{100}, std::uint64_t{3'600'000}));
+    make->add_option_function<std::string>(
+            "--engine", [plan](const std::string& kind) { plan->embedded = kind == "solo"; },
+            "solo: the only validator decides alone, without CometBFT (comet)")
+        ->check(CLI::IsMember({"solo", "comet"}));
     make->add_option("--host", plan->hosts,
                      "Host of one validator, in their order; without it all are on this machine");
     make->add_option("--p2p-port", plan->p2p_port, "Port for other nodes (26656)");

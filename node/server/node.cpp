@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "market/validator.hpp"
 #include "node/net/http_head.hpp"
 #include "node/platform/data_dir.hpp"
 #include "node/server/comet/comet.hpp"
@@ -140,9 +141,31 @@ struct Node::Impl {
 
     Result<std::unique_ptr<engine::Engine>> make_engine() {
         if (config.engine.kind == "comet") return make_comet();
-        if (!chain->genesis().validators.empty())
-            return error("this chain's genesis names validators: start the node with --engine comet");
-        return std::unique_ptr<engine::Engine>(std::make_unique<engine::SoloEngine>(solo_options(config, *data)));
+        engine::SoloOptions options = solo_options(config, *data);
+        if (!chain->genesis().validators.empty()) RETRACE_CHECK(decide_alone(options));
+        return std::unique_ptr<engine::Engine>(std::make_unique<engine::SoloEngine>(std::move(options)));
+    }
+
+    /// On a chain whose genesis names one validator and admits no others, that one needs no CometBFT.
+    Status<> decide_alone(engine::SoloOptions& options) {
+        const auto rules = market::decode_validator_rules(chain->genesis().validator_rules);
+        const auto set = chain->executor().validators(*chain->view());
+        if (!rules || rules->is_open() || set.size() != 1)
+            return error(
+                "this chain's genesis names several validators, or lets others join: start the node with "
+                "--engine comet");
+        if (config.engine.proposer)
+            return error("the genesis names the account that receives the fees of blocks: drop --proposer");
+        const std::filesystem::path folder = comet_home(config, *data).folder;
+        RETRACE_TRY(keys, engine::make_keys(folder));
+        if (keys.key != set.front().key)
+            return error("the genesis names the validator with the key " + to_hex(view(set.front().key)) +
+                         ", and this node has another one: restore the validator's keys in " + folder.string() +
+                         "/config");
+        application->validate_as(keys.key, keys.vrf);
+        options.is_validator = true;
+        options.proposer = ledger::consensus_address(keys.key);
+        return Unit{};
     }
 
     Result<std::unique_ptr<engine::Engine>> make_comet() {

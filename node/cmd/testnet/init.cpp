@@ -39,6 +39,8 @@ std::string host_of(const TestnetPlan& plan, std::size_t i) {
 Status<> check(const TestnetPlan& plan) {
     if (plan.validators == 0 || plan.validators > ledger::kValidatorsMax)
         return error("a network has 1 to " + std::to_string(ledger::kValidatorsMax) + " validators");
+    if (plan.embedded && plan.validators != 1)
+        return error("--engine solo is for --validators 1: several validators need CometBFT");
     if (!is_local(plan) && plan.hosts.size() != plan.validators)
         return error("--host is given " + std::to_string(plan.hosts.size()) + " times for " +
                      std::to_string(plan.validators) + " validators");
@@ -106,7 +108,8 @@ Result<Validator> make_validator(const fs::path& folder) {
     return Validator{keys.key, keys.vrf.key(), keys.node_id, folder};
 }
 
-std::string config_text(const TestnetPlan& plan, const std::vector<Validator>& validators, std::size_t own) {
+/// What the configuration says of the other nodes.
+std::string peers_text(const TestnetPlan& plan, const std::vector<Validator>& validators, std::size_t own) {
     std::string peers;
     for (std::size_t i = 0; i < validators.size(); ++i) {
         if (i == own) continue;
@@ -114,26 +117,7 @@ std::string config_text(const TestnetPlan& plan, const std::vector<Validator>& v
                  std::to_string(plan.p2p_port) + "\"";
     }
     const std::string local = is_local(plan) ? "true" : "false";
-    return "# Made by `retrace testnet init`. Start in this folder: retrace node --config retrace.toml\n"
-           "[node]\n"
-           "data_dir = \"data\"\n"
-           "genesis = \"genesis.json\"\n"
-           "[rpc]\n"
-           "host = \"" +
-           (is_local(plan) ? host_of(plan, own) : std::string("127.0.0.1")) +
-           "\"\n"
-           "port = " +
-           std::to_string(plan.rpc_port) +
-           "\n"
-           "[storage]\n"
-           "snapshot_every = 1000\n"
-           "[engine]\n"
-           "kind = \"comet\"\n"
-           "block_ms = " +
-           std::to_string(plan.block_ms) +
-           "\n"
-           "p2p_host = \"" +
-           (is_local(plan) ? host_of(plan, own) : std::string("0.0.0.0")) +
+    return "p2p_host = \"" + (is_local(plan) ? host_of(plan, own) : std::string("0.0.0.0")) +
            "\"\n"
            "p2p_port = " +
            std::to_string(plan.p2p_port) +
@@ -143,6 +127,23 @@ std::string config_text(const TestnetPlan& plan, const std::vector<Validator>& v
            "]\n"
            "private_network = " +
            local + "\n";
+}
+
+std::string config_text(const TestnetPlan& plan, const std::vector<Validator>& validators, std::size_t own) {
+    return "# Made by `retrace testnet init`. Start in this folder: retrace node --config retrace.toml\n"
+           "[node]\n"
+           "data_dir = \"data\"\n"
+           "genesis = \"genesis.json\"\n"
+           "[rpc]\n"
+           "host = \"" +
+           (is_local(plan) ? host_of(plan, own) : std::string("127.0.0.1")) +
+           "\"\n"
+           "port = " +
+           std::to_string(plan.rpc_port) + "\n" +
+           (plan.embedded ? "[engine]\nkind = \"solo\"\n"
+                          : "[storage]\nsnapshot_every = 1000\n[engine]\nkind = \"comet\"\n") +
+           "block_ms = " + std::to_string(plan.block_ms) + "\n" +
+           (plan.embedded ? "" : peers_text(plan, validators, own));
 }
 
 Result<Testnet> write_all(const TestnetPlan& plan, const fs::path& folder) {

@@ -17,6 +17,7 @@ struct TestnetPlan {
     std::filesystem::path folder;  ///< Must not exist, or be empty.
     std::uint32_t validators = 4;  ///< 1 to 100.
     std::uint64_t block_ms = 1000;
+    bool embedded = false;  ///< The one validator decides alone, without CometBFT.
     /// Host of each validator, for the others. Empty: 127.0.0.1, 127.0.0.2, …, a network on one machine.
     std::vector<std::string> hosts;
     std::uint16_t p2p_port = 26656, rpc_port = 8545;

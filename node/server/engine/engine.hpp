@@ -16,7 +16,7 @@
 
 namespace retrace::node::engine {
 
-/// Address of a consensus key (comet), or of the account that receives the tips (solo).
+/// Address of a consensus key; on a chain without validators, of the account that receives the tips.
 using Address20 = std::array<std::uint8_t, 20>;
 using Height = std::uint64_t;
 /// Block time in nanoseconds since 1970, UTC; taken from the block, never from the wall clock.

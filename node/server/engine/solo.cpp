@@ -20,10 +20,6 @@ struct TxViews {
     std::vector<View> views;
 };
 
-BlockView view_of(const StoredBlock& block, const TxViews& txs) {
-    return {block.height, block.time, block.proposer, txs.views, {}, {}};
-}
-
 }  // namespace
 
 TimeNs system_clock_ns() {
@@ -44,9 +40,16 @@ struct SoloEngine::Impl {
     EngineStatus state;
     std::thread thread;
 
+    /// The node's own vote for the block before this one; block 1 has none before it. `extension` as BlockView has it.
+    std::vector<Vote> commit_before(Height height, Bytes extension) const {
+        if (!options.is_validator || height == 1) return {};
+        return {{options.proposer, 1, VoteFlag::commit, std::move(extension)}};
+    }
+
     Status<> execute(const StoredBlock& block) {
         const TxViews txs(block.txs);
-        RETRACE_TRY(result, application->finalize(view_of(block, txs)));
+        const std::vector<Vote> votes = commit_before(block.height, {});
+        RETRACE_TRY(result, application->finalize({block.height, block.time, block.proposer, txs.views, votes, {}}));
         if (result.txs.size() != block.txs.size()) return error("the application lost results of transactions");
         RETRACE_CHECK(application->commit());
         last_time = block.time;
@@ -80,14 +83,19 @@ struct SoloEngine::Impl {
     }
 
     Result<bool> produce() {
+        if (const auto obstacle = application->obstacle()) return error(*obstacle);
         StoredBlock block;
         block.height = log->tip() + 1;
         block.time = std::max(options.clock(), last_time + kTimeStep);
         block.proposer = options.proposer;
-        block.txs = application->propose(view_of(block, TxViews({})), options.block_bytes);
+        const std::vector<Vote> votes = commit_before(block.height, {}),
+                                extended = commit_before(block.height, application->extend_vote(block.height - 1));
+        block.txs =
+            application->propose({block.height, block.time, block.proposer, {}, extended, {}}, options.block_bytes);
         if (block.txs.empty() && !options.empty_blocks) return false;
         const TxViews txs(block.txs);
-        if (!application->process(view_of(block, txs))) return error("the application refuses its own proposal");
+        if (!application->process({block.height, block.time, block.proposer, txs.views, votes, {}}))
+            return error("the application refuses its own proposal");
         RETRACE_CHECK(log->append(block));
         RETRACE_CHECK(execute(block));
         prune_old();
@@ -130,6 +138,7 @@ Status<> SoloEngine::start(Application& application) {
     impl_->application = &application;
     impl_->log = std::move(log);
     RETRACE_CHECK(impl_->replay());
+    if (const auto obstacle = application.obstacle()) return error(*obstacle);
     if (impl_->options.block_interval.count() > 0) impl_->thread = std::thread([this] { impl_->run(); });
     return Unit{};
 }

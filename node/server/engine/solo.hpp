@@ -12,13 +12,15 @@
 namespace retrace::node::engine {
 
 struct SoloOptions {
-    std::string log_path;                             ///< File of decided blocks.
-    std::chrono::milliseconds block_interval{1000};   ///< 0: no thread; only `produce` makes blocks.
-    bool empty_blocks = true;                         ///< Deadlines count heights, so time must pass without traffic.
-    std::uint64_t keep_blocks = 0;                    ///< The log keeps from this number to twice as many; more if
-                                                      ///< the disk has no room for a copy; 0: all.
-    std::size_t block_bytes = 4U << 20;               ///< Limit on all transactions of a block.
-    Address20 proposer{};                             ///< Account that receives the priority fees.
+    std::string log_path;                            ///< File of decided blocks.
+    std::chrono::milliseconds block_interval{1000};  ///< 0: no thread; only `produce` makes blocks.
+    bool empty_blocks = true;                        ///< Deadlines count heights, so time must pass without traffic.
+    std::uint64_t keep_blocks = 0;                   ///< The log keeps from this number to twice as many; more if
+                                                     ///< the disk has no room for a copy; 0: all.
+    std::size_t block_bytes = 4U << 20;              ///< Limit on all transactions of a block.
+    Address20 proposer{};  ///< Account that receives the priority fees; with a validator, its consensus address.
+    /// The genesis names this node as the only validator: its vote for each block is in the commit of the next one.
+    bool is_validator = false;
     std::function<TimeNs()> clock;                    ///< Wall clock; block time is max(clock, last + 1 ms).
     std::function<void(const std::string&)> on_halt;  ///< Called once, from the engine's thread.
 };
