@@ -24,13 +24,15 @@ Status<ChainFailure> write(Store& store, const Batch& batch) {
 
 Status<ChainFailure> clear(Store& store, char letter) {
     const Bytes prefix{static_cast<std::uint8_t>(letter)};
-    for (;;) {
+    // Each scan goes on after the last one: from the beginning it would pass all keys that are deleted and not yet gone.
+    for (Bytes from = prefix;;) {
         Batch batch;
-        store.scan(prefix, prefix, kClearBatch, [&](View key, View) {
+        store.scan(prefix, from, kClearBatch, [&](View key, View) {
             batch.erase(to_bytes(key));
             return true;
         });
         if (batch.ops.empty()) return Unit{};
+        from = batch.ops.back().key;
         RETRACE_CHECK(write(store, batch));
     }
 }
