@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "node/server/comet/abci_codec.hpp"
 
-#include <charconv>
 #include <limits>
+
+#include "node/server/comet/version.hpp"
 
 namespace retrace::node::engine {
 namespace {
 
 constexpr const char* kAbciVersion = "2.0.0";
-
-/// "0.38.N" with N from 21.
-bool is_known(const std::string& version) {
-    constexpr std::string_view kLine = "0.38.";
-    if (!version.starts_with(kLine)) return false;
-    unsigned patch = 0;
-    const char* const end = version.data() + version.size();
-    const auto read = std::from_chars(version.data() + kLine.size(), end, patch);
-    return read.ec == std::errc() && read.ptr == end && patch >= 21;
-}
 
 }  // namespace
 
@@ -52,12 +43,11 @@ std::string answer_info(const abci::RequestInfo& request, std::uint64_t height, 
     out.set_app_version(1);
     out.set_last_block_height(static_cast<std::int64_t>(height));
     if (height != 0) out.set_last_block_app_hash(text(app_hash));
-    // Others compute the time of a block differently, so nodes of one chain must not have them (0.40), or have known
-    // holes (before 0.38.21). A program that asks over RPC leaves the versions empty.
-    if (request.abci_version().empty() || (request.abci_version() == kAbciVersion && is_known(request.version())))
+    // A program that asks over RPC leaves the versions empty.
+    if (request.abci_version().empty() ||
+        (request.abci_version() == kAbciVersion && is_known_version(request.version())))
         return {};
-    return "this CometBFT is version " + request.version() + " with ABCI " + request.abci_version() +
-           "; `./dev comet` makes 0.38.25, and 0.38.21 or a newer 0.38 will do";
+    return wrong_version(request.version() + " with ABCI " + request.abci_version());
 }
 
 }  // namespace retrace::node::engine

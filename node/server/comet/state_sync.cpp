@@ -12,6 +12,7 @@
 #include "node/server/comet/abci_server.hpp"
 #include "node/server/comet/snapshot_receiver.hpp"
 #include "node/server/comet/supervisor.hpp"
+#include "node/server/comet/version.hpp"
 
 namespace retrace::node::engine {
 namespace {
@@ -103,6 +104,8 @@ Status<> sync_state(const CometHome& home, const std::string& configured, ledger
     RETRACE_TRY(program, comet_program(configured));
     RETRACE_CHECK(mark(home));
     RETRACE_CHECK(prepare(home, genesis));
+    // CometBFT names its version only at the end of the fetch.
+    RETRACE_CHECK(check_version(program, home.folder / "version.txt"));
     spdlog::info("event=state_sync trust_height={} from={}", home.sync->height, home.sync->nodes.front());
 
     Outcome outcome;

@@ -73,6 +73,20 @@ std::string Supervisor::consensus_failure() {
     return find_consensus_failure(std::string_view(text).substr(first, complete + 1 - first));
 }
 
+// The child keeps the file open and appends to it, so the file is copied and emptied. It is emptied only when all of it
+// was searched for failures and the child wrote nothing during the copy; otherwise the next tick tries again.
+void Supervisor::rotate_log() {
+    namespace fs = std::filesystem;
+    if (log_read_ < options_.log_max) return;
+    fs::path old = options_.log;
+    old += ".1";
+    std::error_code failed;
+    fs::copy_file(options_.log, old, fs::copy_options::overwrite_existing, failed);
+    if (failed || fs::file_size(options_.log, failed) != log_read_ || failed) return;
+    fs::resize_file(options_.log, 0, failed);
+    if (!failed) log_read_ = 0;
+}
+
 std::string find_consensus_failure(std::string_view log) {
     // A line is "E[time] message", then values. Peers can write into values, which are quoted and on one line, but not
     // into a message.
@@ -109,6 +123,7 @@ std::string Supervisor::watch() {
             child->stop(kEndTime);
             return failure;
         }
+        rotate_log();
         if (options_.on_tick) options_.on_tick();
     }
 }

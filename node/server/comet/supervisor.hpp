@@ -21,6 +21,7 @@ struct SupervisorOptions {
     std::filesystem::path program;  ///< The executable `cometbft`.
     std::filesystem::path home;
     std::filesystem::path log;
+    std::uint64_t log_max = 32U << 20;  ///< A log of this size goes on in an empty file; the old one is kept as LOG.1.
     std::vector<std::string> environment;               ///< Further variables, "NAME=value".
     std::function<std::uint64_t()> height;              ///< Of the last committed block.
     std::function<void()> before_start;                 ///< Removes what a killed child has left in the way.
@@ -43,6 +44,7 @@ private:
     bool wait(std::chrono::milliseconds time);  ///< False: the supervisor stops.
     /// What CometBFT wrote since the last call about a failure that it does not end for.
     std::string consensus_failure();
+    void rotate_log();
 
     SupervisorOptions options_;
     std::uint64_t log_read_ = 0;

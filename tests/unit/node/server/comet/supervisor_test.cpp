@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "node/server/comet/version.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {
@@ -100,6 +101,36 @@ TEST_F(CometChild, DoesNotDieOfWhatAnEarlierOneWrote) {
     ASSERT_TRUE(soon([&] { return starts_ == 1; }));
     std::this_thread::sleep_for(500ms);
     EXPECT_EQ(starts_, 1);
+}
+
+TEST_F(CometChild, ALongLogGoesOnInAnEmptyFile) {
+    write_program(
+        "i=0; while [ $i -lt 100 ]; do echo line $i; i=$((i+1)); done\n"
+        "while [ ! -e " +
+        folder_.file("go") +
+        " ]; do sleep 0.01; done\necho \"E[2026-11-28|09:50:11.000] CONSENSUS FAILURE!!! err=x\"\n"
+        "exec sleep 60\n");
+    auto limited = options();
+    limited.log_max = 500;
+    const Supervisor supervisor(std::move(limited));
+    ASSERT_TRUE(soon([&] { return fs::exists(folder_.file("log.1")) && fs::file_size(folder_.file("log")) == 0; }));
+    EXPECT_GE(fs::file_size(folder_.file("log.1")), 500U);
+    std::ofstream(folder_.file("go")).flush();
+    EXPECT_TRUE(soon([&] { return starts_ > 1; })) << "what follows in the empty file is read from its beginning";
+}
+
+TEST_F(CometChild, OfAnotherVersionIsRefusedByName) {
+    const auto refusal = [&](const std::string& script) {
+        write_program(script);
+        const auto checked = engine::check_version(folder_.file("cometbft"), folder_.file("version.txt"));
+        EXPECT_FALSE(fs::exists(folder_.file("version.txt")));
+        return checked ? "" : checked.error().message;
+    };
+    EXPECT_EQ(refusal("[ \"$1\" = version ] && echo 0.38.25\n"), "");
+    EXPECT_THAT(refusal("echo 0.39.0\n"), HasSubstr("version 0.39.0; `./dev comet` makes 0.38.25"));
+    EXPECT_THAT(refusal("echo 0.38.20\n"), HasSubstr("version 0.38.20"));
+    EXPECT_THAT(refusal("yes 0.38.25 | head -c 1000000\n"), "") << "only the first line counts";
+    EXPECT_THAT(refusal("exit 1\n"), HasSubstr("version` fails"));
 }
 
 TEST(ConsensusFailure, IsAMessageAndNeverAValue) {
