@@ -17,9 +17,7 @@ Result<std::optional<ledger::Genesis>> wanted_genesis(const Config& config, cons
     return std::optional<ledger::Genesis>();
 }
 
-}  // namespace
-
-Result<ledger::Genesis> open_genesis(const Config& config, const Rules& rules, const DataDir& data) {
+Result<ledger::Genesis> any_genesis(const Config& config, const Rules& rules, const DataDir& data) {
     RETRACE_TRY(wanted, wanted_genesis(config, rules));
     RETRACE_TRY(kept, data.genesis());
     if (!kept && !wanted) {
@@ -34,6 +32,14 @@ Result<ledger::Genesis> open_genesis(const Config& config, const Rules& rules, c
                      std::to_string(kept->chain_id) + "); choose another --data-dir");
     }
     return *std::move(kept);
+}
+
+}  // namespace
+
+Result<ledger::Genesis> open_genesis(const Config& config, const Rules& rules, const DataDir& data) {
+    RETRACE_TRY(genesis, any_genesis(config, rules, data));
+    if (genesis.chain_id == kDevChainId) RETRACE_CHECK(check_published_keys(config));
+    return genesis;
 }
 
 Result<std::unique_ptr<ledger::Store>> open_store(const DataDir& data) {

@@ -197,6 +197,12 @@ Status<> load_config(const std::string& path, Config& config) {
     return parse_config(text.str(), path, config);
 }
 
+Status<> check_published_keys(const Config& config) {
+    if (is_loopback(config.rpc.host)) return Unit{};
+    return error("a developer chain has published keys and listens on loopback only: rpc.host is " + config.rpc.host +
+                 ", use 127.0.0.1, or drop --dev and give a genesis");
+}
+
 Status<> check(const Config& config) {
     if (config.data_dir.empty()) {
         return error("no data directory: name one with --data-dir DIR or node.data_dir in the configuration");
@@ -227,10 +233,7 @@ Status<> check(const Config& config) {
     if (config.engine.kind == "comet" && config.engine.proposer) {
         return error("with --engine comet the genesis names the account of each validator: drop --proposer");
     }
-    if (config.dev && !is_loopback(config.rpc.host)) {
-        return error("a developer chain has published keys and listens on loopback only: rpc.host is " +
-                     config.rpc.host + ", use 127.0.0.1, or drop --dev and give a genesis");
-    }
+    if (config.dev) RETRACE_CHECK(check_published_keys(config));
     return Unit{};
 }
 

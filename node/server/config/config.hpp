@@ -84,5 +84,7 @@ Status<> parse_config(std::string_view text, const std::string& name, Config& co
 /// Checks the rules that concern several keys, and that a data directory is named; e.g. a developer chain must listen
 /// on loopback.
 Status<> check(const Config& config);
+/// Checks that a chain whose accounts are the developers' answers on loopback only.
+Status<> check_published_keys(const Config& config);
 
 }  // namespace retrace::node

@@ -98,6 +98,14 @@ TEST_F(SoloValidator, DecidesOnlyWithTheKeysThatTheGenesisNames) {
     EXPECT_THAT(refusal(config), HasSubstr("this node has another one: restore the validator's keys"));
 }
 
+TEST_F(SoloValidator, WithDeveloperAccountsAnswersOnLoopbackOnly) {
+    const auto made = init(1, true);
+    ASSERT_TRUE(made.has_value()) << made.error().message;
+    Config config = config_of(made->folders[0]);
+    config.rpc.host = "0.0.0.0";
+    EXPECT_THAT(refusal(config), HasSubstr("published keys and listens on loopback only"));
+}
+
 TEST_F(SoloValidator, SeveralValidatorsNeedCometBft) {
     EXPECT_THAT(init(4, true).error().message, HasSubstr("--engine solo is for --validators 1"));
     const auto made = init(4, false);
