@@ -6,6 +6,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
+#include <memory>
 
 #include "node/server/comet/comet_rpc.hpp"
 #include "node/server/comet/home.hpp"
@@ -54,6 +55,10 @@ std::optional<std::string> allowed(const Bytes& body) {
                                         {"params", params != nullptr ? *params : json::value(json::object())}});
 }
 
+struct Release {
+    void operator()(std::binary_semaphore* semaphore) const { semaphore->release(); }
+};
+
 }  // namespace
 
 HttpRoute LightRpc::route() {
@@ -66,8 +71,8 @@ HttpReply LightRpc::answer(const HttpRequest& request) {
         return refuse(400, -32601,
                       "POST one JSON-RPC request here: commit, consensus_params or validators of CometBFT");
     }
-    const std::unique_lock running(running_, kWait);
-    if (!running) return refuse(503, -32000, "too many requests of light clients; try again");
+    if (!running_.try_acquire_for(kWait)) return refuse(503, -32000, "too many requests of light clients; try again");
+    const std::unique_ptr<std::binary_semaphore, Release> running(&running_);
     const auto answered = CometRpc(socket_).pass_on(*passed_on);
     if (!answered) return refuse(503, -32000, answered.error().message);
     return reply(200, *answered);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <filesystem>
-#include <mutex>
+#include <semaphore>
 
 #include "node/net/http_types.hpp"
 
@@ -24,7 +24,7 @@ private:
     HttpReply answer(const HttpRequest& request);
 
     std::filesystem::path socket_;
-    std::timed_mutex running_;
+    std::binary_semaphore running_{1};  ///< CometBFT answers one request at a time.
 };
 
 }  // namespace retrace::node::engine
