@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/plan/positions.hpp"
+
+#include <algorithm>
+
+#include "merkle/base/ensure.hpp"
+
+namespace retrace::kernels {
+
+Result<SegmentPositions> SegmentPositions::make(const SegmentSpan& span, std::span<const std::uint32_t> messages,
+                                                std::uint32_t steps_max) {
+    if (span.base < span.from || span.base - span.from != messages.size())
+        return error("segment: its base does not follow its records");
+    if (span.base >= std::uint64_t{1} << (64 - kPlaceBits)) return error("segment: its base is over 2^44");
+    if (span.steps > steps_max) return error("segment: more inner steps than the plan allows");
+    if (span.omitted && (*span.omitted < span.from || *span.omitted >= span.base))
+        return error("segment: the record without its message is outside it");
+    SegmentPositions out;
+    out.span_ = span;
+    out.steps_max_ = steps_max;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        // begin, the messages, end; nothing for an empty record.
+        if (messages[i] != 0) out.count_ += 2 + std::uint64_t{messages[i]};
+        if (span.omitted == span.from + i) ++out.count_;
+        out.ends_.push_back(out.count_);
+        if (out.count_ > kPositionsMax) break;
+    }
+    if (span.steps != 0) out.count_ += std::uint64_t{span.steps} + 1;
+    if (out.count_ > kPositionsMax) return error("segment: more than 2^20 - 1 positions");
+    return out;
+}
+
+Position SegmentPositions::at(std::uint64_t place) const {
+    ensure(place < count_, "a position of the segment");
+    const std::uint64_t recorded = ends_.empty() ? 0 : ends_.back();
+    if (place >= recorded) {
+        const std::uint64_t step = place - recorded;
+        return {step < span_.steps ? Phase::inner : Phase::press, 0, 0, span_.base * steps_max_ + step};
+    }
+    const auto found = std::ranges::upper_bound(ends_, place);
+    const auto index = static_cast<std::uint64_t>(found - ends_.begin());
+    const std::uint64_t first = index == 0 ? 0 : ends_[index - 1], in_record = place - first;
+    Position out;
+    out.record = span_.from + index;
+    // The same in every segment that takes in the record, whatever its base: otherwise members would differ.
+    out.op_step = (out.record + 1) * steps_max_;
+    const bool restores = span_.omitted == out.record;
+    const std::uint64_t of_record = ends_[index] - first - (restores ? 1 : 0);
+    if (in_record == of_record) {
+        out.phase = Phase::restore;
+    } else if (in_record == 0) {
+        out.phase = Phase::begin;
+    } else if (in_record + 1 == of_record) {
+        out.phase = Phase::end;
+    } else {
+        out.phase = Phase::add;
+        out.message = static_cast<std::uint32_t>(in_record - 1);
+    }
+    return out;
+}
+
+}  // namespace retrace::kernels

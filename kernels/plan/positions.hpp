@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Which program a member runs at each position of a segment: a pure function of the plan and the records of rounds.
+// SPEC 2.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "kernels/plan/group_plan.hpp"
+
+namespace retrace::kernels {
+
+/// A segment of a member: it takes in the records from its previous base to the one before `base`, then trains.
+struct SegmentSpan {
+    std::uint64_t from = 0;   ///< The previous base, that of the segment's start.
+    std::uint64_t base = 0;   ///< The round whose start the inner steps begin at; at least `from`.
+    std::uint32_t steps = 0;  ///< Inner steps, at most the plan's steps_max; 0: it only catches up.
+    /// The record, from `from` to base - 1, in which the member's last message should be and is not.
+    std::optional<std::uint64_t> omitted;
+    bool operator==(const SegmentSpan&) const = default;
+};
+
+/// What happens at one position.
+struct Position {
+    Phase phase{};
+    std::uint64_t record = 0;   ///< begin, add, end, restore: the record.
+    std::uint32_t message = 0;  ///< add: the number of the message in it.
+    std::uint64_t op_step = 0;  ///< The step that the ops see: schedules, the order of samples, random streams.
+    bool operator==(const Position&) const = default;
+};
+
+/// Steps of state headers are base · 2^20 + place.
+inline constexpr std::uint32_t kPlaceBits = 20;
+inline constexpr std::uint64_t kPositionsMax = (std::uint64_t{1} << kPlaceBits) - 1;
+/// The step in the header of the state at the beginning of a round (place 0), or after `place` positions of a segment
+/// with that base.
+constexpr std::uint64_t header_step(std::uint64_t base, std::uint64_t place) { return base << kPlaceBits | place; }
+
+class SegmentPositions {
+public:
+    /// `messages`: the number of messages of each record from span.from to span.base - 1. Errors: a base before the
+    /// start, too many steps or positions, a record outside the segment.
+    static Result<SegmentPositions> make(const SegmentSpan& span, std::span<const std::uint32_t> messages,
+                                         std::uint32_t steps_max);
+
+    std::uint64_t count() const noexcept { return count_; }
+    const SegmentSpan& span() const noexcept { return span_; }
+    /// `place` < count(). Takes time logarithmic in the number of records.
+    Position at(std::uint64_t place) const;
+    /// Of the state before that position; of the end for place = count(). At place 0 it is the step of the start, which
+    /// the segment before this one has decided: `start`.
+    std::uint64_t step_before(std::uint64_t place, std::uint64_t start) const {
+        return place == 0 ? start : header_step(span_.base, place);
+    }
+
+private:
+    SegmentPositions() = default;
+    SegmentSpan span_;
+    std::uint32_t steps_max_ = 0;
+    std::vector<std::uint64_t> ends_;  ///< Positions up to the end of each record's.
+    std::uint64_t count_ = 0;
+};
+
+}  // namespace retrace::kernels
