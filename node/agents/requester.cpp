@@ -59,6 +59,7 @@ Status<Failure> upload_once(ArtifactClient& uploader, const market::TaskSpec& sp
 }  // namespace
 
 Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
+    if (task.group) return error(task.name + ": trainings in rounds run on this machine only: `retrace task run`");
     market::TaskSpec spec;
     spec.name = task.name;
     RETRACE_TRY(program, put_program(store, task.program, &spec.program_bytes));

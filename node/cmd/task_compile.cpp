@@ -22,6 +22,7 @@ struct TaskCompileFlags {
     std::vector<float> betas{0.9f, 0.999f};
     std::uint64_t width = 0, layers = 0, heads = 0, patch = 0;  ///< 0: that of the model.
     double audit_percent = 5;
+    RoundsRequest rounds;
 };
 
 /// Sizes that each built-in model has when none are given.
@@ -45,6 +46,13 @@ bool is_builtin(const std::string& name) {
     return false;
 }
 
+/// Steps count those of one member that misses no round.
+void settle_rounds(TaskCompileFlags& flags) {
+    flags.request.task.steps = flags.rounds.rounds * flags.rounds.spec.inner;
+    flags.request.task.interval = flags.rounds.spec.inner;
+    flags.request.rounds = flags.rounds;
+}
+
 Status<> settle(TaskCompileFlags& flags) {
     using kernels::Precision;
     TaskFile& task = flags.request.task;
@@ -63,6 +71,7 @@ Status<> settle(TaskCompileFlags& flags) {
                                                      : Precision::i8x2;
     training.beta1 = flags.betas[0];
     training.beta2 = flags.betas[1];
+    if (flags.rounds.rounds != 0) settle_rounds(flags);
     if (is_builtin(flags.model)) {
         choose_model(flags);
     } else {
@@ -98,7 +107,8 @@ int compile(const Program& program, TaskCompileFlags& flags) {
     } else {
         std::cout << "compiled " << flags.model << ": " << data->train.samples() << " samples to train, "
                   << test_samples << " to test, " << task->steps << " steps in " << segments << " segments\n"
-                  << "next: retrace task submit " << (flags.request.out / "task.toml").string() << " --key FILE\n";
+                  << (task->group ? "next: retrace task run " : "next: retrace task submit ")
+                  << (flags.request.out / "task.toml").string() << (task->group ? "\n" : " --key FILE\n");
     }
     return kDone;
 }
@@ -152,6 +162,20 @@ void add_training_options(CLI::App& command, TaskCompileFlags& flags) {
         ->check(CLI::IsMember({"shuffled", "sequential"}));
 }
 
+void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
+    kernels::RoundsSpec& spec = flags.rounds.spec;
+    flags.rounds.members = 8;
+    CLI::Option* rounds =
+        command.add_option("--rounds", flags.rounds.rounds, "Train in so many rounds, by several members")
+            ->check(CLI::Range(1, 1'000'000));
+    const auto of_rounds = [&](CLI::Option* option) { return option->needs(rounds); };
+    of_rounds(command.add_option("--members", flags.rounds.members, "Members (8)"))->check(CLI::Range(1, 256));
+    of_rounds(command.add_option("--inner", spec.inner, "Most steps of a member in a round (10)"))
+        ->check(CLI::Range(std::uint32_t{1}, kernels::kInnerStepsMax));
+    of_rounds(command.add_option("--outer-rate", spec.outer_rate, "Rate of the shared model (1)"))
+        ->check(CLI::PositiveNumber);
+}
+
 void add_task_options(CLI::App& command, TaskCompileFlags& flags) {
     TaskFile& task = flags.request.task;
     command.add_option("--name", task.name, "Name of the task");
@@ -185,6 +209,7 @@ void add_task_compile(CLI::App& parent, Program& program) {
     add_model_options(*command, *flags);
     add_training_options(*command, *flags);
     add_task_options(*command, *flags);
+    add_rounds_options(*command, *flags);
     add_json(*command, program);
     command->callback([&program, flags] { program.run = [&program, flags] { return compile(program, *flags); }; });
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // retrace task run: the same training on this machine, without a market.
+#include "node/cmd/task_run.hpp"
+
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -27,12 +29,6 @@ namespace {
 
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
-
-struct TaskRunFlags {
-    std::string folder, out, device = "auto";
-    unsigned threads = 0;
-    bool local = false, evaluate = false, outliers = false;
-};
 
 Status<> check_fit(const kernels::Program& program, const DataSet& data) {
     for (std::size_t i = 0; i < program.datasets || i < data.parts.size(); ++i) {
@@ -75,12 +71,6 @@ MetricTable train(const Program& program, const TaskFile& task, solver::Training
     return table;
 }
 
-Status<> write_results(const TaskFile& task, const kernels::Program& train, const kernels::State& state,
-                       const MetricTable& table, const std::string& folder) {
-    RETRACE_CHECK(write_model(train, state, {{"format", "pt"}}, &task, folder));
-    return store_csv(table, std::filesystem::path(folder) / "metrics.csv");
-}
-
 int run_local(const Program& program, const TaskRunFlags& flags) {
     const auto task = load_task_file(flags.folder);
     if (!task) return fail(program, task.error().message);
@@ -92,6 +82,8 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
     kernels::Inputs inputs;
     inputs.seed = task->seed;
     for (const DataSet::Part& part : data->parts) inputs.datasets.push_back(&part.tensor);
+    if (task->group) return run_rounds(program, *task, *step, inputs, flags);
+    if (flags.members != 0) return fail(program, "--members is for a task that was compiled with --rounds");
     kernels::ThreadPool pool(flags.threads);
     auto state = first_state(*task, *step, pool);
     if (!state) return fail(program, state.error().message);
@@ -138,12 +130,20 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
 
 }  // namespace
 
+Status<> write_results(const TaskFile& task, const kernels::Program& train, const kernels::State& state,
+                       const MetricTable& table, const std::string& folder) {
+    RETRACE_CHECK(write_model(train, state, {{"format", "pt"}}, &task, folder));
+    return store_csv(table, std::filesystem::path(folder) / "metrics.csv");
+}
+
 void add_task_run(CLI::App& parent, Program& program) {
     CLI::App* command = parent.add_subcommand("run", "Train a compiled task on this machine, without a market");
     auto flags = std::make_shared<TaskRunFlags>();
     command->add_option("FOLDER", flags->folder, "task.toml or its folder")->required();
     command->add_flag("--local", flags->local, "On this machine (the only way there is)");
     add_threads(*command, flags->threads);
+    command->add_option("--members", flags->members, "Members of a training in rounds (as many as the task names)")
+        ->check(CLI::Range(1, 256));
     command->add_option("--device", flags->device, "cpu, cuda, or auto: cuda where it is there (auto)")
         ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
     command->add_flag("--evaluate", flags->evaluate, "Measure on the test data at the end");

@@ -25,6 +25,7 @@ constexpr std::uint64_t kEvalBatchMax = 500;
 /// The programs, and the initial tensors where no program makes them.
 struct Compiled {
     kernels::TrainingPrograms programs;
+    std::optional<kernels::GroupPlan> plan;
     std::vector<solver::NamedTensor> initial;
 };
 
@@ -67,7 +68,7 @@ Result<Compiled> build_builtin(const CompileRequest& request, const kernels::Tra
     source.target = without_first(y.dims);
     const std::uint64_t eval_batch = std::min(eval_samples, kEvalBatchMax);
     RETRACE_TRY(programs, kernels::build_training(source, training, eval_samples, eval_batch));
-    return Compiled{std::move(programs), {}};
+    return Compiled{std::move(programs), {}, {}};
 }
 
 Result<Compiled> build_imported(const CompileRequest& request, const kernels::TrainingSpec& training,
@@ -91,7 +92,7 @@ Result<Compiled> build_imported(const CompileRequest& request, const kernels::Tr
     if (!mapped) return error(request.module.string() + ": " + mapped.error().message);
     auto programs = kernels::build_training(mapped->source, training, eval_samples, eval_batch);
     if (!programs) return error(request.module.string() + ": " + programs.error().message);
-    return Compiled{std::move(*programs), std::move(mapped->initial)};
+    return Compiled{std::move(*programs), {}, std::move(mapped->initial)};
 }
 
 /// Whether this is a low-rank correction of a frozen layer, which the weights of the original model do not have.
@@ -127,6 +128,7 @@ Result<std::vector<solver::NamedTensor>> read_weights(const fs::path& path, cons
 Status<> write_task(const TaskFile& task, const Compiled& compiled, const DataSet& train, const DataSet* test,
                     const fs::path& module, const fs::path& folder) {
     RETRACE_CHECK(write_durably(task.program, {kernels::encode(compiled.programs.train)}));
+    if (task.group) RETRACE_CHECK(write_durably(task.group->plan, {kernels::encode(*compiled.plan)}));
     if (task.initialiser) {
         RETRACE_CHECK(write_durably(*task.initialiser, {kernels::encode(compiled.programs.init)}));
     } else {
@@ -154,6 +156,9 @@ TaskFile with_paths(TaskFile task, const fs::path& folder, const CompileRequest&
     else
         task.initialiser = folder / "init.rtp";
     if (imported) task.module = folder / "module.pt";
+    if (request.rounds)
+        task.group = GroupTerms{folder / "plan.rtg", request.rounds->rounds, request.rounds->members,
+                                request.rounds->spec.inner};
     if (tested) {
         task.evaluation = folder / "eval.rtp";
         task.test_data = folder / "test_data";
@@ -180,6 +185,11 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     const bool imported = !request.module.empty();
     RETRACE_TRY(compiled, imported ? build_imported(request, training, train, test_samples)
                                    : build_builtin(request, training, train, test_samples));
+    if (request.rounds) {
+        if (imported || !request.start.empty()) return error("--rounds is for built-in models that begin with a seed");
+        RETRACE_TRY(plan, kernels::build_rounds(compiled.programs, training, request.rounds->spec));
+        compiled.plan = std::move(plan);
+    }
     if (!request.start.empty()) {
         RETRACE_TRY(weights, read_weights(request.start, compiled.programs, request.task.seed));
         compiled.initial = std::move(weights);

@@ -7,12 +7,14 @@
 #include <limits>
 #include <set>
 
+#include "kernels/plan/group_plan.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr std::uint64_t kRoundsMax = 1'000'000, kMembersMax = 256;
 
 /// Reads one table and records which keys were read, so that a misspelt key is an error instead of a default.
 class TaskTable {
@@ -100,6 +102,23 @@ void read_task(TaskTable& table, const fs::path& folder, TaskFile& task) {
     task.seed = table.number("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(0);
 }
 
+void read_rounds(TaskTable& table, const fs::path& folder, TaskFile& task) {
+    GroupTerms terms;
+    const auto plan = table.text("plan");
+    const auto rounds = table.number("rounds", 1, kRoundsMax), members = table.number("members", 1, kMembersMax),
+               inner = table.number("inner", 1, kernels::kInnerStepsMax);
+    table.require("plan", plan.has_value());
+    table.require("rounds", rounds.has_value());
+    table.require("members", members.has_value());
+    table.require("inner", inner.has_value());
+    terms.plan = folder / plan.value_or("");
+    terms.rounds = rounds.value_or(1);
+    terms.members = static_cast<std::uint32_t>(members.value_or(1));
+    terms.inner = static_cast<std::uint32_t>(inner.value_or(1));
+    if (!task.initialiser) table.fail("plan", "is for a task with an initialiser");
+    task.group = std::move(terms);
+}
+
 void read_market(TaskTable& table, TaskFile& task) {
     const auto ceiling = table.text("price_ceiling");
     table.require("price_ceiling", ceiling.has_value());
@@ -133,16 +152,17 @@ Result<TaskFile> load_task_file(const fs::path& path) {
         return error(file.string() + ":" + std::to_string(e.source().begin.line) + ": " + std::string(e.description()));
     }
     for (const auto& [key, node] : root) {
-        if (key.str() != "task" && key.str() != "market") {
+        if (key.str() != "task" && key.str() != "market" && key.str() != "rounds") {
             return error(file.string() + ": [" + std::string(key.str()) +
-                         "] is not a known section; there are [task] and [market]");
+                         "] is not a known section; there are [task], [market] and [rounds]");
         }
     }
     TaskFile task;
-    TaskTable general(root, "task"), market(root, "market");
+    TaskTable general(root, "task"), market(root, "market"), rounds(root, "rounds");
     read_task(general, fs::absolute(file).parent_path(), task);
     read_market(market, task);
-    for (TaskTable* table : {&general, &market}) {
+    if (root.contains("rounds")) read_rounds(rounds, fs::absolute(file).parent_path(), task);
+    for (TaskTable* table : {&general, &market, &rounds}) {
         if (const std::string problem = table->problem(); !problem.empty())
             return error(file.string() + ": " + problem);
     }
@@ -165,17 +185,22 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
     if (task.module) general.insert("module", stored(*task.module));
     if (task.evaluation) general.insert("evaluation", stored(*task.evaluation));
     if (task.test_data) general.insert("test_data", stored(*task.test_data));
-    const toml::table root{
-        {"task", general},
-        {"market", toml::table{{"price_ceiling", format_coins(task.price_ceiling)},
-                               {"audit_basis_points", task.audit_bp},
-                               {"auditors", task.auditors},
-                               {"replicas", task.replicas},
-                               {"hardware_class", task.hardware_class},
-                               {"allow_unaudited", task.allow_unaudited},
-                               {"checkpoint_blocks", static_cast<std::int64_t>(task.checkpoint_blocks)},
-                               {"replay_blocks", static_cast<std::int64_t>(task.replay_blocks)},
-                               {"finish_blocks", static_cast<std::int64_t>(task.finish_blocks)}}}};
+    toml::table root{{"task", general},
+                     {"market", toml::table{{"price_ceiling", format_coins(task.price_ceiling)},
+                                            {"audit_basis_points", task.audit_bp},
+                                            {"auditors", task.auditors},
+                                            {"replicas", task.replicas},
+                                            {"hardware_class", task.hardware_class},
+                                            {"allow_unaudited", task.allow_unaudited},
+                                            {"checkpoint_blocks", static_cast<std::int64_t>(task.checkpoint_blocks)},
+                                            {"replay_blocks", static_cast<std::int64_t>(task.replay_blocks)},
+                                            {"finish_blocks", static_cast<std::int64_t>(task.finish_blocks)}}}};
+    if (task.group) {
+        root.insert("rounds", toml::table{{"plan", stored(task.group->plan)},
+                                          {"rounds", static_cast<std::int64_t>(task.group->rounds)},
+                                          {"members", task.group->members},
+                                          {"inner", task.group->inner}});
+    }
     std::ofstream out(folder / "task.toml");
     out << root << "\n";
     out.flush();

@@ -11,6 +11,14 @@
 
 namespace retrace::node {
 
+/// A training in rounds by several members.
+struct GroupTerms {
+    std::filesystem::path plan;  ///< Its programs (plan.rtg).
+    std::uint64_t rounds = 0;
+    std::uint32_t members = 0;  ///< Members that the training is meant for.
+    std::uint32_t inner = 0;    ///< Most inner steps of a member in a round.
+};
+
 struct TaskFile {
     std::string name;
     std::filesystem::path program;                       ///< Training program; absolute after loading.
@@ -21,6 +29,7 @@ struct TaskFile {
     std::filesystem::path data;                          ///< Folder of an imported data set (node/tasks/data).
     std::optional<std::filesystem::path> test_data;
     std::uint64_t steps = 0, interval = 0, seed = 0;
+    std::optional<GroupTerms> group;
 
     ledger::U256 price_ceiling;  ///< Highest price of one segment.
     std::uint16_t audit_bp = 500;

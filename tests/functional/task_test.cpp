@@ -55,6 +55,28 @@ TEST_F(Task, TheSameTaskEndsInTheSameState) {
     EXPECT_EQ(first, second);
 }
 
+TEST_F(Task, ATrainingInRoundsEndsInTheSameState) {
+    const std::string images = small_images(32).string();
+    compile("mlp --data " + images + " --batch 8 --seed 3 --rounds 3 --members 4 --inner 2");
+    const json::object first = run(), second = run(" --threads 1");
+    EXPECT_EQ(first.at("losses").as_array().size(), 3u);
+    EXPECT_EQ(first.at("members").to_number<int>(), 4);
+    EXPECT_EQ(first, second);
+    EXPECT_NE(run(" --members 3").at("state_root"), first.at("state_root"));
+    run(" -o " + path("model").string());
+    EXPECT_TRUE(fs::exists(path("model") / "model.safetensors"));
+
+    fs::resize_file(path("task") / "plan.rtg", 1000);
+    const Ran cut = retrace("task run " + path("task").string());
+    EXPECT_EQ(cut.status, 1);
+    EXPECT_THAT(cut.err, HasSubstr("plan.rtg: plan: "));
+    const Ran other =
+        retrace("task compile resnet-s --data " + images + " --batch 8 --rounds 2 -o " + path("other").string());
+    EXPECT_EQ(other.status, 1);
+    EXPECT_THAT(other.err, HasSubstr("is no trained parameter"));
+    EXPECT_EQ(retrace("task compile mlp --data x --members 2 -o y").status, 2) << "without --rounds";
+}
+
 TEST_F(Task, LossesOptimisersAndSchedulesOfNumbers) {
     std::ofstream table(path("table.csv"));
     table << "a,b,y\n";

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/builder/rounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/builder/compose.hpp"
+#include "kernels/builder/embed.hpp"
+#include "kernels/builder/message_form.hpp"
+#include "kernels/builder/optimizer.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+constexpr std::size_t kJoinedMax = 64;  // inputs of one op
+constexpr float kNormKept = 0.9f;       // of the usual norm, in each round
+
+/// A trained parameter among the state tensors of the training program, and its rows in the flat tensor.
+struct Part {
+    std::uint32_t state = 0;
+    Dims dims;
+    std::uint64_t elements = 0, first_row = 0, rows = 0;
+};
+
+/// The state tensors of a plan, in their order.
+struct States {
+    Value anchor, norm;           // shared
+    std::vector<Value> message;   // public
+    std::vector<Value> training;  // those of the training program
+    Value residual, norm_sum, found;
+};
+
+class Builder {
+public:
+    Builder(const TrainingPrograms& programs, const TrainingSpec& training, const RoundsSpec& spec)
+        : programs_(programs), training_(training), spec_(spec) {}
+
+    Result<GroupPlan> build() {
+        RETRACE_CHECK(find_parts());
+        GroupPlan plan;
+        plan.steps_max = spec_.inner;
+        plan.shared = 2;
+        for (std::uint32_t i = 0; i < form_->parts().size(); ++i) plan.public_tensors.push_back(plan.shared + i);
+        RETRACE_CHECK(add(plan, Phase::init, false, &Builder::write_init));
+        RETRACE_CHECK(add(plan, Phase::enter, false, &Builder::write_enter));
+        RETRACE_CHECK(add(plan, Phase::begin, false, &Builder::write_begin));
+        RETRACE_CHECK(add(plan, Phase::add, false, &Builder::write_add));
+        RETRACE_CHECK(add(plan, Phase::end, false, &Builder::write_end));
+        RETRACE_CHECK(add(plan, Phase::inner, true, &Builder::write_inner));
+        RETRACE_CHECK(add(plan, Phase::restore, true, &Builder::write_restore));
+        RETRACE_CHECK(add(plan, Phase::press, true, &Builder::write_press));
+        RETRACE_CHECK(check(plan));
+        return plan;
+    }
+
+private:
+    Status<> find_parts() {
+        const Program& train = programs_.train;
+        const std::vector<std::string> suffixes = moment_suffixes(training_);
+        const auto is_state = [&](const std::string& name) {
+            return std::any_of(train.tensors.begin(), train.tensors.begin() + train.states,
+                               [&](const TensorRecord& t) { return t.name == name; });
+        };
+        const auto is_moment = [&](const std::string& name) {
+            return std::ranges::any_of(suffixes, [&](const std::string& suffix) {
+                return name.ends_with(suffix) && is_state(name.substr(0, name.size() - suffix.size()));
+            });
+        };
+        for (std::uint32_t t = 0; t < train.states; ++t) {
+            const TensorRecord& record = train.tensors[t];
+            if (is_moment(record.name)) continue;
+            // Parameters have moments, where the optimiser keeps any.
+            const bool is_statistic = record.name.ends_with("running_mean") || record.name.ends_with("running_var");
+            const bool trained =
+                record.writer != kNoWriter && (suffixes.empty() ? !is_statistic : is_state(record.name + suffixes[0]));
+            if (!trained)
+                return error("rounds: " + record.name +
+                             " is no trained parameter; models with frozen weights or "
+                             "running statistics cannot be trained in rounds yet");
+            Part part{t, record.dims, geometry(record.dims).elements(), rows_, 0};
+            part.rows = (part.elements + kRowOfParameters - 1) / kRowOfParameters;
+            rows_ += part.rows;
+            parts_.push_back(std::move(part));
+        }
+        form_ = dense_form(rows_);
+        if (programs_.init.ops.empty())
+            return error("rounds: a training in rounds begins with a seed, not with weights");
+        return Unit{};
+    }
+
+    States declare(Graph& g) const {
+        States s;
+        s.anchor = g.state(kAnchorName, DType::f32, {rows_, kRowOfParameters});
+        s.norm = g.state("rounds.norm", DType::f32, {});
+        for (const MessagePart& part : form_->parts()) s.message.push_back(g.state(part.name, part.dtype, part.dims));
+        for (std::uint32_t t = 0; t < programs_.train.states; ++t) {
+            const TensorRecord& record = programs_.train.tensors[t];
+            s.training.push_back(g.state(record.name, record.dtype, record.dims));
+        }
+        s.residual = g.state("rounds.residual", DType::f32, {rows_, kRowOfParameters});
+        s.norm_sum = g.state("rounds.norm_sum", DType::f32, {});
+        s.found = g.state("rounds.found", DType::f32, {});
+        return s;
+    }
+
+    using Write = void (Builder::*)(Graph&, const States&) const;
+    Status<> add(GroupPlan& plan, Phase phase, bool member_seed, Write write) {
+        Graph g;
+        const States states = declare(g);
+        (this->*write)(g, states);
+        RETRACE_TRY(program, g.build());
+        plan.phases.push_back({phase, member_seed, std::move(program)});
+        return Unit{};
+    }
+
+    /// All trained parameters as rows of 512, each padded with zeros to whole rows.
+    Value flatten(Graph& g, const std::vector<Value>& states) const {
+        std::vector<Value> rows;
+        for (const Part& part : parts_) {
+            const Value line = reshape(g, states[part.state], {1, part.elements});
+            rows.push_back(reshape(g, pad(g, line, 1, part.rows * kRowOfParameters - part.elements),
+                                   {part.rows, kRowOfParameters}));
+        }
+        while (rows.size() > 1) {
+            std::vector<Value> joined;
+            for (std::size_t i = 0; i < rows.size(); i += kJoinedMax) {
+                const std::vector<Value> some(
+                    rows.begin() + static_cast<std::ptrdiff_t>(i),
+                    rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), i + kJoinedMax)));
+                joined.push_back(some.size() == 1 ? some[0] : g.op(OpCode::concat, some, {0}));
+            }
+            rows = std::move(joined);
+        }
+        return pad(g, rows[0], 0, rows_ - g.dims(rows[0])[0]);
+    }
+
+    /// Adds zeros at the end of one axis of a matrix.
+    static Value pad(Graph& g, Value x, std::size_t axis, std::uint64_t more) {
+        if (more == 0) return x;
+        return g.op(OpCode::pad, {x}, {0, 0, axis == 0 ? more : 0, axis == 1 ? more : 0, 0});
+    }
+
+    void unflatten(Graph& g, const States& s, Value flat) const {
+        for (const Part& part : parts_) {
+            const Value rows = slice(g, flat, {part.first_row, 0}, {part.rows, kRowOfParameters});
+            const Value line =
+                slice(g, reshape(g, rows, {1, part.rows * kRowOfParameters}), {0, 0}, {1, part.elements});
+            g.set_next(s.training[part.state], shaped(g, line, part.dims));
+        }
+    }
+    /// An op output of these extents, also where they are those of `x` already.
+    static Value shaped(Graph& g, Value x, const Dims& dims) {
+        return g.op(OpCode::reshape, {x}, {}, {g.shape(x).dtype, dims});
+    }
+
+    void clear(Graph& g, Value state) const {
+        const OpFacts::Operand& shape = g.shape(state);
+        g.set_next(state, g.op(OpCode::fill, {}, {0}, shape));
+    }
+
+    void clear_own(Graph& g, const States& s) const {
+        for (const Value state : s.message) clear(g, state);
+        for (const Value state : {s.residual, s.norm_sum, s.found}) clear(g, state);
+    }
+
+    /// The first steps move each parameter by about the learning rate, and the kept differences are the greatest.
+    float first_norm() const {
+        return training_.learning_rate * static_cast<float>(spec_.inner) *
+               std::sqrt(static_cast<float>(rows_ * kRowOfParameters));
+    }
+
+    void write_init(Graph& g, const States& s) const {
+        const std::vector<Value> first = embed(g, programs_.init, s.training);
+        for (std::size_t i = 0; i < first.size(); ++i) g.set_next(s.training[i], first[i]);
+        g.set_next(s.anchor, as_output(g, flatten(g, first)));
+        g.set_next(s.norm, fill(g, first_norm(), {}));
+        clear_own(g, s);
+    }
+
+    /// The same bits as the result of an op, which the next value of a state tensor has to be.
+    static Value as_output(Graph& g, Value x) { return g.op(OpCode::reshape, {x}, {}, g.shape(x)); }
+
+    void write_enter(Graph& g, const States& s) const {
+        const Value anchor = g.dataset("anchor", DType::f32, {rows_, kRowOfParameters}),
+                    norm = g.dataset("norm", DType::f32, {});
+        g.set_next(s.anchor, as_output(g, anchor));
+        g.set_next(s.norm, as_output(g, norm));
+        unflatten(g, s, anchor);
+        for (std::uint32_t t = 0; t < s.training.size(); ++t)
+            if (std::ranges::find(parts_, t, &Part::state) == parts_.end()) clear(g, s.training[t]);
+        clear_own(g, s);
+    }
+
+    void write_begin(Graph& g, const States& s) const {
+        clear(g, s.norm_sum);
+        clear(g, s.found);
+    }
+
+    void write_add(Graph& g, const States& s) const {
+        std::vector<Value> message;
+        for (const MessagePart& part : form_->parts()) message.push_back(g.dataset(part.name, part.dtype, part.dims));
+        const Value facts = g.dataset("facts", DType::i32, kFactDims);
+        const auto fact = [&](std::uint64_t i) {
+            return convert(g, reshape(g, slice(g, facts, {0, i}, {1, 1}), {}), DType::f32);
+        };
+        const Value zero = g.scalar(0.0f), one = g.scalar(1.0f);
+        const Value share = div(g, fact(0), fact(1));
+        const Value change = form_->added(g, fill(g, 0.0f, {rows_, kRowOfParameters}), message);
+        const Value norm = g.op(OpCode::sqrt, {sum_all(g, mul(g, change, change))});
+        // A message with an element that is not finite has no finite norm.
+        const Value finite = g.op(OpCode::less, {norm, g.scalar(std::numeric_limits<float>::infinity())});
+        const Value limit = mul(g, g.scalar(spec_.clip), s.norm);
+        const Value factor = select(g, g.op(OpCode::greater, {norm, limit}), div(g, limit, norm), one);
+        const Value moved = neg(g, mul(g, mul(g, g.scalar(spec_.outer_rate), share), factor));
+        g.set_next(s.anchor, fma(g, moved, select(g, finite, change, zero), s.anchor));
+        const Value counted = g.op(OpCode::min, {norm, limit});
+        g.set_next(s.norm_sum, add_value(g, s.norm_sum, select(g, finite, mul(g, share, counted), zero)));
+        g.set_next(s.found, select(g, finite, one, s.found));
+    }
+    static Value add_value(Graph& g, Value a, Value b) { return g.op(OpCode::add, {a, b}); }
+
+    void write_end(Graph& g, const States& s) const {
+        const Value kept = mul(g, g.scalar(kNormKept), s.norm);
+        const Value next = fma(g, g.scalar(1.0f - kNormKept), s.norm_sum, kept);
+        g.set_next(s.norm, select(g, g.op(OpCode::greater, {s.found, g.scalar(0.0f)}), next, s.norm));
+        unflatten(g, s, s.anchor);
+    }
+
+    void write_inner(Graph& g, const States& s) const {
+        const std::vector<Value> next = embed(g, programs_.train, s.training);
+        for (std::size_t i = 0; i < next.size(); ++i)
+            if (next[i] != s.training[i]) g.set_next(s.training[i], next[i]);
+    }
+
+    void write_restore(Graph& g, const States& s) const {
+        g.set_next(s.residual, form_->added(g, s.residual, s.message));
+    }
+
+    void write_press(Graph& g, const States& s) const {
+        const Value local = flatten(g, s.training);
+        const Value all = fma(g, g.scalar(spec_.residual_decay), s.residual, sub(g, s.anchor, local));
+        const std::vector<Value> message = form_->message_of(g, all);
+        for (std::size_t i = 0; i < message.size(); ++i) g.set_next(s.message[i], message[i]);
+        g.set_next(s.residual, form_->taken(g, all, message));
+    }
+
+    const TrainingPrograms& programs_;
+    const TrainingSpec& training_;
+    const RoundsSpec& spec_;
+    std::vector<Part> parts_;
+    std::uint64_t rows_ = 0;
+    std::unique_ptr<MessageForm> form_;
+};
+
+}  // namespace
+
+Result<GroupPlan> build_rounds(const TrainingPrograms& programs, const TrainingSpec& training, const RoundsSpec& spec) {
+    const auto positive = [](float x) { return std::isfinite(x) && x > 0.0f; };
+    if (spec.inner == 0 || spec.inner > kInnerStepsMax) return error("rounds: inner steps are not 1 to 65536");
+    if (!positive(spec.clip) || !positive(spec.outer_rate)) return error("rounds: clip and outer rate are over 0");
+    if (!(spec.residual_decay >= 0.0f && spec.residual_decay <= 1.0f))
+        return error("rounds: the residual's decay is not in [0, 1]");
+    return Builder(programs, training, spec).build();
+}
+
+}  // namespace retrace::kernels

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The flags of `retrace task run`, and its form for trainings in rounds.
+#pragma once
+
+#include "kernels/exec/executor.hpp"
+#include "node/artifacts/metrics_csv.hpp"
+#include "node/cmd/cli.hpp"
+#include "node/tasks/data/dataset.hpp"
+#include "node/tasks/task_file.hpp"
+
+namespace retrace::node::cli {
+
+struct TaskRunFlags {
+    std::string folder, out, device = "auto";
+    unsigned threads = 0;
+    std::uint32_t members = 0;  ///< 0: as many as the task names.
+    bool local = false, evaluate = false, outliers = false;
+};
+
+/// Writes the model's files and metrics.csv.
+Status<> write_results(const TaskFile& task, const kernels::Program& train, const kernels::State& state,
+                       const MetricTable& table, const std::string& folder);
+
+/// Trains with all members in this process. `inputs`: the data of the inner steps.
+int run_rounds(const Program& program, const TaskFile& task, const kernels::Program& train,
+               const kernels::Inputs& inputs, const TaskRunFlags& flags);
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// All members of a training in rounds in one process: the definition of what a group on the market computes.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "kernels/commit/commitment.hpp"
+#include "kernels/plan/plan_executor.hpp"
+
+namespace retrace::solver {
+
+/// What a member does in a round.
+struct MemberTurn {
+    std::uint32_t steps = 0;  ///< Inner steps; 0: it is away, and takes in what it missed when it trains again.
+    bool recorded = true;     ///< False: its message reaches nobody.
+};
+
+class LocalGroup {
+public:
+    /// The plan passed `check` and has the phase `init`; plan, data sets and pool outlive the group. Members are the runs
+    /// 0 to members - 1.
+    LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed, std::vector<const kernels::Tensor*> datasets,
+               std::uint32_t members, kernels::ThreadPool& pool, kernels::Backend backend = kernels::Backend::cpu);
+
+    /// Plays a round: the members train one after the other, and their messages become its record, in order of members.
+    /// Returns the metrics of each inner step, by member.
+    std::vector<std::vector<std::vector<kernels::Metric>>> play(const std::vector<MemberTurn>& turns);
+    /// A member takes in all records and trains no more; the shared tensors of its state are then the result.
+    const kernels::State& catch_up(std::uint32_t member);
+    /// A further member begins at the present round, from the shared tensors of a member that has caught up.
+    void join(std::uint32_t from);
+
+    std::uint64_t rounds() const noexcept { return records_.size(); }
+    std::uint32_t members() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
+    const kernels::State& state(std::uint32_t member) const { return members_[member].state; }
+    kernels::StateCommitment commit(std::uint32_t member) const;
+    /// Bytes of a member's message in memory.
+    std::uint64_t message_bytes() const noexcept;
+
+private:
+    struct Entry {
+        std::uint32_t run = 0, steps = 0;
+        std::vector<kernels::Tensor> tensors;
+    };
+    struct Member {
+        std::uint32_t run = 0;
+        std::uint64_t base = 0;
+        std::optional<std::uint64_t> omitted;  ///< The record that its last message is not in.
+        kernels::State state;
+    };
+    /// Runs a segment of a member with the present round as its base.
+    std::vector<std::vector<kernels::Metric>> train(Member& member, std::uint32_t steps);
+    kernels::Message message(std::uint64_t record, std::uint32_t number) const;
+
+    const kernels::GroupPlan& plan_;
+    Hash32 root_;
+    std::uint64_t seed_;
+    std::vector<const kernels::Tensor*> datasets_;
+    kernels::ThreadPool& pool_;
+    kernels::PlanExecutor executor_;
+    std::vector<Member> members_;
+    std::vector<std::vector<Entry>> records_;
+};
+
+}  // namespace retrace::solver

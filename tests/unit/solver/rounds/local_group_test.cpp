@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// A group trains an easy task: its bits, members that are away, messages that are lost, members that join, messages
+// that are no numbers.
+#include "solver/rounds/local_group.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/builder/rounds.hpp"
+
+namespace retrace::solver {
+namespace {
+
+using namespace kernels;
+using ::testing::HasSubstr;
+
+constexpr std::uint64_t kSamples = 256, kPixels = 16;
+
+/// Class 1 if the first half of the pixels is brighter than the second.
+class Rounds : public ::testing::Test {
+protected:
+    Rounds() {
+        x_ = zeros(DType::u8, {kSamples, kPixels});
+        y_ = zeros(DType::u8, {kSamples});
+        std::uint32_t word = 12345;
+        for (std::uint64_t i = 0; i < kSamples; ++i) {
+            std::uint32_t halves[2] = {0, 0};
+            for (std::uint64_t p = 0; p < kPixels; ++p) {
+                word = word * 1664525 + 1013904223;
+                x_.data[i * kPixels + p] = static_cast<std::uint8_t>(word >> 24);
+                halves[2 * p / kPixels] += word >> 24;
+            }
+            y_.data[i] = halves[0] > halves[1] ? 1 : 0;
+        }
+        model_.hidden = {32};
+        model_.input = {kPixels};
+        model_.classes = 2;
+        training_.samples = kSamples;
+        training_.batch = 32;
+        training_.steps = 400;
+        training_.learning_rate = 3e-3f;
+        programs_ = build_training(model_, training_, kSamples, kSamples).value();
+        spec_.inner = 5;
+    }
+    GroupPlan plan() const { return build_rounds(programs_, training_, spec_).value(); }
+    LocalGroup group(const GroupPlan& plan, std::uint32_t members, Backend backend = Backend::cpu) {
+        return LocalGroup(plan, 3, {&x_, &y_}, members, pool_, backend);
+    }
+    /// Loss over all samples with the parameters that `state` of the plan has.
+    float loss(const GroupPlan& plan, const State& state) {
+        State model;
+        const Program& of_plan = plan.phases.front().program;
+        for (std::uint32_t t = 0; t < programs_.eval.states; ++t)
+            for (std::uint32_t k = 0; k < of_plan.states; ++k)
+                if (of_plan.tensors[k].name == programs_.eval.tensors[t].name)
+                    model.tensors.push_back(state.tensors[k]);
+        Executor executor(programs_.eval, pool_);
+        for (const Metric& metric : executor.step(model, {0, {&x_, &y_}}))
+            if (metric.name == "loss") return metric.value;
+        return NAN;
+    }
+    static std::vector<MemberTurn> all(std::uint32_t members, std::uint32_t steps) {
+        return std::vector<MemberTurn>(members, MemberTurn{steps, true});
+    }
+
+    Tensor x_, y_;
+    ModelSpec model_;
+    TrainingSpec training_;
+    TrainingPrograms programs_;
+    RoundsSpec spec_;
+    ThreadPool pool_{2};
+};
+
+TEST_F(Rounds, AGroupLearns) {
+    const GroupPlan made = plan();
+    LocalGroup members = group(made, 4);
+    const float before = loss(made, members.state(0));
+    for (int round = 0; round < 30; ++round) members.play(all(4, 5));
+    for (std::uint32_t i = 0; i < 4; ++i) members.catch_up(i);
+    const float after = loss(made, members.state(0));
+    EXPECT_GT(before, 0.6f);
+    EXPECT_LT(after, 0.3f);
+    for (std::uint32_t i = 1; i < 4; ++i) {
+        for (std::uint32_t t = 0; t < made.shared; ++t)
+            EXPECT_EQ(members.state(i).tensors[t], members.state(0).tensors[t]) << "member " << i << ", tensor " << t;
+        EXPECT_EQ(loss(made, members.state(i)), after) << "each has the shared model";
+    }
+}
+
+TEST_F(Rounds, NoBackendOrThreadCountChangesABit) {
+    const GroupPlan made = plan();
+    std::vector<Hash32> roots;
+    for (const Backend backend : {Backend::cpu, Backend::reference}) {
+        LocalGroup members = group(made, 2, backend);
+        for (int round = 0; round < 2; ++round) members.play(all(2, 2));
+        members.catch_up(1);
+        roots.push_back(members.commit(1).root);
+    }
+    ThreadPool one(1);
+    LocalGroup members(made, 3, {&x_, &y_}, 2, one);
+    for (int round = 0; round < 2; ++round) members.play(all(2, 2));
+    members.catch_up(1);
+    roots.push_back(members.commit(1).root);
+    EXPECT_EQ(roots[0], roots[1]);
+    EXPECT_EQ(roots[0], roots[2]);
+}
+
+TEST_F(Rounds, OneMemberOfDenseUpdatesTrainsAsIfAlone) {
+    // With outer rate 1 and one member, a round takes over the member's parameters, but for the rounding of differences.
+    const GroupPlan made = plan();
+    LocalGroup members = group(made, 1);
+    for (int round = 0; round < 20; ++round) members.play(all(1, 5));
+    members.catch_up(0);
+    State alone = run_initialiser(programs_.init, 3, pool_);
+    Executor executor(programs_.train, pool_);
+    for (int step = 0; step < 100; ++step) executor.step(alone, {member_seed(3, 0), {&x_, &y_}});
+    Executor measure(programs_.eval, pool_);
+    alone.step = 0;
+    const float wanted = measure.step(alone, {0, {&x_, &y_}})[0].value;
+    EXPECT_NEAR(loss(made, members.state(0)), wanted, 0.02f);
+}
+
+TEST_F(Rounds, AMemberThatWasAwayTakesInWhatItMissed) {
+    const GroupPlan made = plan();
+    LocalGroup members = group(made, 3);
+    members.play(all(3, 3));
+    members.play({{3, true}, {0, true}, {2, true}});
+    members.play({{3, true}, {0, true}, {5, false}});
+    members.play({{0, true}, {0, true}, {0, true}});  // An empty record.
+    members.play({{3, true}, {1, true}, {1, true}});
+    for (std::uint32_t i = 0; i < 3; ++i) members.catch_up(i);
+    for (std::uint32_t i = 1; i < 3; ++i)
+        for (std::uint32_t t = 0; t < made.shared; ++t)
+            EXPECT_EQ(members.state(i).tensors[t], members.state(0).tensors[t]);
+}
+
+TEST_F(Rounds, ALostMessageComesBackInTheNextOne) {
+    const GroupPlan made = plan();
+    LocalGroup members = group(made, 1);
+    const auto state_of = [&](const std::string& name) -> const Tensor& {
+        const Program& program = made.phases.front().program;
+        for (std::uint32_t t = 0; t < program.states; ++t)
+            if (program.tensors[t].name == name) return members.state(0).tensors[t];
+        return x_;
+    };
+    const Tensor anchor = state_of(kAnchorName);
+    members.play({{5, false}});
+    const Tensor lost = members.state(0).tensors[made.public_tensors[0]];
+    members.catch_up(0);
+    EXPECT_EQ(state_of(kAnchorName), anchor) << "nobody has it";
+    EXPECT_EQ(state_of("rounds.residual").data, lost.data);
+}
+
+TEST_F(Rounds, AMemberThatJoinsHasTheSharedModel) {
+    const GroupPlan made = plan();
+    LocalGroup members = group(made, 2);
+    for (int round = 0; round < 3; ++round) members.play(all(2, 5));
+    members.catch_up(0);
+    members.join(0);
+    EXPECT_EQ(loss(made, members.state(2)), loss(made, members.state(0)));
+    members.play(all(3, 5));
+    for (std::uint32_t i = 0; i < 3; ++i) members.catch_up(i);
+    for (std::uint32_t t = 0; t < made.shared; ++t) EXPECT_EQ(members.state(2).tensors[t], members.state(0).tensors[t]);
+}
+
+TEST_F(Rounds, WhatCannotBeTrainedInRoundsIsNamed) {
+    const auto refusal = [&](const RoundsSpec& spec) {
+        const auto made = build_rounds(programs_, training_, spec);
+        return made ? "" : made.error().message;
+    };
+    RoundsSpec wrong = spec_;
+    wrong.inner = 0;
+    EXPECT_THAT(refusal(wrong), HasSubstr("inner steps"));
+    for (const float value : {0.0f, -1.0f, NAN, INFINITY}) {
+        wrong = spec_;
+        wrong.outer_rate = value;
+        EXPECT_THAT(refusal(wrong), HasSubstr("outer rate"));
+        wrong = spec_;
+        wrong.clip = value;
+        EXPECT_THAT(refusal(wrong), HasSubstr("clip"));
+    }
+    wrong = spec_;
+    wrong.residual_decay = NAN;
+    EXPECT_THAT(refusal(wrong), HasSubstr("residual"));
+
+    ModelSpec images;
+    images.kind = "resnet";
+    images.input = {1, 8, 8};
+    images.width = 4;
+    images.layers = 1;
+    for (const float momentum : {0.9f, 0.0f}) {
+        TrainingSpec sgd = training_;
+        sgd.optimizer = Optimizer::sgd;
+        sgd.momentum = momentum;
+        const auto programs = build_training(images, sgd, kSamples, kSamples);
+        ASSERT_TRUE(programs.has_value()) << programs.error().message;
+        const auto made = build_rounds(*programs, sgd, spec_);
+        ASSERT_FALSE(made.has_value());
+        EXPECT_THAT(made.error().message, HasSubstr("is no trained parameter"));
+    }
+    TrainingPrograms given = programs_;
+    given.init = {};
+    EXPECT_THAT(build_rounds(given, training_, spec_).error().message, HasSubstr("begins with a seed"));
+}
+
+}  // namespace
+}  // namespace retrace::solver
