@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "node/platform/printable.hpp"
@@ -18,6 +19,8 @@ namespace json = boost::json;
 constexpr std::size_t kReplyMax = 4U << 20;
 constexpr std::chrono::seconds kTimeout{20};
 constexpr std::size_t kErrorMax = 300;
+constexpr unsigned kBusy = 503;
+constexpr std::chrono::milliseconds kBusyPause{100};
 
 Time now() {
     const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -33,7 +36,13 @@ Result<json::value> ask(HttpConnection& connection, const char* method, json::ob
     request.content_type = "application/json";
     request.body = to_bytes(view(std::string_view(json::serialize(
         json::object{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", std::move(params)}}))));
-    const auto reply = connection.exchange(request, kReplyMax, kernels::StopToken::after(kTimeout));
+    const kernels::StopToken limit = kernels::StopToken::after(kTimeout);
+    auto reply = connection.exchange(request, kReplyMax, limit);
+    // A node answers one light client at a time.
+    while (reply && reply->status == kBusy && !limit.stop_requested()) {
+        std::this_thread::sleep_for(kBusyPause);
+        reply = connection.exchange(request, kReplyMax, limit);
+    }
     if (!reply) return error("the node's light client interface: " + reply.error().message);
     if (reply->status == 404)
         return error("the node has no light client interface: it does not run on CometBFT, or is of an older version");
