@@ -66,9 +66,12 @@ AgentProcess::AgentProcess(const AgentOptions& options, ledger::SecretKey key, R
 Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& options, ledger::SecretKey key) {
     RETRACE_TRY(client, RpcClient::connect(options.node_url));
     std::unique_ptr<AgentProcess> process(new AgentProcess(options, std::move(key), std::move(client)));
-    RETRACE_TRY(chain_id, wait_for_node(process->client_, options.timeout));
-    RETRACE_CHECK(bind_to_chain(options.data_dir, chain_id));
-    process->submitter_ = std::make_unique<Submitter>(process->client_, process->key_, chain_id);
+    RETRACE_CHECK(wait_for_node(process->client_, options.timeout));
+    process->chain_.on_old_block([](const std::string& why) { spdlog::warn("event=old_block reason=\"{}\"", why); });
+    const auto chain_id = process->chain_.chain_id();
+    if (!chain_id) return error(chain_id.error().message);
+    RETRACE_CHECK(bind_to_chain(options.data_dir, *chain_id));
+    process->submitter_ = std::make_unique<Submitter>(process->client_, process->key_, *chain_id);
     const auto height = process->chain_.height();
     if (!height) return error(height.error().message);
     const RemoteState state = process->chain_.state(*height);
@@ -76,7 +79,7 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
     process->developer_chain_ = params->developer_chain;
     RETRACE_CHECK(process->open_stores());
-    spdlog::info("event=started address={} chain={} endpoint={}", ledger::to_checksum(process->address()), chain_id,
+    spdlog::info("event=started address={} chain={} endpoint={}", ledger::to_checksum(process->address()), *chain_id,
                  process->endpoint());
     return process;
 }

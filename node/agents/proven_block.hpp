@@ -17,4 +17,7 @@ struct ProvenBlock {
 /// hash of our block before it (node/decisions/004). The node is not trusted; Errors say what it could not prove.
 Result<ProvenBlock> newest_proven(RpcClient& node, light::LightClient& light);
 
+/// The header of the block before a proved one, which names its hash.
+Result<ledger::Header> header_before(RpcClient& node, const ledger::Header& proven);
+
 }  // namespace retrace::node

@@ -56,7 +56,7 @@ Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, cons
 
 Result<Hash32> Submitter::send_with(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data,
                                     std::uint64_t gas) {
-    const auto nonce = client_.next_nonce(address_);
+    const auto nonce = chain_ != nullptr ? chain_->next_nonce(address_) : client_.next_nonce(address_);
     if (!nonce) return error(what + ": " + nonce.error().message);
     const auto base_fee = client_.base_fee();
     if (!base_fee) return error(what + ": " + base_fee.error().message);
@@ -92,8 +92,11 @@ Result<TxOutcome> Submitter::wait(const Hash32& tx, std::chrono::seconds timeout
         if (const auto item = find(); item != pending_.end()) last = *item;
         for (Finished& finished : poll()) {
             if (finished.sent != tx) continue;
-            if (!finished.outcome.ok) return error(finished.what + ": " + finished.outcome.reason);
-            return std::move(finished.outcome);
+            auto outcome = chain_ != nullptr ? chain_->outcome(std::move(finished.outcome))
+                                             : Result<TxOutcome>(std::move(finished.outcome));
+            if (!outcome) return error(finished.what + ": " + outcome.error().message);
+            if (!outcome->ok) return error(finished.what + ": " + outcome->reason);
+            return outcome;
         }
         if (last && find() == pending_.end()) {
             if (const auto again = client_.send_raw(last->tx->raw); !again)

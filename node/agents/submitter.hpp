@@ -9,6 +9,7 @@
 
 #include "contracts/calls/encode.hpp"
 #include "ledger/tx/transaction.hpp"
+#include "node/agents/chain_reader.hpp"
 #include "node/rpc_client/rpc_client.hpp"
 
 namespace retrace::node {
@@ -32,9 +33,10 @@ public:
     /// Tip of a call, in wei per unit of gas.
     static constexpr std::uint64_t kTip = 1'000'000'000;
 
-    /// Both outlive the submitter.
-    Submitter(RpcClient& client, const ledger::SecretKey& key, std::uint64_t chain_id)
-        : client_(client), key_(key), address_(key.address()), chain_id_(chain_id) {}
+    /// All outlive the submitter. With `chain`, it sends one call after the other: nonces, and the outcomes that `wait`
+    /// and `execute` return, are proved if that reader proves. Without, the node is believed in both.
+    Submitter(RpcClient& client, const ledger::SecretKey& key, std::uint64_t chain_id, ChainReader* chain = nullptr)
+        : client_(client), key_(key), address_(key.address()), chain_id_(chain_id), chain_(chain) {}
 
     const ledger::Address& address() const noexcept { return address_; }
 
@@ -85,6 +87,7 @@ private:
     const ledger::SecretKey& key_;
     ledger::Address address_;
     std::uint64_t chain_id_;
+    ChainReader* chain_;
     std::vector<Pending> pending_;
 };
 

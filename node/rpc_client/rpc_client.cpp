@@ -211,6 +211,19 @@ Result<std::optional<TxOutcome>, RpcFailure> RpcClient::outcome(const Hash32& tx
     return std::optional<TxOutcome>(std::move(out));
 }
 
+Result<std::vector<BlockReceipt>, RpcFailure> RpcClient::block_receipts(std::uint64_t height) {
+    RETRACE_TRY(value, call("eth_getBlockReceipts", {rpc::quantity(height)}));
+    if (!value.is_array()) return Unexpected{strange("no receipts")};
+    std::vector<BlockReceipt> out;
+    for (const json::value& entry : value.get_array()) {
+        RETRACE_TRY(tx, member(entry, "transactionHash", rpc::parse_hash));
+        RETRACE_TRY(outcome, parse_receipt(tx, entry));
+        RETRACE_TRY(cumulative_gas, member(entry, "cumulativeGasUsed", rpc::parse_u64));
+        out.push_back({std::move(outcome), cumulative_gas});
+    }
+    return out;
+}
+
 Result<std::vector<PlacedLog>, RpcFailure> RpcClient::logs(const ledger::Address& address, std::uint64_t from,
                                                            std::uint64_t to) {
     RETRACE_TRY(value, call("eth_getLogs", {json::object{{"address", rpc::data(address)},

@@ -32,6 +32,12 @@ struct TxOutcome {
     std::vector<ledger::Log> logs;
 };
 
+/// A receipt in its block.
+struct BlockReceipt {
+    TxOutcome outcome;
+    std::uint64_t cumulative_gas = 0;
+};
+
 /// A log and its position.
 struct PlacedLog {
     std::uint64_t height = 0;
@@ -88,6 +94,8 @@ public:
     Result<Hash32, RpcFailure> send_raw(View tx);
     /// nullopt while the transaction is pending or unknown.
     Result<std::optional<TxOutcome>, RpcFailure> outcome(const Hash32& tx);
+    /// Receipts of a block in order; the last may be that of the block's beginning, under the block's hash.
+    Result<std::vector<BlockReceipt>, RpcFailure> block_receipts(std::uint64_t height);
     /// Logs of `address` in blocks from … to, in order.
     Result<std::vector<PlacedLog>, RpcFailure> logs(const ledger::Address& address, std::uint64_t from,
                                                     std::uint64_t to);
