@@ -24,6 +24,8 @@ namespace {
 namespace views = contracts::views;
 using Progress = std::function<void(const ArtifactClient::Progress&)>;
 
+constexpr std::chrono::seconds kPatience{30};  // For a node that is restarted and proves nothing yet.
+
 Result<Bytes> read_task_file(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
     if (!in) return error(path.string() + ": cannot be read");
@@ -123,24 +125,26 @@ Status<> check_auditors(const ledger::StateView& state, const market::Params& pa
                  "task.toml, or pay for unaudited work with --allow-unaudited");
 }
 
-Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, RpcClient& client,
+Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, ChainReader& chain,
                              const Progress& progress) {
     PostedTask out;
+    RpcClient& client = chain.client();
     RETRACE_TRY(spec, spec_of(task, store));
     out.spec = std::move(spec);
-    const auto height = client.height();
-    if (!height) return error(height.error().message);
-    const RemoteState state(client, *height);
+    RETRACE_TRY(state, chain.newest());
     const auto params = views::params(state);
+    if (state.failure()) return error(state.failure()->message);
     if (!params) return error("the node at " + client.url() + " has no Retrace contracts");
     if (params->contract_hash != out.spec.contract_hash) {
         return error("the chain follows another kernel contract than this program; use a matching version");
     }
-    RETRACE_CHECK(check_auditors(state, *params, out.spec, submitter.address()));
+    const auto auditors = check_auditors(state, *params, out.spec, submitter.address());
+    const ledger::U256 balance = state.account(submitter.address()).balance;
+    if (state.failure()) return error(state.failure()->message);
+    RETRACE_CHECK(auditors);
     const auto escrow = market::escrow_of(out.spec, *params);
     if (!escrow) return error("price_ceiling is too large");
     out.escrow = escrow->total();
-    const ledger::U256 balance = state.account(submitter.address()).balance;
     if (balance < out.escrow) {
         return error("the task needs " + format_coins(out.escrow) + " coins in escrow and the account has " +
                      format_coins(balance) + "; lower price_ceiling or steps, or fund the account");
@@ -158,10 +162,8 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
     return out;
 }
 
-Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std::uint64_t id, std::uint8_t replicas) {
-    const auto height = client.height();
-    if (!height) return error(height.error().message);
-    const RemoteState state(client, *height);
+Result<ledger::U256> raise_replicas(Submitter& submitter, ChainReader& chain, std::uint64_t id, std::uint8_t replicas) {
+    RETRACE_TRY(state, chain.newest());
     const auto task = views::task(state, id);
     const auto spec = views::spec(state, id);
     const auto params = views::params(state);
@@ -207,12 +209,7 @@ std::optional<TaskStatus> read_status(const ledger::StateView& state, std::uint6
     return out;
 }
 
-}  // namespace
-
-Result<TaskStatus> task_status(RpcClient& client, std::uint64_t id) {
-    const auto height = client.height();
-    if (!height) return error(height.error().message);
-    const RemoteState state(client, *height);
+Result<TaskStatus> status_in(const RemoteState& state, std::uint64_t id) {
     std::optional<TaskStatus> out;
     state.read([&] { out = read_status(state, id); });
     if (state.failure()) return error(state.failure()->message);
@@ -220,36 +217,71 @@ Result<TaskStatus> task_status(RpcClient& client, std::uint64_t id) {
     return std::move(*out);
 }
 
-Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t id,
+}  // namespace
+
+Result<TaskStatus> task_status(ChainReader& chain, std::uint64_t id) {
+    RETRACE_TRY(state, chain.newest());
+    return status_in(state, id);
+}
+
+Result<TaskStatus> wait_for_delivery(ChainReader& chain, std::uint64_t id,
                                      const std::function<void(const TaskStatus&)>& on_change) {
-    std::optional<market::Task> before;
-    std::uint64_t committed = 0, verified = 0;
-    std::optional<TaskStatus::Waiting> waiting;
-    for (;;) {
-        auto status = task_status(client, id);
-        if (!status) return status;
-        if (!before || *before != status->task || committed != status->committed || verified != status->verified ||
-            waiting != status->waiting) {
+    using Clock = std::chrono::steady_clock;
+    std::optional<TaskStatus> before;
+    std::uint64_t read_height = 0;
+    std::optional<Clock::time_point> failing_since;
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
+        const auto height = chain.height();
+        if (height && before && *height == read_height) continue;
+        auto status = height ? status_in(chain.state(*height), id) : Result<TaskStatus>(error(height.error().message));
+        if (!status) {
+            if (!failing_since) failing_since = Clock::now();
+            if (!chain.proves() || !before || Clock::now() > *failing_since + kPatience) return status;
+            continue;
+        }
+        failing_since.reset();
+        read_height = *height;
+        if (!before || before->task != status->task || before->committed != status->committed ||
+            before->verified != status->verified || before->waiting != status->waiting) {
             on_change(*status);
         }
-        before = status->task;
-        committed = status->committed;
-        verified = status->verified;
-        waiting = status->waiting;
         if (market::is_final(status->task.state) || status->task.state == market::TaskState::delivering) return status;
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        before = std::move(*status);
     }
 }
 
 namespace {
 
+/// Heights that are in logs only.
+struct LoggedHeights {
+    std::uint64_t settled = 0;
+    std::map<std::uint64_t, std::uint64_t> verified;  // Audit → height.
+};
+
+Result<LoggedHeights> logged_heights(RpcClient& client, const market::Task& task) {
+    LoggedHeights out;
+    const auto height = client.height();
+    if (!height) return error(height.error().message);
+    const auto logs = client.logs(contracts::address_of(contracts::Contract::market), task.posted_height, *height);
+    if (!logs) return error(logs.error().message);
+    for (const PlacedLog& placed : *logs) {
+        if (const auto event = contracts::decode_event<contracts::SegmentVerified>(placed.log)) {
+            out.verified[event->audit] = placed.height;
+        } else if (const auto moved = contracts::decode_event<contracts::TaskStateChanged>(placed.log)) {
+            const bool settled =
+                moved->task == task.id && moved->to == static_cast<std::uint8_t>(market::TaskState::settled);
+            if (settled) out.settled = placed.height;
+        }
+    }
+    return out;
+}
+
 /// `runs`: the runs that produced the model.
-Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, const TaskStatus& status,
+Result<Receipt> make_receipt(ChainReader& chain, const ledger::StateView& view, const TaskStatus& status,
                              const std::vector<market::Run>& runs) {
     Receipt out;
-    const auto chain_id = client.chain_id();
-    const auto height = client.height();
-    if (!chain_id || !height) return error("no answer from the node at " + client.url());
+    const auto chain_id = chain.chain_id();
+    if (!chain_id) return error(chain_id.error().message);
     out.chain_id = *chain_id;
     out.task = status.task.id;
     out.requester = ledger::to_0x(status.task.requester);
@@ -262,18 +294,12 @@ Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, c
     out.steps = status.spec.steps;
     out.interval = status.spec.interval;
     out.posted_height = status.task.posted_height;
-    std::map<std::uint64_t, std::uint64_t> verified;  // Audit → height.
-    const auto logs = client.logs(contracts::address_of(contracts::Contract::market), out.posted_height, *height);
-    if (!logs) return error(logs.error().message);
-    for (const PlacedLog& placed : *logs) {
-        if (const auto event = contracts::decode_event<contracts::SegmentVerified>(placed.log)) {
-            verified[event->audit] = placed.height;
-        } else if (const auto moved = contracts::decode_event<contracts::TaskStateChanged>(placed.log)) {
-            const bool settled =
-                moved->task == out.task && moved->to == static_cast<std::uint8_t>(market::TaskState::settled);
-            if (settled) out.settled_height = placed.height;
-        }
+    LoggedHeights heights;
+    if (!chain.proves()) {
+        RETRACE_TRY(logged, logged_heights(chain.client(), status.task));
+        heights = std::move(logged);
     }
+    out.settled_height = heights.settled;
     for (std::uint64_t index = 0; index <= status.spec.segments(); ++index) {
         const market::Run* const run = run_of_segment(runs, index);
         const auto checkpoint = run != nullptr ? views::checkpoint(view, out.task, run->index, index) : std::nullopt;
@@ -283,8 +309,8 @@ Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, c
         if (before == nullptr) continue;
         const auto segment = views::segment(view, out.task, before->index, index - 1);
         const auto audit = segment && segment->audit != 0 ? views::audit(view, segment->audit) : std::nullopt;
-        if (!audit || !verified.contains(audit->id)) continue;
-        Receipt::Audit entry{index - 1, verified[audit->id], {}};
+        if (!audit || segment->state != market::SegmentState::verified) continue;
+        Receipt::Audit entry{index - 1, heights.verified[audit->id], {}};
         for (const market::Seat& seat : audit->seats) {
             if (seat.state == market::SeatState::matched) entry.auditors.push_back(ledger::to_0x(seat.auditor));
         }
@@ -301,17 +327,18 @@ Unexpected<Error> not_fetched(const char* what, std::uint64_t id, const std::str
 
 }  // namespace
 
-Result<Delivered> fetch_model(RpcClient& client, std::uint64_t id, Store& store, const Progress& progress) {
-    RETRACE_TRY(status, task_status(client, id));
-    const auto height = client.height();
-    if (!height) return error(height.error().message);
-    const RemoteState view(client, *height);
+Result<Delivered> fetch_model(ChainReader& chain, std::uint64_t id, Store& store, const Progress& progress) {
+    RETRACE_TRY(view, chain.newest());
+    RETRACE_TRY(status, status_in(view, id));
     std::vector<market::Run> runs;
     std::optional<market::Checkpoint> last;
     std::vector<std::string> peers;
+    // Made before the state is fetched, because a node makes proofs for its newest blocks only.
+    Result<Receipt> receipt = error("");
     view.read([&] {
         runs = delivered_runs(view, status.task, status.spec.segments(), "");
         if (!runs.empty()) last = views::checkpoint(view, id, runs.front().index, status.spec.segments());
+        if (last) receipt = make_receipt(chain, view, status, runs);
         peers = endpoints_of(view, id);
     });
     if (view.failure()) return error(view.failure()->message);
@@ -319,7 +346,8 @@ Result<Delivered> fetch_model(RpcClient& client, std::uint64_t id, Store& store,
         return error("task " + std::to_string(id) + " has no model yet: it is " +
                      std::string(market::slug(status.task.state)));
     }
-    peers.push_back(client.url());
+    if (!receipt) return error(receipt.error().message);
+    peers.push_back(chain.client().url());
     ArtifactClient fetcher(store);
     fetcher.set_progress(progress);
     PeerSource source(store, fetcher, [&peers] { return peers; });
@@ -328,10 +356,6 @@ Result<Delivered> fetch_model(RpcClient& client, std::uint64_t id, Store& store,
     if (!program) return not_fetched("program", id, program.error().message);
     auto state = solver::fetch_state(source, **program, last->root, status.spec.steps, pool);
     if (!state) return not_fetched("final state", id, state.error().message);
-    Result<Receipt> receipt = error("");
-    view.read([&] { receipt = make_receipt(client, view, status, runs); });
-    if (view.failure()) return error(view.failure()->message);
-    if (!receipt) return error(receipt.error().message);
     return Delivered{(*program)->program(), std::move(*state), std::move(*receipt)};
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "node/agents/chain_reader.hpp"
 #include "node/agents/submitter.hpp"
 #include "node/agents/views.hpp"
 #include "node/artifacts/client.hpp"
@@ -31,14 +32,15 @@ Status<> check_auditors(const ledger::StateView& state, const market::Params& pa
 
 /// Posts the task, unless its segments would wait for auditors, and uploads programs and data to the node, which serves
 /// them until settlement. An error after the posting names the task id; `upload_task` then resumes the upload.
-Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, RpcClient& client,
+Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, ChainReader& chain,
                              const std::function<void(const ArtifactClient::Progress&)>& progress);
 /// Retries an upload that breaks off when the node becomes unreachable, once `client` reaches it again.
 Status<> upload_task(const market::TaskSpec& spec, Store& store, RpcClient& client,
                      const std::function<void(const ArtifactClient::Progress&)>& progress);
 
 /// Raises a running task to `replicas` solvers in total; returns the amount put into escrow for the added ones.
-Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std::uint64_t task, std::uint8_t replicas);
+Result<ledger::U256> raise_replicas(Submitter& submitter, ChainReader& chain, std::uint64_t task,
+                                    std::uint8_t replicas);
 
 struct TaskStatus {
     market::Task task;
@@ -55,10 +57,12 @@ struct TaskStatus {
     };
     std::optional<Waiting> waiting;
 };
-Result<TaskStatus> task_status(RpcClient& client, std::uint64_t task);
+Result<TaskStatus> task_status(ChainReader& chain, std::uint64_t task);
 
-/// Blocks until the task is in a final state or in `delivering`; calls `on_change` whenever the status has changed.
-Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t task,
+/// Blocks until the task is in a final state or in `delivering`; calls `on_change` whenever the status has changed. If
+/// what is read is proved, then after a first status only a failure that lasts for half a minute ends it, because nothing
+/// is proved while the node is restarted.
+Result<TaskStatus> wait_for_delivery(ChainReader& chain, std::uint64_t task,
                                      const std::function<void(const TaskStatus&)>& on_change);
 
 struct Delivered {
@@ -67,8 +71,9 @@ struct Delivered {
     Receipt receipt;
 };
 /// Fetches the final state from the peers that serve it, checked against the root on the ledger, and builds the
-/// receipt.
-Result<Delivered> fetch_model(RpcClient& client, std::uint64_t task, Store& store,
+/// receipt. If the chain's state is proved, the receipt's heights of settlement and verdicts are 0: they are in logs only,
+/// which the node could make up.
+Result<Delivered> fetch_model(ChainReader& chain, std::uint64_t task, Store& store,
                               const std::function<void(const ArtifactClient::Progress&)>& progress);
 
 }  // namespace retrace::node

@@ -16,7 +16,7 @@ namespace retrace::node {
 struct Receipt {
     struct Audit {
         std::uint64_t segment = 0;
-        std::uint64_t height = 0;           ///< Height of the block that verified it.
+        std::uint64_t height = 0;           ///< Height of the block that verified it; 0: not known.
         std::vector<std::string> auditors;  ///< "0x…" addresses, 40 hex digits, of the matching verdicts.
         bool operator==(const Audit&) const = default;
     };
@@ -35,9 +35,10 @@ struct Receipt {
     Hash32 init;               ///< Seeded initialiser; zero when the initial state was named.
     std::vector<Hash32> data;  ///< In program order.
     std::uint64_t seed = 0, steps = 0, interval = 0;
-    std::uint64_t posted_height = 0, settled_height = 0;
-    std::vector<State> states;  ///< Ascending; the first is the initial one, the last is the model.
-    std::vector<Audit> audits;  ///< Ascending by segment.
+    std::uint64_t posted_height = 0;
+    std::uint64_t settled_height = 0;  ///< 0: not settled, or not known.
+    std::vector<State> states;         ///< Ascending; the first is the initial one, the last is the model.
+    std::vector<Audit> audits;         ///< Ascending by segment.
     bool operator==(const Receipt&) const = default;
 };
 

@@ -6,6 +6,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 
@@ -18,10 +19,17 @@
 namespace retrace::node::cli {
 namespace {
 
-/// A proved block may be older than this without a warning.
-constexpr std::int64_t kOldSeconds = 120;
-
 constexpr std::uint64_t kTimeout = 10, kLongTimeout = 600;  // Seconds.
+
+/// "2026-11-29 02:40:11 UTC"
+std::string utc_text(std::uint64_t seconds) {
+    const auto time = static_cast<std::time_t>(seconds);
+    std::tm parts{};
+    ::gmtime_r(&time, &parts);
+    char text[40];
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+    return text;
+}
 
 }  // namespace
 
@@ -72,20 +80,34 @@ void TrustOptions::add_to(CLI::App& command) {
     command.add_option("--trust-hash", block.hash, "Its hash, 64 hex digits");
 }
 
-Result<ProvenBlock> TrustOptions::prove(RpcClient& client) const {
-    const auto url = parse_url(client.url());
-    if (!url) return error(url.error().message);
-    RETRACE_TRY(light, light::LightClient::start(light::node_source(*url), block));
-    RETRACE_TRY(proven, newest_proven(client, light));
-    const std::int64_t age =
-        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch() -
-                                                         std::chrono::nanoseconds(proven.header.time_ns))
-            .count();
-    if (age > kOldSeconds) {
-        std::cerr << "warning: the newest block that the node shows is " << age / 60
-                  << " minutes old; ask another node, because this one may hide newer ones\n";
-    }
-    return proven;
+ChainReader TrustOptions::reader(RpcClient& client) const {
+    if (!given()) return ChainReader(client);
+    ChainReader out(client, block);
+    out.on_old_block([](const std::string& why) { std::cerr << "warning: " << why << std::endl; });
+    return out;
+}
+
+void ChainSession::add_proven(boost::json::object& out) const {
+    const ledger::Header* const header = chain.proven();
+    if (header == nullptr) return;
+    out["proven"] = boost::json::object{
+        {"height", header->height}, {"block_hash", to_0x(view(block_hash(*header)))}, {"timestamp", header->time_s()}};
+}
+
+std::string ChainSession::proven_line() const {
+    const ledger::Header* const header = chain.proven();
+    if (header == nullptr) return {};
+    return "proved at block " + std::to_string(header->height) + ", made " + utc_text(header->time_s()) + "\n";
+}
+
+void ChainOptions::add_to(CLI::App& command, const std::string& timeout) {
+    node.add_to(command, timeout);
+    trust.add_to(command);
+}
+
+Result<std::unique_ptr<ChainSession>> ChainOptions::open() const {
+    RETRACE_TRY(client, node.connect());
+    return std::make_unique<ChainSession>(std::move(client), trust);
 }
 
 void KeyOptions::add_to(CLI::App& command) {
@@ -122,16 +144,16 @@ Result<ledger::SecretKey> KeyOptions::load() const {
 }
 
 void SignerOptions::add_to(CLI::App& command) {
-    node.add_to(command);
+    chain.add_to(command);
     key.add_to(command);
 }
 
 Result<std::unique_ptr<Session>> Session::open(const SignerOptions& options) {
     RETRACE_TRY(key, options.key.load());
-    RETRACE_TRY(client, options.node.connect());
-    const auto chain_id = client.chain_id();
+    RETRACE_TRY(at, options.chain.open());
+    const auto chain_id = at->chain.chain_id();
     if (!chain_id) return error(chain_id.error().message);
-    return std::make_unique<Session>(std::move(client), std::move(key), *chain_id);
+    return std::make_unique<Session>(std::move(at), std::move(key), *chain_id);
 }
 
 Result<ledger::Address> typed_address(const std::string& text) {

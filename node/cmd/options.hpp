@@ -2,15 +2,14 @@
 // Options shared by many subcommands: a node, a key, and both together. The structs outlive the parsing.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "ledger/block/block.hpp"
 #include "ledger/crypto/secp256k1.hpp"
-#include "node/agents/proven_block.hpp"
+#include "node/agents/chain_reader.hpp"
 #include "node/agents/submitter.hpp"
-#include "node/light/light_client.hpp"
 
 namespace CLI {
 class App;
@@ -38,8 +37,30 @@ struct TrustOptions {
 
     void add_to(CLI::App& command);
     bool given() const noexcept { return block.height != 0 || !block.hash.empty(); }
-    /// The newest block of the node that is proved.
-    Result<ProvenBlock> prove(RpcClient& client) const;
+    /// What is read through `client`, which outlives it. A proved block that is old brings a warning on standard error.
+    ChainReader reader(RpcClient& client) const;
+};
+
+/// A node, and what is read of its chain.
+struct ChainSession {
+    RpcClient client;
+    ChainReader chain;
+
+    ChainSession(RpcClient client_in, const TrustOptions& trust)
+        : client(std::move(client_in)), chain(trust.reader(client)) {}
+    /// The header under which the last answers were proved, as the member "proven"; nothing if none is.
+    void add_proven(boost::json::object& out) const;
+    /// The same as a line for people, or nothing.
+    std::string proven_line() const;
+};
+
+/// A node, and whether its answers are proved.
+struct ChainOptions {
+    NodeOptions node;
+    TrustOptions trust;
+
+    void add_to(CLI::App& command, const std::string& timeout = "10");
+    Result<std::unique_ptr<ChainSession>> open() const;
 };
 
 /// --key, --keys, --passphrase-file, --dev-account.
@@ -59,7 +80,7 @@ void add_keys_option(CLI::App& command, std::string& keys);
 
 /// A node, and the account that signs.
 struct SignerOptions {
-    NodeOptions node;
+    ChainOptions chain;
     KeyOptions key;
 
     void add_to(CLI::App& command);
@@ -67,14 +88,14 @@ struct SignerOptions {
 
 /// An unlocked account at a node that answered.
 struct Session {
-    RpcClient client;
+    std::unique_ptr<ChainSession> at;
     ledger::SecretKey key;
     std::uint64_t chain_id;
     Submitter submitter;
 
     static Result<std::unique_ptr<Session>> open(const SignerOptions& options);
-    Session(RpcClient client_in, ledger::SecretKey key_in, std::uint64_t chain)
-        : client(std::move(client_in)), key(std::move(key_in)), chain_id(chain), submitter(client, key, chain) {}
+    Session(std::unique_ptr<ChainSession> node, ledger::SecretKey key_in, std::uint64_t id)
+        : at(std::move(node)), key(std::move(key_in)), chain_id(id), submitter(at->client, key, id, &at->chain) {}
 };
 
 /// Parses an address typed by a user: in mixed case the EIP-55 checksum must hold, because otherwise a digit is wrong.

@@ -19,8 +19,7 @@ namespace {
 namespace json = boost::json;
 
 struct ReceiptFlags {
-    NodeOptions node;
-    TrustOptions trust;
+    ChainOptions chain;
     std::string file, data_dir;
     std::uint64_t replay = 0;
     bool require_audits = false;
@@ -40,7 +39,7 @@ std::vector<std::size_t> choose_segments(const Receipt& receipt, std::uint64_t c
 Result<std::uint64_t> replay(const Receipt& receipt, const ReceiptFlags& flags, const ProvenState& state) {
     RETRACE_TRY(store, open_store(flags.data_dir));
     std::vector<std::string> peers = endpoints_of(state, receipt.task);
-    peers.push_back(flags.node.url);
+    peers.push_back(flags.chain.node.url);
     ArtifactClient fetcher(*store);
     fetcher.set_progress(show_transfer);
     std::uint64_t replayed = 0;
@@ -54,39 +53,30 @@ Result<std::uint64_t> replay(const Receipt& receipt, const ReceiptFlags& flags, 
 /// Height and state root of a block.
 using Root = std::pair<std::uint64_t, Hash32>;
 
-Result<Root> proven_block(RpcClient& client, const TrustOptions& trust, std::uint64_t chain_id) {
-    RETRACE_TRY(block, trust.prove(client));
-    if (block.chain_id != chain_id) {
-        return error("the trusted block is of chain " + std::to_string(block.chain_id) +
-                     " and the receipt is of chain " + std::to_string(chain_id));
-    }
-    return Root{block.header.height, block.header.state_root};
-}
-
-/// The newest one, as the node reports it.
-Result<Root> told_block(RpcClient& client) {
-    const auto height = client.height();
+/// The newest one; a node that is trusted is asked for its root, under which it then proves what is read.
+Result<Root> newest_root(ChainReader& chain) {
+    const auto height = chain.height();
     if (!height) return error(height.error().message);
-    RETRACE_TRY(root, state_root_at(client, *height));
+    if (const ledger::Header* const proven = chain.proven()) return Root{proven->height, proven->state_root};
+    RETRACE_TRY(root, state_root_at(chain.client(), *height));
     return Root{*height, root};
 }
 
 int verify(const Program& program, const ReceiptFlags& flags) {
     const auto receipt = load_receipt(flags.file);
     if (!receipt) return fail(program, receipt.error().message);
-    auto client = flags.node.connect();
-    if (!client) return fail(program, client.error().message);
-    const auto chain_id = client->chain_id();
+    const auto at = flags.chain.open();
+    if (!at) return fail(program, at.error().message);
+    const auto chain_id = (*at)->chain.chain_id();
     if (!chain_id) return fail(program, chain_id.error().message);
     if (*chain_id != receipt->chain_id) {
         return fail(program, "the receipt is of chain " + std::to_string(receipt->chain_id) +
                                  " and the node is of chain " + std::to_string(*chain_id));
     }
-    const auto block =
-        flags.trust.given() ? proven_block(*client, flags.trust, receipt->chain_id) : told_block(*client);
+    const auto block = newest_root((*at)->chain);
     if (!block) return fail(program, block.error().message);
     const auto& [height, root] = *block;
-    const ProvenState state(*client, height, root);
+    const ProvenState state((*at)->client, height, root);
     const auto checked = check_receipt(*receipt, state);
     const auto audited = flags.require_audits && checked ? require_audits(*checked, *receipt, state) : Status<>(Unit{});
     // Checked first: unproven values were read as empty.
@@ -129,8 +119,7 @@ void add_receipt(CLI::App& app, Program& program) {
     CLI::App* command = receipt->add_subcommand("verify", "Check a receipt against the ledger, with proofs");
     auto flags = std::make_shared<ReceiptFlags>();
     command->add_option("FILE", flags->file, "receipt.json")->required();
-    flags->node.add_to(*command);
-    flags->trust.add_to(*command);
+    flags->chain.add_to(*command);
     command->add_option("--replay", flags->replay, "Replay so many random segments as well");
     command->add_flag("--require-audits", flags->require_audits,
                       "Fail unless every segment that the task's terms promise to audit was: the first, the last and "

@@ -47,10 +47,10 @@ void print_capability(const market::SolverInfo& solver, const std::optional<mark
     std::cout << '\n';
 }
 
-int print_stake(const Program& program, RpcClient& client, const ledger::Address& party) {
-    const auto height = client.height();
-    if (!height) return fail(program, height.error().message);
-    const RemoteState state(client, *height);
+int print_stake(const Program& program, ChainSession& at, const ledger::Address& party) {
+    const auto newest = at.chain.newest();
+    if (!newest) return fail(program, newest.error().message);
+    const RemoteState& state = *newest;
     const market::Stake stake = contracts::views::stake(state, party);
     const auto solver = contracts::views::solver(state, party);
     const auto challenge = solver ? contracts::views::challenge(state, solver->challenge) : std::nullopt;
@@ -62,6 +62,7 @@ int print_stake(const Program& program, RpcClient& client, const ledger::Address
                          {"unbonding", stake.unbonding.to_decimal()},
                          {"unbond_height", stake.unbond_height}};
         if (solver) out["capability"] = capability_json(*solver, challenge);
+        at.add_proven(out);
         std::cout << json::serialize(out) << '\n';
         return kDone;
     }
@@ -70,6 +71,7 @@ int print_stake(const Program& program, RpcClient& client, const ledger::Address
         std::cout << "unbonding " << format_coins(stake.unbonding) << ", free at block " << stake.unbond_height << '\n';
     }
     if (solver) print_capability(*solver, challenge);
+    std::cout << at.proven_line();
     return kDone;
 }
 
@@ -79,9 +81,9 @@ int show(const Program& program, const StakeFlags& flags) {
         fail(program, "ADDRESS is \"0x\" and 40 hex digits");
         return kWrongUsage;
     }
-    auto client = flags.signer.node.connect();
-    if (!client) return fail(program, client.error().message);
-    return print_stake(program, *client, *party);
+    const auto at = flags.signer.chain.open();
+    if (!at) return fail(program, at.error().message);
+    return print_stake(program, **at, *party);
 }
 
 enum class Verb : std::uint8_t { deposit, unbond, withdraw };
@@ -99,7 +101,7 @@ int change(const Program& program, const StakeFlags& flags, Verb verb) {
                       : verb == Verb::unbond ? submitter.execute("unbond", contracts::BeginUnbond{*amount})
                                              : submitter.execute("withdraw", contracts::Withdraw{});
     if (!done) return fail(program, done.error().message);
-    return print_stake(program, (*session)->client, submitter.address());
+    return print_stake(program, *(*session)->at, submitter.address());
 }
 
 void add_change(CLI::App& parent, Program& program, const char* name, const char* what, Verb verb) {
@@ -120,7 +122,7 @@ void add_stake(CLI::App& app, Program& program) {
     CLI::App* command = stake->add_subcommand("show", "What a party has bonded");
     auto flags = std::make_shared<StakeFlags>();
     command->add_option("ADDRESS", flags->address, "The party")->required();
-    flags->signer.node.add_to(*command);
+    flags->signer.chain.add_to(*command);
     add_json(*command, program);
     command->callback([&program, flags] { program.run = [&program, flags] { return show(program, *flags); }; });
     add_change(*stake, program, "deposit", "Bond coins", Verb::deposit);

@@ -23,7 +23,7 @@ struct DecideFlags {
 int decide(const Program& program, const DecideFlags& flags) {
     const auto session = Session::open(flags.signer);
     if (!session) return fail(program, session.error().message);
-    const auto status = task_status((*session)->client, flags.task);
+    const auto status = task_status((*session)->at->chain, flags.task);
     if (!status) return fail(program, status.error().message);
     if (!status->waiting)
         return fail(program, "no segment of task " + std::to_string(flags.task) + " waits for auditors");

@@ -23,7 +23,7 @@ namespace json = boost::json;
 namespace fs = std::filesystem;
 
 struct FetchFlags {
-    NodeOptions node;
+    ChainOptions chain;
     std::string data_dir, task_folder;
     std::uint64_t task = 0, losses = 1;
     fs::path out;
@@ -42,13 +42,13 @@ std::optional<TaskFile> task_of(const FetchFlags& flags, std::uint64_t chain_id)
 
 /// Replays the last segments of the receipt and returns the losses that the program reports at each step. A segment
 /// that cannot be replayed is reported and skipped.
-std::vector<StepLoss> replayed_losses(const Receipt& receipt, const FetchFlags& flags, RpcClient& client,
+std::vector<StepLoss> replayed_losses(const Receipt& receipt, const FetchFlags& flags, ChainReader& chain,
                                       Store& store) {
     std::vector<StepLoss> out;
-    const auto height = client.height();
-    if (!height || flags.losses == 0) return out;
-    std::vector<std::string> peers = endpoints_of(RemoteState(client, *height), receipt.task);
-    peers.push_back(flags.node.url);
+    const auto state = flags.losses != 0 ? chain.newest() : Result<RemoteState>(error(""));
+    if (!state) return out;
+    std::vector<std::string> peers = endpoints_of(*state, receipt.task);
+    peers.push_back(flags.chain.node.url);
     ArtifactClient fetcher(store);
     fetcher.set_progress(show_transfer);
     const std::size_t segments = receipt.states.empty() ? 0 : receipt.states.size() - 1;
@@ -95,9 +95,9 @@ Status<> write_files(const Delivered& model, const std::vector<StepLoss>& losses
 int fetch(const Program& program, const FetchFlags& flags) {
     auto store = open_store(flags.data_dir);
     if (!store) return fail(program, store.error().message);
-    auto client = flags.node.connect();
-    if (!client) return fail(program, client.error().message);
-    const auto model = fetch_model(*client, flags.task, **store, show_transfer);
+    const auto at = flags.chain.open();
+    if (!at) return fail(program, at.error().message);
+    const auto model = fetch_model((*at)->chain, flags.task, **store, show_transfer);
     if (!model) return fail(program, model.error().message);
     json::object out{{"task", flags.task},
                      {"model", (flags.out / "model.safetensors").string()},
@@ -111,9 +111,10 @@ int fetch(const Program& program, const FetchFlags& flags) {
     out["matching_verdicts"] = verdicts;
     const auto task = task_of(flags, model->receipt.chain_id);
     if (!task && !flags.task_folder.empty()) return fail(program, flags.task_folder + " is no compiled task");
-    const std::vector<StepLoss> losses = replayed_losses(model->receipt, flags, *client, **store);
+    const std::vector<StepLoss> losses = replayed_losses(model->receipt, flags, (*at)->chain, **store);
     if (const auto written = write_files(*model, losses, task, flags.out, out); !written)
         return fail(program, written.error().message);
+    (*at)->add_proven(out);
     if (program.json) {
         std::cout << json::serialize(out) << '\n';
     } else {
@@ -122,6 +123,7 @@ int fetch(const Program& program, const FetchFlags& flags) {
         std::cout << audited << " of " << segments << " segments were audited, with " << verdicts
                   << " verdicts equal to the last bit\n";
         if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
+        std::cout << (*at)->proven_line();
     }
     return kDone;
 }
@@ -133,7 +135,7 @@ void add_task_fetch(CLI::App& parent, Program& program) {
     auto flags = std::make_shared<FetchFlags>();
     command->add_option("ID", flags->task, "Task")->required();
     command->add_option("-o,--out", flags->out, "Folder to write")->required();
-    flags->node.add_to(*command);
+    flags->chain.add_to(*command);
     command->add_option("--data-dir", flags->data_dir, "The requester's store (~/.retrace/requester)");
     command->add_option("--evaluate", flags->task_folder,
                         "Folder of the compiled task (the one it was submitted from)");

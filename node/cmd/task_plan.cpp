@@ -175,16 +175,14 @@ struct Chain {
     std::optional<std::size_t> auditors;
 };
 
-/// Returns the parameters of the chain behind `node`, or those of a new chain.
-Result<Chain> chain_of(const NodeOptions& node, const market::TaskSpec& spec) {
-    if (node.url.empty()) return Chain{};
-    auto client = node.connect();
-    if (!client) return error(client.error().message);
-    const auto height = client->height();
-    if (!height) return error(height.error().message);
-    const RemoteState state(*client, *height);
+/// Returns the parameters of the chain behind the node, or those of a new chain.
+Result<Chain> chain_of(const ChainOptions& options, const market::TaskSpec& spec) {
+    if (options.node.url.empty()) return Chain{};
+    RETRACE_TRY(at, options.open());
+    RETRACE_TRY(state, at->chain.newest());
     const auto params = contracts::views::params(state);
-    if (!params) return error("the node at " + node.url + " has no Retrace contracts");
+    if (state.failure()) return error(state.failure()->message);
+    if (!params) return error("the node at " + options.node.url + " has no Retrace contracts");
     const std::size_t auditors = possible_auditors(state, *params, spec, ledger::Address{});
     if (state.failure()) return error(state.failure()->message);
     return Chain{*params, auditors};
@@ -213,9 +211,9 @@ struct Price {
     bool can_audit() const { return auditors != std::size_t{0}; }
 };
 
-Result<Price> price_of(const TaskFile& task, const NodeOptions& node) {
+Result<Price> price_of(const TaskFile& task, const ChainOptions& options) {
     const market::TaskSpec spec = terms_of(task);
-    RETRACE_TRY(chain, chain_of(node, spec));
+    RETRACE_TRY(chain, chain_of(options, spec));
     const market::Params& params = chain.params;
     const auto escrow = market::escrow_of(spec, params);
     if (!escrow) return error("price_ceiling is too large");
@@ -298,7 +296,7 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
     return out;
 }
 
-int show(const Program& program, const std::string& folder, const NodeOptions& node) {
+int show(const Program& program, const std::string& folder, const ChainOptions& chain) {
     const auto task = load_task_file(folder);
     if (!task) return fail(program, task.error().message);
     const auto step = read_program(task->program);
@@ -307,7 +305,7 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
     kernels::Executor executor(*step, pool);
     const auto plan = make_plan(*task, *step, executor, pool);
     if (!plan) return fail(program, plan.error().message);
-    const auto price = price_of(*task, node);
+    const auto price = price_of(*task, chain);
     if (!price) return fail(program, price.error().message);
     // Printed before a step runs: if the kernel kills the process for its memory, the plan is already shown.
     if (!program.json) say(*task, *plan, *price);
@@ -331,14 +329,15 @@ void add_task_plan(CLI::App& parent, Program& program) {
     CLI::App* command = parent.add_subcommand(
         "plan", "Show what a compiled task needs: memory, price, audits, and time if it fits this machine");
     auto folder = std::make_shared<std::string>();
-    auto node = std::make_shared<NodeOptions>();
-    node->url.clear();
+    auto chain = std::make_shared<ChainOptions>();
+    chain->node.url.clear();
     command->add_option("FOLDER", *folder, "task.toml or its folder")->required();
-    node->add_to(*command);
+    chain->add_to(*command);
     command->get_option("--node")->description("Take fees and odds from this chain, not from a new one");
     add_json(*command, program);
-    command->callback(
-        [&program, folder, node] { program.run = [&program, folder, node] { return show(program, *folder, *node); }; });
+    command->callback([&program, folder, chain] {
+        program.run = [&program, folder, chain] { return show(program, *folder, *chain); };
+    });
 }
 
 }  // namespace retrace::node::cli

@@ -24,7 +24,7 @@ struct RaiseFlags {
 int raise(const Program& program, const RaiseFlags& flags) {
     const auto session = Session::open(flags.signer);
     if (!session) return fail(program, session.error().message);
-    const auto paid = raise_replicas((*session)->submitter, (*session)->client, flags.task, flags.replicas);
+    const auto paid = raise_replicas((*session)->submitter, (*session)->at->chain, flags.task, flags.replicas);
     if (!paid) return fail(program, paid.error().message);
     if (program.json) {
         std::cout << json::serialize(json::object{{"task", flags.task}, {"escrow", paid->to_decimal()}}) << '\n';

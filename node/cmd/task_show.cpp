@@ -49,37 +49,41 @@ json::object to_json(const TaskStatus& status) {
             {"runs", std::move(runs)}};
 }
 
-int list(const Program& program, const NodeOptions& node) {
-    auto client = node.connect();
-    if (!client) return fail(program, client.error().message);
-    const auto height = client->height();
-    if (!height) return fail(program, height.error().message);
-    const RemoteState state(*client, *height);
-    const std::uint64_t count = contracts::views::task_count(state);
+int list(const Program& program, const ChainOptions& options) {
+    const auto at = options.open();
+    if (!at) return fail(program, at.error().message);
+    const auto state = (*at)->chain.newest();
+    if (!state) return fail(program, state.error().message);
+    const std::uint64_t count = contracts::views::task_count(*state);
+    if (state->failure()) return fail(program, state->failure()->message);
     json::array out;
     constexpr std::uint64_t kNewest = 100;
     for (std::uint64_t id = count > kNewest ? count - kNewest + 1 : 1; id <= count; ++id) {
-        const auto status = task_status(*client, id);
+        const auto status = task_status((*at)->chain, id);
         if (!status) return fail(program, status.error().message);
         if (program.json) {
-            out.push_back(to_json(*status));
+            json::object line = to_json(*status);
+            (*at)->add_proven(line);
+            out.push_back(std::move(line));
         } else {
             std::cout << std::setw(6) << id << "  " << std::left << std::setw(12) << market::slug(status->task.state)
                       << std::right << std::setw(4) << status->paid << "/" << status->spec.segments() << " paid  "
                       << printable(status->spec.name) << '\n';
         }
     }
-    if (program.json) std::cout << json::serialize(out) << '\n';
+    std::cout << (program.json ? json::serialize(out) + "\n" : (*at)->proven_line());
     return kDone;
 }
 
-int show(const Program& program, const NodeOptions& node, std::uint64_t id) {
-    auto client = node.connect();
-    if (!client) return fail(program, client.error().message);
-    const auto status = task_status(*client, id);
+int show(const Program& program, const ChainOptions& options, std::uint64_t id) {
+    const auto at = options.open();
+    if (!at) return fail(program, at.error().message);
+    const auto status = task_status((*at)->chain, id);
     if (!status) return fail(program, status.error().message);
     if (program.json) {
-        std::cout << json::serialize(to_json(*status)) << '\n';
+        json::object out = to_json(*status);
+        (*at)->add_proven(out);
+        std::cout << json::serialize(out) << '\n';
         return kDone;
     }
     std::cout << "task " << id << " \"" << printable(status->spec.name) << "\": " << market::slug(status->task.state)
@@ -95,6 +99,7 @@ int show(const Program& program, const NodeOptions& node, std::uint64_t id) {
         std::cout << "run " << run.index << " by " << ledger::to_checksum(run.solver) << ": " << market::slug(run.state)
                   << ", " << format_coins(run.price) << " a segment, earned " << format_coins(run.earned) << '\n';
     }
+    std::cout << (*at)->proven_line();
     return kDone;
 }
 
@@ -105,24 +110,26 @@ int send_call(const Program& program, const SignerOptions& options, const Call& 
     const auto outcome = (*session)->submitter.execute(std::string(Call::kName), call);
     if (!outcome) return fail(program, outcome.error().message);
     if (program.json) {
-        std::cout << json::serialize(json::object{{"tx", to_0x(view(outcome->hash))}, {"height", outcome->height}})
-                  << '\n';
+        json::object out{{"tx", to_0x(view(outcome->hash))}, {"height", outcome->height}};
+        (*session)->at->add_proven(out);
+        std::cout << json::serialize(out) << '\n';
     } else {
         std::cout << "done in block " << outcome->height << '\n';
     }
     return kDone;
 }
 
-int odds(const Program& program, const NodeOptions& node, const std::string& file) {
+int odds(const Program& program, const ChainOptions& options, const std::string& file) {
     const auto task = load_task_file(file);
     if (!task) return fail(program, task.error().message);
-    auto client = node.connect();
-    if (!client) return fail(program, client.error().message);
-    const auto height = client->height();
-    if (!height) return fail(program, height.error().message);
-    const RemoteState state(*client, *height);
+    const auto at = options.open();
+    if (!at) return fail(program, at.error().message);
+    const auto newest = (*at)->chain.newest();
+    if (!newest) return fail(program, newest.error().message);
+    const RemoteState& state = *newest;
     const auto params = contracts::views::params(state);
-    if (!params) return fail(program, "the node at " + node.url + " has no Retrace contracts");
+    if (state.failure()) return fail(program, state.failure()->message);
+    if (!params) return fail(program, "the node at " + options.node.url + " has no Retrace contracts");
     market::TaskSpec spec;
     spec.steps = task->steps;
     spec.interval = task->interval;
@@ -140,14 +147,14 @@ int odds(const Program& program, const NodeOptions& node, const std::string& fil
     const auto floor = market::stake_floor(*params, spec);
     const double cost = static_cast<double>(market::audit_cost_bp(*params, spec)) / 1e4;
     if (program.json) {
-        std::cout << json::serialize(
-                         json::object{{"segments", spec.segments()},
-                                      {"detection", detection},
-                                      {"audit_cost_share", cost},
-                                      {"possible_auditors", possible},
-                                      {"paid_unaudited", task->allow_unaudited},
-                                      {"stake", floor ? json::value(floor->to_decimal()) : json::value(nullptr)}})
-                  << '\n';
+        json::object out{{"segments", spec.segments()},
+                         {"detection", detection},
+                         {"audit_cost_share", cost},
+                         {"possible_auditors", possible},
+                         {"paid_unaudited", task->allow_unaudited},
+                         {"stake", floor ? json::value(floor->to_decimal()) : json::value(nullptr)}};
+        (*at)->add_proven(out);
+        std::cout << json::serialize(out) << '\n';
         return kDone;
     }
     std::cout << std::fixed << std::setprecision(2);
@@ -160,7 +167,8 @@ int odds(const Program& program, const NodeOptions& node, const std::string& fil
               << (possible == 0
                       ? "the probability that a bad segment is detected is unknown, because no auditor can be drawn; "
                       : "the first and the last segment are always audited; ")
-              << describe_auditors(possible, *task) << '\n';
+              << describe_auditors(possible, *task) << '\n'
+              << (*at)->proven_line();
     return kDone;
 }
 
@@ -179,14 +187,14 @@ void add_task_show(CLI::App& parent, Program& program) {
     };
     auto flags = std::make_shared<Flags>();
     CLI::App* list_command = add("list", "List the newest tasks");
-    flags->signer.node.add_to(*list_command);
+    flags->signer.chain.add_to(*list_command);
     list_command->callback(
-        [&program, flags] { program.run = [&program, flags] { return list(program, flags->signer.node); }; });
+        [&program, flags] { program.run = [&program, flags] { return list(program, flags->signer.chain); }; });
     CLI::App* show_command = add("show", "Show a task");
     show_command->add_option("ID", flags->task, "Task")->required();
-    flags->signer.node.add_to(*show_command);
+    flags->signer.chain.add_to(*show_command);
     show_command->callback([&program, flags] {
-        program.run = [&program, flags] { return show(program, flags->signer.node, flags->task); };
+        program.run = [&program, flags] { return show(program, flags->signer.chain, flags->task); };
     });
     CLI::App* cancel = add("cancel", "Cancel a task that is not assigned yet; the escrow returns");
     cancel->add_option("ID", flags->task, "Task")->required();
@@ -207,9 +215,9 @@ void add_task_show(CLI::App& parent, Program& program) {
     CLI::App* odds_command =
         add("odds", "Show the probability that cheating is found, the cost of audits and the stake of a bid");
     odds_command->add_option("FILE", flags->file, "task.toml or its folder")->required();
-    flags->signer.node.add_to(*odds_command);
+    flags->signer.chain.add_to(*odds_command);
     odds_command->callback([&program, flags] {
-        program.run = [&program, flags] { return odds(program, flags->signer.node, flags->file); };
+        program.run = [&program, flags] { return odds(program, flags->signer.chain, flags->file); };
     });
 }
 

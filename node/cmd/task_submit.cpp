@@ -44,12 +44,13 @@ void note_folder(const TaskSubmitFlags& flags, std::uint64_t chain_id, std::uint
 }
 
 /// Waits until the model is ready, also across restarts of the node; fails if the task ends without one.
-Status<> wait_for_model(const TaskSubmitFlags& flags, RpcClient& client, std::uint64_t task, json::object& out) {
-    flags.signer.node.wait_longer(client);
-    RETRACE_TRY(status, wait_for_delivery(client, task,
+Status<> wait_for_model(const TaskSubmitFlags& flags, ChainSession& at, std::uint64_t task, json::object& out) {
+    flags.signer.chain.node.wait_longer(at.client);
+    RETRACE_TRY(status, wait_for_delivery(at.chain, task,
                                           [](const TaskStatus& now) { std::cerr << progress_line(now) << std::endl; }));
     const market::TaskState state = status.task.state;
     out["state"] = std::string(market::slug(state));
+    at.add_proven(out);
     if (state == market::TaskState::delivering || state == market::TaskState::settled) return Unit{};
     return error("the task ended as " + std::string(market::slug(state)));
 }
@@ -70,14 +71,15 @@ int submit(const Program& program, const TaskSubmitFlags& flags) {
     if (!store) return fail(program, store.error().message);
     const auto session = Session::open(flags.signer);
     if (!session) return fail(program, session.error().message);
-    RpcClient& client = (*session)->client;
-    const auto posted = post_task(*task, **store, (*session)->submitter, client, show_transfer);
+    ChainSession& at = *(*session)->at;
+    const auto posted = post_task(*task, **store, (*session)->submitter, at.chain, show_transfer);
     if (!posted) return fail(program, posted.error().message);
     note_folder(flags, (*session)->chain_id, posted->id);
     std::cerr << "task " << posted->id << " posted, " << format_coins(posted->escrow) << " in escrow" << std::endl;
     json::object out{{"task", posted->id}, {"escrow", posted->escrow.to_decimal()}};
+    at.add_proven(out);
     if (flags.wait) {
-        if (const auto ready = wait_for_model(flags, client, posted->id, out); !ready)
+        if (const auto ready = wait_for_model(flags, at, posted->id, out); !ready)
             return fail(program, ready.error().message);
     }
     return print(program, out, posted->id);
@@ -89,29 +91,29 @@ int upload(const Program& program, const TaskSubmitFlags& flags) {
     if (!task) return fail(program, task.error().message);
     auto store = open_store(flags.data_dir);
     if (!store) return fail(program, store.error().message);
-    auto client = flags.signer.node.connect();
-    if (!client) return fail(program, client.error().message);
-    const auto chain_id = client->chain_id();
+    const auto at = flags.signer.chain.open();
+    if (!at) return fail(program, at.error().message);
+    const auto chain_id = (*at)->chain.chain_id();
     if (!chain_id) return fail(program, chain_id.error().message);
-    const auto status = task_status(*client, flags.task);
+    const auto status = task_status((*at)->chain, flags.task);
     if (!status) return fail(program, status.error().message);
     const auto spec = spec_of(*task, **store);
     if (!spec) return fail(program, spec.error().message);
     if (spec->program_root != status->spec.program_root || spec->data_roots != status->spec.data_roots ||
         spec->init_root != status->spec.init_root || spec->initial_state_root != status->spec.initial_state_root)
         return fail(program, flags.file + " is not what task " + std::to_string(flags.task) + " was posted from");
-    if (const auto done = upload_task(*spec, **store, *client, show_transfer); !done)
+    if (const auto done = upload_task(*spec, **store, (*at)->client, show_transfer); !done)
         return fail(program, done.error().message);
     note_folder(flags, *chain_id, flags.task);
     return print(program, {{"task", flags.task}}, flags.task);
 }
 
 int follow(const Program& program, const TaskSubmitFlags& flags) {
-    auto client = flags.signer.node.connect();
-    if (!client) return fail(program, client.error().message);
-    if (const auto there = client->height(); !there) return fail(program, there.error().message);
+    const auto at = flags.signer.chain.open();
+    if (!at) return fail(program, at.error().message);
+    if (const auto there = (*at)->chain.height(); !there) return fail(program, there.error().message);
     json::object out{{"task", flags.task}};
-    if (const auto ready = wait_for_model(flags, *client, flags.task, out); !ready)
+    if (const auto ready = wait_for_model(flags, **at, flags.task, out); !ready)
         return fail(program, ready.error().message);
     return print(program, out, flags.task);
 }
@@ -143,13 +145,13 @@ void add_task_submit(CLI::App& parent, Program& program) {
     const auto [again, again_flags] = add("upload", "Resume the upload of a task that was posted", upload);
     again->add_option("ID", again_flags->task, "Task")->required();
     again->add_option("FILE", again_flags->file, "task.toml or its folder")->required();
-    again_flags->signer.node.add_to(*again);
+    again_flags->signer.chain.add_to(*again);
     add_store_option(*again, *again_flags);
 
     const auto [watch, watch_flags] =
         add("follow", "Wait until a task's model is ready, and show its progress", follow);
     watch->add_option("ID", watch_flags->task, "Task")->required();
-    watch_flags->signer.node.add_to(*watch, "10 at the start, then 600");
+    watch_flags->signer.chain.add_to(*watch, "10 at the start, then 600");
 }
 
 }  // namespace retrace::node::cli

@@ -36,10 +36,10 @@ std::uint64_t power_in_set(const ledger::StateView& state, const ledger::Address
     return 0;
 }
 
-int print_validator(const Program& program, RpcClient& client, const ledger::Address& account) {
-    const auto height = client.height();
-    if (!height) return fail(program, height.error().message);
-    const RemoteState state(client, *height);
+int print_validator(const Program& program, ChainSession& at, const ledger::Address& account) {
+    const auto newest = at.chain.newest();
+    if (!newest) return fail(program, newest.error().message);
+    const RemoteState& state = *newest;
     const auto info = contracts::views::validator(state, account);
     const auto rules = contracts::views::validator_rules(state);
     const std::uint64_t power = power_in_set(state, account);
@@ -47,19 +47,20 @@ int print_validator(const Program& program, RpcClient& client, const ledger::Add
     if (!info || !rules) return fail(program, ledger::to_checksum(account) + " has registered no validator's keys");
     const std::uint64_t next = market::power_of(*info, *rules);
     if (program.json) {
-        std::cout << json::serialize(json::object{{"account", ledger::to_checksum(account)},
-                                                  {"key", to_hex(view(info->key))},
-                                                  {"vrf_key", to_hex(info->vrf_key)},
-                                                  {"stake", info->stake.to_decimal()},
-                                                  {"leaving", info->leaving.to_decimal()},
-                                                  {"leaving_height", info->leaving_height},
-                                                  {"granted", info->granted},
-                                                  {"power", power},
-                                                  {"next_power", next},
-                                                  {"jailed_until", info->jailed_until},
-                                                  {"double_signed", info->double_signed},
-                                                  {"missed", info->missed}})
-                  << '\n';
+        json::object out{{"account", ledger::to_checksum(account)},
+                         {"key", to_hex(view(info->key))},
+                         {"vrf_key", to_hex(info->vrf_key)},
+                         {"stake", info->stake.to_decimal()},
+                         {"leaving", info->leaving.to_decimal()},
+                         {"leaving_height", info->leaving_height},
+                         {"granted", info->granted},
+                         {"power", power},
+                         {"next_power", next},
+                         {"jailed_until", info->jailed_until},
+                         {"double_signed", info->double_signed},
+                         {"missed", info->missed}};
+        at.add_proven(out);
+        std::cout << json::serialize(out) << '\n';
         return kDone;
     }
     std::cout << "key " << to_hex(view(info->key)) << '\n' << "power in the set " << power;
@@ -74,15 +75,14 @@ int print_validator(const Program& program, RpcClient& client, const ledger::Add
         std::cout << "in jail, because it missed votes: `retrace validator unjail` from block " << info->jailed_until
                   << '\n';
     }
+    std::cout << at.proven_line();
     return kDone;
 }
 
-int print_set(const Program& program, const ValidatorFlags& flags) {
-    auto client = flags.signer.node.connect();
-    if (!client) return fail(program, client.error().message);
-    const auto height = client->height();
-    if (!height) return fail(program, height.error().message);
-    const RemoteState state(*client, *height);
+int print_set(const Program& program, ChainSession& at) {
+    const auto newest = at.chain.newest();
+    if (!newest) return fail(program, newest.error().message);
+    const RemoteState& state = *newest;
     const auto set = contracts::views::validator_set(state);
     const contracts::Upgrade upgrade = contracts::views::upgrade(state);
     if (state.failure()) return fail(program, state.failure()->message);
@@ -93,12 +93,13 @@ int print_set(const Program& program, const ValidatorFlags& flags) {
                                            {"key", to_hex(view(member.key))},
                                            {"power", member.power}});
         }
-        std::cout << json::serialize(json::object{{"height", *height},
-                                                  {"validators", std::move(members)},
-                                                  {"rules_version", upgrade.current},
-                                                  {"next_version", upgrade.version},
-                                                  {"next_version_height", upgrade.height}})
-                  << '\n';
+        json::object out{{"height", state.height()},
+                         {"validators", std::move(members)},
+                         {"rules_version", upgrade.current},
+                         {"next_version", upgrade.version},
+                         {"next_version_height", upgrade.height}};
+        at.add_proven(out);
+        std::cout << json::serialize(out) << '\n';
         return kDone;
     }
     if (set.empty()) std::cout << "this chain has no validators: one node decides its blocks\n";
@@ -113,7 +114,14 @@ int print_set(const Program& program, const ValidatorFlags& flags) {
         std::cout << ledger::to_checksum(vote.account) << " votes for version " << vote.version << " from block "
                   << vote.height << '\n';
     }
+    std::cout << at.proven_line();
     return kDone;
+}
+
+int list(const Program& program, const ValidatorFlags& flags) {
+    const auto at = flags.signer.chain.open();
+    if (!at) return fail(program, at.error().message);
+    return print_set(program, **at);
 }
 
 int show(const Program& program, const ValidatorFlags& flags) {
@@ -122,9 +130,9 @@ int show(const Program& program, const ValidatorFlags& flags) {
         fail(program, account.error().message);
         return kWrongUsage;
     }
-    auto client = flags.signer.node.connect();
-    if (!client) return fail(program, client.error().message);
-    return print_validator(program, *client, *account);
+    const auto at = flags.signer.chain.open();
+    if (!at) return fail(program, at.error().message);
+    return print_validator(program, **at, *account);
 }
 
 /// The registration of the keys of a node's data directory.
@@ -151,7 +159,7 @@ int register_keys(const Program& program, const ValidatorFlags& flags) {
     if (!call) return fail(program, call.error().message);
     const auto done = submitter.execute("registerValidator", *call);
     if (!done) return fail(program, done.error().message);
-    return print_validator(program, (*session)->client, submitter.address());
+    return print_validator(program, *(*session)->at, submitter.address());
 }
 
 enum class ValidatorVerb : std::uint8_t { bond, unbond, release, unjail };
@@ -176,7 +184,7 @@ int change(const Program& program, const ValidatorFlags& flags, ValidatorVerb ve
         return submitter.execute("unjailValidator", contracts::UnjailValidator{});
     }();
     if (!done) return fail(program, done.error().message);
-    return print_validator(program, (*session)->client, submitter.address());
+    return print_validator(program, *(*session)->at, submitter.address());
 }
 
 int vote(const Program& program, const ValidatorFlags& flags) {
@@ -184,7 +192,7 @@ int vote(const Program& program, const ValidatorFlags& flags) {
     if (!session) return fail(program, session.error().message);
     const auto done = (*session)->submitter.execute("voteUpgrade", contracts::VoteUpgrade{flags.version, flags.height});
     if (!done) return fail(program, done.error().message);
-    return print_set(program, flags);
+    return print_set(program, *(*session)->at);
 }
 
 void add_validator_change(CLI::App& parent, Program& program, const char* name, const char* what, ValidatorVerb verb) {
@@ -204,17 +212,17 @@ void add_validator(CLI::App& app, Program& program) {
     CLI::App* validator = app.add_subcommand("validator", "Join the validators of a chain, and see who they are");
     validator->require_subcommand(1);
 
-    CLI::App* list = validator->add_subcommand("list", "The validators that decide the blocks");
+    CLI::App* listing = validator->add_subcommand("list", "The validators that decide the blocks");
     auto list_flags = std::make_shared<ValidatorFlags>();
-    list_flags->signer.node.add_to(*list);
-    add_json(*list, program);
-    list->callback(
-        [&program, list_flags] { program.run = [&program, list_flags] { return print_set(program, *list_flags); }; });
+    list_flags->signer.chain.add_to(*listing);
+    add_json(*listing, program);
+    listing->callback(
+        [&program, list_flags] { program.run = [&program, list_flags] { return list(program, *list_flags); }; });
 
     CLI::App* one = validator->add_subcommand("show", "Keys, stake and power of an account's validator");
     auto show_flags = std::make_shared<ValidatorFlags>();
     one->add_option("ADDRESS", show_flags->address, "The account")->required();
-    show_flags->signer.node.add_to(*one);
+    show_flags->signer.chain.add_to(*one);
     add_json(*one, program);
     one->callback(
         [&program, show_flags] { program.run = [&program, show_flags] { return show(program, *show_flags); }; });

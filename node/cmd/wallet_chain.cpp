@@ -8,7 +8,6 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
-#include <ctime>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -16,7 +15,6 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/tx/transaction.hpp"
-#include "node/agents/proven_state.hpp"
 #include "node/cmd/options.hpp"
 #include "node/cmd/wallet_command.hpp"
 #include "node/platform/json_values.hpp"
@@ -68,7 +66,7 @@ Result<Fees> fees_for(const SendOptions& options, RpcClient& client, std::uint64
 }
 
 Result<ledger::TxPtr> make_tx(const SendOptions& options, Session& session) {
-    RpcClient& client = session.client;
+    RpcClient& client = session.at->client;
     ledger::Transaction tx;
     RETRACE_TRY(to, typed_address(options.to));
     RETRACE_TRY(value, amount_of(options.value, ""));
@@ -76,8 +74,8 @@ Result<ledger::TxPtr> make_tx(const SendOptions& options, Session& session) {
     if (!data) return error("--data is not hex");
     const auto gas = client.estimate_gas(session.key.address(), to, value, *data);
     if (!gas) return failed(gas.error());
-    const auto nonce =
-        options.nonce ? Result<std::uint64_t, RpcFailure>(*options.nonce) : client.next_nonce(session.key.address());
+    const auto nonce = options.nonce ? Result<std::uint64_t, RpcFailure>(*options.nonce)
+                                     : session.at->chain.next_nonce(session.key.address());
     if (!nonce) return failed(nonce.error());
     RETRACE_TRY(fees, fees_for(options, client, *gas));
     tx.chain_id = session.chain_id;
@@ -92,12 +90,13 @@ Result<ledger::TxPtr> make_tx(const SendOptions& options, Session& session) {
 }
 
 /// Waits for the outcome. A transaction that the node forgot (it was killed before the block) is sent again.
-Result<TxOutcome> wait_for(RpcClient& client, const Hash32& hash, View raw, std::uint64_t timeout_s) {
+Result<TxOutcome> wait_for(ChainReader& chain, const Hash32& hash, View raw, std::uint64_t timeout_s) {
+    RpcClient& client = chain.client();
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_s);
     while (std::chrono::steady_clock::now() < end) {
         auto outcome = client.outcome(hash);
         if (!outcome) return failed(outcome.error());
-        if (outcome->has_value()) return std::move(**outcome);
+        if (outcome->has_value()) return chain.outcome(std::move(**outcome));
         const auto there = client.known(hash);
         if (there && !*there) {
             if (const auto again = client.send_raw(raw); !again) return failed(again.error());
@@ -110,19 +109,20 @@ Result<TxOutcome> wait_for(RpcClient& client, const Hash32& hash, View raw, std:
 int run_send(const Program& program, const SendOptions& options) {
     const auto session = Session::open(options.signer);
     if (!session) return fail(program, session.error().message);
-    RpcClient& client = (*session)->client;
+    RpcClient& client = (*session)->at->client;
     const auto tx = make_tx(options, **session);
     if (!tx) return fail(program, tx.error().message);
     const auto sent = client.send_raw((*tx)->raw);
     if (!sent) return fail(program, sent.error().message);
     json::object out{{"hash", rpc::data(*sent)}, {"nonce", (*tx)->tx.nonce}};
     if (!options.no_wait) {
-        const auto outcome = wait_for(client, *sent, (*tx)->raw, options.timeout_s);
+        const auto outcome = wait_for((*session)->at->chain, *sent, (*tx)->raw, options.timeout_s);
         if (!outcome) return fail(program, outcome.error().message);
         if (!outcome->ok) return fail(program, rpc::data(*sent) + " reverted: " + outcome->reason);
         out["height"] = outcome->height;
         out["gas_used"] = outcome->gas_used;
         out["fee"] = format_coins(outcome->gas_price * ledger::U256{outcome->gas_used});
+        (*session)->at->add_proven(out);
     }
     if (program.json) {
         std::cout << json::serialize(out) << '\n';
@@ -135,61 +135,29 @@ int run_send(const Program& program, const SendOptions& options) {
 }
 
 struct AccountOptions {
-    NodeOptions node;
-    TrustOptions trust;
+    ChainOptions chain;
     std::string address;
     std::uint64_t blocks = 1000;
 };
 
-Result<ledger::Account> told_account(RpcClient& client, const ledger::Address& address) {
-    const auto account = client.account(address);
-    if (!account) return error(account.error().message);
-    return *account;
-}
-
-/// Adds the block under which the account is proved.
-Result<ledger::Account> proven_account(RpcClient& client, const TrustOptions& trust, const ledger::Address& address,
-                                       json::object& out) {
-    RETRACE_TRY(block, trust.prove(client));
-    const ledger::Header& header = block.header;
-    const ProvenState state(client, header.height, header.state_root);
-    const ledger::Account account = state.account(address);
-    if (state.failure()) return error(*state.failure());
-    out["proven"] = json::object{
-        {"height", header.height}, {"block_hash", rpc::data(block_hash(header))}, {"timestamp", header.time_s()}};
-    return account;
-}
-
-/// "2026-11-29 02:40:11 UTC"
-std::string time_text(std::int64_t seconds) {
-    const auto time = static_cast<std::time_t>(seconds);
-    std::tm parts{};
-    ::gmtime_r(&time, &parts);
-    char text[40];
-    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
-    return text;
-}
-
 int run_balance(const Program& program, const AccountOptions& options) {
     const auto address = typed_address(options.address);
     if (!address) return fail(program, address.error().message);
-    auto client = options.node.connect();
-    if (!client) return fail(program, client.error().message);
-    json::object out{{"address", ledger::to_checksum(*address)}};
-    const auto account =
-        options.trust.given() ? proven_account(*client, options.trust, *address, out) : told_account(*client, *address);
-    if (!account) return fail(program, account.error().message);
-    out["balance"] = format_coins(account->balance);
-    out["balance_wei"] = account->balance.to_decimal();
-    out["nonce"] = account->nonce;
-    if (program.json)
+    const auto at = options.chain.open();
+    if (!at) return fail(program, at.error().message);
+    const auto state = (*at)->chain.newest();
+    if (!state) return fail(program, state.error().message);
+    const ledger::Account account = state->account(*address);
+    if (state->failure()) return fail(program, state->failure()->message);
+    if (program.json) {
+        json::object out{{"address", ledger::to_checksum(*address)},
+                         {"balance", format_coins(account.balance)},
+                         {"balance_wei", account.balance.to_decimal()},
+                         {"nonce", account.nonce}};
+        (*at)->add_proven(out);
         std::cout << json::serialize(out) << '\n';
-    else
-        std::cout << format_coins(account->balance) << '\n';
-    if (!program.json && options.trust.given()) {
-        const json::object& proven = out.at("proven").as_object();
-        std::cout << "proved at block " << proven.at("height") << ", made "
-                  << time_text(proven.at("timestamp").to_number<std::int64_t>()) << '\n';
+    } else {
+        std::cout << format_coins(account.balance) << '\n' << (*at)->proven_line();
     }
     return kDone;
 }
@@ -242,7 +210,7 @@ Result<json::array> read_history(RpcClient& client, const ledger::Address& addre
 int run_history(const Program& program, const AccountOptions& options) {
     const auto address = typed_address(options.address);
     if (!address) return fail(program, address.error().message);
-    auto client = options.node.connect();
+    auto client = options.chain.node.connect();
     if (!client) return fail(program, client.error().message);
     const auto lines = read_history(*client, *address, options.blocks);
     if (!lines) return fail(program, lines.error().message);
@@ -283,8 +251,7 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
     CLI::App* balance = wallet.add_subcommand("balance", "Balance of an account");
     auto balance_options = std::make_shared<AccountOptions>();
     balance->add_option("address", balance_options->address, "Account")->required();
-    balance_options->node.add_to(*balance);
-    balance_options->trust.add_to(*balance);
+    balance_options->chain.add_to(*balance);
     add_json(*balance, program);
     balance->callback([&program, balance_options] {
         program.run = [&, balance_options] { return run_balance(program, *balance_options); };
@@ -294,7 +261,7 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
     auto history_options = std::make_shared<AccountOptions>();
     history->add_option("address", history_options->address, "Account")->required();
     history->add_option("--blocks", history_options->blocks, "How many blocks to look through (1000)");
-    history_options->node.add_to(*history);
+    history_options->chain.node.add_to(*history);
     add_json(*history, program);
     history->callback([&program, history_options] {
         program.run = [&, history_options] { return run_history(program, *history_options); };

@@ -160,7 +160,8 @@ protected:
         Submitter submitter(rpc, key, rpc.chain_id().value());
         auto store = Store::open(folder_ / "requester");
         ASSERT_TRUE(store.has_value());
-        const auto posted = post_task(*task_, **store, submitter, rpc, [](const ArtifactClient::Progress&) {});
+        ChainReader chain(rpc);
+        const auto posted = post_task(*task_, **store, submitter, chain, [](const ArtifactClient::Progress&) {});
         ASSERT_TRUE(posted.has_value()) << posted.error().message;
         id_ = posted->id;
     }
@@ -283,7 +284,8 @@ TEST_F(Crash, ATaskIsFinishedThroughKillsWithTheSameBits) {
 
     auto rpc = client();
     const RemoteState state(rpc, rpc.height().value());
-    const auto status = task_status(rpc, id_);
+    ChainReader chain(rpc);
+    const auto status = task_status(chain, id_);
     ASSERT_TRUE(status.has_value()) << status.error().message;
     EXPECT_EQ(status->runs.size(), 1U) << "the solver was replaced, although it came back in time";
     EXPECT_EQ(views::dispute_count(state), 0U);
@@ -303,7 +305,8 @@ TEST_F(Crash, ADisputeEndsWithTheConvictionThroughKills) {
 
     auto rpc = client();
     const RemoteState state(rpc, rpc.height().value());
-    const auto status = task_status(rpc, id_);
+    ChainReader chain(rpc);
+    const auto status = task_status(chain, id_);
     ASSERT_TRUE(status.has_value()) << status.error().message;
     const ledger::Address cheater = network_->address(Role::cheating_solver);
     EXPECT_EQ(status->runs.front().solver, cheater);
@@ -364,7 +367,8 @@ TEST_F(Crash, ASolverKilledForGoodIsReplacedOnOtherSettings) {
     if (HasFatalFailure()) return;
 
     const RemoteState state(rpc, rpc.height().value());
-    const auto status = task_status(rpc, id_);
+    ChainReader chain(rpc);
+    const auto status = task_status(chain, id_);
     ASSERT_TRUE(status.has_value()) << status.error().message;
     ASSERT_EQ(status->runs.size(), 2U);
     EXPECT_EQ(status->runs[0].solver, network_->address(first));

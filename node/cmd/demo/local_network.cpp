@@ -6,7 +6,6 @@
 #include <fstream>
 #include <thread>
 
-#include "node/light/light_client.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/server/config/params_json.hpp"
 #include "node/wallet/keystore.hpp"
@@ -128,7 +127,7 @@ Status<> LocalNetwork::trust_a_block() {
     for (;;) {
         const auto block = source(2);  // Block 1 has the genesis' time, which is long past.
         if (block) {
-            trusted_ = {"--trust-height", "2", "--trust-hash", to_hex(view(hash_of(block->header)))};
+            trusted_ = light::TrustedBlock{2, to_hex(view(hash_of(block->header)))};
             return Unit{};
         }
         if (std::chrono::steady_clock::now() > end) return error(block.error().message);
@@ -175,7 +174,8 @@ Status<> LocalNetwork::start(Role role, const std::vector<std::string>& argument
                                  (folder_ / ("party-" + number)).string(),
                                  "--threads",
                                  "1"};
-    all.insert(all.end(), trusted_.begin(), trusted_.end());
+    if (trusted_)
+        all.insert(all.end(), {"--trust-height", std::to_string(trusted_->height), "--trust-hash", trusted_->hash});
     all.insert(all.end(), arguments.begin(), arguments.end());
     auto process = Process::start(executable_, all, log_of(std::string(name_of(role))));
     if (!process) return Unexpected{process.error()};

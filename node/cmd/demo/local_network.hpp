@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "ledger/crypto/secp256k1.hpp"
 #include "node/cmd/testnet/testnet.hpp"
+#include "node/light/light_client.hpp"
 #include "node/platform/process.hpp"
 #include "node/rpc_client/rpc_client.hpp"
 
@@ -50,6 +52,8 @@ public:
     void kill(Role role);  ///< SIGKILL.
     void kill_node();
     bool node_running() { return node_ && node_->running(); }
+    /// The block that the agents trust; none with the embedded engine.
+    const std::optional<light::TrustedBlock>& trusted() const noexcept { return trusted_; }
     /// The validators' nodes; nullptr with the embedded engine.
     TestnetProcesses* validators() noexcept { return testnet_ ? &*testnet_ : nullptr; }
     bool running(Role role);
@@ -73,7 +77,7 @@ private:
     std::uint32_t validators_ = 0;
     std::unique_ptr<Process> node_;
     std::optional<TestnetProcesses> testnet_;
-    std::vector<std::string> trusted_;  // flags of the agents on a network of validators
+    std::optional<light::TrustedBlock> trusted_;
     std::map<Role, Process> parties_;
 };
 

@@ -37,6 +37,7 @@ struct Requester : testing::Test {
     test::TemporaryFolder folder;
     test::FakeNode chain;
     RpcClient client = *RpcClient::connect(chain.url());
+    ChainReader reader{client};
     std::unique_ptr<Store> there = test::open_store(folder.path() / "there");
     std::unique_ptr<Store> here = test::open_store(folder.path() / "here");
     ArtifactServer server{*there, [](const Hash32&) { return false; }};
@@ -97,7 +98,7 @@ struct Requester : testing::Test {
         chain.put(keys::task_count(), contracts::Counter{1});
     }
     Result<Delivered> fetch() {
-        return fetch_model(client, 1, *here, [](const ArtifactClient::Progress&) {});
+        return fetch_model(reader, 1, *here, [](const ArtifactClient::Progress&) {});
     }
     int command(std::vector<std::string> arguments) {
         arguments.insert(arguments.begin(), "retrace");
@@ -111,7 +112,7 @@ struct Requester : testing::Test {
 TEST_F(Requester, AModelArrivesWithItsReceipt) {
     const market::TaskSpec told = spec();
     deliver(told, http->url());
-    const auto status = task_status(client, 1);
+    const auto status = task_status(reader, 1);
     ASSERT_TRUE(status) << status.error().message;
     EXPECT_EQ(status->committed, 2u);
     EXPECT_EQ(status->verified, 1u);
@@ -139,7 +140,7 @@ TEST_F(Requester, AStatusSaysWhichSegmentWaitsForAuditors) {
     market::Params params = default_params();
     params.unaudited_blocks = 50;
     chain.put(keys::params(), params);
-    const auto status = task_status(client, 1);
+    const auto status = task_status(reader, 1);
     ASSERT_TRUE(status) << status.error().message;
     EXPECT_EQ(status->waiting, (TaskStatus::Waiting{0, 1, 60}));
 }
@@ -165,7 +166,7 @@ TEST_F(Requester, ATaskWithoutAModelSaysHowFarItIs) {
     const auto fetched = fetch();
     ASSERT_FALSE(fetched);
     EXPECT_THAT(fetched.error().message, HasSubstr("no model yet: it is delivering"));
-    EXPECT_THAT(task_status(client, 2).error().message, HasSubstr("there is no task 2"));
+    EXPECT_THAT(task_status(reader, 2).error().message, HasSubstr("there is no task 2"));
 }
 
 /// The number of segments is steps divided by the interval.
@@ -173,7 +174,7 @@ TEST_F(Requester, ATaskThatNobodyCouldPostIsNone) {
     market::TaskSpec told = spec();
     told.interval = 0;
     deliver(told, http->url());
-    EXPECT_THAT(task_status(client, 1).error().message, HasSubstr("there is no task 1"));
+    EXPECT_THAT(task_status(reader, 1).error().message, HasSubstr("there is no task 1"));
     EXPECT_FALSE(fetch());
 }
 
@@ -183,7 +184,7 @@ TEST_F(Requester, RunsThatAreNotThereAreNotCounted) {
     market::Task many = task();
     many.runs = 4'000'000'000U;
     chain.put(keys::task(1), many);
-    const auto status = task_status(client, 1);
+    const auto status = task_status(reader, 1);
     ASSERT_TRUE(status) << status.error().message;
     EXPECT_EQ(status->runs.size(), 1u);
 }
@@ -201,6 +202,41 @@ TEST_F(Requester, TheNameOfATaskDoesNotSteerATerminal) {
         EXPECT_THAT(testing::internal::GetCapturedStdout(),
                     AllOf(HasSubstr("?]0;owned? ??2J – ü"), Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
     }
+}
+
+/// The node has no signed blocks, so it proves nothing.
+TEST_F(Requester, CommandsThatTrustABlockSayNothingThatIsNotProved) {
+    deliver(spec(), http->url());
+    chain.put(keys::params(), default_params());
+    const std::string account = "0x" + std::string(40, '1');
+    const std::string out = (folder.path() / "model").string(), store = (folder.path() / "store").string();
+    const std::vector<std::vector<std::string>> commands{
+        {"task", "list"},
+        {"task", "show", "1"},
+        {"task", "follow", "1"},
+        {"task", "fetch", "1", "--out", out, "--data-dir", store},
+        {"task", "cancel", "1", "--dev-account", "0"},
+        {"task", "accept", "1", "--dev-account", "0"},
+        {"task", "raise", "1", "--dev-account", "0"},
+        {"task", "decide", "1", "--pay", "--dev-account", "0"},
+        {"wallet", "balance", account},
+        {"wallet", "send", "--to", account, "--value", "1", "--dev-account", "0"},
+        {"stake", "show", account},
+        {"stake", "deposit", "1", "--dev-account", "0"},
+        {"validator", "list"},
+        {"validator", "show", account}};
+    for (std::vector<std::string> arguments : commands) {
+        const std::string name = arguments[0] + " " + arguments[1];
+        arguments.insert(arguments.end(), {"--trust-height", "2", "--trust-hash", std::string(64, 'a')});
+        testing::internal::CaptureStdout();
+        testing::internal::CaptureStderr();
+        EXPECT_EQ(command(arguments), 1) << name;
+        EXPECT_EQ(testing::internal::GetCapturedStdout(), "") << name;
+        EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("CometBFT")) << name;
+    }
+    EXPECT_EQ(chain.asked_for_slots, 0);
+    EXPECT_EQ(chain.sent, 0);
+    EXPECT_FALSE(std::filesystem::exists(out));
 }
 
 /// A probability of detection follows from the rules, but there is none where no verifier can be drawn.
