@@ -112,9 +112,7 @@ Status<> Demo::set_up() {
     for (;;) {
         if (const auto ended = network_->ended_process())
             return error(*ended + " ended; its log is " + network_->log_of(*ended).string());
-        const auto height = client_->height();
-        if (!height) return error(height.error().message);
-        const RemoteState state(*client_, *height);
+        RETRACE_TRY(state, chain_->newest());
         if (contracts::views::verifiers(state).size() == 3 &&
             contracts::views::solver(state, network_->address(Role::honest_solver)))
             break;
@@ -201,6 +199,8 @@ Status<> Demo::settle(std::uint64_t task) {
 }
 
 Status<> Demo::measure_model(std::uint64_t task) {
+    // What is proved is a block behind the events.
+    RETRACE_CHECK(wait_for_delivery(*chain_, task, [](const TaskStatus&) {}));
     RETRACE_TRY(model, fetch_model(*chain_, task, *store_, [](const ArtifactClient::Progress&) {}));
     RETRACE_CHECK(store_receipt(model.receipt, folder_ / ("receipt-" + std::to_string(task) + ".json")));
     RETRACE_TRY(test, load_dataset(*task_->test_data));
