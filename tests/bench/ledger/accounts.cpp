@@ -17,7 +17,7 @@
 namespace retrace::bench {
 namespace {
 
-constexpr std::size_t kSenders = 10'000;
+constexpr std::size_t kBlockSenders = 10'000;
 constexpr std::size_t kTransfers = 2000;  // per block, each from a different sender to a different account
 constexpr int kBlocks = 15;
 constexpr int kWarm = 3;  // blocks that are not measured
@@ -106,7 +106,7 @@ private:
 }  // namespace
 
 std::vector<Row> measure_accounts(const Options&) {
-    const auto keys = make_keys(kSenders);
+    const auto keys = make_keys(kBlockSenders);
     std::fprintf(stderr, "accounts: blocks of %zu transfers on ten thousand accounts and on a million\n", kTransfers);
     World small(keys, 10'000), large(keys, 1'000'000);
     for (int i = 0; i < kWarm + kBlocks; ++i) {  // alternating, so that other load slows down both

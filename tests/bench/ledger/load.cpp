@@ -21,12 +21,33 @@ namespace {
 
 [[noreturn]] void fail(const char* what) { throw std::runtime_error(what); }
 
+/// Where the text begins in the head, whatever the case of its letters; npos: it is not there.
+std::size_t find_header(std::string_view head, std::string_view name) {
+    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+    const auto found = std::search(head.begin(), head.end(), name.begin(), name.end(), same);
+    return found == head.end() ? std::string_view::npos : static_cast<std::size_t>(found - head.begin());
+}
+
+bool is_chunked(std::string_view head) {
+    return find_header(head, "\r\ntransfer-encoding: chunked") != std::string_view::npos;
+}
+
+std::string joined(std::string_view chunks) {
+    std::string out;
+    for (;;) {
+        const std::size_t line = chunks.find("\r\n");
+        std::size_t size = 0;
+        std::from_chars(chunks.data(), chunks.data() + line, size, 16);
+        if (size == 0) return out;
+        out += chunks.substr(line + 2, size);
+        chunks.remove_prefix(line + 2 + size + 2);
+    }
+}
+
 std::size_t content_length(std::string_view head) {
     constexpr std::string_view kName = "\r\ncontent-length: ";
-    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-    const auto found = std::search(head.begin(), head.end(), kName.begin(), kName.end(), same);
-    if (found == head.end()) fail("the node's reply has no Content-Length");
-    const auto at = static_cast<std::size_t>(found - head.begin());
+    const std::size_t at = find_header(head, kName);
+    if (at == std::string_view::npos) fail("the node's reply has no Content-Length");
     std::size_t length = 0;
     std::from_chars(head.data() + at + kName.size(), head.data() + head.size(), length);
     return length;
@@ -41,11 +62,11 @@ std::string http_request(std::string_view body) {
            std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
 }
 
-Connection::Connection(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+Connection::Connection(const Endpoint& node) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(node.port);
+    address.sin_addr.s_addr = htonl(node.address);
     if (socket_ < 0 || ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
         if (socket_ >= 0) ::close(socket_);
         fail("the node cannot be reached");
@@ -62,7 +83,8 @@ Connection::Connection(Connection&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)),
       buffer_(std::move(other.buffer_)),
       head_(other.head_),
-      length_(other.length_) {}
+      length_(other.length_),
+      chunked_(other.chunked_) {}
 
 void Connection::send(std::string_view request) {
     buffer_.clear();
@@ -85,7 +107,14 @@ bool Connection::receive() {
         const std::size_t end = buffer_.find("\r\n\r\n");
         if (end == std::string::npos) return false;
         head_ = end + 4;
-        length_ = content_length(std::string_view(buffer_).substr(0, end));
+        chunked_ = is_chunked(std::string_view(buffer_).substr(0, end));
+        length_ = chunked_ ? 0 : content_length(std::string_view(buffer_).substr(0, end));
+    }
+    if (chunked_) {
+        if (!buffer_.ends_with("\r\n0\r\n\r\n")) return false;
+        buffer_.replace(head_, std::string::npos, joined(std::string_view(buffer_).substr(head_)));
+        length_ = buffer_.size() - head_;
+        return true;
     }
     return buffer_.size() >= head_ + length_;
 }

@@ -19,10 +19,17 @@ double seconds_since(Clock::time_point start);
 /// An HTTP request with a JSON body, ready to be sent.
 std::string http_request(std::string_view body);
 
-/// One kept-alive connection to a port of loopback. Throws std::runtime_error if the node closes it.
+/// A port of an address of loopback.
+struct Endpoint {
+    std::uint16_t port = 0;
+    std::uint32_t address = 0x7f000001;  ///< IPv4.
+};
+
+/// One kept-alive connection. Throws std::runtime_error if the node closes it.
 class Connection {
 public:
-    explicit Connection(std::uint16_t port);
+    explicit Connection(const Endpoint& node);
+    explicit Connection(std::uint16_t port) : Connection(Endpoint{port}) {}
     ~Connection();
     Connection(Connection&& other) noexcept;
     Connection(const Connection&) = delete;
@@ -41,6 +48,7 @@ private:
     std::string buffer_;
     std::size_t head_ = 0;  ///< Size of the head; 0: the head is not complete.
     std::size_t length_ = 0;
+    bool chunked_ = false;  ///< The body comes in chunks (RFC 9112, 7.1), which are joined when it is complete.
 };
 
 /// Keeps many connections busy from one thread.

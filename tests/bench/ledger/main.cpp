@@ -2,7 +2,6 @@
 // `bench_ledger [transfers] [reads] [accounts] [idle] [peer] [--json] [--seconds N] [--rate N]`: measures the node and
 // the ledger under real conditions: a real process, loopback sockets, blocks synced to disk. Runs everything by
 // default.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -12,17 +11,6 @@
 #include <thread>
 
 #include "tests/bench/ledger/measurements.hpp"
-
-namespace retrace::bench {
-
-double percentile(std::vector<double> samples, double share) {
-    if (samples.empty()) return 0;
-    const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(samples.size() - 1));
-    std::nth_element(samples.begin(), samples.begin() + at, samples.end());
-    return samples[static_cast<std::size_t>(at)];
-}
-
-}  // namespace retrace::bench
 
 int main(int argc, char** argv) {
     using namespace retrace::bench;

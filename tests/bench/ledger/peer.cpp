@@ -71,7 +71,7 @@ struct Side {
 
     void run(const Prepared& prepared, std::size_t round) {
         const double before = node.cpu_seconds();
-        const Outcome outcome = offer(node.port(), prepared, {round * kShare, (round + 1) * kShare});
+        const Outcome outcome = offer({{node.port()}}, prepared, {round * kShare, (round + 1) * kShare});
         if (outcome.inclusions.size() != outcome.sent) {
             throw std::runtime_error(std::string(name) + " refused or lost transfers");
         }

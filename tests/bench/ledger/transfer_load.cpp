@@ -19,8 +19,8 @@ constexpr std::size_t kUnanswered = 20'000;  // transfers sent but not in a bloc
 /// Follows the chain on a separate connection and records when each transfer was first seen in a block.
 class Follower {
 public:
-    Follower(std::uint16_t port, const Prepared& prepared)
-        : connection_(port), prepared_(prepared), seen_(prepared.index.size()), next_(height() + 1) {}
+    Follower(const Endpoint& node, const Prepared& prepared)
+        : connection_(node), prepared_(prepared), seen_(prepared.index.size()), next_(height() + 1) {}
 
     void run(const std::atomic<bool>& stop) {
         while (!stop) {
@@ -85,15 +85,16 @@ ledger::TxPtr transfer(const ledger::SecretKey& from, std::uint64_t nonce, std::
     return ledger::sign_tx(std::move(tx), from);
 }
 
-Prepared prepare(const std::vector<ledger::SecretKey>& keys, std::size_t batches) {
+Prepared prepare(const std::vector<ledger::SecretKey>& keys, std::size_t batches, std::size_t batch) {
     Prepared out;
+    out.batch = batch;
     out.requests.resize(batches);
     std::vector<std::vector<std::uint64_t>> hashes(batches);
     const auto work = [&](std::size_t first) {
         for (std::size_t b = first; b < batches; b += 2) {
             std::string body = "[";
-            for (std::size_t i = 0; i < kBatch; ++i) {
-                const std::size_t number = b * kBatch + i;
+            for (std::size_t i = 0; i < batch; ++i) {
+                const std::size_t number = b * batch + i;
                 const auto tx = transfer(keys[number % kSenders], number / kSenders, number);
                 hashes[b].push_back(load_u64(tx->hash.data()));
                 body += (i == 0 ? "" : ",");
@@ -107,17 +108,17 @@ Prepared prepare(const std::vector<ledger::SecretKey>& keys, std::size_t batches
     work(0);
     second.join();
     for (std::size_t b = 0; b < batches; ++b) {
-        for (std::size_t i = 0; i < kBatch; ++i) {
-            out.index.emplace(hashes[b][i], static_cast<std::uint32_t>(b * kBatch + i));
+        for (std::size_t i = 0; i < batch; ++i) {
+            out.index.emplace(hashes[b][i], static_cast<std::uint32_t>(b * batch + i));
         }
     }
     return out;
 }
 
-Outcome offer(std::uint16_t port, const Prepared& prepared, const Offer& what) {
+Outcome offer(const std::vector<Endpoint>& nodes, const Prepared& prepared, const Offer& what) {
     std::vector<Connection> connections;
-    for (std::size_t i = 0; i < kConnections; ++i) connections.emplace_back(port);
-    Follower follower(port, prepared);
+    for (std::size_t i = 0; i < kConnections; ++i) connections.emplace_back(nodes[i % nodes.size()]);
+    Follower follower(nodes.front(), prepared);
     std::atomic<bool> stop = false;
     std::thread following([&] { follower.run(stop); });
 
@@ -134,12 +135,12 @@ Outcome offer(std::uint16_t port, const Prepared& prepared, const Offer& what) {
         const Clock::time_point now = Clock::now();
         due[batch] = now;
         if (what.rate > 0) {
-            const double when = static_cast<double>((batch - what.first) * kBatch) / what.rate;
+            const double when = static_cast<double>((batch - what.first) * prepared.batch) / what.rate;
             due[batch] = start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(when));
             if (now < due[batch]) return {};
         }
         ++round[c];
-        out.sent += kBatch;
+        out.sent += prepared.batch;
         return prepared.requests[batch];
     };
     load.done = [&](std::size_t, std::string_view body, Clock::time_point) {
@@ -148,7 +149,7 @@ Outcome offer(std::uint16_t port, const Prepared& prepared, const Offer& what) {
             if (out.refused++ == 0) std::fprintf(stderr, "refused: %.200s\n", body.substr(at).data());
         }
     };
-    load.finished = [&] { return out.sent == (what.end - what.first) * kBatch; };
+    load.finished = [&] { return out.sent == (what.end - what.first) * prepared.batch; };
     run_load(connections, load, start + std::chrono::milliseconds(static_cast<long>(what.seconds * 1000)));
     const Clock::time_point end = Clock::now() + std::chrono::seconds(30);
     while (follower.included() + out.refused < out.sent && Clock::now() < end) {
@@ -158,8 +159,8 @@ Outcome offer(std::uint16_t port, const Prepared& prepared, const Offer& what) {
     following.join();
     Clock::time_point last = start;
     for (std::size_t batch = what.first; batch < what.end; ++batch) {
-        for (std::size_t i = 0; i < kBatch && due[batch] != Clock::time_point{}; ++i) {
-            const Clock::time_point seen = follower.seen(batch * kBatch + i);
+        for (std::size_t i = 0; i < prepared.batch && due[batch] != Clock::time_point{}; ++i) {
+            const Clock::time_point seen = follower.seen(batch * prepared.batch + i);
             if (seen == Clock::time_point{}) continue;
             last = std::max(last, seen);
             out.inclusions.push_back(std::chrono::duration<double>(seen - due[batch]).count());

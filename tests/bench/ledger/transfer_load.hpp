@@ -19,15 +19,16 @@ inline constexpr std::size_t kConnections = 8;
 
 /// Transactions in sending order, and the position of each.
 struct Prepared {
-    std::vector<std::string> requests;                       // of kBatch transactions each
+    std::size_t batch = kBatch;  // transactions of a request
+    std::vector<std::string> requests;
     std::unordered_map<std::uint64_t, std::uint32_t> index;  // first bytes of the hash → number
 };
 
 ledger::TxPtr transfer(const ledger::SecretKey& from, std::uint64_t nonce, std::uint64_t to);
 
-/// Prepares `batches` requests. All transfers of a sender go through one connection, so that they arrive in the order
+/// Prepares `batches` requests of `batch` transactions each; kSenders is a multiple of batch * kConnections. All transfers of a sender go through one connection, so that they arrive in the order
 /// of their nonces.
-Prepared prepare(const std::vector<ledger::SecretKey>& keys, std::size_t batches);
+Prepared prepare(const std::vector<ledger::SecretKey>& keys, std::size_t batches, std::size_t batch = kBatch);
 
 /// Selects the prepared requests to send, and their rate.
 struct Offer {
@@ -43,6 +44,7 @@ struct Outcome {
     std::vector<double> inclusions;  // seconds from when a transfer was due to its block
 };
 
-Outcome offer(std::uint16_t port, const Prepared& prepared, const Offer& what);
+/// Sends to each of the nodes in turn, and looks for the transfers in blocks of the first.
+Outcome offer(const std::vector<Endpoint>& nodes, const Prepared& prepared, const Offer& what);
 
 }  // namespace retrace::bench

@@ -41,7 +41,8 @@ std::vector<Row> measure_transfers(const Options& options) {
                  options.rate > 0 ? (std::to_string(static_cast<int>(options.rate)) + " offered per second").c_str()
                                   : "as many as the node takes");
     const double cpu_before = node.cpu_seconds();
-    const Outcome outcome = offer(node.port(), prepared, {0, prepared.requests.size(), options.rate, options.seconds});
+    const Outcome outcome =
+        offer({{node.port()}}, prepared, {0, prepared.requests.size(), options.rate, options.seconds});
     std::fprintf(stderr, "transfers: %zu sent, %zu refused, %zu in blocks after %.2f s, node holds %.0f MiB\n",
                  outcome.sent, outcome.refused, outcome.inclusions.size(), outcome.seconds, node.resident_mib());
     if (outcome.inclusions.size() + outcome.refused != outcome.sent) {
