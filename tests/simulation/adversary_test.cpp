@@ -361,7 +361,9 @@ class BadProposer : public ::testing::TestWithParam<ProposerFraud> {};
 TEST_P(BadProposer, SlowsEverybodyDownAndCostsNobodyAnything) {
     Scenario scenario = calm_scenario();
     scenario.solvers.push_back(*solver_named("ulp"));
-    scenario.proposer = GetParam();
+    scenario.validators.resize(4);
+    scenario.validators[0].fraud = GetParam();
+    scenario.shares = true;
     const Outcome outcome = play(1, scenario, catalogue(), {});
     expect_settled(outcome);
     EXPECT_EQ(outcome.findings.frauds_convicted, 1u);
@@ -372,7 +374,8 @@ TEST_P(BadProposer, SlowsEverybodyDownAndCostsNobodyAnything) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, BadProposer,
-                         ::testing::Values(ProposerFraud::none, ProposerFraud::censor, ProposerFraud::delay),
+                         ::testing::Values(ProposerFraud::none, ProposerFraud::censor, ProposerFraud::delay,
+                                           ProposerFraud::reorder, ProposerFraud::front_run),
                          [](const auto& info) { return std::string(slug(info.param)); });
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "contracts/calls/encode.hpp"
 #include "contracts/lifecycle/invariants.hpp"
+#include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 
 namespace retrace::sim {
@@ -44,6 +45,8 @@ void Checkers::see(const AnyEvent& event, const ledger::StateView& view) {
     } else if (const auto* left = std::get_if<contracts::VerifierLeft>(&event)) {
         if (left->dropped && honest(left->verifier))
             report("honest " + name(left->verifier) + " was dropped from the beacon");
+    } else if (const auto* jailed = std::get_if<contracts::ValidatorJailed>(&event)) {
+        if (honest(jailed->account)) report("honest " + name(jailed->account) + " was jailed");
     } else if (const auto* ended = std::get_if<contracts::RunEnded>(&event)) {
         constexpr auto kForfeited = static_cast<std::uint8_t>(market::RunState::forfeited);
         if (ended->state == kForfeited && honest(ended->solver))
@@ -205,8 +208,9 @@ void Checkers::at_end(const ledger::StateView& view, std::uint64_t height, bool 
         report("at height " + std::to_string(height) + " these tasks have not ended:" + stuck);
     }
     for (const auto& [address, party] : parties_) {
-        if (done && !views::stake(view, address).locked.is_zero())
-            report("all tasks ended and stake of " + party.name + " is still locked");
+        ledger::U256 locked = views::stake(view, address).locked;
+        if (const auto validator = views::validator(view, address)) locked -= validator->stake + validator->leaving;
+        if (done && !locked.is_zero()) report("all tasks ended and stake of " + party.name + " is still locked");
     }
     count_frauds(view);
     check_outcomes(view);

@@ -331,6 +331,12 @@ Scenario composed_scenario(std::uint64_t seed) {
         out.blocks_max = std::max(out.blocks_max, 2'000 + kSegmentBlocks * (planned.steps / planned.interval + 1));
     out.network.delay_max = random.between(100, 900);
     out.network.loss_permille = static_cast<unsigned>(random.below(40));
+    Random committee(seed ^ 0xc0881773u);  // A separate stream, so that the other draws of a seed stay as they were.
+    if (committee.chance(500)) {
+        out.validators = random_validators(committee);
+        out.shares = committee.chance(250);
+        out.owned.insert(kFrontRunner);
+    }
     return out;
 }
 
@@ -348,6 +354,7 @@ Judgement judge(const Scenario& scenario, const Outcome& outcome) {
     }
     U256 gained, began;
     for (const auto& [name, balance] : outcome.balances) {
+        if (name.starts_with("validator-")) continue;  // It earns tips, and is slashed for its votes only.
         if (scenario.owned.contains(name)) {
             gained += wealth(outcome, name);
             began += initial_coins();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The chain as the parties see it: the real ledger on a store in memory, the real mempool, and proposers that take
-// turns, one of which may be malicious. Consensus itself is not modelled: a block is final at once.
+// The chain as the parties see it: the real ledger on a store in memory, the real mempool, and the committee's
+// proposers, some of which may be malicious. Consensus itself is not modelled: a block is final at once.
 #pragma once
 
 #include <functional>
@@ -12,21 +12,18 @@
 #include "ledger/chain/chain.hpp"
 #include "ledger/mempool/mempool.hpp"
 #include "ledger/storage/fault_store.hpp"
-#include "tests/simulation/random.hpp"
+#include "tests/simulation/committee.hpp"
 
 namespace retrace::sim {
 
-/// What a malicious proposer does in its own blocks, a third of all. It has no influence on the other blocks.
-enum class ProposerFraud : std::uint8_t {
-    none = 0,
-    censor = 1,  ///< Leaves out the transactions of honest parties.
-    delay = 2,   ///< Proposes nothing at all.
-};
-std::string_view slug(ProposerFraud fraud) noexcept;
+/// The account in whose name malicious proposers send copies. Only they use it.
+inline constexpr const char* kFrontRunner = "front-runner";
 
 struct HostOptions {
-    ProposerFraud proposer = ProposerFraud::none;
-    std::set<ledger::Address> victims;  ///< Parties that the censor leaves out.
+    std::vector<ValidatorRole> validators;
+    bool shares = false;                ///< Votes carry shares of the beacon.
+    std::set<ledger::Address> victims;  ///< Parties that a censor leaves out, and others are put before.
+    std::set<ledger::Address> copied;   ///< Parties whose transactions are copied.
     unsigned crash_permille = 0;        ///< Share of blocks whose write fails or tears, so that the node restarts.
 };
 
@@ -51,12 +48,16 @@ public:
 
 private:
     bool open_with_fault();
-    std::vector<Bytes> choose();
+    std::vector<Bytes> choose(ProposerFraud fraud) const;
+    std::optional<ledger::Transaction> enrolment(const ledger::StateView& view) const;
+    std::vector<Bytes> with_copies(const std::vector<ledger::TxPtr>& ready) const;
 
     ledger::Genesis genesis_;
     const ledger::TxExecutor& executor_;
     HostOptions options_;
     Random random_;
+    Committee committee_;
+    ledger::SecretKey front_runner_;
     ledger::MemoryStore disk_;
     std::unique_ptr<ledger::FaultStore> store_;
     std::unique_ptr<ledger::Chain> chain_;

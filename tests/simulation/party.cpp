@@ -13,23 +13,23 @@ constexpr std::uint64_t kGas = 10'000'000;
 constexpr std::uint64_t kRepeatBlocks = 2;  // Interval after which a pending transaction is sent again.
 constexpr std::size_t kPendingMax = 400;    // Maximum number of pending transactions.
 
-ledger::SecretKey key_of(const std::string& name) {
+}  // namespace
+
+ledger::SecretKey party_key(const std::string& name) {
     const Hash32 seed = merkle::sha256({view(std::string_view("simulated key")), view(std::string_view(name))});
     auto key = ledger::SecretKey::from_bytes(view(seed));
     ensure(key.has_value(), "a hash is a key");
     return std::move(*key);
 }
 
-}  // namespace
-
-ledger::Address party_address(const std::string& name) { return key_of(name).address(); }
+ledger::Address party_address(const std::string& name) { return party_key(name).address(); }
 
 Party::Party(World& world, NodeId id, std::string name, bool honest, std::uint64_t speed_bp)
     : world_(world),
       id_(id),
       name_(std::move(name)),
       honest_(honest),
-      key_(key_of(name_)),
+      key_(party_key(name_)),
       address_(key_.address()),
       random_(world.random.fork(name_)),
       machine_(world.clock, world.costs, speed_bp) {

@@ -18,7 +18,8 @@ namespace retrace::sim {
 /// Blocks after which a party sends a move again that the chain does not show.
 inline constexpr std::uint64_t kResendBlocks = 5;
 
-/// The account of a party is derived from its name.
+/// The key and the account of a party are derived from its name.
+ledger::SecretKey party_key(const std::string& name);
 ledger::Address party_address(const std::string& name);
 
 class Party {

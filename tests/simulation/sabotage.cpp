@@ -75,6 +75,15 @@ std::vector<ledger::Log> WatchedExecutor::begin_block(ledger::State& state, cons
     return logs;
 }
 
+std::vector<ledger::Log> WatchedExecutor::engine_report(ledger::State& state, const ledger::BlockContext& block,
+                                                        const ledger::EngineReport& report) const {
+    ledger::State overlay = ledger::State::over(state);
+    std::vector<ledger::Log> logs = rules_.engine_report(overlay, block, report);
+    (void)broken_invariant(state, overlay);
+    state.apply(overlay.diff());
+    return logs;
+}
+
 std::vector<ledger::Log> WatchedExecutor::begin_sabotaged(ledger::State& state,
                                                           const ledger::BlockContext& block) const {
     const bool broken = block.height >= height_;

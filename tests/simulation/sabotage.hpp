@@ -40,7 +40,22 @@ public:
         return rules_.view_call(view, block, call);
     }
     std::vector<ledger::Log> begin_block(ledger::State& state, const ledger::BlockContext& block) const override;
+    std::vector<ledger::Log> engine_report(ledger::State& state, const ledger::BlockContext& block,
+                                           const ledger::EngineReport& report) const override;
+    std::vector<ledger::Validator> validators(const ledger::StateView& view) const override {
+        return rules_.validators(view);
+    }
+    std::optional<Bytes> share_input(std::uint64_t chain_id, std::uint64_t height) const override {
+        return rules_.share_input(chain_id, height);
+    }
+    bool takes_shares(const ledger::StateView& view, std::uint64_t height) const override {
+        return rules_.takes_shares(view, height);
+    }
     void genesis(ledger::State& state, View config) const override { rules_.genesis(state, config); }
+    void genesis_validators(ledger::State& state, std::span<const ledger::Validator> founders,
+                            View rules) const override {
+        rules_.genesis_validators(state, founders, rules);
+    }
     std::optional<std::string> broken_invariant(const ledger::StateView& before,
                                                 const ledger::State& after) const override;
 

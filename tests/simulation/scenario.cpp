@@ -169,10 +169,25 @@ std::optional<RequesterFraud> requester_named(std::string_view name) {
     return std::nullopt;
 }
 
-std::optional<ProposerFraud> proposer_named(std::string_view name) {
-    for (const auto fraud : {ProposerFraud::none, ProposerFraud::censor, ProposerFraud::delay})
-        if (slug(fraud) == name) return fraud;
-    return std::nullopt;
+std::vector<ValidatorRole> random_validators(Random& random) {
+    std::vector<ValidatorRole> out(random.between(4, 7));
+    std::uint64_t all = 0;
+    for (ValidatorRole& role : out) all += role.weight = random.between(1, 4);
+    constexpr ProposerFraud kFrauds[] = {ProposerFraud::censor, ProposerFraud::delay, ProposerFraud::reorder,
+                                         ProposerFraud::front_run};
+    std::uint64_t bad = 0;
+    for (ValidatorRole& role : out) {
+        if (3 * (bad + role.weight) >= all || random.chance(200)) continue;
+        bad += role.weight;
+        const bool proposes = random.chance(800);
+        if (proposes) role.fraud = random.pick(kFrauds);
+        if (!proposes || random.chance(200)) {
+            role.silent_from = random.between(60, 300);
+            role.silent_until = role.silent_from + random.between(10, 120);
+        }
+        if (random.chance(200)) role.signs_twice_at = random.between(50, 300);
+    }
+    return out;
 }
 
 Scenario calm_scenario() {
@@ -240,9 +255,11 @@ Scenario random_scenario(std::uint64_t seed) {
     for (VerifierRole& role : out.verifiers) role.speed_bp = speeds.pick(kSpeeds);
     out.network.delay_max = random.between(100, 1100);
     out.network.loss_permille = static_cast<unsigned>(random.below(80));
-    constexpr ProposerFraud kProposers[] = {ProposerFraud::none, ProposerFraud::none, ProposerFraud::censor,
-                                            ProposerFraud::delay};
-    out.proposer = random.pick(kProposers);
+    // Once drew one of three equal proposers; kept, so that the draws below are those of older seeds.
+    const bool malicious = random.below(4) >= 2;
+    Random committee(seed ^ 0xc0881773ull);
+    if (malicious) out.validators = random_validators(committee);
+    out.shares = malicious && committee.chance(250);
     if (random.chance(300)) out.node_crash_permille = 20;
     if (random.chance(800)) out.outages = random_outages(random, out.parties());
     // A solver that serves nobody but answers each report, with auditors that guess: each of the 1 + redraws rounds of a
@@ -258,7 +275,9 @@ std::string Scenario::describe() const {
     for (const SolverRole& role : solvers) out += " " + role.describe();
     out += "; verifiers:";
     for (const VerifierRole& role : verifiers) out += " " + role.describe();
-    out += "; proposer: " + std::string(slug(proposer)) + "; tasks:";
+    out += "; validators:";
+    for (const ValidatorRole& role : validators) out += " [" + role.describe() + "]";
+    out += shares ? " with shares; tasks:" : "; tasks:";
     for (const PlannedTask& planned : planned_tasks) {
         out += " [" + std::to_string(planned.steps) + " steps, " + std::to_string(planned.interval) +
                " a segment, replicas " + std::to_string(planned.replicas) + " to " +

@@ -43,7 +43,8 @@ struct Scenario {
     std::vector<Outage> outages;
     std::vector<TriggeredCut> triggered_cuts;
     NetworkLimits network;
-    ProposerFraud proposer = ProposerFraud::none;
+    std::vector<ValidatorRole> validators = std::vector<ValidatorRole>(3);
+    bool shares = false;  ///< Votes carry shares of the beacon, which cost time to prove and to check.
     unsigned node_crash_permille = 0;
     std::uint64_t blocks_max = 8000;  ///< All tasks must end before this height.
     market::Params params = simulated_params();
@@ -52,6 +53,7 @@ struct Scenario {
     std::size_t requesters = 1;
     std::set<std::size_t> bad_requesters;  ///< Requesters without any guarantee.
     std::set<std::string> owned;           ///< Names of the parties that belong to one owner.
+    /// Without validators.
     std::size_t parties() const { return requesters + solvers.size() + verifiers.size(); }
     std::string describe() const;
 };
@@ -63,11 +65,13 @@ Scenario just_allowed_scenario();
 /// Draws everything from the seed. At least one solver and two verifiers are honest.
 Scenario random_scenario(std::uint64_t seed);
 
+/// Draws four to seven validators. The power of malicious and faulty ones is below a third; there is at least one.
+std::vector<ValidatorRole> random_validators(Random& random);
+
 /// Returns an adversary by its name, with a sane stake; nullopt: unknown name.
 std::optional<SolverRole> solver_named(std::string_view name);
 std::optional<VerifierRole> verifier_named(std::string_view name);
 std::optional<RequesterFraud> requester_named(std::string_view name);
-std::optional<ProposerFraud> proposer_named(std::string_view name);
 /// All names that solver_named and verifier_named know, except "honest".
 const std::vector<std::string>& solver_names();
 const std::vector<std::string>& verifier_names();

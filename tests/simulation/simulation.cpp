@@ -3,9 +3,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "merkle/base/ensure.hpp"
+#include "tests/simulation/validator_party.hpp"
 
 namespace retrace::sim {
 namespace {
@@ -60,16 +62,22 @@ std::vector<std::string> names_of(const Scenario& scenario) {
     for (std::size_t i = 0; i < scenario.solvers.size(); ++i) names.push_back("solver" + std::to_string(i));
     for (std::size_t i = 0; i < scenario.verifiers.size(); ++i) names.push_back("verifier" + std::to_string(i));
     for (std::size_t i = 1; i < scenario.requesters; ++i) names.push_back("requester" + std::to_string(i));
+    for (std::size_t i = 0; i < scenario.validators.size(); ++i) names.push_back("validator-" + std::to_string(i));
+    const auto copies = [](const ValidatorRole& role) { return role.fraud == ProposerFraud::front_run; };
+    if (std::ranges::any_of(scenario.validators, copies)) names.push_back(kFrontRunner);
     return names;
 }
 
-/// Takes a party's number: requester, solvers, verifiers, further requesters.
+/// Takes a party's number: requester, solvers, verifiers, further requesters, validators, the proposers' account.
 bool is_honest(const Scenario& scenario, std::size_t party) {
     if (party == 0) return !scenario.bad_requesters.contains(0);
     if (--party < scenario.solvers.size()) return scenario.solvers[party].honest();
     party -= scenario.solvers.size();
     if (party < scenario.verifiers.size()) return scenario.verifiers[party].honest();
-    return !scenario.bad_requesters.contains(party - scenario.verifiers.size() + 1);
+    party -= scenario.verifiers.size();
+    if (++party < scenario.requesters) return !scenario.bad_requesters.contains(party);
+    party -= scenario.requesters;
+    return party < scenario.validators.size() && scenario.validators[party].honest();
 }
 
 Play::Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue, const RunOptions& options)
@@ -84,11 +92,14 @@ Play::Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalo
         members_.push_back({names[i], party_address(names[i]), honest});
     }
     HostOptions host;
-    host.proposer = scenario.proposer;
+    host.validators = scenario.validators;
+    host.shares = scenario.shares;
     host.crash_permille = scenario.node_crash_permille;
     std::map<ledger::Address, Watched> watched;
     for (const Member& member : members_) {
         if (member.honest) host.victims.insert(member.address);
+        const bool works = member.name.starts_with("solver") || member.name.starts_with("verifier");
+        if (member.honest && works) host.copied.insert(member.address);
         watched[member.address] = {member.name, member.honest};
     }
     for (std::size_t i = 0; i < scenario.solvers.size(); ++i)
@@ -134,6 +145,11 @@ void Play::add_parties() {
         ++id;
         add_requester(number);
     }
+    for (const ValidatorRole& role : scenario_.validators) {
+        ++id;
+        world.parties.push_back(std::make_unique<ValidatorParty>(world, id, members_[id - 1].name, role));
+    }
+    world.trace.name(party_address(kFrontRunner), kFrontRunner);
     for (const auto& party : world.parties) party->power_on();
 }
 
