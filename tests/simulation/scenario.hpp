@@ -65,7 +65,7 @@ Scenario just_allowed_scenario();
 /// Draws everything from the seed. At least one solver and two verifiers are honest.
 Scenario random_scenario(std::uint64_t seed);
 
-/// Draws four to seven validators. The power of malicious and faulty ones is below a third; there is at least one.
+/// Draws four to seven validators. The power of malicious and faulty ones together is below a third.
 std::vector<ValidatorRole> random_validators(Random& random);
 
 /// Returns an adversary by its name, with a sane stake; nullopt: unknown name.
