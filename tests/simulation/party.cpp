@@ -132,7 +132,8 @@ void Party::send(std::string_view what, const ledger::Address& to, Bytes data, c
 }
 
 void Party::transmit(const ledger::TxPtr& tx) {
-    const auto arrival = world_.network.send(id_, kHostNode, world_.clock.now());
+    const Millis now = world_.clock.now();
+    const auto arrival = is_at_node() ? std::optional(now) : world_.network.send(id_, kHostNode, now);
     if (arrival) world_.clock.at(*arrival, [this, tx] { (void)world_.host.take(tx); });
 }
 

@@ -36,6 +36,8 @@ public:
     bool up() const noexcept { return up_; }
     /// Artifacts that others may fetch from this party; null: none.
     virtual solver::ArtifactSource* provider() { return nullptr; }
+    /// Whether the party runs the node itself, so that its messages take no time.
+    virtual bool is_at_node() const { return false; }
 
     void power_on();
     /// Permanent: the party computes nothing any more.

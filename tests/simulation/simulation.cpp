@@ -212,7 +212,8 @@ void Play::count_fees(const ledger::Block& block) {
 void Play::record(std::uint64_t height) {
     World& world = *world_;
     for (const auto& party : world.parties) {
-        const auto arrival = world.network.send(kHostNode, party->id(), world.clock.now());
+        const Millis now = world.clock.now();
+        const auto arrival = party->is_at_node() ? std::optional(now) : world.network.send(kHostNode, party->id(), now);
         if (!arrival) continue;
         world.clock.at(*arrival, [&party, height] { party->on_notice(height); });
     }

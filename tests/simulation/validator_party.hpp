@@ -11,6 +11,8 @@ class ValidatorParty final : public Party {
 public:
     ValidatorParty(World& world, NodeId id, std::string name, ValidatorRole role);
 
+    bool is_at_node() const override { return true; }
+
 private:
     void boot() override {}
     void halt() override {}
