@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Four validators and a node that follows them on this machine, with the real CometBFT.
+// Validators and nodes that follow them on this machine, with the real CometBFT: four and one unless a test asks for
+// others.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -16,6 +17,8 @@
 #include "node/light/light_client.hpp"
 #include "node/rpc_client/rpc_client.hpp"
 #include "node/server/comet/supervisor.hpp"
+#include "node/server/config/dev_chain.hpp"
+#include "tests/functional/comet/transfer_load.hpp"
 
 namespace retrace::node {
 namespace fs = std::filesystem;
@@ -28,34 +31,58 @@ inline constexpr std::size_t kValidators = 4, kFollower = 4, kNodes = 5;
 
 class TestnetTest : public testing::Test {
 protected:
+    struct Shape {
+        std::uint32_t validators = kValidators, followers = kNodes - kValidators;
+        std::uint64_t block_ms = 300, snapshot_every = 30;  // milliseconds, blocks
+    };
+
     void SetUp() override {
-        // Where `retrace node` looks: beside it, in PATH, in Go's folder.
-        const fs::path beside = fs::path(RETRACE_PROGRAM).parent_path() / "cometbft";
-        if (!fs::exists(beside) && engine::find_comet("").empty())
-            GTEST_SKIP() << "SKIP: no cometbft; where Go is installed, ./dev comet makes it";
-        folder_ = fs::temp_directory_path() / ("retrace_testnet_" + std::to_string(::getpid()));
-        const auto p2p = free_port(), rpc = free_port();
-        ASSERT_TRUE(p2p.has_value() && rpc.has_value());
-        TestnetPlan plan;
-        plan.folder = folder_;
-        plan.validators = kValidators;
-        plan.block_ms = 300;
-        plan.p2p_port = *p2p;
-        plan.rpc_port = *rpc;
-        const auto made = init_testnet(plan);
-        ASSERT_TRUE(made.has_value()) << made.error().message;
-        for (std::size_t i = 0; i < kValidators; ++i) edit(i, "snapshot_every", "snapshot_every = 30");
-        change_genesis();
-        add_follower();
-        auto network = TestnetProcesses::start(folder_, RETRACE_PROGRAM, 60s);
-        ASSERT_TRUE(network.has_value()) << network.error().message;
-        network_.emplace(std::move(network).value());
+        require_comet();
+        if (!IsSkipped()) start_network({});
     }
     void TearDown() override {
         const bool failed = HasFailure();
         network_.reset();
         std::error_code ignored;
         if (!failed) fs::remove_all(folder_, ignored);
+    }
+
+    static void require_comet() {
+        // Where `retrace node` looks: beside it, in PATH, in Go's folder.
+        const fs::path beside = fs::path(RETRACE_PROGRAM).parent_path() / "cometbft";
+        if (!fs::exists(beside) && engine::find_comet("").empty())
+            GTEST_SKIP() << "SKIP: no cometbft; where Go is installed, ./dev comet makes it";
+    }
+    /// Makes the nodes' folders.
+    void make_network(const Shape& shape) {
+        folder_ = fs::temp_directory_path() / ("retrace_testnet_" + std::to_string(::getpid()));
+        const auto p2p = free_port(), rpc = free_port();
+        ASSERT_TRUE(p2p.has_value() && rpc.has_value());
+        TestnetPlan plan;
+        plan.folder = folder_;
+        plan.validators = shape.validators;
+        plan.block_ms = shape.block_ms;
+        plan.p2p_port = *p2p;
+        plan.rpc_port = *rpc;
+        const auto made = init_testnet(plan);
+        ASSERT_TRUE(made.has_value()) << made.error().message;
+        for (std::size_t i = 0; i < shape.validators; ++i)
+            edit(i, "snapshot_every", "snapshot_every = " + std::to_string(shape.snapshot_every));
+        // Of another chain than the developers', nodes may answer on other addresses than loopback.
+        for (std::size_t i = 0; i < shape.validators; ++i)
+            replace_all(config_of(i).parent_path() / "genesis.json", "\"chainId\":" + std::to_string(kDevChainId),
+                        "\"chainId\":" + std::to_string(kTestChainId));
+        change_genesis();
+        for (std::size_t i = 0; i < shape.followers; ++i) add_follower(shape.validators + i);
+    }
+    void start_processes(const fs::path& program) {
+        auto network = TestnetProcesses::start(folder_, program, 60s);
+        ASSERT_TRUE(network.has_value()) << network.error().message;
+        network_.emplace(std::move(network).value());
+    }
+    void start_network(const Shape& shape) {
+        make_network(shape);
+        if (!HasFatalFailure()) start_processes(RETRACE_PROGRAM);
     }
 
     /// Changes the genesis of all nodes, before they start.
@@ -78,8 +105,8 @@ protected:
         std::ofstream(config_of(node)) << text;
     }
     /// A node without a validator's key: it makes its own at its start, which the genesis does not name.
-    void add_follower() {
-        const fs::path from = folder_ / "node0", to = folder_ / "node4";
+    void add_follower(std::size_t node) {
+        const fs::path from = folder_ / "node0", to = config_of(node).parent_path();
         fs::create_directories(to);
         fs::copy_file(from / "genesis.json", to / "genesis.json");
         // The peers of node 0, and node 0 itself, which is the first peer of node 1.
@@ -91,7 +118,8 @@ protected:
         std::string line;
         while (std::getline(in, line)) {
             if (line.starts_with("peers = ")) line = peers;
-            if (line.find("host = \"127.0.0.1\"") != std::string::npos) line.replace(line.find("0.0.1"), 5, "0.0.5");
+            if (line.find("host = \"127.0.0.1\"") != std::string::npos)
+                line.replace(line.find("0.0.1"), 5, "0.0." + std::to_string(node + 1));
             out << line << '\n';
         }
     }
@@ -140,6 +168,13 @@ protected:
         return command({"wallet", "send", "--dev-account", "5", "--to", kReceiver, "--value", value, "--node",
                         network_->urls()[node]});
     }
+    static void replace_all(const fs::path& path, const std::string& from, const std::string& to) {
+        std::ifstream in(path);
+        std::string text{std::istreambuf_iterator<char>(in), {}};
+        for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+            text.replace(at, from.size(), to);
+        std::ofstream(path) << text;
+    }
     static std::string hex(std::uint64_t number) {
         char text[32];
         std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
@@ -163,7 +198,7 @@ protected:
         return json::parse(output().substr(0, output().find('\n')));
     }
     void expect_equal_chains(std::uint64_t at) {
-        for (std::size_t i = 0; i < kNodes; ++i) {
+        for (std::size_t i = 0; i < network_->size(); ++i) {
             ASSERT_TRUE(reaches(i, at));
             EXPECT_EQ(state_root(i, at), state_root(0, at)) << i;
             EXPECT_NE(state_root(i, at), "none");
