@@ -6,7 +6,6 @@
 
 #include "tests/functional/comet/namespaces.hpp"
 #include "tests/functional/comet/testnet_fixture.hpp"
-#include "tests/functional/comet/transfer_load.hpp"
 
 namespace retrace::node {
 namespace {

@@ -197,6 +197,25 @@ protected:
         if (command(arguments) != 0) return nullptr;
         return json::parse(output().substr(0, output().find('\n')));
     }
+    /// Waits, at most a minute, until node 0 has blocks with all of these.
+    void expect_mined(const std::vector<TransferLoad::Accepted>& accepted) {
+        auto client = RpcClient::connect(network_->urls()[0]);
+        const auto end = Clock::now() + 60s;
+        std::vector<std::size_t> missing(network_->size());
+        std::size_t all = 0;
+        for (const auto& [tx, node] : accepted) {
+            auto outcome = client->outcome(tx);
+            while (!(outcome && *outcome) && Clock::now() < end) {
+                std::this_thread::sleep_for(50ms);
+                outcome = client->outcome(tx);
+            }
+            if (outcome && *outcome) continue;
+            ++missing[node];
+            ++all;
+        }
+        EXPECT_EQ(all, 0U) << "of " << accepted.size() << " accepted transactions; by the nodes that accepted them: "
+                           << ::testing::PrintToString(missing);
+    }
     void expect_equal_chains(std::uint64_t at) {
         for (std::size_t i = 0; i < network_->size(); ++i) {
             ASSERT_TRUE(reaches(i, at));
