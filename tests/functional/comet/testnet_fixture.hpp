@@ -55,7 +55,9 @@ protected:
     }
     /// Makes the nodes' folders.
     void make_network(const Shape& shape) {
-        folder_ = fs::temp_directory_path() / ("retrace_testnet_" + std::to_string(::getpid()));
+        std::string name = (fs::temp_directory_path() / "retrace_testnet_XXXXXX").string();
+        ASSERT_NE(::mkdtemp(name.data()), nullptr);
+        folder_ = name;
         const auto p2p = free_port(), rpc = free_port();
         ASSERT_TRUE(p2p.has_value() && rpc.has_value());
         TestnetPlan plan;
@@ -196,6 +198,16 @@ protected:
         arguments.insert(arguments.end(), more.begin(), more.end());
         if (command(arguments) != 0) return nullptr;
         return json::parse(output().substr(0, output().find('\n')));
+    }
+    /// Removes the chain of a node that is stopped, and not the record of what its validator has signed.
+    void forget_chain(std::size_t node) {
+        const fs::path data = config_of(node).parent_path() / "data";
+        fs::remove_all(data / "db");
+        std::vector<fs::path> blocks;
+        for (const auto& entry : fs::directory_iterator(data / "comet" / "data"))
+            if (entry.path().extension() == ".db") blocks.push_back(entry.path());
+        EXPECT_FALSE(blocks.empty());
+        for (const fs::path& path : blocks) fs::remove_all(path);
     }
     /// Waits, at most a minute, until node 0 has blocks with all of these.
     void expect_mined(const std::vector<TransferLoad::Accepted>& accepted) {

@@ -177,12 +177,7 @@ TEST_F(Testnet, ANewNodeFetchesASnapshotInsteadOfAllBlocks) {
     // A validator that has lost its chain, and not the record of what it has signed.
     network_->node(3).stop();
     const fs::path data = folder_ / "node3" / "data";
-    fs::remove_all(data / "db");
-    std::vector<fs::path> blocks;
-    for (const auto& entry : fs::directory_iterator(data / "comet" / "data"))
-        if (entry.path().extension() == ".db") blocks.push_back(entry.path());
-    EXPECT_FALSE(blocks.empty());
-    for (const fs::path& path : blocks) fs::remove_all(path);
+    forget_chain(3);
     edit(3, "private_network",
          "private_network = true\nsync_from = [\"" + network_->urls()[0] + "\", \"" + network_->urls()[1] +
              "\"]\ntrust_height = 5\ntrust_hash = \"" + hash + "\"");
