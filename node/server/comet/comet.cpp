@@ -3,6 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -17,6 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kStatusEvery{1};
+/// A CometBFT that hangs makes no more blocks. The longest block takes far less time.
+constexpr std::chrono::seconds kSilenceMax{60};
+constexpr std::chrono::seconds kPeersTime{30}, kPeersReminder{600};
 
 }  // namespace
 
@@ -28,7 +32,10 @@ struct CometEngine::Impl {
     std::unique_ptr<Gossip> gossip;
     std::unique_ptr<CometRpc> rpc;  // of the supervisor's thread
     std::unique_ptr<Supervisor> supervisor;
-    Clock::time_point next_status{};
+    // Of the supervisor's thread:
+    Clock::time_point next_status{}, last_answer{}, peers_due{};
+    bool child_answers = false;     // The running child's RPC has answered.
+    std::atomic<int> executing{0};  // calls of the application
 
     mutable std::mutex mutex;  // guards the members below
     std::condition_variable changed;
@@ -66,21 +73,52 @@ struct CometEngine::Impl {
             "with other nodes first");
     }
 
-    void poll_status() {
-        if (Clock::now() < next_status) return;
+    void on_start() {
+        child_answers = false;
+        peers_due = Clock::now() + kPeersTime;
+        gossip->announce_all();  // CometBFT's mempool does not outlive it.
+    }
+
+    /// Returns why CometBFT is to be started again; empty: it goes on.
+    std::string poll_status() {
+        if (Clock::now() < next_status) return {};
         check_params();
         const auto status = rpc->status();
+        const auto now = Clock::now();
+        // While it waits for us it may answer nobody.
+        if (status || executing != 0) last_answer = now;
+        if (status) {
+            child_answers = true;
+            remind_of_peers(status->peers, now);
+        }
         const std::lock_guard lock(mutex);
         if (!status) {
             // Until its first answer it replays blocks, and is asked again soon.
-            if (answers) next_status = Clock::now() + kStatusEvery;
-            return;
+            if (!answers) return {};
+            next_status = now + kStatusEvery;
+            state.peers = 0;
+            if (!child_answers || now - last_answer < kSilenceMax) return {};
+            return "no answer for " + std::to_string(kSilenceMax.count()) + " s";
         }
-        next_status = Clock::now() + kStatusEvery;
+        next_status = now + kStatusEvery;
         state.catching_up = status->catching_up;
         state.peers = status->peers;
         answers = true;
         changed.notify_all();
+        return {};
+    }
+
+    /// A node without any of its peers waits for blocks for ever.
+    void remind_of_peers(std::size_t connected, Clock::time_point now) {
+        if (connected != 0 || options.home.peers.empty()) {
+            peers_due = now + kPeersTime;
+        } else if (now > peers_due) {
+            peers_due = now + kPeersReminder;
+            spdlog::warn(
+                "event=no_peers why=\"none of the peers is connected: they are not reachable, or their genesis "
+                "is another one\" chain={} log={}",
+                comet_chain_id(options.genesis), options.home.log().string());
+        }
     }
 
     Status<> serve() {
@@ -94,7 +132,13 @@ struct CometEngine::Impl {
         AbciServerOptions server_options;
         server_options.path = options.home.abci_socket().string();
         RETRACE_TRY(started, AbciServer::start(
-                                 std::move(server_options), [this](View request) { return calls->answer(request); },
+                                 std::move(server_options),
+                                 [this](View request) {
+                                     ++executing;
+                                     auto answer = calls->answer(request);
+                                     --executing;
+                                     return answer;
+                                 },
                                  [](const std::string& why) { spdlog::error("event=abci_broken why=\"{}\"", why); }));
         server = std::move(started);
         return Unit{};
@@ -114,8 +158,8 @@ struct CometEngine::Impl {
             std::error_code ignored;
             std::filesystem::remove(options.home.rpc_socket(), ignored);  // CometBFT does not take it over.
         };
-        child.on_start = [this] { gossip->announce_all(); };  // Its mempool does not outlive it.
-        child.on_tick = [this] { poll_status(); };
+        child.on_start = [this] { on_start(); };
+        child.on_tick = [this] { return poll_status(); };
         child.on_failed = [this](const std::string& why) { halt(why); };
         supervisor = std::make_unique<Supervisor>(std::move(child));
     }

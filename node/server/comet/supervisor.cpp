@@ -119,12 +119,14 @@ std::string Supervisor::watch() {
             return {};
         }
         if (!child->running()) return "exit status " + std::to_string(*child->exit_status());
-        if (const std::string failure = consensus_failure(); !failure.empty()) {
-            child->stop(kEndTime);
-            return failure;
+        std::string failure = consensus_failure();
+        if (failure.empty()) {
+            rotate_log();
+            if (options_.on_tick) failure = options_.on_tick();
         }
-        rotate_log();
-        if (options_.on_tick) options_.on_tick();
+        if (failure.empty()) continue;
+        child->stop(kEndTime);
+        return failure;
     }
 }
 

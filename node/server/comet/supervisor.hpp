@@ -22,11 +22,12 @@ struct SupervisorOptions {
     std::filesystem::path home;
     std::filesystem::path log;
     std::uint64_t log_max = 32U << 20;  ///< A log of this size goes on in an empty file; the old one is kept as LOG.1.
-    std::vector<std::string> environment;               ///< Further variables, "NAME=value".
-    std::function<std::uint64_t()> height;              ///< Of the last committed block.
-    std::function<void()> before_start;                 ///< Removes what a killed child has left in the way.
-    std::function<void()> on_start;                     ///< The child was started, for the first time or again.
-    std::function<void()> on_tick;                      ///< Called several times a second.
+    std::vector<std::string> environment;   ///< Further variables, "NAME=value".
+    std::function<std::uint64_t()> height;  ///< Of the last committed block.
+    std::function<void()> before_start;     ///< Removes what a killed child has left in the way.
+    std::function<void()> on_start;         ///< The child was started, for the first time or again.
+    /// Called several times a second. Returns why the child is to be ended and started again; empty: it goes on.
+    std::function<std::string()> on_tick;
     std::function<void(const std::string&)> on_failed;  ///< It is given up, for this reason; called once.
 };
 

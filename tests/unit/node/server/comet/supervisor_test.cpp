@@ -94,6 +94,17 @@ TEST_F(CometChild, IsStartedAgainWhenItsConsensusHasFailed) {
     EXPECT_THAT(why_, HasSubstr("CONSENSUS FAILURE!!! module=consensus err=full"));
 }
 
+TEST_F(CometChild, IsStartedAgainWhenItIsSaidToHang) {
+    write_program("exec sleep 60\n");
+    engine::SupervisorOptions hanging = options();
+    hanging.on_tick = [this] { return std::string(starts_ < 2 ? "no answer" : ""); };
+    const Supervisor supervisor(hanging);
+    ASSERT_TRUE(soon([&] { return starts_ == 2; }));
+    std::this_thread::sleep_for(500ms);
+    EXPECT_EQ(starts_, 2);
+    EXPECT_FALSE(failed_);
+}
+
 TEST_F(CometChild, DoesNotDieOfWhatAnEarlierOneWrote) {
     std::ofstream(folder_.file("log")) << "E[2026-11-28|19:09:32.122] CONSENSUS FAILURE!!! module=consensus\n";
     write_program("exec sleep 60\n");
