@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "node/platform/files.hpp"
 #include "node/server/comet/abci_calls.hpp"
 #include "node/server/comet/abci_server.hpp"
 #include "node/server/comet/comet_rpc.hpp"
@@ -21,6 +22,17 @@ constexpr std::chrono::seconds kStatusEvery{1};
 /// A CometBFT that hangs makes no more blocks. The longest block takes far less time.
 constexpr std::chrono::seconds kSilenceMax{60};
 constexpr std::chrono::seconds kPeersTime{30}, kPeersReminder{600};
+/// The node ends while what it writes is still complete.
+constexpr DiskSpace kSpaceMin{16U << 20, 64};
+
+/// Why this disk is too full; empty: it is not.
+std::string full_disk(const std::filesystem::path& folder) {
+    const DiskSpace free = free_space(folder);
+    if (free.bytes >= kSpaceMin.bytes && free.inodes >= kSpaceMin.inodes) return {};
+    return "no space left: the disk of " + folder.string() + " has " + std::to_string(free.bytes >> 20) +
+           " MiB free, and a node needs " + std::to_string(kSpaceMin.bytes >> 20) + " MiB and " +
+           std::to_string(kSpaceMin.inodes) + " inodes; free some and start it again";
+}
 
 }  // namespace
 
@@ -82,6 +94,8 @@ struct CometEngine::Impl {
     /// Returns why CometBFT is to be started again; empty: it goes on.
     std::string poll_status() {
         if (Clock::now() < next_status) return {};
+        // CometBFT outlives a write of its consensus that fails, and cannot log that on the same disk.
+        if (const std::string why = full_disk(options.home.folder); !why.empty()) halt(why);
         check_params();
         const auto status = rpc->status();
         const auto now = Clock::now();
@@ -194,6 +208,7 @@ Status<> CometEngine::start(Application& application) {
                      " has no blocks: the data directory belongs to the engine solo, or a part of it is missing");
     }
     RETRACE_CHECK(write_comet_home(home, impl_->options.genesis));
+    if (const std::string why = full_disk(home.folder); !why.empty()) return error(why);
     if (const auto why = application.obstacle()) return error(*why);
     impl_->application = &application;
     impl_->state.height = height;
