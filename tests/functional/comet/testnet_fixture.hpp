@@ -16,6 +16,7 @@
 #include "node/cmd/testnet/testnet.hpp"
 #include "node/light/light_client.hpp"
 #include "node/rpc_client/rpc_client.hpp"
+#include "node/server/comet/home.hpp"
 #include "node/server/comet/supervisor.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "tests/functional/comet/transfer_load.hpp"
@@ -111,10 +112,12 @@ protected:
         const fs::path from = folder_ / "node0", to = config_of(node).parent_path();
         fs::create_directories(to);
         fs::copy_file(from / "genesis.json", to / "genesis.json");
-        // The peers of node 0, and node 0 itself, which is the first peer of node 1.
-        std::string peers = line_of(0, "peers"), first = line_of(1, "peers");
-        first = first.substr(first.find('"'), first.find('"', first.find('"') + 1) - first.find('"') + 1);
-        peers.insert(peers.find(']'), ", " + first);
+        // The peers of node 0, and node 0 itself.
+        std::string peers = line_of(0, "peers"), port = line_of(0, "p2p_port");
+        const auto keys = engine::make_keys(from / "data" / "comet");
+        ASSERT_TRUE(keys.has_value()) << keys.error().message;
+        const std::string first = "\"" + keys->node_id + "@127.0.0.1:" + port.substr(port.find("= ") + 2) + "\"";
+        peers.insert(peers.find(']'), (peers.find('"') == std::string::npos ? "" : ", ") + first);
         std::ifstream in(from / "retrace.toml");
         std::ofstream out(to / "retrace.toml");
         std::string line;
