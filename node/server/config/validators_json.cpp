@@ -58,6 +58,37 @@ void each_rule(market::ValidatorRules& rules, const auto& visit) {
     visit("double_sign_bp", rules.double_sign_bp);
 }
 
+/// Proposers with less than a third of the power may have many turns in a row, and leave somebody's transactions out of
+/// all of them (threat model, open 6). A window that is as long as there are validators outlasts that.
+Status<> check_windows(const ledger::Genesis& genesis, const market::ValidatorRules& rules,
+                       const market::Params& params) {
+    const std::uint64_t most = std::max<std::uint64_t>(rules.places, genesis.validators.size());
+    const std::pair<const char*, std::uint64_t> windows[] = {
+        {"epoch_blocks", params.epoch_blocks},
+        {"bid_blocks", params.bid_blocks},
+        {"reveal_blocks", params.reveal_blocks},
+        {"accept_blocks", params.accept_blocks},
+        {"open_blocks", params.open_blocks},
+        {"verdict_blocks", params.verdict_blocks},
+        {"reveal_segment_blocks", params.reveal_segment_blocks},
+        {"reveal_verdict_blocks", params.reveal_verdict_blocks},
+        {"challenge_blocks", params.challenge_blocks},
+        {"answer_blocks", params.answer_blocks},
+        {"move_blocks", params.move_blocks},
+        {"capability_blocks", params.capability_blocks},
+    };
+    for (const auto& [name, blocks] : windows) {
+        if (blocks >= most) continue;
+        return error("genesis: contracts: " + std::string(name) + " is " + std::to_string(blocks) + ", and " +
+                     std::to_string(most) + " validators may decide: some of them could keep a party's transactions " +
+                     "out for that long; use at least " + std::to_string(most) + " or fewer places");
+    }
+    if (rules.downtime_blocks < 4 * most)
+        return error("genesis: validatorRules: downtime_blocks is under " + std::to_string(4 * most) +
+                     ", four for each validator, so proposers could jail an honest one by leaving out its votes");
+    return Unit{};
+}
+
 }  // namespace
 
 Status<> parse_validators(const json::value& v, ledger::Genesis& genesis) {
@@ -79,6 +110,7 @@ Status<> check_founders(const ledger::Genesis& genesis) {
             "genesis: validatorRules: unbond_blocks is less than evidence_blocks, an epoch and three blocks, so a "
             "validator could take its stake away before what it signed can be proved");
     }
+    RETRACE_CHECK(check_windows(genesis, rules, params));
     if (!rules.is_open()) return Unit{};
     // Contracts 20.4.1: a newcomer's first missing vote is reported three blocks after its election, and most of an epoch
     // has to show that it is silent.

@@ -224,6 +224,12 @@ TEST(GenesisFile, SetsTheRulesOfValidators) {
     };
     EXPECT_THAT(short_epochs(R"({"places": 7})").error().message, HasSubstr("epoch_blocks is under 8"));
     EXPECT_TRUE(short_epochs(R"({"places": 0})").has_value());
+    // A run of censoring proposers has to be shorter than each window.
+    EXPECT_THAT(with(R"({"places": 11})").error().message,
+                HasSubstr("epoch_blocks is 10, and 11 validators may decide"));
+    EXPECT_TRUE(with(R"({"places": 10})").has_value());
+    EXPECT_THAT(with(R"({"places": 10, "downtime_blocks": 39})").error().message, HasSubstr("is under 40"));
+    EXPECT_TRUE(with(R"({"places": 10, "downtime_blocks": 40})").has_value());
     EXPECT_THAT(with(R"({"unbond_blocks": 20, "evidence_blocks": 10})").error().message, HasSubstr("an epoch"));
     EXPECT_THAT(native_genesis(R"({"chainId": 99, "alloc": {}, "validatorRules": {}})").error().message,
                 HasSubstr("without validators"));
