@@ -171,7 +171,7 @@ struct Node::Impl {
     Result<std::unique_ptr<engine::Engine>> make_comet() {
         if (config.storage.snapshot_every != 0) {
             snapshots = std::make_unique<engine::SnapshotProvider>(*store, chain->genesis(), data->file("snapshots"),
-                                                                   config.storage.snapshot_every);
+                                                                   config.storage.snapshot_every, chain->height());
         }
         engine::CometOptions options;
         options.home = comet_home(config, *data);

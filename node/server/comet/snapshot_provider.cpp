@@ -35,8 +35,8 @@ bool can_be_sent(const ledger::SnapshotManifest& manifest) {
 }  // namespace
 
 SnapshotProvider::SnapshotProvider(const ledger::Store& store, ledger::Genesis genesis, fs::path folder,
-                                   std::uint64_t every)
-    : store_(store), genesis_(std::move(genesis)), folder_(std::move(folder)), every_(every) {
+                                   std::uint64_t every, std::uint64_t tip)
+    : store_(store), genesis_(std::move(genesis)), folder_(std::move(folder)), every_(every), tip_(tip) {
     find_kept();
     thread_ = std::thread([this] { run(); });
 }

@@ -26,9 +26,9 @@ inline constexpr std::size_t kManifestMax = 3'900'000, kPartMax = 15'900'000;
 /// disk has less room than twice the last one and 256 MiB.
 class SnapshotProvider {
 public:
-    /// `store` outlives the provider. Snapshots that an earlier process has left in the folder are kept.
+    /// `store` outlives the provider, and `tip` is the height of its last block. Snapshots that an earlier process has left in the folder are kept.
     SnapshotProvider(const ledger::Store& store, ledger::Genesis genesis, std::filesystem::path folder,
-                     std::uint64_t every);
+                     std::uint64_t every, std::uint64_t tip);
     /// Ends a snapshot that is being made.
     ~SnapshotProvider();
     SnapshotProvider(const SnapshotProvider&) = delete;
@@ -66,7 +66,7 @@ private:
     std::condition_variable changed_;
     std::optional<Order> order_;  // the snapshot that is made next
     bool stopping_ = false;
-    std::uint64_t tip_ = 0;                       // last committed height; 0: none yet
+    std::uint64_t tip_ = 0;                       // last committed height
     std::vector<ledger::SnapshotManifest> kept_;  // newest first
     std::thread thread_;
 };
