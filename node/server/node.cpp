@@ -208,10 +208,11 @@ struct Node::Impl {
         const engine::TimeNs now = engine::system_clock_ns(), made = chain->tip()->header.time_ns;
         const std::uint64_t age = now > made ? (now - made) / 1'000'000'000 : 0;
         HttpReply reply;
-        reply.status = status.halted ? 503 : 200;
+        const bool healthy = !status.halted && !status.stalled;
+        reply.status = healthy ? 200 : 503;
         reply.content_type = "application/json";
-        reply.body = to_bytes(view(std::string(R"({"healthy":)") + (status.halted ? "false" : "true") +
-                                   R"(,"syncing":)" + (status.catching_up ? "true" : "false") + R"(,"height":)" +
+        reply.body = to_bytes(view(std::string(R"({"healthy":)") + (healthy ? "true" : "false") + R"(,"syncing":)" +
+                                   (status.catching_up ? "true" : "false") + R"(,"height":)" +
                                    std::to_string(status.height) + R"(,"block_age_s":)" + std::to_string(age) + "}\n"));
         return reply;
     }

@@ -22,6 +22,8 @@ constexpr std::chrono::seconds kStatusEvery{1};
 /// A CometBFT that hangs makes no more blocks. The longest block takes far less time.
 constexpr std::chrono::seconds kSilenceMax{60};
 constexpr std::chrono::seconds kPeersTime{30}, kPeersReminder{600};
+/// A chain that makes empty blocks is stalled after this time and ten intervals without one.
+constexpr std::chrono::seconds kStallTime{30};
 /// The node ends while what it writes is still complete.
 constexpr DiskSpace kSpaceMin{16U << 20, 64};
 
@@ -52,6 +54,7 @@ struct CometEngine::Impl {
     mutable std::mutex mutex;  // guards the members below
     std::condition_variable changed;
     EngineStatus state;
+    Clock::time_point last_block = Clock::now();
     bool answers = false;         // CometBFT's RPC has answered since the start
     bool params_checked = false;  // of the supervisor's thread
 
@@ -69,6 +72,7 @@ struct CometEngine::Impl {
     void on_commit(Height height) {
         const std::lock_guard lock(mutex);
         state.height = height;
+        last_block = Clock::now();
     }
 
     /// A node that fetched a snapshot has these from one of the nodes that it asked, and CometBFT compares few of them
@@ -231,7 +235,9 @@ void CometEngine::announce(View tx) {
 
 EngineStatus CometEngine::status() const {
     const std::lock_guard lock(impl_->mutex);
-    return impl_->state;
+    EngineStatus out = impl_->state;
+    out.stalled = Clock::now() - impl_->last_block > kStallTime + 10 * impl_->options.home.block_interval;
+    return out;
 }
 
 }  // namespace retrace::node::engine

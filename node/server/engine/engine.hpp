@@ -122,6 +122,9 @@ public:
 struct EngineStatus {
     Height height = 0;  ///< Last block that the engine decided and the application committed.
     bool catching_up = false;
+    /// No block for so long that something is wrong, here or with the chain: the node has no peers, or too few
+    /// validators are left. It goes on by itself when that is mended.
+    bool stalled = false;
     bool halted = false;  ///< The process runs but makes no more blocks; `reason` says why.
     std::string reason;
     std::size_t peers = 0;  ///< Other nodes that this one is connected to.

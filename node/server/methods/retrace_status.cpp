@@ -24,6 +24,7 @@ json::value status(const Backend& backend) {
                      {"oldest_block", backend.chain.oldest_block()},
                      {"syncing", engine.catching_up},
                      {"peers", engine.peers},
+                     {"stalled", engine.stalled},
                      {"halted", engine.halted},
                      {"pool", json::object{{"pending", pool.pending}, {"queued", pool.queued}, {"bytes", pool.bytes}}}};
     if (engine.halted) out["reason"] = engine.reason;

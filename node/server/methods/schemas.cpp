@@ -167,6 +167,7 @@ void add_node(json::object& out) {
                                    {"oldest_block", "Count"},
                                    {"syncing", "Boolean"},
                                    {"peers", "Count"},
+                                   {"stalled", "Boolean"},
                                    {"halted", "Boolean"},
                                    {"pool", "Pool"}},
                                   {{"reason", "Text"}});

@@ -42,6 +42,7 @@ protected:
         EXPECT_EQ(status.at("height"), 0);
         EXPECT_EQ(status.at("peers"), 0);
         EXPECT_TRUE(status.at("syncing").as_bool());
+        EXPECT_TRUE(soon(30s, [&] { return ask(3, "retrace_status").at("stalled").as_bool(); }));
         network_->node(3).stop(15s);
     }
     /// Leaves node 3 its keys alone.

@@ -138,6 +138,7 @@ protected:
         }
         EXPECT_FALSE(status.at("syncing").as_bool()) << node;
         EXPECT_FALSE(status.at("halted").as_bool()) << node;
+        EXPECT_FALSE(status.at("stalled").as_bool()) << node;
     }
     void expect_supply_conserved() {
         auto client = RpcClient::connect(network_->urls()[0]);

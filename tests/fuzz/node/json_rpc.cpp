@@ -30,7 +30,11 @@ public:
     Status<> start(engine::Application&) override { return Unit{}; }
     void stop() noexcept override {}
     void announce(View) override {}
-    engine::EngineStatus status() const override { return {application_.info().height, false, false, {}}; }
+    engine::EngineStatus status() const override {
+        engine::EngineStatus out;
+        out.height = application_.info().height;
+        return out;
+    }
 
 private:
     LedgerApplication& application_;
