@@ -218,7 +218,7 @@ Fatal dispatch(Application& application, const AbciCallsOptions& options, const 
         case Kind::kFlush: response.mutable_flush(); return {};
         case Kind::kInfo: {
             const AppInfo info = application.info();
-            return answer_info(request.info(), info.height, view(info.app_hash), response);
+            return answer_info(request.info(), options.line, info.height, view(info.app_hash), response);
         }
         case Kind::kInitChain: return init_chain(application, options, request.init_chain(), response);
         case Kind::kCheckTx: return check_tx(application, request.check_tx(), response);

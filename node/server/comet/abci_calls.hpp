@@ -6,6 +6,7 @@
 #include <string>
 
 #include "node/server/comet/abci_server.hpp"
+#include "node/server/comet/version.hpp"
 #include "node/server/engine/engine.hpp"
 
 namespace retrace::node::engine {
@@ -14,6 +15,7 @@ class SnapshotProvider;
 
 struct AbciCallsOptions {
     std::string chain_id;                   ///< CometBFT's name of the chain.
+    CometLine line = CometLine::v0_38;      ///< Versions of CometBFT that it may be run by.
     std::uint64_t keep_blocks = 0;          ///< CometBFT may delete blocks below the tip less these; 0: it keeps all.
     SnapshotProvider* snapshots = nullptr;  ///< Outlives the calls; nullptr: this node offers none.
     std::function<void(Height)> on_commit;

@@ -36,7 +36,7 @@ AbciAnswer answer_abci(View message, const AbciDispatch& dispatch,
     return answer;
 }
 
-std::string answer_info(const abci::RequestInfo& request, std::uint64_t height, View app_hash,
+std::string answer_info(const abci::RequestInfo& request, CometLine line, std::uint64_t height, View app_hash,
                         abci::Response& response) {
     auto& out = *response.mutable_info();
     out.set_data("retrace");
@@ -45,7 +45,7 @@ std::string answer_info(const abci::RequestInfo& request, std::uint64_t height, 
     if (height != 0) out.set_last_block_app_hash(text(app_hash));
     // A program that asks over RPC leaves the versions empty.
     if (request.abci_version().empty() ||
-        (request.abci_version() == kAbciVersion && is_known_version(request.version())))
+        (request.abci_version() == kAbciVersion && line_of(request.version()) == line))
         return {};
     return wrong_version(request.version() + " with ABCI " + request.abci_version());
 }

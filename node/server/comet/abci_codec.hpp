@@ -6,6 +6,7 @@
 #include <string>
 
 #include "node/server/comet/abci_server.hpp"
+#include "node/server/comet/version.hpp"
 #include "server/comet/abci.pb.h"
 
 namespace retrace::node::engine {
@@ -21,8 +22,8 @@ using AbciDispatch = std::function<std::string(const abci::Request& request, abc
 AbciAnswer answer_abci(View message, const AbciDispatch& dispatch,
                        const std::function<void(const std::string&)>& on_fatal);
 
-/// Answers Info. Returns why this version of CometBFT cannot be served; empty: it can.
-std::string answer_info(const abci::RequestInfo& request, std::uint64_t height, View app_hash,
+/// Answers Info. Returns why this version of CometBFT cannot be served on a chain of that line; empty: it can.
+std::string answer_info(const abci::RequestInfo& request, CometLine line, std::uint64_t height, View app_hash,
                         abci::Response& response);
 
 }  // namespace retrace::node::engine

@@ -82,7 +82,7 @@ struct CometEngine::Impl {
         const auto params = rpc->consensus_params();
         if (!params || !*params) return;
         params_checked = true;
-        if (**params == boost::json::value(comet_params(options.genesis))) return;
+        if (**params == boost::json::value(comet_params(options.genesis, options.home.line))) return;
         halt(
             "CometBFT's consensus parameters are not those of the genesis: a node of --sync-from gave false ones. "
             "Delete the data directory's db and comet/data/*.db (never priv_validator_state.json) and fetch a snapshot "
@@ -135,13 +135,14 @@ struct CometEngine::Impl {
             spdlog::warn(
                 "event=no_peers why=\"none of the peers is connected: they are not reachable, or their genesis "
                 "is another one\" chain={} log={}",
-                comet_chain_id(options.genesis), options.home.log().string());
+                comet_chain_id(options.genesis, options.home.line), options.home.log().string());
         }
     }
 
     Status<> serve() {
         AbciCallsOptions call_options;
-        call_options.chain_id = comet_chain_id(options.genesis);
+        call_options.chain_id = comet_chain_id(options.genesis, options.home.line);
+        call_options.line = options.home.line;
         call_options.keep_blocks = options.keep_blocks;
         call_options.snapshots = options.snapshots;
         call_options.on_commit = [this](Height height) { on_commit(height); };
@@ -205,14 +206,16 @@ CometEngine::~CometEngine() { stop(); }
 Status<> CometEngine::start(Application& application) {
     ensure(impl_->application == nullptr, "an engine is started once");
     RETRACE_TRY(program, comet_program(impl_->options.program));
-    const CometHome& home = impl_->options.home;
+    CometHome& home = impl_->options.home;
     const Height height = application.info().height;
     if (height != 0 && !std::filesystem::exists(home.folder / "data" / "blockstore.db")) {
         return error("the ledger is at height " + std::to_string(height) + ", but " + home.folder.string() +
                      " has no blocks: the data directory belongs to the engine solo, or a part of it is missing");
     }
-    RETRACE_CHECK(write_comet_home(home, impl_->options.genesis));
     if (const std::string why = full_disk(home.folder); !why.empty()) return error(why);
+    RETRACE_TRY(line, program_line(program, home.folder / "version.txt"));
+    home.line = line;
+    RETRACE_CHECK(write_comet_home(home, impl_->options.genesis));
     if (const auto why = application.obstacle()) return error(*why);
     impl_->application = &application;
     impl_->state.height = height;

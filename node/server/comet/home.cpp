@@ -229,23 +229,26 @@ Result<CometKeys> make_keys(const fs::path& folder) {
     return CometKeys{id, key, secret};
 }
 
-std::string comet_chain_id(const ledger::Genesis& genesis) {
-    return "retrace-" + std::to_string(genesis.chain_id) + "-" + to_hex(view(ledger::genesis_hash(genesis)).first(8));
+std::string comet_chain_id(const ledger::Genesis& genesis, CometLine line) {
+    return "retrace-" + std::to_string(genesis.chain_id) + "-" + to_hex(view(ledger::genesis_hash(genesis)).first(8)) +
+           (line == CometLine::v0_40 ? "-40" : "");
 }
 
-json::object comet_params(const ledger::Genesis& genesis) {
+json::object comet_params(const ledger::Genesis& genesis, CometLine line) {
     const auto rules = market::decode_validator_rules(genesis.validator_rules);
     ensure(rules.has_value(), "the rules of validators were checked when the genesis file was read");
-    return {{"block", json::object{{"max_bytes", std::to_string(kBlockBytes)}, {"max_gas", "-1"}}},
-            {"evidence", json::object{{"max_age_num_blocks", std::to_string(rules->evidence_blocks)},
-                                      {"max_age_duration", std::to_string(kEvidenceNs)},
-                                      {"max_bytes", "262144"}}},
-            {"validator", json::object{{"pub_key_types", json::array{"ed25519"}}}},
-            {"version", json::object{{"app", "1"}}},
-            {"abci", json::object{{"vote_extensions_enable_height", "1"}}}};
+    json::object out{{"block", json::object{{"max_bytes", std::to_string(kBlockBytes)}, {"max_gas", "-1"}}},
+                     {"evidence", json::object{{"max_age_num_blocks", std::to_string(rules->evidence_blocks)},
+                                               {"max_age_duration", std::to_string(kEvidenceNs)},
+                                               {"max_bytes", "262144"}}},
+                     {"validator", json::object{{"pub_key_types", json::array{"ed25519"}}}},
+                     {"version", json::object{{"app", "1"}}},
+                     {"abci", json::object{{"vote_extensions_enable_height", "1"}}}};
+    if (line == CometLine::v0_40) out["authority"] = json::object{{"authority", ""}};
+    return out;
 }
 
-std::string comet_genesis(const ledger::Genesis& genesis) {
+std::string comet_genesis(const ledger::Genesis& genesis, CometLine line) {
     json::array validators;
     for (const ledger::Validator& validator : genesis.validators) {
         validators.push_back(json::object{
@@ -255,9 +258,9 @@ std::string comet_genesis(const ledger::Genesis& genesis) {
             {"name", ""}});
     }
     return json::serialize(json::object{{"genesis_time", time_text(genesis.time_ns)},
-                                        {"chain_id", comet_chain_id(genesis)},
+                                        {"chain_id", comet_chain_id(genesis, line)},
                                         {"initial_height", "1"},
-                                        {"consensus_params", comet_params(genesis)},
+                                        {"consensus_params", comet_params(genesis, line)},
                                         {"validators", std::move(validators)},
                                         {"app_hash", ""},
                                         {"app_state", to_hex(view(ledger::genesis_hash(genesis)))}}) +
@@ -285,7 +288,7 @@ Status<> write_comet_home(const CometHome& home, const ledger::Genesis& genesis)
     if (home.sync)
         RETRACE_CHECK(
             make_validator_key(home.folder / "data" / "sync_key.json", home.folder / "data" / "sync_state.json"));
-    RETRACE_CHECK(write_genesis(home.folder / "config" / "genesis.json", comet_genesis(genesis)));
+    RETRACE_CHECK(write_genesis(home.folder / "config" / "genesis.json", comet_genesis(genesis, home.line)));
     const auto rules = market::decode_validator_rules(genesis.validator_rules);
     if (!rules) return error(rules.error().message);
     return write_text(home.folder / "config" / "config.toml", config_text(home, *rules), 0600);

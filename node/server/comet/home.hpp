@@ -12,6 +12,7 @@
 
 #include "ledger/chain/genesis.hpp"
 #include "merkle/base/result.hpp"
+#include "node/server/comet/version.hpp"
 
 namespace retrace::node::engine {
 
@@ -30,6 +31,7 @@ struct CometHome {
     std::vector<std::string> peers;  ///< "id@host:port": nodes that this one keeps a connection to.
     /// All nodes are on this machine or in a private network: addresses that are not routable are accepted.
     bool private_network = false;
+    CometLine line = CometLine::v0_38;
     /// CometBFT fetches a snapshot. It does so without the validator's key, so that it proposes and signs nothing, and
     /// takes connections from nobody but its peers.
     std::optional<SyncSource> sync;
@@ -57,14 +59,14 @@ Status<> check(const SyncSource& sync);
 bool is_host_name(std::string_view text);
 
 /// CometBFT's name of a chain: the chain id and the beginning of the genesis' hash, so that two chains with one id do not
-/// connect.
-std::string comet_chain_id(const ledger::Genesis& genesis);
+/// connect; "-40" follows on the line 0.40.
+std::string comet_chain_id(const ledger::Genesis& genesis, CometLine line = CometLine::v0_38);
 
-/// CometBFT's consensus parameters, as its genesis and its RPC write them. They never change.
-boost::json::object comet_params(const ledger::Genesis& genesis);
+/// CometBFT's consensus parameters, as its RPC writes them. They never change.
+boost::json::object comet_params(const ledger::Genesis& genesis, CometLine line = CometLine::v0_38);
 
 /// genesis.json of CometBFT. The same bytes on every node of a chain.
-std::string comet_genesis(const ledger::Genesis& genesis);
+std::string comet_genesis(const ledger::Genesis& genesis, CometLine line = CometLine::v0_38);
 
 /// Makes the folder and missing keys, and writes configuration and genesis anew. An Error if the genesis names no
 /// validators or no time, if it differs from the one that the folder was made with, or if a peer is no address.

@@ -93,7 +93,8 @@ struct SnapshotReceiver::Calls {
             case Kind::kFlush: response.mutable_flush(); return {};
             case Kind::kInfo: {
                 const std::uint64_t height = complete() ? self.header_.height : 0;
-                return answer_info(request.info(), height, view(block_hash(self.header_)), response);
+                return answer_info(request.info(), self.options_.line, height, view(block_hash(self.header_)),
+                                   response);
             }
             case Kind::kOfferSnapshot:
                 response.mutable_offer_snapshot()->set_result(offer(request.offer_snapshot()));

@@ -9,10 +9,12 @@
 
 #include "ledger/snapshot/snapshot.hpp"
 #include "node/server/comet/abci_server.hpp"
+#include "node/server/comet/version.hpp"
 
 namespace retrace::node::engine {
 
 struct SnapshotReceiverOptions {
+    CometLine line = CometLine::v0_38;  ///< Versions of CometBFT that it may be run by.
     /// CometBFT has stored what it needs to go on from the snapshot, and so has the ledger. Called once.
     std::function<void(const ledger::Imported&)> on_done;
     std::function<void(const std::string&)> on_fatal;  ///< The node cannot go on.

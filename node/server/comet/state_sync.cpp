@@ -98,18 +98,20 @@ Status<> end_state_sync(const CometHome& home, const ledger::Store& store) {
     return Unit{};
 }
 
-Status<> sync_state(const CometHome& home, const std::string& configured, ledger::Store& store,
-                    const ledger::Genesis& genesis, const ledger::TxExecutor& executor) {
+Status<> sync_state(CometHome home, const std::string& configured, ledger::Store& store, const ledger::Genesis& genesis,
+                    const ledger::TxExecutor& executor) {
     RETRACE_CHECK(check(*home.sync));
     RETRACE_TRY(program, comet_program(configured));
     RETRACE_CHECK(mark(home));
+    // CometBFT itself names its version only at the end of the fetch.
+    RETRACE_TRY(line, program_line(program, home.folder / "version.txt"));
+    home.line = line;
     RETRACE_CHECK(prepare(home, genesis));
-    // CometBFT names its version only at the end of the fetch.
-    RETRACE_CHECK(check_version(program, home.folder / "version.txt"));
     spdlog::info("event=state_sync trust_height={} from={}", home.sync->height, home.sync->nodes.front());
 
     Outcome outcome;
     SnapshotReceiverOptions receiving;
+    receiving.line = home.line;
     receiving.on_done = [&](const ledger::Imported& imported) {
         spdlog::info("event=state_synced height={} accounts={} slots={}", imported.height, imported.accounts,
                      imported.slots);

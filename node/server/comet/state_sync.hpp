@@ -20,7 +20,7 @@ Status<> end_state_sync(const CometHome& home, const ledger::Store& store);
 /// record of what it has signed, are kept. `program` is its executable; empty: it is looked for. Errors: no executable,
 /// a home with blocks from which the ledger can be made, and whatever makes CometBFT give up. It waits without end for a
 /// node that offers a snapshot, and says so in the log.
-Status<> sync_state(const CometHome& home, const std::string& program, ledger::Store& store,
-                    const ledger::Genesis& genesis, const ledger::TxExecutor& executor);
+Status<> sync_state(CometHome home, const std::string& program, ledger::Store& store, const ledger::Genesis& genesis,
+                    const ledger::TxExecutor& executor);
 
 }  // namespace retrace::node::engine

@@ -34,28 +34,33 @@ Result<std::string> ask(const fs::path& program, const fs::path& output) {
 
 }  // namespace
 
-bool is_known_version(std::string_view version) {
-    constexpr std::string_view kLine = "0.38.";
-    if (!version.starts_with(kLine)) return false;
+std::optional<CometLine> line_of(std::string_view version) {
+    if (version == "0.39.0") return CometLine::v0_40;
+    constexpr std::size_t kLineSize = 5;
     unsigned patch = 0;
     const char* const end = version.data() + version.size();
-    const auto read = std::from_chars(version.data() + kLine.size(), end, patch);
-    return read.ec == std::errc() && read.ptr == end && patch >= 21;
+    if (version.size() <= kLineSize) return std::nullopt;
+    const auto read = std::from_chars(version.data() + kLineSize, end, patch);
+    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+    if (version.starts_with("0.38.") && patch >= 21) return CometLine::v0_38;
+    if (version.starts_with("0.40.")) return CometLine::v0_40;
+    return std::nullopt;
 }
 
 std::string wrong_version(std::string_view version) {
     return "this CometBFT is version " + std::string(version) +
-           "; `./dev comet` makes 0.38.25, and 0.38.21 or a newer 0.38 will do";
+           "; `./dev comet` makes 0.38.25, and 0.38.21 or a newer 0.38 will do, or on all nodes of a chain 0.40";
 }
 
-Status<> check_version(const fs::path& program, const fs::path& output) {
+Result<CometLine> program_line(const fs::path& program, const fs::path& output) {
     std::error_code ignored;
     fs::remove(output, ignored);
     const auto version = ask(program, output);
     fs::remove(output, ignored);
     if (!version) return error(version.error().message);
-    if (!is_known_version(*version)) return error(program.string() + ": " + wrong_version(printable(*version)));
-    return Unit{};
+    const auto line = line_of(*version);
+    if (!line) return error(program.string() + ": " + wrong_version(printable(*version)));
+    return *line;
 }
 
 }  // namespace retrace::node::engine

@@ -50,6 +50,9 @@ protected:
 
     static void require_comet() {
         // Where `retrace node` looks: beside it, in PATH, in Go's folder.
+        const char* const named = std::getenv("RETRACE_COMETBFT");
+        if (named != nullptr && !fs::exists(named))
+            GTEST_SKIP() << "SKIP: no " << named << "; where Go is installed, ./dev comet 0.40 makes it";
         const fs::path beside = fs::path(RETRACE_PROGRAM).parent_path() / "cometbft";
         if (!fs::exists(beside) && engine::find_comet("").empty())
             GTEST_SKIP() << "SKIP: no cometbft; where Go is installed, ./dev comet makes it";
@@ -71,6 +74,10 @@ protected:
         ASSERT_TRUE(made.has_value()) << made.error().message;
         for (std::size_t i = 0; i < shape.validators; ++i)
             edit(i, "snapshot_every", "snapshot_every = " + std::to_string(shape.snapshot_every));
+        // A second version of CometBFT.
+        if (const char* const named = std::getenv("RETRACE_COMETBFT"))
+            for (std::size_t i = 0; i < shape.validators; ++i)
+                edit(i, "kind", "kind = \"comet\"\ncometbft = \"" + std::string(named) + "\"");
         // Of another chain than the developers', nodes may answer on other addresses than loopback.
         for (std::size_t i = 0; i < shape.validators; ++i)
             replace_all(config_of(i).parent_path() / "genesis.json", "\"chainId\":" + std::to_string(kDevChainId),

@@ -315,7 +315,7 @@ TEST_F(AbciApplication, RefusesVersionsOfCometBftThatMustNotBeMixed) {
     };
     EXPECT_TRUE(is_refused("1.0.1", "2.1.0"));
     EXPECT_THAT(fatal_, HasSubstr("version 1.0.1 with ABCI 2.1.0"));
-    for (const char* version : {"0.39.4", "0.38.20", "0.38.", "0.38.25x", ""})
+    for (const char* version : {"0.39.4", "0.39.0", "0.40.0", "0.38.20", "0.38.", "0.38.25x", ""})
         EXPECT_TRUE(is_refused(version, "2.0.0")) << version;
     for (const char* version : {"0.38.21", "0.38.25", "0.38.100"})
         EXPECT_FALSE(is_refused(version, "2.0.0")) << version;

@@ -104,7 +104,8 @@ TEST_F(CometFiles, GenesisIsWrittenFromOurs) {
     // CometBFT refuses names of more than 50 bytes.
     ledger::Genesis longest = genesis();
     longest.chain_id = ledger::kChainIdMax;
-    EXPECT_LE(engine::comet_chain_id(longest).size(), 50U);
+    EXPECT_LE(engine::comet_chain_id(longest, engine::CometLine::v0_40).size(), 50U);
+    EXPECT_NE(engine::comet_chain_id(longest, engine::CometLine::v0_40), engine::comet_chain_id(longest));
 }
 
 TEST_F(CometFiles, RefusesWhatCometBftCouldNotRun) {

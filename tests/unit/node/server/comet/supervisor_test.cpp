@@ -133,12 +133,18 @@ TEST_F(CometChild, ALongLogGoesOnInAnEmptyFile) {
 TEST_F(CometChild, OfAnotherVersionIsRefusedByName) {
     const auto refusal = [&](const std::string& script) {
         write_program(script);
-        const auto checked = engine::check_version(folder_.file("cometbft"), folder_.file("version.txt"));
+        const auto checked = engine::program_line(folder_.file("cometbft"), folder_.file("version.txt"));
         EXPECT_FALSE(fs::exists(folder_.file("version.txt")));
         return checked ? "" : checked.error().message;
     };
     EXPECT_EQ(refusal("[ \"$1\" = version ] && echo 0.38.25\n"), "");
-    EXPECT_THAT(refusal("echo 0.39.0\n"), HasSubstr("version 0.39.0; `./dev comet` makes 0.38.25"));
+    EXPECT_THAT(refusal("echo 0.39.4\n"), HasSubstr("version 0.39.4; `./dev comet` makes 0.38.25"));
+    for (const char* version : {"0.39.0", "0.40.0", "0.40.12"})
+        EXPECT_EQ(engine::line_of(version), engine::CometLine::v0_40) << version;
+    for (const char* version : {"0.38.21", "0.38.25"})
+        EXPECT_EQ(engine::line_of(version), engine::CometLine::v0_38) << version;
+    for (const char* version : {"", "0.38.", "0.40.", "0.39.1", "0.41.0", "1.0.1", "0.40.1x"})
+        EXPECT_EQ(engine::line_of(version), std::nullopt) << version;
     EXPECT_THAT(refusal("echo 0.38.20\n"), HasSubstr("version 0.38.20"));
     EXPECT_THAT(refusal("yes 0.38.25 | head -c 1000000\n"), "") << "only the first line counts";
     EXPECT_THAT(refusal("exit 1\n"), HasSubstr("version` fails"));
