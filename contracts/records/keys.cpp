@@ -78,6 +78,7 @@ Key beacon_shares(std::uint64_t epoch) { return std::move(staking('x').number(ep
 Key validator_rules() { return validators('P'); }
 Key validator(const Address& account) { return std::move(validators('v').party(account)); }
 Key validator_set() { return validators('s'); }
+Key validator_growth() { return validators('g'); }
 Key validator_candidates() { return validators('c'); }
 Key upgrade() { return validators('u'); }
 Key registered_key(const ledger::ConsensusAddress& address) { return std::move(validators('k').raw(address)); }

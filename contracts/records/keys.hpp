@@ -58,6 +58,7 @@ Key beacon_shares(std::uint64_t epoch);  ///< Digest of the validators' shares, 
 Key validator_rules();
 Key validator(const Address& account);
 Key validator_set();
+Key validator_growth();      ///< What the last election added, by account.
 Key validator_candidates();  ///< Validators with power, in the set or waiting for a place.
 Key upgrade();
 Key registered_key(const ledger::ConsensusAddress& address);

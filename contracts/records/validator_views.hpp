@@ -20,6 +20,14 @@ struct SetMember {
     static std::vector<std::string_view> names() { return {"account", "key", "power"}; }
 };
 
+/// What the last election added to a member's power.
+struct PowerGrowth {
+    ledger::Address account;
+    std::uint64_t amount = 0;
+    bool operator==(const PowerGrowth&) const = default;
+    static auto tie(auto& g) { return std::tie(g.account, g.amount); }
+};
+
 /// A pair of keys that an account has registered, now or before. It is never forgotten or changed: votes and shares of
 /// earlier heights are checked against it.
 struct RegisteredKey {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "contracts/lifecycle/disputes/windows.hpp"
+#include "contracts/records/validator_views.hpp"
 #include "node/agents/views.hpp"
 #include "verifier/agent/keys.hpp"
 
@@ -100,8 +101,10 @@ verifier::BeaconView beacon_view(const ledger::StateView& view, std::uint64_t he
     const auto info = views::verifier(view, self);
     if (!info || !info->member) return out;
     const std::uint64_t epoch = views::epoch_of(params, height + 1);
+    // With validators a reveal is sent once the first block of its epoch is decided, whose proposer chooses among shares.
+    const bool is_early = (height + 1) % params.epoch_blocks == 0 && views::validator_rules(view).has_value();
     out.head = info->head;
-    out.may_reveal = epoch > info->joined_epoch && info->revealed_epoch < epoch;
+    out.may_reveal = !is_early && epoch > info->joined_epoch && info->revealed_epoch < epoch;
     return out;
 }
 

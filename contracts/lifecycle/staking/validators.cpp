@@ -49,31 +49,60 @@ void store_set(Effects& fx, const std::vector<SetMember>& now) {
             fx.emit(ValidatorPowerChanged{member.account, member.key, member.power});
 }
 
-/// 20.4.1: power that nobody has seen voting may not stop the chain. What grows, in the order of the candidates, is with
-/// the power of those that missed most votes of the epoch that ends at most a quarter of what votes.
-void limit_growth(const Effects& fx, std::vector<SetMember>& wanted) {
+/// Whether the last epoch in which the validator missed votes is one in which it missed more than half.
+bool was_silent(const Effects& fx, const market::ValidatorInfo& info) {
+    return info.epoch_missed > fx.params.epoch_blocks / 2;
+}
+
+/// A member that the election would have, with what its growth depends on.
+struct Elected {
+    SetMember member;
+    std::uint64_t before = 0;  ///< Its account's power in the set that ends, with whatever key.
+    bool silent = false;       ///< In the epoch that ends.
+    bool was_silent = false;   ///< When it last missed votes.
+};
+
+/// What a member that was silent keeps: not what the last election gave it, because nobody has seen that vote.
+std::uint64_t kept_power(const std::vector<PowerGrowth>& last, const Elected& one) {
+    const auto grown = std::ranges::find(last, one.member.account, &PowerGrowth::account);
+    return one.before - std::min(one.before, grown != last.end() ? grown->amount : 0);
+}
+
+/// 20.4.1: power that nobody has seen voting may not stop the chain. What grows, in the order of the candidates and first
+/// those that have not been silent, is with the power of those that missed most votes of the epoch that ends at most a
+/// quarter of what votes.
+void limit_growth(Effects& fx, std::vector<SetMember>& wanted) {
     const auto before = views::validator_set(fx.state);
+    const auto last = list<PowerGrowth>(fx.state, keys::validator_growth());
     const std::uint64_t ended = views::epoch_of(fx.params, fx.height) - 1;
-    const auto power_before = [&](const SetMember& member) {
-        const auto old = std::ranges::find(before, member.key, &SetMember::key);
-        return old == before.end() ? std::uint64_t{0} : old->power;
-    };
+    std::vector<Elected> elected;
     std::uint64_t voting = 0, silent = 0;
     for (const SetMember& member : wanted) {
         const auto info = must_load<market::ValidatorInfo>(fx.state, keys::validator(member.account));
-        const bool is_silent = info.missed_epoch == ended && info.epoch_missed > fx.params.epoch_blocks / 2;
-        (is_silent ? silent : voting) += std::min(power_before(member), member.power);
+        const auto old = std::ranges::find(before, member.account, &SetMember::account);
+        Elected one{member, old == before.end() ? 0 : old->power, false, was_silent(fx, info)};
+        one.silent = one.was_silent && info.missed_epoch == ended;
+        if (one.silent) one.member.power = std::min(one.member.power, kept_power(last, one));
+        (one.silent ? silent : voting) += std::min(one.before, one.member.power);
+        elected.push_back(one);
     }
-    if (voting == 0) return;  // Nobody is left of those that voted: what is there decides.
-    std::uint64_t left = voting / 4 - std::min(voting / 4, silent);
-    for (SetMember& member : wanted) {
-        const std::uint64_t old = power_before(member);
-        if (member.power <= old) continue;
-        const std::uint64_t growth = std::min(member.power - old, left);
-        left -= growth;
-        member.power = old + growth;
+    std::vector<PowerGrowth> growth;
+    if (voting != 0) {  // Otherwise nobody is left of those that voted: what is there decides.
+        std::ranges::stable_partition(elected, [](const Elected& one) { return !one.was_silent; });
+        std::uint64_t left = voting / 4 - std::min(voting / 4, silent);
+        for (Elected& one : elected) {
+            if (one.member.power <= one.before) continue;
+            const std::uint64_t amount = std::min(one.member.power - one.before, left);
+            left -= amount;
+            one.member.power = one.before + amount;
+            if (amount != 0) growth.push_back({one.member.account, amount});
+        }
     }
-    std::erase_if(wanted, [](const SetMember& member) { return member.power == 0; });
+    wanted.clear();
+    for (const Elected& one : elected)
+        if (one.member.power != 0) wanted.push_back(one.member);
+    std::ranges::sort(growth, {}, &PowerGrowth::account);
+    store_list(fx.state, keys::validator_growth(), std::move(growth));
 }
 
 /// Takes a jailed validator out of the set at once. The last one stays until an election finds another, because a chain
@@ -131,10 +160,24 @@ bool is_validator_candidate(const StateView& view, const Address& account) {
     return std::ranges::binary_search(list<Address>(view, keys::validator_candidates()), account);
 }
 
+namespace {
+
+/// The candidate that gives way to a richer one: the last one that is not in the set. There are more candidates than
+/// places in a set, so there is one.
+Candidate last_outside(const StateView& view, const std::vector<Candidate>& waiting) {
+    const auto set = views::validator_set(view);
+    for (auto at = waiting.rbegin(); at != waiting.rend(); ++at)
+        if (std::ranges::find(set, at->account, &SetMember::account) == set.end()) return *at;
+    return {{}, ~std::uint64_t{0}};
+}
+
+}  // namespace
+
 bool has_validator_place(const StateView& view, const Address& account, std::uint64_t power) {
     const auto waiting = candidates(view, rules_of(view));
-    return waiting.size() < market::kValidatorCandidatesMax || waiting.back().power < power ||
-           std::ranges::any_of(waiting, [&](const Candidate& c) { return c.account == account; });
+    return waiting.size() < market::kValidatorCandidatesMax ||
+           std::ranges::any_of(waiting, [&](const Candidate& c) { return c.account == account; }) ||
+           last_outside(view, waiting).power < power;
 }
 
 void store_validator(Effects& fx, const Address& account, const market::ValidatorInfo& info) {
@@ -146,7 +189,8 @@ void store_validator(Effects& fx, const Address& account, const market::Validato
     auto listed = list<Address>(fx.state, keys::validator_candidates());
     if (std::ranges::binary_search(listed, account)) return;
     if (listed.size() >= market::kValidatorCandidatesMax)
-        remove_from_list(fx.state, keys::validator_candidates(), candidates(fx.state, rules).back().account);
+        remove_from_list(fx.state, keys::validator_candidates(),
+                         last_outside(fx.state, candidates(fx.state, rules)).account);
     add_to_list(fx.state, keys::validator_candidates(), account);
 }
 
