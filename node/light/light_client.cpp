@@ -90,6 +90,19 @@ Result<LightBlock> LightClient::verified(std::uint64_t height) {
     RETRACE_TRY(target, source_(height));
     const auto at = static_cast<std::uint64_t>(target.header.height);
     if (height != 0 && at != height) return error("the node answered with another block than it was asked for");
+    bool is_invalid = false;
+    auto followed = follow(target, is_invalid);
+    if (followed || height != 0 || !is_invalid || target.header.height <= trusted_.header.height + 1) return followed;
+    // The newest commit holds just enough votes, and one of them may count for CometBFT alone (verify.hpp). The one below
+    // has all that came in time.
+    const auto below = source_(at - 1);
+    if (!below || static_cast<std::uint64_t>(below->header.height) != at - 1) return followed;
+    auto instead = follow(*below, is_invalid);
+    return instead ? instead : followed;
+}
+
+Result<LightBlock> LightClient::follow(const LightBlock& target, bool& is_invalid) {
+    const auto at = static_cast<std::uint64_t>(target.header.height);
     if (target.header.height == trusted_.header.height) {
         if (const auto good = check_age(trusted_, now(), rules_); !good) return error(good.error().message);
         if (hash_of(target.header) == hash_of(trusted_.header)) return target;
@@ -108,6 +121,7 @@ Result<LightBlock> LightClient::verified(std::uint64_t height) {
             continue;
         }
         const std::int64_t low = trusted_.header.height, high = ahead.back().header.height;
+        is_invalid = good.error().kind == RefusalKind::invalid;
         if (good.error().kind != RefusalKind::not_enough_trust)
             return error("block " + std::to_string(high) + " of the node is not proved: " + good.error().message);
         RETRACE_TRY(middle, source_(static_cast<std::uint64_t>(low + (high - low) / 2)));

@@ -27,7 +27,8 @@ public:
     /// Errors: the source has no such block, or one with another hash.
     static Result<LightClient> start(BlockSource source, const TrustedBlock& trusted, const TrustRules& rules = {});
 
-    /// The block at a height from the trusted one on, or the newest one (0). When the sets of validators have changed too
+    /// The block at a height from the trusted one on, or the newest one (0), or the one below it if the newest is not
+    /// proved by the votes that the node has seen. When the sets of validators have changed too
     /// much since the newest block that it has verified, it looks at blocks between the two, at most kStepsMax.
     Result<LightBlock> verified(std::uint64_t height = 0);
 
@@ -36,6 +37,9 @@ public:
 private:
     LightClient(BlockSource source, LightBlock trusted, const TrustRules& rules)
         : source_(std::move(source)), trusted_(std::move(trusted)), rules_(rules) {}
+
+    /// `is_invalid`: whether a block was one that no honest node shows.
+    Result<LightBlock> follow(const LightBlock& target, bool& is_invalid);
 
     BlockSource source_;
     LightBlock trusted_;  // the highest block that was verified
