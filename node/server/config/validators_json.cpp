@@ -14,6 +14,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint64_t kOpenEpochMin = 8;
+/// Elections add up to a quarter of what votes (contracts 20.4.1), in whole units.
+constexpr std::uint64_t kFounderPowerMin = 1'000;
 
 std::string text_of(const json::object& fields, const char* name) {
     const json::string* value = fields.at(name).if_string();
@@ -25,7 +27,7 @@ Result<ledger::Validator> parse_validator(const std::string& name, const json::v
     if (fields == nullptr || fields->size() != 4 || !fields->contains("key") || !fields->contains("vrfKey") ||
         !fields->contains("account") || !fields->contains("power")) {
         return error("genesis: " + name +
-                     " must be {\"key\": \"…\", \"vrfKey\": \"…\", \"account\": \"0x…\", \"power\": 1}");
+                     " must be {\"key\": \"…\", \"vrfKey\": \"…\", \"account\": \"0x…\", \"power\": 1000}");
     }
     ledger::Validator out;
     const auto key = from_hex(text_of(*fields, "key"));
@@ -109,6 +111,11 @@ Status<> check_founders(const ledger::Genesis& genesis) {
         return error(
             "genesis: validatorRules: unbond_blocks is less than evidence_blocks, an epoch and three blocks, so a "
             "validator could take its stake away before what it signed can be proved");
+    }
+    for (const ledger::Validator& founder : genesis.validators) {
+        if (founder.power >= kFounderPowerMin) continue;
+        return error("genesis: validators: a power of " + std::to_string(founder.power) + " is under " +
+                     std::to_string(kFounderPowerMin) + ", too small for the steps in which elections change powers");
     }
     RETRACE_CHECK(check_windows(genesis, rules, params));
     if (!rules.is_open()) return Unit{};

@@ -179,21 +179,22 @@ TEST(GenesisFile, NamesValidatorsInAnyOrder) {
         return R"({"key": ")" + key + R"(", "vrfKey": ")" + point + R"(", "account": "0x)" + std::string(38, '0') +
                account + R"(", "power": )" + power + "}";
     };
-    const auto good = with("[" + entry(two, "3") + ", " + entry(one, "1", "bb") + "]");
+    const auto good = with("[" + entry(two, "3000") + ", " + entry(one, "1000", "bb") + "]");
     ASSERT_TRUE(good.has_value()) << good.error().message;
     ASSERT_EQ(good->validators.size(), 2U);
     EXPECT_EQ(to_hex(view(good->validators[0].key)), one);
-    EXPECT_EQ(good->validators[1].power, 3U);
+    EXPECT_EQ(good->validators[1].power, 3000U);
     EXPECT_EQ(to_hex(good->validators[1].vrf_key.bytes), point);
     EXPECT_EQ(market::decode_validator_rules(good->validator_rules).value(), market::ValidatorRules{});
     EXPECT_THAT(with("{}").error().message, HasSubstr("must be a list"));
     EXPECT_THAT(with("[{}]").error().message, HasSubstr("validators[0] must be"));
     EXPECT_THAT(with("[" + entry("12", "1") + "]").error().message, HasSubstr("validators[0].key"));
     EXPECT_THAT(with("[" + entry(one, "-1") + "]").error().message, HasSubstr("validators[0].power"));
-    EXPECT_THAT(with("[" + entry(one, "1") + "," + entry(one, "1", "bb") + "]").error().message,
+    EXPECT_THAT(with("[" + entry(one, "1000") + "," + entry(one, "1000", "bb") + "]").error().message,
                 HasSubstr("listed twice"));
-    EXPECT_THAT(with("[" + entry(one, "1") + "," + entry(two, "1") + "]").error().message,
+    EXPECT_THAT(with("[" + entry(one, "1000") + "," + entry(two, "1000") + "]").error().message,
                 HasSubstr("the account of another one"));
+    EXPECT_THAT(with("[" + entry(one, "999") + "]").error().message, HasSubstr("a power of 999 is under 1000"));
 }
 
 TEST(GenesisFile, SetsTheRulesOfValidators) {
