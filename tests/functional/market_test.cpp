@@ -201,7 +201,7 @@ TEST_F(Market, ASolverThatPaysForKeepingIsPaidBetweenAuditsAndItsSuccessorGoesOn
     // A solver commits at most one state per block, so the windows of the first ones end long before the audit of the
     // last one.
     // A window holds a replay (contracts 13.3): ten steps need a few blocks and not the default.
-    const std::string task = compile(kTraining + " --steps 600 --checkpoint-every 10 --audit-percent 0.01");
+    const std::string task = compile(kTraining + " --steps 2000 --checkpoint-every 10 --audit-percent 0.01");
     allow_replay_blocks(task, 20);
     const std::uint64_t id = submit(task);
     ASSERT_NE(id, 0U);
