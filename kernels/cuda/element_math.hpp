@@ -78,6 +78,9 @@ __device__ inline std::uint32_t computed_bits(const ElementOp& step, std::uint32
     switch (step.code) {
         case OpCode::convert: return converted(step.in, step.out, a);
         case OpCode::powi: return to_bits(apply_powi(from_bits(a), static_cast<std::int32_t>(b)));
+        case OpCode::add_wrap: return apply_words<OpCode::add_wrap>(a, b);
+        case OpCode::sub_wrap: return apply_words<OpCode::sub_wrap>(a, b);
+        case OpCode::and_bits: return apply_words<OpCode::and_bits>(a, b);
         case OpCode::logical_and: return a & b;
         case OpCode::logical_or: return a | b;
         case OpCode::logical_not: return a ^ 1;

@@ -32,6 +32,8 @@ Result<Operand> all_of_type(const OpFacts& facts, DType input, DType output) {
 Result<Operand> floats(const OpFacts& facts) { return all_of_type(facts, DType::f32, DType::f32); }
 Result<Operand> booleans(const OpFacts& facts) { return all_of_type(facts, DType::boolean, DType::boolean); }
 
+Result<Operand> words(const OpFacts& facts) { return all_of_type(facts, DType::i32, DType::i32); }
+
 Result<Operand> powi_output(const OpFacts& facts) {
     if (facts.inputs[0].dtype != DType::f32 || facts.inputs[1].dtype != DType::i32) {
         return error("takes an fp32 base and an int32 exponent");
@@ -100,6 +102,12 @@ std::uint32_t fma_element(const OpFacts& facts, const ElementQuery& query, Reads
 }
 
 template <OpCode code>
+std::uint32_t words_element(const OpFacts& facts, const ElementQuery& query, Reads& reads) {
+    const std::uint32_t a = operand_bits(facts, query, reads, 0);
+    return apply_words<code>(a, operand_bits(facts, query, reads, 1));
+}
+
+template <OpCode code>
 std::uint32_t compare_element(const OpFacts& facts, const ElementQuery& query, Reads& reads) {
     if (facts.inputs[0].dtype == DType::i32) {
         const std::int32_t a = operand_i32(facts, query, reads, 0);
@@ -138,6 +146,10 @@ constexpr OpRule binary(std::string_view name) {
     return {code, name, 2, 2, 0, 0, false, floats, cost_of_output, nullptr, binary_element<code>};
 }
 template <OpCode code>
+constexpr OpRule on_words(std::string_view name) {
+    return {code, name, 2, 2, 0, 0, false, words, cost_of_output, nullptr, words_element<code>};
+}
+template <OpCode code>
 constexpr OpRule compare(std::string_view name) {
     return {code, name, 2, 2, 0, 0, false, compare_output, cost_of_output, nullptr, compare_element<code>};
 }
@@ -168,6 +180,9 @@ constexpr std::array kRules = {
     binary<OpCode::pow>("pow"),
     OpRule{OpCode::powi, "powi", 2, 2, 0, 0, false, powi_output, cost_of_output, nullptr, powi_element},
     OpRule{OpCode::fma, "fma", 3, 3, 0, 0, false, floats, cost_of_output, nullptr, fma_element},
+    on_words<OpCode::add_wrap>("add_wrap"),
+    on_words<OpCode::sub_wrap>("sub_wrap"),
+    on_words<OpCode::and_bits>("and_bits"),
     compare<OpCode::equal>("equal"),
     compare<OpCode::less>("less"),
     compare<OpCode::less_equal>("less_equal"),

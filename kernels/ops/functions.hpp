@@ -42,6 +42,14 @@ RETRACE_FN float apply_binary(float a, float b) {
 RETRACE_FN float apply_powi(float x, std::int32_t n) { return finish(fn_powi(x, n)); }
 RETRACE_FN float apply_fma(float a, float b, float c) { return finish(fma32(a, b, c)); }
 
+/// Integers modulo 2^32, on their bits.
+template <OpCode code>
+RETRACE_FN std::uint32_t apply_words(std::uint32_t a, std::uint32_t b) {
+    if constexpr (code == OpCode::add_wrap) return a + b;
+    if constexpr (code == OpCode::sub_wrap) return a - b;
+    if constexpr (code == OpCode::and_bits) return a & b;
+}
+
 /// On fp32 a comparison with NaN is false; -0 equals +0.
 template <OpCode code, class T>
 RETRACE_FN bool apply_compare(T a, T b) {

@@ -32,6 +32,9 @@ enum class OpCode : std::uint16_t {
     pow = 0x0307,
     powi = 0x0308,
     fma = 0x0320,
+    add_wrap = 0x0330,
+    sub_wrap = 0x0331,
+    and_bits = 0x0332,
 
     equal = 0x0401,
     less = 0x0402,

@@ -91,6 +91,12 @@ void binary_loop(const LoopOperand* in, void* out, std::size_t n) {
     map2<float, float, float>(in, out, n, [](float a, float b) { return apply_binary<code>(a, b); });
 }
 
+template <OpCode code>
+void words_loop(const LoopOperand* in, void* out, std::size_t n) {
+    using Word = std::uint32_t;
+    map2<Word, Word, Word>(in, out, n, [](Word a, Word b) { return apply_words<code>(a, b); });
+}
+
 template <OpCode code, class T>
 void compare_loop(const LoopOperand* in, void* out, std::size_t n) {
     map2<T, T, std::uint8_t>(in, out, n, [](T a, T b) -> std::uint8_t { return apply_compare<code>(a, b) ? 1 : 0; });
@@ -166,6 +172,9 @@ ElementLoop element_loop(OpCode code, DType in, DType out) {
         case OpCode::pow: return binary_loop<OpCode::pow>;
         case OpCode::powi: return powi_loop;
         case OpCode::fma: return fma_loop;
+        case OpCode::add_wrap: return words_loop<OpCode::add_wrap>;
+        case OpCode::sub_wrap: return words_loop<OpCode::sub_wrap>;
+        case OpCode::and_bits: return words_loop<OpCode::and_bits>;
         case OpCode::equal: return compare_of<OpCode::equal>(in);
         case OpCode::less: return compare_of<OpCode::less>(in);
         case OpCode::less_equal: return compare_of<OpCode::less_equal>(in);

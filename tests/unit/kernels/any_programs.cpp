@@ -142,6 +142,7 @@ private:
         if (code == OpCode::select && slot == 0) return dtype == DType::boolean;
         const bool indexed = code == OpCode::gather_rows || code == OpCode::scatter_add_rows ||
                              code == OpCode::row_argmax_pick || code == OpCode::powi;
+        if (code >= OpCode::add_wrap && code <= OpCode::and_bits) return dtype == DType::i32;
         if (indexed && slot == 1) return dtype == DType::i32;
         const bool moves = code == OpCode::permute || code == OpCode::slice || code == OpCode::concat ||
                            code == OpCode::pad || code == OpCode::reshape || code == OpCode::window_gather;

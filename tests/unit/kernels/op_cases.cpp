@@ -102,6 +102,7 @@ OpFacts elementwise_case(OpCode code, Random& random) {
     DType dtype = DType::f32;
     if (code >= OpCode::equal && code <= OpCode::greater_equal && pick(random, 0, 1) == 0) dtype = DType::i32;
     if (code >= OpCode::logical_and && code <= OpCode::logical_not) dtype = DType::boolean;
+    if (code >= OpCode::add_wrap && code <= OpCode::and_bits) dtype = DType::i32;
     if (code == OpCode::select) dtype = any_dtype(random);
     std::vector<std::uint64_t> attributes;
     if (code == OpCode::convert) {

@@ -78,6 +78,8 @@ TEST(OpParity, EveryInstructionSetHasTheBitsOfTheGenericLoops) {
         OpFacts facts;
         facts.inputs.assign(3, {DType::f32, {n}});
         const bool bools = rule.code >= OpCode::logical_and && rule.code <= OpCode::logical_not;
+        if (rule.code >= OpCode::add_wrap && rule.code <= OpCode::and_bits)
+            facts.inputs.assign(3, {DType::i32, {n}});
         if (bools) facts.inputs.assign(3, {DType::boolean, {n}});
         if (rule.code == OpCode::select) facts.inputs[0].dtype = DType::boolean;
         if (rule.code == OpCode::powi) facts.inputs[1].dtype = DType::i32;

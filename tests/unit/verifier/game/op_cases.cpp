@@ -68,6 +68,9 @@ void add_elementwise(std::vector<Draft>& drafts) {
     drafts.push_back({OpCode::convert, {full}, {4}, {i32, full.dims}, "_i32"});
     drafts.push_back({OpCode::powi, {full, {i32, full.dims}}, {}, full});
     drafts.push_back({OpCode::fma, {full, full, row}, {}, full});
+    const Operand words{i32, full.dims}, words_row{i32, {1, 40}};
+    for (const OpCode code : {OpCode::add_wrap, OpCode::sub_wrap, OpCode::and_bits})
+        drafts.push_back({code, {words, words_row}, {}, words});
     const Operand mask{boolean, full.dims};
     drafts.push_back({OpCode::logical_and, {mask, mask}, {}, mask});
     drafts.push_back({OpCode::logical_or, {mask, mask}, {}, mask});
