@@ -123,11 +123,28 @@ void reduce_columns_on_device(Stream stream, Reduction kind, const float* x, flo
 void argmax_rows_on_device(Stream stream, const float* x, const std::int32_t* choices, std::int32_t* out,
                            std::uint64_t rows, std::uint64_t cols);
 
+// ---- places within rows (places.cu) ----
+
+/// Writes out[rows][count]; 1 <= count <= cols <= kTopColumnsMax.
+void top_of_rows_on_device(Stream stream, const std::uint32_t* x, std::int32_t* out, std::uint64_t rows,
+                           std::uint32_t cols, std::uint32_t count);
+/// Writes `elements` elements of `size` bytes (1 or 4), `count` a row.
+void pick_places_on_device(Stream stream, std::uint32_t size, const std::uint8_t* values, const std::int32_t* places,
+                           std::uint8_t* out, std::uint64_t elements, std::uint64_t cols, std::uint64_t count);
+/// Writes `elements` elements, `cols` a row, given `count` places a row. `out` may be `base`.
+void add_at_places_on_device(Stream stream, const std::uint32_t* base, const std::int32_t* places, const float* values,
+                             std::uint32_t* out, std::uint64_t elements, std::uint64_t cols, std::uint64_t count);
+
 // ---- rows by index (rows.cu, scatter_rows.cu) ----
 
 /// Writes out[m][width] of `size`-byte elements (1 or 4).
 void gather_rows_on_device(Stream stream, std::uint32_t size, const std::uint8_t* table, const std::int32_t* index,
                            std::uint8_t* out, std::uint64_t table_rows, std::uint64_t m, std::uint64_t width);
+/// Writes a table of `table_rows` rows of `width` elements of `size` bytes, in which row index[i] is row i of the `m`
+/// given ones. `out` may be `table`.
+void put_rows_on_device(Stream stream, std::uint32_t size, const std::uint8_t* table, const std::uint8_t* rows,
+                        const std::int32_t* index, std::uint8_t* out, std::uint64_t table_rows, std::uint64_t m,
+                        std::uint64_t width);
 /// Returns the bytes of the workspace (aligned to 256) that scatter_add_on_device needs.
 std::uint64_t scatter_bytes(std::uint64_t tokens, std::uint64_t rows);
 /// Writes out[rows][width], width ≥ 1. Time is linear in tokens · width + rows · width.

@@ -157,12 +157,39 @@ void queue_argmax(const DeviceCall& call) {
                           out<std::int32_t>(call), shape.rows, shape.cols);
 }
 
+void queue_top(const DeviceCall& call) {
+    const Geometry shape = geometry(call.facts.inputs[0].dims);
+    top_of_rows_on_device(call.stream, in<std::uint32_t>(call, 0), out<std::int32_t>(call), shape.rows,
+                          static_cast<std::uint32_t>(shape.cols),
+                          static_cast<std::uint32_t>(call.facts.op.attributes[0]));
+}
+
+void queue_places(const DeviceCall& call) {
+    const std::uint64_t elements = elements_of(call.facts.output);
+    const std::uint64_t cols = call.facts.inputs[0].dims.back(), count = call.facts.inputs[1].dims.back();
+    const std::int32_t* const places = in<std::int32_t>(call, 1);
+    if (call.facts.op.code == OpCode::row_add_at) {
+        return add_at_places_on_device(call.stream, in<std::uint32_t>(call, 0), places, in<float>(call, 2),
+                                       out<std::uint32_t>(call), elements, cols, count);
+    }
+    pick_places_on_device(call.stream, size_of(call.facts.output.dtype), call.inputs[0], places, call.output, elements,
+                          cols, count);
+}
+
+std::uint64_t width_of(const OpFacts::Operand& table) {
+    return std::accumulate(table.dims.begin() + 1, table.dims.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+void queue_put(const DeviceCall& call) {
+    const OpFacts::Operand& table = call.facts.inputs[0];
+    put_rows_on_device(call.stream, size_of(table.dtype), call.inputs[0], call.inputs[1], in<std::int32_t>(call, 2),
+                       call.output, table.dims[0], call.facts.inputs[2].dims[0], width_of(table));
+}
+
 void queue_gather(const DeviceCall& call) {
     const OpFacts::Operand& table = call.facts.inputs[0];
-    const std::uint64_t width =
-        std::accumulate(table.dims.begin() + 1, table.dims.end(), std::uint64_t{1}, std::multiplies<>());
     gather_rows_on_device(call.stream, size_of(table.dtype), call.inputs[0], in<std::int32_t>(call, 1), call.output,
-                          table.dims[0], call.facts.inputs[1].dims[0], width);
+                          table.dims[0], call.facts.inputs[1].dims[0], width_of(table));
 }
 
 void queue_scatter(const DeviceCall& call) {
@@ -220,8 +247,12 @@ QueueOp queue_function(OpCode code) {
         case OpCode::col_max: return queue_reduction;
         case OpCode::row_argmax:
         case OpCode::row_argmax_pick: return queue_argmax;
+        case OpCode::row_top: return queue_top;
+        case OpCode::row_pick:
+        case OpCode::row_add_at: return queue_places;
         case OpCode::gather_rows: return queue_gather;
         case OpCode::scatter_add_rows: return queue_scatter;
+        case OpCode::put_rows: return queue_put;
         case OpCode::reshape: return queue_reshape;
         case OpCode::permute: return queue_permute;
         case OpCode::slice: return queue_slice;

@@ -50,8 +50,8 @@ const OpRule* find_rule(OpCode code) {
 std::span<const OpRule> all_rules() {
     static const std::vector<OpRule> rules = [] {
         std::vector<OpRule> all;
-        for (const auto family : {matmul_rules(), elementwise_rules(), reduce_rules(), rows_rules(), movement_rules(),
-                                  window_rules(), generate_rules()}) {
+        for (const auto family : {matmul_rules(), elementwise_rules(), reduce_rules(), places_rules(), rows_rules(),
+                                  movement_rules(), window_rules(), generate_rules()}) {
             all.insert(all.end(), family.begin(), family.end());
         }
         std::sort(all.begin(), all.end(), [](const OpRule& a, const OpRule& b) { return a.code < b.code; });

@@ -56,6 +56,7 @@ std::span<const OpRule> all_rules();
 std::span<const OpRule> matmul_rules();
 std::span<const OpRule> elementwise_rules();
 std::span<const OpRule> reduce_rules();
+std::span<const OpRule> places_rules();
 std::span<const OpRule> rows_rules();
 std::span<const OpRule> movement_rules();
 std::span<const OpRule> window_rules();

@@ -52,9 +52,13 @@ enum class OpCode : std::uint16_t {
     col_max = 0x0504,
     row_argmax = 0x0505,
     row_argmax_pick = 0x0506,
+    row_top = 0x0507,
+    row_pick = 0x0508,
+    row_add_at = 0x0509,
 
     gather_rows = 0x0601,
     scatter_add_rows = 0x0602,
+    put_rows = 0x0603,
 
     reshape = 0x0701,
     permute = 0x0702,

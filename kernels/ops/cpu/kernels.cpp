@@ -16,8 +16,12 @@ CpuKernel find_cpu_kernel(const OpFacts& facts) {
         case OpCode::col_max: return run_column_reduction;
         case OpCode::row_argmax:
         case OpCode::row_argmax_pick: return run_row_argmax;
+        case OpCode::row_top: return run_row_top;
+        case OpCode::row_pick: return run_row_pick;
+        case OpCode::row_add_at: return run_row_add_at;
         case OpCode::gather_rows: return run_gather_rows;
         case OpCode::scatter_add_rows: return run_scatter_add_rows;
+        case OpCode::put_rows: return run_put_rows;
         case OpCode::reshape: return run_reshape;
         case OpCode::permute: return run_permute;
         case OpCode::slice: return run_slice;

@@ -10,11 +10,18 @@
 
 namespace retrace::kernels {
 
+namespace {
+
+std::uint64_t row_bytes(const OpFacts::Operand& table) {
+    return std::accumulate(table.dims.begin() + 1, table.dims.end(), std::uint64_t{1}, std::multiplies<>()) *
+           size_of(table.dtype);
+}
+
+}  // namespace
+
 void run_gather_rows(const OpCall& call) {
     const OpFacts::Operand& table = call.facts.inputs[0];
-    const std::uint64_t bytes =
-        std::accumulate(table.dims.begin() + 1, table.dims.end(), std::uint64_t{1}, std::multiplies<>()) *
-        size_of(table.dtype);
+    const std::uint64_t bytes = row_bytes(table);
     const std::int32_t* index = call.in<std::int32_t>(1);
     const std::uint64_t grain = 1 + 65536 / (bytes + 1);
     call.pool.parallel_for(call.facts.inputs[1].dims[0], grain, [&](std::uint64_t begin, std::uint64_t end) {
@@ -62,6 +69,26 @@ void run_scatter_add_rows(const OpCall& call) {
                 loop.accumulate(call.out<float>() + static_cast<std::uint64_t>(row) * width + col, sum.data(), cols);
             }
             for (std::uint64_t r = 0; r < rows; ++r) loop.finish(call.out<float>() + r * width + col, cols);
+        }
+    });
+}
+
+// A thread puts its strip of every row, in order, so that the last of equal indices holds.
+void run_put_rows(const OpCall& call) {
+    constexpr std::uint64_t kStrip = 65536;
+    const std::uint64_t rows = call.facts.output.dims[0], count = call.facts.inputs[2].dims[0];
+    const std::uint64_t bytes = row_bytes(call.facts.output);
+    const std::int32_t* index = call.in<std::int32_t>(2);
+    if (call.output != call.inputs[0]) {
+        call.pool.parallel_for(rows * bytes, kStrip, [&](std::uint64_t begin, std::uint64_t end) {
+            std::memcpy(call.output + begin, call.inputs[0] + begin, end - begin);
+        });
+    }
+    call.pool.parallel_for(bytes, 1 + kStrip / (count + 1), [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            if (index[i] < 0 || static_cast<std::uint64_t>(index[i]) >= rows) continue;
+            std::memcpy(call.output + static_cast<std::uint64_t>(index[i]) * bytes + begin,
+                        call.inputs[1] + i * bytes + begin, end - begin);
         }
     });
 }

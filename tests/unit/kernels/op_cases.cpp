@@ -140,7 +140,29 @@ OpFacts reduce_case(OpCode code, Random& random) {
     return facts(code, inputs);
 }
 
+/// Rows near tile edges, up to the longest that row_top takes.
+OpFacts places_case(OpCode code, Random& random) {
+    Dims dims = random_dims(random, pick(random, 1, 3), 12);
+    std::uint64_t& cols = dims.back();
+    if (code == OpCode::row_top) {
+        cols = pick(random, 0, 3) == 0 ? 512 : pick(random, 1, 70);
+        return facts(code, {f32(dims)}, {pick(random, 0, 3) == 0 ? cols : pick(random, 1, cols)});
+    }
+    Dims places = dims;
+    cols = extent(random, 70);
+    places.back() = extent(random, 40);
+    if (code == OpCode::row_pick) return facts(code, {{any_dtype(random), dims}, i32(places)});
+    return facts(code, {f32(dims), i32(places), f32(places)});
+}
+
 OpFacts rows_case(OpCode code, Random& random) {
+    if (code == OpCode::put_rows) {
+        const DType dtype = any_dtype(random);
+        const Dims table = random_dims(random, pick(random, 1, 3), 35);
+        Dims rows = table;
+        rows[0] = extent(random, 300);
+        return facts(code, {{dtype, table}, {dtype, rows}, i32({rows[0]})});
+    }
     if (code == OpCode::gather_rows) {
         return facts(code,
                      {{any_dtype(random), random_dims(random, pick(random, 1, 3), 35)}, i32({extent(random, 300)})});
@@ -225,7 +247,7 @@ OpFacts random_facts(OpCode code, Random& random) {
     if (is_elementwise(code)) return elementwise_case(code, random);
     switch (static_cast<unsigned>(code) >> 8) {
         case 1: return matmul_case(random);
-        case 5: return reduce_case(code, random);
+        case 5: return code >= OpCode::row_top ? places_case(code, random) : reduce_case(code, random);
         case 6: return rows_case(code, random);
         case 7: return movement_case(code, random);
         case 8: return window_case(code, random);
@@ -286,6 +308,18 @@ std::vector<OpCase> widest_cases() {
     std::vector<Tensor> inputs = random_inputs(one_row, Data::bell, random);
     inputs[1] = zeros(DType::i32, {600});  // every token in row 0
     cases.push_back({"scatter_add_rows", std::move(one_row), std::move(inputs)});
+    add("row_top", facts(OpCode::row_top, {f32({40, 512})}, {9}));
+    // No place names an element of the first rows but for the last place, which ends the last of sixteen tiles.
+    OpFacts many_places = facts(OpCode::row_add_at, {f32({3, 70}), i32({3, 512}), f32({3, 512})});
+    inputs = random_inputs(many_places, Data::bell, random);
+    inputs[1] = zeros(DType::i32, {3, 512});
+    for (std::uint64_t row = 0; row < 3; ++row) store_u32(inputs[1].data.data() + 4 * (row * 512 + 511), 69);
+    cases.push_back({"row_add_at", std::move(many_places), std::move(inputs)});
+    add("row_pick", facts(OpCode::row_pick, {f32({40, 600}), i32({40, 70})}));
+    OpFacts many_rows = facts(OpCode::put_rows, {f32({5, 70}), f32({480, 70}), i32({480})});
+    inputs = random_inputs(many_rows, Data::bell, random);
+    inputs[2] = zeros(DType::i32, {480});  // every row in row 0, and none in the others
+    cases.push_back({"put_rows", std::move(many_rows), std::move(inputs)});
     // Stride 1 and kernels of 4×4 and 5×5: all sixteen terms of a link exist and lie in distant rows.
     for (const std::uint64_t kernel : {4, 5}) {
         const std::uint64_t side = 48 - kernel + 1;

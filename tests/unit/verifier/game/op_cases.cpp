@@ -105,6 +105,14 @@ void add_others(std::vector<Draft>& drafts) {
     drafts.push_back({OpCode::gather_rows, {{f32, {10, 40}}, {i32, {70}}}, {}, {f32, {70, 40}}});
     drafts.push_back({OpCode::gather_rows, {{u8, {10, 4, 9}}, {i32, {70}}}, {}, {u8, {70, 4, 9}}, "_u8"});
     drafts.push_back({OpCode::scatter_add_rows, {{f32, {700, 40}}, {i32, {700}}}, {10}, {f32, {10, 40}}});
+    drafts.push_back({OpCode::row_top, {{f32, {40, 512}}}, {3}, {i32, {40, 3}}});
+    drafts.push_back({OpCode::row_pick, {wide, {i32, {40, 3}}}, {}, {f32, {40, 3}}});
+    drafts.push_back({OpCode::row_pick, {{u8, {4, 10, 9}}, {i32, {4, 10, 3}}}, {}, {u8, {4, 10, 3}}, "_u8"});
+    drafts.push_back({OpCode::row_add_at, {tall, {i32, {600, 3}}, {f32, {600, 3}}}, {}, tall});
+    drafts.push_back(
+        {OpCode::row_add_at, {{f32, {3, 40}}, {i32, {3, 512}}, {f32, {3, 512}}}, {}, {f32, {3, 40}}, "_many"});
+    drafts.push_back({OpCode::put_rows, {{f32, {20, 40}}, {f32, {480, 40}}, {i32, {480}}}, {}, {f32, {20, 40}}});
+    drafts.push_back({OpCode::put_rows, {{u8, {20, 4, 9}}, {u8, {3, 4, 9}}, {i32, {3}}}, {}, {u8, {20, 4, 9}}, "_u8"});
     drafts.push_back({OpCode::reshape, {wide}, {}, {f32, {300, 80}}});
     drafts.push_back({OpCode::permute, {{f32, {6, 7, 50}}}, {2, 0, 1}, {f32, {50, 6, 7}}});
     drafts.push_back({OpCode::slice, {tall}, {100, 3, 200, 34}, {f32, {200, 34}}});
