@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Ops without inputs. The step is a word on the device, so one recorded graph serves every step.
+// Generators. The step is a word on the device, so one recorded graph serves every step.
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"
+#include "kernels/random/chacha.hpp"
 #include "kernels/random/philox.hpp"
 
 namespace retrace::kernels::cuda {
@@ -50,6 +51,20 @@ __global__ void sequential_index_kernel(const std::uint64_t* step, std::int32_t*
     if (i < batch) out[i] = saturated(smaller<std::uint64_t>(*step, kIntMax) * batch + i);
 }
 
+__global__ void chacha_kernel(const std::uint32_t* key, const std::uint64_t* step, std::uint32_t number,
+                              std::uint32_t* out, std::uint64_t elements) {
+    const std::uint64_t block = global_thread(), first = 16 * block;
+    if (first >= elements) return;
+    ChaChaKey own;
+    for (std::uint32_t i = 0; i < 8; ++i) own.word[i] = key[i];
+    const ChaChaBlock words = chacha_block(own, static_cast<std::uint32_t>(block), chacha_nonce(*step, number));
+    const std::uint64_t count = smaller<std::uint64_t>(16, elements - first);
+    RETRACE_UNROLL
+    for (std::uint32_t i = 0; i < 16; ++i) {
+        if (i < count) out[first + i] = words.word[i];
+    }
+}
+
 __global__ void advance_kernel(std::uint64_t* step) {
     if (global_thread() == 0) ++*step;
 }
@@ -76,6 +91,11 @@ void make_batch_index(Stream stream, PhiloxKey key, const std::uint64_t* step, s
 
 void make_sequential_index(Stream stream, const std::uint64_t* step, std::int32_t* out, std::uint64_t batch) {
     launch(stream, grid_for(batch), sequential_index_kernel, step, out, batch);
+}
+
+void make_chacha(Stream stream, const std::uint32_t* key, const std::uint64_t* step, std::uint32_t number,
+                 std::uint32_t* out, std::uint64_t elements) {
+    launch(stream, grid_for((elements + 15) / 16), chacha_kernel, key, step, number, out, elements);
 }
 
 void advance_step(Stream stream, std::uint64_t* step) { launch(stream, Grid{1, 32, 0}, advance_kernel, step); }

@@ -181,6 +181,9 @@ void make_philox(Stream stream, bool normal, PhiloxKey key, const std::uint64_t*
 void make_batch_index(Stream stream, PhiloxKey key, const std::uint64_t* step, std::uint64_t samples, std::int32_t* out,
                       std::uint64_t batch);
 void make_sequential_index(Stream stream, const std::uint64_t* step, std::int32_t* out, std::uint64_t batch);
+/// Writes words of ChaCha20 blocks from the first on; `key` is 8 words on the device.
+void make_chacha(Stream stream, const std::uint32_t* key, const std::uint64_t* step, std::uint32_t number,
+                 std::uint32_t* out, std::uint64_t elements);
 void advance_step(Stream stream, std::uint64_t* step);
 
 // ---- tile trees (hash.cu) ----

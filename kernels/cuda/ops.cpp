@@ -224,6 +224,12 @@ void queue_philox(const DeviceCall& call) {
                 call.step, out<float>(call), elements_of(call.facts.output));
 }
 
+void queue_chacha(const DeviceCall& call) {
+    make_chacha(call.stream, in<std::uint32_t>(call, 0), call.step,
+                static_cast<std::uint32_t>(call.facts.op.attributes[0]), out<std::uint32_t>(call),
+                elements_of(call.facts.output));
+}
+
 void queue_index(const DeviceCall& call) {
     const std::uint64_t batch = elements_of(call.facts.output);
     switch (call.facts.op.code) {
@@ -264,6 +270,7 @@ QueueOp queue_function(OpCode code) {
         case OpCode::iota: return queue_iota;
         case OpCode::philox_uniform:
         case OpCode::philox_normal: return queue_philox;
+        case OpCode::chacha_bits: return queue_chacha;
         case OpCode::step_number:
         case OpCode::batch_index:
         case OpCode::sequential_index: return queue_index;

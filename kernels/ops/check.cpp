@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The checker: a program that passes runs on every back end and can be disputed (kernels/ops/SPEC.md).
 #include <algorithm>
+#include <map>
 
 #include "kernels/ops/element.hpp"
 #include "kernels/ops/op.hpp"
@@ -83,6 +84,17 @@ Status<> check_constants(const Program& program, const Limits& limits) {
     return Unit{};
 }
 
+/// Two ops of one number would draw the same words if they had the same key.
+Status<> check_chacha_numbers(const Program& program) {
+    std::map<std::uint64_t, std::uint32_t> ops;
+    for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
+        if (program.ops[i].code != OpCode::chacha_bits) continue;
+        const auto [found, fresh] = ops.emplace(program.ops[i].attributes[0], i);
+        if (!fresh) return error(op_name(program, i) + ": has the number of op " + std::to_string(found->second));
+    }
+    return Unit{};
+}
+
 /// Returns the cost of a checked op.
 std::uint64_t op_cost(const Program& program, std::uint32_t index) {
     const OpFacts facts = facts_of(program, index);
@@ -136,6 +148,7 @@ Status<> check(const Program& program, const Limits& limits) {
     for (std::uint32_t i = 0; i < program.tensors.size(); ++i) RETRACE_CHECK(check_tensor(program, i, limits));
     RETRACE_CHECK(check_constants(program, limits));
     for (std::uint32_t i = 0; i < program.ops.size(); ++i) RETRACE_CHECK(check_op(program, i));
+    RETRACE_CHECK(check_chacha_numbers(program));
     return check_cost(program, limits);
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Ops without inputs (SPEC 8): constants, positions, the step, Philox numbers and the order of samples. Their values
-// are functions of attributes, seed and step, so disputing one takes no evidence.
+// Generators (SPEC 8): constants, positions, the step, Philox numbers, the order of samples and ChaCha20 words. Their
+// values are functions of attributes, seed and step (and, of chacha_bits, of a key), so that disputing one takes no
+// evidence (but the key).
 #include <algorithm>
 #include <array>
 
 #include "kernels/ops/op.hpp"
+#include "kernels/random/chacha.hpp"
 #include "kernels/random/philox.hpp"
 
 namespace retrace::kernels {
@@ -12,6 +14,7 @@ namespace {
 
 using Operand = OpFacts::Operand;
 constexpr std::uint64_t kIntMax = 0x7fffffff;
+constexpr std::uint64_t kChaChaOpsMax = 1 << 16;
 
 std::uint32_t saturated(std::uint64_t value) { return static_cast<std::uint32_t>(std::min(value, kIntMax)); }
 
@@ -87,6 +90,21 @@ std::uint32_t sequential_element(const OpFacts& facts, const ElementQuery& query
     return saturated(std::min(query.step, kIntMax) * facts.output.dims[0] + query.element);
 }
 
+Result<Operand> chacha_output(const OpFacts& facts) {
+    const Operand& key = facts.inputs[0];
+    if (key.dtype != DType::i32 || key.dims != Dims{8}) return error("the key is not int32 of 8 elements");
+    if (facts.op.attributes[0] >= kChaChaOpsMax) return error("the number is over 2^16-1");
+    return Operand{DType::i32, facts.output.dims};
+}
+
+std::uint32_t chacha_element(const OpFacts& facts, const ElementQuery& query, Reads& reads) {
+    ChaChaKey key;
+    for (std::uint32_t i = 0; i < 8; ++i) key.word[i] = reads.bits(0, i);
+    const auto number = static_cast<std::uint32_t>(facts.op.attributes[0]);
+    const auto counter = static_cast<std::uint32_t>(query.element / 16);
+    return chacha_block(key, counter, chacha_nonce(query.step, number)).word[query.element % 16];
+}
+
 constexpr std::array kRules = {
     OpRule{OpCode::fill, "fill", 0, 0, 1, 1, false, fill_output, cost_of_output, nullptr, fill_element},
     OpRule{OpCode::iota, "iota", 0, 0, 1, 1, false, iota_output, cost_of_output, nullptr, iota_element},
@@ -98,6 +116,8 @@ constexpr std::array kRules = {
     OpRule{OpCode::batch_index, "batch_index", 0, 0, 1, 1, false, batch_output, cost_of_output, nullptr, batch_element},
     OpRule{OpCode::sequential_index, "sequential_index", 0, 0, 0, 0, false, index_output, cost_of_output, nullptr,
            sequential_element},
+    OpRule{OpCode::chacha_bits, "chacha_bits", 1, 1, 1, 1, false, chacha_output, cost_of_output, nullptr,
+           chacha_element},
 };
 
 }  // namespace

@@ -76,6 +76,7 @@ enum class OpCode : std::uint16_t {
     philox_normal = 0x0905,
     batch_index = 0x0906,
     sequential_index = 0x0907,
+    chacha_bits = 0x0909,
 };
 
 }  // namespace retrace::kernels

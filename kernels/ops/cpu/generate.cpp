@@ -4,6 +4,7 @@
 
 #include "kernels/ops/cpu/kernels.hpp"
 #include "kernels/ops/op.hpp"
+#include "kernels/random/chacha.hpp"
 #include "kernels/random/philox.hpp"
 
 namespace retrace::kernels {
@@ -43,6 +44,19 @@ void run_batch_index(const OpCall& call) {
         for (std::uint64_t i = begin; i < end; ++i) {
             call.out<std::int32_t>()[i] =
                 static_cast<std::int32_t>(sample_at(key, samples, call.step / steps, call.step % steps * batch + i));
+        }
+    });
+}
+
+void run_chacha(const OpCall& call) {
+    ChaChaKey key;
+    for (std::uint32_t i = 0; i < 8; ++i) key.word[i] = call.in<std::uint32_t>(0)[i];
+    const auto number = static_cast<std::uint32_t>(call.facts.op.attributes[0]);
+    const std::uint64_t n = elements_of(call.facts.output);
+    call.pool.parallel_for((n + 15) / 16, 256, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t b = begin; b < end; ++b) {
+            const ChaChaBlock block = chacha_block(key, static_cast<std::uint32_t>(b), chacha_nonce(call.step, number));
+            std::copy_n(block.word, std::min<std::uint64_t>(16, n - 16 * b), call.out<std::uint32_t>() + 16 * b);
         }
     });
 }

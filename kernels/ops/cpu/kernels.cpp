@@ -33,6 +33,7 @@ CpuKernel find_cpu_kernel(const OpFacts& facts) {
         case OpCode::philox_uniform:
         case OpCode::philox_normal: return run_philox;
         case OpCode::batch_index: return run_batch_index;
+        case OpCode::chacha_bits: return run_chacha;
         default: return nullptr;
     }
 }

@@ -36,5 +36,6 @@ void run_fill(const OpCall& call);
 void run_fill_bits(const OpCall& call, std::uint32_t bits);  ///< Sets every element of the output.
 void run_philox(const OpCall& call);
 void run_batch_index(const OpCall& call);
+void run_chacha(const OpCall& call);
 
 }  // namespace retrace::kernels

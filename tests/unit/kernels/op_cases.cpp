@@ -239,6 +239,7 @@ OpFacts generate_case(OpCode code, Random& random) {
         case OpCode::step_number: return facts(code, {}, {pick(random, 0, 0x7fffffff)});
         case OpCode::batch_index: return facts(code, {}, {batch + pick(random, 0, 500)}, i32({batch}));
         case OpCode::sequential_index: return facts(code, {}, {}, i32({batch}));
+        case OpCode::chacha_bits: return facts(code, {i32({8})}, {pick(random, 0, 65535)}, i32(dims));
         default: return facts(code, {}, {}, f32(dims), "stream");
     }
 }
@@ -320,6 +321,7 @@ std::vector<OpCase> widest_cases() {
     inputs = random_inputs(many_rows, Data::bell, random);
     inputs[2] = zeros(DType::i32, {480});  // every row in row 0, and none in the others
     cases.push_back({"put_rows", std::move(many_rows), std::move(inputs)});
+    add("chacha_bits", facts(OpCode::chacha_bits, {i32({8})}, {7}, i32({40})));
     // Stride 1 and kernels of 4×4 and 5×5: all sixteen terms of a link exist and lie in distant rows.
     for (const std::uint64_t kernel : {4, 5}) {
         const std::uint64_t side = 48 - kernel + 1;

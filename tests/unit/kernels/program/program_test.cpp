@@ -137,6 +137,18 @@ TEST(ProgramCheck, WhatIsWrongIsNamedWithItsTensor) {
     EXPECT_THAT(refusal(bad), HasSubstr("counts"));
 }
 
+TEST(ProgramCheck, NoTwoOpsDrawChaChaWordsOfOneNumber) {
+    Graph g;
+    const Value key = g.state("key", DType::i32, {8}), a = g.state("a", DType::i32, {4}),
+                b = g.state("b", DType::i32, {4});
+    g.set_next(a, g.op(OpCode::chacha_bits, {key}, {7}, {DType::i32, {4}}));
+    g.set_next(b, g.op(OpCode::chacha_bits, {key}, {8}, {DType::i32, {4}}));
+    Program program = *g.build();
+    EXPECT_EQ(refusal(program), "accepted");
+    program.ops[1].attributes[0] = 7;
+    EXPECT_EQ(refusal(program), "op 1 (chacha_bits): has the number of op 0");
+}
+
 TEST(ProgramCheck, SizesThatOverflowAreRefused) {
     Program bad = small_program();
     bad.tensors[3].dims = {1ull << 63, 2};

@@ -128,6 +128,7 @@ void add_others(std::vector<Draft>& drafts) {
     drafts.push_back({OpCode::philox_uniform, {}, {}, {f32, {33, 33}}});
     drafts.push_back({OpCode::philox_normal, {}, {}, {f32, {33, 33}}});
     drafts.push_back({OpCode::batch_index, {}, {1000}, {i32, {64}}});
+    drafts.push_back({OpCode::chacha_bits, {{i32, {8}}}, {9}, {i32, {33, 33}}});
     drafts.push_back({OpCode::sequential_index, {}, {}, {i32, {64}}});
 }
 
