@@ -190,6 +190,11 @@ private:
 
     /// Whether the op reads only element n of `tensor` for its element n.
     bool reads_in_place(std::uint32_t op, std::uint32_t tensor) const {
+        if (updates_first_operand(program_.ops[op].code)) {
+            const auto& inputs = program_.ops[op].inputs;
+            return std::none_of(inputs.begin() + 1, inputs.end(),
+                                [&](std::uint32_t input) { return read_for(input) == tensor; });
+        }
         if (!is_elementwise(program_.ops[op].code)) return false;
         const Geometry shape = geometry(record(op).dims);
         return std::all_of(program_.ops[op].inputs.begin(), program_.ops[op].inputs.end(), [&](std::uint32_t input) {

@@ -223,6 +223,11 @@ private:
     }
 
     Reach reach_of(std::uint32_t op, std::uint32_t input) const {
+        if (updates_first_operand(record(op).code)) {
+            const auto& inputs = record(op).inputs;
+            return input == inputs[0] && std::count(inputs.begin(), inputs.end(), input) == 1 ? Reach::element
+                                                                                              : Reach::whole;
+        }
         if (!is_elementwise(record(op).code)) return fused_run_ != nullptr ? Reach::part : Reach::whole;
         const Spread spread = *spread_of(shape(output(op)), shape(input));
         if (spread == Spread::full) return Reach::element;

@@ -65,6 +65,12 @@ std::span<const OpRule> generate_rules();
 /// Whether element n of the output depends on one element of each operand, found by broadcasting.
 inline bool is_elementwise(OpCode code) noexcept { return code >= OpCode::neg && code <= OpCode::select; }
 
+/// Whether the op copies its first operand but for some elements, each of which depends on no other element of it: the
+/// output may then be the operand's own memory.
+inline bool updates_first_operand(OpCode code) noexcept {
+    return code == OpCode::row_add_at || code == OpCode::put_rows;
+}
+
 // Shared by shape and cost rules.
 inline std::uint64_t elements_of(const OpFacts::Operand& operand) { return geometry(operand.dims).elements(); }
 inline std::uint64_t cost_of_output(const OpFacts& facts) { return elements_of(facts.output); }

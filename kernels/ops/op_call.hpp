@@ -12,7 +12,8 @@ namespace retrace::kernels {
 struct OpCall {
     const OpFacts& facts;
     std::span<const std::uint8_t* const> inputs;
-    std::uint8_t* output = nullptr;  ///< Overlaps no input, except that an elementwise op may overwrite a full one.
+    std::uint8_t* output = nullptr;  ///< Overlaps no input but one that the op may overwrite: a full operand of
+                                     ///< an elementwise op, the first of one that updates it (ops/op.hpp).
     std::uint64_t seed = 0, step = 0;
     ThreadPool& pool;
     /// If not empty, by slot: the window gather that would have computed the input; `inputs` then holds its image.

@@ -38,7 +38,10 @@ constexpr OpCode kOften[] = {OpCode::matmul,
                              OpCode::permute,
                              OpCode::relu,
                              OpCode::window_gather,
-                             OpCode::row_argmax_pick};
+                             OpCode::row_argmax_pick,
+                             OpCode::row_top,
+                             OpCode::row_add_at,
+                             OpCode::put_rows};
 
 class Generator {
 public:
@@ -53,7 +56,7 @@ public:
         add_static();
         const std::uint64_t ops = 3 + below(43);
         while (program_.ops.empty())
-            for (std::uint64_t i = 0; i < ops; ++i)
+            for (std::uint64_t i = 0; i < ops && program_.ops.size() < ops; ++i)
                 for (int tries = 0; tries < 60 && !try_op(); ++tries) continue;
         add_writers();
         for (std::uint32_t op = 0; op < program_.ops.size(); ++op) {
@@ -139,10 +142,10 @@ private:
 
     static bool takes(OpCode code, std::uint32_t slot, DType dtype) {
         if (code >= OpCode::logical_and && code <= OpCode::logical_not) return dtype == DType::boolean;
+        if (code >= OpCode::add_wrap && code <= OpCode::and_bits) return dtype == DType::i32;
         if (code == OpCode::select && slot == 0) return dtype == DType::boolean;
         const bool indexed = code == OpCode::gather_rows || code == OpCode::scatter_add_rows ||
                              code == OpCode::row_argmax_pick || code == OpCode::powi;
-        if (code >= OpCode::add_wrap && code <= OpCode::and_bits) return dtype == DType::i32;
         if (indexed && slot == 1) return dtype == DType::i32;
         const bool moves = code == OpCode::permute || code == OpCode::slice || code == OpCode::concat ||
                            code == OpCode::pad || code == OpCode::reshape || code == OpCode::window_gather;
@@ -166,6 +169,8 @@ private:
         facts.output = {DType::f32, inputs != 0 ? facts.inputs[below(inputs)].dims : some_dims()};
         if (rule.code == OpCode::window_gather && facts.inputs[0].dims.size() != 4) return try_image(facts);
         if (rule.code == OpCode::window_scatter) return try_scatter();
+        if (updates_first_operand(rule.code) || rule.code == OpCode::row_pick) return try_update(rule.code);
+        if (rule.code == OpCode::chacha_bits) return try_chacha();
         choose_attributes(facts);
         if (is_elementwise(rule.code) && below(4) == 0) facts.output.dims = some_dims();
         return add(facts);
@@ -186,6 +191,7 @@ private:
             case OpCode::convert:
                 attributes = {static_cast<std::uint64_t>(below(2) != 0 ? DType::f32 : DType::i32)};
                 break;
+            case OpCode::row_top: attributes = {between(1, 12)}; break;
             case OpCode::scatter_add_rows: attributes = {below(3) != 0 ? a_ : between(0, 40)}; break;
             case OpCode::permute:
                 for (std::uint64_t i = 0; i < facts.inputs[0].dims.size(); ++i) attributes.push_back(i);
@@ -272,6 +278,52 @@ private:
         add_input(windows, static_cast<std::uint32_t>(program_.tensors.size() - 1));
         choose_attributes(windows);
         return add(windows);
+    }
+
+    std::uint32_t newest() const { return static_cast<std::uint32_t>(program_.tensors.size() - 1); }
+
+    bool add_op(OpCode code, const std::vector<std::uint32_t>& inputs, std::vector<std::uint64_t> attributes = {},
+                OpFacts::Operand output = {}) {
+        OpFacts facts;
+        facts.op.code = code;
+        for (const std::uint32_t input : inputs) add_input(facts, input);
+        facts.op.attributes = std::move(attributes);
+        facts.output = std::move(output);
+        return add(facts);
+    }
+
+    /// Places in the rows of a tensor, or indices of its rows, then what is read from there, then the update of the
+    /// tensor or of one of the same shape.
+    bool try_update(OpCode code) {
+        const std::uint32_t table = some_tensor();
+        const Dims dims = program_.tensors[table].dims;
+        if (dims.empty()) return false;
+        if (code == OpCode::put_rows) {
+            const std::uint64_t rows = between(0, 40), first = between(0, dims[0]);
+            if (!add_op(OpCode::iota, {}, {0}, {DType::i32, {rows}})) return false;
+            if (below(2) != 0) {
+                const std::uint32_t iota = newest();
+                if (!add_op(OpCode::fill, {}, {first}, {DType::i32, {}})) return false;
+                if (!add_op(below(2) != 0 ? OpCode::sub_wrap : OpCode::and_bits, {iota, newest()}, {},
+                            {DType::i32, {rows}}))
+                    return false;
+            }
+            const std::uint32_t index = newest();
+            return add_op(OpCode::gather_rows, {table, index}) && add_op(code, {table, newest(), index});
+        }
+        Dims places = dims;
+        places.back() = between(0, 9);
+        if (!add_op(OpCode::row_top, {table}, {between(1, 9)}) &&
+            !add_op(OpCode::iota, {}, {dims.size() - 1}, {DType::i32, places}))
+            return false;
+        const std::uint32_t at = newest();
+        if (!add_op(OpCode::row_pick, {table, at})) return false;
+        return code == OpCode::row_pick || add_op(code, {table, at, newest()});
+    }
+
+    bool try_chacha() {
+        return add_op(OpCode::iota, {}, {0}, {DType::i32, {8}}) &&
+               add_op(OpCode::chacha_bits, {newest()}, {program_.ops.size()}, {DType::i32, some_dims()});
     }
 
     bool try_scatter() {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "kernels/builder/graph.hpp"
 #include "kernels/exec/arena.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/scalar/scalar.hpp"
@@ -45,6 +46,39 @@ TEST(MemoryPlan, EveryOpIsInOneUnitAndEveryPlaceInsideTheArena) {
                 program.tensors[program.output_of(op)].dtype == DType::f32) {
                 ASSERT_LE(plan.places[op].at + bytes, plan.bytes);
             }
+        }
+    }
+}
+
+/// A state whose rows are updated in place, and the second operand's memory where that has the same size.
+TEST(MemoryPlan, AnUpdateOfSomeElementsTakesOverTheFirstOperandOnly) {
+    for (const bool rows : {false, true}) {
+        Graph g;
+        const Value base = g.state("base", DType::f32, {40, 40}), values = g.state("values", DType::f32, {40, 40});
+        const Value at = g.state("at", DType::i32, rows ? Dims{40} : Dims{40, 40});
+        const auto update = [&](Value first, Value second) {
+            return rows ? g.op(OpCode::put_rows, {first, second, at}) : g.op(OpCode::row_add_at, {first, at, second});
+        };
+        const Value sum = g.op(OpCode::add, {base, values}), other = g.op(OpCode::sub, {base, values});
+        const Value updated = update(update(update(sum, other), values), base);
+        g.set_next(base, update(base, updated));
+        g.set_next(values, update(updated, values));
+        const Program program = *g.build();
+        const MemoryPlan plan = plan_memory(program);
+        const auto first = static_cast<std::uint32_t>(program.ops.size() - 5);
+        for (std::uint32_t op = first; op < first + 3; ++op) {
+            EXPECT_EQ(plan.places[op].where, BufferLocation::Where::arena);
+            EXPECT_EQ(plan.places[op].at, plan.places[0].at) << "the memory of the sum";
+        }
+        EXPECT_EQ(plan.places[first + 3].where, BufferLocation::Where::state) << "the base";
+        EXPECT_NE(plan.places[first + 4].where, BufferLocation::Where::state) << "the values are read as a whole";
+        ThreadPool pool(2);
+        Executor cpu(program, pool, Backend::cpu), reference(program, pool, Backend::reference);
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            State a = testing::random_state(program, seed), b = a;
+            cpu.step(a, {});
+            reference.step(b, {});
+            ASSERT_EQ(a, b) << "seed " << seed;
         }
     }
 }

@@ -78,8 +78,7 @@ TEST(OpParity, EveryInstructionSetHasTheBitsOfTheGenericLoops) {
         OpFacts facts;
         facts.inputs.assign(3, {DType::f32, {n}});
         const bool bools = rule.code >= OpCode::logical_and && rule.code <= OpCode::logical_not;
-        if (rule.code >= OpCode::add_wrap && rule.code <= OpCode::and_bits)
-            facts.inputs.assign(3, {DType::i32, {n}});
+        if (rule.code >= OpCode::add_wrap && rule.code <= OpCode::and_bits) facts.inputs.assign(3, {DType::i32, {n}});
         if (bools) facts.inputs.assign(3, {DType::boolean, {n}});
         if (rule.code == OpCode::select) facts.inputs[0].dtype = DType::boolean;
         if (rule.code == OpCode::powi) facts.inputs[1].dtype = DType::i32;
@@ -125,6 +124,21 @@ TEST(OpParity, WindowsOfLongLinesAndInThePadding) {
         const OpCase one{"windows", facts, testing::random_inputs(facts, testing::Data::bell, random)};
         EXPECT_EQ(run(one, find_cpu_kernel(facts), pool, 0), run(one, nullptr, pool, 0));
     }
+}
+
+TEST(OpParity, AnUpdateOfSomeElementsMayOverwriteItsFirstOperand) {
+    ThreadPool pool(2);
+    int tried = 0;
+    for (const OpCase& one : testing::random_cases(20260105, 12)) {
+        if (!updates_first_operand(one.facts.op.code)) continue;
+        std::vector<Tensor> inputs = one.inputs;
+        std::vector<const std::uint8_t*> at;
+        for (const Tensor& input : inputs) at.push_back(input.data.data());
+        find_cpu_kernel(one.facts)({one.facts, at, inputs[0].data.data(), 0, 0, pool});
+        EXPECT_EQ(inputs[0], run(one, nullptr, pool, 0)) << one.name;
+        ++tried;
+    }
+    EXPECT_EQ(tried, 24);
 }
 
 TEST(OpParity, AStateMayBeOverwrittenElementByElement) {
