@@ -97,6 +97,63 @@ TEST(Gradients, OfConvolutionsWithStridesOfTheirOwnAndNoBias) {
     });
 }
 
+/// A compressed update: the greatest elements leave the remainder for the anchor, and nothing is lost between them.
+TEST(Places, WhatIsPickedAndPutBackGivesTheTensorAgain) {
+    Graph g;
+    const Value rest = g.state("rest", DType::f32, {3, 40}), anchor = g.state("anchor", DType::f32, {3, 40});
+    const Value places = row_top(g, rest, 8), values = row_pick(g, rest, places);
+    g.set_next(anchor, row_add_at(g, anchor, places, values));
+    g.set_next(rest, row_add_at(g, rest, places, neg(g, values)));
+    ThreadPool pool(1);
+    const Program program = *g.build();
+    Executor executor(program, pool);
+    State state{0, {zeros(DType::f32, {3, 40}), zeros(DType::f32, {3, 40})}};
+    for (int i = 0; i < 120; ++i) state.tensors[0].f32()[i] = static_cast<float>((i * 37 + 5) % 101 - 50);
+    const Tensor before = state.tensors[0];
+    executor.step(state, {});
+    for (int row = 0; row < 3; ++row) {
+        int moved = 0;
+        float least = 1000, left = 0;
+        for (int i = 40 * row; i < 40 * row + 40; ++i) {
+            const float in_anchor = state.tensors[1].f32()[i], in_rest = state.tensors[0].f32()[i];
+            EXPECT_EQ(in_anchor + in_rest, before.f32()[i]);
+            if (in_anchor != 0) ++moved, least = std::min(least, std::abs(in_anchor));
+            left = std::max(left, std::abs(in_rest));
+        }
+        EXPECT_EQ(moved, 8);
+        EXPECT_GE(least, left);
+    }
+}
+
+TEST(Words, AMaskThatIsAddedAndSubtractedLeavesTheBits) {
+    Graph g;
+    const Value x = g.state("x", DType::i32, {5, 7}), key = g.state("key", DType::i32, {8});
+    const Value mask = chacha_bits(g, key, 3, {5, 7});
+    g.set_next(x, and_bits(g, sub_wrap(g, add_wrap(g, x, mask), mask), g.scalar_i32(0xff)));
+    ThreadPool pool(1);
+    const Program program = *g.build();
+    Executor executor(program, pool);
+    State state{9, {zeros(DType::i32, {5, 7}), zeros(DType::i32, {8})}};
+    for (std::uint32_t i = 0; i < 35; ++i) store_u32(state.tensors[0].data.data() + 4 * i, i * 0x9e3779b9u);
+    executor.step(state, {});
+    for (std::uint32_t i = 0; i < 35; ++i) EXPECT_EQ(state.tensors[0].bits(i), (i * 0x9e3779b9u) & 0xffu);
+}
+
+TEST(Rows, ThatArePutIntoATableAreThere) {
+    Graph g;
+    const Value table = g.state("table", DType::f32, {4, 3}), rows = g.state("rows", DType::f32, {2, 3});
+    const Value index = g.constant(DType::i32, {2}, {3, 0, 0, 0, 1, 0, 0, 0});
+    g.set_next(table, put_rows(g, table, rows, index));
+    ThreadPool pool(1);
+    const Program program = *g.build();
+    Executor executor(program, pool);
+    State state{0, {zeros(DType::f32, {4, 3}), zeros(DType::f32, {2, 3})}};
+    for (int i = 0; i < 6; ++i) state.tensors[1].f32()[i] = static_cast<float>(i + 1);
+    executor.step(state, {});
+    EXPECT_THAT(std::vector<float>(state.tensors[0].f32(), state.tensors[0].f32() + 12),
+                ::testing::ElementsAre(0, 0, 0, 4, 5, 6, 0, 0, 0, 1, 2, 3));
+}
+
 TEST(SampleOrder, SequentialWalksTheDataAndBeginsAgainWithoutTheShortBatch) {
     TrainingSpec spec;
     spec.samples = 11;
