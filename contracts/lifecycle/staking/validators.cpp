@@ -49,17 +49,16 @@ void store_set(Effects& fx, const std::vector<SetMember>& now) {
             fx.emit(ValidatorPowerChanged{member.account, member.key, member.power});
 }
 
-/// Whether the last epoch in which the validator missed votes is one in which it missed more than half.
-bool was_silent(const Effects& fx, const market::ValidatorInfo& info) {
-    return info.epoch_missed > fx.params.epoch_blocks / 2;
-}
+/// Epochs for which a candidate outside the set that was silent stands behind the others.
+constexpr std::uint64_t kSilenceRemembered = 16;
 
 /// A member that the election would have, with what its growth depends on.
 struct Elected {
-    SetMember member;
+    SetMember member;          ///< With the power that its stake gives.
     std::uint64_t before = 0;  ///< Its account's power in the set that ends, with whatever key.
-    bool silent = false;       ///< In the epoch that ends.
-    bool was_silent = false;   ///< When it last missed votes.
+    bool silent = false;       ///< A member that missed more than half of the votes of the epoch that ends.
+    bool comes_last = false;   ///< Others grow first.
+    std::uint64_t power = 0;   ///< That the election gives it.
 };
 
 /// What a member that was silent keeps: not what the last election gave it, because nobody has seen that vote.
@@ -68,41 +67,59 @@ std::uint64_t kept_power(const std::vector<PowerGrowth>& last, const Elected& on
     return one.before - std::min(one.before, grown != last.end() ? grown->amount : 0);
 }
 
-/// 20.4.1: power that nobody has seen voting may not stop the chain. What grows, in the order of the candidates and first
-/// those that have not been silent, is with the power of those that missed most votes of the epoch that ends at most a
-/// quarter of what votes.
-void limit_growth(Effects& fx, std::vector<SetMember>& wanted) {
+std::vector<Elected> elected_of(const Effects& fx, const std::vector<SetMember>& wanted) {
     const auto before = views::validator_set(fx.state);
     const auto last = list<PowerGrowth>(fx.state, keys::validator_growth());
     const std::uint64_t ended = views::epoch_of(fx.params, fx.height) - 1;
-    std::vector<Elected> elected;
-    std::uint64_t voting = 0, silent = 0;
+    std::vector<Elected> out;
     for (const SetMember& member : wanted) {
         const auto info = must_load<market::ValidatorInfo>(fx.state, keys::validator(member.account));
         const auto old = std::ranges::find(before, member.account, &SetMember::account);
-        Elected one{member, old == before.end() ? 0 : old->power, false, was_silent(fx, info)};
-        one.silent = one.was_silent && info.missed_epoch == ended;
+        const bool missed_most = info.epoch_missed > fx.params.epoch_blocks / 2;
+        Elected one{member, old == before.end() ? 0 : old->power, false, false, 0};
+        one.silent = missed_most && info.missed_epoch == ended;
+        one.comes_last =
+            one.silent || (one.before == 0 && missed_most && info.missed_epoch + kSilenceRemembered >= ended);
         if (one.silent) one.member.power = std::min(one.member.power, kept_power(last, one));
-        (one.silent ? silent : voting) += std::min(one.before, one.member.power);
-        elected.push_back(one);
+        out.push_back(one);
     }
-    std::vector<PowerGrowth> growth;
-    if (voting != 0) {  // Otherwise nobody is left of those that voted: what is there decides.
-        std::ranges::stable_partition(elected, [](const Elected& one) { return !one.was_silent; });
-        std::uint64_t left = voting / 4 - std::min(voting / 4, silent);
-        for (Elected& one : elected) {
-            if (one.member.power <= one.before) continue;
-            const std::uint64_t amount = std::min(one.member.power - one.before, left);
-            left -= amount;
-            one.member.power = one.before + amount;
-            if (amount != 0) growth.push_back({one.member.account, amount});
-        }
+    std::ranges::stable_partition(out, [](const Elected& one) { return !one.comes_last; });
+    return out;
+}
+
+/// 20.4.1: power that nobody has seen voting may not stop the chain. What grows, in order, is with the power of those
+/// that were silent at most a quarter of what votes.
+void limit_growth(std::vector<Elected>& elected) {
+    std::uint64_t voting = 0, silent = 0;
+    for (const Elected& one : elected) (one.silent ? silent : voting) += std::min(one.before, one.member.power);
+    // Without anybody left of those that voted, what is there decides.
+    std::uint64_t left = voting < 4 ? ~std::uint64_t{0} : voting / 4 - std::min(voting / 4, silent);
+    for (Elected& one : elected) {
+        one.power = std::min(one.member.power, one.before);
+        const std::uint64_t growth = std::min(one.member.power - one.power, left);
+        left -= growth;
+        one.power += growth;
     }
-    wanted.clear();
-    for (const Elected& one : elected)
-        if (one.member.power != 0) wanted.push_back(one.member);
-    std::ranges::sort(growth, {}, &PowerGrowth::account);
-    store_list(fx.state, keys::validator_growth(), std::move(growth));
+}
+
+/// Leaves those that get a place, and gives out again what others would have grown by in vain.
+void fill_places(std::vector<Elected>& elected, std::size_t places) {
+    for (;;) {
+        limit_growth(elected);
+        std::vector<Candidate> order;
+        for (const Elected& one : elected)
+            if (one.power != 0) order.push_back({one.member.account, one.power});
+        std::ranges::sort(order, goes_first);
+        const std::size_t count = std::min(places, order.size());
+        const auto has_place = [&](const Elected& one) {
+            return std::any_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
+                               [&](const Candidate& c) { return c.account == one.member.account; });
+        };
+        const auto in_vain = [&](const Elected& one) { return one.before == 0 && one.power != 0 && !has_place(one); };
+        if (std::erase_if(elected, in_vain) != 0) continue;
+        std::erase_if(elected, [&](const Elected& one) { return !has_place(one); });
+        return;
+    }
 }
 
 /// Takes a jailed validator out of the set at once. The last one stays until an election finds another, because a chain
@@ -196,6 +213,7 @@ void store_validator(Effects& fx, const Address& account, const market::Validato
 
 void note_missed_votes(Effects& fx, std::span<const ledger::ConsensusAddress> missed) {
     const market::ValidatorRules rules = rules_of(fx.state);
+    if (fx.height == 0) return;
     for (const ledger::ConsensusAddress& address : missed) {
         const auto owner = views::registered_key(fx.state, address);
         if (!owner) continue;
@@ -205,7 +223,8 @@ void note_missed_votes(Effects& fx, std::span<const ledger::ConsensusAddress> mi
         if (info.missed_window != window) info.missed = 0;
         info.missed_window = window;
         ++info.missed;
-        const std::uint64_t epoch = views::epoch_of(fx.params, fx.height);
+        // The votes are for the block before, and an epoch's first block brings those for the last one of the epoch before.
+        const std::uint64_t epoch = views::epoch_of(fx.params, fx.height - 1);
         if (info.missed_epoch != epoch) info.epoch_missed = 0;
         info.missed_epoch = epoch;
         ++info.epoch_missed;
@@ -306,14 +325,18 @@ void elect_validators(Effects& fx) {
         const auto info = must_load<market::ValidatorInfo>(fx.state, keys::validator(candidate.account));
         set.push_back({candidate.account, info.key, candidate.power});
     }
-    // Before the places are given away: one that may not have its power yet displaces nobody by it.
-    limit_growth(fx, set);
-    if (set.empty()) return;  // As in `expel`.
-    std::ranges::sort(set, [](const SetMember& a, const SetMember& b) {
-        return goes_first({a.account, a.power}, {b.account, b.power});
-    });
-    if (rules->is_open() && set.size() > rules->places) set.resize(rules->places);
+    std::vector<Elected> elected = elected_of(fx, set);
+    fill_places(elected, rules->is_open() ? rules->places : elected.size());
+    if (elected.empty()) return;  // As in `expel`.
+    set.clear();
+    std::vector<PowerGrowth> growth;
+    for (const Elected& one : elected) {
+        set.push_back({one.member.account, one.member.key, one.power});
+        if (one.power > one.before) growth.push_back({one.member.account, one.power - one.before});
+    }
     std::ranges::sort(set, {}, &SetMember::account);
+    std::ranges::sort(growth, {}, &PowerGrowth::account);
+    store_list(fx.state, keys::validator_growth(), std::move(growth));
     store_set(fx, set);
 }
 
