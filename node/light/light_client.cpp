@@ -92,7 +92,7 @@ Result<LightBlock> LightClient::verified(std::uint64_t height) {
     if (height != 0 && at != height) return error("the node answered with another block than it was asked for");
     bool is_invalid = false;
     auto followed = follow(target, is_invalid);
-    if (followed || height != 0 || !is_invalid || target.header.height <= trusted_.header.height + 1) return followed;
+    if (followed || height != 0 || !is_invalid || target.header.height <= trusted_.header.height) return followed;
     // The newest commit holds just enough votes, and one of them may count for CometBFT alone (verify.hpp). The one below
     // has all that came in time.
     const auto below = source_(at - 1);

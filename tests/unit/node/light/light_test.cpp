@@ -204,11 +204,11 @@ TEST_F(Followed, FromTheTrustedBlockOn) {
                 HasSubstr("no such block"));
 }
 
-TEST_F(Followed, TakesTheBlockBelowIfTheNewestHasAVoteThatOnlyCometBftCounts) {
+TEST_F(Followed, TakesTheBlockBelowWhenTheNewestIsNotProved) {
     const json::value& good = named("skipping, same set");
     add(good.at("trusted"));
     add(good.at("new"));
-    // Block 61, as a node shows it that has too few votes for us.
+    // Block 61 has no valid commit: it is block 60 with another height.
     blocks_[61] = blocks_.at(60);
     blocks_[61].header.height = blocks_[61].commit.height = 61;
     auto client = LightClient::start(source(), trust(5), forever_);
@@ -216,6 +216,7 @@ TEST_F(Followed, TakesTheBlockBelowIfTheNewestHasAVoteThatOnlyCometBftCounts) {
     const auto newest = client->verified();
     ASSERT_TRUE(newest.has_value()) << newest.error().message;
     EXPECT_EQ(newest->header.height, 60);
+    EXPECT_EQ(client->verified().value().header.height, 60) << "which is trusted now";
     EXPECT_FALSE(client->verified(61).has_value()) << "asked for by its height";
     blocks_.erase(60);
     EXPECT_FALSE(client->verified().has_value());
