@@ -14,6 +14,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint64_t kOpenEpochMin = 8;
+constexpr std::uint64_t kOpenPlacesMin = 5;
 /// Elections add up to a quarter of what votes (contracts 20.4.1), in whole units.
 constexpr std::uint64_t kFounderPowerMin = 1'000;
 
@@ -66,7 +67,7 @@ Status<> check_windows(const ledger::Genesis& genesis, const market::ValidatorRu
                        const market::Params& params) {
     const std::uint64_t most = std::max<std::uint64_t>(rules.places, genesis.validators.size());
     const std::pair<const char*, std::uint64_t> windows[] = {
-        {"epoch_blocks", params.epoch_blocks},
+        {"epoch_blocks", params.epoch_blocks - 1},  // A reveal is not in the first block (contracts 11.3.5).
         {"bid_blocks", params.bid_blocks},
         {"reveal_blocks", params.reveal_blocks},
         {"accept_blocks", params.accept_blocks},
@@ -81,9 +82,10 @@ Status<> check_windows(const ledger::Genesis& genesis, const market::ValidatorRu
     };
     for (const auto& [name, blocks] : windows) {
         if (blocks >= most) continue;
-        return error("genesis: contracts: " + std::string(name) + " is " + std::to_string(blocks) + ", and " +
-                     std::to_string(most) + " validators may decide: some of them could keep a party's transactions " +
-                     "out for that long; use at least " + std::to_string(most) + " or fewer places");
+        return error("genesis: contracts: " + std::string(name) + " leaves " + std::to_string(blocks) +
+                     " blocks, and " + std::to_string(most) +
+                     " validators may decide: some of them could keep a party's transactions " +
+                     "out for that long; use more, or fewer places");
     }
     if (rules.downtime_blocks < 4 * most)
         return error("genesis: validatorRules: downtime_blocks is under " + std::to_string(4 * most) +
@@ -118,12 +120,17 @@ Status<> check_founders(const ledger::Genesis& genesis) {
                      std::to_string(kFounderPowerMin) + ", too small for the steps in which elections change powers");
     }
     RETRACE_CHECK(check_windows(genesis, rules, params));
-    if (!rules.is_open()) return Unit{};
+    if (!rules.is_open() && genesis.validators.size() < 2) return Unit{};
     // Contracts 20.4.1: a newcomer's first missing vote is reported three blocks after its election, and most of an epoch
     // has to show that it is silent.
     if (params.epoch_blocks < kOpenEpochMin) {
         return error("genesis: contracts: epoch_blocks is under " + std::to_string(kOpenEpochMin) +
-                     ", too short to see in one epoch whether a new validator of an open set votes");
+                     ", too short to see in one epoch whether a new validator votes");
+    }
+    if (!rules.is_open()) return Unit{};
+    if (rules.places < kOpenPlacesMin) {
+        return error("genesis: validatorRules: an open set has at least " + std::to_string(kOpenPlacesMin) +
+                     " places: in a smaller one no newcomer grows enough in one election to take a place");
     }
     std::uint64_t power = 0;
     for (const ledger::Validator& founder : genesis.validators) power += founder.power;

@@ -20,7 +20,7 @@ protected:
             std::ifstream in(path);
             json::value genesis = json::parse(std::string{std::istreambuf_iterator<char>(in), {}});
             genesis.as_object()["validatorRules"] = {
-                {"places", 10}, {"min_stake", "0.001"}, {"downtime_blocks", kWindow}, {"jail_blocks", 5}};
+                {"places", 9}, {"min_stake", "0.001"}, {"downtime_blocks", kWindow}, {"jail_blocks", 5}};
             for (json::value& founder : genesis.at("validators").as_array()) founder.as_object()["power"] = 4'000;
             std::ofstream(path) << json::serialize(genesis) << '\n';
         }

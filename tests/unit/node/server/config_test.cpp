@@ -223,15 +223,15 @@ TEST(GenesisFile, SetsTheRulesOfValidators) {
     const auto short_epochs = [&](const std::string& rules) {
         return with(rules + R"(, "contracts": {"epoch_blocks": 7})");
     };
-    EXPECT_THAT(short_epochs(R"({"places": 7})").error().message, HasSubstr("epoch_blocks is under 8"));
+    EXPECT_THAT(short_epochs(R"({"places": 5})").error().message, HasSubstr("epoch_blocks is under 8"));
     EXPECT_TRUE(short_epochs(R"({"places": 0})").has_value());
     // A run of censoring proposers has to be shorter than each window.
-    EXPECT_THAT(with(R"({"places": 11})").error().message,
-                HasSubstr("epoch_blocks is 10, and 11 validators may decide"));
-    EXPECT_TRUE(with(R"({"places": 10})").has_value());
-    EXPECT_THAT(with(R"({"places": 10, "downtime_blocks": 39})").error().message, HasSubstr("is under 40"));
-    EXPECT_TRUE(with(R"({"places": 10, "downtime_blocks": 40})").has_value());
-    EXPECT_THAT(with(R"({"unbond_blocks": 20, "evidence_blocks": 10})").error().message, HasSubstr("an epoch"));
+    EXPECT_THAT(with(R"({"places": 10})").error().message,
+                HasSubstr("epoch_blocks leaves 9 blocks, and 10 validators may decide"));
+    EXPECT_TRUE(with(R"({"places": 9})").has_value());
+    EXPECT_THAT(with(R"({"places": 9, "downtime_blocks": 35})").error().message, HasSubstr("is under 36"));
+    EXPECT_TRUE(with(R"({"places": 9, "downtime_blocks": 36})").has_value());
+    EXPECT_THAT(with(R"({"places": 4})").error().message, HasSubstr("has at least 5"));
     EXPECT_THAT(native_genesis(R"({"chainId": 99, "alloc": {}, "validatorRules": {}})").error().message,
                 HasSubstr("without validators"));
 }
