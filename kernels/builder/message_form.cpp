@@ -2,9 +2,78 @@
 #include "kernels/builder/message_form.hpp"
 
 #include "kernels/builder/compose.hpp"
+#include "kernels/builder/tensor_ops.hpp"
 
 namespace retrace::kernels {
 namespace {
+
+constexpr std::uint64_t kGroup = 256;  // sent values with common levels
+
+class SparseForm final : public MessageForm {
+public:
+    SparseForm(std::uint64_t rows, std::uint32_t kept, std::uint32_t bits) : rows_(rows), kept_(kept), bits_(bits) {}
+
+    /// In 32 columns, so that few tiles are mostly empty.
+    std::vector<MessagePart> parts() const override {
+        const Dims wide{rows_ * kept_ / 32, 32};
+        return {{"rounds.places", DType::i32, wide},
+                {"rounds.codes", DType::i32, wide},
+                {"rounds.levels", DType::f32, {bits_, groups()}}};
+    }
+    Value added(Graph& g, Value base, const std::vector<Value>& message) const override {
+        return row_add_at(g, base, by_row(g, message[0]), values(g, message));
+    }
+    Value taken(Graph& g, Value base, const std::vector<Value>& message) const override {
+        return row_add_at(g, base, by_row(g, message[0]), neg(g, values(g, message)));
+    }
+    std::vector<Value> message_of(Graph& g, Value changes) const override {
+        const Value places = row_top(g, changes, kept_);
+        const Value sent = reshape(g, row_pick(g, changes, places), {groups(), kGroup});
+        const Value sizes = g.op(OpCode::abs, {sent});
+        const Value mean = row_mean(g, sizes);
+        const Value negative = convert(g, g.op(OpCode::less, {sent, g.scalar(0.0f)}), DType::i32);
+        const Dims wide{rows_ * kept_ / 32, 32};
+        if (bits_ == 1) return {reshape(g, places, wide), reshape(g, negative, wide), reshape(g, mean, {1, groups()})};
+        const Value high = g.op(OpCode::greater_equal, {sizes, mean});
+        const Value levels =
+            g.op(OpCode::concat, {mean_where(g, sizes, high, false), mean_where(g, sizes, high, true)}, {0});
+        const Value codes = add_wrap(g, negative, select(g, high, g.scalar_i32(2), g.scalar_i32(0)));
+        return {reshape(g, places, wide), reshape(g, codes, wide), levels};
+    }
+
+private:
+    std::uint64_t groups() const { return rows_ * kept_ / kGroup; }
+    Value by_row(Graph& g, Value x) const { return reshape(g, x, {rows_, kept_}); }
+
+    /// What a message says at its places, [rows, kept]: each level with its sign. Bits of a code above those that have a
+    /// meaning are ignored.
+    Value values(Graph& g, const std::vector<Value>& message) const {
+        const auto bit = [&](std::int32_t mask) {
+            const Value masked = and_bits(g, message[1], g.scalar_i32(mask));
+            return reshape(g, g.op(OpCode::equal, {masked, g.scalar_i32(mask)}), {groups(), kGroup});
+        };
+        const auto level = [&](std::uint64_t i) {
+            const Value line = slice(g, message[2], {i, 0}, {1, groups()});
+            return broadcast(g, reshape(g, line, {groups(), 1}), {groups(), kGroup});
+        };
+        const Value size = bits_ == 1 ? level(0) : select(g, bit(2), level(1), level(0));
+        return by_row(g, select(g, bit(1), neg(g, size), size));
+    }
+
+    /// The mean of the sizes of a group that are high, or are not, [1, groups]; 0 if there are none.
+    Value mean_where(Graph& g, Value sizes, Value high, bool wanted) const {
+        const Value zero = g.scalar(0.0f), one = g.scalar(1.0f);
+        const auto chosen = [&](Value x) {
+            const Value all = broadcast(g, x, {groups(), kGroup});
+            return sum_rows(g, wanted ? select(g, high, all, zero) : select(g, high, zero, all));
+        };
+        const Value count = g.op(OpCode::max, {chosen(one), one});
+        return reshape(g, div(g, chosen(sizes), count), {1, groups()});
+    }
+
+    std::uint64_t rows_;
+    std::uint32_t kept_, bits_;
+};
 
 class DenseForm final : public MessageForm {
 public:
@@ -25,6 +94,12 @@ private:
 };
 
 }  // namespace
+
+std::unique_ptr<MessageForm> sparse_form(std::uint64_t rows, std::uint32_t kept, std::uint32_t bits) {
+    return std::make_unique<SparseForm>(rows, kept, bits);
+}
+
+std::uint64_t sparse_rows_multiple(std::uint32_t kept) { return kGroup / kept; }
 
 std::unique_ptr<MessageForm> dense_form(std::uint64_t rows) { return std::make_unique<DenseForm>(rows); }
 

@@ -31,6 +31,12 @@ public:
     virtual std::vector<Value> message_of(Graph& g, Value changes) const = 0;
 };
 
+/// The `kept` greatest changes of each row (a power of two, at most 64), as places, and signs with one level for 256
+/// values (bits 1), or two levels (bits 2). SparseLoCo (Sarfi et al. 2025). `rows` is a multiple of
+/// sparse_rows_multiple.
+std::unique_ptr<MessageForm> sparse_form(std::uint64_t rows, std::uint32_t kept, std::uint32_t bits);
+/// Rows that hold whole groups of 256 sent values.
+std::uint64_t sparse_rows_multiple(std::uint32_t kept);
 /// All changes as they are.
 std::unique_ptr<MessageForm> dense_form(std::uint64_t rows);
 

@@ -2,6 +2,7 @@
 #include "kernels/builder/rounds.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -83,7 +84,13 @@ private:
             rows_ += part.rows;
             parts_.push_back(std::move(part));
         }
-        form_ = dense_form(rows_);
+        if (spec_.update == UpdateKind::sparse) {
+            const std::uint64_t whole = sparse_rows_multiple(spec_.kept);
+            rows_ = (rows_ + whole - 1) / whole * whole;
+            form_ = sparse_form(rows_, spec_.kept, spec_.bits);
+        } else {
+            form_ = dense_form(rows_);
+        }
         if (programs_.init.ops.empty())
             return error("rounds: a training in rounds begins with a seed, not with weights");
         return Unit{};
@@ -167,7 +174,8 @@ private:
     /// The first steps move each parameter by about the learning rate, and the kept differences are the greatest.
     float first_norm() const {
         return training_.learning_rate * static_cast<float>(spec_.inner) *
-               std::sqrt(static_cast<float>(rows_ * kRowOfParameters));
+               std::sqrt(
+                   static_cast<float>(rows_ * (spec_.update == UpdateKind::dense ? kRowOfParameters : spec_.kept)));
     }
 
     void write_init(Graph& g, const States& s) const {
@@ -255,9 +263,16 @@ private:
 
 }  // namespace
 
+float default_outer_rate(UpdateKind update, std::uint32_t members) {
+    return update == UpdateKind::dense ? 1.0f : std::min(2.0f, 0.75f * static_cast<float>(members));
+}
+
 Result<GroupPlan> build_rounds(const TrainingPrograms& programs, const TrainingSpec& training, const RoundsSpec& spec) {
     const auto positive = [](float x) { return std::isfinite(x) && x > 0.0f; };
     if (spec.inner == 0 || spec.inner > kInnerStepsMax) return error("rounds: inner steps are not 1 to 65536");
+    if (spec.kept == 0 || spec.kept > 64 || !std::has_single_bit(spec.kept))
+        return error("rounds: kept values are no power of two up to 64");
+    if (spec.bits != 1 && spec.bits != 2) return error("rounds: bits are 1 or 2");
     if (!positive(spec.clip) || !positive(spec.outer_rate)) return error("rounds: clip and outer rate are over 0");
     if (!(spec.residual_decay >= 0.0f && spec.residual_decay <= 1.0f))
         return error("rounds: the residual's decay is not in [0, 1]");

@@ -23,6 +23,8 @@ struct TaskCompileFlags {
     std::uint64_t width = 0, layers = 0, heads = 0, patch = 0;  ///< 0: that of the model.
     double audit_percent = 5;
     RoundsRequest rounds;
+    std::string update = "sparse";
+    float outer_rate = 0;  ///< 0: the default of the update and the members
 };
 
 /// Sizes that each built-in model has when none are given.
@@ -47,10 +49,15 @@ bool is_builtin(const std::string& name) {
 }
 
 /// Steps count those of one member that misses no round.
-void settle_rounds(TaskCompileFlags& flags) {
-    flags.request.task.steps = flags.rounds.rounds * flags.rounds.spec.inner;
-    flags.request.task.interval = flags.rounds.spec.inner;
+Status<> settle_rounds(TaskCompileFlags& flags) {
+    kernels::RoundsSpec& spec = flags.rounds.spec;
+    spec.update = flags.update == "dense" ? kernels::UpdateKind::dense : kernels::UpdateKind::sparse;
+    spec.outer_rate =
+        flags.outer_rate != 0 ? flags.outer_rate : kernels::default_outer_rate(spec.update, flags.rounds.members);
+    flags.request.task.steps = flags.rounds.rounds * spec.inner;
+    flags.request.task.interval = spec.inner;
     flags.request.rounds = flags.rounds;
+    return Unit{};
 }
 
 Status<> settle(TaskCompileFlags& flags) {
@@ -71,7 +78,7 @@ Status<> settle(TaskCompileFlags& flags) {
                                                      : Precision::i8x2;
     training.beta1 = flags.betas[0];
     training.beta2 = flags.betas[1];
-    if (flags.rounds.rounds != 0) settle_rounds(flags);
+    if (flags.rounds.rounds != 0) RETRACE_CHECK(settle_rounds(flags));
     if (is_builtin(flags.model)) {
         choose_model(flags);
     } else {
@@ -172,7 +179,11 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
     of_rounds(command.add_option("--members", flags.rounds.members, "Members (8)"))->check(CLI::Range(1, 256));
     of_rounds(command.add_option("--inner", spec.inner, "Most steps of a member in a round (10)"))
         ->check(CLI::Range(std::uint32_t{1}, kernels::kInnerStepsMax));
-    of_rounds(command.add_option("--outer-rate", spec.outer_rate, "Rate of the shared model (1)"))
+    of_rounds(command.add_option("--update", flags.update, "What a member sends: sparse, or dense: all in fp32"))
+        ->check(CLI::IsMember({"sparse", "dense"}));
+    of_rounds(command.add_option("--bits", spec.bits, "sparse: bits of a change that is sent (1)"))
+        ->check(CLI::Range(1, 2));
+    of_rounds(command.add_option("--outer-rate", flags.outer_rate, "Rate of the shared model (by the members)"))
         ->check(CLI::PositiveNumber);
 }
 

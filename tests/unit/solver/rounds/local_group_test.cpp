@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "kernels/builder/rounds.hpp"
 
@@ -42,7 +43,9 @@ protected:
         training_.steps = 400;
         training_.learning_rate = 3e-3f;
         programs_ = build_training(model_, training_, kSamples, kSamples).value();
+        spec_.update = UpdateKind::dense;
         spec_.inner = 5;
+        spec_.outer_rate = default_outer_rate(spec_.update, 4);
     }
     GroupPlan plan() const { return build_rounds(programs_, training_, spec_).value(); }
     LocalGroup group(const GroupPlan& plan, std::uint32_t members, Backend backend = Backend::cpu) {
@@ -165,6 +168,55 @@ TEST_F(Rounds, AMemberThatJoinsHasTheSharedModel) {
     for (std::uint32_t t = 0; t < made.shared; ++t) EXPECT_EQ(members.state(2).tensors[t], members.state(0).tensors[t]);
 }
 
+TEST_F(Rounds, SparseMessagesTeachAsWell) {
+    for (const std::uint32_t bits : {1U, 2U}) {
+        spec_.update = UpdateKind::sparse;
+        spec_.bits = bits;
+        spec_.outer_rate = default_outer_rate(spec_.update, 4);
+        const GroupPlan made = plan();
+        LocalGroup members = group(made, 4);
+        for (int round = 0; round < 60; ++round) members.play(all(4, 5));
+        for (std::uint32_t i = 0; i < 4; ++i) members.catch_up(i);
+        EXPECT_LT(loss(made, members.state(0)), 0.3f) << bits;
+        for (std::uint32_t t = 0; t < made.shared; ++t)
+            EXPECT_EQ(members.state(3).tensors[t], members.state(0).tensors[t]);
+    }
+}
+
+/// Whatever a member sends, a round moves no shared parameter by a number that is none, and at most by its share.
+TEST_F(Rounds, NoBitsOfAMessageSpoilTheSharedModel) {
+    spec_.update = UpdateKind::sparse;
+    spec_.outer_rate = 1.0f;
+    const GroupPlan made = plan();
+    const Program& add = *made.find(Phase::add);
+    Executor executor(add, pool_), begin(*made.find(Phase::begin), pool_);
+    LocalGroup members = group(made, 1);
+    std::mt19937 random(5);
+    const Tensor facts = fact_tensor({1, 1, 0, 5});
+    for (int i = 0; i < 300; ++i) {
+        State state = members.state(0);
+        begin.step(state, {});
+        std::vector<Tensor> message;
+        for (const std::uint32_t t : made.public_tensors) {
+            message.push_back(state.tensors[t]);
+            for (std::uint8_t& byte : message.back().data) byte = static_cast<std::uint8_t>(random());
+        }
+        if (i % 2 == 0)  // Finite levels, so that the rest is taken.
+            for (std::uint64_t e = 0; e < message[2].elements(); ++e)
+                message[2].f32()[e] = static_cast<float>(static_cast<std::int32_t>(random())) * 1e-3f;
+        const Tensor anchor = state.tensors[0];
+        executor.step(state, {0, {&message[0], &message[1], &message[2], &facts}});
+        const float norm = *members.state(0).tensors[1].f32();
+        double moved = 0;
+        for (std::uint64_t e = 0; e < anchor.elements(); ++e) {
+            ASSERT_TRUE(std::isfinite(state.tensors[0].f32()[e]));
+            const double change = double{state.tensors[0].f32()[e]} - double{anchor.f32()[e]};
+            moved += change * change;
+        }
+        EXPECT_LE(std::sqrt(moved), 1.001 * spec_.clip * norm) << i;
+    }
+}
+
 TEST_F(Rounds, WhatCannotBeTrainedInRoundsIsNamed) {
     const auto refusal = [&](const RoundsSpec& spec) {
         const auto made = build_rounds(programs_, training_, spec);
@@ -181,6 +233,12 @@ TEST_F(Rounds, WhatCannotBeTrainedInRoundsIsNamed) {
         wrong.clip = value;
         EXPECT_THAT(refusal(wrong), HasSubstr("clip"));
     }
+    wrong = spec_;
+    wrong.kept = 9;
+    EXPECT_THAT(refusal(wrong), HasSubstr("kept values"));
+    wrong = spec_;
+    wrong.bits = 3;
+    EXPECT_THAT(refusal(wrong), HasSubstr("bits"));
     wrong = spec_;
     wrong.residual_decay = NAN;
     EXPECT_THAT(refusal(wrong), HasSubstr("residual"));
