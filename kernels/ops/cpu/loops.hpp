@@ -28,6 +28,8 @@ struct Loops {
     void (*rows_max)(const float* x, std::size_t rows, std::size_t cols, float* out);
     /// Column of the first greatest term in each of many rows of cols <= 256 terms.
     void (*rows_argmax)(const float* x, std::size_t rows, std::size_t cols, std::int32_t* out);
+    /// Places of the `count` elements of the greatest magnitude in a row of cols <= 512, ascending (row_top).
+    void (*row_top)(const std::uint32_t* x, std::size_t cols, std::size_t count, std::int32_t* out);
     /// One level of `cols` results: n <= 256 rows that are `stride` elements apart.
     void (*col_sum)(const float* x, std::size_t stride, std::size_t n, std::size_t cols, float* out);
     void (*col_max)(const float* x, std::size_t stride, std::size_t n, std::size_t cols, float* out);

@@ -4,6 +4,7 @@
 
 #include "kernels/ops/cpu/loops.hpp"
 #include "kernels/ops/functions.hpp"
+#include "kernels/ops/places.hpp"
 #include "kernels/reduce/reduce.hpp"
 
 // The output may be the same memory as an operand, element for element; the compiler's overlap test would then not use
@@ -278,6 +279,31 @@ void rows_argmax_loop(const float* x, std::size_t rows, std::size_t cols, std::i
     }
 }
 
+/// Returns the `count`-th greatest key, bit by bit: loops over the row without branches take less time than a sort.
+std::int32_t least_of_top(const std::int32_t* keys, std::size_t cols, std::int32_t count) {
+    std::int32_t least = 0;
+    for (std::int32_t bit = 1 << 30; bit != 0; bit >>= 1) {
+        const std::int32_t candidate = least | bit;
+        std::int32_t below = 0;
+        for (std::size_t i = 0; i < cols; ++i) below += keys[i] < candidate ? 1 : 0;
+        if (static_cast<std::int32_t>(cols) - below >= count) least = candidate;
+    }
+    return least;
+}
+
+void row_top_loop(const std::uint32_t* x, std::size_t cols, std::size_t count, std::int32_t* out) {
+    std::int32_t keys[kTopColumnsMax];
+    for (std::size_t i = 0; i < cols; ++i) keys[i] = static_cast<std::int32_t>(magnitude_key(x[i]));
+    const std::int32_t least = least_of_top(keys, cols, static_cast<std::int32_t>(count));
+    std::size_t equal = count;  // Of those that equal the least, the first so many are taken.
+    for (std::size_t i = 0; i < cols; ++i) equal -= keys[i] > least ? 1 : 0;
+    for (std::size_t i = 0; i < cols; ++i) {
+        if (keys[i] < least || (keys[i] == least && equal == 0)) continue;
+        if (keys[i] == least) --equal;
+        *out++ = static_cast<std::int32_t>(i);
+    }
+}
+
 constexpr std::size_t kStrip = 64;  // columns whose lanes stay in the first-level cache
 
 void col_sum_strip(const float* x, std::size_t stride, std::size_t n, std::size_t cols, float* out) {
@@ -319,8 +345,8 @@ void finish_loop(float* x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) x[i] = finish(x[i]);
 }
 
-constexpr Loops kLoops = {element_loop, row_sum_loop, row_max_loop,    rows_max_loop, rows_argmax_loop,
-                          col_sum_loop, col_max_loop, accumulate_loop, finish_loop};
+constexpr Loops kLoops = {element_loop, row_sum_loop, row_max_loop, rows_max_loop,   rows_argmax_loop,
+                          row_top_loop, col_sum_loop, col_max_loop, accumulate_loop, finish_loop};
 
 }  // namespace
 }  // namespace retrace::kernels

@@ -2,11 +2,11 @@
 // Places within rows: a row belongs to one thread.
 #include "kernels/ops/places.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "kernels/ops/cpu/kernels.hpp"
+#include "kernels/ops/cpu/loops.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels {
@@ -16,32 +16,6 @@ constexpr std::uint64_t kGrain = 16384;  ///< Minimum number of elements that a 
 
 std::uint64_t rows_of(const OpFacts::Operand& operand) { return geometry(operand.dims).rows; }
 std::uint64_t grain_of(std::uint64_t cols) { return 1 + kGrain / (cols + 1); }
-
-/// Returns the `count`-th greatest key, bit by bit: loops over the row without branches take less time than a sort.
-std::uint32_t least_of_top(const std::uint32_t* keys, std::uint32_t cols, std::uint32_t count) {
-    std::uint32_t least = 0;
-    for (std::uint32_t bit = 1u << 30; bit != 0; bit >>= 1) {
-        const std::uint32_t candidate = least | bit;
-        std::uint32_t reached = 0;
-        for (std::uint32_t i = 0; i < cols; ++i) reached += keys[i] >= candidate ? 1 : 0;
-        if (reached >= count) least = candidate;
-    }
-    return least;
-}
-
-void top_of_row(const std::uint32_t* x, std::uint32_t cols, std::uint32_t count, std::int32_t* out) {
-    std::array<std::uint32_t, kTopColumnsMax> keys;
-    for (std::uint32_t i = 0; i < cols; ++i) keys[i] = magnitude_key(x[i]);
-    const std::uint32_t least = least_of_top(keys.data(), cols, count);
-    std::uint32_t above = 0;
-    for (std::uint32_t i = 0; i < cols; ++i) above += keys[i] > least ? 1 : 0;
-    std::uint32_t equal = count - above;  // Of those that equal the least, the first so many are taken.
-    for (std::uint32_t i = 0; i < cols; ++i) {
-        if (keys[i] < least || (keys[i] == least && equal == 0)) continue;
-        if (keys[i] == least) --equal;
-        *out++ = static_cast<std::int32_t>(i);
-    }
-}
 
 template <class T>
 void pick_rows(const OpCall& call) {
@@ -77,9 +51,10 @@ void add_to_row(const float* base, const std::int32_t* places, const float* valu
 void run_row_top(const OpCall& call) {
     const auto cols = static_cast<std::uint32_t>(call.facts.inputs[0].dims.back());
     const auto count = static_cast<std::uint32_t>(call.facts.op.attributes[0]);
+    const Loops& loop = loops();
     call.pool.parallel_for(rows_of(call.facts.output), grain_of(cols), [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t row = begin; row < end; ++row)
-            top_of_row(call.in<std::uint32_t>(0) + row * cols, cols, count, call.out<std::int32_t>() + row * count);
+            loop.row_top(call.in<std::uint32_t>(0) + row * cols, cols, count, call.out<std::int32_t>() + row * count);
     });
 }
 
