@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/exec/plan_check.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
