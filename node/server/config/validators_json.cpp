@@ -120,14 +120,13 @@ Status<> check_founders(const ledger::Genesis& genesis) {
                      std::to_string(kFounderPowerMin) + ", too small for the steps in which elections change powers");
     }
     RETRACE_CHECK(check_windows(genesis, rules, params));
-    if (!rules.is_open() && genesis.validators.size() < 2) return Unit{};
+    if (!rules.is_open()) return Unit{};
     // Contracts 20.4.1: a newcomer's first missing vote is reported three blocks after its election, and most of an epoch
     // has to show that it is silent.
     if (params.epoch_blocks < kOpenEpochMin) {
         return error("genesis: contracts: epoch_blocks is under " + std::to_string(kOpenEpochMin) +
-                     ", too short to see in one epoch whether a new validator votes");
+                     ", too short to see in one epoch whether a new validator of an open set votes");
     }
-    if (!rules.is_open()) return Unit{};
     if (rules.places < kOpenPlacesMin) {
         return error("genesis: validatorRules: an open set has at least " + std::to_string(kOpenPlacesMin) +
                      " places: in a smaller one no newcomer grows enough in one election to take a place");
