@@ -214,6 +214,7 @@ void store_validator(Effects& fx, const Address& account, const market::Validato
 void note_missed_votes(Effects& fx, std::span<const ledger::ConsensusAddress> missed) {
     const market::ValidatorRules rules = rules_of(fx.state);
     if (fx.height == 0) return;
+    const auto set = views::validator_set(fx.state);
     for (const ledger::ConsensusAddress& address : missed) {
         const auto owner = views::registered_key(fx.state, address);
         if (!owner) continue;
@@ -225,9 +226,12 @@ void note_missed_votes(Effects& fx, std::span<const ledger::ConsensusAddress> mi
         ++info.missed;
         // The votes are for the block before, and an epoch's first block brings those for the last one of the epoch before.
         const std::uint64_t epoch = views::epoch_of(fx.params, fx.height - 1);
-        if (info.missed_epoch != epoch) info.epoch_missed = 0;
-        info.missed_epoch = epoch;
-        ++info.epoch_missed;
+        // One that has left the set is still asked for two blocks, which do not hide that it was silent before.
+        if (std::ranges::find(set, owner->account, &SetMember::account) != set.end()) {
+            if (info.missed_epoch != epoch) info.epoch_missed = 0;
+            info.missed_epoch = epoch;
+            ++info.epoch_missed;
+        }
         if (info.missed <= rules.downtime_blocks / 2) {
             store(fx.state, keys::validator(owner->account), info);
             continue;

@@ -231,6 +231,12 @@ TEST_F(Validators, GrowthThatDoesNotVoteIsTakenBack) {
     EXPECT_EQ(powers().at("carol"), 5'000U);
     epoch_without({"carol"});
     EXPECT_FALSE(powers().contains("carol")) << "nobody saw it vote";
+    for (int i = 0; i < 2; ++i) {  // The engine has it for two blocks more.
+        ++height;
+        miss("carol", 1);
+        --height;
+        next_block();
+    }
     // Then others come first, however much less they have.
     join("dave", 5);
     next_epoch();
