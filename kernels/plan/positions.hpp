@@ -47,11 +47,6 @@ public:
     const SegmentSpan& span() const noexcept { return span_; }
     /// `place` < count(). Takes time logarithmic in the number of records.
     Position at(std::uint64_t place) const;
-    /// Of the state before that position; of the end for place = count(). At place 0 it is the step of the start, which
-    /// the segment before this one has decided: `start`.
-    std::uint64_t step_before(std::uint64_t place, std::uint64_t start) const {
-        return place == 0 ? start : header_step(span_.base, place);
-    }
 
 private:
     SegmentPositions() = default;

@@ -26,7 +26,6 @@ enum class Tag : std::uint8_t {
     sparse_leaf = 0x08,  ///< H(08 ‖ key 32 ‖ H(value))
     append_leaf = 0x09,  ///< H(09 ‖ bytes)
     plan = 0x0a,
-    message = 0x0b,
 };
 
 Hash32 tile_leaf(View tile);                                      ///< H(00 ‖ tile bytes)

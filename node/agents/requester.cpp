@@ -24,7 +24,7 @@ namespace {
 namespace views = contracts::views;
 using Progress = std::function<void(const ArtifactClient::Progress&)>;
 
-constexpr std::chrono::seconds kPatience{30};  // For a node that is restarted and proves nothing yet.
+constexpr std::chrono::seconds kProofTimeout{30};  // For a node that is restarted and proves nothing yet.
 
 Result<Bytes> read_task_file(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
@@ -236,7 +236,7 @@ Result<TaskStatus> wait_for_delivery(ChainReader& chain, std::uint64_t id,
         auto status = height ? status_in(chain.state(*height), id) : Result<TaskStatus>(error(height.error().message));
         if (!status) {
             if (!failing_since) failing_since = Clock::now();
-            if (!chain.proves() || !before || Clock::now() > *failing_since + kPatience) return status;
+            if (!chain.proves() || !before || Clock::now() > *failing_since + kProofTimeout) return status;
             continue;
         }
         failing_since.reset();

@@ -299,6 +299,8 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
 int show(const Program& program, const std::string& folder, const ChainOptions& chain) {
     const auto task = load_task_file(folder);
     if (!task) return fail(program, task.error().message);
+    if (task->group)
+        return fail(program, "there is no plan yet of a training in rounds: `retrace task run` trains it here");
     const auto step = read_program(task->program);
     if (!step) return fail(program, step.error().message);
     kernels::ThreadPool pool;

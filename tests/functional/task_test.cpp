@@ -65,6 +65,7 @@ TEST_F(Task, ATrainingInRoundsEndsInTheSameState) {
     EXPECT_NE(run(" --members 3").at("state_root"), first.at("state_root"));
     run(" -o " + path("model").string());
     EXPECT_TRUE(fs::exists(path("model") / "model.safetensors"));
+    EXPECT_THAT(retrace("task plan " + path("task").string()).err, HasSubstr("no plan yet of a training in rounds"));
 
     fs::resize_file(path("task") / "plan.rtg", 1000);
     const Ran cut = retrace("task run " + path("task").string());

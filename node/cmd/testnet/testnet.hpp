@@ -30,7 +30,7 @@ struct TestnetPlan {
 
 struct Testnet {
     std::string genesis_hash;
-    std::string chain;                           ///< CometBFT's name of it.
+    std::string chain;                           ///< CometBFT 0.38's name of it; with 0.40, "-40" follows.
     std::vector<std::filesystem::path> folders;  ///< One for each validator.
     std::vector<std::string> rpc;                ///< URL of each node; empty entries for other machines.
 };

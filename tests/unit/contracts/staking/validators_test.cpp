@@ -4,6 +4,7 @@
 #include "contracts/calls/validator_message.hpp"
 #include "contracts/records/store.hpp"
 #include "contracts/records/validator_views.hpp"
+#include "contracts/rules/staking/rules.hpp"
 #include "ledger/crypto/ed25519.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
 
@@ -489,6 +490,26 @@ TEST_F(BeaconShares, AreMixedIntoTheBeaconOfTheEpochThatBegins) {
     EXPECT_EQ(both, beacon_with([&] { return std::vector{share("bob", 3), share("alice", 3)}; }));
     next_epoch();
     EXPECT_FALSE(load<Digest>(state, keys::beacon_shares(1)).has_value()) << "a mixed share is not kept";
+}
+
+/// Contracts' SPEC 11.3.5: the proposer of an epoch's first block chooses shares before it can know a reveal.
+TEST_F(BeaconShares, AreChosenBeforeTheFirstReveal) {
+    found(open_rules());
+    market::VerifierInfo member;
+    member.member = true;
+    member.head = link("v1", 1);
+    store(state, keys::verifier(party("v1")), member);
+    const RevealBeacon call{link("v1", 0)};
+    const auto admitted = [&](std::uint64_t at) {
+        const TxContext context{party("v1"), {}, at, params};
+        return admit(call, context, state);
+    };
+    const std::uint64_t first = 2 * params.epoch_blocks;
+    EXPECT_EQ(admitted(first), CallStatus::reveal_not_due);
+    EXPECT_EQ(admitted(first + 1), CallStatus::ok);
+    EXPECT_EQ(admitted(first + params.epoch_blocks - 1), CallStatus::ok);
+    remove(state, keys::validator_rules());
+    EXPECT_EQ(admitted(first), CallStatus::ok) << "without validators there are no shares";
 }
 
 TEST_F(BeaconShares, OfOtherHeightsStrangersAndForgersDoNotCount) {

@@ -110,7 +110,7 @@ TEST(PlanExecutor, RunsASegmentInParts) {
     EXPECT_EQ(state.tensors[3].f32()[0], 6.0f + 3.0f + 4.0f) << "anchor, own message, step 4";
     for (std::uint64_t place = 0; place < 6; ++place) {
         executor.run(parts, second, place, place + 1, {}, one);
-        EXPECT_EQ(parts.step, second.step_before(place + 1, 4));
+        EXPECT_EQ(parts.step, header_step(1, place + 1));
     }
     EXPECT_EQ(parts, state);
 
