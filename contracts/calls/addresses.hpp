@@ -10,7 +10,8 @@
 
 namespace retrace::contracts {
 
-enum class Contract : std::uint8_t { staking = 1, market = 2, audits = 3, disputes = 4, validators = 5 };
+/// Number 6 is not used yet.
+enum class Contract : std::uint8_t { staking = 1, market = 2, audits = 3, disputes = 4, validators = 5, groups = 7 };
 inline constexpr std::array kContracts = {Contract::staking, Contract::market, Contract::audits, Contract::disputes,
                                           Contract::validators};
 
@@ -30,6 +31,7 @@ constexpr std::string_view interface_name(Contract contract) {
         case Contract::audits: return "IAudits";
         case Contract::disputes: return "IDisputes";
         case Contract::validators: return "IValidators";
+        case Contract::groups: return "IGroups";
     }
     return "";
 }

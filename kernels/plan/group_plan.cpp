@@ -14,7 +14,8 @@ constexpr std::uint32_t kVersion = 1;
 constexpr std::uint8_t kRounds = 1;  // the mode; 2 will be stages
 constexpr std::size_t kProgramBytesMax = std::size_t{1} << 30;
 
-void write_head(Writer& out, const GroupPlan& plan) {
+/// Writes what a GroupPlan and its PlanHeader have in common.
+void write_head(Writer& out, const auto& plan) {
     out.u32(kVersion).u8(kRounds).u32(plan.steps_max).u32(plan.shared);
     out.u32(static_cast<std::uint32_t>(plan.public_tensors.size()));
     for (const std::uint32_t tensor : plan.public_tensors) out.u32(tensor);
@@ -71,15 +72,22 @@ Result<GroupPlan> decode_plan(View bytes, const Limits& limits) {
     return plan;
 }
 
-Hash32 plan_root(const GroupPlan& plan) {
+Hash32 PlanHeader::root() const {
     Writer out;
     out.u8(static_cast<std::uint8_t>(merkle::Tag::plan));
-    write_head(out, plan);
-    for (const PhaseProgram& phase : plan.phases) {
-        out.u8(static_cast<std::uint8_t>(phase.phase)).boolean(phase.member_seed);
-        out.hash(CommittedProgram(phase.program).root());
-    }
+    write_head(out, *this);
+    for (const PhaseRoot& phase : phases)
+        out.u8(static_cast<std::uint8_t>(phase.phase)).boolean(phase.member_seed).hash(phase.program);
     return merkle::sha256(out.data());
 }
+
+PlanHeader header_of(const GroupPlan& plan) {
+    PlanHeader header{plan.steps_max, plan.shared, plan.public_tensors, {}};
+    for (const PhaseProgram& phase : plan.phases)
+        header.phases.push_back({phase.phase, phase.member_seed, CommittedProgram(phase.program).root()});
+    return header;
+}
+
+Hash32 plan_root(const GroupPlan& plan) { return header_of(plan).root(); }
 
 }  // namespace retrace::kernels

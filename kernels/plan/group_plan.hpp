@@ -52,8 +52,24 @@ Result<GroupPlan> decode_plan(View bytes, const Limits& limits = {});
 /// Checks what plan/SPEC.md 1.3 lists, for programs that passed their own `check`; the error names phase and tensor.
 Status<> check(const GroupPlan& plan);
 
-/// H(0a ‖ version u32 ‖ mode u8 ‖ steps_max u32 ‖ shared u32 ‖ public tensors u32 count, u32 each ‖ phases u32 count, each
-/// kind u8, seed u8, program root).
+/// What a plan's root commits to. The ledger has it in place of the programs.
+struct PlanHeader {
+    struct PhaseRoot {
+        Phase phase{};
+        bool member_seed = false;
+        Hash32 program;
+        bool operator==(const PhaseRoot&) const = default;
+    };
+    std::uint32_t steps_max = 0, shared = 0;
+    std::vector<std::uint32_t> public_tensors;
+    std::vector<PhaseRoot> phases;
+    bool operator==(const PlanHeader&) const = default;
+
+    /// H(0a ‖ version u32 ‖ mode u8 ‖ steps_max u32 ‖ shared u32 ‖ public tensors u32 count, u32 each ‖ phases u32 count,
+    /// each kind u8, seed u8, program root).
+    Hash32 root() const;
+};
+PlanHeader header_of(const GroupPlan& plan);
 Hash32 plan_root(const GroupPlan& plan);
 
 }  // namespace retrace::kernels

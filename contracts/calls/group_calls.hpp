@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Methods of group tasks, as calls.hpp has those of the others. SPEC 21.
+#pragma once
+
+#include "contracts/calls/addresses.hpp"
+#include "market/groups.hpp"
+
+namespace retrace::contracts {
+
+using ledger::Address;
+using ledger::U256;
+using market::TaskSpec;
+using Names = std::vector<std::string_view>;
+
+/// Posts a task of a group. msg.value is the escrow, as for postTask.
+struct PostGroup {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "postGroup";
+    static constexpr bool kPayable = true;
+    static Names names() { return {"spec", "group"}; }
+    static auto tie(auto& c) { return std::tie(c.spec, c.group); }
+    TaskSpec spec;
+    market::GroupSpec group;
+};
+/// Commits to the member's state `index`, the end of a segment that takes in the records up to `base` and has `steps`
+/// inner steps. With inner steps it sends a message in the open round, which is `base` then; `message` has the roots of
+/// the public tensors. Without, `message` is empty. The first state is committed with commitCheckpoint.
+struct CommitRound {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "commitRound";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "index", "base", "steps", "commitment", "message"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index, c.base, c.steps, c.commitment, c.message); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    std::uint32_t base = 0, steps = 0;
+    Hash32 commitment;
+    std::vector<Hash32> message;
+};
+/// Commits to the messages of the open round that the member has whole: market::holding_commitment.
+struct CommitHoldings {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "commitHoldings";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "round", "commitment"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.round, c.commitment); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0, round = 0;
+    Hash32 commitment;
+};
+/// Reveals them: bit i (of byte i / 8, least significant first) stands for the i-th run of Group::committed.
+struct RevealHoldings {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "revealHoldings";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "round", "bitmap", "salt"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.round, c.bitmap, c.salt); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0, round = 0;
+    Bytes bitmap;
+    Hash32 salt;
+};
+/// Opens a member's state, for whatever waits for it: openRoots, openSegment and revealSegment refuse group tasks.
+/// `leaves` is an encoded verifier::PublicLeaves, which shows the roots of the shared and public tensors in it.
+struct OpenMember {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "openMember";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "index", "salt", "root", "leaves"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index, c.salt, c.root, c.leaves); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    Hash32 salt, root;
+    Bytes leaves;
+};
+/// Takes a free seat. The member begins at the base of state `index` of run `anchor`, which is finalised, with the
+/// shared tensors of that state. Locks the stake floor.
+struct JoinTask {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "joinTask";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "anchor", "index"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.anchor, c.index); }
+    std::uint64_t task = 0;
+    std::uint32_t anchor = 0;
+    std::uint64_t index = 0;
+};
+/// The member commits nothing more; it ends, and its lock returns, when all of its segments are finalised.
+struct LeaveTask {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "leaveTask";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+};
+
+}  // namespace retrace::contracts

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Records of group tasks: one training by many members in rounds (SPEC 11). A member is a run of the task; its states,
+// segments, audits and disputes have the records of types.hpp. The zero value of every enum is invalid.
+#pragma once
+
+#include "market/types.hpp"
+
+namespace retrace::market {
+
+inline constexpr std::size_t kMembersMax = 255;       ///< TaskSpec::replicas of a group task is at most this.
+inline constexpr std::size_t kPlanPhasesMax = 8;      ///< kernels::Phase.
+inline constexpr std::size_t kSharedTensorsMax = 16;  ///< Their roots are recorded at each opening.
+inline constexpr std::size_t kPublicTensorsMax = 8;   ///< Tensors of a message.
+inline constexpr std::uint32_t kRoundsMax = 1u << 20;
+inline constexpr std::uint32_t kKeepRoundsMax = 256;
+
+/// A phase of the plan, as plan roots commit to it (kernels/plan/SPEC.md 1.2).
+struct PhaseRoot {
+    std::uint8_t phase = 0;  ///< kernels::Phase
+    bool member_seed = false;
+    Hash32 program_root;
+    bool operator==(const PhaseRoot&) const = default;
+    static auto tie(auto& p) { return std::tie(p.phase, p.member_seed, p.program_root); }
+    static Names names() { return {"phase", "memberSeed", "programRoot"}; }
+};
+
+/// The terms of a group beside its TaskSpec, which it reads as follows: program_root is the plan's root, program_bytes
+/// the size of the plan's file, init_root the program of the phase `init`, replicas the most members, steps =
+/// rounds + 1 and interval = 1, so that a member has at most one segment for each round and one that takes in the last
+/// records. The price ceiling is that of a segment with steps_max inner steps.
+struct GroupSpec {
+    std::uint32_t rounds = 0;
+    std::uint32_t steps_max = 0;  ///< H_max, the most inner steps of a member in a round.
+    std::uint32_t shared = 0;
+    std::vector<std::uint32_t> public_tensors;
+    std::vector<PhaseRoot> phases;
+    std::uint8_t least = 0;           ///< The group begins with at least so many members.
+    std::uint64_t round_blocks = 0;   ///< Longest time to train in a round,
+    std::uint64_t grace_blocks = 0;   ///< time that is left to the others once 80 % have committed,
+    std::uint64_t fetch_blocks = 0;   ///< to fetch the messages and to commit to what came,
+    std::uint64_t reveal_blocks = 0;  ///< and to reveal it.
+    std::uint32_t absence_limit = 0;  ///< Rounds without a message after which a member only ends.
+    std::uint32_t keep_rounds = 0;    ///< Rounds for which messages are served; most records of one segment.
+    std::uint32_t catch_up_max = 0;   ///< Most messages that one segment takes in.
+
+    bool operator==(const GroupSpec&) const = default;
+    static auto tie(auto& g) {
+        return std::tie(g.rounds, g.steps_max, g.shared, g.public_tensors, g.phases, g.least, g.round_blocks,
+                        g.grace_blocks, g.fetch_blocks, g.reveal_blocks, g.absence_limit, g.keep_rounds,
+                        g.catch_up_max);
+    }
+    static Names names() {
+        return {"rounds",      "stepsMax",    "shared",       "publicTensors", "phases",     "least",     "roundBlocks",
+                "graceBlocks", "fetchBlocks", "revealBlocks", "absenceLimit",  "keepRounds", "catchUpMax"};
+    }
+};
+
+enum class GroupPhase : std::uint8_t {
+    starting = 1,   ///< Members accept, and commit to their first state.
+    training = 2,   ///< Members train and commit their messages.
+    spreading = 3,  ///< Members fetch the messages, and commit to which they have.
+    revealing = 4,  ///< They reveal it.
+    over = 5,       ///< All rounds are closed.
+};
+constexpr GroupPhase last_of(GroupPhase) { return GroupPhase::over; }
+std::string_view slug(GroupPhase phase) noexcept;
+
+struct Group {
+    std::uint64_t task = 0;
+    GroupPhase phase{};
+    std::uint32_t round = 0;               ///< The round that is open; after the last one, the number of rounds.
+    std::uint64_t phase_height = 0;        ///< Height at which the phase began.
+    std::uint64_t deadline = 0;            ///< Height after which it ends at the latest.
+    bool extended = false;                 ///< The time to fetch was given once more.
+    std::vector<std::uint32_t> committed;  ///< Runs with a message in this round, in order of commitment,
+    std::vector<std::uint32_t> listed;     ///< that committed to what they have,
+    std::vector<std::uint32_t> revealed;   ///< and revealed it.
+    std::uint32_t committed_before = 0;    ///< Number of runs with a message in the previous round.
+    U256 price;                            ///< Of a segment with steps_max inner steps, for all members.
+    bool operator==(const Group&) const = default;
+    static auto tie(auto& g) {
+        return std::tie(g.task, g.phase, g.round, g.phase_height, g.deadline, g.extended, g.committed, g.listed,
+                        g.revealed, g.committed_before, g.price);
+    }
+    static Names names() {
+        return {"task",      "phase",  "round",    "phaseHeight",     "deadline", "extended",
+                "committed", "listed", "revealed", "committedBefore", "price"};
+    }
+};
+
+/// A message that all members take in.
+struct RoundEntry {
+    std::uint32_t run = 0;
+    std::uint32_t steps = 0;  ///< Inner steps; the message's weight.
+    bool operator==(const RoundEntry&) const = default;
+    static auto tie(auto& e) { return std::tie(e.run, e.steps); }
+    static Names names() { return {"run", "steps"}; }
+};
+/// The record of a closed round: what `add` takes in, in this order.
+struct Round {
+    std::uint32_t index = 0;
+    std::uint64_t height = 0;          ///< Height at which it closed.
+    std::uint32_t committed = 0;       ///< Number of messages that were committed.
+    std::vector<RoundEntry> entries;   ///< Recorded messages, by ascending run.
+    std::uint32_t total = 0;           ///< Sum of their weights.
+    std::vector<std::uint32_t> holds;  ///< Runs that revealed what they have, ascending.
+    bool operator==(const Round&) const = default;
+    static auto tie(auto& r) { return std::tie(r.index, r.height, r.committed, r.entries, r.total, r.holds); }
+    static Names names() { return {"index", "height", "committed", "entries", "total", "holds"}; }
+};
+
+/// The message of a run in a round.
+struct RoundMessage {
+    std::uint64_t segment = 0;  ///< Segment at whose end it is.
+    std::uint32_t steps = 0;
+    std::uint64_t height = 0;
+    std::vector<Hash32> tensors;  ///< Roots of the public tensors, as in the state at the end of the segment.
+    bool recorded = false;        ///< Set when the round closes.
+    bool operator==(const RoundMessage&) const = default;
+    static auto tie(auto& m) { return std::tie(m.segment, m.steps, m.height, m.tensors, m.recorded); }
+    static Names names() { return {"segment", "steps", "height", "tensors", "recorded"}; }
+};
+
+/// What a run states to have of a round: bit i stands for the i-th run of Group::committed. `bitmap` is empty until it
+/// is revealed.
+struct Holding {
+    Hash32 commitment;
+    Bytes bitmap;
+    bool operator==(const Holding&) const = default;
+    static auto tie(auto& h) { return std::tie(h.commitment, h.bitmap); }
+    static Names names() { return {"commitment", "bitmap"}; }
+};
+
+/// A segment of a member: kernels::SegmentSpan.
+struct MemberSegment {
+    static constexpr std::uint64_t kNone = UINT64_MAX;
+    std::uint32_t from = 0, base = 0, steps = 0;
+    std::uint64_t omitted = kNone;  ///< Record in which the member's last message should be and is not.
+    std::uint64_t positions = 0;
+    std::vector<Hash32> shared;  ///< Roots of the shared tensors at its end; empty until that state is opened.
+    bool operator==(const MemberSegment&) const = default;
+    static auto tie(auto& s) { return std::tie(s.from, s.base, s.steps, s.omitted, s.positions, s.shared); }
+    static Names names() { return {"from", "base", "steps", "omitted", "positions", "shared"}; }
+};
+
+/// What a group task knows about a run beside its Run.
+struct Member {
+    std::uint32_t base = 0;        ///< Base of its newest segment; of its first state before.
+    std::uint32_t entered = 0;     ///< Base of its first state: 0, or the round at which it joined,
+    std::vector<Hash32> anchor;    ///< then the roots of the shared tensors that it joined with.
+    std::uint64_t messages = 0;    ///< Number of rounds in which it sent a message.
+    std::uint32_t last_round = 0;  ///< The last of them; valid if `messages` is not 0.
+    std::uint32_t absent = 0;      ///< Grows by one with each round without its message, falls by one with each.
+    bool leaving = false;          ///< It commits nothing more, and ends when all of its segments are finalised.
+    bool operator==(const Member&) const = default;
+    static auto tie(auto& m) {
+        return std::tie(m.base, m.entered, m.anchor, m.messages, m.last_round, m.absent, m.leaving);
+    }
+    static Names names() { return {"base", "entered", "anchor", "messages", "lastRound", "absent", "leaving"}; }
+};
+
+}  // namespace retrace::market
