@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: MIT
 #include "solver/rounds/local_group.hpp"
 
+#include <algorithm>
+
 #include "merkle/base/ensure.hpp"
 
 namespace retrace::solver {
 
 using kernels::State;
+
+namespace {
+
+/// The positions of a segment before its inner steps.
+std::uint64_t before_training(const kernels::SegmentPositions& segment) {
+    const std::uint64_t steps = segment.span().steps;
+    return segment.count() - (steps == 0 ? 0 : steps + 1);
+}
+
+/// The state tensors that begin, add or end write.
+std::vector<std::uint32_t> common_tensors(const kernels::GroupPlan& plan) {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t t = 0; t < plan.phases.front().program.states; ++t)
+        for (const kernels::Phase phase : {kernels::Phase::begin, kernels::Phase::add, kernels::Phase::end})
+            if ((out.empty() || out.back() != t) && plan.at(phase).program.tensors[t].writer != kernels::kNoWriter)
+                out.push_back(t);
+    return out;
+}
+
+}  // namespace
 
 LocalGroup::LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed,
                        std::vector<const kernels::Tensor*> datasets, std::uint32_t members, kernels::ThreadPool& pool,
@@ -15,9 +37,10 @@ LocalGroup::LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed,
       seed_(task_seed),
       datasets_(std::move(datasets)),
       pool_(pool),
-      executor_(plan, pool, backend) {
+      executor_(plan, pool, backend),
+      common_(common_tensors(plan)) {
     for (std::uint32_t run = 0; run < members; ++run)
-        members_.push_back({run, 0, {}, run == 0 ? executor_.init(task_seed) : members_[0].state});
+        members_.push_back({run, 0, {}, false, run == 0 ? executor_.init(task_seed) : members_[0].state});
 }
 
 kernels::Message LocalGroup::message(std::uint64_t record, std::uint32_t number) const {
@@ -29,31 +52,54 @@ kernels::Message LocalGroup::message(std::uint64_t record, std::uint32_t number)
     return out;
 }
 
-std::vector<std::vector<kernels::Metric>> LocalGroup::train(Member& member, std::uint32_t steps) {
+kernels::SegmentPositions LocalGroup::positions(const Member& member, std::uint32_t steps) const {
     std::vector<std::uint32_t> counts;
     for (std::uint64_t r = member.base; r < rounds(); ++r)
         counts.push_back(static_cast<std::uint32_t>(records_[r].size()));
-    const auto segment =
+    auto segment =
         kernels::SegmentPositions::make({member.base, rounds(), steps, member.omitted}, counts, plan_.steps_max);
     ensure(segment.has_value(), "a segment from the member's base to the present round");
-    const kernels::MemberInputs inputs{seed_, kernels::member_seed(seed_, member.run), datasets_};
-    auto metrics =
-        executor_.run(member.state, *segment, 0, segment->count(), inputs,
-                      [this](std::uint64_t record, std::uint32_t number) { return message(record, number); });
-    member.base = rounds();
-    member.omitted.reset();
-    return metrics;
+    return *std::move(segment);
 }
 
-std::vector<std::vector<std::vector<kernels::Metric>>> LocalGroup::play(const std::vector<MemberTurn>& turns) {
+LocalGroup::Metrics LocalGroup::run(Member& member, const kernels::SegmentPositions& segment, std::uint64_t first,
+                                    std::uint64_t last) {
+    const kernels::MemberInputs inputs{seed_, kernels::member_seed(seed_, member.run), datasets_};
+    return executor_.run(member.state, segment, first, last, inputs,
+                         [this](std::uint64_t record, std::uint32_t number) { return message(record, number); });
+}
+
+void LocalGroup::take_in(Member& member, const kernels::SegmentPositions& segment) {
+    const std::uint64_t taken = before_training(segment);
+    const bool restores = member.omitted.has_value() && *member.omitted + 1 == rounds();
+    std::uint64_t first = 0;
+    const auto source = std::ranges::find_if(members_, &Member::has_common);
+    if (source != members_.end() && member.base + 1 == rounds() && !records_.back().empty()) {
+        for (const std::uint32_t t : common_) member.state.tensors[t] = source->state.tensors[t];
+        first = taken - (restores ? 1 : 0);
+        member.state.step = kernels::header_step(rounds(), first);
+    }
+    run(member, segment, first, taken);
+    if (member.base < rounds()) member.has_common = !records_.back().empty() && !restores;
+    member.base = rounds();
+    member.omitted.reset();
+}
+
+std::vector<LocalGroup::Metrics> LocalGroup::play(const std::vector<MemberTurn>& turns) {
     ensure(turns.size() == members_.size(), "a turn for each member");
-    std::vector<std::vector<std::vector<kernels::Metric>>> metrics;
+    std::vector<std::optional<kernels::SegmentPositions>> segments(turns.size());
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+        if (turns[i].steps == 0) continue;
+        segments[i] = positions(members_[i], turns[i].steps);
+        take_in(members_[i], *segments[i]);
+    }
+    std::vector<Metrics> metrics;
     std::vector<Entry> record;
     for (std::size_t i = 0; i < turns.size(); ++i) {
         metrics.emplace_back();
-        if (turns[i].steps == 0) continue;
+        if (!segments[i]) continue;
         Member& member = members_[i];
-        metrics.back() = train(member, turns[i].steps);
+        metrics.back() = run(member, *segments[i], before_training(*segments[i]), segments[i]->count());
         if (!turns[i].recorded) {
             member.omitted = rounds();
             continue;
@@ -63,11 +109,12 @@ std::vector<std::vector<std::vector<kernels::Metric>>> LocalGroup::play(const st
         record.push_back(std::move(entry));
     }
     records_.push_back(std::move(record));
+    for (Member& member : members_) member.has_common = false;
     return metrics;
 }
 
 const State& LocalGroup::catch_up(std::uint32_t member) {
-    train(members_[member], 0);
+    take_in(members_[member], positions(members_[member], 0));
     return members_[member].state;
 }
 
@@ -75,7 +122,7 @@ void LocalGroup::join(std::uint32_t from) {
     ensure(members_[from].base == rounds(), "a member that has caught up");
     std::vector<const kernels::Tensor*> shared;
     for (std::uint32_t t = 0; t < plan_.shared; ++t) shared.push_back(&members_[from].state.tensors[t]);
-    members_.push_back({members(), rounds(), {}, executor_.enter(rounds(), shared, seed_)});
+    members_.push_back({members(), rounds(), {}, false, executor_.enter(rounds(), shared, seed_)});
 }
 
 kernels::StateCommitment LocalGroup::commit(std::uint32_t member) const {

@@ -23,9 +23,11 @@ public:
     LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed, std::vector<const kernels::Tensor*> datasets,
                std::uint32_t members, kernels::ThreadPool& pool, kernels::Backend backend = kernels::Backend::cpu);
 
-    /// Plays a round: the members train one after the other, and their messages become its record, in order of members.
-    /// Returns the metrics of each inner step, by member.
-    std::vector<std::vector<std::vector<kernels::Metric>>> play(const std::vector<MemberTurn>& turns);
+    /// The metrics of each inner step of a round.
+    using Metrics = std::vector<std::vector<kernels::Metric>>;
+    /// Plays a round: the members take in the last record, train one after the other, and their messages become its
+    /// record, in order of members. Returns the metrics by member.
+    std::vector<Metrics> play(const std::vector<MemberTurn>& turns);
     /// A member takes in all records and trains no more; the shared tensors of its state are then the result.
     const kernels::State& catch_up(std::uint32_t member);
     /// A further member begins at the present round, from the shared tensors of a member that has caught up.
@@ -47,10 +49,16 @@ private:
         std::uint32_t run = 0;
         std::uint64_t base = 0;
         std::optional<std::uint64_t> omitted;  ///< The record that its last message is not in.
+        bool has_common = false;  ///< Its tensors of `common_` are those that the newest record's `end` left.
         kernels::State state;
     };
-    /// Runs a segment of a member with the present round as its base.
-    std::vector<std::vector<kernels::Metric>> train(Member& member, std::uint32_t steps);
+    /// A segment of the member with the present round as its base.
+    kernels::SegmentPositions positions(const Member& member, std::uint32_t steps) const;
+    Metrics run(Member& member, const kernels::SegmentPositions& segment, std::uint64_t first, std::uint64_t last);
+    /// Runs the positions of a segment before its inner steps. begin, add and end write the same bits for all members
+    /// with one base (plan/SPEC.md 1.3.6), so a member that lacks only the newest record copies them from one that has
+    /// just taken it in, if there is one.
+    void take_in(Member& member, const kernels::SegmentPositions& segment);
     kernels::Message message(std::uint64_t record, std::uint32_t number) const;
 
     const kernels::GroupPlan& plan_;
@@ -59,6 +67,7 @@ private:
     std::vector<const kernels::Tensor*> datasets_;
     kernels::ThreadPool& pool_;
     kernels::PlanExecutor executor_;
+    std::vector<std::uint32_t> common_;  ///< State tensors that begin, add or end write.
     std::vector<Member> members_;
     std::vector<std::vector<Entry>> records_;
 };

@@ -139,6 +139,60 @@ TEST_F(Rounds, AMemberThatWasAwayTakesInWhatItMissed) {
             EXPECT_EQ(members.state(i).tensors[t], members.state(0).tensors[t]);
 }
 
+/// What a member does when it computes every position itself, beside the group, which copies what members have in common.
+TEST_F(Rounds, AMemberByItselfGetsTheBitsOfTheGroup) {
+    spec_.update = UpdateKind::sparse;
+    const GroupPlan made = plan();
+    LocalGroup members = group(made, 3);
+    // Member 2: is there, is not recorded, is away for two rounds, one of them empty, and returns.
+    const std::vector<std::vector<MemberTurn>> turns{
+        {{3, true}, {5, true}, {2, true}}, {{3, true}, {3, true}, {4, false}}, {{1, true}, {2, false}, {1, false}},
+        {{5, true}, {5, true}, {0, true}}, {{0, true}, {0, true}, {0, true}},  {{2, true}, {2, true}, {5, true}}};
+    PlanExecutor executor(made, pool_);
+    State alone = executor.init(3);
+    const MemberInputs inputs{3, member_seed(3, 2), {&x_, &y_}};
+    struct Sent {
+        std::uint32_t steps;
+        std::vector<Tensor> tensors;
+    };
+    std::vector<std::vector<Sent>> records;
+    const auto source = [&](std::uint64_t record, std::uint32_t number) {
+        std::uint32_t total = 0;
+        for (const Sent& sent : records[record]) total += sent.steps;
+        const Sent& sent = records[record][number];
+        Message out{{sent.steps, total, 0, sent.steps}, {}};
+        for (const Tensor& tensor : sent.tensors) out.tensors.push_back(&tensor);
+        return out;
+    };
+    SegmentSpan span;
+    const auto run_alone = [&](std::uint32_t steps) {
+        std::vector<std::uint32_t> counts;
+        for (std::uint64_t r = span.from; r < records.size(); ++r)
+            counts.push_back(static_cast<std::uint32_t>(records[r].size()));
+        span.base = records.size();
+        span.steps = steps;
+        const SegmentPositions segment = SegmentPositions::make(span, counts, made.steps_max).value();
+        executor.run(alone, segment, 0, segment.count(), inputs, source);
+        span = {span.base, 0, 0, {}};
+    };
+    for (const std::vector<MemberTurn>& turn : turns) {
+        if (turn[2].steps != 0) run_alone(turn[2].steps);
+        members.play(turn);
+        if (turn[2].steps != 0 && !turn[2].recorded) span.omitted = records.size();
+        std::vector<Sent>& record = records.emplace_back();
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            if (turn[i].steps == 0 || !turn[i].recorded) continue;
+            Sent& sent = record.emplace_back(Sent{turn[i].steps, {}});
+            for (const std::uint32_t t : made.public_tensors) sent.tensors.push_back(members.state(i).tensors[t]);
+        }
+        if (turn[2].steps == 0) continue;
+        EXPECT_EQ(members.state(2), alone) << "round " << records.size() - 1;
+    }
+    run_alone(0);
+    members.catch_up(0);
+    EXPECT_EQ(members.catch_up(2), alone);
+}
+
 TEST_F(Rounds, ALostMessageComesBackInTheNextOne) {
     const GroupPlan made = plan();
     LocalGroup members = group(made, 1);
