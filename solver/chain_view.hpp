@@ -13,6 +13,7 @@
 #include "merkle/base/bytes.hpp"
 #include "solver/artifacts/report_kind.hpp"
 #include "solver/capability/draw.hpp"
+#include "solver/rounds/group_view.hpp"
 #include "solver/train/schedule.hpp"
 
 namespace retrace::solver {
@@ -27,7 +28,8 @@ struct TaskTerms {
     std::vector<Hash32> data_roots;
     Schedule schedule;
     std::uint64_t seed = 0;
-    Hash32 contract;  ///< Kernel contract that the task asks for.
+    Hash32 contract;                       ///< Kernel contract that the task asks for.
+    std::optional<GroupTerms> group = {};  ///< Set for a group's task.
 };
 
 /// An auction that this solver takes part in. The service lists only auctions that it found a price for (market).

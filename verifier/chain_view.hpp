@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct AuditView {
     Hash32 commitment;           ///< This verifier's commitment; zero before it is sent.
     std::vector<Hash32> others;  ///< Commitments of other seats (only a copier uses them).
     std::uint64_t due = 0;       ///< Its place in this verifier's order of work; 0: the record has none.
+    std::optional<solver::SegmentView> member = {};  ///< Set for a group's task.
 };
 
 /// An open dispute with this party on one side. Solvers use the same view.
@@ -46,6 +48,9 @@ struct DisputeView {
     std::uint64_t clock = 0;     ///< Blocks that this party has left on its turn.
     std::uint64_t due = 0;       ///< Its place in this party's order of work; 0: the record has none.
     Hash32 claimed_root;         ///< End root that the challenger claims; zero if it did not state one.
+    /// Set for a group's task: the segment, or how state 0 is made if game.claim.initialiser.
+    std::optional<solver::SegmentView> member = {};
+    std::optional<solver::EntryView> entry = {};
 };
 
 /// An end state that this verifier found right and may have to keep.
@@ -61,9 +66,10 @@ struct InitialView {
     solver::TaskTerms terms;
     std::uint32_t run = 0;
     Hash32 root;
-    bool assigned = true;        ///< This party has a seat in the run; otherwise it only watches.
-    std::uint64_t due = 0;       ///< The seat's `due`.
-    std::uint64_t deadline = 0;  ///< Last block that accepts a challenge; 0: not known yet.
+    bool assigned = true;                         ///< This party has a seat in the run; otherwise it only watches.
+    std::uint64_t due = 0;                        ///< The seat's `due`.
+    std::uint64_t deadline = 0;                   ///< Last block that accepts a challenge; 0: not known yet.
+    std::optional<solver::EntryView> entry = {};  ///< Set for a group's task.
 };
 
 /// A segment with both ends opened and a challenge window that this party may still use, drawn or not.
@@ -72,6 +78,7 @@ struct WatchView {
     std::uint32_t run = 0;
     std::uint64_t segment = 0;
     Hash32 start_root, end_root;
+    std::optional<solver::SegmentView> member = {};  ///< Set for a group's task.
 };
 
 /// A solver pays for keeping this opened state.

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// What parties see of a group task on the chain: its terms, the records of rounds, and the segments of members.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/plan/plan_executor.hpp"
+#include "merkle/base/bytes.hpp"
+
+namespace retrace::solver {
+
+/// The terms of a group beside TaskTerms, of which program_root is then the plan's root and program_bytes the size of
+/// the plan's file.
+struct GroupTerms {
+    std::uint32_t rounds = 0;
+    std::uint32_t steps_max = 0;  ///< Most inner steps of a member in a round.
+    std::uint32_t shared = 0;     ///< Number of shared tensors, which are the first of a state.
+    std::vector<std::uint32_t> public_tensors;
+    std::uint32_t members = 0;       ///< Most members.
+    std::uint32_t keep_rounds = 0;   ///< Rounds for which messages are served; most records of one segment.
+    std::uint32_t catch_up_max = 0;  ///< Most messages that one segment takes in.
+    bool operator==(const GroupTerms&) const = default;
+};
+
+/// The record of a closed round.
+struct RecordView {
+    struct Entry {
+        std::uint32_t run = 0, steps = 0;
+        std::vector<Hash32> tensors;  ///< Roots of the public tensors.
+        bool operator==(const Entry&) const = default;
+    };
+    std::uint32_t round = 0;
+    std::uint32_t total = 0;     ///< Sum of the entries' steps.
+    std::vector<Entry> entries;  ///< Recorded messages, by ascending run.
+    bool operator==(const RecordView&) const = default;
+};
+
+/// What `add` needs to know of a record's message.
+kernels::MessageFacts facts_of(const RecordView& record, std::size_t entry);
+
+/// A segment of a member, with all that its replay needs from the chain.
+struct SegmentView {
+    kernels::SegmentSpan span;
+    std::uint64_t start_step = 0;     ///< Step in the header of the state at its start.
+    std::vector<RecordView> records;  ///< From span.from to span.base - 1, without gaps.
+    bool operator==(const SegmentView&) const = default;
+
+    /// Errors: records that are not those of the span, and what kernels::SegmentPositions::make refuses.
+    Result<kernels::SegmentPositions> positions(std::uint32_t steps_max) const;
+};
+
+/// How a member's state 0 is made.
+struct EntryView {
+    std::uint32_t base = 0;      ///< Round at which the member begins.
+    std::vector<Hash32> anchor;  ///< Empty: by the phase `init`. Else roots of the shared tensors that `enter` reads.
+    bool operator==(const EntryView&) const = default;
+};
+
+}  // namespace retrace::solver
