@@ -44,6 +44,10 @@ Bytes encode(const GroupPlan& plan) {
     return std::move(out).take();
 }
 
+bool is_plan(View file) noexcept {
+    return file.size() >= sizeof kMagic && equal(file.first(sizeof kMagic), View(kMagic));
+}
+
 Result<GroupPlan> decode_plan(View bytes, const Limits& limits) {
     Reader in(bytes);
     if (!equal(in.raw(sizeof kMagic), View(kMagic))) return error("plan: does not begin with RTG1");

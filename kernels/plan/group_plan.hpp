@@ -47,6 +47,8 @@ inline const Dims kFactDims{1, 4};
 inline constexpr std::uint32_t kInnerStepsMax = 1u << 16;
 
 Bytes encode(const GroupPlan& plan);
+/// Whether a file begins as those of plans do, and not as those of programs.
+bool is_plan(View file) noexcept;
 /// Decodes and checks.
 Result<GroupPlan> decode_plan(View bytes, const Limits& limits = {});
 /// Checks what plan/SPEC.md 1.3 lists, for programs that passed their own `check`; the error names phase and tensor.

@@ -186,7 +186,7 @@ Result<wire::Info, Failure> ArtifactClient::ask_info(HttpConnection& node, const
 }
 
 Status<Failure> ArtifactClient::fetch_program(const PeerList& peers, const Hash32& root) {
-    if (store_.program(root)) return Unit{};  // A program that is damaged here is fetched again.
+    if (store_.has_program(root)) return Unit{};  // A program that is damaged here is fetched again.
     return try_peers(peers, [&](Server& peer) -> Status<Failure> {
         const bool is_first = std::find(peers.first.begin(), peers.first.end(), peer.url) != peers.first.end();
         RETRACE_TRY(bytes, pull_program(peer, root, is_first));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "kernels/plan/group_plan.hpp"
 #include "merkle/base/durable_file.hpp"
 #include "node/artifacts/charge.hpp"
 #include "node/artifacts/tensor_layout.hpp"
@@ -25,6 +26,17 @@ Result<kernels::Program, Failure> decode(View file, const kernels::Limits& limit
     auto program = kernels::decode_program(file, limits);
     if (!program) return failure(Fault::malformed, "not a program: " + program.error().message);
     return std::move(program).value();
+}
+
+/// Decodes and checks the file of a program or of a plan, and returns its root.
+Result<Hash32, Failure> root_of(View file, const kernels::Limits& limits) {
+    if (kernels::is_plan(file)) {
+        const auto plan = kernels::decode_plan(file, limits);
+        if (!plan) return failure(Fault::malformed, "not a plan: " + plan.error().message);
+        return kernels::plan_root(*plan);
+    }
+    RETRACE_TRY(program, decode(file, limits));
+    return kernels::CommittedProgram(std::move(program)).root();
 }
 
 }  // namespace
@@ -55,8 +67,7 @@ fs::path Store::state_path(const Hash32& root) const { return folder_ / "states"
 
 Result<Hash32, Failure> Store::put_program(View file) {
     if (file.size() > options_.program_bytes) return failure(Fault::too_large, "the program file is too long");
-    RETRACE_TRY(program, decode(file, options_.programs));
-    const Hash32 root = kernels::CommittedProgram(std::move(program)).root();
+    RETRACE_TRY(root, root_of(file, options_.programs));
     const std::lock_guard lock(mutex_);
     RETRACE_CHECK(write_program(root, file));
     return root;
@@ -64,10 +75,8 @@ Result<Hash32, Failure> Store::put_program(View file) {
 
 Status<Failure> Store::add_program(const Hash32& root, View file) {
     if (file.size() > options_.program_bytes) return failure(Fault::too_large, "the program file is too long");
-    RETRACE_TRY(program, decode(file, options_.programs));
-    if (kernels::CommittedProgram(std::move(program)).root() != root) {
-        return failure(Fault::wrong_root, "the program does not hash to " + to_hex(view(root)));
-    }
+    RETRACE_TRY(made, root_of(file, options_.programs));
+    if (made != root) return failure(Fault::wrong_root, "the program does not hash to " + to_hex(view(root)));
     const std::lock_guard lock(mutex_);
     return write_program(root, file);
 }
@@ -109,6 +118,12 @@ Result<Bytes, Failure> Store::program_piece(const Hash32& root, std::uint64_t at
     file.read(reinterpret_cast<char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
     if (!file) return failure(Fault::io, "program " + to_hex(view(root)) + " cannot be read");
     return piece;
+}
+
+bool Store::has_program(const Hash32& root) const {
+    const auto file = program_file(root);
+    const auto made = file ? root_of(*file, options_.programs) : failure(Fault::not_found, "no file");
+    return made && *made == root;
 }
 
 Result<kernels::Program, Failure> Store::program(const Hash32& root) const {

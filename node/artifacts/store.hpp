@@ -34,12 +34,14 @@ public:
         return open(folder, Options{});
     }
 
-    /// Decodes and checks the program file; returns its root.
+    /// Decodes and checks the program file, or the file of a plan (kernels/plan); returns its root.
     Result<Hash32, Failure> put_program(View file);
     Result<Hash32, Failure> put_tensor(const kernels::Tensor& tensor);
     /// Stores the tensors, then the manifest; returns the state root.
     Result<Hash32, Failure> put_state(const Hash32& program_root, const kernels::State& state);
 
+    /// Whether an undamaged program or plan with this root is stored.
+    bool has_program(const Hash32& root) const;
     Result<Bytes, Failure> program_file(const Hash32& root) const;
     /// Returns at most `count` bytes of the program's file from `at` on, unchecked; fewer at its end.
     Result<Bytes, Failure> program_piece(const Hash32& root, std::uint64_t at, std::uint64_t count) const;

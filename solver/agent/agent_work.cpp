@@ -156,6 +156,7 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
     }
     const kernels::CommittedProgram& program = *(*material)->program;
     switch (report.kind) {
+        case ReportKind::message: answered.problem = "this solver's message is in no record"; break;
         case ReportKind::kept: answered.problem = "this solver keeps no state for others"; break;
         case ReportKind::state:
         case ReportKind::model: {

@@ -84,6 +84,7 @@ TaskCache::TaskCache(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFa
 std::uint64_t TaskCache::held() const {
     std::uint64_t held = 0;
     for (const auto& [id, other] : materials_) held += other->bytes;
+    for (const auto& [id, other] : groups_) held += other->bytes;
     return held;
 }
 
@@ -100,18 +101,19 @@ void TaskCache::bound_answers() {
 std::vector<std::uint64_t> TaskCache::tasks() const {
     std::vector<std::uint64_t> out;
     for (const auto& [id, material] : materials_) out.push_back(id);
+    for (const auto& [id, material] : groups_) out.push_back(id);
     return out;
 }
 
-Status<> TaskCache::check_memory(const TaskMaterial& material, const FreeMemory& free_memory) {
-    if (material.bytes > spare()) answers_.clear();
-    while (material.bytes > spare()) {
+Status<> TaskCache::check_memory(std::uint64_t bytes, const FreeMemory& free_memory) {
+    if (bytes > spare()) answers_.clear();
+    while (bytes > spare()) {
         if (free_memory && free_memory()) continue;
-        return error("the task needs " + std::to_string(material.bytes) + " bytes of memory and " +
+        return error("the task needs " + std::to_string(bytes) + " bytes of memory and " +
                      std::to_string(memory_) + " are allowed (--memory), of which other tasks hold " +
                      std::to_string(held()));
     }
-    if (less_to_spare_) less_to_spare_(spare() - material.bytes);
+    if (less_to_spare_) less_to_spare_(spare() - bytes);
     return Unit{};
 }
 
@@ -126,7 +128,7 @@ Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, c
     if (!program) return unavailable(program.error().message, ReportKind::program);
     made->program = std::move(program).value();
     made->bytes = memory_of(made->program->program());
-    if (const auto fits = check_memory(*made, free_memory); !fits)
+    if (const auto fits = check_memory(made->bytes, free_memory); !fits)
         return unavailable(fits.error().message, std::nullopt);
     if (!terms.init_root.is_zero()) {
         auto init = fetch_program(source_, terms.init_root, kernels::Limits{}.constant_bytes);
@@ -136,7 +138,7 @@ Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, c
         if (!fits) return unavailable(fits.error().message, std::nullopt);
         made->init_runner = initialisers_(terms, made->init->program(), kernels::Inputs{terms.seed, {}}, pool_);
         made->bytes = kernels::saturating_add(made->bytes, made->init_runner->planned_bytes());
-        if (const auto room = check_memory(*made, free_memory); !room)
+        if (const auto room = check_memory(made->bytes, free_memory); !room)
             return unavailable(room.error().message, std::nullopt);
     }
     RETRACE_TRY(data, fetch_data(source_, made->program->program(), terms.data_roots, pool_));
@@ -144,9 +146,40 @@ Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, c
     made->runner = runners_(terms, made->program->program(), made->inputs(), pool_);
     if (made->runner == nullptr) return unavailable("the chosen device cannot run the task's program", std::nullopt);
     made->bytes = kernels::saturating_add(made->bytes, made->runner->planned_bytes());
-    if (const auto room = check_memory(*made, free_memory); !room)
+    if (const auto room = check_memory(made->bytes, free_memory); !room)
         return unavailable(room.error().message, std::nullopt);
     return (materials_[terms.id] = std::move(made)).get();
+}
+
+Result<GroupMaterial*, Unavailable> TaskCache::group(const TaskTerms& terms, const FreeMemory& free_memory) {
+    const auto found = groups_.find(terms.id);
+    if (found != groups_.end()) return found->second.get();
+    if (terms.contract != kernels::contract_hash())
+        return unavailable("the task asks for another kernel contract", std::nullopt);
+    auto made = std::make_unique<GroupMaterial>();
+    made->terms = terms;
+    auto plan = fetch_plan(source_, terms.program_root, terms.program_bytes);
+    if (!plan) return unavailable(plan.error().message, ReportKind::program);
+    made->plan = std::move(plan).value();
+    for (const kernels::Phase phase : {kernels::Phase::begin, kernels::Phase::add, kernels::Phase::end,
+                                       kernels::Phase::inner, kernels::Phase::restore, kernels::Phase::press})
+        made->bytes = kernels::saturating_add(made->bytes, memory_of(made->plan->program(phase).program()));
+    if (const auto fits = check_memory(made->bytes, free_memory); !fits)
+        return unavailable(fits.error().message, std::nullopt);
+    RETRACE_TRY(data, fetch_data(source_, made->plan->states(), terms.data_roots, pool_));
+    made->data = std::move(data);
+    std::vector<const kernels::Tensor*> datasets;
+    for (const kernels::Tensor& tensor : made->data) datasets.push_back(&tensor);
+    const auto make = [this, terms](const kernels::Program& program, kernels::Inputs inputs) {
+        return runners_(terms, program, std::move(inputs), pool_);
+    };
+    made->runner = std::make_unique<PlanRunner>(*made->plan, terms.seed, std::move(datasets), make, pool_);
+    return (groups_[terms.id] = std::move(made)).get();
+}
+
+Result<kernels::State, Unavailable> TaskCache::fetch(const GroupMaterial& material, const Hash32& root,
+                                                     std::uint64_t header_step) {
+    return fetch_state(source_, material.plan->root(), material.plan->states(), root, header_step, pool_);
 }
 
 Result<kernels::ProgramHeader, Unavailable> TaskCache::header(const TaskTerms& terms) {

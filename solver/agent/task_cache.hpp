@@ -11,6 +11,7 @@
 #include "solver/artifacts/artifact_source.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/run/device.hpp"
+#include "solver/rounds/plan_runner.hpp"
 #include "solver/run/step_runner.hpp"
 
 namespace retrace::solver {
@@ -37,6 +38,16 @@ struct TaskMaterial {
     kernels::Inputs inputs() const;
 };
 
+/// A group task ready to be computed.
+struct GroupMaterial {
+    TaskTerms terms;
+    std::unique_ptr<CommittedPlan> plan;
+    std::vector<kernels::Tensor> data;   ///< Of the inner steps.
+    std::unique_ptr<PlanRunner> runner;  ///< Runs `plan`.
+
+    std::uint64_t bytes = 0;  ///< Memory that computing the task takes.
+};
+
 /// Bytes of memory that a party holds for a task beside those of its steps: data sets, constants, two states (one is
 /// committed while the next is computed), the checkpoint store's index of each state tensor, and 2 KiB for each op.
 std::uint64_t memory_of(const kernels::Program& program);
@@ -53,8 +64,13 @@ public:
     /// Returns the task's material; fetches and checks what is not cached. The error says what cannot be fetched, is
     /// inconsistent or exceeds the memory quota; a solver then declines the task before it accepts.
     Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms, const FreeMemory& free_memory = {});
+    /// The same for a group task.
+    Result<GroupMaterial*, Unavailable> group(const TaskTerms& terms, const FreeMemory& free_memory = {});
     /// Returns the header that opens the program's root. Fetches only the program, if it is not cached.
     Result<kernels::ProgramHeader, Unavailable> header(const TaskTerms& terms);
+    /// Fetches a state of a member, whose header has the step `header_step`, and checks it against `root`.
+    Result<kernels::State, Unavailable> fetch(const GroupMaterial& material, const Hash32& root,
+                                              std::uint64_t header_step);
     /// Returns state 0, computed by the initialiser or fetched. A seeded state is recomputed by every call; `stop`
     /// is polled between ops, and Preempted is thrown when it requests a stop.
     Result<kernels::State, Unavailable> initial_state(TaskMaterial& material, const kernels::StopToken& stop = {});
@@ -75,17 +91,21 @@ public:
     }
     std::vector<std::uint64_t> tasks() const;
     /// Forgets one task, which must not be in use (as below).
-    void forget(std::uint64_t task) { materials_.erase(task); }
+    void forget(std::uint64_t task) {
+        materials_.erase(task);
+        groups_.erase(task);
+    }
     /// Forgets all tasks but these. Must not be called while a work order runs or another task is still in use.
     void keep_only(const std::map<std::uint64_t, TaskTerms>& tasks) {
         std::erase_if(materials_, [&](const auto& item) { return tasks.count(item.first) == 0; });
+        std::erase_if(groups_, [&](const auto& item) { return tasks.count(item.first) == 0; });
     }
 
     kernels::ThreadPool& pool() noexcept { return pool_; }
 
 private:
-    /// Checks that the task fits the memory quota beside the others; frees memory where it does not.
-    Status<> check_memory(const TaskMaterial& material, const FreeMemory& free_memory);
+    /// Checks that a task of `bytes` fits the memory quota beside the others; frees memory where it does not.
+    Status<> check_memory(std::uint64_t bytes, const FreeMemory& free_memory);
     std::uint64_t held() const;
 
     ArtifactSource& source_;
@@ -97,6 +117,7 @@ private:
     AnswerCache answers_;
     std::map<Hash32, kernels::ProgramHeader> headers_;  // Headers of programs that only header() fetched.
     std::map<std::uint64_t, std::unique_ptr<TaskMaterial>> materials_;
+    std::map<std::uint64_t, std::unique_ptr<GroupMaterial>> groups_;
 };
 
 /// Checks that `init` makes the states of `program`: same shapes, every state tensor written, no state tensor and no

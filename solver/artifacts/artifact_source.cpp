@@ -10,9 +10,10 @@ Unavailable not_served(std::string message, std::uint32_t tensor, std::uint64_t 
     return {std::move(message), ReportKind::state, 0, tensor, tile};
 }
 
-Result<Tensor> fetch_tensor(ArtifactSource& source, const kernels::TensorRecord& record, const Hash32& root,
-                            kernels::ThreadPool& pool) {
-    RETRACE_TRY(tensor, source.tensor(root, record));
+}  // namespace
+
+Status<> check_fetched(const Tensor& tensor, const kernels::TensorRecord& record, const Hash32& root,
+                       kernels::ThreadPool& pool) {
     const std::uint64_t elements = kernels::geometry(record.dims).elements();
     if (tensor.dtype != record.dtype || tensor.dims != record.dims ||
         tensor.data.size() != elements * kernels::size_of(record.dtype)) {
@@ -21,10 +22,15 @@ Result<Tensor> fetch_tensor(ArtifactSource& source, const kernels::TensorRecord&
     if (kernels::tensor_root(tensor, pool) != root) {
         return error("the bytes served for tensor " + to_hex(view(root)) + " do not hash to it");
     }
-    return tensor;
+    return Unit{};
 }
 
-}  // namespace
+Result<Tensor> fetch_tensor(ArtifactSource& source, const kernels::TensorRecord& record, const Hash32& root,
+                            kernels::ThreadPool& pool) {
+    RETRACE_TRY(tensor, source.tensor(root, record));
+    RETRACE_CHECK(check_fetched(tensor, record, root, pool));
+    return tensor;
+}
 
 Result<std::unique_ptr<kernels::CommittedProgram>> fetch_program(ArtifactSource& source, const Hash32& root,
                                                                  std::uint64_t limit) {
@@ -56,16 +62,21 @@ Result<std::vector<Tensor>, Unavailable> fetch_data(ArtifactSource& source, cons
 
 Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source, const kernels::CommittedProgram& program,
                                                 const Hash32& root, std::uint64_t step, kernels::ThreadPool& pool) {
+    return fetch_state(source, program.root(), program.program(), root, step, pool);
+}
+
+Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source, const Hash32& program_root,
+                                                const kernels::Program& program, const Hash32& root, std::uint64_t step,
+                                                kernels::ThreadPool& pool) {
     auto roots = source.state(root);
     if (!roots) return Unexpected{not_served(roots.error().message, 0)};
-    const kernels::Program& plan = program.program();
-    if (roots->tensor_roots.size() != plan.states) return Unexpected{not_served("a state of another program", 0)};
-    const kernels::StateCommitment own = kernels::commit_roots(program.root(), step, roots->tensor_roots);
+    if (roots->tensor_roots.size() != program.states) return Unexpected{not_served("a state of another program", 0)};
+    const kernels::StateCommitment own = kernels::commit_roots(program_root, step, roots->tensor_roots);
     if (own.root != root) return Unexpected{not_served("the tensor roots served do not lead to the state root", 0)};
     kernels::State state;
     state.step = step;
-    for (std::uint32_t i = 0; i < plan.states; ++i) {
-        auto tensor = fetch_tensor(source, plan.tensors[i], own.tensor_roots[i], pool);
+    for (std::uint32_t i = 0; i < program.states; ++i) {
+        auto tensor = fetch_tensor(source, program.tensors[i], own.tensor_roots[i], pool);
         if (!tensor) {
             const std::uint64_t tile = source.first_missing_tile(own.tensor_roots[i]);
             return Unexpected{not_served(tensor.error().message, i, tile)};

@@ -29,6 +29,13 @@ public:
     /// A whole tensor. An implementation checks each tile on arrival and may resume. Memory was reserved for a tensor
     /// of `record`, so it refuses a root whose header says a larger one before it transfers any tile.
     virtual Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) = 0;
+    /// A tensor of the message that run `run` of a group task sent. The run is asked first, then the task's other members,
+    /// which list it. An implementation may transfer it packed (packed_tensor.hpp).
+    virtual Result<kernels::Tensor> message_tensor(const Hash32& root, const kernels::TensorRecord& record,
+                                                   std::uint64_t task, std::uint32_t run) {
+        (void)task, (void)run;
+        return tensor(root, record);
+    }
     /// The tile that a report has to name after `tensor` failed for this root.
     virtual std::uint64_t first_missing_tile(const Hash32&) { return 0; }
 };
@@ -52,5 +59,15 @@ Result<std::vector<kernels::Tensor>, Unavailable> fetch_data(ArtifactSource& sou
 /// Fetches a state of `program` at `step`; every tile is checked against `root`.
 Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source, const kernels::CommittedProgram& program,
                                                 const Hash32& root, std::uint64_t step, kernels::ThreadPool& pool);
+/// The same where states name another root than that of a program: in a group the plan's.
+Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source, const Hash32& program_root,
+                                                const kernels::Program& program, const Hash32& root, std::uint64_t step,
+                                                kernels::ThreadPool& pool);
+/// Fetches a tensor and checks its dtype, dims and root.
+Result<kernels::Tensor> fetch_tensor(ArtifactSource& source, const kernels::TensorRecord& record, const Hash32& root,
+                                     kernels::ThreadPool& pool);
+/// Checks a tensor that was fetched for `record` and `root`.
+Status<> check_fetched(const kernels::Tensor& tensor, const kernels::TensorRecord& record, const Hash32& root,
+                       kernels::ThreadPool& pool);
 
 }  // namespace retrace::solver

@@ -59,6 +59,10 @@ private:
 /// Computes some steps with a dishonest runner and all others honestly.
 class SteppedRunner : public StepRunner {
 public:
+    void set_inputs(Inputs inputs) override {
+        honest_.set_inputs(inputs);
+        wrong_->set_inputs(tampered(std::move(inputs)));
+    }
     std::optional<std::vector<kernels::Metric>> attempt(State& state, const kernels::StopToken& stop) override {
         return at(state).attempt(state, stop);
     }
@@ -70,6 +74,8 @@ public:
 protected:
     SteppedRunner(AttackSteps steps, const Program& program, const Inputs& inputs, ThreadPool& pool)
         : steps_(steps), honest_(program, inputs, pool) {}
+    /// The inputs of the dishonest runner.
+    virtual Inputs tampered(Inputs inputs) { return inputs; }
     std::unique_ptr<ProgramRunner> wrong_;
 
 private:
@@ -84,12 +90,19 @@ private:
 class OtherDataRunner final : public SteppedRunner {
 public:
     OtherDataRunner(AttackSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
-        : SteppedRunner(steps, program, inputs, pool), other_(rotated(inputs)) {
-        if (!inputs.datasets.empty()) inputs.datasets.front() = &other_;
-        wrong_ = std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
+        : SteppedRunner(steps, program, inputs, pool) {
+        wrong_ = std::make_unique<ProgramRunner>(program, rotated_first(std::move(inputs)), pool);
     }
 
+protected:
+    Inputs tampered(Inputs inputs) override { return rotated_first(std::move(inputs)); }
+
 private:
+    Inputs rotated_first(Inputs inputs) {
+        other_ = rotated(inputs);
+        if (!inputs.datasets.empty()) inputs.datasets.front() = &other_;
+        return inputs;
+    }
     static Tensor rotated(const Inputs& inputs) {
         if (inputs.datasets.empty()) return {};
         Tensor data = *inputs.datasets.front();
@@ -106,8 +119,16 @@ class OtherOrderRunner final : public SteppedRunner {
 public:
     OtherOrderRunner(AttackSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
         : SteppedRunner(steps, program, inputs, pool) {
+        wrong_ = std::make_unique<ProgramRunner>(program, other_seed(std::move(inputs)), pool);
+    }
+
+protected:
+    Inputs tampered(Inputs inputs) override { return other_seed(std::move(inputs)); }
+
+private:
+    static Inputs other_seed(Inputs inputs) {
         inputs.seed ^= 1;
-        wrong_ = std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
+        return inputs;
     }
 };
 

@@ -17,6 +17,9 @@ namespace retrace::solver {
 class StepRunner {
 public:
     virtual ~StepRunner() = default;
+    /// Replaces seed and data sets, which have the shapes of those before and outlive the runner or the next call. No
+    /// training that the runner began is in use.
+    virtual void set_inputs(kernels::Inputs inputs) = 0;
     /// Advances `state` from step t to step t + 1; returns the program's metrics.
     std::vector<kernels::Metric> step(kernels::State& state) { return *attempt(state, {}); }
     /// The same, but `stop` may be polled between ops. If it requests a stop, the step is aborted: the result
@@ -56,6 +59,7 @@ public:
     ProgramRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                   std::unique_ptr<kernels::ExternalBackend> device);
 
+    void set_inputs(kernels::Inputs inputs) override { inputs_ = std::move(inputs); }
     std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::StopToken& stop) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
     std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;

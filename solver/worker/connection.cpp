@@ -114,6 +114,16 @@ Connection::Connection(const WorkerOptions& options, const std::string& label, c
     });
 }
 
+void Connection::set_inputs(const kernels::Inputs& inputs) {
+    exchange([&] {
+        Channel& channel = process_->channel();
+        channel.send(encode(WorkerRequest(SetInputs{inputs.seed})));
+        for (const kernels::Tensor* tensor : inputs.datasets) channel.send_raw(tensor->data);
+        channel.flush();
+        (void)expect<Done>();
+    });
+}
+
 void Connection::load(const kernels::State& state) {
     exchange([&] {
         Channel& channel = process_->channel();

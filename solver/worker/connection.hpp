@@ -48,6 +48,8 @@ public:
 
     const Ready& ready() const noexcept { return ready_; }
 
+    /// A state has to be loaded afterwards.
+    void set_inputs(const kernels::Inputs& inputs);
     void load(const kernels::State& state);
     /// Makes between one and `most` steps and returns the metrics of each. Returns nullopt if `stop` requested it: the
     /// step was aborted and the loaded state is lost. Without a condition it throws Preempted like every other call.

@@ -93,6 +93,7 @@ Bytes encode(const WorkerRequest& request) {
     std::visit(
         Overloaded{
             [&](const SetProgram& m) { out.u64(m.seed).u64(m.program_bytes).u8(static_cast<std::uint8_t>(m.device)); },
+            [&](const SetInputs& m) { out.u64(m.seed); },
             [&](const Load& m) { out.u64(m.step); },
             [&](const Advance& m) { out.u64(m.number).u32(m.most); },
             [&](const Leave& m) { out.u64(m.number); },
@@ -137,6 +138,7 @@ Result<WorkerRequest, CodecError> decode_worker_request(View bytes) {
                        m.program_bytes = in.u64();
                        m.device = static_cast<DeviceChoice>(in.enumerated(1, 3));
                    },
+                   [&](SetInputs& m) { m.seed = in.u64(); },
                    [&](Load& m) { m.step = in.u64(); },
                    [&](Advance& m) {
                        m.number = in.u64();

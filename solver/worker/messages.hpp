@@ -32,6 +32,10 @@ struct SetProgram {
     std::uint64_t seed = 0, program_bytes = 0;
     DeviceChoice device = DeviceChoice::cpu;
 };
+/// Replaces seed and data sets, which follow in the shapes that the program records.
+struct SetInputs {
+    std::uint64_t seed = 0;
+};
 /// Loads the state that the following requests refer to; its tensors follow.
 struct Load {
     std::uint64_t step = 0;
@@ -62,7 +66,7 @@ struct Partial {
     std::uint64_t step = 0, tile = 0, first = 0, end = 0;
 };
 using WorkerRequest = std::variant<SetProgram, Load, Advance, Leave, Store, Commit, BeginCommitment, FinishCommitment,
-                                   StoreCommitted, Trace, Outputs, Partial>;
+                                   StoreCommitted, Trace, Outputs, Partial, SetInputs>;
 
 // --- From the worker.
 

@@ -21,7 +21,10 @@ Connection& RemoteRunner::connection() {
         connection_ = std::make_unique<Connection>(options_, label_, program_, inputs_);
         ++number_;
         record_->started();
+    } else if (!inputs_sent_) {
+        connection_->set_inputs(inputs_);
     }
+    inputs_sent_ = true;
     return *connection_;
 }
 
@@ -86,6 +89,11 @@ RemoteRunner::RemoteRunner(std::uint64_t task, std::string label, const kernels:
 }
 
 RemoteRunner::~RemoteRunner() = default;
+
+void RemoteRunner::set_inputs(kernels::Inputs inputs) {
+    inputs_ = std::move(inputs);
+    inputs_sent_ = false;
+}
 
 std::optional<std::vector<kernels::Metric>> RemoteRunner::attempt(kernels::State& state,
                                                                   const kernels::StopToken& stop) {

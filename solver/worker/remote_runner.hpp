@@ -19,6 +19,7 @@ public:
                  WorkerOptions options, std::shared_ptr<WorkerRecord> record);
     ~RemoteRunner() override;
 
+    void set_inputs(kernels::Inputs inputs) override;
     std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state, const kernels::StopToken& stop) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
     std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
@@ -50,7 +51,8 @@ private:
     const std::uint64_t task_;
     const std::string label_;
     const kernels::Program& program_;
-    const kernels::Inputs inputs_;
+    kernels::Inputs inputs_;
+    bool inputs_sent_ = true;  ///< Whether the present worker has `inputs_`.
     WorkerOptions options_;
     const std::shared_ptr<WorkerRecord> record_;
     std::unique_ptr<Connection> connection_;

@@ -78,6 +78,17 @@ private:
         reply(Ready{runner_->planned_bytes(), runner_->on_device()});
     }
 
+    void on(const SetInputs& m) {
+        const kernels::Program& it = program();
+        training_.reset();
+        receive_tensors(channel_, std::span(it.tensors).subspan(it.states + it.constants, it.datasets), data_);
+        kernels::Inputs inputs{m.seed, {}};
+        seed_ = m.seed;
+        for (const Tensor& tensor : data_) inputs.datasets.push_back(&tensor);
+        runner_->set_inputs(std::move(inputs));
+        reply(Done{});
+    }
+
     void on(const Load& m) {
         training_.reset();
         receive_tensors(channel_, states(), state_.tensors);

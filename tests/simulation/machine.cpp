@@ -18,6 +18,7 @@ public:
     TimedRunner(std::unique_ptr<solver::StepRunner> inner, std::uint64_t steps)
         : inner_(std::move(inner)), steps_(steps) {}
 
+    void set_inputs(kernels::Inputs inputs) override { inner_->set_inputs(std::move(inputs)); }
     std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
                                                         const kernels::StopToken& stop) override {
         Machine::take_step(steps_);
