@@ -13,7 +13,8 @@
 #include "merkle/base/bytes.hpp"
 #include "solver/artifacts/report_kind.hpp"
 #include "solver/capability/draw.hpp"
-#include "solver/rounds/group_view.hpp"
+#include "kernels/commit/commitment.hpp"
+#include "solver/rounds/member_view.hpp"
 #include "solver/train/schedule.hpp"
 
 namespace retrace::solver {
@@ -78,6 +79,8 @@ struct RunView {
     /// The newest finalised state if it is opened, nobody keeps it, and its retention makes a much larger payment
     /// possible.
     std::optional<std::uint64_t> unkept;
+    /// Set for a group's task. Its state `index` is then opened by OpenMember, whatever asks for it.
+    std::optional<MemberView> member = {};
 };
 
 /// A capability challenge that waits for a move of this solver.
@@ -162,6 +165,45 @@ struct RequestRetention {
     std::uint32_t run = 0;
     std::uint64_t index = 0;
 };
+/// Commits to state `index` of a member, the end of a segment with `steps` inner steps that takes in the records before
+/// round `base`.
+struct CommitRound {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    std::uint32_t base = 0, steps = 0;
+    Hash32 commitment;
+    std::vector<Hash32> message;  ///< Roots of the public tensors; empty without inner steps.
+};
+/// Commits to the messages of the open round that the member has whole: bit i (of byte i / 8, least significant first)
+/// stands for MemberView::committed[i].
+struct CommitHoldings {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0, round = 0;
+    Hash32 salt;  ///< The service computes the commitment from it (market).
+    Bytes bitmap;
+};
+struct RevealHoldings {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0, round = 0;
+    Hash32 salt;
+    Bytes bitmap;
+};
+/// Opens a state of a member and proves the roots of its shared tensors, and of the public ones if its segment has
+/// inner steps. The service encodes header, leaves and proof (verifier).
+struct OpenMember {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    Opening opening;
+    kernels::StateHeader header;
+    std::vector<std::uint32_t> tensors;  ///< Numbers of the tensors, ascending,
+    std::vector<Hash32> leaves;          ///< and their roots.
+    merkle::MultiProof proof;
+};
+struct LeaveTask {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+};
 struct AnswerCapability {
     std::uint64_t challenge = 0;
     std::uint64_t rounds = 0;
@@ -173,6 +215,7 @@ struct ProveCapability {
 };
 using SolverMove =
     std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment, OpenRoots,
-                 AnswerReport, ReportKept, RequestRetention, AnswerCapability, ProveCapability>;
+                 AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings, RevealHoldings, OpenMember,
+                 LeaveTask, AnswerCapability, ProveCapability>;
 
 }  // namespace retrace::solver

@@ -47,6 +47,12 @@ Hash32 bid_salt(const Hash32& secret, std::uint64_t task, std::uint32_t round) {
     return hash.finish();
 }
 
+Hash32 holding_salt(const Hash32& secret, std::uint64_t task, std::uint32_t run, std::uint32_t round, View bitmap) {
+    merkle::Sha256 hash = tagged("retrace/holding-salt/1");
+    hash.update(view(secret)).update_u64(task).update_u32(run).update_u32(round).update(bitmap);
+    return hash.finish();
+}
+
 Hash32 beacon_link(const Hash32& preimage) {
     merkle::Sha256 hash = tagged("retrace/beacon/1");
     hash.update(view(preimage));

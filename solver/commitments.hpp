@@ -33,6 +33,10 @@ Hash32 verdict_salt(const Hash32& secret, std::uint64_t audit);
 /// round.
 Hash32 bid_salt(const Hash32& secret, std::uint64_t task, std::uint32_t round);
 
+/// Salt of what a member states to have of a round: SHA-256("retrace/holding-salt/1" ‖ secret 32 ‖ task u64 ‖ run u32 ‖
+/// round u32 ‖ bitmap). It follows from the bitmap, so two statements about one round never share it.
+Hash32 holding_salt(const Hash32& secret, std::uint64_t task, std::uint32_t run, std::uint32_t round, View bitmap);
+
 /// One step of a beacon chain (contracts 11): SHA-256("retrace/beacon/1" ‖ preimage 32). A member registers the value
 /// after `length` steps and reveals backwards: each reveal r satisfies beacon_link(r) == the value revealed before it.
 Hash32 beacon_link(const Hash32& preimage);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// What a member of a group sees of its group at one block, beside its RunView.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "solver/rounds/group_view.hpp"
+
+namespace retrace::solver {
+
+/// The phases of a round; the contracts use the same numbers.
+enum class RoundPhase : std::uint8_t { starting = 1, training = 2, spreading = 3, revealing = 4, over = 5 };
+
+/// A message that a member committed to in the open round.
+struct SentMessage {
+    std::uint32_t run = 0, steps = 0;
+    std::vector<Hash32> tensors;  ///< Roots of the public tensors.
+    bool operator==(const SentMessage&) const = default;
+};
+
+/// A segment of the member, from its state `index` to the next.
+struct OwnSegment {
+    std::uint64_t index = 0;
+    kernels::SegmentSpan span;
+    bool operator==(const OwnSegment&) const = default;
+};
+
+struct MemberView {
+    RoundPhase phase{};
+    std::uint32_t round = 0;      ///< The open round; once all are closed, their number.
+    std::uint64_t deadline = 0;   ///< Height after which the phase ends at the latest; 0: none.
+    bool extended = false;        ///< The time to fetch was given once more.
+    std::uint32_t base = 0;       ///< Base of the member's newest segment; of its first state before.
+    std::uint32_t entered = 0;    ///< Base of its first state,
+    std::vector<Hash32> anchor;   ///< and the roots of the shared tensors that it was made from; empty: by `init`.
+    /// The closed round that the member's last message was sent in, if the next segment takes in that round and the
+    /// message is not in its record.
+    std::optional<std::uint64_t> omitted;
+    /// Records that the segments below or the next one take in: from the lowest `from` to round - 1, without gaps.
+    std::vector<RecordView> records;
+    std::vector<OwnSegment> segments;    ///< Those that are not finalised, ascending.
+    std::vector<SentMessage> committed;  ///< In the order of the bits of holdings.
+    bool may_commit = false;             ///< A segment with inner steps, and base `round`.
+    bool may_finish = false;             ///< The last one: without inner steps, and base `round`.
+    bool may_list = false, may_reveal = false;
+    bool operator==(const MemberView&) const = default;
+};
+
+/// How the member's state 0 is made.
+inline EntryView entry_of(const MemberView& member) { return {member.entered, member.anchor}; }
+
+}  // namespace retrace::solver
