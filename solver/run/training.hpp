@@ -11,14 +11,15 @@
 
 namespace retrace::solver {
 
-class Training {
+/// Steps in progress, whose states are asked for one after the other.
+class Computation {
 public:
-    virtual ~Training() = default;
+    virtual ~Computation() = default;
 
-    /// Number of the present state: the steps done.
+    /// Number of the present state, as in its header.
     virtual std::uint64_t step() const noexcept = 0;
-    /// A hint that costs only time if it is wrong: until `step` the caller will ask only for steps, or end the training
-    /// with state(), which may then return the state of a later step, at most `step`.
+    /// A hint that costs only time if it is wrong: until `step` the caller will ask only for steps, or end the
+    /// computation with state(), which may then return the state of a later step, at most `step`.
     virtual void run_ahead(std::uint64_t step) { (void)step; }
     /// Makes one step; returns the program's metrics.
     virtual std::vector<kernels::Metric> advance() = 0;
@@ -28,12 +29,17 @@ public:
         (void)stop;
         return advance();
     }
-    /// Brings the state that the training began with up to date and returns it.
+    /// Brings the state that the computation began with up to date and returns it.
     virtual const kernels::State& state() = 0;
 
     /// Computes the commitment of the present state synchronously. Tensors that no op writes are hashed only the first
     /// time.
     virtual kernels::StateCommitment commit() = 0;
+};
+
+/// Steps of one program, with commitments that are computed concurrently.
+class Training : public Computation {
+public:
     /// Starts a commitment that is computed concurrently with the following steps, one at a time. Only tiles that
     /// changed since the last begin_commitment are hashed.
     virtual void begin_commitment() = 0;

@@ -39,7 +39,8 @@ merkle::MultiProof provenance_of(const Game& game, Replayer& replay, const Input
     const std::uint64_t place = origin.place;
     switch (origin.kind) {
         case kernels::TensorKind::state: return replay.input_of(game.found.step).tree().prove({&place, 1});
-        case kernels::TensorKind::constant: return replay.setup().played->constant_tree().prove({&place, 1});
+        case kernels::TensorKind::constant:
+            return replay.steps().program_at(game.found.step).constant_tree().prove({&place, 1});
         case kernels::TensorKind::data: return {};
         case kernels::TensorKind::op_output: break;
     }
@@ -51,7 +52,8 @@ ProveElement prove_element_of(const Game& game, Replayer& replay) {
     const std::uint64_t t = game.found.step;
     const std::uint32_t place = kernels::geometry(game.op.output.dims).place_in_tile(game.found.element);
     ProveElement move;
-    kernels::ElementQuery query{game.found.element, game.found.link, 0, game.facts.seed, t};
+    const PlayedStep step = replay.played(t);
+    kernels::ElementQuery query{game.found.element, game.found.link, 0, step.seed, step.op_step};
     if (query.link > 0) {
         move.partial = replay.partial_of(t, game.found.op, game.found.tile, query.link);
         const std::uint32_t size = kernels::size_of(game.op.output.dtype);

@@ -13,7 +13,7 @@ std::vector<Hash32> own_children(const Descent& descent, const merkle::TileTree&
 }
 
 std::uint32_t output_tensor(const Game& game, const Replayer& replay) {
-    return replay.setup().played->program().output_of(game.found.op);
+    return replay.steps().program_at(game.found.step).program().output_of(game.found.op);
 }
 
 std::vector<Hash32> own_links(const Game& game, Replayer& replay) {

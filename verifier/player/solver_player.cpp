@@ -10,7 +10,8 @@ namespace {
 merkle::MultiProof prove_one(const merkle::TileTree& tree, std::uint64_t index) { return tree.prove({&index, 1}); }
 
 Result<Move> open_state_of(const Game& game, Replayer& replay) {
-    OpenState move{replay.output_of(game.found.step).header, replay.setup().program->header()};
+    const std::uint64_t t = game.found.step;
+    OpenState move{replay.output_of(t).header, replay.steps().opened_at(t).header()};
     if (move.header.root() != game.search.high_hash) return error("the replay does not lead to the committed state");
     return Move(move);
 }
@@ -18,7 +19,7 @@ Result<Move> open_state_of(const Game& game, Replayer& replay) {
 Result<Move> open_trace_of(const Game& game, Replayer& replay) {
     const std::uint64_t t = game.found.step;
     const std::uint32_t tensor = game.found.state_tensor;
-    const kernels::CommittedProgram& played = *replay.setup().played;
+    const kernels::CommittedProgram& played = replay.steps().program_at(t);
     OpenTrace move;
     move.tensor_root = replay.output_of(t).tensor_roots[tensor];
     move.program = played.header();
@@ -39,7 +40,7 @@ Result<Move> open_trace_of(const Game& game, Replayer& replay) {
 Move open_tensor_of(const Game& game, Replayer& replay) {
     const std::uint64_t t = game.found.step;
     const std::uint32_t op = game.found.op;
-    const kernels::CommittedProgram& played = *replay.setup().played;
+    const kernels::CommittedProgram& played = replay.steps().program_at(t);
     const std::uint32_t output = played.program().output_of(op);
     replay.prepare_op(t, op);
     OpenTensor move;

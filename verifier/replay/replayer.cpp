@@ -15,11 +15,12 @@ using kernels::StateCommitment;
 using kernels::Tensor;
 
 struct Replayer::Segment {
-    ReplaySetup setup;
+    std::unique_ptr<ReplaySteps> steps;
+    kernels::ThreadPool& pool;
     bool initialiser = false;
     State start;
-    std::uint64_t last_step = 0;
-    std::map<std::uint64_t, Hash32> roots = {};   // By step, once requested.
+    std::uint64_t first = 0, last = 0;
+    std::map<std::uint64_t, Hash32> roots = {};   // By number of the state, once requested.
     std::map<std::uint64_t, State> cursors = {};  // Keyed by replay.
     std::uint64_t replays = 0;                    // Number of replays ever made.
 };
@@ -45,6 +46,19 @@ std::uint64_t bytes_of(const State& state) {
     return bytes;
 }
 
+/// While it exists, a state has the step that ops see, which in a group is not the one in its header.
+class AsSeen {
+public:
+    AsSeen(State& state, std::uint64_t op_step) : state_(state), step_(std::exchange(state.step, op_step)) {}
+    ~AsSeen() { state_.step = step_; }
+    AsSeen(const AsSeen&) = delete;
+    AsSeen& operator=(const AsSeen&) = delete;
+
+private:
+    State& state_;
+    std::uint64_t step_;
+};
+
 /// Includes all levels: about two hashes for each leaf.
 std::uint64_t bytes_of(const merkle::TileTree& tree) { return 2 * tree.leaf_count() * sizeof(Hash32); }
 
@@ -52,13 +66,22 @@ std::uint64_t bytes_of(const merkle::TileTree& tree) { return 2 * tree.leaf_coun
 
 Replayer::Replayer(std::shared_ptr<Segment> segment) : segment_(std::move(segment)), number_(segment_->replays++) {}
 
-Replayer::Replayer(ReplaySetup setup, State start, std::uint64_t last_step)
-    : Replayer(std::make_shared<Segment>(Segment{std::move(setup), false, std::move(start), last_step})) {
-    ensure(segment_->start.step < segment_->last_step, "a segment has steps");
+Replayer::Replayer(std::unique_ptr<ReplaySteps> steps, kernels::ThreadPool& pool, State start, std::uint64_t first,
+                   std::uint64_t last)
+    : Replayer(std::make_shared<Segment>(Segment{std::move(steps), pool, false, std::move(start), first, last})) {
+    ensure(first < last, "a segment has steps");
+    ensure(segment_->start.step == this->steps().header_step(first), "the state at the segment's start");
 }
 
-Replayer::Replayer(ReplaySetup setup)
-    : Replayer(std::make_shared<Segment>(Segment{setup, true, solver::blank_state(setup.played->program()), 0})) {}
+Replayer::Replayer(std::unique_ptr<ReplaySteps> steps, kernels::ThreadPool& pool)
+    : Replayer(std::make_shared<Segment>(Segment{std::move(steps), pool, true, {}, 0, 0})) {
+    segment_->start = solver::blank_state(this->steps().program_at(0).program());
+}
+
+Replayer::Replayer(ReplaySetup setup, State start, std::uint64_t last_step)
+    : Replayer(steps_of(setup), *setup.pool, std::move(start), start.step, last_step) {}
+
+Replayer::Replayer(ReplaySetup setup) : Replayer(steps_of(setup), *setup.pool) {}
 
 Replayer::~Replayer() {
     if (segment_ != nullptr) drop_cursor();
@@ -68,9 +91,10 @@ Replayer::Replayer(Replayer&&) noexcept = default;
 Replayer Replayer::beside() const { return Replayer(segment_); }
 
 bool Replayer::initialiser() const noexcept { return segment_->initialiser; }
-const ReplaySetup& Replayer::setup() const noexcept { return segment_->setup; }
-std::uint64_t Replayer::last_step() const noexcept { return segment_->last_step; }
-std::uint64_t Replayer::start_bytes() const { return bytes_of(segment_->start); }
+const ReplaySteps& Replayer::steps() const noexcept { return *segment_->steps; }
+std::uint64_t Replayer::last_step() const noexcept { return segment_->last; }
+std::uint64_t Replayer::start_bytes() const { return bytes_of(segment_->start) + steps().bytes(); }
+PlayedStep Replayer::played(std::uint64_t t) { return segment_->steps->at(t); }
 
 std::uint64_t Replayer::own_bytes() const {
     std::uint64_t bytes = 0;
@@ -93,8 +117,7 @@ const State& Replayer::end_state() {
     if (end_) return *end_;
     if (initialiser()) {
         State state = segment_->start;
-        step_once(state);
-        state.step = 0;  // The initialiser's one step leads to the state before step 0.
+        step_once(state, 0);
         end_ = std::move(state);
     } else {
         end_ = state_at(last_step());
@@ -105,20 +128,20 @@ const State& Replayer::end_state() {
 Hash32 Replayer::end_root() {
     const auto found = segment_->roots.find(last_step());
     if (found != segment_->roots.end()) return found->second;
-    if (initialiser() || end_) return kernels::commit_state(setup().program->root(), end_state(), *setup().pool).root;
+    if (initialiser() || end_) return kernels::commit_state(steps().root(), end_state(), segment_->pool).root;
     // The state is hashed where it is, before it is copied here.
-    const std::unique_ptr<solver::Training> training = train_to(last_step());
-    const Hash32 root = training->commit().root;
-    end_ = training->state();
+    const std::unique_ptr<solver::Computation> computation = compute_to(last_step());
+    const Hash32 root = computation->commit().root;
+    end_ = computation->state();
     return root;
 }
 
-Hash32 Replayer::root_at(std::uint64_t step) { return roots_at(segment_->start.step, {&step, 1}).front(); }
+Hash32 Replayer::root_at(std::uint64_t step) { return roots_at(segment_->first, {&step, 1}).front(); }
 
 Hash32 Replayer::end_root_beside(std::span<const std::uint64_t> steps) {
     std::vector<std::uint64_t> all(steps.begin(), steps.end());
     all.push_back(last_step());
-    return find_roots(segment_->start.step, all, steps.size() / 2).back();
+    return find_roots(segment_->first, all, steps.size() / 2).back();
 }
 
 std::vector<Hash32> Replayer::roots_at(std::uint64_t low, std::span<const std::uint64_t> steps) {
@@ -128,26 +151,27 @@ std::vector<Hash32> Replayer::roots_at(std::uint64_t low, std::span<const std::u
 std::vector<Hash32> Replayer::find_roots(std::uint64_t low, std::span<const std::uint64_t> steps,
                                          std::size_t half_way) {
     std::map<std::uint64_t, Hash32>& found = segment_->roots;
-    const State& start = segment_->start;
-    ensure(!initialiser() && low >= start.step, "a step of the segment");
+    ensure(!initialiser() && low >= segment_->first, "a step of the segment");
     ensure(steps.empty() || (low <= steps.front() && steps.back() <= last_step()), "steps of the segment");
     const auto known = [&](std::uint64_t step) { return found.count(step) != 0; };
     if (!std::all_of(steps.begin(), steps.end(), known)) {
         end_.reset();
         State state = search_start(low, *std::find_if_not(steps.begin(), steps.end(), known));
-        auto training = setup().runner->train(*setup().program, state, *setup().pool);
+        auto computation = segment_->steps->compute(state);
         for (const std::uint64_t step : steps) {
             if (known(step)) continue;
-            ensure(training->step() <= step, "ascending steps");
-            if (!advance_to(*training, step)) {
-                training.reset();
+            const std::uint64_t header_step = segment_->steps->header_step(step);
+            ensure(computation->step() <= header_step, "ascending steps");
+            if (!advance_to(*computation, header_step)) {
+                computation.reset();
                 if (!state.tensors.empty()) stopped_ = std::move(state);  // Otherwise a step was left half done.
                 throw ReplayPreempted();
             }
-            found[step] = training->commit().root;
+            found[step] = computation->commit().root;
             // Nothing is kept yet besides the start: keeping the state half way saves the next call half of the
             // execution.
-            if (cursor() == nullptr && step == steps[half_way]) segment_->cursors.emplace(number_, training->state());
+            if (cursor() == nullptr && step == steps[half_way])
+                segment_->cursors.emplace(number_, computation->state());
         }
     }
     stopped_.reset();
@@ -157,10 +181,12 @@ std::vector<Hash32> Replayer::find_roots(std::uint64_t low, std::span<const std:
 }
 
 State Replayer::search_start(std::uint64_t low, std::uint64_t first) {
-    if (auto stopped = std::exchange(stopped_, std::nullopt); stopped && low <= stopped->step && stopped->step <= first)
+    const std::uint64_t low_step = steps().header_step(low), first_step = steps().header_step(first);
+    if (auto stopped = std::exchange(stopped_, std::nullopt);
+        stopped && low_step <= stopped->step && stopped->step <= first_step)
         return std::move(*stopped);
-    if (low != segment_->start.step) return state_at(low);
-    if (const State* own = cursor(); own != nullptr && own->step <= first) return *own;
+    if (low != segment_->first) return state_at(low);
+    if (const State* own = cursor(); own != nullptr && own->step <= first_step) return *own;
     drop_cursor();
     return segment_->start;
 }
@@ -169,28 +195,34 @@ void Replayer::stop_if_preempted() const {
     if (preemption_ != nullptr && preemption_->requested()) throw ReplayPreempted();
 }
 
-bool Replayer::advance_to(solver::Training& training, std::uint64_t step) {
-    training.run_ahead(step);
-    while (training.step() < step) {
+bool Replayer::advance_to(solver::Computation& computation, std::uint64_t header_step) {
+    computation.run_ahead(header_step);
+    while (computation.step() < header_step) {
         if (preemption_ == nullptr) {
-            training.advance();
+            computation.advance();
             continue;
         }
         if (preemption_->requested()) {
-            training.state();
+            computation.state();
             return false;
         }
         preemption_->begin_step();
-        if (!training.attempt(preemption_->step_stop())) return false;
+        if (!computation.attempt(preemption_->step_stop())) return false;
     }
     return true;
 }
 
-void Replayer::step_once(State& state) {
-    if (preemption_ == nullptr) return (void)setup().runner->step(state);
+void Replayer::step_once(State& state, std::uint64_t t) {
     stop_if_preempted();
-    preemption_->begin_step();
-    if (!setup().runner->attempt(state, preemption_->step_stop())) throw ReplayPreempted();
+    const PlayedStep step = played(t);
+    state.step = step.op_step;
+    if (preemption_ == nullptr) {
+        step.runner.step(state);
+    } else {
+        preemption_->begin_step();
+        if (!step.runner.attempt(state, preemption_->step_stop())) throw ReplayPreempted();
+    }
+    state.step = steps().header_step(initialiser() ? 0 : t + 1);
 }
 
 State* Replayer::cursor() const {
@@ -200,34 +232,38 @@ State* Replayer::cursor() const {
 
 void Replayer::drop_cursor() { segment_->cursors.erase(number_); }
 
-State& Replayer::cursor_before(std::uint64_t step) {
+State& Replayer::cursor_before(std::uint64_t header_step) {
     const State* nearest = &segment_->start;
     for (const auto& [replay, state] : segment_->cursors)
-        if (state.step <= step && state.step > nearest->step) nearest = &state;
+        if (state.step <= header_step && state.step > nearest->step) nearest = &state;
     State* const own = cursor();
-    if (own != nullptr && own->step <= step && own->step >= nearest->step) return *own;
+    if (own != nullptr && own->step <= header_step && own->step >= nearest->step) return *own;
     drop_cursor();
     return segment_->cursors.emplace(number_, *nearest).first->second;
 }
 
-const State& Replayer::state_at(std::uint64_t step) {
-    if (const State* own = cursor(); own != nullptr && own->step == step) return *own;
-    const std::unique_ptr<solver::Training> training = train_to(step);
+State& Replayer::state_at(std::uint64_t t) {
+    if (State* own = cursor(); own != nullptr && own->step == steps().header_step(t)) return *own;
+    const std::unique_ptr<solver::Computation> computation = compute_to(t);
     try {
-        return training->state();
+        computation->state();
+        return *cursor();
     } catch (...) {
         drop_cursor();
         throw;
     }
 }
 
-std::unique_ptr<solver::Training> Replayer::train_to(std::uint64_t step) {
-    ensure(step >= segment_->start.step && step <= last_step(), "a step of the segment");
-    State& state = cursor_before(step);
+State& Replayer::start_of(std::uint64_t t) { return initialiser() ? segment_->start : state_at(t); }
+
+std::unique_ptr<solver::Computation> Replayer::compute_to(std::uint64_t t) {
+    ensure(t >= segment_->first && t <= last_step(), "a step of the segment");
+    const std::uint64_t header_step = steps().header_step(t);
+    State& state = cursor_before(header_step);
     try {
-        auto training = setup().runner->train(*setup().program, state, *setup().pool);
-        if (advance_to(*training, step)) return training;
-        training.reset();
+        auto computation = segment_->steps->compute(state);
+        if (advance_to(*computation, header_step)) return computation;
+        computation.reset();
         if (state.tensors.empty()) drop_cursor();  // A step was left half done.
     } catch (...) {
         drop_cursor();  // The state may be half a step ahead of its step number: the next call starts anew.
@@ -247,7 +283,7 @@ Replayer::StepCache& Replayer::cache_of(std::uint64_t t) {
 const StateCommitment& Replayer::input_of(std::uint64_t t) {
     ensure(!initialiser(), "an initialiser has no input state");
     StepCache& cache = cache_of(t);
-    if (!cache.input) cache.input = kernels::commit_state(setup().program->root(), state_at(t), *setup().pool);
+    if (!cache.input) cache.input = kernels::commit_state(steps().root(), state_at(t), segment_->pool);
     return *cache.input;
 }
 
@@ -255,8 +291,8 @@ const StateCommitment& Replayer::output_of(std::uint64_t t) {
     StepCache& cache = cache_of(t);
     if (!cache.output) {
         State state = initialiser() ? end_state() : state_at(t);
-        if (!initialiser()) step_once(state);
-        cache.output = kernels::commit_state(setup().program->root(), state, *setup().pool);
+        if (!initialiser()) step_once(state, t);
+        cache.output = kernels::commit_state(steps().root(), state, segment_->pool);
     }
     return *cache.output;
 }
@@ -264,9 +300,11 @@ const StateCommitment& Replayer::output_of(std::uint64_t t) {
 const std::vector<Hash32>& Replayer::trace_of(std::uint64_t t) {
     StepCache& cache = cache_of(t);
     if (cache.trace.empty()) {
-        const State& input = initialiser() ? segment_->start : state_at(t);
+        State& input = start_of(t);
         stop_if_preempted();
-        cache.trace = setup().runner->trace(input);
+        const PlayedStep step = played(t);
+        const AsSeen seen(input, step.op_step);
+        cache.trace = step.runner.trace(input);
     }
     return cache.trace;
 }
@@ -280,7 +318,7 @@ const merkle::TileTree& Replayer::trace_tree_of(std::uint64_t t) {
 
 void Replayer::prepare_op(std::uint64_t t, std::uint32_t op) {
     StepCache& cache = cache_of(t);
-    const kernels::Program& program = setup().played->program();
+    const kernels::Program& program = steps().program_at(t).program();
     std::set<std::uint32_t> wanted;
     if (cache.outputs.count(op) == 0) wanted.insert(op);
     for (const std::uint32_t input : program.ops[op].inputs) {
@@ -290,23 +328,25 @@ void Replayer::prepare_op(std::uint64_t t, std::uint32_t op) {
     }
     if (wanted.empty()) return;
     const std::vector<std::uint32_t> ops(wanted.begin(), wanted.end());
-    const State& input = initialiser() ? segment_->start : state_at(t);
+    State& input = start_of(t);
     stop_if_preempted();
-    std::vector<Tensor> tensors = setup().runner->outputs(input, ops);
+    const PlayedStep step = played(t);
+    const AsSeen seen(input, step.op_step);
+    std::vector<Tensor> tensors = step.runner.outputs(input, ops);
     for (std::size_t i = 0; i < ops.size(); ++i) cache.outputs[ops[i]] = std::move(tensors[i]);
 }
 
 const Tensor& Replayer::tensor_of(std::uint64_t t, std::uint32_t tensor) {
-    const kernels::Program& program = setup().played->program();
+    const kernels::Program& program = steps().program_at(t).program();
     if (program.is_op_output(tensor)) {
         const std::uint32_t op = tensor - program.tensors_static();
         StepCache& cache = cache_of(t);
         if (cache.outputs.count(op) == 0) prepare_op(t, op);
         return cache.outputs.at(op);
     }
-    if (tensor < program.states) return (initialiser() ? segment_->start : state_at(t)).tensors[tensor];
+    if (tensor < program.states) return start_of(t).tensors[tensor];
     tensor -= program.states;
-    if (tensor >= program.constants) return *setup().datasets.at(tensor - program.constants);
+    if (tensor >= program.constants) return *steps().datasets_at(t).at(tensor - program.constants);
     StepCache& cache = cache_of(t);
     const auto found = cache.constants.find(tensor);
     if (found != cache.constants.end()) return found->second;
@@ -319,7 +359,7 @@ const merkle::TileTree& Replayer::tiles_of(std::uint64_t t, std::uint32_t tensor
     StepCache& cache = cache_of(t);
     const auto found = cache.tiles.find(tensor);
     if (found != cache.tiles.end()) return found->second;
-    merkle::TileTree tree = kernels::tile_tree(tensor_of(t, tensor), *setup().pool);
+    merkle::TileTree tree = kernels::tile_tree(tensor_of(t, tensor), segment_->pool);
     return cache.tiles.emplace(tensor, std::move(tree)).first->second;
 }
 
@@ -330,7 +370,7 @@ const Bytes& Replayer::partial_of(std::uint64_t t, std::uint32_t op, std::uint64
     cache.partial_tile = tile;
     const auto next = cache.partials.lower_bound(links);
     if (next != cache.partials.end() && next->first == links) return next->second;
-    const kernels::OpFacts facts = kernels::facts_of(setup().played->program(), op);
+    const kernels::OpFacts facts = kernels::facts_of(steps().program_at(t).program(), op);
     ensure(kernels::size_of(facts.output.dtype) == 4, "chains carry words");
     kernels::PartialTile carried{};
     std::uint64_t first = 0;
@@ -341,8 +381,9 @@ const Bytes& Replayer::partial_of(std::uint64_t t, std::uint32_t op, std::uint64
     }
     const WholeInputs inputs = whole_inputs(*this, t, op);
     const std::vector<const std::uint8_t*> data = inputs.data();
-    setup().runner->advance_partial({facts, data, nullptr, setup().seed, t, *setup().pool}, op, tile, first, links,
-                                    carried);
+    const PlayedStep step = played(t);
+    step.runner.advance_partial({facts, data, nullptr, step.seed, step.op_step, segment_->pool}, op, tile, first, links,
+                                carried);
     Bytes bytes(4 * carried.size());
     for (std::size_t i = 0; i < carried.size(); ++i) store_u32(bytes.data() + 4 * i, carried[i]);
     return cache.partials[links] = std::move(bytes);
@@ -362,7 +403,7 @@ std::vector<const std::uint8_t*> WholeInputs::data() const {
 WholeInputs whole_inputs(Replayer& replay, std::uint64_t t, std::uint32_t op) {
     replay.prepare_op(t, op);
     std::vector<const Tensor*> inputs;
-    for (const std::uint32_t tensor : replay.setup().played->program().ops[op].inputs) {
+    for (const std::uint32_t tensor : replay.steps().program_at(t).program().ops[op].inputs) {
         inputs.push_back(&replay.tensor_of(t, tensor));
     }
     return WholeInputs(std::move(inputs));

@@ -10,21 +10,10 @@
 
 #include "kernels/commit/commitment.hpp"
 #include "kernels/ops/element.hpp"
-#include "kernels/program/codec.hpp"
 #include "solver/run/preemption.hpp"
-#include "solver/run/step_runner.hpp"
+#include "verifier/replay/replay_steps.hpp"
 
 namespace retrace::verifier {
-
-/// Inputs of a replay; all of them outlive the replayer.
-struct ReplaySetup {
-    const kernels::CommittedProgram* program = nullptr;  ///< Part of every state root.
-    const kernels::CommittedProgram* played = nullptr;   ///< Program whose ops run: `program`, or the initialiser.
-    solver::StepRunner* runner = nullptr;                ///< Runs `played`.
-    kernels::ThreadPool* pool = nullptr;
-    std::uint64_t seed = 0;
-    std::vector<const kernels::Tensor*> datasets;
-};
 
 /// Ends a preempted call. Its progress is kept, and the same call resumes from there.
 class ReplayPreempted final : public solver::Preempted {};
@@ -36,9 +25,14 @@ class ReplayPreempted final : public solver::Preempted {};
 /// from the nearest state that any of them keeps, and does not move another's state.
 class Replayer {
 public:
-    /// Replays a segment: from `start` (checked against its root by the caller) to step `last_step` > start.step.
+    /// Replays a segment: from `start` (checked against its root by the caller), which is state `first`, to state
+    /// `last` > `first`. `pool` outlives the replayer.
+    Replayer(std::unique_ptr<ReplaySteps> steps, kernels::ThreadPool& pool, kernels::State start, std::uint64_t first,
+             std::uint64_t last);
+    /// Replays a seeded initialiser: one step without an input state, whose result is state 0.
+    Replayer(std::unique_ptr<ReplaySteps> steps, kernels::ThreadPool& pool);
+    /// The same for a program. The number of `start` is its step.
     Replayer(ReplaySetup setup, kernels::State start, std::uint64_t last_step);
-    /// Replays a seeded initialiser: one step without an input state, whose result is the state of step 0.
     explicit Replayer(ReplaySetup setup);
     ~Replayer();
     Replayer(Replayer&&) noexcept;
@@ -50,7 +44,7 @@ public:
     void set_preemption(solver::Preemption* preemption) noexcept { preemption_ = preemption; }
 
     bool initialiser() const noexcept;
-    const ReplaySetup& setup() const noexcept;
+    const ReplaySteps& steps() const noexcept;
     std::uint64_t last_step() const noexcept;
     /// Memory kept by this replay alone, and memory of the start, which all replays of the segment share.
     std::uint64_t own_bytes() const;
@@ -59,7 +53,7 @@ public:
     /// Root after the last step; roots of intermediate states are not computed.
     Hash32 end_root();
     const kernels::State& end_state();
-    /// Roots of the states at `steps` (ascending, none before `low`), as requested by a search above `low`. Keeps the
+    /// Roots of the states `steps` (ascending, none before `low`), as requested by a search above `low`. Keeps the
     /// state at `low`, or the one half way if `low` is the start. The first call executes the segment, the second
     /// executes up to half of it to reach its own `low` and a sixteenth further, and later calls start from the kept
     /// state. Only the requested states are committed to.
@@ -70,6 +64,8 @@ public:
     Hash32 end_root_beside(std::span<const std::uint64_t> steps);
 
     // The following are about one step t of the segment (0 for an initialiser).
+    /// Seed and step as the ops see them.
+    PlayedStep played(std::uint64_t t);
     const kernels::StateCommitment& input_of(std::uint64_t t);  ///< Not available for an initialiser.
     const kernels::StateCommitment& output_of(std::uint64_t t);
     const std::vector<Hash32>& trace_of(std::uint64_t t);  ///< Output roots in program order.
@@ -90,19 +86,23 @@ private:
     explicit Replayer(std::shared_ptr<Segment> segment);
     /// As roots_at; the state at `steps[half_way]` may be kept.
     std::vector<Hash32> find_roots(std::uint64_t low, std::span<const std::uint64_t> steps, std::size_t half_way);
-    const kernels::State& state_at(std::uint64_t step);
-    /// Advances a training of the cursor to `step`; the cursor itself is updated when its state() is called.
-    std::unique_ptr<solver::Training> train_to(std::uint64_t step);
+    kernels::State& state_at(std::uint64_t t);
+    /// The state that step t starts from, which is blank for an initialiser.
+    kernels::State& start_of(std::uint64_t t);
+    /// Advances a computation of the cursor to state t; the cursor itself is updated when its state() is called.
+    std::unique_ptr<solver::Computation> compute_to(std::uint64_t t);
     /// The state that this replay keeps somewhere in the segment; null if it keeps none.
     kernels::State* cursor() const;
-    /// Returns the cursor, set to the kept state nearest before or at `step`, including those of other replays.
-    kernels::State& cursor_before(std::uint64_t step);
+    /// Returns the cursor, set to the kept state nearest before or at the state with this step in its header, including
+    /// those of other replays.
+    kernels::State& cursor_before(std::uint64_t header_step);
     void drop_cursor();
     /// Returns false if it was preempted.
-    bool advance_to(solver::Training& training, std::uint64_t step);
-    void step_once(kernels::State& state);
+    bool advance_to(solver::Computation& computation, std::uint64_t header_step);
+    /// Makes step t of `state`.
+    void step_once(kernels::State& state, std::uint64_t t);
     void stop_if_preempted() const;
-    /// The state from which a search for roots at step `first` and later starts: where it was preempted, or the one at
+    /// The state from which a search for roots of state `first` and later starts: where it was preempted, or the one at
     /// `low`.
     kernels::State search_start(std::uint64_t low, std::uint64_t first);
     StepCache& cache_of(std::uint64_t t);

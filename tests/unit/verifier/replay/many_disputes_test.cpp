@@ -113,14 +113,14 @@ struct ManyDisputes : ::testing::Test {
     std::vector<DisputeView> views() const {
         std::vector<DisputeView> out;
         for (const auto& [id, play] : plays)
-            if (play.view.game.phase != Phase::decided) out.push_back(play.view);
+            if (play.view.game.phase != verifier::Phase::decided) out.push_back(play.view);
         return out;
     }
     /// Plays the solver's next move in the dispute, and the challenger's answers to it.
     void move(std::uint64_t id) {
         Play& play = plays.at(id);
         Game& game = play.view.game;
-        if (game.phase == Phase::decided) return;
+        if (game.phase == verifier::Phase::decided) return;
         ASSERT_EQ(game.mover, Side::solver);
         const std::uint64_t before = steps;
         sweep();
@@ -131,7 +131,7 @@ struct ManyDisputes : ::testing::Test {
         if (after_move) after_move();
         const auto decoded = decode_move(*made);
         ASSERT_TRUE(apply(game, Side::solver, *decoded).has_value());
-        while (game.phase != Phase::decided && game.mover == Side::challenger) {
+        while (game.phase != verifier::Phase::decided && game.mover == Side::challenger) {
             auto answer = challenger_move(game, play.challenger->replay);
             ASSERT_TRUE(answer.has_value());
             ASSERT_TRUE(apply(game, Side::challenger, *answer).has_value());

@@ -147,7 +147,7 @@ TEST(ReplayMemory, OfASearchBetweenLinksIsThatOfTheTilesThatArePosted) {
     };
     std::uint64_t before = 0;
     const Liar watch = [&](const Game& game, Side, Replayer&) -> std::optional<Move> {
-        if (game.phase == Phase::search_links && before == 0) before = used();
+        if (game.phase == verifier::Phase::search_links && before == 0) before = used();
         return std::nullopt;
     };
     const Outcome outcome = duel(arena, task.start, solver, honest, watch);
