@@ -15,6 +15,7 @@
 #include "node/platform/printable.hpp"
 #include "node/platform/units.hpp"
 #include "node/tasks/data/dataset.hpp"
+#include "node/tasks/group_task.hpp"
 #include "node/tasks/initial_state.hpp"
 #include "solver/artifacts/artifact_source.hpp"
 
@@ -60,10 +61,10 @@ Status<Failure> upload_once(ArtifactClient& uploader, const market::TaskSpec& sp
 
 }  // namespace
 
-Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
-    if (task.group) return error(task.name + ": trainings in rounds run on this machine only: `retrace task run`");
-    market::TaskSpec spec;
-    spec.name = task.name;
+namespace {
+
+/// Stores the programs and sets their roots, the steps and their cost.
+Status<> put_programs(const TaskFile& task, Store& store, market::TaskSpec& spec) {
     RETRACE_TRY(program, put_program(store, task.program, &spec.program_bytes));
     spec.program_root = program;
     if (task.initialiser) {
@@ -73,28 +74,55 @@ Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
         RETRACE_TRY(root, put_initial_state(store, spec.program_root, task));
         spec.initial_state_root = root;
     }
+    const auto stored = store.program(spec.program_root);
+    if (!stored) return error(task.program.string() + ": " + stored.error().message);
+    spec.step_cost = kernels::step_cost(*stored);
+    spec.steps = task.steps;
+    spec.interval = task.interval;
+    spec.replicas = task.replicas;
+    return Unit{};
+}
+
+/// The same for a training in rounds, whose members read every program from the plan. The initialiser is stored beside
+/// it, because the terms name it too.
+Status<> put_plan(const TaskFile& task, Store& store, market::TaskSpec& spec) {
+    const GroupTerms& terms = *task.group;
+    RETRACE_TRY(plan, read_plan(terms));
+    RETRACE_TRY(group, group_spec_of(terms, plan));
+    RETRACE_TRY(root, put_program(store, terms.plan, &spec.program_bytes));
+    spec.program_root = root;
+    const auto init = store.put_program(kernels::encode(plan.at(kernels::Phase::init).program));
+    if (!init) return error(terms.plan.string() + ": " + init.error().message);
+    spec.init_root = *init;
+    spec.step_cost = segment_cost(plan, terms.members);
+    spec.steps = std::uint64_t{group.rounds} + 1;
+    spec.interval = 1;
+    spec.replicas = static_cast<std::uint8_t>(terms.members);
+    return Unit{};
+}
+
+}  // namespace
+
+Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
+    market::TaskSpec spec;
+    spec.name = task.name;
+    RETRACE_CHECK(task.group ? put_plan(task, store, spec) : put_programs(task, store, spec));
     RETRACE_TRY(data, load_dataset(task.data));
     for (const DataSet::Part& part : data.parts) {
         const auto stored = store.put_tensor(part.tensor);
         if (!stored) return error(task.data.string() + ": " + stored.error().message);
         spec.data_roots.push_back(*stored);
     }
-    spec.steps = task.steps;
-    spec.interval = task.interval;
     spec.seed = task.seed;
     spec.contract_hash = kernels::contract_hash();
     spec.price_ceiling = task.price_ceiling;
     spec.audit_bp = task.audit_bp;
     spec.auditors = task.auditors;
-    spec.replicas = task.replicas;
     spec.hardware_class = task.hardware_class;
     spec.checkpoint_blocks = task.checkpoint_blocks;
     spec.replay_blocks = task.replay_blocks;
     spec.finish_blocks = task.finish_blocks;
     spec.allow_unaudited = task.allow_unaudited;
-    const auto stored = store.program(spec.program_root);
-    if (!stored) return error(task.program.string() + ": " + stored.error().message);
-    spec.step_cost = kernels::step_cost(*stored);
     return spec;
 }
 
@@ -125,6 +153,15 @@ Status<> check_auditors(const ledger::StateView& state, const market::Params& pa
                  "task.toml, or pay for unaudited work with --allow-unaudited");
 }
 
+namespace {
+
+Result<TxOutcome> send_terms(const TaskFile& task, const PostedTask& posted, Submitter& submitter) {
+    if (!task.group) return submitter.execute("post task", contracts::PostTask{posted.spec}, posted.escrow);
+    return error(task.name + ": trainings in rounds run on this machine only: `retrace task run`");
+}
+
+}  // namespace
+
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, ChainReader& chain,
                              const Progress& progress) {
     PostedTask out;
@@ -149,7 +186,7 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
         return error("the task needs " + format_coins(out.escrow) + " coins in escrow and the account has " +
                      format_coins(balance) + "; lower price_ceiling or steps, or fund the account");
     }
-    RETRACE_TRY(outcome, submitter.execute("post task", contracts::PostTask{out.spec}, out.escrow));
+    RETRACE_TRY(outcome, send_terms(task, out, submitter));
     for (const ledger::Log& log : outcome.logs) {
         if (const auto event = contracts::decode_event<contracts::TaskPosted>(log)) out.id = event->task;
     }

@@ -53,8 +53,8 @@ Status<> settle_rounds(TaskCompileFlags& flags) {
     kernels::RoundsSpec& spec = flags.rounds.spec;
     spec.update = flags.update == "dense" ? kernels::UpdateKind::dense : kernels::UpdateKind::sparse;
     spec.outer_rate =
-        flags.outer_rate != 0 ? flags.outer_rate : kernels::default_outer_rate(spec.update, flags.rounds.members);
-    flags.request.task.steps = flags.rounds.rounds * spec.inner;
+        flags.outer_rate != 0 ? flags.outer_rate : kernels::default_outer_rate(spec.update, flags.rounds.terms.members);
+    flags.request.task.steps = flags.rounds.terms.rounds * spec.inner;
     flags.request.task.interval = spec.inner;
     flags.request.rounds = flags.rounds;
     return Unit{};
@@ -78,7 +78,7 @@ Status<> settle(TaskCompileFlags& flags) {
                                                      : Precision::i8x2;
     training.beta1 = flags.betas[0];
     training.beta2 = flags.betas[1];
-    if (flags.rounds.rounds != 0) RETRACE_CHECK(settle_rounds(flags));
+    if (flags.rounds.terms.rounds != 0) RETRACE_CHECK(settle_rounds(flags));
     if (is_builtin(flags.model)) {
         choose_model(flags);
     } else {
@@ -171,12 +171,12 @@ void add_training_options(CLI::App& command, TaskCompileFlags& flags) {
 
 void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
     kernels::RoundsSpec& spec = flags.rounds.spec;
-    flags.rounds.members = 8;
-    CLI::Option* rounds =
-        command.add_option("--rounds", flags.rounds.rounds, "Train in so many rounds, by several members")
-            ->check(CLI::Range(1, 1'000'000));
+    GroupTerms& terms = flags.rounds.terms;
+    terms.members = 8;
+    CLI::Option* rounds = command.add_option("--rounds", terms.rounds, "Train in so many rounds, by several members")
+                              ->check(CLI::Range(1, 1'000'000));
     const auto of_rounds = [&](CLI::Option* option) { return option->needs(rounds); };
-    of_rounds(command.add_option("--members", flags.rounds.members, "Members (8)"))->check(CLI::Range(1, 256));
+    of_rounds(command.add_option("--members", terms.members, "Members (8)"))->check(CLI::Range(1, 256));
     of_rounds(command.add_option("--inner", spec.inner, "Most steps of a member in a round (10)"))
         ->check(CLI::Range(std::uint32_t{1}, kernels::kInnerStepsMax));
     of_rounds(command.add_option("--update", flags.update, "What a member sends: sparse, or dense: all in fp32"))
@@ -185,6 +185,18 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
         ->check(CLI::Range(1, 2));
     of_rounds(command.add_option("--outer-rate", flags.outer_rate, "Rate of the shared model (by the members)"))
         ->check(CLI::PositiveNumber);
+    const auto of_market = [&](const char* name, auto& value, const char* what) {
+        of_rounds(command.add_option(name, value, what))->check(CLI::PositiveNumber);
+    };
+    of_market("--least-members", terms.least, "Members with which the training begins (half of --members)");
+    of_market("--round-blocks", terms.round_blocks, "Most blocks to train in a round (600)");
+    of_market("--grace-blocks", terms.grace_blocks, "Blocks for the others once 80 % have sent a message (60)");
+    of_market("--fetch-blocks", terms.fetch_blocks, "Most blocks to fetch the messages of a round (60)");
+    of_market("--reveal-blocks", terms.reveal_blocks, "Most blocks to reveal which of them came (30)");
+    of_market("--absence-limit", terms.absence_limit, "Rounds without a message after which a member leaves (8)");
+    of_market("--keep-rounds", terms.keep_rounds, "Rounds for which members serve messages (64)");
+    of_market("--catch-up-max", terms.catch_up_max,
+              "Most messages that a member takes in at once after it was away (those of --absence-limit rounds)");
 }
 
 void add_task_options(CLI::App& command, TaskCompileFlags& flags) {

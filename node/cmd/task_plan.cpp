@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // retrace task plan: describes a task, its needs and its possible cost before it is posted.
+#include "node/cmd/task_plan.hpp"
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -18,9 +20,6 @@
 #include "kernels/commit/committer.hpp"
 #include "kernels/ops/element.hpp"
 #include "kernels/program/codec.hpp"
-#include "market/escrow.hpp"
-#include "market/odds.hpp"
-#include "node/agents/remote_state.hpp"
 #include "node/cmd/outlier_report.hpp"
 #include "node/cmd/renamed.hpp"
 #include "node/cmd/task_options.hpp"
@@ -33,6 +32,23 @@
 #include "solver/run/device.hpp"
 
 namespace retrace::node::cli {
+
+std::uint64_t trained_elements(const kernels::Program& program) {
+    std::set<std::string> names;
+    for (std::uint32_t i = 0; i < program.states; ++i) names.insert(program.tensors[i].name);
+    std::uint64_t with_moments = 0, written = 0;
+    for (std::uint32_t i = 0; i < program.states; ++i) {
+        const kernels::TensorRecord& record = program.tensors[i];
+        const std::uint64_t elements = kernels::geometry(record.dims).elements();
+        if (names.contains(record.name + ".m") || names.contains(record.name + ".momentum")) with_moments += elements;
+        if (record.writer != kernels::kNoWriter && !record.name.ends_with("running_mean") &&
+            !record.name.ends_with("running_var")) {
+            written += elements;
+        }
+    }
+    return with_moments > 0 ? with_moments : written;
+}
+
 namespace {
 
 namespace json = boost::json;
@@ -65,24 +81,6 @@ std::uint64_t evidence_bound(const kernels::Program& program) {
     }
     const std::uint64_t path = std::bit_width(tiles) + std::bit_width(program.tensors.size());
     return kernels::kEvidenceTilesMax * (kTileBytes + kHashBytes * path);
-}
-
-/// Counts the elements that the optimiser changes: tensors with moments where it keeps any; otherwise all but running
-/// statistics, which are named as PyTorch names them.
-std::uint64_t trained_elements(const kernels::Program& program) {
-    std::set<std::string> names;
-    for (std::uint32_t i = 0; i < program.states; ++i) names.insert(program.tensors[i].name);
-    std::uint64_t with_moments = 0, written = 0;
-    for (std::uint32_t i = 0; i < program.states; ++i) {
-        const kernels::TensorRecord& record = program.tensors[i];
-        const std::uint64_t elements = kernels::geometry(record.dims).elements();
-        if (names.contains(record.name + ".m") || names.contains(record.name + ".momentum")) with_moments += elements;
-        if (record.writer != kernels::kNoWriter && !record.name.ends_with("running_mean") &&
-            !record.name.ends_with("running_var")) {
-            written += elements;
-        }
-    }
-    return with_moments > 0 ? with_moments : written;
 }
 
 /// Computes the plan without loading the data or running a step.
@@ -159,89 +157,12 @@ Result<Timing> time_steps(const TaskFile& task, const kernels::Program& program,
     }
 }
 
-market::TaskSpec terms_of(const TaskFile& task) {
-    market::TaskSpec spec;
-    spec.steps = task.steps;
-    spec.interval = task.interval;
-    spec.price_ceiling = task.price_ceiling;
-    spec.audit_bp = task.audit_bp;
-    spec.auditors = task.auditors;
-    spec.replicas = task.replicas;
-    return spec;
-}
-
-struct Chain {
-    market::Params params;
-    std::optional<std::size_t> auditors;
-};
-
-/// Returns the parameters of the chain behind the node, or those of a new chain.
-Result<Chain> chain_of(const ChainOptions& options, const market::TaskSpec& spec) {
-    if (options.node.url.empty()) return Chain{};
-    RETRACE_TRY(at, options.open());
-    RETRACE_TRY(state, at->chain.newest());
-    const auto params = contracts::views::params(state);
-    if (state.failure()) return error(state.failure()->message);
-    if (!params) return error("the node at " + options.node.url + " has no Retrace contracts");
-    const std::size_t auditors = possible_auditors(state, *params, spec, ledger::Address{});
-    if (state.failure()) return error(state.failure()->message);
-    return Chain{*params, auditors};
-}
-
-std::string amount(std::uint64_t bytes) {
-    std::ostringstream out;
-    out << std::fixed << std::setprecision(1);
-    if (bytes >= 1ull << 30) {
-        out << static_cast<double>(bytes) / (1ull << 30) << " GiB";
-    } else {
-        out << static_cast<double>(bytes) / (1ull << 20) << " MiB";
-    }
-    return out.str();
-}
-
 /// Rounded up, so that the value suffices for --memory.
 std::uint64_t mebibytes(std::uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; }
-
-struct Price {
-    std::uint64_t segments = 0;
-    market::Escrow escrow;
-    double found_one = 0, found_ten = 0;  ///< Probabilities that one bad segment is found, and one of ten.
-    std::optional<std::size_t> auditors;  ///< Auditors that could be drawn now, up to the task's; none without a chain.
-
-    bool can_audit() const { return auditors != std::size_t{0}; }
-};
-
-Result<Price> price_of(const TaskFile& task, const ChainOptions& options) {
-    const market::TaskSpec spec = terms_of(task);
-    RETRACE_TRY(chain, chain_of(options, spec));
-    const market::Params& params = chain.params;
-    const auto escrow = market::escrow_of(spec, params);
-    if (!escrow) return error("price_ceiling is too large");
-    const auto chance = market::effective_audit_probability(spec.audit_bp, params.collusion_bp, spec.auditors);
-    const auto found = [&](std::uint64_t bad) { return static_cast<double>(market::detection_ppm(chance, bad)) / 1e6; };
-    return Price{spec.segments(), *escrow, found(1), found(10), chain.auditors};
-}
 
 std::string on_device(const Plan& plan) {
     if (!plan.device_bytes) return {};
     return "             training on a device takes " + amount(*plan.device_bytes) + " there\n";
-}
-
-std::string auditors_of(const TaskFile& task, const Price& price) {
-    if (price.auditors) return describe_auditors(*price.auditors, task);
-    return task.allow_unaudited ? "where nobody can be drawn, segments are paid though nobody audited them"
-                                : "where fewer than " + std::to_string(task.auditors) +
-                                      " auditors could be drawn, segments wait unpaid until you decide";
-}
-
-/// If no auditor can be drawn, no segment is audited, and the probabilities of the rules do not apply.
-std::string chances_of(const Price& price) {
-    if (!price.can_audit())
-        return "the probability that a bad segment is detected is unknown, because no auditor can be drawn";
-    std::ostringstream out;
-    out << std::setprecision(3) << "one bad segment is found with " << 100 * price.found_one << " %, ten with "
-        << 100 * price.found_ten << " %; the first and the last are always audited";
-    return out.str();
 }
 
 /// Prints everything but the timing.
@@ -296,18 +217,17 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
     return out;
 }
 
-int show(const Program& program, const std::string& folder, const ChainOptions& chain) {
-    const auto task = load_task_file(folder);
+int show(const Program& program, const TaskPlanFlags& flags) {
+    const auto task = load_task_file(flags.folder);
     if (!task) return fail(program, task.error().message);
-    if (task->group)
-        return fail(program, "there is no plan yet of a training in rounds: `retrace task run` trains it here");
+    if (task->group) return plan_rounds(program, *task, flags);
     const auto step = read_program(task->program);
     if (!step) return fail(program, step.error().message);
     kernels::ThreadPool pool;
     kernels::Executor executor(*step, pool);
     const auto plan = make_plan(*task, *step, executor, pool);
     if (!plan) return fail(program, plan.error().message);
-    const auto price = price_of(*task, chain);
+    const auto price = price_of(*task, flags.chain);
     if (!price) return fail(program, price.error().message);
     // Printed before a step runs: if the kernel kills the process for its memory, the plan is already shown.
     if (!program.json) say(*task, *plan, *price);
@@ -330,16 +250,15 @@ int show(const Program& program, const std::string& folder, const ChainOptions& 
 void add_task_plan(CLI::App& parent, Program& program) {
     CLI::App* command = parent.add_subcommand(
         "plan", "Show what a compiled task needs: memory, price, audits, and time if it fits this machine");
-    auto folder = std::make_shared<std::string>();
-    auto chain = std::make_shared<ChainOptions>();
-    chain->node.url.clear();
-    command->add_option("FOLDER", *folder, "task.toml or its folder")->required();
-    chain->add_to(*command);
+    auto flags = std::make_shared<TaskPlanFlags>();
+    flags->chain.node.url.clear();
+    command->add_option("FOLDER", flags->folder, "task.toml or its folder")->required();
+    command->add_option("--link-mbit", flags->link_mbit, "Rounds: speed of a member's link, in Mbit/s (100)")
+        ->check(CLI::PositiveNumber);
+    flags->chain.add_to(*command);
     command->get_option("--node")->description("Take fees and odds from this chain, not from a new one");
     add_json(*command, program);
-    command->callback([&program, folder, chain] {
-        program.run = [&program, folder, chain] { return show(program, *folder, *chain); };
-    });
+    command->callback([&program, flags] { program.run = [&program, flags] { return show(program, *flags); }; });
 }
 
 }  // namespace retrace::node::cli

@@ -9,10 +9,9 @@
 #include <cstdio>
 #include <iostream>
 
-#include "kernels/plan/group_plan.hpp"
-#include "merkle/base/durable_file.hpp"
 #include "node/cmd/task_run.hpp"
 #include "node/platform/units.hpp"
+#include "node/tasks/group_task.hpp"
 #include "node/tasks/model_files.hpp"
 #include "solver/rounds/local_group.hpp"
 
@@ -21,20 +20,6 @@ namespace {
 
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
-
-constexpr std::uint64_t kPlanBytesMax = std::uint64_t{4} << 30;
-
-Result<kernels::GroupPlan> read_plan(const GroupTerms& terms) {
-    const auto file = read_file(terms.plan, kPlanBytesMax);
-    if (!file) return error(file.error().message);
-    auto plan = kernels::decode_plan(*file);
-    if (!plan) return error(terms.plan.string() + ": " + plan.error().message);
-    if (plan->find(kernels::Phase::init) == nullptr) return error(terms.plan.string() + ": it has no phase init");
-    if (plan->steps_max < terms.inner)
-        return error(terms.plan.string() + ": it allows " + std::to_string(plan->steps_max) + " inner steps, and the " +
-                     "task names " + std::to_string(terms.inner));
-    return plan;
-}
 
 /// Checks that the plan trains the parameters of the task's program with its data.
 Status<> check_fit(const kernels::GroupPlan& plan, const kernels::Program& train) {

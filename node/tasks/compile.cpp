@@ -156,9 +156,11 @@ TaskFile with_paths(TaskFile task, const fs::path& folder, const CompileRequest&
     else
         task.initialiser = folder / "init.rtp";
     if (imported) task.module = folder / "module.pt";
-    if (request.rounds)
-        task.group = GroupTerms{folder / "plan.rtg", request.rounds->rounds, request.rounds->members,
-                                request.rounds->spec.inner};
+    if (request.rounds) {
+        task.group = request.rounds->terms;
+        task.group->plan = folder / "plan.rtg";
+        task.group->inner = request.rounds->spec.inner;
+    }
     if (tested) {
         task.evaluation = folder / "eval.rtp";
         task.test_data = folder / "test_data";

@@ -13,8 +13,7 @@ namespace retrace::node {
 
 /// A training in rounds.
 struct RoundsRequest {
-    std::uint64_t rounds = 0;
-    std::uint32_t members = 0;
+    GroupTerms terms;  ///< `plan` and `inner` are set.
     kernels::RoundsSpec spec;
 };
 

@@ -7,7 +7,8 @@
 #include <limits>
 #include <set>
 
-#include "kernels/plan/group_plan.hpp"
+#include "kernels/plan/positions.hpp"
+#include "market/groups.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node {
@@ -15,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::uint64_t kRoundsMax = 1'000'000, kMembersMax = 256;
+constexpr std::uint64_t kBlocksMax = 100'000'000;
 
 /// Reads one table and records which keys were read, so that a misspelt key is an error instead of a default.
 class TaskTable {
@@ -116,6 +118,21 @@ void read_rounds(TaskTable& table, const fs::path& folder, TaskFile& task) {
     terms.members = static_cast<std::uint32_t>(members.value_or(1));
     terms.inner = static_cast<std::uint32_t>(inner.value_or(1));
     if (!task.initialiser) table.fail("plan", "is for a task with an initialiser");
+    const auto blocks = [&](const char* key, std::uint64_t& value) {
+        value = table.number(key, 1, kBlocksMax).value_or(value);
+    };
+    const auto count = [&](const char* key, std::uint64_t low, std::uint64_t high) -> std::optional<std::uint32_t> {
+        const auto value = table.number(key, low, high);
+        return value ? std::optional(static_cast<std::uint32_t>(*value)) : std::nullopt;
+    };
+    blocks("round_blocks", terms.round_blocks);
+    blocks("grace_blocks", terms.grace_blocks);
+    blocks("fetch_blocks", terms.fetch_blocks);
+    blocks("reveal_blocks", terms.reveal_blocks);
+    terms.least = count("least_members", 2, market::kMembersMax);
+    terms.keep_rounds = count("keep_rounds", 1, market::kKeepRoundsMax).value_or(terms.keep_rounds);
+    terms.absence_limit = count("absence_limit", 1, market::kKeepRoundsMax).value_or(terms.absence_limit);
+    terms.catch_up_max = count("catch_up_max", 1, kernels::kPositionsMax);
     task.group = std::move(terms);
 }
 
@@ -131,7 +148,6 @@ void read_market(TaskTable& table, TaskFile& task) {
     task.replicas = static_cast<std::uint8_t>(table.number("replicas", 1, 5).value_or(task.replicas));
     task.allow_unaudited = table.flag("allow_unaudited").value_or(false);
     task.hardware_class = static_cast<std::uint8_t>(table.number("hardware_class", 0, 255).value_or(0));
-    constexpr std::uint64_t kBlocksMax = 100'000'000;
     task.checkpoint_blocks = table.number("checkpoint_blocks", 1, kBlocksMax).value_or(task.checkpoint_blocks);
     task.replay_blocks = table.number("replay_blocks", 1, kBlocksMax).value_or(task.replay_blocks);
     task.finish_blocks = table.number("finish_blocks", 1, kBlocksMax).value_or(task.finish_blocks);
@@ -196,10 +212,20 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
                                             {"replay_blocks", static_cast<std::int64_t>(task.replay_blocks)},
                                             {"finish_blocks", static_cast<std::int64_t>(task.finish_blocks)}}}};
     if (task.group) {
-        root.insert("rounds", toml::table{{"plan", stored(task.group->plan)},
-                                          {"rounds", static_cast<std::int64_t>(task.group->rounds)},
-                                          {"members", task.group->members},
-                                          {"inner", task.group->inner}});
+        const GroupTerms& group = *task.group;
+        toml::table rounds{{"plan", stored(group.plan)},
+                           {"rounds", static_cast<std::int64_t>(group.rounds)},
+                           {"members", group.members},
+                           {"inner", group.inner},
+                           {"round_blocks", static_cast<std::int64_t>(group.round_blocks)},
+                           {"grace_blocks", static_cast<std::int64_t>(group.grace_blocks)},
+                           {"fetch_blocks", static_cast<std::int64_t>(group.fetch_blocks)},
+                           {"reveal_blocks", static_cast<std::int64_t>(group.reveal_blocks)},
+                           {"absence_limit", group.absence_limit},
+                           {"keep_rounds", group.keep_rounds}};
+        if (group.least) rounds.insert("least_members", *group.least);
+        if (group.catch_up_max) rounds.insert("catch_up_max", *group.catch_up_max);
+        root.insert("rounds", std::move(rounds));
     }
     std::ofstream out(folder / "task.toml");
     out << root << "\n";

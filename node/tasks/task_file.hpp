@@ -11,12 +11,18 @@
 
 namespace retrace::node {
 
-/// A training in rounds by several members.
+/// A training in rounds by several members. market/groups.hpp says what the fields of the market mean.
 struct GroupTerms {
     std::filesystem::path plan;  ///< Its programs (plan.rtg).
     std::uint64_t rounds = 0;
-    std::uint32_t members = 0;  ///< Members that the training is meant for.
-    std::uint32_t inner = 0;    ///< Most inner steps of a member in a round.
+    std::uint32_t members = 0;           ///< Members that the training is meant for, the most on the market.
+    std::uint32_t inner = 0;             ///< Most inner steps of a member in a round.
+    std::optional<std::uint32_t> least;  ///< Default: half of the members, and at least two.
+    std::uint64_t round_blocks = 600, grace_blocks = 60, fetch_blocks = 60, reveal_blocks = 30;
+    std::uint32_t absence_limit = 8, keep_rounds = 64;
+    /// Default: what a member that was away for absence_limit rounds has missed, absence_limit + 1 messages of each
+    /// member.
+    std::optional<std::uint32_t> catch_up_max;
 };
 
 struct TaskFile {

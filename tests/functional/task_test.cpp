@@ -65,7 +65,15 @@ TEST_F(Task, ATrainingInRoundsEndsInTheSameState) {
     EXPECT_NE(run(" --members 3").at("state_root"), first.at("state_root"));
     run(" -o " + path("model").string());
     EXPECT_TRUE(fs::exists(path("model") / "model.safetensors"));
-    EXPECT_THAT(retrace("task plan " + path("task").string()).err, HasSubstr("no plan yet of a training in rounds"));
+    const json::object plan = say("task plan " + path("task").string() + " --json");
+    EXPECT_GT(plan.at("message_bytes").to_number<std::uint64_t>(), 0u);
+    EXPECT_EQ(plan.at("received_bytes").to_number<std::uint64_t>(),
+              3 * plan.at("message_bytes").to_number<std::uint64_t>());
+    EXPECT_EQ(plan.at("segments").to_number<std::uint64_t>(), 4u) << "one a round, and one for the last messages";
+    const double seconds = plan.at("seconds_per_round").at("receive").to_number<double>();
+    const json::object slow = say("task plan " + path("task").string() + " --json --link-mbit 1");
+    EXPECT_GT(slow.at("seconds_per_round").at("receive").to_number<double>(), 10 * seconds);
+    EXPECT_THAT(retrace("task plan " + path("task").string()).out, HasSubstr("a member locks"));
 
     fs::resize_file(path("task") / "plan.rtg", 1000);
     const Ran cut = retrace("task run " + path("task").string());

@@ -109,15 +109,6 @@ struct Requester : testing::Test {
     }
 };
 
-TEST_F(Requester, PostsNoTrainingInRounds) {
-    TaskFile task;
-    task.name = "group";
-    task.group.emplace();
-    const auto spec = spec_of(task, *here);
-    ASSERT_FALSE(spec.has_value());
-    EXPECT_THAT(spec.error().message, HasSubstr("group: trainings in rounds run on this machine only"));
-}
-
 TEST_F(Requester, AModelArrivesWithItsReceipt) {
     const market::TaskSpec told = spec();
     deliver(told, http->url());

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// retrace task plan, of a training in rounds: what a member computes, sends and receives in a round, and the price.
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <chrono>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <new>
+#include <sstream>
+
+#include "kernels/plan/plan_executor.hpp"
+#include "node/cmd/task_plan.hpp"
+#include "node/platform/machine_memory.hpp"
+#include "node/platform/units.hpp"
+#include "node/tasks/data/dataset.hpp"
+#include "node/tasks/group_task.hpp"
+#include "node/tasks/model_files.hpp"
+#include "solver/artifacts/packed_tensor.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+using Clock = std::chrono::steady_clock;
+using kernels::Phase;
+
+constexpr std::chrono::milliseconds kMeasure{1500};  ///< Approximate total time for timing rounds.
+
+std::uint64_t bytes_of(const kernels::TensorRecord& record) {
+    return kernels::geometry(record.dims).elements() * kernels::size_of(record.dtype);
+}
+
+/// A tensor as it travels.
+std::uint64_t wire_bytes(const kernels::Tensor& tensor) {
+    if (tensor.dtype == kernels::DType::f32) return tensor.elements() * kernels::size_of(tensor.dtype);
+    return solver::pack(tensor).size();
+}
+
+/// What was measured in rounds of one inner step, in which a member takes in its own message.
+struct Measured {
+    std::map<Phase, double> seconds;  ///< Of one position of each phase, on average.
+    std::uint64_t message_bytes = 0;  ///< Packed; depends on the values, so it is that of the last message.
+};
+
+Result<Measured> measure(const TaskFile& task, const kernels::GroupPlan& plan) {
+    RETRACE_TRY(data, load_dataset(task.data));
+    kernels::MemberInputs inputs{task.seed, kernels::member_seed(task.seed, 0), {}};
+    for (const DataSet::Part& part : data.parts) inputs.datasets.push_back(&part.tensor);
+    if (inputs.datasets.size() != plan.at(Phase::inner).program.datasets)
+        return error("the data set does not fit the plan; compile the task anew");
+    kernels::ThreadPool pool;
+    kernels::PlanExecutor executor(plan, pool);
+    kernels::State state = executor.init(task.seed);
+    std::vector<kernels::Tensor> message;
+    const kernels::MessageSource source = [&](std::uint64_t, std::uint32_t) {
+        kernels::Message out{{1, 1, 0, 1}, {}};
+        for (const kernels::Tensor& tensor : message) out.tensors.push_back(&tensor);
+        return out;
+    };
+    Measured out;
+    std::map<Phase, std::uint64_t> counts;
+    const Clock::time_point begun = Clock::now();
+    // The first round has no record to take in and warms up: it is not counted.
+    for (std::uint64_t base = 0; base < 2 || Clock::now() - begun < kMeasure; ++base) {
+        const std::vector<std::uint32_t> records(base == 0 ? 0 : 1, 1);
+        const kernels::SegmentSpan span{base == 0 ? 0 : base - 1, base, 1, {}};
+        RETRACE_TRY(segment, kernels::SegmentPositions::make(span, records, plan.steps_max));
+        for (std::uint64_t place = 0; place < segment.count(); ++place) {
+            const Clock::time_point start = Clock::now();
+            executor.run(state, segment, place, place + 1, inputs, source);
+            if (base == 0) continue;
+            const Phase phase = segment.at(place).phase;
+            out.seconds[phase] += std::chrono::duration<double>(Clock::now() - start).count();
+            ++counts[phase];
+        }
+        message.clear();
+        for (const std::uint32_t tensor : plan.public_tensors) message.push_back(state.tensors[tensor]);
+    }
+    for (auto& [phase, seconds] : out.seconds) seconds /= static_cast<double>(counts[phase]);
+    for (const kernels::Tensor& tensor : message) out.message_bytes += wire_bytes(tensor);
+    return out;
+}
+
+struct RoundsPlan {
+    std::uint64_t parameters = 0, state_bytes = 0, data_bytes = 0;
+    std::uint64_t segment_flops = 0;
+    std::optional<Measured> measured;
+    std::string not_measured;  ///< Reason if `measured` is empty.
+
+    double seconds(Phase phase, std::uint64_t count = 1) const {
+        const auto found = measured->seconds.find(phase);
+        return found == measured->seconds.end() ? 0 : found->second * static_cast<double>(count);
+    }
+    double ratio() const {
+        return 4.0 * static_cast<double>(parameters) / static_cast<double>(measured->message_bytes);
+    }
+};
+
+/// Times of one member in a round, in seconds.
+struct RoundTimes {
+    double steps = 0, press = 0, take_in = 0, send = 0, receive = 0;
+    double total() const { return steps + press + take_in + send + receive; }
+};
+
+RoundTimes times_of(const GroupTerms& terms, const RoundsPlan& plan, double link_mbit) {
+    const double message = static_cast<double>(plan.measured->message_bytes) * 8 / (link_mbit * 1e6);
+    return {plan.seconds(Phase::inner, terms.inner), plan.seconds(Phase::press),
+            plan.seconds(Phase::begin) + plan.seconds(Phase::add, terms.members) + plan.seconds(Phase::end), message,
+            message * (terms.members - 1)};
+}
+
+Result<RoundsPlan> make_plan(const TaskFile& task, const kernels::GroupPlan& plan) {
+    RoundsPlan out;
+    RETRACE_TRY(train, read_program(task.program));
+    out.parameters = trained_elements(train);
+    const kernels::Program& inner = plan.at(Phase::inner).program;
+    for (std::uint32_t i = 0; i < inner.states; ++i) out.state_bytes += bytes_of(inner.tensors[i]);
+    for (std::uint32_t i = 0; i < inner.datasets; ++i)
+        out.data_bytes += bytes_of(inner.tensors[inner.states + inner.constants + i]);
+    out.segment_flops = 2 * segment_cost(plan, task.group->members);
+    // The state, a copy while a phase rewrites it, and the data; buffers come on top, and may fail to be allocated.
+    const std::uint64_t needed = 2 * out.state_bytes + out.data_bytes, available = memory_left();
+    if (needed > available) {
+        out.not_measured = "a round needs more than " + std::to_string(needed) + " bytes and this machine has " +
+                           std::to_string(available) + " available";
+        return out;
+    }
+    try {
+        RETRACE_TRY(measured, measure(task, plan));
+        out.measured = std::move(measured);
+    } catch (const std::bad_alloc&) {
+        out.not_measured = "this machine has not the memory for a round";
+    }
+    return out;
+}
+
+json::object to_json(const TaskFile& task, const RoundsPlan& plan, const Price& price, double link_mbit) {
+    const GroupTerms& terms = *task.group;
+    json::object out{{"parameters", plan.parameters},
+                     {"rounds", terms.rounds},
+                     {"members", terms.members},
+                     {"inner", terms.inner},
+                     {"state_bytes", plan.state_bytes},
+                     {"flops_per_segment", plan.segment_flops},
+                     {"message_bytes", nullptr},
+                     {"message_ratio", nullptr},
+                     {"received_bytes", nullptr},
+                     {"link_mbit", link_mbit},
+                     {"seconds_per_step", nullptr},
+                     {"seconds_per_round", nullptr},
+                     {"seconds", nullptr},
+                     {"not_timed", nullptr},
+                     {"segments", price.segments},
+                     {"stake", price.stake ? json::value(price.stake->to_decimal()) : json::value()},
+                     {"escrow", price.escrow.total().to_decimal()},
+                     {"escrow_work", price.escrow.work.to_decimal()},
+                     {"escrow_audits", price.escrow.audits.to_decimal()},
+                     {"audit_cost_share", static_cast<double>(price.audit_cost_bp) / 1e4},
+                     {"detection_of_one", price.can_audit() ? json::value(price.found_one) : json::value()},
+                     {"detection_of_ten", price.can_audit() ? json::value(price.found_ten) : json::value()},
+                     {"possible_auditors", price.auditors ? json::value(*price.auditors) : json::value()},
+                     {"paid_unaudited", task.allow_unaudited}};
+    if (!plan.measured) {
+        out["not_timed"] = plan.not_measured;
+        return out;
+    }
+    const RoundTimes times = times_of(terms, plan, link_mbit);
+    out["message_bytes"] = plan.measured->message_bytes;
+    out["message_ratio"] = plan.ratio();
+    out["received_bytes"] = plan.measured->message_bytes * (terms.members - 1);
+    out["seconds_per_step"] = plan.seconds(Phase::inner);
+    out["seconds_per_round"] = json::object{{"steps", times.steps},
+                                            {"press", times.press},
+                                            {"take_in", times.take_in},
+                                            {"send", times.send},
+                                            {"receive", times.receive}};
+    out["seconds"] = times.total() * static_cast<double>(terms.rounds);
+    return out;
+}
+
+void say(const TaskFile& task, const RoundsPlan& plan, const Price& price, double link_mbit) {
+    const GroupTerms& terms = *task.group;
+    std::cout << std::setprecision(3) << "parameters   " << plan.parameters << " (state of a member "
+              << amount(plan.state_bytes) << ", data " << amount(plan.data_bytes) << ")\nmembers      " << terms.members
+              << ", " << terms.rounds << " rounds of at most " << terms.inner << " steps\n"
+              << "arithmetic   " << static_cast<double>(plan.segment_flops) / 1e9 << " GFLOP a round and member\n";
+    if (plan.measured) {
+        const RoundTimes times = times_of(terms, plan, link_mbit);
+        std::cout << "message      " << plan.measured->message_bytes << " bytes a round and member, " << plan.ratio()
+                  << " times less than fp32; a member receives " << plan.measured->message_bytes * (terms.members - 1)
+                  << " bytes\n"
+                  << "time         " << times.steps + times.press + times.take_in
+                  << " s of computing a round here: " << times.steps << " s of steps, " << times.press
+                  << " s to make a message, " << times.take_in << " s to take in " << terms.members << "\n             "
+                  << times.send << " s to send and " << times.receive << " s to receive at " << link_mbit << " Mbit/s; "
+                  << times.total() * static_cast<double>(terms.rounds) << " s for " << terms.rounds
+                  << " rounds, without the waits for blocks\n";
+    } else {
+        std::cout << "time         not timed: " << plan.not_measured << '\n';
+    }
+    std::cout << "stake        "
+              << (price.stake ? "a member locks " + format_coins(*price.stake)
+                              : "no stake is enough: nothing is audited")
+              << "\nprice        at most " << format_coins(price.escrow.work) << " for " << price.segments
+              << " segments of each member and " << format_coins(price.escrow.audits) << " set aside for audits\n"
+              << "audits       about " << static_cast<double>(price.audit_cost_bp) / 100
+              << " % of the price are expected; " << chances_of(price) << "\n             " << auditors_of(task, price)
+              << '\n';
+}
+
+}  // namespace
+
+int plan_rounds(const Program& program, const TaskFile& task, const TaskPlanFlags& flags) {
+    const auto file = read_plan(*task.group);
+    if (!file) return fail(program, file.error().message);
+    if (const auto terms = group_spec_of(*task.group, *file); !terms) return fail(program, terms.error().message);
+    const auto price = price_of(task, flags.chain);
+    if (!price) return fail(program, price.error().message);
+    const auto plan = make_plan(task, *file);
+    if (!plan) return fail(program, plan.error().message);
+    if (program.json)
+        std::cout << json::serialize(to_json(task, *plan, *price, flags.link_mbit)) << '\n';
+    else
+        say(task, *plan, *price, flags.link_mbit);
+    return kDone;
+}
+
+}  // namespace retrace::node::cli

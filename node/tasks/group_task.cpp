@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "node/tasks/group_task.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/plan/positions.hpp"
+#include "kernels/program/codec.hpp"
+#include "merkle/base/durable_file.hpp"
+
+namespace retrace::node {
+namespace {
+
+constexpr std::uint64_t kPlanBytesMax = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t times(std::uint64_t a, std::uint64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
+
+Status<> check_counts(const GroupTerms& terms, std::uint32_t least, std::uint64_t catch_up_max) {
+    if (terms.members < 2 || terms.members > market::kMembersMax)
+        return error("[rounds] members must be from 2 to " + std::to_string(market::kMembersMax) +
+                     " on the market, where a message is recorded when other members have it");
+    if (least < 2 || least > terms.members) return error("[rounds] least_members must be from 2 to members");
+    if (terms.keep_rounds > market::kKeepRoundsMax)
+        return error("[rounds] keep_rounds must be at most " + std::to_string(market::kKeepRoundsMax));
+    if (terms.absence_limit >= terms.keep_rounds)
+        return error("[rounds] absence_limit must be below keep_rounds, or a member that returns finds no messages");
+    if (catch_up_max < terms.members || catch_up_max > kernels::kPositionsMax)
+        return error("[rounds] catch_up_max must be from the number of members to " +
+                     std::to_string(kernels::kPositionsMax));
+    return Unit{};
+}
+
+}  // namespace
+
+Result<kernels::GroupPlan> read_plan(const GroupTerms& terms) {
+    const auto file = read_file(terms.plan, kPlanBytesMax);
+    if (!file) return error(file.error().message);
+    auto plan = kernels::decode_plan(*file);
+    if (!plan) return error(terms.plan.string() + ": " + plan.error().message);
+    if (plan->find(kernels::Phase::init) == nullptr) return error(terms.plan.string() + ": it has no phase init");
+    if (plan->steps_max < terms.inner)
+        return error(terms.plan.string() + ": it allows " + std::to_string(plan->steps_max) + " inner steps, and the " +
+                     "task names " + std::to_string(terms.inner));
+    return plan;
+}
+
+std::vector<market::PhaseRoot> phase_roots(const kernels::PlanHeader& header) {
+    std::vector<market::PhaseRoot> out;
+    for (const kernels::PlanHeader::PhaseRoot& phase : header.phases)
+        out.push_back({static_cast<std::uint8_t>(phase.phase), phase.member_seed, phase.program});
+    return out;
+}
+
+Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::GroupPlan& plan) {
+    if (plan.steps_max != terms.inner)
+        return error("[rounds] inner must be " + std::to_string(plan.steps_max) + " on the market, as in the plan");
+    const std::uint32_t least = terms.least.value_or(std::max<std::uint32_t>(2, (terms.members + 1) / 2));
+    const std::uint64_t missed = times(terms.absence_limit + std::uint64_t{1}, terms.members);
+    const std::uint64_t catch_up_max = terms.catch_up_max.value_or(std::min(missed, kernels::kPositionsMax));
+    RETRACE_CHECK(check_counts(terms, least, catch_up_max));
+    const kernels::PlanHeader header = kernels::header_of(plan);
+    market::GroupSpec out;
+    out.rounds = static_cast<std::uint32_t>(terms.rounds);
+    out.steps_max = header.steps_max;
+    out.shared = header.shared;
+    out.public_tensors = header.public_tensors;
+    out.phases = phase_roots(header);
+    out.least = static_cast<std::uint8_t>(least);
+    out.round_blocks = terms.round_blocks;
+    out.grace_blocks = terms.grace_blocks;
+    out.fetch_blocks = terms.fetch_blocks;
+    out.reveal_blocks = terms.reveal_blocks;
+    out.absence_limit = terms.absence_limit;
+    out.keep_rounds = terms.keep_rounds;
+    out.catch_up_max = static_cast<std::uint32_t>(catch_up_max);
+    return out;
+}
+
+std::uint64_t segment_cost(const kernels::GroupPlan& plan, std::uint32_t members) {
+    std::uint64_t sum = 0;
+    for (const kernels::PhaseProgram& phase : plan.phases) {
+        const bool starts = phase.phase == kernels::Phase::init || phase.phase == kernels::Phase::enter;
+        if (starts || phase.phase == kernels::Phase::restore) continue;
+        const std::uint64_t count = phase.phase == kernels::Phase::add     ? members
+                                    : phase.phase == kernels::Phase::inner ? plan.steps_max
+                                                                           : 1;
+        const std::uint64_t cost = times(kernels::step_cost(phase.program), count);
+        sum = cost > kMost - sum ? kMost : sum + cost;
+    }
+    return sum;
+}
+
+}  // namespace retrace::node

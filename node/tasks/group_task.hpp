@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// A training in rounds as the market has it: its plan, the terms of the group, and the cost of a member's segment.
+#pragma once
+
+#include "kernels/plan/group_plan.hpp"
+#include "market/groups.hpp"
+#include "node/tasks/task_file.hpp"
+
+namespace retrace::node {
+
+/// Reads and checks the plan's file. Errors name the file: it cannot be read, is no plan, has no initialiser, or allows
+/// fewer inner steps than the task names.
+Result<kernels::GroupPlan> read_plan(const GroupTerms& terms);
+
+/// What the plan's root commits to, as the records have it.
+std::vector<market::PhaseRoot> phase_roots(const kernels::PlanHeader& header);
+
+/// The group's terms beside its TaskSpec. Errors: numbers that the market does not take, with the key in task.toml.
+Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::GroupPlan& plan);
+
+/// Multiply-adds of a segment that takes in one record with a message of each of `members` and has all inner steps;
+/// 2^64 - 1 if they are more.
+std::uint64_t segment_cost(const kernels::GroupPlan& plan, std::uint32_t members);
+
+}  // namespace retrace::node

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// The terms of a training in rounds: what the market gets of a plan, and which numbers it does not take.
+#include "node/tasks/group_task.hpp"
+
+#include <gmock/gmock.h>
+
+#include "kernels/builder/rounds.hpp"
+#include "kernels/program/codec.hpp"
+#include "merkle/base/durable_file.hpp"
+#include "tests/unit/node/artifacts_fixture.hpp"
+
+namespace retrace::node {
+namespace {
+
+using testing::HasSubstr;
+
+struct GroupTask : testing::Test {
+    GroupTask() {
+        kernels::ModelSpec model;
+        model.hidden = {4};
+        model.input = {4};
+        model.classes = 2;
+        kernels::TrainingSpec training;
+        training.samples = 8;
+        training.batch = 4;
+        training.steps = 6;
+        kernels::RoundsSpec rounds;
+        rounds.inner = 2;
+        plan = kernels::build_rounds(kernels::build_training(model, training, 8, 8).value(), training, rounds).value();
+        terms.plan = folder.path() / "plan.rtg";
+        terms.rounds = 3;
+        terms.members = 5;
+        terms.inner = 2;
+    }
+    std::string refusal() { return group_spec_of(terms, plan).error().message; }
+
+    test::TemporaryFolder folder;
+    kernels::GroupPlan plan;
+    GroupTerms terms;
+};
+
+TEST_F(GroupTask, TheTermsRepeatWhatThePlanRootCommitsTo) {
+    const market::GroupSpec spec = group_spec_of(terms, plan).value();
+    kernels::PlanHeader header{spec.steps_max, spec.shared, spec.public_tensors, {}};
+    for (const market::PhaseRoot& phase : spec.phases)
+        header.phases.push_back({static_cast<kernels::Phase>(phase.phase), phase.member_seed, phase.program_root});
+    EXPECT_EQ(header.root(), kernels::plan_root(plan));
+    EXPECT_EQ(spec.rounds, 3u);
+    EXPECT_EQ(spec.least, 3u) << "half of the members";
+    EXPECT_EQ(spec.catch_up_max, 45u) << "the messages of nine rounds";
+}
+
+TEST_F(GroupTask, NumbersThatTheMarketDoesNotTakeAreNamed) {
+    terms.members = 1;
+    EXPECT_THAT(refusal(), HasSubstr("members must be from 2"));
+    terms.members = 256;
+    EXPECT_THAT(refusal(), HasSubstr("to 255"));
+    terms.members = 5;
+    terms.least = 6;
+    EXPECT_THAT(refusal(), HasSubstr("least_members"));
+    terms.least = 2;
+    terms.keep_rounds = 8;
+    EXPECT_THAT(refusal(), HasSubstr("absence_limit must be below keep_rounds"));
+    terms.keep_rounds = 9;
+    terms.catch_up_max = 4;
+    EXPECT_THAT(refusal(), HasSubstr("catch_up_max must be from the number of members"));
+    terms.catch_up_max = 5;
+    EXPECT_TRUE(group_spec_of(terms, plan));
+    terms.inner = 1;
+    EXPECT_THAT(refusal(), HasSubstr("inner must be 2"));
+}
+
+TEST_F(GroupTask, ASegmentCostsItsStepsAndOneRecord) {
+    const auto cost = [&](kernels::Phase phase) { return kernels::step_cost(plan.at(phase).program); };
+    EXPECT_EQ(segment_cost(plan, 5), cost(kernels::Phase::begin) + 5 * cost(kernels::Phase::add) +
+                                         cost(kernels::Phase::end) + 2 * cost(kernels::Phase::inner) +
+                                         cost(kernels::Phase::press));
+}
+
+TEST_F(GroupTask, TermsSurviveTheFile) {
+    TaskFile task;
+    task.program = folder.path() / "program.rtp";
+    task.initialiser = folder.path() / "init.rtp";
+    task.data = folder.path() / "data";
+    task.steps = 6;
+    task.interval = 2;
+    task.price_ceiling = ledger::U256(1);
+    terms.least = 4;
+    terms.grace_blocks = 7;
+    terms.absence_limit = 3;
+    task.group = terms;
+    ASSERT_TRUE(store_task_file(task, folder.path()));
+    const auto loaded = load_task_file(folder.path());
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(loaded->group->least, 4u);
+    EXPECT_EQ(loaded->group->grace_blocks, 7u);
+    EXPECT_EQ(loaded->group->absence_limit, 3u);
+    EXPECT_EQ(loaded->group->catch_up_max, std::nullopt);
+}
+
+TEST_F(GroupTask, APlanThatAllowsFewerStepsIsRefused) {
+    ASSERT_TRUE(write_durably(terms.plan, {kernels::encode(plan)}));
+    EXPECT_TRUE(read_plan(terms));
+    terms.inner = 3;
+    EXPECT_THAT(read_plan(terms).error().message, HasSubstr("it allows 2 inner steps, and the task names 3"));
+}
+
+}  // namespace
+}  // namespace retrace::node
