@@ -182,6 +182,25 @@ Result<kernels::State, Unavailable> TaskCache::fetch(const GroupMaterial& materi
     return fetch_state(source_, material.plan->root(), material.plan->states(), root, header_step, pool_);
 }
 
+Result<std::vector<kernels::Tensor>, Unavailable> TaskCache::fetch_message(const GroupMaterial& material,
+                                                                           const std::vector<Hash32>& roots,
+                                                                           std::uint32_t run) {
+    return solver::fetch_message(source_, *material.plan, roots, material.terms.id, run, pool_);
+}
+
+Result<std::vector<kernels::Tensor>, Unavailable> TaskCache::fetch_shared(const GroupMaterial& material,
+                                                                          const std::vector<Hash32>& roots) {
+    if (roots.size() != material.plan->shared())
+        return unavailable("another number of shared tensors than the plan says", std::nullopt);
+    std::vector<kernels::Tensor> out;
+    for (std::uint32_t t = 0; t < roots.size(); ++t) {
+        auto tensor = fetch_tensor(source_, material.plan->states().tensors[t], roots[t], pool_);
+        if (!tensor) return unavailable(tensor.error().message, ReportKind::state);
+        out.push_back(std::move(tensor).value());
+    }
+    return out;
+}
+
 Result<kernels::ProgramHeader, Unavailable> TaskCache::header(const TaskTerms& terms) {
     if (const auto found = materials_.find(terms.id); found != materials_.end())
         return found->second->program->header();

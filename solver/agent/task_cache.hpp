@@ -71,6 +71,13 @@ public:
     /// Fetches a state of a member, whose header has the step `header_step`, and checks it against `root`.
     Result<kernels::State, Unavailable> fetch(const GroupMaterial& material, const Hash32& root,
                                               std::uint64_t header_step);
+    /// fetch_message, for a task of a group.
+    Result<std::vector<kernels::Tensor>, Unavailable> fetch_message(const GroupMaterial& material,
+                                                                    const std::vector<Hash32>& roots,
+                                                                    std::uint32_t run);
+    /// Fetches shared tensors of a member's state.
+    Result<std::vector<kernels::Tensor>, Unavailable> fetch_shared(const GroupMaterial& material,
+                                                                   const std::vector<Hash32>& roots);
     /// Returns state 0, computed by the initialiser or fetched. A seeded state is recomputed by every call; `stop`
     /// is polled between ops, and Preempted is thrown when it requests a stop.
     Result<kernels::State, Unavailable> initial_state(TaskMaterial& material, const kernels::StopToken& stop = {});

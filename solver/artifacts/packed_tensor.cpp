@@ -121,4 +121,29 @@ Result<Tensor> unpack(View bytes, DType dtype, kernels::Dims dims) {
     return out;
 }
 
+namespace {
+
+bool can_pack(DType dtype) { return dtype == DType::i32 || dtype == DType::boolean; }
+
+std::uint64_t plain_bytes(const kernels::TensorRecord& record) {
+    return kernels::geometry(record.dims).elements() * kernels::size_of(record.dtype);
+}
+
+}  // namespace
+
+Bytes transport_form(const Tensor& tensor) { return can_pack(tensor.dtype) ? pack(tensor) : tensor.data; }
+
+std::uint64_t transport_bytes_max(const kernels::TensorRecord& record) {
+    return plain_bytes(record) + (can_pack(record.dtype) ? 1 : 0);
+}
+
+Result<Tensor> from_transport_form(View bytes, const kernels::TensorRecord& record) {
+    if (can_pack(record.dtype)) return unpack(bytes, record.dtype, record.dims);
+    if (bytes.size() != plain_bytes(record))
+        return error("tensor: " + std::to_string(bytes.size()) + " bytes, not " + std::to_string(plain_bytes(record)));
+    Tensor out = kernels::zeros(record.dtype, record.dims);
+    std::copy(bytes.begin(), bytes.end(), out.data.begin());
+    return out;
+}
+
 }  // namespace retrace::solver

@@ -19,4 +19,11 @@ std::uint64_t packed_bytes(std::uint32_t width, std::uint64_t elements) noexcept
 /// `dims` come from the receiver's own plan, because bytes of width 0 say nothing of the memory that they unpack to.
 Result<kernels::Tensor> unpack(View bytes, kernels::DType dtype, kernels::Dims dims);
 
+/// The transport form of any tensor: packed where it can be packed, else its elements, little-endian.
+Bytes transport_form(const kernels::Tensor& tensor);
+/// Returns the bytes of the longest transport form of a tensor of this dtype and these extents.
+std::uint64_t transport_bytes_max(const kernels::TensorRecord& record);
+/// The inverse of transport_form for a tensor of `record`; a tensor has one transport form, and other bytes are refused.
+Result<kernels::Tensor> from_transport_form(View bytes, const kernels::TensorRecord& record);
+
 }  // namespace retrace::solver

@@ -243,6 +243,16 @@ Status<> CheckpointStore::discard(const CheckpointKey& key) {
     return collect_garbage();
 }
 
+Status<> CheckpointStore::withdraw(const CheckpointKey& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return Unit{};
+    last_.erase({key.task, key.run});
+    remove_file(path_of(key));
+    entries_.erase(found);
+    return collect_garbage();
+}
+
 Status<> CheckpointStore::rollback(const CheckpointKey& key) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);

@@ -57,6 +57,9 @@ public:
     Status<> prune(std::uint64_t task, std::uint32_t run, std::size_t keep);
     /// Drops the tensors of one checkpoint, for example damaged ones; its state root stays.
     Status<> discard(const CheckpointKey& key);
+    /// Deletes a checkpoint with its state root, so that another state may be saved in its place. Only for a state that
+    /// can no longer be committed to: a party that commits to two states of one index loses its stake.
+    Status<> withdraw(const CheckpointKey& key);
     /// Goes back to checkpoint `key`, whose tensors must be there: drops the tensors of later checkpoints of its run
     /// unless retained. Their state roots stay, so that no other states can be committed in their place.
     Status<> rollback(const CheckpointKey& key);

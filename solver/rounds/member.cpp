@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "solver/rounds/member.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace retrace::solver {
+namespace {
+
+using kernels::SegmentPositions;
+using kernels::SegmentSpan;
+using kernels::State;
+
+std::uint64_t base_of(std::uint64_t header_step) { return header_step >> kernels::kPlaceBits; }
+std::uint64_t place_of_header(std::uint64_t header_step) { return header_step & kernels::kPositionsMax; }
+
+Result<SegmentPositions> positions_of(const SegmentOrder& order, std::uint32_t steps, std::uint32_t steps_max) {
+    SegmentSpan span = order.span;
+    span.steps = steps;
+    return SegmentView{span, 0, order.records}.positions(steps_max);
+}
+
+/// The records from `from` to base - 1, which `all` has.
+std::vector<RecordView> records_between(const std::vector<RecordView>& all, std::uint64_t from, std::uint64_t base) {
+    std::vector<RecordView> out;
+    for (const RecordView& record : all)
+        if (record.round >= from && record.round < base) out.push_back(record);
+    return out;
+}
+
+}  // namespace
+
+std::optional<SegmentOrder> next_segment(const MemberView& member, std::uint64_t next_state, const GroupTerms& terms) {
+    if (!member.may_commit && !member.may_finish) return std::nullopt;
+    // The highest base within the limits of a segment.
+    std::uint64_t base = member.base, messages = 0;
+    for (const RecordView& record : records_between(member.records, member.base, member.round)) {
+        messages += record.entries.size();
+        if (messages > terms.catch_up_max || base - member.base == terms.keep_rounds) break;
+        ++base;
+    }
+    SegmentOrder out;
+    out.index = next_state;
+    out.records = records_between(member.records, member.base, base);
+    if (out.records.size() != base - member.base) return std::nullopt;  // The view lacks records.
+    out.span = {member.base, base, 0, std::nullopt};
+    if (member.omitted && *member.omitted < base) out.span.omitted = member.omitted;
+    if (base == member.round && member.may_commit) out.span.steps = terms.steps_max;
+    const auto positions = positions_of(out, out.span.steps, terms.steps_max);
+    if (!positions || positions->count() == 0) return std::nullopt;
+    return out;
+}
+
+std::optional<SegmentSpan> span_of(const SegmentOrder& order, std::uint64_t header_step, std::uint32_t steps_max) {
+    if (base_of(header_step) != order.span.base) return std::nullopt;
+    const auto none = positions_of(order, 0, steps_max);
+    const std::uint64_t places = place_of_header(header_step);
+    if (!none || places < none->count()) return std::nullopt;
+    SegmentSpan span = order.span;
+    // Inner steps are followed by `press`.
+    span.steps = places == none->count() ? 0 : static_cast<std::uint32_t>(places - none->count() - 1);
+    if (span.steps > order.span.steps || (span.steps == 0) != (order.span.steps == 0)) return std::nullopt;
+    return span;
+}
+
+Member::Member(TaskCache& task_cache, GroupMaterial& material, CheckpointStore& states, MessageStore& messages,
+               std::uint32_t run)
+    : task_cache_(task_cache),
+      material_(material),
+      states_(states),
+      messages_(messages),
+      task_(material.terms.id),
+      run_(run) {}
+
+Result<bool> Member::enter(const EntryView& entry, const kernels::StopToken& stop) {
+    if (states_.commitment(key_of(0))) return true;
+    std::optional<State> state;
+    if (entry.anchor.empty()) {
+        if (!material_.plan->has(kernels::Phase::init)) return error("the plan has no phase init");
+        state = material_.runner->init(stop);
+    } else {
+        const auto shared = task_cache_.fetch_shared(material_, entry.anchor);
+        if (!shared) return error(shared.error().message);
+        std::vector<const kernels::Tensor*> tensors;
+        for (const kernels::Tensor& tensor : *shared) tensors.push_back(&tensor);
+        state = material_.runner->enter(entry.base, tensors, stop);
+    }
+    if (!state) return false;
+    RETRACE_CHECK(states_.save(key_of(0), commit_state(material_.plan->root(), *state, task_cache_.pool()), *state));
+    RETRACE_CHECK(states_.retain(key_of(0), true));
+    return true;
+}
+
+Status<> Member::fetch(std::uint32_t round, std::uint32_t run, const std::vector<Hash32>& roots) {
+    const MessageKey key{task_, round, run};
+    if (messages_.has(key, roots)) return Unit{};
+    const auto tensors = task_cache_.fetch_message(material_, roots, run);
+    if (!tensors) return error(tensors.error().message);
+    return messages_.save(key, roots, *tensors);
+}
+
+kernels::Message Member::message(const SegmentOrder& order, std::uint64_t record, std::uint32_t number) {
+    const RecordView& view = order.records.at(record - order.span.from);
+    const RecordView::Entry& entry = view.entries.at(number);
+    const std::vector<std::uint32_t>& numbers = material_.plan->public_tensors();
+    loaded_.clear();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const kernels::TensorRecord& tensor_record = material_.plan->states().tensors[numbers[i]];
+        auto tensor = messages_.tensor(entry.tensors.at(i), tensor_record, task_cache_.pool());
+        // A damaged file is removed, so that the next attempt fetches the message again.
+        if (!tensor) throw std::runtime_error(tensor.error().message);
+        loaded_.push_back(std::move(tensor).value());
+    }
+    kernels::Message out{facts_of(view, number), {}};
+    for (const kernels::Tensor& tensor : loaded_) out.tensors.push_back(&tensor);
+    return out;
+}
+
+Result<Member::Start> Member::start_of(const SegmentOrder& order, std::optional<State>& suspended) const {
+    if (suspended && !suspended->tensors.empty() && base_of(suspended->step) == order.span.base) {
+        State state = *std::exchange(suspended, std::nullopt);
+        const std::uint64_t place = place_of_header(state.step);
+        return Start{std::move(state), place};
+    }
+    suspended.reset();
+    auto loaded = states_.load(key_of(order.index - 1), task_cache_.pool());
+    if (!loaded) return error(loaded.error().message);
+    if (base_of(loaded->step) != order.span.from) return error("the state before the segment has another base");
+    return Start{std::move(loaded).value(), 0};
+}
+
+Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, const std::function<bool()>& goes_on,
+                          const kernels::StopToken& stop, std::optional<State>& suspended) {
+    const std::uint32_t steps_max = material_.plan->steps_max();
+    RETRACE_TRY(longest, positions_of(order, order.span.steps, steps_max));
+    RETRACE_TRY(recorded, positions_of(order, 0, steps_max));
+    for (const RecordView& record : order.records)
+        for (const RecordView::Entry& entry : record.entries)
+            RETRACE_CHECK(fetch(record.round, entry.run, entry.tensors));
+    RETRACE_TRY(start, start_of(order, suspended));
+    auto& [state, place] = start;
+    const auto source = [&](std::uint64_t record, std::uint32_t number) { return message(order, record, number); };
+    // All positions but `press`, whose op step follows from the number of inner steps.
+    const std::uint64_t inner_end = recorded.count() + order.span.steps;
+    bool stopped = false;
+    const auto watch = [&](std::uint64_t reached, const kernels::Position& at, const std::vector<kernels::Metric>&) {
+        stopped = !goes_on();
+        if (stopped || at.phase != kernels::Phase::inner) return !stopped;
+        return more(static_cast<std::uint32_t>(reached - recorded.count()));
+    };
+    if (place < inner_end) {
+        const auto reached = material_.runner->run(state, longest, place, inner_end, run_, source, stop, watch);
+        if (!reached) return false;
+        place = *reached;
+        if (stopped && place < inner_end) {
+            suspended = std::move(state);
+            return false;
+        }
+    }
+    std::uint32_t steps = 0;
+    if (order.span.steps != 0) {
+        steps = static_cast<std::uint32_t>(place - recorded.count());
+        RETRACE_TRY(whole, positions_of(order, steps, steps_max));
+        if (!material_.runner->run(state, whole, place, whole.count(), run_, source, stop)) return false;
+    }
+    RETRACE_CHECK(save(order, steps, state));
+    return true;
+}
+
+Status<> Member::save(const SegmentOrder& order, std::uint32_t steps, const State& state) {
+    const kernels::StateCommitment commitment = commit_state(material_.plan->root(), state, task_cache_.pool());
+    if (steps != 0) {
+        std::vector<Hash32> roots;
+        std::vector<kernels::Tensor> tensors;
+        for (const std::uint32_t t : material_.plan->public_tensors()) {
+            roots.push_back(commitment.tensor_roots[t]);
+            tensors.push_back(state.tensors[t]);
+        }
+        RETRACE_CHECK(messages_.save({task_, static_cast<std::uint32_t>(order.span.base), run_}, roots, tensors));
+    }
+    RETRACE_CHECK(states_.save(key_of(order.index), commitment, state));
+    return states_.retain(key_of(order.index), true);
+}
+
+Status<> Member::withdraw(std::uint64_t index) {
+    const auto commitment = states_.commitment(key_of(index));
+    if (!commitment) return Unit{};
+    messages_.remove({task_, static_cast<std::uint32_t>(base_of(commitment->header.step)), run_});
+    return states_.withdraw(key_of(index));
+}
+
+}  // namespace retrace::solver

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Computes the states of one member of a group: the first one, and the segments from base to base. Bits are those of
+// LocalGroup, whatever the order in which messages arrived and however often the work was stopped. Worker thread.
+#pragma once
+
+#include <functional>
+
+#include "solver/agent/task_cache.hpp"
+#include "solver/checkpoints/checkpoint_store.hpp"
+#include "solver/rounds/member_view.hpp"
+#include "solver/rounds/message_store.hpp"
+
+namespace retrace::solver {
+
+/// The segment that a member computes next. Its number of inner steps is decided while it trains.
+struct SegmentOrder {
+    std::uint64_t index = 0;          ///< Of the state at its end.
+    kernels::SegmentSpan span;        ///< span.steps: most inner steps; 0: it only takes in records.
+    std::vector<RecordView> records;  ///< From span.from to span.base - 1.
+};
+
+/// Returns the member's next segment at this view: the one with base `round`, or with the highest base that the limits
+/// of a segment allow, and then without inner steps. Nullopt: nothing is due.
+std::optional<SegmentOrder> next_segment(const MemberView& member, std::uint64_t next_state, const GroupTerms& terms);
+
+/// The segment that ends in a state of the store with this header step, if it is one of those that `order` may become.
+std::optional<kernels::SegmentSpan> span_of(const SegmentOrder& order, std::uint64_t header_step,
+                                            std::uint32_t steps_max);
+
+/// Watches inner steps: called with the number done before each; returns whether to make one more. The first is always
+/// made.
+using StepLimit = std::function<bool(std::uint32_t done)>;
+
+class Member {
+public:
+    /// All outlive the member.
+    Member(TaskCache& task_cache, GroupMaterial& material, CheckpointStore& states, MessageStore& messages,
+           std::uint32_t run);
+
+    /// Makes state 0 and saves it, if it is not in the store. False: `stop` requested a stop.
+    Result<bool> enter(const EntryView& entry, const kernels::StopToken& stop);
+    /// Fetches a message, checks it and saves it, if it is not in the store.
+    Status<> fetch(std::uint32_t round, std::uint32_t run, const std::vector<Hash32>& roots);
+    /// Makes state order.index and saves it with the member's message. False: it was stopped; `suspended` is then the
+    /// state that it had reached, or none, and the next call with an order for the same base goes on there. Errors: a
+    /// message that nobody serves, a full disk.
+    Result<bool> make(const SegmentOrder& order, const StepLimit& more, const std::function<bool()>& goes_on,
+                      const kernels::StopToken& stop, std::optional<kernels::State>& suspended);
+    /// Deletes a state that was never committed to and no longer can be, with its message.
+    Status<> withdraw(std::uint64_t index);
+
+
+private:
+    struct Start {
+        kernels::State state;
+        std::uint64_t place = 0;  ///< Of the segment, at which the state is.
+    };
+    Result<Start> start_of(const SegmentOrder& order, std::optional<kernels::State>& suspended) const;
+    /// Loads a message of a record. Throws std::runtime_error if it cannot be read.
+    kernels::Message message(const SegmentOrder& order, std::uint64_t record, std::uint32_t number);
+    Status<> save(const SegmentOrder& order, std::uint32_t steps, const kernels::State& state);
+    CheckpointKey key_of(std::uint64_t index) const { return {task_, run_, index}; }
+
+    TaskCache& task_cache_;
+    GroupMaterial& material_;
+    CheckpointStore& states_;
+    MessageStore& messages_;
+    std::uint64_t task_;
+    std::uint32_t run_;
+    std::vector<kernels::Tensor> loaded_;  ///< The message that was loaded last.
+};
+
+}  // namespace retrace::solver

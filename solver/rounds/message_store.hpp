@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// The messages that a member of a group has: its own and those that it lists. They lie on disk in their transport form,
+// under the roots of their tensors, and are served from there.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "kernels/runtime/tensor.hpp"
+#include "kernels/runtime/thread_pool.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::solver {
+
+/// The message that run `run` of a task sent in a round.
+struct MessageKey {
+    std::uint64_t task = 0;
+    std::uint32_t round = 0, run = 0;
+    auto operator<=>(const MessageKey&) const = default;
+};
+
+/// Files, under names without meaning to others: "<task>-<round>-<run>-<place>-<root>.message" is the tensor at a place
+/// of a message, "<task>-<round>-<run>.holdings" what the member stated to have of a round. Each appears by rename after
+/// a sync. Calls may come from several threads.
+class MessageStore {
+public:
+    /// Creates the directory if needed and removes unfinished files.
+    static Result<std::unique_ptr<MessageStore>> open(std::filesystem::path directory);
+
+    /// Saves a message, whose tensors have these roots, durably, in place of one with the same key.
+    Status<> save(const MessageKey& key, const std::vector<Hash32>& roots, const std::vector<kernels::Tensor>& tensors);
+    /// Whether all of a message is here.
+    bool has(const MessageKey& key, const std::vector<Hash32>& roots) const;
+    /// Reads a tensor and checks it against its root. An absent or damaged one is an error; a damaged file is removed.
+    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record, kernels::ThreadPool& pool);
+    /// Returns at most `count` bytes of a tensor's transport form from `at` on; fewer at its end. Nullopt: not here.
+    std::optional<Bytes> piece(const Hash32& root, std::uint64_t at, std::uint64_t count) const;
+
+    /// What a member states to have of a round, in the time to fetch that it was given first, or once more.
+    struct Holdings {
+        bool extended = false;
+        Bytes bitmap;
+    };
+    /// `key.run` is the member's own run.
+    Status<> save_holdings(const MessageKey& key, const Holdings& holdings);
+    std::optional<Holdings> holdings(const MessageKey& key) const;
+
+    void remove(const MessageKey& key);
+    /// Removes the messages and statements of a task's rounds before `round`; UINT32_MAX: of all.
+    void keep_from(std::uint64_t task, std::uint32_t round);
+    /// Tasks of which anything is here, ascending.
+    std::vector<std::uint64_t> tasks() const;
+
+private:
+    explicit MessageStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
+    using Roots = std::map<std::uint32_t, Hash32>;  ///< By place.
+    std::filesystem::path path_of(const MessageKey& key, std::uint32_t place, const Hash32& root) const;
+    std::filesystem::path path_of_holdings(const MessageKey& key) const;
+    void read_name(const std::string& name);
+    void remove_files(const MessageKey& key, const Roots& roots);
+    std::optional<std::filesystem::path> find(const Hash32& root) const;
+
+    std::filesystem::path directory_;
+    mutable std::mutex mutex_;
+    std::map<MessageKey, Roots> messages_;
+    std::multimap<Hash32, std::pair<MessageKey, std::uint32_t>> places_;  ///< Root → message and place in it.
+    std::set<MessageKey> stated_;  ///< Keys of statements.
+};
+
+}  // namespace retrace::solver
