@@ -3,10 +3,13 @@
 // segments, audits and disputes have the records of types.hpp. The zero value of every enum is invalid.
 #pragma once
 
+#include "market/auction.hpp"
+#include "market/params.hpp"
 #include "market/types.hpp"
 
 namespace retrace::market {
 
+inline constexpr std::size_t kGroupBiddersMax = 512;  ///< Bidders of the auction of a group.
 inline constexpr std::size_t kMembersMax = 255;       ///< TaskSpec::replicas of a group task is at most this.
 inline constexpr std::size_t kPlanPhasesMax = 8;      ///< kernels::Phase.
 inline constexpr std::size_t kSharedTensorsMax = 16;  ///< Their roots are recorded at each opening.
@@ -77,14 +80,15 @@ struct Group {
     std::vector<std::uint32_t> revealed;   ///< and revealed it.
     std::uint32_t committed_before = 0;    ///< Number of runs with a message in the previous round.
     U256 price;                            ///< Of a segment with steps_max inner steps, for all members.
+    std::uint32_t senders = 0;             ///< Members that may send a message: they have their first state, do not leave.
     bool operator==(const Group&) const = default;
     static auto tie(auto& g) {
         return std::tie(g.task, g.phase, g.round, g.phase_height, g.deadline, g.extended, g.committed, g.listed,
-                        g.revealed, g.committed_before, g.price);
+                        g.revealed, g.committed_before, g.price, g.senders);
     }
     static Names names() {
         return {"task",      "phase",  "round",    "phaseHeight",     "deadline", "extended",
-                "committed", "listed", "revealed", "committedBefore", "price"};
+                "committed", "listed", "revealed", "committedBefore", "price",    "senders"};
     }
 };
 
@@ -158,5 +162,24 @@ struct Member {
     }
     static Names names() { return {"base", "entered", "anchor", "messages", "lastRound", "absent", "leaving"}; }
 };
+
+/// SHA-256("retrace/holding/1" ‖ task u64 ‖ run u32 ‖ round u32 ‖ salt 32 ‖ bitmap): what a member states to have, before
+/// the others do.
+Hash32 holding_commitment(std::uint64_t task, std::uint32_t run, std::uint32_t round, const Hash32& salt, View bitmap);
+/// SHA-256("retrace/shared/1" ‖ count u32 ‖ roots): stands for the shared tensors of a state.
+Hash32 shared_digest(const std::vector<Hash32>& roots);
+/// What a member that joins brings: the fees of its two audits that no draw decides (5.3).
+U256 join_fee(const Params& params, const TaskSpec& spec);
+/// Pay of a segment with `steps` of at most `steps_max` inner steps: price · steps / steps_max, rounded down.
+U256 segment_pay(const U256& price, std::uint32_t steps, std::uint32_t steps_max);
+
+/// The seats of a group, sold in one auction.
+struct Seats {
+    std::vector<std::size_t> offers;  ///< Winning offers, in the order of score; empty: too few bids.
+    U256 price;                       ///< What each winner is paid for a segment.
+};
+/// The `count` fit offers with the lowest scores win, ties by address; fewer, if there are at least `least`. All are paid
+/// the score of the first loser, at least the highest winning price and at most `ceiling`. SPEC 11.3.
+Seats clear_seats(const std::vector<Offer>& offers, std::size_t count, std::size_t least, const U256& ceiling);
 
 }  // namespace retrace::market

@@ -29,6 +29,7 @@ Builder market(char tag) { return {Contract::market, tag}; }
 Builder audits(char tag) { return {Contract::audits, tag}; }
 Builder disputes(char tag) { return {Contract::disputes, tag}; }
 Builder validators(char tag) { return {Contract::validators, tag}; }
+Builder groups(char tag) { return {Contract::groups, tag}; }
 
 }  // namespace
 
@@ -141,6 +142,23 @@ Key accusation(std::uint8_t kind, std::uint64_t task, std::uint32_t run, std::ui
     return std::move(disputes('c').number(kind).number(task).number(run).number(segment).party(party));
 }
 Key run_disputes(std::uint64_t task, std::uint32_t run) { return std::move(disputes('r').number(task).number(run)); }
+
+Key group_spec(std::uint64_t task) { return std::move(groups('s').number(task)); }
+Key group(std::uint64_t task) { return std::move(groups('g').number(task)); }
+Key member(std::uint64_t task, std::uint32_t run) { return std::move(groups('m').number(task).number(run)); }
+Key member_segment(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    return std::move(groups('c').number(task).number(run).number(index));
+}
+Key round(std::uint64_t task, std::uint32_t round) { return std::move(groups('r').number(task).number(round)); }
+Key round_message(std::uint64_t task, std::uint32_t round, std::uint32_t run) {
+    return std::move(groups('t').number(task).number(round).number(run));
+}
+Key holding(std::uint64_t task, std::uint32_t round, std::uint32_t run) {
+    return std::move(groups('h').number(task).number(round).number(run));
+}
+Key shared_openings(std::uint64_t task, std::uint32_t base) {
+    return std::move(groups('e').number(task).number(base));
+}
 
 Key held(Contract contract) { return Builder(contract, '$'); }
 

@@ -115,6 +115,15 @@ Key accusations(std::uint64_t task, std::uint32_t run, const Address& party);
 Key accusation(std::uint8_t kind, std::uint64_t task, std::uint32_t run, std::uint64_t segment, const Address& party);
 Key run_disputes(std::uint64_t task, std::uint32_t run);  ///< Disputes of a run that are open.
 
+Key group_spec(std::uint64_t task);
+Key group(std::uint64_t task);
+Key member(std::uint64_t task, std::uint32_t run);
+Key member_segment(std::uint64_t task, std::uint32_t run, std::uint64_t index);
+Key round(std::uint64_t task, std::uint32_t round);  ///< Once it is closed.
+Key round_message(std::uint64_t task, std::uint32_t round, std::uint32_t run);
+Key holding(std::uint64_t task, std::uint32_t round, std::uint32_t run);
+Key shared_openings(std::uint64_t task, std::uint32_t base);  ///< Opened ends of segments with this base (21.8).
+
 Key held(Contract contract);  ///< Coins that the contract's records account for.
 
 }  // namespace retrace::contracts::keys

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/records/group_views.hpp"
+
+#include "contracts/records/store.hpp"
+
+namespace retrace::contracts::views {
+
+bool is_group(const StateView& view, std::uint64_t task) {
+    const keys::Key key = keys::group(task);
+    return !view.slot(address_of(key.contract), key.bytes).empty();
+}
+std::optional<market::GroupSpec> group_spec(const StateView& view, std::uint64_t task) {
+    return load<market::GroupSpec>(view, keys::group_spec(task));
+}
+std::optional<market::Group> group(const StateView& view, std::uint64_t task) {
+    return load<market::Group>(view, keys::group(task));
+}
+std::optional<market::Round> round(const StateView& view, std::uint64_t task, std::uint32_t round) {
+    return load<market::Round>(view, keys::round(task, round));
+}
+std::optional<market::RoundMessage> round_message(const StateView& view, std::uint64_t task, std::uint32_t round,
+                                                  std::uint32_t run) {
+    return load<market::RoundMessage>(view, keys::round_message(task, round, run));
+}
+std::optional<market::Holding> holding(const StateView& view, std::uint64_t task, std::uint32_t round,
+                                       std::uint32_t run) {
+    return load<market::Holding>(view, keys::holding(task, round, run));
+}
+std::optional<market::Member> member(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    return load<market::Member>(view, keys::member(task, run));
+}
+std::optional<market::MemberSegment> member_segment(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                                    std::uint64_t index) {
+    return load<market::MemberSegment>(view, keys::member_segment(task, run, index));
+}
+std::vector<SharedOpening> shared_openings(const StateView& view, std::uint64_t task, std::uint32_t base) {
+    // Not ascending, as other lists are: they are in the order of the openings.
+    return load<ListOf<SharedOpening>>(view, keys::shared_openings(task, base)).value_or(ListOf<SharedOpening>{}).items;
+}
+
+}  // namespace retrace::contracts::views

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Typed reads of the records of group tasks, as views.hpp has those of the others. SPEC 21.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ledger/state/view.hpp"
+#include "market/groups.hpp"
+
+namespace retrace::contracts::views {
+
+using ledger::StateView;
+
+/// Whether the task is that of a group.
+bool is_group(const StateView& view, std::uint64_t task);
+std::optional<market::GroupSpec> group_spec(const StateView& view, std::uint64_t task);
+std::optional<market::Group> group(const StateView& view, std::uint64_t task);
+/// Exists once the round is closed.
+std::optional<market::Round> round(const StateView& view, std::uint64_t task, std::uint32_t round);
+std::optional<market::RoundMessage> round_message(const StateView& view, std::uint64_t task, std::uint32_t round,
+                                                  std::uint32_t run);
+std::optional<market::Holding> holding(const StateView& view, std::uint64_t task, std::uint32_t round,
+                                       std::uint32_t run);
+std::optional<market::Member> member(const StateView& view, std::uint64_t task, std::uint32_t run);
+/// Segment `index` leads from state `index` of the run to state `index` + 1.
+std::optional<market::MemberSegment> member_segment(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                                    std::uint64_t index);
+
+/// The end of a member's segment that was opened: all those with one base have the same shared tensors.
+struct SharedOpening {
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;
+    Hash32 digest;  ///< market::shared_digest of MemberSegment::shared.
+    static auto tie(auto& o) { return std::tie(o.run, o.segment, o.digest); }
+};
+/// Returns those with this base, in the order in which they were opened.
+std::vector<SharedOpening> shared_openings(const StateView& view, std::uint64_t task, std::uint32_t base);
+
+}  // namespace retrace::contracts::views
