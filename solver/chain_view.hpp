@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/commit/commitment.hpp"
 #include "merkle/base/bytes.hpp"
 #include "solver/artifacts/report_kind.hpp"
 #include "solver/capability/draw.hpp"
-#include "kernels/commit/commitment.hpp"
 #include "solver/rounds/member_view.hpp"
 #include "solver/train/schedule.hpp"
 
@@ -213,9 +213,8 @@ struct ProveCapability {
     std::uint64_t challenge = 0;
     Bytes proof;  ///< An encoded CapabilityProof (solver/capability/evidence.hpp).
 };
-using SolverMove =
-    std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment, OpenRoots,
-                 AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings, RevealHoldings, OpenMember,
-                 LeaveTask, AnswerCapability, ProveCapability>;
+using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment,
+                                OpenRoots, AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings,
+                                RevealHoldings, OpenMember, LeaveTask, AnswerCapability, ProveCapability>;
 
 }  // namespace retrace::solver

@@ -109,9 +109,8 @@ Status<> TaskCache::check_memory(std::uint64_t bytes, const FreeMemory& free_mem
     if (bytes > spare()) answers_.clear();
     while (bytes > spare()) {
         if (free_memory && free_memory()) continue;
-        return error("the task needs " + std::to_string(bytes) + " bytes of memory and " +
-                     std::to_string(memory_) + " are allowed (--memory), of which other tasks hold " +
-                     std::to_string(held()));
+        return error("the task needs " + std::to_string(bytes) + " bytes of memory and " + std::to_string(memory_) +
+                     " are allowed (--memory), of which other tasks hold " + std::to_string(held()));
     }
     if (less_to_spare_) less_to_spare_(spare() - bytes);
     return Unit{};

@@ -10,8 +10,8 @@
 #include "solver/agent/answer_cache.hpp"
 #include "solver/artifacts/artifact_source.hpp"
 #include "solver/chain_view.hpp"
-#include "solver/run/device.hpp"
 #include "solver/rounds/plan_runner.hpp"
+#include "solver/run/device.hpp"
 #include "solver/run/step_runner.hpp"
 
 namespace retrace::solver {

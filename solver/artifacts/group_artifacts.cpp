@@ -20,7 +20,8 @@ Result<std::unique_ptr<CommittedPlan>> fetch_plan(ArtifactSource& source, const 
     if (bytes.size() > limit) return error("plan " + to_hex(view(root)) + " is longer than the task says");
     RETRACE_TRY(plan, kernels::decode_plan(bytes));
     auto committed = std::make_unique<CommittedPlan>(std::move(plan));
-    if (committed->root() != root) return error("the bytes served for plan " + to_hex(view(root)) + " do not hash to it");
+    if (committed->root() != root)
+        return error("the bytes served for plan " + to_hex(view(root)) + " do not hash to it");
     return committed;
 }
 

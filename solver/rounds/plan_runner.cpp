@@ -48,9 +48,7 @@ PlanRunner::At PlanRunner::at(const kernels::SegmentPositions& segment, std::uin
     return place_of(position.phase, std::move(inputs), position);
 }
 
-PlanRunner::At PlanRunner::at_init() {
-    return place_of(Phase::init, {seed_, {}}, {Phase::init, 0, 0, 0});
-}
+PlanRunner::At PlanRunner::at_init() { return place_of(Phase::init, {seed_, {}}, {Phase::init, 0, 0, 0}); }
 
 PlanRunner::At PlanRunner::at_enter(std::uint64_t base, const std::vector<const kernels::Tensor*>& shared) {
     return place_of(Phase::enter, {seed_, shared}, {Phase::enter, 0, 0, base * plan_.steps_max()});

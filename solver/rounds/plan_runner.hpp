@@ -43,7 +43,8 @@ public:
                                         const kernels::StopToken& stop = {});
 
     /// Called after each position with the place reached; returns whether to go on.
-    using Watch = std::function<bool(std::uint64_t place, const kernels::Position&, const std::vector<kernels::Metric>&)>;
+    using Watch =
+        std::function<bool(std::uint64_t place, const kernels::Position&, const std::vector<kernels::Metric>&)>;
     /// Runs the positions from `first` to `last` - 1; `state` is the one before position `first`. Returns the place that
     /// it reached, and `state` is the one there with the step of its header. Nullopt: `stop` requested a stop within a
     /// step, and `state` is lost.

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "tests/unit/verifier/rounds/group_world.hpp"
+
+#include <gtest/gtest.h>
+
+namespace retrace::test {
+
+using kernels::State;
+using kernels::Tensor;
+
+namespace {
+
+constexpr std::uint64_t kSamples = 32, kPixels = 8;
+
+class LyingRunner final : public solver::ProgramRunner {
+public:
+    LyingRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
+                kernels::Executor::Tamper tamper)
+        : ProgramRunner(program, std::move(inputs), pool) {
+        executor().set_tamper(std::move(tamper));
+    }
+};
+
+}  // namespace
+
+GroupWorld::GroupWorld(kernels::UpdateKind update, std::uint32_t members) {
+    x = kernels::zeros(kernels::DType::u8, {kSamples, kPixels});
+    y = kernels::zeros(kernels::DType::u8, {kSamples});
+    std::uint32_t word = 12345;
+    for (std::uint8_t& byte : x.data) {
+        word = word * 1664525 + 1013904223;
+        byte = static_cast<std::uint8_t>(word >> 24);
+    }
+    for (std::uint64_t i = 0; i < kSamples; ++i) y.data[i] = x.data[i * kPixels] > 127 ? 1 : 0;
+    kernels::ModelSpec model;
+    model.hidden = {6};
+    model.input = {kPixels};
+    model.classes = 2;
+    kernels::TrainingSpec training;
+    training.samples = kSamples;
+    training.batch = 8;
+    training.steps = 400;
+    training.learning_rate = 3e-3f;
+    const auto programs = kernels::build_training(model, training, kSamples, kSamples);
+    EXPECT_TRUE(programs.has_value());
+    kernels::RoundsSpec spec;
+    spec.update = update;
+    spec.inner = 3;
+    spec.outer_rate = kernels::default_outer_rate(update, members);
+    plan = kernels::build_rounds(*programs, training, spec).value();
+    committed = std::make_unique<solver::CommittedPlan>(plan);
+    group = std::make_unique<solver::LocalGroup>(plan, kSeed, std::vector<const Tensor*>{&x, &y}, members, pool);
+    members_.resize(members);
+    for (std::uint32_t i = 0; i < members; ++i) firsts.push_back(group->state(i));
+}
+
+PlayedSegment GroupWorld::begin(std::uint32_t member, std::uint32_t steps) {
+    Member& own = members_[member];
+    PlayedSegment out;
+    out.run = member;
+    out.index = own.index++;
+    out.view.span = {own.base, group->rounds(), steps, own.omitted};
+    out.view.start_step = own.step;
+    for (std::uint64_t r = own.base; r < group->rounds(); ++r) out.view.records.push_back(records[r]);
+    out.start = group->state(member);
+    out.start_root = group->commit(member).root;
+    own.base = group->rounds();
+    own.omitted.reset();
+    return out;
+}
+
+void GroupWorld::end(std::uint32_t member, PlayedSegment segment) {
+    segment.end = group->state(member);
+    segment.end_root = group->commit(member).root;
+    members_[member].step = segment.end.step;
+    segments.push_back(std::move(segment));
+}
+
+void GroupWorld::play(const std::vector<solver::MemberTurn>& turns) {
+    const auto round = static_cast<std::uint32_t>(group->rounds());
+    std::vector<PlayedSegment> begun;
+    for (std::uint32_t i = 0; i < turns.size(); ++i)
+        if (turns[i].steps != 0) begun.push_back(begin(i, turns[i].steps));
+    group->play(turns);
+    solver::RecordView record;
+    record.round = round;
+    for (PlayedSegment& segment : begun) {
+        const std::uint32_t run = segment.run;
+        end(run, std::move(segment));
+        if (!turns[run].recorded) {
+            members_[run].omitted = round;
+            continue;
+        }
+        solver::RecordView::Entry entry{run, turns[run].steps, {}};
+        for (const std::uint32_t t : plan.public_tensors) {
+            const Tensor& tensor = group->state(run).tensors[t];
+            entry.tensors.push_back(kernels::tensor_root(tensor, pool));
+            tensors.insert_or_assign(entry.tensors.back(), tensor);
+        }
+        record.total += entry.steps;
+        record.entries.push_back(std::move(entry));
+    }
+    records.push_back(std::move(record));
+}
+
+void GroupWorld::catch_up(std::uint32_t member) {
+    PlayedSegment segment = begin(member, 0);
+    group->catch_up(member);
+    end(member, std::move(segment));
+}
+
+void GroupWorld::join(std::uint32_t from) {
+    group->join(from);
+    Member member;
+    member.base = member.entered = group->rounds();
+    member.step = kernels::header_step(member.base, 0);
+    for (std::uint32_t t = 0; t < plan.shared; ++t) member.anchor.push_back(group->state(from).tensors[t]);
+    members_.push_back(std::move(member));
+    firsts.push_back(group->state(group->members() - 1));
+}
+
+std::unique_ptr<solver::PlanRunner> GroupWorld::runner(const Lie& lie) const {
+    const auto make = [this, lie](const kernels::Program& program,
+                                  kernels::Inputs inputs) -> std::unique_ptr<solver::StepRunner> {
+        if (lie.tamper && &program == &committed->program(lie.phase).program())
+            return std::make_unique<LyingRunner>(program, std::move(inputs), pool, lie.tamper);
+        return std::make_unique<solver::ProgramRunner>(program, std::move(inputs), pool);
+    };
+    return std::make_unique<solver::PlanRunner>(*committed, kSeed, std::vector<const Tensor*>{&x, &y}, make, pool);
+}
+
+verifier::MemberSetup GroupWorld::setup(solver::PlanRunner& runner, std::uint32_t run) const {
+    return {&runner, &pool, {&x, &y}, run};
+}
+
+verifier::SegmentMessages GroupWorld::messages(const PlayedSegment& segment) const {
+    verifier::SegmentMessages out;
+    for (const solver::RecordView& record : segment.view.records) {
+        out.emplace_back();
+        for (const auto& entry : record.entries) {
+            out.back().emplace_back();
+            for (const Hash32& root : entry.tensors) out.back().back().push_back(tensors.at(root));
+        }
+    }
+    return out;
+}
+
+kernels::SegmentPositions GroupWorld::positions(const PlayedSegment& segment) const {
+    return segment.view.positions(plan.steps_max).value();
+}
+
+verifier::Replayer GroupWorld::replay(const PlayedSegment& segment, solver::PlanRunner& runner) const {
+    const kernels::SegmentPositions made = positions(segment);
+    return verifier::Replayer(verifier::steps_of(setup(runner, segment.run), segment.view, made, messages(segment)),
+                              pool, segment.start, 0, made.count());
+}
+
+solver::EntryView GroupWorld::entry(std::uint32_t run) const {
+    solver::EntryView out{static_cast<std::uint32_t>(members_[run].entered), {}};
+    for (const Tensor& tensor : members_[run].anchor) out.anchor.push_back(kernels::tensor_root(tensor, pool));
+    return out;
+}
+
+std::vector<Tensor> GroupWorld::anchor(std::uint32_t run) const { return members_[run].anchor; }
+
+void play_eventful(GroupWorld& world) {
+    world.play({{3, true}, {2, true}, {1, true}});
+    world.play({{3, true}, {0, true}, {2, false}});
+    world.play({{0, true}, {0, true}, {0, true}});  // An empty record.
+    world.play({{1, true}, {3, true}, {2, true}});
+    world.catch_up(0);
+    world.join(0);
+    // A base follows the previous one, so member 0 sits this round out.
+    world.play({{0, true}, {1, true}, {3, false}, {2, true}});
+    for (std::uint32_t i = 0; i < 4; ++i) world.catch_up(i);
+}
+
+}  // namespace retrace::test
