@@ -94,9 +94,17 @@ struct ChallengeView {
     std::vector<CapabilityDraw> draws;  ///< Elements that the proof has to open.
 };
 
+/// A free seat of a group that this solver takes. The service lists only those that are worth their price.
+struct SeatView {
+    TaskTerms terms;
+    std::uint32_t anchor = 0;  ///< The run and the state of it, which is finalised, to begin from.
+    std::uint64_t index = 0;
+};
+
 struct SolverView {
     std::uint64_t height = 0;
     std::vector<AuctionView> auctions;
+    std::vector<SeatView> seats = {};
     std::vector<RunView> runs;
     std::optional<ChallengeView> challenge;
 };
@@ -198,11 +206,18 @@ struct OpenMember {
     kernels::StateHeader header;
     std::vector<std::uint32_t> tensors;  ///< Numbers of the tensors, ascending,
     std::vector<Hash32> leaves;          ///< and their roots.
+    kernels::ProgramHeader program;      ///< Of the plan's phase `inner`, which says how many tensors a state has.
     merkle::MultiProof proof;
 };
 struct LeaveTask {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
+};
+/// Takes a free seat of a group; the member begins with the shared tensors of state `index` of run `anchor`.
+struct JoinTask {
+    std::uint64_t task = 0;
+    std::uint32_t anchor = 0;
+    std::uint64_t index = 0;
 };
 struct AnswerCapability {
     std::uint64_t challenge = 0;
@@ -213,8 +228,9 @@ struct ProveCapability {
     std::uint64_t challenge = 0;
     Bytes proof;  ///< An encoded CapabilityProof (solver/capability/evidence.hpp).
 };
-using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment,
-                                OpenRoots, AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings,
-                                RevealHoldings, OpenMember, LeaveTask, AnswerCapability, ProveCapability>;
+using SolverMove =
+    std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment, OpenRoots,
+                 AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings, RevealHoldings, OpenMember,
+                 LeaveTask, JoinTask, AnswerCapability, ProveCapability>;
 
 }  // namespace retrace::solver

@@ -19,11 +19,17 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     height_ = view.height;
     outbox_.sweep(view.height);
     for (auto& [key, record] : runs_) record.deadline = 0;
-    for (const RunView& run : view.runs) record_of(run).deadline = run.deadline;
+    for (const RunView& run : view.runs) {
+        record_of(run).deadline = run.member ? run.member->deadline : run.deadline;
+        if (run.member) update_clock(run, view.height);
+    }
     Output out;
     // Moves that protect a stake are sent before bids, however many auctions there are.
     for (const RunView& run : view.runs) play(run, view.height, out);
     for (const AuctionView& auction : view.auctions) bid(auction, view.height, out);
+    for (const SeatView& seat : view.seats)
+        if (due("join", seat.terms.id, 0, 0, view.height))
+            out.moves.emplace_back(JoinTask{seat.terms.id, seat.anchor, seat.index});
     CapabilityAgent::Output capability = capability_.on_view(view.height, view.challenge);
     std::move(capability.moves.begin(), capability.moves.end(), std::back_inserter(out.moves));
     out.benchmark = std::move(capability.work);
@@ -55,6 +61,14 @@ void SolverAgent::on_done(const SolverResult& result) {
         if (!reached->problem) return record.retry.reset();  // Reached or preempted.
         record.known = 0;
         retry_later(reached->task, record, *reached->problem);
+    } else if (const auto* gathered = std::get_if<Gathered>(&result)) {
+        if (gathered->preempted) return;
+        RunRecord& record = runs_[{gathered->task, gathered->run}];
+        if (!gathered->problem) return record.gathering.reset();
+        if (!record.gathering) record.gathering.emplace();
+        record.gathering->fail(height_, *gathered->problem);
+        problems_.push_back("task " + std::to_string(gathered->task) + ": round " + std::to_string(gathered->round) +
+                            ": " + *gathered->problem);
     } else {
         const auto& answered = std::get<Answered>(result);
         on_answered(answered);
@@ -118,6 +132,7 @@ void SolverAgent::clean_up(const SolverView& view) {
             (void)store_.prune(key.first, key.second, 1);
         } else if (view.height >= *over_since + config_.retention_blocks) {
             // A failed deletion is retried at the next view.
+            if (config_.messages != nullptr) config_.messages->keep_from(key.first, UINT32_MAX);
             if (store_.forget(key.first, key.second)) over_since.reset();
         }
     }

@@ -14,6 +14,7 @@
 #include "solver/agent/task_cache.hpp"
 #include "solver/agent/worker_slot.hpp"
 #include "solver/chain_view.hpp"
+#include "solver/rounds/member.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 #include "solver/train/trainer.hpp"
 
@@ -30,6 +31,12 @@ struct SolverConfig {
     std::chrono::milliseconds step_timeout{10'000};
     /// Called on the worker thread after each step.
     std::function<void(std::uint64_t task, const Progress&)> on_progress;
+    /// Messages of the groups that it is a member of; must outlive the agent. Null: tasks of groups are declined.
+    MessageStore* messages = nullptr;
+    std::uint32_t member_steps = 0;   ///< Inner steps of a member in each round; 0: as many as fit.
+    std::uint64_t commit_blocks = 2;  ///< Blocks that a member leaves to commit before a phase of a round ends.
+    /// Whether a member stays away from a round; null: from none.
+    std::function<bool(std::uint64_t task, std::uint32_t round)> away;
     Benchmarker* bench = nullptr;  ///< Must outlive the agent. Null: challenges are not answered.
     std::uint64_t bench_rounds_max = 1 << 20;
 };
@@ -112,6 +119,25 @@ private:
     std::optional<Opening> opening_of(const RunView& run, std::uint64_t index);
     void open(const RunView& run, std::uint64_t height, Output& out);
     void answer(const RunView& run, std::uint64_t height, Output& out);
+
+    // A member of a group (agent_member.cpp).
+    void update_clock(const RunView& run, std::uint64_t height);
+    bool is_away(const RunView& run) const;
+    void play_member(const RunView& run, std::uint64_t height, Output& out);
+    void commit_round(const RunView& run, std::uint64_t height, Output& out);
+    void state_holdings(const RunView& run, std::uint64_t height, Output& out);
+    /// Opens the states that anything asks for, each once.
+    void open_member(const RunView& run, std::uint64_t height, Output& out);
+    /// The next segment, if it is due and its state is not in the store.
+    std::optional<SegmentOrder> missing_segment(const RunView& run) const;
+    /// Messages of the open round that are not here.
+    std::vector<SentMessage> missing_messages(const RunView& run) const;
+    std::optional<SolverWork> work_of_member(const RunView& run);
+    Prepared prepare_member(const RunView& run);
+    Reached reach_member(const RunView& run, const std::optional<SegmentOrder>& order, RoundClock& clock,
+                         std::optional<kernels::State>& suspended);
+    Gathered gather(const RunView& run, const std::vector<SentMessage>& messages);
+    Answered answer_as_member(const RunView& run, const ReportView& report);
 
     // Choice of work (agent_scheduling.cpp).
     std::optional<SolverWork> next_work(const SolverView& view);

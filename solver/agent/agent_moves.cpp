@@ -59,6 +59,7 @@ void SolverAgent::play(const RunView& run, std::uint64_t height, Output& out) {
     const std::uint64_t task = run.terms.id;
     const RunRecord& record = record_of(run);
     if (run.may_accept && record.prepared) return accept(run, record, height, out);
+    if (run.member) return play_member(run, height, out);
     if (run.may_commit) {
         const auto opening = opening_of(run, run.next_state);
         if (opening && due("commit", task, run.run, run.next_state, height)) {

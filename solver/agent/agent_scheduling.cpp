@@ -62,6 +62,7 @@ SolverWork SolverAgent::answer_order(const RunView& run, const ReportView& repor
 }
 
 std::uint64_t SolverAgent::deadline_of(const RunView& run) const {
+    if (run.member) return run.member->deadline == 0 ? UINT64_MAX - 1 : run.member->deadline;
     if (store_.commitment({run.terms.id, run.run, run.next_state})) return UINT64_MAX;
     return run.deadline == 0 ? UINT64_MAX - 1 : run.deadline;
 }
@@ -69,7 +70,8 @@ std::uint64_t SolverAgent::deadline_of(const RunView& run) const {
 std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
     const RunKey key = key_of(run);
     RunRecord& record = record_of(run);
-    if (record.retry && height_ < record.retry->next(config_.resend_blocks, run.deadline)) return std::nullopt;
+    const std::uint64_t deadline = run.member ? run.member->deadline : run.deadline;
+    if (record.retry && height_ < record.retry->next(config_.resend_blocks, deadline)) return std::nullopt;
     // Leaves time to decline the run if the data do not arrive.
     const std::uint64_t margin = 2 * config_.resend_blocks;
     const std::uint64_t fetch_by = run.accept_by > margin ? run.accept_by - margin : run.accept_by;
@@ -86,6 +88,7 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
     const bool goes_on = !run.may_accept || data_may_still_arrive(run, record);
     if (record.prepared->problem) return goes_on ? std::optional(preparing(" again")) : std::nullopt;
     if (run.may_accept) return std::nullopt;
+    if (run.member) return work_of_member(run);
     // Train to the first state whose root is not known: the next one, or one that was lost. States before the run's
     // start belong to a predecessor.
     std::uint64_t& known = record.known;

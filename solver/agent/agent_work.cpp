@@ -10,6 +10,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
     Prepared out;
     out.task = run.terms.id;
     out.run = run.run;
+    if (run.member) return prepare_member(run);
     const auto material = task_cache_.material(run.terms);
     if (!material) {
         out.problem = material.error().message;
@@ -119,6 +120,8 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
 
 Result<kernels::State> SolverAgent::state_of(const TaskTerms& terms, std::uint32_t run, std::uint64_t first_state,
                                              const Hash32& first_root, std::uint64_t index) {
+    // What a member took in is known of its segments on the chain only; its states are kept until they are final.
+    if (terms.group) return store_.load({terms.id, run, index}, task_cache_.pool());
     const auto material = task_cache_.material(terms);
     if (!material) return error(material.error().message);
     const CheckpointKey key{terms.id, run, index};
@@ -147,6 +150,7 @@ Result<TileAnswer> SolverAgent::state_tile(TaskMaterial& material, const RunView
 }
 
 Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) {
+    if (run.member) return answer_as_member(run, report);
     Answered answered{report.id, {}, ""};
     const auto material = task_cache_.material(run.terms);
     if (!material) {
@@ -156,7 +160,7 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
     }
     const kernels::CommittedProgram& program = *(*material)->program;
     switch (report.kind) {
-        case ReportKind::message: answered.problem = "this solver's message is in no record"; break;
+        case ReportKind::message: answered.problem = "the task has no messages"; break;
         case ReportKind::kept: answered.problem = "this solver keeps no state for others"; break;
         case ReportKind::state:
         case ReportKind::model: {

@@ -2,7 +2,9 @@
 // Records that the solver's agent keeps of a run, and of a report about it, besides the chain and the checkpoint store.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "kernels/runtime/tensor.hpp"
@@ -14,6 +16,12 @@ namespace retrace::solver {
 
 inline RunKey key_of(const RunView& run) { return {run.terms.id, run.run}; }
 
+/// What a running order of a member reads of the newest view.
+struct RoundClock {
+    std::atomic<std::uint64_t> height = 0, deadline = 0;
+    std::atomic<std::uint32_t> round = 0;
+};
+
 struct RunRecord {
     std::optional<Prepared> prepared = {};         ///< Result of the newest preparation that was not preempted.
     std::optional<Retry> retry = {};               ///< Present if the run's last order failed.
@@ -23,6 +31,9 @@ struct RunRecord {
     /// State of a preempted training. A running order takes it and leaves another, on the worker thread. Therefore the
     /// agent accesses it, and erases records, only while no order of its own runs.
     std::optional<kernels::State> suspended = {};
+    // Of a group's member:
+    std::optional<Retry> gathering = {};           ///< Present if messages of a round could not be fetched last time.
+    std::shared_ptr<RoundClock> clock = {};        ///< Null before the first view.
 };
 
 struct ReportRecord {

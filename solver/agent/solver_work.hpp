@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/program/codec.hpp"
 #include "merkle/base/bytes.hpp"
 #include "solver/agent/work.hpp"
 
@@ -22,6 +23,8 @@ struct Prepared {
     std::optional<std::uint32_t> missing;  ///< Tensor of the first state that no peer serves.
     bool transient = false;                ///< Whether the problem may be transient: a peer restarts, a disk is full.
     bool preempted = false;                ///< Preempted by more urgent work while peers were slow; not a problem yet.
+    /// Header of the plan's phase `inner`, if the task is a group's and could be prepared.
+    std::optional<kernels::ProgramHeader> inner = {};
 };
 /// Result of training: state `index` is in the store, or `problem` says why not.
 struct Reached {
@@ -38,7 +41,15 @@ struct Answered {
     bool preempted = false;             ///< As in Prepared.
     std::vector<Answered> others = {};  ///< Answers to reports about the same object, made by the same work order.
 };
-using SolverResult = std::variant<Prepared, Reached, Answered>;
+/// Result of fetching the messages of a round: those that are here are in the store; `problem` names one that is not.
+struct Gathered {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint32_t round = 0;
+    std::optional<std::string> problem;
+    bool preempted = false;  ///< As in Prepared.
+};
+using SolverResult = std::variant<Prepared, Reached, Answered, Gathered>;
 using SolverWork = WorkOrder<SolverResult>;
 
 }  // namespace retrace::solver

@@ -111,9 +111,9 @@ std::optional<std::uint64_t> PlanRunner::run(State& state, const kernels::Segmen
     return place;
 }
 
-bool PlanRunner::on_device() const {
-    const auto inner = phases_.find(Phase::inner);
-    return inner != phases_.end() && inner->second.runner->on_device();
+bool PlanRunner::on_device() {
+    if (!phases_.contains(Phase::inner)) place_of(Phase::inner, {seed_, data_}, {Phase::inner, 0, 0, 0});
+    return phases_.at(Phase::inner).runner->on_device();
 }
 
 }  // namespace retrace::solver

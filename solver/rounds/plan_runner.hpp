@@ -54,7 +54,8 @@ public:
                                      const Watch& watch = {});
 
     const CommittedPlan& plan() const noexcept { return plan_; }
-    bool on_device() const;
+    /// Whether a device computes the inner steps. Throws as `at` does.
+    bool on_device();
 
 private:
     struct OfPhase {

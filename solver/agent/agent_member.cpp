@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT
+// What the solver's agent does for a run that is a member of a group: it commits to segments and to what it has of a
+// round, fetches messages, and opens its states.
+#include <algorithm>
+#include <set>
+
+#include "solver/agent/agent.hpp"
+#include "solver/agent/deadline_check.hpp"
+#include "solver/commitments.hpp"
+
+namespace retrace::solver {
+namespace {
+
+MessageKey key_of_holdings(const RunView& run) { return {run.terms.id, run.member->round, run.run}; }
+
+/// The number by which a report names the message of a run in a round.
+constexpr std::uint64_t kRunsOfReport = 65'536;
+
+/// The roots of the message that a report names, if the records of the member's view have it.
+const RecordView::Entry* find_message(const MemberView& member, std::uint64_t index) {
+    for (const RecordView& record : member.records) {
+        if (record.round != index / kRunsOfReport) continue;
+        for (const RecordView::Entry& entry : record.entries)
+            if (entry.run == index % kRunsOfReport) return &entry;
+    }
+    return nullptr;
+}
+
+Status<> check_terms(const CommittedPlan& plan, const GroupTerms& terms) {
+    if (plan.steps_max() != terms.steps_max || plan.shared() != terms.shared ||
+        plan.public_tensors() != terms.public_tensors)
+        return error("the plan has other numbers than the task");
+    return Unit{};
+}
+
+}  // namespace
+
+void SolverAgent::update_clock(const RunView& run, std::uint64_t height) {
+    RunRecord& record = record_of(run);
+    if (record.clock == nullptr) record.clock = std::make_shared<RoundClock>();
+    record.clock->height = height;
+    record.clock->deadline = run.member->deadline;
+    record.clock->round = run.member->round;
+}
+
+bool SolverAgent::is_away(const RunView& run) const {
+    return config_.away && config_.away(run.terms.id, run.member->round);
+}
+
+// --- Moves.
+
+void SolverAgent::play_member(const RunView& run, std::uint64_t height, Output& out) {
+    if (run.next_state == 0 && run.may_commit) {
+        const auto opening = opening_of(run, 0);
+        if (opening && due("commit", run.terms.id, run.run, 0, height))
+            out.moves.emplace_back(CommitCheckpoint{
+                run.terms.id, run.run, 0,
+                checkpoint_commitment(run.terms.id, run.run, 0, opening->salt, opening->root)});
+    }
+    if (!is_away(run)) {
+        commit_round(run, height, out);
+        state_holdings(run, height, out);
+    }
+    open_member(run, height, out);
+    answer(run, height, out);
+}
+
+void SolverAgent::commit_round(const RunView& run, std::uint64_t height, Output& out) {
+    const auto order = next_segment(*run.member, run.next_state, *run.terms.group);
+    const auto state = order ? store_.commitment({run.terms.id, run.run, order->index}) : std::nullopt;
+    if (!state) return;
+    const auto span = span_of(*order, state->header.step, run.terms.group->steps_max);
+    if (!span) return;
+    CommitRound move{run.terms.id,
+                     run.run,
+                     order->index,
+                     static_cast<std::uint32_t>(span->base),
+                     span->steps,
+                     checkpoint_commitment(run.terms.id, run.run, order->index,
+                                           checkpoint_salt(config_.secret, run.terms.id, run.run, order->index),
+                                           state->root),
+                     {}};
+    if (span->steps != 0) {
+        if (state->tensor_roots.empty()) return;  // Its tensors are lost; missing_segment makes it again.
+        for (const std::uint32_t t : run.terms.group->public_tensors) move.message.push_back(state->tensor_roots.at(t));
+    }
+    if (due("commit", run.terms.id, run.run, order->index, height)) out.moves.emplace_back(std::move(move));
+}
+
+void SolverAgent::state_holdings(const RunView& run, std::uint64_t height, Output& out) {
+    const MemberView& member = *run.member;
+    if ((!member.may_list && !member.may_reveal) || config_.messages == nullptr) return;
+    const std::uint64_t task = run.terms.id;
+    auto stated = config_.messages->holdings(key_of_holdings(run));
+    if (member.may_list && (!stated || stated->extended != member.extended)) {
+        const std::vector<SentMessage> missing = missing_messages(run);
+        if (!missing.empty() && height + config_.commit_blocks < member.deadline) return;
+        MessageStore::Holdings made{member.extended, Bytes((member.committed.size() + 7) / 8)};
+        for (std::size_t i = 0; i < member.committed.size(); ++i) {
+            const SentMessage& sent = member.committed[i];
+            // What a member states of its own message does not count.
+            if (sent.run == run.run || std::ranges::find(missing, sent) != missing.end()) continue;
+            made.bitmap[i / 8] |= static_cast<std::uint8_t>(1u << i % 8);
+        }
+        // Saved before it is sent: what is revealed after a restart has to be what was committed to.
+        if (const auto saved = config_.messages->save_holdings(key_of_holdings(run), made); !saved) {
+            problems_.push_back("task " + std::to_string(task) + ": " + saved.error().message);
+            return;
+        }
+        stated = std::move(made);
+    }
+    if (!stated) return;
+    const Hash32 salt = holding_salt(config_.secret, task, run.run, member.round, stated->bitmap);
+    const std::uint64_t turn = 2 * std::uint64_t{member.round} + (member.extended ? 1 : 0);
+    if (member.may_list && due("list", task, run.run, turn, height))
+        out.moves.emplace_back(CommitHoldings{task, run.run, member.round, salt, stated->bitmap});
+    if (member.may_reveal && due("reveal list", task, run.run, turn, height))
+        out.moves.emplace_back(RevealHoldings{task, run.run, member.round, salt, stated->bitmap});
+}
+
+void SolverAgent::open_member(const RunView& run, std::uint64_t height, Output& out) {
+    const RunRecord& record = record_of(run);
+    if (!record.prepared || !record.prepared->inner) return;
+    std::set<std::uint64_t> asked(run.open_segments.begin(), run.open_segments.end());
+    asked.insert(run.reveal_segments.begin(), run.reveal_segments.end());
+    asked.insert(run.open_roots.begin(), run.open_roots.end());
+    for (const std::uint64_t index : asked) {
+        const auto state = store_.commitment({run.terms.id, run.run, index});
+        const auto opening = opening_of(run, index);
+        if (!opening || !state || state->tensor_roots.empty()) continue;
+        OpenMember move{run.terms.id, run.run, *opening, state->header, {}, {}, *record.prepared->inner, {}};
+        for (std::uint32_t t = 0; t < run.terms.group->shared; ++t) move.tensors.push_back(t);
+        const auto trained = std::ranges::find_if(run.member->segments, [&](const OwnSegment& segment) {
+            return segment.index + 1 == index && segment.span.steps != 0;
+        });
+        if (trained != run.member->segments.end())
+            move.tensors.insert(move.tensors.end(), run.terms.group->public_tensors.begin(),
+                                run.terms.group->public_tensors.end());
+        std::vector<std::uint64_t> places(move.tensors.begin(), move.tensors.end());
+        for (const std::uint32_t t : move.tensors) move.leaves.push_back(state->tensor_roots.at(t));
+        move.proof = state->tree().prove(places);
+        if (due("open", run.terms.id, run.run, index, height)) out.moves.emplace_back(std::move(move));
+    }
+}
+
+// --- Choice of work.
+
+std::optional<SegmentOrder> SolverAgent::missing_segment(const RunView& run) const {
+    const MemberView& member = *run.member;
+    auto order = next_segment(member, run.next_state, *run.terms.group);
+    if (!order || is_away(run)) return std::nullopt;
+    const auto state = store_.commitment({run.terms.id, run.run, order->index});
+    const bool made = state && span_of(*order, state->header.step, run.terms.group->steps_max) &&
+                      !state->tensor_roots.empty();
+    return made ? std::nullopt : std::move(order);
+}
+
+std::vector<SentMessage> SolverAgent::missing_messages(const RunView& run) const {
+    std::vector<SentMessage> out;
+    for (const SentMessage& sent : run.member->committed)
+        if (sent.run != run.run &&
+            !config_.messages->has({run.terms.id, run.member->round, sent.run}, sent.tensors))
+            out.push_back(sent);
+    return out;
+}
+
+std::optional<SolverWork> SolverAgent::work_of_member(const RunView& run) {
+    const RunKey key = key_of(run);
+    const MemberView& member = *run.member;
+    RunRecord& record = record_of(run);
+    const std::string task = "task " + std::to_string(key.first);
+    const bool enters = run.next_state == 0 && run.may_commit && !store_.commitment({key.first, key.second, 0});
+    auto order = enters ? std::nullopt : missing_segment(run);
+    if (enters || order) {
+        const std::uint64_t index = order ? order->index : 0;
+        const std::string what = order ? "train " + task + " in round " + std::to_string(order->span.base)
+                                       : "make the first state of " + task;
+        return make_order<SolverResult>(
+            what, Reached{key.first, key.second, index, std::nullopt},
+            [this, run, order = std::move(order), clock = record.clock, &suspended = record.suspended] {
+                return SolverResult(reach_member(run, order, *clock, suspended));
+            },
+            member.deadline, key);
+    }
+    // Messages are fetched as they come, once this member has sent its own.
+    const bool fetches = member.phase == RoundPhase::spreading ||
+                         (member.phase == RoundPhase::training && !member.may_commit);
+    if (!fetches || is_away(run)) return std::nullopt;
+    if (record.gathering && height_ < record.gathering->next(1, member.deadline)) return std::nullopt;
+    const std::vector<SentMessage> missing = missing_messages(run);
+    if (missing.empty()) return std::nullopt;
+    return make_order<SolverResult>(
+        "fetch messages of round " + std::to_string(member.round) + " of " + task,
+        Gathered{key.first, key.second, member.round, std::nullopt},
+        [this, run, missing] { return SolverResult(gather(run, missing)); }, member.deadline, key);
+}
+
+// --- Worker thread.
+
+Prepared SolverAgent::prepare_member(const RunView& run) {
+    Prepared out;
+    out.task = run.terms.id;
+    out.run = run.run;
+    if (config_.messages == nullptr) {
+        out.problem = "this solver has no store of messages";
+        return out;
+    }
+    const auto material = task_cache_.group(run.terms);
+    if (!material) {
+        out.problem = material.error().message;
+        out.transient = material.error().kind.has_value();
+        out.preempted = slot_.preemption().requested();
+        return out;
+    }
+    const CommittedPlan& plan = *(*material)->plan;
+    Status<> fits = check_terms(plan, *run.terms.group);
+    if (fits && run.may_accept) {
+        RunView segment = run;
+        segment.terms.schedule = {plan.steps_max(), plan.steps_max()};
+        const bool seeded = plan.has(kernels::Phase::init);
+        fits = check_pace(segment, plan.states(), seeded ? &plan.program(kernels::Phase::init).program() : nullptr,
+                          (*material)->runner->on_device());
+    }
+    if (!fits) out.problem = fits.error().message;
+    out.inner = plan.program(kernels::Phase::inner).header();
+    return out;
+}
+
+Reached SolverAgent::reach_member(const RunView& run, const std::optional<SegmentOrder>& order, RoundClock& clock,
+                                  std::optional<kernels::State>& suspended) {
+    Reached reached{run.terms.id, run.run, order ? order->index : 0, std::nullopt};
+    // A failure after a preemption request is not a problem: the fetch was interrupted.
+    const auto fail = [&](const std::string& problem) {
+        reached.preempted = slot_.preemption().requested();
+        if (!reached.preempted) reached.problem = problem;
+        return reached;
+    };
+    const auto material = task_cache_.group(run.terms);
+    if (!material) return fail(material.error().message);
+    Member member(task_cache_, **material, store_, *config_.messages, run.run);
+    Preemption& preemption = slot_.preemption();
+    preemption.begin_step();
+    Result<bool> made = false;
+    if (order) {
+        // A state that the next segment cannot end in was not committed to in its round, and no longer can be.
+        if (const auto withdrawn = member.withdraw(order->index); !withdrawn) return fail(withdrawn.error().message);
+        const std::uint64_t began = clock.height;
+        const auto more = [&](std::uint32_t done) {
+            if (config_.member_steps != 0) return done < config_.member_steps;
+            const std::uint64_t height = clock.height, deadline = clock.deadline;
+            const std::uint64_t step = (height - began + done - 1) / done;  // Blocks of a step so far, rounded up.
+            return deadline == 0 || height + step + config_.commit_blocks < deadline;
+        };
+        const auto goes_on = [&] {
+            preemption.begin_step();
+            return !preemption.requested() && (order->span.steps == 0 || clock.round == order->span.base);
+        };
+        made = member.make(*order, more, goes_on, preemption.step_stop(), suspended);
+    } else {
+        made = member.enter(entry_of(*run.member), preemption.step_stop());
+    }
+    if (!made) return fail(made.error().message);
+    reached.preempted = !*made;
+    if (reached.preempted) return reached;
+    for (std::uint64_t old = 0; old < run.keep_from && old <= reached.index; ++old) {
+        if (store_.commitment({run.terms.id, run.run, old})) (void)store_.retain({run.terms.id, run.run, old}, false);
+    }
+    // If this fails, the rest is dropped the next time.
+    (void)store_.prune(run.terms.id, run.run, config_.keep_checkpoints);
+    const std::uint32_t kept = std::min(run.member->round, run.terms.group->keep_rounds);
+    std::uint64_t from = std::min<std::uint64_t>(run.member->round - kept, run.member->base);
+    for (const OwnSegment& segment : run.member->segments) from = std::min(from, segment.span.from);
+    config_.messages->keep_from(run.terms.id, static_cast<std::uint32_t>(from));
+    return reached;
+}
+
+Gathered SolverAgent::gather(const RunView& run, const std::vector<SentMessage>& messages) {
+    Gathered out{run.terms.id, run.run, run.member->round, std::nullopt};
+    const auto material = task_cache_.group(run.terms);
+    if (!material) {
+        out.problem = material.error().message;
+        out.preempted = slot_.preemption().requested();
+        return out;
+    }
+    Member member(task_cache_, **material, store_, *config_.messages, run.run);
+    for (const SentMessage& sent : messages) {
+        if (slot_.preemption().requested()) {
+            out.preempted = true;
+            return out;
+        }
+        // One message that nobody serves keeps no other from being fetched.
+        const auto fetched = member.fetch(run.member->round, sent.run, sent.tensors);
+        if (!fetched && !out.problem) out.problem = fetched.error().message;
+    }
+    return out;
+}
+
+Answered SolverAgent::answer_as_member(const RunView& run, const ReportView& report) {
+    Answered answered{report.id, {}, ""};
+    const auto material = task_cache_.group(run.terms);
+    if (!material) {
+        answered.problem = material.error().message;
+        answered.preempted = slot_.preemption().requested();
+        return answered;
+    }
+    const CommittedPlan& plan = *(*material)->plan;
+    const kernels::CommittedProgram& inner = plan.program(kernels::Phase::inner);
+    switch (report.kind) {
+        case ReportKind::kept: answered.problem = "this solver keeps no state for others"; break;
+        case ReportKind::state:
+        case ReportKind::model: {
+            // The model of a member is its last state.
+            const std::uint64_t index = report.kind == ReportKind::model ? run.next_state - 1 : report.index;
+            const auto made = task_cache_.answers().state_tile(store_, {run.terms.id, run.run, index}, inner.header(),
+                                                               report.tensor, report.tile, task_cache_.pool());
+            if (made)
+                answered.answer = encode(*made);
+            else
+                answered.problem = made.error().message;
+            break;
+        }
+        case ReportKind::data:
+            if (report.index >= (*material)->data.size()) {
+                answered.problem = "no such data set";
+                return answered;
+            }
+            answered.answer = encode(task_cache_.answers().data_tile(
+                (*material)->data[report.index], run.terms.data_roots[report.index], report.tile, task_cache_.pool()));
+            break;
+        case ReportKind::program:
+            answered.answer = encode(answer_program(inner, report.tensor, report.tile));
+            break;
+        case ReportKind::message: {
+            const RecordView::Entry* const entry = find_message(*run.member, report.index);
+            if (entry == nullptr || entry->tensors.empty()) {
+                answered.problem = "no such message";
+                break;
+            }
+            const std::size_t place = report.tensor < entry->tensors.size() ? report.tensor : 0;
+            const auto& record = plan.states().tensors[plan.public_tensors().at(place)];
+            Member member(task_cache_, **material, store_, *config_.messages, run.run);
+            const auto round = static_cast<std::uint32_t>(report.index / kRunsOfReport);
+            const auto here = member.fetch(round, entry->run, entry->tensors);
+            const auto tensor = here ? config_.messages->tensor(entry->tensors[place], record, task_cache_.pool())
+                                     : Result<kernels::Tensor>(error(here.error().message));
+            if (tensor)
+                answered.answer = encode(answer_tensor_tile(*tensor, report.tile, task_cache_.pool()));
+            else
+                answered.problem = tensor.error().message;
+            break;
+        }
+    }
+    return answered;
+}
+
+}  // namespace retrace::solver
