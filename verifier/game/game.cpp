@@ -73,7 +73,26 @@ Game start(const Facts& facts, const Claim& claim) {
     return game;
 }
 
+bool needs_position(const Game& game) {
+    return game.claim.positions && game.phase == Phase::open_state && !game.position;
+}
+
+void set_position(Game& game, StepFacts facts) {
+    ensure(needs_position(game), "a game that waits for the facts of a position");
+    game.position = std::move(facts);
+}
+
+StepFacts step_facts(const Game& game) {
+    if (game.claim.positions) {
+        ensure(game.position.has_value(), "the facts of the disputed position");
+        return *game.position;
+    }
+    const std::uint64_t step = game.found.step, output = game.claim.initialiser ? 0 : step + 1;
+    return {game.facts.played_root, game.facts.seed, game.facts.data_roots, step, output};
+}
+
 Status<MoveError> apply(Game& game, Side side, const Move& move) {
+    ensure(!needs_position(game), "the facts of the disputed position");
     if (game.phase == Phase::decided) return Unexpected{MoveError::decided};
     if (side != game.mover) return Unexpected{MoveError::not_your_turn};
     const std::size_t size = size_of(move);

@@ -20,10 +20,11 @@ namespace retrace::verifier {
 
 enum class Side : std::uint8_t { solver = 1, challenger = 2 };
 
-/// Facts that the task record fixes for every dispute about the task.
+/// Facts that the task record fixes for every dispute about the task. In a group task the last three differ from
+/// position to position (StepFacts) and are empty here.
 struct Facts {
     Hash32 contract;      ///< Kernel contract hash.
-    Hash32 program_root;  ///< Root of the training program; part of every state root.
+    Hash32 program_root;  ///< Root of the training program, or of the group's plan; part of every state root.
     Hash32 played_root;   ///< Root of the program whose ops are played: program_root, or the initialiser's root.
     std::uint64_t seed = 0;
     std::vector<Hash32> data_roots;
@@ -36,7 +37,19 @@ struct Claim {
     bool initialiser = false;
     std::uint64_t first_step = 0, last_step = 0;
     Hash32 start_root, end_root;
+    /// The claim is a group member's: first_step is 0 and last_step the number of the segment's positions. SPEC 9.2.
+    bool positions = false;
     bool operator==(const Claim&) const = default;
+};
+
+/// What fixes the step in which the disputed state was made.
+struct StepFacts {
+    Hash32 played_root;  ///< Root of the program whose ops are played.
+    std::uint64_t seed = 0;
+    std::vector<Hash32> data_roots;
+    std::uint64_t op_step = 0;      ///< The step that the ops see.
+    std::uint64_t output_step = 0;  ///< The step in the header of the state after it.
+    bool operator==(const StepFacts&) const = default;
 };
 
 enum class Phase : std::uint8_t {
@@ -73,7 +86,7 @@ std::string_view slug(Ending ending) noexcept;
 
 /// The disputed position found so far, for events and the demo's table. A field is valid once its level is passed.
 struct Found {
-    std::uint64_t step = 0;  ///< The disputed step t (state t → t+1).
+    std::uint64_t step = 0;  ///< The disputed step or position t (state t → t+1).
     std::uint32_t state_tensor = 0, op = 0;
     std::uint64_t tile = 0, link = 0, element = 0;
     std::uint32_t claimed_bits = 0, referee_bits = 0;
@@ -139,6 +152,7 @@ struct Game {
     std::vector<InputOrigin> op_inputs;  ///< Source of each input slot's tensor; set after open_tensor.
     Bytes tile;                          ///< Set after open_tile.
     Found found;
+    std::optional<StepFacts> position;  ///< Facts of the disputed position; set by set_position.
 };
 Bytes encode(const Game& game);
 Result<Game, CodecError> decode_game(View bytes);
@@ -152,7 +166,8 @@ struct Choose {
 };  ///< Index into posted; posted.size() means `high` in a search.
 struct OpenState {
     kernels::StateHeader header;     ///< Preimage of the disputed state root.
-    kernels::ProgramHeader program;  ///< Opens program_root: gives the number of state tensors.
+    kernels::ProgramHeader program;  ///< Opens program_root, or a position's played_root: gives the number of state
+                                     ///< tensors.
 };
 struct Written {
     Hash32 trace_root;
@@ -226,7 +241,14 @@ enum class MoveError : std::uint8_t {
 std::string_view slug(MoveError error) noexcept;
 
 Game start(const Facts& facts, const Claim& claim);
-/// Applies a move of `side`. On error `game` is unchanged.
+/// Whether the game knows the disputed position (found.step, or the initialiser) and waits for its facts: after `start`
+/// and after moves, if the claim is a group member's.
+bool needs_position(const Game& game);
+/// Supplies them. Asserts that the game waits for them.
+void set_position(Game& game, StepFacts facts);
+/// The facts of the disputed step or position, which has been found (asserted).
+StepFacts step_facts(const Game& game);
+/// Applies a move of `side`. On error `game` is unchanged. Asserts that the game does not wait for facts.
 Status<MoveError> apply(Game& game, Side side, const Move& move);
 /// Ends the game because the clock of the side to move ran out.
 void expire(Game& game);

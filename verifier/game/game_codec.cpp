@@ -22,13 +22,17 @@ Facts get_facts(Reader& in) {
     return facts;
 }
 
+/// The kind of a claim: bit 0 is set for an initialiser, bit 1 for a group member's claim.
 void put(Writer& out, const Claim& claim) {
-    out.boolean(claim.initialiser).u64(claim.first_step).u64(claim.last_step);
+    out.u8(static_cast<std::uint8_t>((claim.initialiser ? 1 : 0) | (claim.positions ? 2 : 0)));
+    out.u64(claim.first_step).u64(claim.last_step);
     out.hash(claim.start_root).hash(claim.end_root);
 }
 Claim get_claim(Reader& in) {
     Claim claim;
-    claim.initialiser = in.boolean();
+    const std::uint8_t kind = in.enumerated(0, 3);
+    claim.initialiser = (kind & 1) != 0;
+    claim.positions = (kind & 2) != 0;
     claim.first_step = in.u64();
     claim.last_step = in.u64();
     claim.start_root = in.hash();
@@ -116,6 +120,21 @@ Found get_found(Reader& in) {
     return found;
 }
 
+void put(Writer& out, const StepFacts& facts) {
+    out.hash(facts.played_root).u64(facts.seed);
+    put_hashes(out, facts.data_roots);
+    out.u64(facts.op_step).u64(facts.output_step);
+}
+StepFacts get_step_facts(Reader& in) {
+    StepFacts facts;
+    facts.played_root = in.hash();
+    facts.seed = in.u64();
+    facts.data_roots = get_hashes(in, kDataRootsMax);
+    facts.op_step = in.u64();
+    facts.output_step = in.u64();
+    return facts;
+}
+
 template <class Record>
 Record take(Reader& in, Result<Record> record) {
     if (!in.ok()) return {};
@@ -166,6 +185,10 @@ Bytes encode(const Game& game) {
     put_op(out, game);
     out.bytes(game.tile);
     put(out, game.found);
+    if (game.claim.positions) {
+        out.boolean(game.position.has_value());
+        if (game.position) put(out, *game.position);
+    }
     return std::move(out).take();
 }
 
@@ -190,6 +213,12 @@ Result<Game, CodecError> decode_game(View bytes) {
     get_op(in, game);
     game.tile = to_bytes(in.bytes(kTileBytesMax));
     game.found = get_found(in);
+    if (game.claim.positions) {
+        if (in.boolean()) game.position = get_step_facts(in);
+        // No game is stored while it waits for them. The end may come before the search does.
+        const bool found = game.phase != Phase::search_steps;
+        if (game.phase != Phase::decided && found != game.position.has_value()) in.fail(CodecError::not_canonical);
+    }
     RETRACE_CHECK(in.finish());
     return game;
 }

@@ -7,10 +7,12 @@ namespace retrace::verifier {
 
 Status<MoveError> open_state(Game& game, const OpenState& move) {
     if (move.header.root() != game.search.high_hash) return Unexpected{MoveError::wrong_opening};
-    if (move.program.root() != game.facts.program_root) return Unexpected{MoveError::wrong_opening};
+    const StepFacts facts = step_facts(game);
+    // All programs of a plan have one list of state tensors, and no program's header hashes to the plan's root.
+    const Hash32& opened = game.claim.positions ? facts.played_root : game.facts.program_root;
+    if (move.program.root() != opened) return Unexpected{MoveError::wrong_opening};
 
-    const std::uint64_t step = game.claim.initialiser ? 0 : game.found.step + 1;
-    const bool right = move.header.step == step && move.header.contract == game.facts.contract &&
+    const bool right = move.header.step == facts.output_step && move.header.contract == game.facts.contract &&
                        move.header.program == game.facts.program_root;
     const bool empty = move.program.states == 0;
     if (!right || (empty && !move.header.tree_root.is_zero())) {

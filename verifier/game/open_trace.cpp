@@ -52,7 +52,7 @@ bool proves(const Hash32& root, std::uint64_t leaves, std::uint64_t index, const
 Status<MoveError> open_trace(Game& game, const OpenTrace& move) {
     const std::uint32_t index = game.found.state_tensor;
     if (state_leaf(index, move.tensor_root) != game.descent.node) return Unexpected{MoveError::wrong_leaf};
-    if (move.program.root() != game.facts.played_root) return Unexpected{MoveError::wrong_opening};
+    if (move.program.root() != step_facts(game).played_root) return Unexpected{MoveError::wrong_opening};
     const Hash32 record = merkle::indexed_leaf(merkle::Tag::record_leaf, index, kernels::encode_record(move.record));
     if (!proves(move.program.tensor_tree, move.program.tensors(), index, record, move.record_proof)) {
         return Unexpected{MoveError::bad_proof};

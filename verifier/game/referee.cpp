@@ -61,10 +61,11 @@ Status<MoveError> check_origin(const Game& game, const ProveElement& move, const
             proved = proves(game.program.constant_tree, game.program.constants, place,
                             merkle::indexed_leaf(merkle::Tag::record_leaf, place, view(root)), input.provenance);
             break;
-        case TensorKind::data:
-            proved = input.provenance.siblings.empty() && place < game.facts.data_roots.size() &&
-                     game.facts.data_roots[place] == root;
+        case TensorKind::data: {
+            const std::vector<Hash32> roots = step_facts(game).data_roots;
+            proved = input.provenance.siblings.empty() && place < roots.size() && roots[place] == root;
             break;
+        }
     }
     if (!proved) return Unexpected{MoveError::bad_proof};
     return Unit{};
@@ -134,7 +135,8 @@ Status<MoveError> prove_element(Game& game, const ProveElement& move) {
     OpenedTiles opened(game.op);
     RETRACE_CHECK(check_inputs(game, move, opened));
     RETRACE_TRY(before, carried_before(game, move));
-    const kernels::ElementQuery query{game.found.element, game.found.link, before, game.facts.seed, game.found.step};
+    const StepFacts facts = step_facts(game);
+    const kernels::ElementQuery query{game.found.element, game.found.link, before, facts.seed, facts.op_step};
     const auto bits = kernels::evaluate(game.op, query, opened);
     if (!bits) return Unexpected{MoveError::missing_input};
     game.found.referee_bits = *bits;

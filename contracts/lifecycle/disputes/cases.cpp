@@ -8,6 +8,7 @@
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/records/group_positions.hpp"
 #include "market/work.hpp"
 
 namespace retrace::contracts {
@@ -29,13 +30,23 @@ verifier::Game first_game(const Effects& fx, const Accusation& accusation) {
     };
     verifier::Claim claim;
     claim.initialiser = market::is_initial(accusation.kind);
+    claim.positions = views::is_group(fx.state, accusation.task);
     if (claim.initialiser) {
         claim.end_root = root(0);
     } else {
-        claim.first_step = spec.first_step(accusation.segment);
-        claim.last_step = spec.last_step(accusation.segment);
         claim.start_root = root(accusation.segment);
         claim.end_root = root(accusation.segment + 1);
+    }
+    if (claim.positions) {
+        if (!claim.initialiser) {
+            const keys::Key key = keys::member_segment(accusation.task, accusation.run, accusation.segment);
+            claim.last_step = must_load<market::MemberSegment>(fx.state, key).positions;
+        }
+        return verifier::start({spec.contract_hash, spec.program_root, {}, 0, {}}, claim);
+    }
+    if (!claim.initialiser) {
+        claim.first_step = spec.first_step(accusation.segment);
+        claim.last_step = spec.last_step(accusation.segment);
     }
     const Hash32& played = claim.initialiser ? spec.init_root : spec.program_root;
     return verifier::start({spec.contract_hash, spec.program_root, played, spec.seed, spec.data_roots}, claim);
@@ -82,7 +93,8 @@ std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {
     dispute.claimed_root = accusation.claimed_root;
     dispute.bond = accusation.bond;
     dispute.opened_height = fx.height;
-    const verifier::Game game = first_game(fx, accusation);
+    verifier::Game game = first_game(fx, accusation);
+    supply_position(fx.state, dispute, game);
     note_late(fx, dispute);
     if (!game.loser) give_clocks(fx, dispute);
     list_dispute(fx, dispute);
@@ -128,6 +140,15 @@ std::uint64_t replicas_agree_until(const StateView& view, const market::Run& run
     for (const std::uint64_t id : list<std::uint64_t>(view, keys::run_disputes(run.task, run.index))) look_at(id);
     for (const std::uint64_t id : replicas_accused(view, run)) look_at(id);
     return out;
+}
+
+void supply_position(const StateView& view, const market::Dispute& dispute, verifier::Game& game) {
+    if (!verifier::needs_position(game)) return;
+    auto facts = game.claim.initialiser
+                     ? facts_of_entry(view, dispute.task, dispute.run)
+                     : facts_of_position(view, dispute.task, dispute.run, dispute.segment, game.found.step);
+    ensure(facts.has_value(), "the records of a group fit together");
+    verifier::set_position(game, std::move(*facts));
 }
 
 void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {

@@ -27,6 +27,8 @@ void open_next_dispute(Effects& fx, std::uint64_t task, std::uint32_t run, std::
 bool holds_late_run(const StateView& view, const market::Run& run);
 /// 13.7.1: the newest state on which the run agrees with all replicas that it has a dispute with, or kAllRight.
 std::uint64_t replicas_agree_until(const StateView& view, const market::Run& run);
+/// 15.11: supplies the facts of a group member's disputed position as soon as the game has found it.
+void supply_position(const StateView& view, const market::Dispute& dispute, verifier::Game& game);
 /// Charges the mover's clock up to now and gives the turn to the game's mover; settles a decided game.
 void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game);
 /// Decides the dispute if the mover's clock has run out.

@@ -45,6 +45,7 @@ void apply(const PlayMove& call, const TxContext& context, Effects& fx) {
     const auto status =
         verifier::apply(game, side_of(dispute, context.sender).value(), verifier::decode_move(call.move).value());
     ensure(status.has_value(), "admit has tried the move");
+    supply_position(fx.state, dispute, game);
     after_move(fx, dispute, game);
 }
 
