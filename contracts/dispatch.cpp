@@ -6,6 +6,7 @@
 #include "contracts/lifecycle/isolate.hpp"
 #include "contracts/rules/audits/rules.hpp"
 #include "contracts/rules/disputes/rules.hpp"
+#include "contracts/rules/groups/rules.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "contracts/rules/staking/rules.hpp"
 #include "contracts/rules/validators/rules.hpp"

@@ -73,6 +73,24 @@ std::string record_name() {
         return "UpgradeVote";
     else if constexpr (std::same_as<T, contracts::ValidatorSet>)
         return "ValidatorSet";
+    else if constexpr (std::same_as<T, market::GroupSpec>)
+        return "GroupSpec";
+    else if constexpr (std::same_as<T, market::PhaseRoot>)
+        return "PhaseRoot";
+    else if constexpr (std::same_as<T, market::Group>)
+        return "Group";
+    else if constexpr (std::same_as<T, market::Round>)
+        return "Round";
+    else if constexpr (std::same_as<T, market::RoundEntry>)
+        return "RoundEntry";
+    else if constexpr (std::same_as<T, market::RoundMessage>)
+        return "RoundMessage";
+    else if constexpr (std::same_as<T, market::Holding>)
+        return "Holding";
+    else if constexpr (std::same_as<T, market::MemberSegment>)
+        return "MemberSegment";
+    else if constexpr (std::same_as<T, market::Member>)
+        return "Member";
     else {
         static_assert(!market::Record<T>, "Solidity has no struct without a name");
         return "";

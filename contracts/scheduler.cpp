@@ -8,6 +8,7 @@
 #include "contracts/lifecycle/audits/segment_draw.hpp"
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/groups/clock.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
@@ -70,7 +71,7 @@ bool is_single(ScheduledKind kind) {
     return kind == ScheduledKind::accept_deadline || kind == ScheduledKind::checkpoint_deadline ||
            kind == ScheduledKind::payment || kind == ScheduledKind::dispute_clock ||
            kind == ScheduledKind::audit_deadline || kind == ScheduledKind::late_replica ||
-           kind == ScheduledKind::unaudited;
+           kind == ScheduledKind::unaudited || kind == ScheduledKind::group_clock;
 }
 
 void handle(Effects& fx, const ScheduledItem& item) {
@@ -87,10 +88,11 @@ void handle(Effects& fx, const ScheduledItem& item) {
         case ScheduledKind::dispute_clock: return dispute_clock(fx, item.id);
         case ScheduledKind::deliver_deadline: return deliver_deadline(fx, item.id);
         case ScheduledKind::report_deadline: return report_deadline(fx, item.id);
-        case ScheduledKind::wake: return wake_after(fx, item.id, item.index);
+        case ScheduledKind::wake: return wake_after(fx, item.id, item.run, item.index);
         case ScheduledKind::challenge: return handle_capability_challenge(fx, item.id);
         case ScheduledKind::release: return release_task(fx, item.id);
         case ScheduledKind::late_replica: return pass_late_replicas(fx, item.id, item.run);
+        case ScheduledKind::group_clock: return group_clock(fx, item.id);
         case ScheduledKind::unaudited: return look_for_auditors(fx, item.id, item.run);
     }
 }

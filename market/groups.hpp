@@ -80,7 +80,7 @@ struct Group {
     std::vector<std::uint32_t> revealed;   ///< and revealed it.
     std::uint32_t committed_before = 0;    ///< Number of runs with a message in the previous round.
     U256 price;                            ///< Of a segment with steps_max inner steps, for all members.
-    std::uint32_t senders = 0;             ///< Members that may send a message: they have their first state, do not leave.
+    std::uint32_t senders = 0;  ///< Members that may send a message: they have their first state, do not leave.
     bool operator==(const Group&) const = default;
     static auto tie(auto& g) {
         return std::tie(g.task, g.phase, g.round, g.phase_height, g.deadline, g.extended, g.committed, g.listed,

@@ -12,10 +12,10 @@ namespace retrace::contracts {
 
 /// Number 6 is not used yet.
 enum class Contract : std::uint8_t { staking = 1, market = 2, audits = 3, disputes = 4, validators = 5, groups = 7 };
-inline constexpr std::array kContracts = {Contract::staking, Contract::market, Contract::audits, Contract::disputes,
-                                          Contract::validators};
+inline constexpr std::array kContracts = {Contract::staking,  Contract::market,     Contract::audits,
+                                          Contract::disputes, Contract::validators, Contract::groups};
 
-/// 0x…1001 to 0x…1005.
+/// 0x…1001 to 0x…1005, and 0x…1007.
 constexpr ledger::Address address_of(Contract contract) {
     ledger::Address out;
     out.bytes[18] = 0x10;

@@ -38,6 +38,12 @@ constexpr Words kWords[] = {
     {rounds_out_of_range, "rounds_out_of_range", "a benchmark run has between 1 and 2^24 rounds"},
     {bad_capability_proof, "bad_capability_proof", "the proof of the benchmark run does not decode"},
     {bad_validator_key, "bad_validator_key", "a VRF key has 33 bytes, its proof 81, and a signature 64"},
+    {bad_plan, "bad_plan",
+     "the plan's header is not that of the program root, or its phases, shared or public tensors are not those of a "
+     "plan"},
+    {group_terms_out_of_range, "group_terms_out_of_range",
+     "members, rounds, inner steps, windows or limits of the group are out of range, or do not fit together"},
+    {bad_leaves, "bad_leaves", "the shown tensor roots do not decode"},
     {unknown_task, "unknown_task", "there is no such task"},
     {wrong_task_state, "wrong_task_state", "the task is in another state"},
     {not_requester, "not_requester", "only the requester may do this"},
@@ -136,6 +142,29 @@ constexpr Words kWords[] = {
     {move_wrong_leaf, "move_wrong_leaf", "the leaf is another one"},
     {out_of_gas, "out_of_gas", "the gas limit is below what the method costs"},
     {rules_broken, "rules_broken", "a fault of the rules: the call would break an invariant; please report it"},
+    {group_task, "group_task",
+     "members of a group commit with commitRound and open with openMember, and new ones take part with joinTask"},
+    {not_group, "not_group", "the task is not that of a group"},
+    {wrong_group_phase, "wrong_group_phase", "the open round is in another phase"},
+    {wrong_round, "wrong_round", "another round is open"},
+    {wrong_base, "wrong_base",
+     "the base must be above the run's last one, at most the open round and within the rounds that are kept; with "
+     "inner "
+     "steps it is the open round"},
+    {wrong_steps, "wrong_steps", "there are more inner steps than the plan allows, or none after the last round"},
+    {wrong_message, "wrong_message",
+     "a segment with inner steps has one root for each public tensor, and none of them is zero; another has none"},
+    {too_many_messages, "too_many_messages",
+     "the segment takes in more messages than the task allows; catch up in several segments"},
+    {wrong_bitmap, "wrong_bitmap",
+     "a bitmap has a bit for each message of the round in whole bytes, and that of the own message is not set"},
+    {wrong_leaves, "wrong_leaves",
+     "the shown roots are not those of this state, or not those of the message that was sent"},
+    {seats_taken, "seats_taken", "the group has no free seat"},
+    {wrong_anchor, "wrong_anchor",
+     "a member joins at an open finalised state of another member whose rounds are still kept"},
+    {unknown_round, "unknown_round", "the round is not closed, or has no such message"},
+    {no_message, "no_message", "the run has no message in this round"},
 };
 
 const Words* words_of(CallStatus status) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reasons for refusing a call. SPEC 7. Numbers are never reused: 1xx permanently malformed, 2xx not now, 3xx out of
-// gas, 4xx a fault of the rules.
+// Reasons for refusing a call. SPEC 7. Numbers are never reused: 1xx permanently malformed, 2xx and 5xx not now,
+// 3xx out of gas, 4xx a fault of the rules.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,9 @@ enum class CallStatus : std::uint16_t {
     rounds_out_of_range = 129,
     bad_capability_proof = 130,
     bad_validator_key = 131,
+    bad_plan = 132,
+    group_terms_out_of_range = 133,
+    bad_leaves = 134,
 
     unknown_task = 201,
     wrong_task_state = 202,
@@ -138,6 +141,21 @@ enum class CallStatus : std::uint16_t {
     out_of_gas = 301,
 
     rules_broken = 401,  ///< A fault of the rules themselves, not of the call.
+
+    group_task = 501,
+    not_group = 502,
+    wrong_group_phase = 503,
+    wrong_round = 504,
+    wrong_base = 505,
+    wrong_steps = 506,
+    wrong_message = 507,
+    too_many_messages = 508,
+    wrong_bitmap = 509,
+    wrong_leaves = 510,
+    seats_taken = 511,
+    wrong_anchor = 512,
+    unknown_round = 513,
+    no_message = 514,
 };
 
 std::string_view slug(CallStatus status) noexcept;

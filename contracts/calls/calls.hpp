@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "contracts/calls/addresses.hpp"
+#include "contracts/calls/group_calls.hpp"
 #include "market/types.hpp"
 
 namespace retrace::contracts {
@@ -424,6 +425,7 @@ using AnyCall =
                  CommitCheckpoint, OpenRoots, AcceptModel, RaiseReplicas, DecideUnaudited, OpenSegment, CommitVerdict,
                  RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable, AnswerUnavailable,
                  ChallengeSegment, ChallengeInitial, PlayMove, RegisterValidator, BondValidator, UnbondValidator,
-                 ReleaseValidator, UnjailValidator, VoteUpgrade>;
+                 ReleaseValidator, UnjailValidator, VoteUpgrade, PostGroup, CommitRound, CommitHoldings, RevealHoldings,
+                 OpenMember, JoinTask, LeaveTask>;
 
 }  // namespace retrace::contracts

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "contracts/calls/capability_events.hpp"
+#include "contracts/calls/group_events.hpp"
 #include "contracts/calls/offer_events.hpp"
 #include "contracts/calls/validator_events.hpp"
 
@@ -395,6 +396,7 @@ using AnyEvent =
                  RetentionAttested, ReportOpened, ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided,
                  ReplicasWanted, RetentionRequested, RetentionClosed, CapabilityChallenged, CapabilityAnswered,
                  CapabilityMeasured, UnauditedDecided, ValidatorRegistered, ValidatorStakeChanged,
-                 ValidatorPowerChanged, ValidatorJailed, UpgradeDecided>;
+                 ValidatorPowerChanged, ValidatorJailed, UpgradeDecided, RoundPhaseChanged, SegmentCommitted,
+                 RoundClosed, MemberJoined, MemberLeaves>;
 
 }  // namespace retrace::contracts

@@ -81,6 +81,16 @@ inline std::uint64_t extra_gas(const PlayMove& call) {
     return kGasMove + (may_decide ? kGasScheduledItem : 0);
 }
 
+/// Its auction, its delivery, and the clock of its rounds while nobody sends a message.
+inline std::uint64_t extra_gas(const PostGroup&) { return kGasPost + 4 * kGasScheduledItem; }
+/// As a checkpoint's, and the clock of the round.
+inline std::uint64_t extra_gas(const CommitRound&) { return (kCheckpointItems + 1) * kGasScheduledItem; }
+inline std::uint64_t extra_gas(const CommitHoldings&) { return kGasOpening; }
+inline std::uint64_t extra_gas(const RevealHoldings&) { return kGasOpening; }
+inline std::uint64_t extra_gas(const OpenMember&) { return 2 * kGasOpening; }       // The proof of its tensors.
+inline std::uint64_t extra_gas(const JoinTask&) { return 3 * kGasScheduledItem; }   // As AcceptData.
+inline std::uint64_t extra_gas(const LeaveTask&) { return 2 * kGasScheduledItem; }  // End of the run, and the clock.
+
 template <class Call>
 std::uint64_t gas_of(const Call& call, std::size_t calldata_bytes) {
     return kGasCall + kGasByte * calldata_bytes + extra_gas(call);

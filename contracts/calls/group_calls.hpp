@@ -76,11 +76,11 @@ struct OpenMember {
     Bytes leaves;
 };
 /// Takes a free seat. The member begins at the base of state `index` of run `anchor`, which is finalised, with the
-/// shared tensors of that state. Locks the stake floor.
+/// shared tensors of that state. Locks the stake floor. msg.value is market::join_fee.
 struct JoinTask {
     static constexpr Contract kContract = Contract::groups;
     static constexpr std::string_view kName = "joinTask";
-    static constexpr bool kPayable = false;
+    static constexpr bool kPayable = true;
     static Names names() { return {"task", "anchor", "index"}; }
     static auto tie(auto& c) { return std::tie(c.task, c.anchor, c.index); }
     std::uint64_t task = 0;

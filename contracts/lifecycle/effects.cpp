@@ -36,6 +36,11 @@ void burn_held(Effects& fx, Contract from, const U256& amount) {
     ensure(ledger::burn(fx.state, address_of(from), amount), "a contract has what its records say");
 }
 
+void hand_over(Effects& fx, Contract from, Contract to, const U256& amount) {
+    pay(fx, from, address_of(to), amount);
+    set_held(fx, to, held(fx, to) + amount);
+}
+
 void schedule(Effects& fx, std::uint64_t height, const ScheduledItem& item) {
     ensure(height > fx.height, "the scheduler is about the future");
     const std::uint64_t count = counter(fx.state, keys::due_count(height));

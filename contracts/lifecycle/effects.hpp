@@ -41,6 +41,8 @@ struct Effects {
 void take(Effects& fx, Contract to, const Address& from, const U256& amount);  ///< The caller has checked the balance.
 void pay(Effects& fx, Contract from, const Address& to, const U256& amount);
 void burn_held(Effects& fx, Contract from, const U256& amount);
+/// One contract passes coins that a call brought to another, whose records account for them.
+void hand_over(Effects& fx, Contract from, Contract to, const U256& amount);
 
 /// Kinds of scheduled items. Each comment names the values of ScheduledItem's id, run and index.
 enum class ScheduledKind : std::uint8_t {
@@ -55,13 +57,14 @@ enum class ScheduledKind : std::uint8_t {
     dispute_clock = 9,        ///< dispute, -, its own height
     deliver_deadline = 10,    ///< task
     report_deadline = 11,     ///< report
-    wake = 12,                ///< task, -, first state
+    wake = 12,                ///< task, run of a group, first state
     challenge = 13,           ///< challenge
     release = 14,             ///< task
     late_replica = 15,        ///< task, run, its own height
     unaudited = 16,           ///< task, run, its own height
+    group_clock = 17,         ///< task, -, its own height
 };
-constexpr ScheduledKind last_of(ScheduledKind) { return ScheduledKind::unaudited; }
+constexpr ScheduledKind last_of(ScheduledKind) { return ScheduledKind::group_clock; }
 
 struct ScheduledItem {
     ScheduledKind kind{};

@@ -2,6 +2,7 @@
 #include "contracts/lifecycle/invariants.hpp"
 
 #include "contracts/lifecycle/disputes/open_cases.hpp"
+#include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/records/store.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
@@ -91,9 +92,25 @@ struct Sums {
     std::map<Address, U256> locked;
 };
 
+/// 21.9: as most_owed, for a group. In each round that is not closed, each seat may earn the price once.
+U256 most_owed_to_group(const StateView& view, const market::Task& task, const market::TaskSpec& spec,
+                        const market::Group& group) {
+    if (market::is_final(task.state)) return {};
+    if (task.wanted != 0) return spec.price_ceiling * U256(spec.segments()) * U256(spec.replicas);
+    const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(task.id));
+    U256 owed = group.price * U256(std::uint64_t{terms.rounds - group.round}) * U256(spec.replicas);
+    for (const std::uint32_t index : task.active) {
+        const auto run = must_load<market::Run>(view, keys::run(task.id, index));
+        const std::uint64_t segments = run.next_state == 0 ? 0 : run.next_state - 1;
+        owed += earned_in_group(view, run, run.paid, segments);
+    }
+    return owed;
+}
+
 /// 13.4.1: the most that the escrow may have to pay, runs of the open auction included.
 U256 most_owed(const StateView& view, const market::Task& task) {
     const auto spec = must_load<market::TaskSpec>(view, keys::spec(task.id));
+    if (const auto group = views::group(view, task.id)) return most_owed_to_group(view, task, spec, *group);
     U256 owed;
     if (task.wanted != 0) {
         const std::uint64_t from = views::joining_state(view, task).index;
@@ -194,11 +211,9 @@ std::optional<std::string> deep_check(const StateView& view, const std::vector<A
         if (const auto info = views::validator(view, party)) sums.locked[party] += info->stake + info->leaving;
         if (stake.locked != sums.locked[party]) return "a party's locked stake is the sum of its locks";
     }
-    const std::pair<Contract, U256> expected[] = {{Contract::staking, staked},
-                                                  {Contract::market, sums.market},
-                                                  {Contract::audits, sums.audits},
-                                                  {Contract::disputes, sums.disputes},
-                                                  {Contract::validators, U256()}};
+    const std::pair<Contract, U256> expected[] = {{Contract::staking, staked},     {Contract::market, sums.market},
+                                                  {Contract::audits, sums.audits}, {Contract::disputes, sums.disputes},
+                                                  {Contract::validators, U256()},  {Contract::groups, U256()}};
     for (const auto& [contract, amount] : expected)
         if (held(view, contract) != amount || balance_of(view, address_of(contract)) < amount)
             return "a contract holds the sum of its records: " + std::string(interface_name(contract));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/offers.hpp"
 #include "market/odds.hpp"
 
@@ -74,8 +75,19 @@ void explain(ExplainedBid& bid, bool wins, std::size_t wanted, std::size_t bids,
     }
 }
 
+/// Returns the winners, with `group` by 21.3.
+std::vector<market::Winner> winners_of(const std::vector<market::Offer>& offers, std::size_t count, const U256& ceiling,
+                                       const std::optional<market::GroupSpec>& group, bool closed) {
+    if (!group) return market::clear_auction(offers, count, ceiling);
+    const market::Seats seats = market::clear_seats(offers, count, closed ? group->least : 1, ceiling);
+    std::vector<market::Winner> out;
+    for (const std::size_t offer : seats.offers) out.push_back({offer, seats.price});
+    return out;
+}
+
 /// Ranks the bids; those that are set aside come last.
-void rank(Revealed& all, std::size_t wanted, const U256& ceiling, bool closed) {
+void rank(Revealed& all, std::size_t wanted, const U256& ceiling, const std::optional<market::GroupSpec>& group,
+          bool closed) {
     std::size_t fit = 0;
     std::uint64_t best_capability = 0;
     for (const market::Offer& offer : all.offers) {
@@ -84,7 +96,7 @@ void rank(Revealed& all, std::size_t wanted, const U256& ceiling, bool closed) {
     }
     // While bids still come in, the present ones lead even if they are too few.
     const std::size_t winners = closed ? wanted : std::min(wanted, fit);
-    for (const market::Winner& winner : market::clear_auction(all.offers, winners, ceiling))
+    for (const market::Winner& winner : winners_of(all.offers, winners, ceiling, group, closed))
         all.bids[winner.offer].paid = winner.price;
     std::sort(all.bids.begin(), all.bids.end(), [](const ExplainedBid& a, const ExplainedBid& b) {
         const bool a_out = a.outcome == BidOutcome::unfit, b_out = b.outcome == BidOutcome::unfit;
@@ -94,7 +106,8 @@ void rank(Revealed& all, std::size_t wanted, const U256& ceiling, bool closed) {
     for (std::size_t i = 0; i < all.bids.size(); ++i) {
         ExplainedBid& bid = all.bids[i];
         bid.rank = static_cast<std::uint32_t>(i + 1);
-        explain(bid, !bid.paid.is_zero(), wanted, fit, best_capability, closed);
+        explain(bid, !bid.paid.is_zero(), group && closed && fit >= group->least ? std::min(wanted, fit) : wanted, fit,
+                best_capability, closed);
     }
 }
 
@@ -134,7 +147,7 @@ std::optional<std::vector<ExplainedBid>> explain_bids(const StateView& view, std
     if (!found || !spec) return std::nullopt;
     Revealed all = revealed_bids(view, *found);
     const bool sealed = !closed && all.bids.empty();
-    rank(all, found->wanted != 0 ? found->wanted : spec->replicas, spec->price_ceiling, closed);
+    rank(all, found->wanted != 0 ? found->wanted : spec->replicas, spec->price_ceiling, group_spec(view, id), closed);
     for (const Address& bidder : found->bidders) {
         const auto record = bid(view, id, bidder);
         if (record && !record->revealed) all.bids.push_back(unrevealed(bidder, sealed, closed));
@@ -164,7 +177,8 @@ std::vector<CallStatus> bid_obstacles(const StateView& view, std::uint64_t id, c
     if (info && spec->hardware_class != 0 && spec->hardware_class != info->hardware_class)
         out.push_back(CallStatus::wrong_hardware);
     if (!has_bid && view.account(party).balance < params->bid_deposit) out.push_back(CallStatus::balance_too_low);
-    if (!has_bid && found->bidders.size() >= market::kBiddersMax) out.push_back(CallStatus::auction_full);
+    if (!has_bid && found->bidders.size() >= (is_group(view, id) ? market::kGroupBiddersMax : market::kBiddersMax))
+        out.push_back(CallStatus::auction_full);
     const std::size_t others = open_bids(view, party) - (has_bid ? 1 : 0);
     if (open_runs(view, party).size() + others >= market::kOpenItemsMax) out.push_back(CallStatus::too_many_open);
     const auto own = has_bid ? bid(view, id, party) : std::nullopt;

@@ -3,6 +3,7 @@
 
 #include "contracts/abi/typed.hpp"
 #include "contracts/calls/encode.hpp"
+#include "contracts/records/group_views.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -44,9 +45,33 @@ std::optional<ValidatorSet> read(const ReadValidatorSet&, const StateView& view)
 std::optional<Upgrade> read(const ReadUpgrade&, const StateView& view) { return views::upgrade(view); }
 auto read(const ReadValidatorRules&, const StateView& view) { return views::validator_rules(view); }
 
+auto read(const ReadGroupSpec& call, const StateView& view) { return views::group_spec(view, call.task); }
+auto read(const ReadGroup& call, const StateView& view) { return views::group(view, call.task); }
+auto read(const ReadRound& call, const StateView& view) { return views::round(view, call.task, call.round); }
+auto read(const ReadRoundMessage& call, const StateView& view) {
+    return views::round_message(view, call.task, call.round, call.run);
+}
+auto read(const ReadHolding& call, const StateView& view) {
+    return views::holding(view, call.task, call.round, call.run);
+}
+auto read(const ReadMember& call, const StateView& view) { return views::member(view, call.task, call.run); }
+auto read(const ReadMemberSegment& call, const StateView& view) {
+    return views::member_segment(view, call.task, call.run, call.index);
+}
+
+template <class Read>
+CallStatus unknown_of_group() {
+    if constexpr (std::same_as<Read, ReadGroupSpec> || std::same_as<Read, ReadGroup>) return CallStatus::not_group;
+    if constexpr (std::same_as<Read, ReadMember>) return CallStatus::unknown_run;
+    if constexpr (std::same_as<Read, ReadMemberSegment>) return CallStatus::not_committed;
+    return CallStatus::unknown_round;
+}
+
 template <class Read>
 CallStatus unknown() {
-    if constexpr (std::same_as<Read, ReadChallenge>)
+    if constexpr (Read::kContract == Contract::groups)
+        return unknown_of_group<Read>();
+    else if constexpr (std::same_as<Read, ReadChallenge>)
         return CallStatus::unknown_challenge;
     else if constexpr (Read::kContract == Contract::staking || Read::kContract == Contract::validators)
         return CallStatus::not_registered;

@@ -7,6 +7,7 @@
 
 #include "contracts/calls/call_status.hpp"
 #include "contracts/calls/calls.hpp"
+#include "contracts/records/group_methods.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 
@@ -196,7 +197,8 @@ struct ReadValidatorRules {
 using AnyRead =
     std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams, ReadTaskIds, ReadSpec,
                  ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention,
-                 ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules, ReadUpgrade>;
+                 ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules, ReadUpgrade, ReadGroupSpec,
+                 ReadGroup, ReadRound, ReadRoundMessage, ReadHolding, ReadMember, ReadMemberSegment>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/stateful/trace.hpp"
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 
@@ -17,6 +18,12 @@ std::map<std::pair<Contract, std::uint32_t>, std::string> names_of(std::type_ide
     return {{{Call::kContract, abi::selector(contracts::signature_of<Call>())}, std::string(Call::kName)}...};
 }
 
+bool is_contract(unsigned number) {
+    const auto& all = contracts::kContracts;
+    return std::any_of(all.begin(), all.end(),
+                       [&](Contract contract) { return static_cast<unsigned>(contract) == number; });
+}
+
 std::optional<Event> read_call(std::istringstream& words) {
     SendCall call;
     unsigned contract = 0;
@@ -24,9 +31,7 @@ std::optional<Event> read_call(std::istringstream& words) {
     words >> sender >> contract >> value >> data;
     const auto address = from_hex(sender), bytes = from_hex(data == "-" ? "" : data);
     const auto amount = U256::from_decimal(value);
-    if (!words || !address || address->size() != 20 || contract < 1 || contract > contracts::kContracts.size() ||
-        !amount || !bytes)
-        return std::nullopt;
+    if (!words || !address || address->size() != 20 || !is_contract(contract) || !amount || !bytes) return std::nullopt;
     call.sender = ledger::address_of_bytes(*address);
     call.contract = static_cast<Contract>(contract);
     call.value = *amount;

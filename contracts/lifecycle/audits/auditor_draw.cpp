@@ -11,6 +11,7 @@
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
+#include "contracts/records/group_views.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -41,6 +42,7 @@ bool has_commitments(const market::Audit& audit) {
 /// Returns the open audits of the same segment in the task's other runs that have not stopped (13.7.1).
 std::vector<market::Audit> replica_audits(const Effects& fx, const market::Audit& audit) {
     std::vector<market::Audit> out;
+    if (views::is_group(fx.state, audit.task)) return out;  // 21.7: their segments have only the number in common
     for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
         const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
         if (run == audit.run || !segment || segment->state != market::SegmentState::auditing) continue;
@@ -55,6 +57,7 @@ std::vector<market::Audit> replica_audits(const Effects& fx, const market::Audit
 /// started at a wrong state, so their segments are compared with no other (13.7.1).
 template <class Holds>
 bool any_replica(const Effects& fx, const market::Audit& audit, Holds holds) {
+    if (views::is_group(fx.state, audit.task)) return false;
     for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
         const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
         if (run == audit.run || !segment || views::is_stopped(fx.state, audit.task, run)) continue;

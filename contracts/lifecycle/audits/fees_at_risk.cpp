@@ -46,7 +46,7 @@ bool are_fees_covered(const Effects& fx, const market::Audit& audit) {
 
 void hold_audit(Effects& fx, const market::Audit& audit) {
     add_to_list(fx.state, keys::held_audits(audit.task, audit.run), audit.segment);
-    wake_openings(fx, audit.task, audit.segment + 1);  // Others may wait for it already.
+    wake_openings(fx, audit.task, audit.run, audit.segment + 1);  // Others may wait for it already.
 }
 
 bool is_held(const StateView& view, const market::Audit& audit) {

@@ -110,8 +110,8 @@ void close_without_verdict(Effects& fx, market::Audit& audit) {
     auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
     segment.state = SegmentState::unaudited;
     store(fx.state, keys::segment(audit.task, audit.run, audit.segment), segment);
-    wake_openings(fx, audit.task, audit.segment);
-    wake_openings(fx, audit.task, audit.segment + 1);
+    wake_openings(fx, audit.task, audit.run, audit.segment);
+    wake_openings(fx, audit.task, audit.run, audit.segment + 1);
     advance_payments(fx, audit.task, audit.run);
 }
 
@@ -179,7 +179,8 @@ void enter_revealing(Effects& fx, market::Audit& audit) {
     const auto end = must_load<market::Checkpoint>(fx.state, end_key);
     if (end.opened) return enter_verdicts(fx, audit);  // a later round, after a dispute
     set_phase(fx, audit, AuditPhase::revealing, 0);
-    wake_openings(fx, audit.task, audit.segment + 1);  // starts the deadline, now or once the reveal is legal (13.1)
+    wake_openings(fx, audit.task, audit.run,
+                  audit.segment + 1);  // starts the deadline, now or once the reveal is legal (13.1)
     expedite_replica_audits(fx, audit);
 }
 

@@ -8,6 +8,7 @@
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
+#include "contracts/records/group_views.hpp"
 #include "market/draw.hpp"
 
 namespace retrace::contracts {
@@ -18,8 +19,12 @@ using market::SegmentState;
 
 bool is_audited(const Effects& fx, const market::Run& run, const market::Segment& segment, std::uint64_t index) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
-    if (segment.audits != 0) return true;                                       // another round
-    if (index == run.first_state || index + 1 == spec.segments()) return true;  // 14.1: always
+    if (segment.audits != 0) return true;       // another round
+    if (index == run.first_state) return true;  // 14.1: always
+    const auto terms = views::group_spec(fx.state, run.task);
+    if (terms ? views::member_segment(fx.state, run.task, run.index, index)->base == terms->rounds
+              : index + 1 == spec.segments())
+        return true;
     const std::uint64_t due = (segment.draw_epoch + 1) * fx.params.epoch_blocks;
     return market::is_drawn(mixed_before(fx, due).reveals, run.task, run.index, index, spec.audit_bp);
 }
@@ -41,10 +46,15 @@ void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, 
     const auto start = must_load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, index));
     if (start.opened) return enter_drawing(fx, audit);
     set_phase(fx, audit, AuditPhase::waiting, 0);
-    wake_openings(fx, run.task, index);
+    wake_openings(fx, run.task, run.index, index);
 }
 
 }  // namespace
+
+void audit_segment(Effects& fx, const market::Run& run, std::uint64_t index) {
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(run.task, run.index, index));
+    begin_audit(fx, run, segment, index);
+}
 
 void await_draw(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index, market::Segment& segment) {
     segment.state = SegmentState::waiting_draw;
@@ -67,8 +77,8 @@ void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run_index, std:
     if (audited) return begin_audit(fx, run, segment, index);
     segment.state = SegmentState::unaudited;
     store(fx.state, keys::segment(task, run_index, index), segment);
-    wake_openings(fx, task, index);
-    wake_openings(fx, task, index + 1);
+    wake_openings(fx, task, run_index, index);
+    wake_openings(fx, task, run_index, index + 1);
     advance_payments(fx, task, run_index);
 }
 

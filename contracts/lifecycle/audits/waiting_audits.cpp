@@ -75,7 +75,7 @@ void wake_withheld(Effects& fx, const market::Run& run, std::uint64_t from) {
     const keys::Key key = keys::woken(run.task, run.index);
     if (counter(fx.state, key) == fx.height) return;
     store(fx.state, key, Counter{fx.height});
-    schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, from});
+    schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, run.index, from});
 }
 
 bool may_end(const Effects& fx, const market::Run& run) {

@@ -3,6 +3,7 @@
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/records/group_views.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -70,7 +71,9 @@ void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     // While 13.8.5 refuses the commitment, the solver waits for others; its time begins afterwards.
     const bool waits = run.next_state - run.finalised >= kUnfinalisedMax || run.unaudited_since != 0;  // 14.12.3
     const bool complete = run.next_state > must_load<market::TaskSpec>(fx.state, keys::spec(run.task)).segments();
-    run.deadline = waits || complete ? 0 : next_checkpoint_deadline(fx, run);
+    // 21.5: a member of a group owes its first state only; absence is free.
+    const bool free = run.next_state > 0 && views::is_group(fx.state, run.task);
+    run.deadline = waits || complete || free ? 0 : next_checkpoint_deadline(fx, run);
     run.waits_until = 0;  // 16.1.13: this deadline has not moved for any answer, so none takes anything back from it.
     if (run.deadline != 0) note_deadline_work(fx, run, backlog(fx.state, run.solver).total);
     store(fx.state, keys::begun_deadline(run.task, run.index), Counter{run.deadline});

@@ -6,6 +6,7 @@
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/group_views.hpp"
 #include "market/work.hpp"
 
 namespace retrace::contracts {
@@ -112,6 +113,7 @@ bool is_withheld(const StateView& view, const market::Run& run, std::uint64_t in
 
 /// 14.13.1: when the run may open the state but for other runs, and the audits of these are held, they open theirs.
 void reveal_held_segments(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
+    if (views::is_group(fx.state, task.id)) return;
     if (run.next_state <= index || is_withheld(fx.state, run, index)) return;
     if (index > run.first_state && still_blind(fx.state, task.id, run.index, index - 1)) return;
     for (const std::uint32_t active : task.active) {
@@ -166,7 +168,7 @@ std::uint64_t longest_interval(const StateView& view, const market::Params& para
 
 void pass_late_replicas(Effects& fx, std::uint64_t id, std::uint32_t index) {
     const auto run = must_load<market::Run>(fx.state, keys::run(id, index));
-    if (run.state != market::RunState::running) return;
+    if (run.state != market::RunState::running || views::is_group(fx.state, id)) return;
     std::uint64_t next = 0;
     std::vector<std::uint64_t> now;
     for (const std::uint32_t active : must_load<market::Task>(fx.state, keys::task(id)).active) {
@@ -176,11 +178,12 @@ void pass_late_replicas(Effects& fx, std::uint64_t id, std::uint32_t index) {
         if (due != 0) next = next == 0 ? due : std::min(next, due);
         store(fx.state, keys::run(id, active), other);
     }
-    for (const std::uint64_t state : now) wake_openings(fx, id, state);
+    for (const std::uint64_t state : now) wake_openings(fx, id, index, state);
     if (next != 0) schedule_single(fx, next, ScheduledKind::late_replica, id, index);
 }
 
 bool all_committed(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
+    if (views::is_group(view, task.id)) return run.next_state > index;  // 21.7: members do not wait for one another
     for (const std::uint32_t active : task.active) {
         const auto other = must_load<market::Run>(view, keys::run(task.id, active));
         if (other.next_state <= index && !is_not_awaited(view, run, other, index)) return false;
@@ -190,6 +193,8 @@ bool all_committed(const StateView& view, const market::Task& task, const market
 
 bool may_open(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
     if (is_withheld(view, run, index)) return false;
+    if (views::is_group(view, task.id))  // 21.7
+        return run.next_state > index && (index == 0 || !still_blind(view, task.id, run.index, index - 1));
     for (const std::uint32_t active : task.active) {
         const auto other = must_load<market::Run>(view, keys::run(task.id, active));
         if (index > other.first_state && !is_not_awaited(view, run, other, index) &&
@@ -199,8 +204,9 @@ bool may_open(const StateView& view, const market::Task& task, const market::Run
     return all_committed(view, task, run, index);
 }
 
-void wake_openings(Effects& fx, std::uint64_t id, std::uint64_t index) {
-    const auto runs = must_load<market::Task>(fx.state, keys::task(id)).active;
+void wake_openings(Effects& fx, std::uint64_t id, std::uint32_t of, std::uint64_t index) {
+    auto runs = must_load<market::Task>(fx.state, keys::task(id)).active;
+    if (views::is_group(fx.state, id)) std::erase_if(runs, [&](std::uint32_t active) { return active != of; });
     for (const std::uint32_t active : runs) {
         // Reloaded for each run: starting one run's deadline may end another run.
         const auto task = must_load<market::Task>(fx.state, keys::task(id));
@@ -232,8 +238,7 @@ bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uin
     start_window(fx, run, index);
     compare_replicas(fx, id, run_index, index);
     // 13.4: payments of a run may have waited for this state: for the comparison, or because it is the run's last.
-    for (const std::uint32_t active : must_load<market::Task>(fx.state, keys::task(id)).active)
-        schedule_single(fx, fx.height + 1, ScheduledKind::payment, id, active);
+    schedule_single(fx, fx.height + 1, ScheduledKind::payment, id, run_index);
     return must_load<market::Run>(fx.state, keys::run(id, run_index)).state == market::RunState::running;
 }
 

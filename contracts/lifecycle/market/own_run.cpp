@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/lifecycle/market/own_run.hpp"
 
+#include "contracts/lifecycle/audits/segment_draw.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "solver/commitments.hpp"
 
@@ -38,6 +39,26 @@ CallStatus admit_opening(const StateView& view, std::uint64_t id, std::uint32_t 
     const auto run = must_load<market::Run>(view, keys::run(id, run_index));
     if (!may_open(view, task, run, index)) return CallStatus::would_leak;  // 13.9.8
     return CallStatus::ok;
+}
+
+void commit_state(Effects& fx, std::uint64_t task, std::uint32_t run_index, std::uint64_t index,
+                  const Hash32& commitment) {
+    auto run = must_load<market::Run>(fx.state, keys::run(task, run_index));
+    market::Checkpoint checkpoint;
+    checkpoint.commitment = commitment;
+    checkpoint.height = fx.height;
+    store(fx.state, keys::checkpoint(task, run_index, index), checkpoint);
+    run.next_state = index + 1;
+    start_checkpoint_deadline(fx, run);
+    fx.emit(CheckpointCommitted{task, run_index, index, commitment});
+    if (index > run.first_state) {
+        market::Segment segment;
+        segment.commit_height = fx.height;
+        segment.not_awaited = run.joined && !is_awaited(run, index);  // 12.7.9
+        await_draw(fx, task, run_index, index - 1, segment);
+    }
+    wake_openings(fx, task, run_index, index);  // a replica may have waited for this commitment
+    pass_late_replicas(fx, task, run_index);
 }
 
 }  // namespace retrace::contracts

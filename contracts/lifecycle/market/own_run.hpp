@@ -16,4 +16,7 @@ CallStatus admit_running(const StateView& view, std::uint64_t task, std::uint32_
 CallStatus admit_opening(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index,
                          const Hash32& salt, const Hash32& root);
 
+/// Stores the commitment to the run's next state; the segment that ends there waits for its draw.
+void commit_state(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index, const Hash32& commitment);
+
 }  // namespace retrace::contracts

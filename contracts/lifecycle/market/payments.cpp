@@ -8,6 +8,7 @@
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
+#include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 
@@ -25,6 +26,7 @@ constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
 std::uint64_t compared_by(const StateView& view, const market::Params& params, const market::Run& run,
                           const market::Task& task, std::uint64_t height) {
     std::uint64_t by = 0;
+    if (views::is_group(view, task.id)) return by;
     for (const std::uint32_t active : task.active) {
         const auto other = must_load<market::Run>(view, keys::run(task.id, active));
         if (active == run.index || run.finalised < other.first_state) continue;
@@ -78,11 +80,13 @@ bool may_be_finalised(const market::Segment& segment, const std::optional<std::u
 void advance_finalised(Effects& fx, market::Run& run, std::uint64_t most) {
     const auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
+    const bool in_group = views::is_group(fx.state, run.task);
     const std::uint64_t steps = run.joined ? std::max<std::uint64_t>(1, most / task.runs) : most;
     for (std::uint64_t i = 0; i < steps; ++i, ++run.finalised) {
         auto segment = views::segment(fx.state, run.task, run.index, run.finalised);
         const auto window = segment ? window_end(fx.state, fx.params, spec, run, *segment) : std::nullopt;
-        const bool decided = segment && may_be_finalised(*segment, window, fx.height);
+        const bool decided = segment && may_be_finalised(*segment, window, fx.height) &&
+                             (!in_group || is_settled_in_group(fx.state, run, run.finalised));
         const std::uint64_t wait = decided ? compared_by(fx.state, fx.params, run, task, fx.height) : kForever;
         if (wait == 0) {
             if (segment->audits != 0) count_finalised_audit(fx, run, run.finalised);
@@ -101,6 +105,7 @@ void advance_finalised(Effects& fx, market::Run& run, std::uint64_t most) {
 /// 13.8.6: ends a wait for finalised segments. The time for the next checkpoint begins now, and the finishing height
 /// moves by the wait.
 void end_wait(Effects& fx, market::Run& run) {
+    if (views::is_group(fx.state, run.task)) return;  // 21.5
     const bool complete = run.next_state > must_load<market::TaskSpec>(fx.state, keys::spec(run.task)).segments();
     if (run.deadline != 0 || complete || run.next_state - run.finalised >= kUnfinalisedMax) return;
     if (run.unaudited_since != 0) return;  // 14.12.3
@@ -114,7 +119,9 @@ void pay_until(Effects& fx, market::Run& run, std::uint64_t end) {
     const std::uint64_t count = end - from - (not_paid_below(fx, run, end) - not_paid_below(fx, run, from));
     auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     // 13.4.1: invariants.cpp checks that the escrow covers all runs; a payment takes at most what is there.
-    const U256 amount = ledger::min(run.price * U256(count), task.escrow);
+    const bool in_group = views::is_group(fx.state, run.task);
+    const U256 earned = in_group ? earned_in_group(fx.state, run, from, end) : run.price * U256(count);
+    const U256 amount = ledger::min(earned, task.escrow);
     task.escrow -= amount;
     store(fx.state, keys::task(run.task), task);
     pay(fx, Contract::market, run.solver, amount);
@@ -162,6 +169,17 @@ void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index) {
 
 namespace {
 
+/// 21.9: pays a member all of its finalised segments, because nobody succeeds it. It then delivers, or leaves, if it
+/// commits nothing more.
+void pay_member(Effects& fx, market::Run& run) {
+    if (run.finalised > run.paid) pay_until(fx, run, run.finalised);
+    const bool finished = has_finished(fx.state, run);
+    if (finished) run.state = market::RunState::delivering;
+    store(fx.state, keys::run(run.task, run.index), run);
+    if (finished) return begin_delivery(fx, run.task);
+    if (has_left(fx.state, run)) leave_group(fx, run.task, run.index);
+}
+
 /// Pays every segment that is due, in order; the last one starts the delivery.
 void pay_what_is_due(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
@@ -170,6 +188,7 @@ void pay_what_is_due(Effects& fx, std::uint64_t id, std::uint32_t index) {
     if (run.state != market::RunState::running || disputes_replica(fx.state, run)) return;
     if (views::is_stopped(fx.state, id, index)) return;  // 13.7.1
     advance_finalised(fx, run, kStepsMax);
+    if (views::is_group(fx.state, id)) return pay_member(fx, run);
     end_wait(fx, run);
     const std::uint64_t segments = must_load<market::TaskSpec>(fx.state, keys::spec(id)).segments();
     // The final state needs no keeper: no run resumes from it, and the solver delivers it.
@@ -187,6 +206,7 @@ void pay_what_is_due(Effects& fx, std::uint64_t id, std::uint32_t index) {
 
 void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
     pay_what_is_due(fx, id, index);
+    if (views::is_group(fx.state, id)) audit_contradiction(fx, id, index);
     release_held_audits(fx, id, index);
 }
 

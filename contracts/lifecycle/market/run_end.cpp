@@ -10,6 +10,8 @@
 #include "contracts/lifecycle/disputes/convictions.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
+#include "contracts/lifecycle/groups/clock.hpp"
+#include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/records/forged_states.hpp"
@@ -35,6 +37,7 @@ void withdraw_accusations(Effects& fx, const market::Run& run) {
 /// Frees the lock, closes everything that is open about the run, and removes it from the task.
 void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, std::string_view reason) {
     market::Run run = run_of(fx, id, index);
+    note_member_gone(fx, run);
     unlock(fx, run.solver, run.locked);
     run.locked = U256();
     run.deadline = 0;
@@ -197,10 +200,26 @@ void end_forged_starts(Effects& fx, std::uint64_t id) {
     if (views::follows_from_forged(fx.state, id, start.run, start.index)) stop_raising(fx, task);
 }
 
+/// 21.10: a group goes on without the member. With no member left the task ends.
+void go_on_without(Effects& fx, const market::Run& run, TaskEvent event) {
+    auto task = must_load<market::Task>(fx.state, keys::task(run.task));
+    task.excluded.push_back(run.solver);
+    store(fx.state, keys::task(task.id), task);
+    if (!task.active.empty()) {
+        // The others may have waited for its audit, or for its state to be finalised.
+        schedule_single(fx, fx.height + 1, ScheduledKind::payment, task.id, 0);
+        return schedule_single(fx, fx.height + 1, ScheduledKind::group_clock, task.id, 0);
+    }
+    move_task(fx, task, task.state == market::TaskState::assigned ? TaskEvent::leave : event);
+    if (task.state == market::TaskState::forfeited) move_task(fx, task, TaskEvent::no_bid);
+    end_task(fx, task);
+}
+
 /// Called when a run was lost or left: the solver may not bid again, and without other runs the task is auctioned
 /// again. `right_until`: the states of a convicted run beyond this one are proved wrong; nobody starts at one of them
 /// (13.7.1).
 void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint64_t right_until = kAllRight) {
+    if (views::is_group(fx.state, run.task)) return go_on_without(fx, run, event);
     auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     task.excluded.push_back(run.solver);
     const bool stopped = views::is_stopped(fx.state, run.task, run.index);
@@ -343,13 +362,14 @@ void end_waiting_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
     expire_task(fx, task);  // A successor would find no auditors either.
 }
 
-void wake_after(Effects& fx, std::uint64_t id, std::uint64_t index) {
-    const auto task = must_load<market::Task>(fx.state, keys::task(id));
+void wake_after(Effects& fx, std::uint64_t id, std::uint32_t run, std::uint64_t index) {
+    auto active_runs = must_load<market::Task>(fx.state, keys::task(id)).active;
+    if (views::is_group(fx.state, id)) std::erase_if(active_runs, [&](std::uint32_t active) { return active != run; });
     std::uint64_t end = 0;
-    for (const std::uint32_t active : task.active) end = std::max(end, run_of(fx, id, active).next_state);
+    for (const std::uint32_t active : active_runs) end = std::max(end, run_of(fx, id, active).next_state);
     const std::uint64_t stop = std::min(end, index + kWakeMax);
-    for (; index < stop; ++index) wake_openings(fx, id, index);
-    if (index < end) schedule(fx, fx.height + 1, {ScheduledKind::wake, id, 0, index});
+    for (; index < stop; ++index) wake_openings(fx, id, run, index);
+    if (index < end) schedule(fx, fx.height + 1, {ScheduledKind::wake, id, run, index});
 }
 
 void leave_run(Effects& fx, std::uint64_t id, std::uint32_t index, bool silent) {
@@ -361,6 +381,17 @@ void leave_run(Effects& fx, std::uint64_t id, std::uint32_t index, bool silent) 
     }
     end_run(fx, id, index, RunState::left, silent ? "not_accepted" : "declined");
     succeed_run(fx, run, TaskEvent::forfeit);
+}
+
+void leave_group(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    const market::Run run = run_of(fx, id, index);
+    end_run(fx, id, index, RunState::left, "left");
+    go_on_without(fx, run, TaskEvent::forfeit);
+}
+
+void disband_group(Effects& fx, std::uint64_t id) {
+    for (const std::uint32_t index : must_load<market::Task>(fx.state, keys::task(id)).active)
+        leave_group(fx, id, index);
 }
 
 void release_run(Effects& fx, std::uint64_t id, std::uint32_t index) {

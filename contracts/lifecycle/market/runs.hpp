@@ -26,8 +26,9 @@ bool all_committed(const StateView& view, const market::Task& task, const market
 /// (13.1). Replicas that joined when the state was committed already are not waited for.
 bool may_open(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index);
 
-/// Called when a change may make opening state `index` legal: starts the deadlines that waited for it.
-void wake_openings(Effects& fx, std::uint64_t task, std::uint64_t index);
+/// Called when a change of `run` may make opening state `index` legal: starts the deadlines that waited for it, in all
+/// runs of the task. Members of a group do not wait for one another.
+void wake_openings(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index);
 
 /// Records an opening (salt and root were checked against the commitment) and starts challenge windows. Returns false
 /// when the run is over: its first state was not the agreed one, or a replica's dispute was decided at once.
@@ -82,11 +83,15 @@ void end_unaudited_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 14.12: ends a run because the requester refuses to pay for unaudited segments, or does not decide in time. Finalised
 /// segments are paid and the lock is returned; the last such run ends the task.
 void end_waiting_run(Effects& fx, std::uint64_t task, std::uint32_t run);
-/// Called when a run is gone: wakes the openings of other runs that waited for it, from state `index` on; a bounded
-/// number at each height.
-void wake_after(Effects& fx, std::uint64_t task, std::uint64_t index);
+/// Called when a run is gone, or its wait for auditors: wakes the openings of runs that waited for it, from state `index`
+/// on; a bounded number at each height.
+void wake_after(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index);
 /// Ends a run before acceptData without a slash. `silent`: the winner did not answer, which counts in its reputation.
 void leave_run(Effects& fx, std::uint64_t task, std::uint32_t run, bool silent);
+/// 21.10: ends a member that leaves. Its lock returns.
+void leave_group(Effects& fx, std::uint64_t task, std::uint32_t run);
+/// 21.4: ends all members of a group that cannot begin, and so the task.
+void disband_group(Effects& fx, std::uint64_t task);
 /// 8.5: ends a run of a frozen task without payment or penalty.
 void release_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// Ends a run after delivery.

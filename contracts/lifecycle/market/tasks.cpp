@@ -3,6 +3,8 @@
 
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/groups/clock.hpp"
+#include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/records/offers.hpp"
@@ -125,9 +127,30 @@ void return_bids(Effects& fx, market::Task& task, bool cancelled) {
     task.bidders.clear();
 }
 
+namespace {
+
+/// 21.3: assigns the seats of a group.
+void close_group_auction(Effects& fx, market::Task& task, const market::GroupSpec& terms) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(task.id));
+    const auto offers = views::offers(fx.state, task);
+    const market::Seats seats = market::clear_seats(offers, task.wanted, terms.least, spec.price_ceiling);
+    for (const std::size_t winner : seats.offers) {
+        begin_member(fx, task.id, task.runs, 0, {});
+        assign(fx, task, {}, false, offers[winner], seats.price);
+    }
+    return_bids(fx, task, false);
+    task.wanted = 0;
+    move_task(fx, task, seats.offers.empty() ? TaskEvent::no_bid : TaskEvent::win);
+    if (seats.offers.empty()) return end_task(fx, task);
+    start_group(fx, task.id, seats.price);
+}
+
+}  // namespace
+
 void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
     auto task = must_load<market::Task>(fx.state, keys::task(id));
     if (!takes_bids(task) || task.round != round) return;
+    if (const auto terms = views::group_spec(fx.state, id)) return close_group_auction(fx, task, *terms);
     const bool raising = task.state == market::TaskState::running;
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
     const auto offers = views::offers(fx.state, task);

@@ -2,6 +2,7 @@
 // SPEC 14.5 and 14.7. The solver opens the start of a drawn segment, and its end after the verdicts are committed.
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/rules/audits/rules.hpp"
 
 namespace retrace::contracts {
@@ -28,7 +29,8 @@ CallStatus check(const OpenSegment& call) {
 
 CallStatus admit(const OpenSegment& call, const TxContext& context, const StateView& view) {
     const CallStatus running = admit_running(view, call.task, call.run, context.sender);
-    if (running != CallStatus::ok) return running;  // 14.5.2
+    if (running != CallStatus::ok) return running;                        // 14.5.2
+    if (views::is_group(view, call.task)) return CallStatus::group_task;  // 14.5.8
     const CallStatus phase = admit_phase(view, call.task, call.run, call.segment, AuditPhase::opening);
     if (phase != CallStatus::ok) return phase;                                            // 14.5.3
     return admit_opening(view, call.task, call.run, call.segment, call.salt, call.root);  // 14.5.4
@@ -36,7 +38,7 @@ CallStatus admit(const OpenSegment& call, const TxContext& context, const StateV
 
 void apply(const OpenSegment& call, const TxContext&, Effects& fx) {
     if (open_state(fx, call.task, call.run, call.segment, call.salt, call.root))
-        wake_openings(fx, call.task, call.segment);
+        wake_openings(fx, call.task, call.run, call.segment);
 }
 
 CallStatus check(const RevealSegment& call) {
@@ -46,7 +48,8 @@ CallStatus check(const RevealSegment& call) {
 
 CallStatus admit(const RevealSegment& call, const TxContext& context, const StateView& view) {
     const CallStatus running = admit_running(view, call.task, call.run, context.sender);
-    if (running != CallStatus::ok) return running;  // 14.7.2
+    if (running != CallStatus::ok) return running;                        // 14.7.2
+    if (views::is_group(view, call.task)) return CallStatus::group_task;  // 14.7.5
     const CallStatus phase = admit_phase(view, call.task, call.run, call.segment, AuditPhase::revealing);
     if (phase != CallStatus::ok) return phase;                                                // 14.7.3
     return admit_opening(view, call.task, call.run, call.segment + 1, call.salt, call.root);  // 14.7.4
@@ -54,7 +57,7 @@ CallStatus admit(const RevealSegment& call, const TxContext& context, const Stat
 
 void apply(const RevealSegment& call, const TxContext&, Effects& fx) {
     if (open_state(fx, call.task, call.run, call.segment + 1, call.salt, call.root))
-        wake_openings(fx, call.task, call.segment + 1);
+        wake_openings(fx, call.task, call.run, call.segment + 1);
 }
 
 }  // namespace retrace::contracts

@@ -6,6 +6,7 @@
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/rules/audits/rules.hpp"
 #include "market/work.hpp"
 
@@ -31,8 +32,9 @@ CallStatus admit_model(const ReportUnavailable& call, const TxContext& context, 
     const auto task = must_load<market::Task>(view, keys::task(call.task));
     if (task.requester != context.sender) return CallStatus::not_requester;  // 16.1.5
     if (run.state != market::RunState::delivering || task.state != market::TaskState::delivering)
-        return CallStatus::wrong_run_state;                                                             // 16.1.6
-    if (call.index != spec.segments()) return CallStatus::nothing_to_report;                            // 16.1.7
+        return CallStatus::wrong_run_state;  // 16.1.6
+    const std::uint64_t last = views::is_group(view, call.task) ? run.next_state - 1 : spec.segments();
+    if (call.index != last) return CallStatus::nothing_to_report;                                       // 16.1.7
     if (context.height + context.params.answer_blocks > task.deliver_end) return CallStatus::too_late;  // 16.1.8
     return CallStatus::ok;
 }

@@ -4,6 +4,7 @@
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
@@ -27,10 +28,12 @@ CallStatus admit(const CommitBid& call, const TxContext& context, const StateVie
     if (!solver) return CallStatus::not_registered;  // 12.3.7
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
     if (spec.hardware_class != 0 && spec.hardware_class != solver->hardware_class)
-        return CallStatus::wrong_hardware;                                             // 12.3.8
-    if (context.value != context.params.bid_deposit) return CallStatus::wrong_value;   // 12.3.9
-    if (views::bid(view, call.task, context.sender)) return CallStatus::already_bid;   // 12.3.10
-    if (task->bidders.size() >= market::kBiddersMax) return CallStatus::auction_full;  // 12.3.11
+        return CallStatus::wrong_hardware;                                            // 12.3.8
+    if (context.value != context.params.bid_deposit) return CallStatus::wrong_value;  // 12.3.9
+    if (views::bid(view, call.task, context.sender)) return CallStatus::already_bid;  // 12.3.10
+    const bool in_group = views::is_group(view, call.task);
+    if (task->bidders.size() >= (in_group ? market::kGroupBiddersMax : market::kBiddersMax))
+        return CallStatus::auction_full;  // 12.3.11
     // 12.3.12: each of the sender's bids may win, and all auctions may end before the first run is over.
     if (views::open_runs(view, context.sender).size() + views::open_bids(view, context.sender) >= market::kOpenItemsMax)
         return CallStatus::too_many_open;

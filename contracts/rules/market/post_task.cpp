@@ -1,74 +1,16 @@
 // SPDX-License-Identifier: MIT
 // SPEC 12.1. Locks the price of a task in escrow and opens it for bids.
-#include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/lifecycle/market/posting.hpp"
 #include "contracts/rules/market/rules.hpp"
-#include "market/escrow.hpp"
-#include "market/odds.hpp"
-#include "market/work.hpp"
 
 namespace retrace::contracts {
-namespace {
 
-constexpr std::uint64_t kDurationMax = 1'000'000'000;
-
-bool below_2_128(const U256& amount) { return amount.limbs()[2] == 0 && amount.limbs()[3] == 0; }
-
-}  // namespace
-
-CallStatus check(const PostTask& call) {
-    const TaskSpec& spec = call.spec;
-    if (spec.name.size() > market::kNameMax) return CallStatus::name_too_long;                       // 12.1.1
-    if (spec.program_root.is_zero() || spec.program_bytes == 0) return CallStatus::program_missing;  // 12.1.2
-    if (spec.init_root.is_zero() == spec.initial_state_root.is_zero())
-        return CallStatus::initial_state_unclear;                                                    // 12.1.3
-    if (spec.data_roots.size() > market::kDataRootsMax) return CallStatus::too_many_data_roots;      // 12.1.4
-    if (spec.steps == 0 || spec.steps > market::kStepsMax) return CallStatus::steps_out_of_range;    // 12.1.5
-    if (spec.interval == 0 || spec.interval > spec.steps) return CallStatus::interval_out_of_range;  // 12.1.6
-    if (spec.segments() > market::kSegmentsMax) return CallStatus::too_many_segments;                // 12.1.7
-    if (spec.price_ceiling.is_zero()) return CallStatus::price_zero;                                 // 12.1.8
-    if (!below_2_128(spec.price_ceiling)) return CallStatus::price_too_high;                         // 12.1.9
-    if (spec.audit_bp == 0 || spec.audit_bp > market::kBasisPoints)
-        return CallStatus::audit_share_out_of_range;  // 12.1.10
-    if (spec.auditors == 0 || spec.auditors > market::kAuditorsMax)
-        return CallStatus::auditors_out_of_range;  // 12.1.11
-    if (spec.replicas == 0 || spec.replicas > market::kReplicasMax)
-        return CallStatus::replicas_out_of_range;  // 12.1.12
-    if (spec.checkpoint_blocks > kDurationMax || spec.replay_blocks > kDurationMax || spec.finish_blocks == 0 ||
-        spec.finish_blocks > kDurationMax)
-        return CallStatus::duration_out_of_range;  // 12.1.13
-    return CallStatus::ok;
-}
+CallStatus check(const PostTask& call) { return check_terms(call.spec, market::kReplicasMax); }
 
 CallStatus admit(const PostTask& call, const TxContext& context, const StateView& view) {
-    const TaskSpec& spec = call.spec;
-    const Params& params = context.params;
-    if (spec.contract_hash != params.contract_hash) return CallStatus::wrong_contract;  // 12.1.14
-    // 12.1.15: stake that secures a run must not unbond before the longest dispute about it can end.
-    if (2 * (market::longest_dispute_work(spec) + params.moves * params.move_blocks) >= params.unbond_blocks)
-        return CallStatus::replay_too_long;
-    if (!market::stake_floor(params, spec)) return CallStatus::no_stake_suffices;  // 12.1.16
-    const auto escrow = market::escrow_of(spec, params);
-    if (!escrow || context.value != escrow->total()) return CallStatus::wrong_value;                    // 12.1.17
-    if (views::active_tasks(view).size() >= market::kRecordListMax) return CallStatus::too_many_tasks;  // 12.1.18
-    return CallStatus::ok;
+    return admit_terms(call.spec, context, view);
 }
 
-void apply(const PostTask& call, const TxContext& context, Effects& fx) {
-    const auto escrow = market::escrow_of(call.spec, fx.params);
-    ensure(escrow.has_value(), "admit has seen that the escrow is a number");
-    market::Task task;
-    task.id = next_id(fx.state, keys::task_count());
-    task.requester = context.sender;
-    task.state = market::TaskState::posted;
-    task.posted_height = fx.height;
-    task.escrow = escrow->work;
-    task.audit_budget = escrow->audits;
-    store(fx.state, keys::spec(task.id), call.spec);
-    store(fx.state, keys::task(task.id), task);
-    add_to_list(fx.state, keys::active_tasks(), task.id);
-    open_auction(fx, task);
-    fx.emit(TaskPosted{task.id, task.requester, call.spec.name, call.spec.segments(), call.spec.price_ceiling,
-                       task.bid_end, task.reveal_end});
-}
+void apply(const PostTask& call, const TxContext& context, Effects& fx) { post_task(fx, context.sender, call.spec); }
 
 }  // namespace retrace::contracts

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPEC 12.7. The requester of a running task adds replicas.
 #include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "market/escrow.hpp"
 
@@ -26,6 +27,7 @@ CallStatus admit(const RaiseReplicas& call, const TxContext& context, const Stat
     const auto task = views::task(view, call.task);
     if (!task) return CallStatus::unknown_task;                                          // 12.7.2
     if (task->requester != context.sender) return CallStatus::not_requester;             // 12.7.3
+    if (views::is_group(view, call.task)) return CallStatus::group_task;                 // 12.7.11
     if (task->state != market::TaskState::running) return CallStatus::wrong_task_state;  // 12.7.4
     if (task->wanted != 0) return CallStatus::already_bid;                               // 12.7.5
     if (call.replicas <= task->active.size()) return CallStatus::not_more_replicas;      // 12.7.6

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Events of group tasks. SPEC 21.
+#pragma once
+
+#include "contracts/calls/calls.hpp"
+
+namespace retrace::contracts {
+
+/// A phase of the open round begins, or (market::GroupPhase::over) all rounds are closed.
+struct RoundPhaseChanged {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "RoundPhaseChanged";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "round", "phase", "deadline"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.round, e.phase, e.deadline); }
+    std::uint64_t task = 0;
+    std::uint32_t round = 0;
+    std::uint8_t phase = 0;  ///< market::GroupPhase
+    std::uint64_t deadline = 0;
+};
+/// A member committed to the end of a segment, with a message if `steps` is not 0.
+struct SegmentCommitted {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "SegmentCommitted";
+    static constexpr std::size_t kIndexed = 3;
+    static Names names() { return {"task", "run", "base", "segment", "steps"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.run, e.base, e.segment, e.steps); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint32_t base = 0;
+    std::uint64_t segment = 0;
+    std::uint32_t steps = 0;
+};
+struct RoundClosed {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "RoundClosed";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "round", "committed", "recorded", "revealed", "total"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.round, e.committed, e.recorded, e.revealed, e.total); }
+    std::uint64_t task = 0;
+    std::uint32_t round = 0;
+    std::uint32_t committed = 0, recorded = 0, revealed = 0;
+    std::uint32_t total = 0;  ///< Sum of the recorded messages' weights.
+};
+struct MemberJoined {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "MemberJoined";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "solver", "run", "base"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.solver, e.run, e.base); }
+    std::uint64_t task = 0;
+    Address solver;
+    std::uint32_t run = 0;
+    std::uint32_t base = 0;  ///< Base of its first state.
+};
+/// The member commits nothing more, and ends when its segments are finalised.
+struct MemberLeaves {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "MemberLeaves";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "run", "round", "absent"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.run, e.round, e.absent); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint32_t round = 0;
+    bool absent = false;  ///< It was absent for too long, or has not taken in the last rounds in time.
+};
+
+}  // namespace retrace::contracts

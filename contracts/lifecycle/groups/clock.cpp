@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/lifecycle/groups/clock.hpp"
+
+#include <algorithm>
+
+#include "contracts/lifecycle/groups/members.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::Group;
+using market::GroupPhase;
+using market::GroupSpec;
+
+GroupSpec terms_of(const Effects& fx, const Group& group) {
+    return must_load<GroupSpec>(fx.state, keys::group_spec(group.task));
+}
+
+market::Task task_of(const Effects& fx, const Group& group) {
+    return must_load<market::Task>(fx.state, keys::task(group.task));
+}
+
+void look_at(Effects& fx, const Group& group, std::uint64_t height) {
+    schedule_single(fx, std::max(height, fx.height + 1), ScheduledKind::group_clock, group.task, 0);
+}
+
+void enter(Effects& fx, Group& group, GroupPhase phase, std::uint64_t blocks) {
+    group.phase = phase;
+    group.phase_height = fx.height;
+    group.deadline = fx.height + blocks;
+    store(fx.state, keys::group(group.task), group);
+    fx.emit(RoundPhaseChanged{group.task, group.round, static_cast<std::uint8_t>(phase), group.deadline});
+    look_at(fx, group, group.deadline + 1);
+}
+
+/// Number of members whose messages end the wait for the others, but for the grace (21.6.2). Half of all that may send
+/// count at least, so that a few fast ones do not shut out the others when a round was missed by most.
+std::size_t expected(const Group& group) {
+    const std::size_t before = group.round == 0 ? group.senders : group.committed_before;
+    return std::max<std::size_t>(before, (group.senders + 1) / 2);
+}
+
+bool grace_begins(const Group& group) { return 5 * group.committed.size() >= 4 * expected(group); }
+
+/// Whether all members that may send a message have sent one.
+bool all_sent(const StateView& view, const Group& group) {
+    if (group.committed.empty() || group.committed.size() < group.senders) return false;
+    const auto sent = std::count_if(group.committed.begin(), group.committed.end(), [&](std::uint32_t run) {
+        return is_sender(view, must_load<market::Run>(view, keys::run(group.task, run)));
+    });
+    return static_cast<std::size_t>(sent) >= group.senders;
+}
+
+bool is_over(const StateView& view, const Group& group, std::uint64_t height) {
+    if (height > group.deadline) return true;
+    switch (group.phase) {
+        case GroupPhase::training: return all_sent(view, group);
+        case GroupPhase::spreading: return group.listed.size() == group.committed.size();
+        case GroupPhase::revealing: return group.revealed.size() == group.listed.size();
+        default: return false;
+    }
+}
+
+/// A bitmap as a run has revealed it.
+struct Listing {
+    std::uint32_t run = 0;
+    Bytes bitmap;
+    bool has(std::size_t place) const { return (bitmap.at(place / 8) >> (place % 8) & 1) != 0; }
+};
+
+/// 21.6.4: whether enough members have revealed what they have. Those that sent a message in the previous round count,
+/// so that the members that are left do not decide alone.
+bool has_quorum(const Group& group) {
+    const std::size_t of = std::max<std::size_t>(group.committed.size(), group.committed_before);
+    return !group.revealed.empty() && 2 * group.revealed.size() >= of;
+}
+
+/// 21.6.5: whether 2/3 of the others that revealed have the message at this place.
+bool is_listed(const std::vector<Listing>& listings, std::uint32_t author, std::size_t place) {
+    std::size_t others = 0, have = 0;
+    for (const Listing& listing : listings) {
+        if (listing.run == author) continue;
+        ++others;
+        have += listing.has(place) ? 1 : 0;
+    }
+    return others != 0 && 3 * have >= 2 * others;
+}
+
+/// Marks the messages that are recorded, and returns them by ascending run.
+std::vector<market::RoundEntry> record_messages(Effects& fx, const Group& group) {
+    std::vector<Listing> listings;
+    for (const std::uint32_t run : group.revealed)
+        listings.push_back(
+            {run, must_load<market::Holding>(fx.state, keys::holding(group.task, group.round, run)).bitmap});
+    std::vector<market::RoundEntry> out;
+    for (std::size_t place = 0; place < group.committed.size(); ++place) {
+        const std::uint32_t author = group.committed[place];
+        // A run that was convicted meanwhile adds nothing more to the result.
+        const auto run = must_load<market::Run>(fx.state, keys::run(group.task, author));
+        if (run.state != market::RunState::running || !is_listed(listings, author, place)) continue;
+        const keys::Key key = keys::round_message(group.task, group.round, author);
+        auto message = must_load<market::RoundMessage>(fx.state, key);
+        message.recorded = true;
+        store(fx.state, key, message);
+        out.push_back({author, message.steps});
+    }
+    std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.run < b.run; });
+    return out;
+}
+
+/// 21.10: counts the absences. A member that was away for too long commits nothing more.
+void count_absences(Effects& fx, const Group& group) {
+    const std::uint32_t limit = terms_of(fx, group).absence_limit;
+    for (const std::uint32_t index : task_of(fx, group).active) {
+        const auto run = must_load<market::Run>(fx.state, keys::run(group.task, index));
+        if (run.state != market::RunState::running || run.next_state == 0) continue;
+        auto member = must_load<market::Member>(fx.state, keys::member(group.task, index));
+        if (member.leaving) continue;
+        const bool sent = std::find(group.committed.begin(), group.committed.end(), index) != group.committed.end();
+        if (sent && member.absent == 0) continue;
+        member.absent = sent ? member.absent - 1 : member.absent + 1;
+        store(fx.state, keys::member(group.task, index), member);
+        if (member.absent >= limit) begin_leaving(fx, group.task, index, true);
+    }
+}
+
+void clear_holdings(Group& group) {
+    group.listed.clear();
+    group.revealed.clear();
+}
+
+void begin_next_round(Effects& fx, Group& group) {
+    group.committed_before = static_cast<std::uint32_t>(group.committed.size());
+    group.committed.clear();
+    clear_holdings(group);
+    group.extended = false;
+    const GroupSpec terms = terms_of(fx, group);
+    enter(fx, group, group.round < terms.rounds ? GroupPhase::training : GroupPhase::over, terms.round_blocks);
+}
+
+void close_round(Effects& fx, Group group) {
+    market::Round record;
+    record.index = group.round;
+    record.height = fx.height;
+    record.committed = static_cast<std::uint32_t>(group.committed.size());
+    if (has_quorum(group)) record.entries = record_messages(fx, group);
+    for (const market::RoundEntry& entry : record.entries) record.total += entry.steps;
+    record.holds = group.revealed;
+    std::sort(record.holds.begin(), record.holds.end());
+    store(fx.state, keys::round(group.task, group.round), record);
+    fx.emit(RoundClosed{group.task, record.index, record.committed, static_cast<std::uint32_t>(record.entries.size()),
+                        static_cast<std::uint32_t>(record.holds.size()), record.total});
+    count_absences(fx, group);
+    group.senders = must_load<Group>(fx.state, keys::group(group.task)).senders;  // Some may leave now.
+    ++group.round;
+    begin_next_round(fx, group);
+    schedule_single(fx, fx.height + 1, ScheduledKind::payment, group.task, 0);  // 21.8: pay may have waited for it.
+}
+
+/// 21.6.4: the time to fetch is given once more when too few have revealed; what they had committed to does not count.
+void end_revealing(Effects& fx, Group& group) {
+    if (has_quorum(group) || group.extended) return close_round(fx, group);
+    for (const std::uint32_t run : group.listed) remove(fx.state, keys::holding(group.task, group.round, run));
+    clear_holdings(group);
+    group.extended = true;
+    enter(fx, group, GroupPhase::spreading, terms_of(fx, group).fetch_blocks);
+}
+
+void end_training(Effects& fx, Group& group) {
+    // Nobody else could have the only message.
+    if (group.committed.size() < 2) return close_round(fx, group);
+    enter(fx, group, GroupPhase::spreading, terms_of(fx, group).fetch_blocks);
+}
+
+/// 21.4: the group begins when all of its members have their first state, or its time is over and enough have.
+void end_start(Effects& fx, Group& group) {
+    const GroupSpec terms = terms_of(fx, group);
+    const std::size_t members = task_of(fx, group).active.size();
+    if (members < terms.least) return disband_group(fx, group.task);
+    const bool late = fx.height > group.deadline && group.senders >= terms.least;
+    if (group.senders < members && !late) {
+        // Afterwards each first state, and each member that is gone, has the clock looked at.
+        if (fx.height <= group.deadline) look_at(fx, group, group.deadline + 1);
+        return;
+    }
+    enter(fx, group, GroupPhase::training, terms.round_blocks);
+}
+
+/// 21.9: a member that has not taken in the last records leaves.
+void end_last_phase(Effects& fx, const Group& group) {
+    const std::uint32_t rounds = terms_of(fx, group).rounds;
+    for (const std::uint32_t index : task_of(fx, group).active) {
+        const auto run = must_load<market::Run>(fx.state, keys::run(group.task, index));
+        if (run.state != market::RunState::running || run.next_state == 0) continue;
+        if (must_load<market::Member>(fx.state, keys::member(group.task, index)).base != rounds)
+            begin_leaving(fx, group.task, index, true);
+    }
+}
+
+}  // namespace
+
+void start_group(Effects& fx, std::uint64_t task, const U256& price) {
+    auto group = must_load<Group>(fx.state, keys::group(task));
+    group.price = price;
+    enter(fx, group, GroupPhase::starting, fx.params.accept_blocks + longest_interval(fx.state, fx.params, task));
+}
+
+void group_clock(Effects& fx, std::uint64_t task) {
+    auto group = must_load<Group>(fx.state, keys::group(task));
+    if (market::is_final(task_of(fx, group).state)) return;
+    if (group.phase == GroupPhase::starting) return end_start(fx, group);
+    if (!is_over(fx.state, group, fx.height)) return look_at(fx, group, group.deadline + 1);
+    switch (group.phase) {
+        case GroupPhase::training: return end_training(fx, group);
+        case GroupPhase::spreading:
+            if (group.listed.empty()) return end_revealing(fx, group);
+            return enter(fx, group, GroupPhase::revealing, terms_of(fx, group).reveal_blocks);
+        case GroupPhase::revealing: return end_revealing(fx, group);
+        default: return end_last_phase(fx, group);
+    }
+}
+
+void note_progress(Effects& fx, Group& group) {
+    if (group.phase == GroupPhase::training && grace_begins(group)) {
+        group.deadline = std::min(group.deadline, fx.height + terms_of(fx, group).grace_blocks);
+        look_at(fx, group, group.deadline + 1);
+    }
+    store(fx.state, keys::group(group.task), group);
+    if (is_over(fx.state, group, fx.height)) look_at(fx, group, fx.height + 1);
+}
+
+}  // namespace retrace::contracts

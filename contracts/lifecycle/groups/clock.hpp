@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// The clock of a group: its rounds, and the phases of each. SPEC 21.4, 21.6. Phases change at the beginning of blocks
+// only.
+#pragma once
+
+#include "contracts/lifecycle/effects.hpp"
+#include "market/groups.hpp"
+
+namespace retrace::contracts {
+
+/// Called when the auction has assigned the seats: members accept, and commit to their first state.
+void start_group(Effects& fx, std::uint64_t task, const U256& price);
+/// Handles the clock's item: goes on to the next phase if this one is over.
+void group_clock(Effects& fx, std::uint64_t task);
+/// Called after a member's message, commitment or reveal was added to the open round. Stores the group; the phase may be
+/// over at the next block, or sooner than it was.
+void note_progress(Effects& fx, market::Group& group);
+
+}  // namespace retrace::contracts

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/lifecycle/groups/members.hpp"
+
+#include <algorithm>
+
+#include "contracts/lifecycle/audits/segment_draw.hpp"
+#include "kernels/plan/positions.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::SegmentState;
+
+bool has_entry(const market::Round& record, std::uint32_t run) {
+    return std::any_of(record.entries.begin(), record.entries.end(),
+                       [&](const market::RoundEntry& entry) { return entry.run == run; });
+}
+
+/// Returns the segment that the opening belongs to, if an audit may still decide on it.
+std::optional<market::Segment> segment_of(const StateView& view, std::uint64_t task,
+                                          const views::SharedOpening& opening) {
+    return views::segment(view, task, opening.run, opening.segment);
+}
+
+/// Openings with the same base, divided by their shared tensors.
+struct Openings {
+    std::vector<views::SharedOpening> alike;  ///< Those that agree with the segment in question, itself included.
+    bool contradicted = false;
+};
+Openings openings_like(const StateView& view, const market::Run& run, const market::MemberSegment& segment) {
+    const Hash32 mine = market::shared_digest(segment.shared);
+    Openings out;
+    for (const views::SharedOpening& opening : views::shared_openings(view, run.task, segment.base)) {
+        if (opening.digest == mine)
+            out.alike.push_back(opening);
+        else
+            out.contradicted = true;
+    }
+    return out;
+}
+
+/// Whether an audit has decided on one of the openings: it found a match, or no verdict where the task allows that.
+bool is_decided(const StateView& view, std::uint64_t task, const std::vector<views::SharedOpening>& alike) {
+    return std::any_of(alike.begin(), alike.end(), [&](const views::SharedOpening& opening) {
+        const auto segment = segment_of(view, task, opening);
+        return segment && (segment->state == SegmentState::verified ||
+                           (segment->state == SegmentState::unaudited && segment->audits != 0));
+    });
+}
+
+/// Whether an audit of one of the openings is to come, or waits for its draw.
+bool is_being_decided(const StateView& view, std::uint64_t task, const std::vector<views::SharedOpening>& alike) {
+    return std::any_of(alike.begin(), alike.end(), [&](const views::SharedOpening& opening) {
+        const auto segment = segment_of(view, task, opening);
+        if (!segment || market::is_over(views::run(view, task, opening.run)->state)) return false;
+        return segment->state == SegmentState::auditing || segment->state == SegmentState::waiting_draw;
+    });
+}
+
+market::Group group_of(const StateView& view, std::uint64_t task) {
+    return must_load<market::Group>(view, keys::group(task));
+}
+
+}  // namespace
+
+Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                                       std::uint32_t base, std::uint32_t steps) {
+    const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(task));
+    const auto member = must_load<market::Member>(view, keys::member(task, run));
+    market::MemberSegment out;
+    out.from = member.base;
+    out.base = base;
+    out.steps = steps;
+    std::vector<std::uint32_t> messages;
+    std::uint64_t sum = 0;
+    for (std::uint32_t index = out.from; index < base; ++index) {
+        const auto record = must_load<market::Round>(view, keys::round(task, index));
+        messages.push_back(static_cast<std::uint32_t>(record.entries.size()));
+        sum += record.entries.size();
+        const bool sent = member.messages != 0 && member.last_round == index;
+        if (sent && !has_entry(record, run)) out.omitted = index;
+    }
+    if (sum > terms.catch_up_max) return Unexpected{CallStatus::too_many_messages};
+    kernels::SegmentSpan span{out.from, out.base, out.steps, std::nullopt};
+    if (out.omitted != market::MemberSegment::kNone) span.omitted = out.omitted;
+    const auto positions = kernels::SegmentPositions::make(span, messages, terms.steps_max);
+    if (!positions || positions->count() == 0) return Unexpected{CallStatus::wrong_base};
+    out.positions = positions->count();
+    return out;
+}
+
+std::uint64_t header_step_of(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    if (index == 0) return kernels::header_step(must_load<market::Member>(view, keys::member(task, run)).entered, 0);
+    const auto segment = must_load<market::MemberSegment>(view, keys::member_segment(task, run, index - 1));
+    return kernels::header_step(segment.base, segment.positions);
+}
+
+bool is_sender(const StateView& view, const market::Run& run) {
+    if (run.state != market::RunState::running || run.next_state == 0) return false;
+    return !must_load<market::Member>(view, keys::member(run.task, run.index)).leaving;
+}
+
+void begin_member(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint32_t base, std::vector<Hash32> anchor) {
+    market::Member member;
+    member.base = member.entered = base;
+    member.anchor = std::move(anchor);
+    store(fx.state, keys::member(task, run), member);
+}
+
+void note_first_state(Effects& fx, std::uint64_t task, std::uint32_t run) {
+    auto group = group_of(fx.state, task);
+    ++group.senders;
+    store(fx.state, keys::group(task), group);
+    if (group.phase == market::GroupPhase::over && fx.height > group.deadline) begin_leaving(fx, task, run, true);
+    if (group.phase == market::GroupPhase::starting)
+        schedule_single(fx, fx.height + 1, ScheduledKind::group_clock, task, 0);
+}
+
+void begin_leaving(Effects& fx, std::uint64_t task, std::uint32_t run, bool absent) {
+    auto member = must_load<market::Member>(fx.state, keys::member(task, run));
+    if (member.leaving) return;
+    auto group = group_of(fx.state, task);
+    if (is_sender(fx.state, must_load<market::Run>(fx.state, keys::run(task, run)))) --group.senders;
+    member.leaving = true;
+    store(fx.state, keys::member(task, run), member);
+    store(fx.state, keys::group(task), group);
+    fx.emit(MemberLeaves{task, run, group.round, absent});
+    schedule_single(fx, fx.height + 1, ScheduledKind::payment, task, run);  // It may have nothing left to finalise.
+    schedule_single(fx, fx.height + 1, ScheduledKind::group_clock, task, 0);
+}
+
+void note_member_gone(Effects& fx, const market::Run& run) {
+    if (!views::is_group(fx.state, run.task) || !is_sender(fx.state, run)) return;
+    auto group = group_of(fx.state, run.task);
+    --group.senders;
+    store(fx.state, keys::group(run.task), group);
+}
+
+void note_shared(Effects& fx, std::uint64_t task, const views::SharedOpening& opening, std::uint32_t base) {
+    auto openings = views::shared_openings(fx.state, task, base);
+    openings.push_back(opening);
+    store(fx.state, keys::shared_openings(task, base), ListOf<views::SharedOpening>{std::move(openings)});
+}
+
+bool is_settled_in_group(const StateView& view, const market::Run& run, std::uint64_t segment) {
+    const auto record = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, segment));
+    // Whether the message was recorded decides on the pay.
+    if (record.steps != 0 && record.base >= group_of(view, run.task).round) return false;
+    const Openings openings = openings_like(view, run, record);
+    return !openings.contradicted || is_decided(view, run.task, openings.alike);
+}
+
+void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t index) {
+    const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
+    if (run.state != market::RunState::running) return;
+    const auto segment = views::segment(fx.state, task, index, run.finalised);
+    if (!segment || segment->state != SegmentState::unaudited) return;
+    const auto record = must_load<market::MemberSegment>(fx.state, keys::member_segment(task, index, run.finalised));
+    if (record.shared.empty()) return;  // Its end is not open.
+    const Openings openings = openings_like(fx.state, run, record);
+    if (!openings.contradicted || is_decided(fx.state, task, openings.alike)) return;
+    if (!is_being_decided(fx.state, task, openings.alike)) audit_segment(fx, run, run.finalised);
+}
+
+U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_t from, std::uint64_t end) {
+    const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(run.task));
+    U256 earned;
+    for (std::uint64_t i = from; i < end; ++i) {
+        const auto segment = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, i));
+        if (segment.steps == 0) continue;
+        const keys::Key key = keys::round_message(run.task, segment.base, run.index);
+        if (must_load<market::RoundMessage>(view, key).recorded)
+            earned += market::segment_pay(run.price, segment.steps, terms.steps_max);
+    }
+    return earned;
+}
+
+bool has_finished(const StateView& view, const market::Run& run) {
+    if (run.next_state < 2 || run.finalised + 1 != run.next_state) return false;
+    const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(run.task));
+    const auto member = must_load<market::Member>(view, keys::member(run.task, run.index));
+    return !member.leaving && member.base == terms.rounds;
+}
+
+bool has_left(const StateView& view, const market::Run& run) {
+    return must_load<market::Member>(view, keys::member(run.task, run.index)).leaving &&
+           run.finalised + 1 == run.next_state;
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Members of a group: their segments, pay and end. SPEC 21.5 to 21.10.
+#pragma once
+
+#include "contracts/lifecycle/effects.hpp"
+#include "contracts/records/group_views.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::contracts {
+
+/// Returns what the member's next segment takes in, with inner steps up to a base that is above its last one (or equal,
+/// if it is its first). Errors: too many messages, positions that are none or too many.
+Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                                       std::uint32_t base, std::uint32_t steps);
+/// The step in the header of the member's state `index`.
+std::uint64_t header_step_of(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index);
+
+/// Whether the run may send messages: it has its first state and does not leave. Group::senders counts these.
+bool is_sender(const StateView& view, const market::Run& run);
+/// Stores the record of a new member, which begins at a base with the shared tensors `anchor`, or with `init`.
+void begin_member(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint32_t base, std::vector<Hash32> anchor);
+/// Called when a member has committed to its first state: from now on it may send messages.
+void note_first_state(Effects& fx, std::uint64_t task, std::uint32_t run);
+/// 21.10: the member commits nothing more.
+void begin_leaving(Effects& fx, std::uint64_t task, std::uint32_t run, bool absent);
+/// Called before a run ends: a group counts it no more among its senders. Does nothing for other tasks.
+void note_member_gone(Effects& fx, const market::Run& run);
+
+/// 21.8: notes which shared tensors a member has at the end of a segment with this base.
+void note_shared(Effects& fx, std::uint64_t task, const views::SharedOpening& opening, std::uint32_t base);
+/// 21.8: whether the segment, whose end is open, may be finalised for what the group knows: the round of its message is
+/// closed, and nobody that took in the same records has other shared tensors, or an audit has decided.
+bool is_settled_in_group(const StateView& view, const market::Run& run, std::uint64_t segment);
+/// 21.8: gives an audit to the member's first segment that is not finalised, if its shared tensors are contradicted and
+/// no audit decides on them yet.
+void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t run);
+/// 21.9: what the member has earned with segments from `from` to `end` - 1.
+U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_t from, std::uint64_t end);
+/// Whether all segments of the member are finalised, and the last of them has taken in all records.
+bool has_finished(const StateView& view, const market::Run& run);
+/// Whether the member leaves, and all of its segments are finalised.
+bool has_left(const StateView& view, const market::Run& run);
+
+}  // namespace retrace::contracts

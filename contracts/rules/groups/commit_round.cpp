@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// SPEC 21.5. A member commits to the end of a segment, and sends its message in the open round.
+#include "contracts/lifecycle/audits/segment_draw.hpp"
+#include "contracts/lifecycle/groups/clock.hpp"
+#include "contracts/lifecycle/groups/members.hpp"
+#include "contracts/lifecycle/market/own_run.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/rules/groups/rules.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::GroupPhase;
+
+/// 21.5.9 to 21.5.12
+CallStatus admit_base(const CommitRound& call, const market::Run& run, const market::Member& member,
+                      const market::Group& group, const market::GroupSpec& terms) {
+    if (call.base > group.round) return CallStatus::wrong_base;                      // 21.5.9
+    if (call.steps != 0 && call.base != group.round) return CallStatus::wrong_base;  // 21.5.10
+    const bool first = run.next_state == 1 && call.base == member.entered && call.steps != 0;
+    if (call.base <= member.base && !first) return CallStatus::wrong_base;           // 21.5.11
+    if (call.base - member.base > terms.keep_rounds) return CallStatus::wrong_base;  // 21.5.12
+    return CallStatus::ok;
+}
+
+/// 21.5.13 to 21.5.15
+CallStatus admit_message(const CommitRound& call, const market::Member& member, const market::Group& group,
+                         const market::GroupSpec& terms) {
+    const bool sends = call.steps != 0;
+    if (call.steps > terms.steps_max || (sends && group.phase == GroupPhase::over))
+        return CallStatus::wrong_steps;  // 21.5.13
+    const bool zero =
+        std::any_of(call.message.begin(), call.message.end(), [](const Hash32& r) { return r.is_zero(); });
+    if (zero || call.message.size() != (sends ? terms.public_tensors.size() : 0))
+        return CallStatus::wrong_message;  // 21.5.14
+    if (sends && member.messages != 0 && member.last_round == group.round)
+        return CallStatus::already_committed;  // 21.5.15
+    return CallStatus::ok;
+}
+
+}  // namespace
+
+CallStatus check(const CommitRound& call) {
+    if (call.commitment.is_zero()) return CallStatus::commitment_zero;  // 21.5.1
+    return CallStatus::ok;
+}
+
+CallStatus admit(const CommitRound& call, const TxContext& context, const StateView& view) {
+    const CallStatus running = admit_running(view, call.task, call.run, context.sender);
+    if (running != CallStatus::ok) return running;  // 21.5.2
+    const auto group = views::group(view, call.task);
+    if (!group) return CallStatus::not_group;  // 21.5.3
+    const auto run = must_load<market::Run>(view, keys::run(call.task, call.run));
+    const auto member = must_load<market::Member>(view, keys::member(call.task, call.run));
+    if (call.index == 0 || call.index != run.next_state) return CallStatus::wrong_index;      // 21.5.4
+    if (run.next_state - run.finalised >= kUnfinalisedMax) return CallStatus::too_many_open;  // 21.5.5
+    if (run.unaudited_since != 0 && context.height >= run.unaudited_since + context.params.unaudited_blocks)
+        return CallStatus::too_many_open;  // 21.5.6
+    if (group->phase != GroupPhase::training && group->phase != GroupPhase::over)
+        return CallStatus::wrong_group_phase;                                             // 21.5.7
+    if (member.leaving || context.height > group->deadline) return CallStatus::too_late;  // 21.5.8
+    const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(call.task));
+    CallStatus status = admit_base(call, run, member, *group, terms);
+    if (status != CallStatus::ok) return status;
+    status = admit_message(call, member, *group, terms);
+    if (status != CallStatus::ok) return status;
+    const auto segment = next_segment(view, call.task, call.run, call.base, call.steps);
+    return segment ? CallStatus::ok : segment.error();  // 21.5.16
+}
+
+void apply(const CommitRound& call, const TxContext&, Effects& fx) {
+    const std::uint64_t index = call.index - 1;
+    store(fx.state, keys::member_segment(call.task, call.run, index),
+          next_segment(fx.state, call.task, call.run, call.base, call.steps).value());
+    auto member = must_load<market::Member>(fx.state, keys::member(call.task, call.run));
+    member.base = call.base;
+    if (call.steps != 0) {
+        ++member.messages;
+        member.last_round = call.base;
+        store(fx.state, keys::round_message(call.task, call.base, call.run),
+              market::RoundMessage{index, call.steps, fx.height, call.message, false});
+    }
+    store(fx.state, keys::member(call.task, call.run), member);
+    fx.emit(SegmentCommitted{call.task, call.run, call.base, index, call.steps});
+    commit_state(fx, call.task, call.run, call.index, call.commitment);
+    if (call.steps == 0) return;
+    auto group = must_load<market::Group>(fx.state, keys::group(call.task));
+    group.committed.push_back(call.run);
+    note_progress(fx, group);
+}
+
+}  // namespace retrace::contracts

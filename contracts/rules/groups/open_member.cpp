@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// SPEC 21.8. A member opens a state and shows its shared tensors, and its message if it sent one.
+#include "contracts/lifecycle/groups/members.hpp"
+#include "contracts/lifecycle/market/own_run.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/rules/groups/rules.hpp"
+#include "kernels/plan/group_plan.hpp"
+#include "verifier/game/public_leaves.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+/// Returns the numbers of the tensors that an opening of state `index` shows: the shared ones, and those of the message
+/// if the segment that ends there has one.
+std::vector<std::uint32_t> shown_tensors(const market::GroupSpec& terms,
+                                         const std::optional<market::MemberSegment>& segment) {
+    std::vector<std::uint32_t> out(terms.shared);
+    for (std::uint32_t i = 0; i < terms.shared; ++i) out[i] = i;
+    if (segment && segment->steps != 0) out.insert(out.end(), terms.public_tensors.begin(), terms.public_tensors.end());
+    return out;
+}
+
+std::optional<market::MemberSegment> segment_before(const StateView& view, const OpenMember& call) {
+    return call.index == 0 ? std::nullopt : views::member_segment(view, call.task, call.run, call.index - 1);
+}
+
+std::vector<Hash32> shared_of(const verifier::PublicLeaves& shown, const market::GroupSpec& terms) {
+    return {shown.leaves.begin(), shown.leaves.begin() + terms.shared};
+}
+
+/// 21.8.6: whether the roots are those of the state, whose header is as the plan and the records say.
+bool shows_state(const StateView& view, const OpenMember& call, const verifier::PublicLeaves& shown,
+                 const market::GroupSpec& terms, const std::vector<std::uint32_t>& tensors) {
+    const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
+    const kernels::StateHeader& header = shown.header;
+    if (header.contract != spec.contract_hash || header.program != spec.program_root) return false;
+    if (header.step != header_step_of(view, call.task, call.run, call.index)) return false;
+    const std::size_t inner = static_cast<std::size_t>(kernels::Phase::inner) - 1;
+    return verifier::shows(shown, call.root, tensors, terms.phases.at(inner).program_root);
+}
+
+/// 21.8.7: whether the public tensors are those of the message that the member has sent.
+bool shows_message(const StateView& view, const OpenMember& call, const verifier::PublicLeaves& shown,
+                   const market::GroupSpec& terms, const std::optional<market::MemberSegment>& segment) {
+    if (!segment || segment->steps == 0) return true;
+    const auto message = must_load<market::RoundMessage>(view, keys::round_message(call.task, segment->base, call.run));
+    return std::equal(message.tensors.begin(), message.tensors.end(), shown.leaves.begin() + terms.shared,
+                      shown.leaves.end());
+}
+
+}  // namespace
+
+CallStatus check(const OpenMember& call) {
+    if (call.index > market::kSegmentsMax) return CallStatus::not_committed;  // 21.8.1
+    if (call.leaves.size() > verifier::kPublicLeavesBytesMax || !verifier::decode_public_leaves(call.leaves))
+        return CallStatus::bad_leaves;  // 21.8.2
+    return CallStatus::ok;
+}
+
+CallStatus admit(const OpenMember& call, const TxContext& context, const StateView& view) {
+    const CallStatus running = admit_running(view, call.task, call.run, context.sender);
+    if (running != CallStatus::ok) return running;  // 21.8.3
+    const auto terms = views::group_spec(view, call.task);
+    if (!terms) return CallStatus::not_group;  // 21.8.4
+    const CallStatus opening = admit_opening(view, call.task, call.run, call.index, call.salt, call.root);
+    if (opening != CallStatus::ok) return opening;  // 21.8.5
+    const auto shown = verifier::decode_public_leaves(call.leaves).value();
+    const auto segment = segment_before(view, call);
+    if (!shows_state(view, call, shown, *terms, shown_tensors(*terms, segment)))
+        return CallStatus::wrong_leaves;                                                      // 21.8.6
+    if (!shows_message(view, call, shown, *terms, segment)) return CallStatus::wrong_leaves;  // 21.8.7
+    return CallStatus::ok;
+}
+
+void apply(const OpenMember& call, const TxContext&, Effects& fx) {
+    const auto terms = must_load<market::GroupSpec>(fx.state, keys::group_spec(call.task));
+    if (auto segment = segment_before(fx.state, call)) {
+        segment->shared = shared_of(verifier::decode_public_leaves(call.leaves).value(), terms);
+        store(fx.state, keys::member_segment(call.task, call.run, call.index - 1), *segment);
+        note_shared(fx, call.task, {call.run, call.index - 1, market::shared_digest(segment->shared)}, segment->base);
+    }
+    if (open_state(fx, call.task, call.run, call.index, call.salt, call.root))
+        wake_openings(fx, call.task, call.run, call.index);
+}
+
+}  // namespace retrace::contracts

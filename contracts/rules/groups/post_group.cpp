@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// SPEC 21.2. Posts the training of a group of members in rounds.
+#include <algorithm>
+#include <functional>
+
+#include "contracts/lifecycle/market/posting.hpp"
+#include "contracts/rules/groups/rules.hpp"
+#include "kernels/plan/positions.hpp"
+#include "market/groups.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::GroupSpec;
+
+constexpr std::uint64_t kWindowMax = 1'000'000'000;
+
+bool is_window(std::uint64_t blocks) { return blocks > 0 && blocks <= kWindowMax; }
+
+/// 21.2.2: the task has a segment for each round, and one that takes in the last records.
+bool fits_task(const GroupSpec& group, const TaskSpec& spec) {
+    return group.rounds > 0 && group.rounds <= market::kRoundsMax && spec.interval == 1 &&
+           spec.steps == std::uint64_t{group.rounds} + 1;
+}
+
+bool are_members_in_range(const GroupSpec& group, const TaskSpec& spec) {
+    return group.least >= 2 && group.least <= spec.replicas;
+}
+
+/// 21.2.4: each segment that the limits allow has a legal number of positions, and each record fits into a segment.
+bool are_limits_in_range(const GroupSpec& group, const TaskSpec& spec) {
+    if (group.steps_max == 0 || group.steps_max > kernels::kInnerStepsMax) return false;
+    if (group.keep_rounds == 0 || group.keep_rounds > market::kKeepRoundsMax) return false;
+    if (group.absence_limit == 0 || group.absence_limit > group.keep_rounds) return false;
+    if (group.catch_up_max < spec.replicas || group.catch_up_max > kernels::kPositionsMax) return false;
+    // For each record `begin` and `end`, at most one `restore`, its messages, the inner steps, and `press`.
+    const std::uint64_t positions = std::uint64_t{2} * group.keep_rounds + 1 + group.catch_up_max + group.steps_max + 1;
+    return positions <= kernels::kPositionsMax;
+}
+
+bool are_tensors_legal(const GroupSpec& group) {
+    const auto& sent = group.public_tensors;
+    if (group.shared == 0 || group.shared > market::kSharedTensorsMax) return false;
+    if (sent.empty() || sent.size() > market::kPublicTensorsMax) return false;
+    if (sent.front() < group.shared) return false;
+    return std::adjacent_find(sent.begin(), sent.end(), std::greater_equal<>()) == sent.end();
+}
+
+/// Whether the group has each phase once, in their order. Only trainings may follow a member's seed (kernels/plan
+/// 1.3.6), because all members begin alike and take in records alike.
+bool are_phases_legal(const GroupSpec& group) {
+    if (group.phases.size() != market::kPlanPhasesMax) return false;
+    for (std::size_t i = 0; i < group.phases.size(); ++i) {
+        const market::PhaseRoot& phase = group.phases[i];
+        if (phase.phase != i + 1 || phase.program_root.is_zero()) return false;
+        if (phase.member_seed && phase.phase < static_cast<std::uint8_t>(kernels::Phase::inner)) return false;
+    }
+    return true;
+}
+
+kernels::PlanHeader header_of(const GroupSpec& group) {
+    kernels::PlanHeader out{group.steps_max, group.shared, group.public_tensors, {}};
+    for (const market::PhaseRoot& phase : group.phases)
+        out.phases.push_back({static_cast<kernels::Phase>(phase.phase), phase.member_seed, phase.program_root});
+    return out;
+}
+
+}  // namespace
+
+CallStatus check(const PostGroup& call) {
+    const auto& [spec, group] = std::tie(call.spec, call.group);
+    const CallStatus terms = check_terms(spec, market::kMembersMax);
+    if (terms != CallStatus::ok) return terms;                                            // 21.2.1
+    if (!fits_task(group, spec)) return CallStatus::group_terms_out_of_range;             // 21.2.2
+    if (!are_members_in_range(group, spec)) return CallStatus::group_terms_out_of_range;  // 21.2.3
+    if (!are_limits_in_range(group, spec)) return CallStatus::group_terms_out_of_range;   // 21.2.4
+    if (!is_window(group.round_blocks) || !is_window(group.grace_blocks) || !is_window(group.fetch_blocks) ||
+        !is_window(group.reveal_blocks))
+        return CallStatus::group_terms_out_of_range;                                         // 21.2.5
+    if (!are_tensors_legal(group) || !are_phases_legal(group)) return CallStatus::bad_plan;  // 21.2.6
+    if (header_of(group).root() != spec.program_root) return CallStatus::bad_plan;           // 21.2.7
+    if (group.phases.front().program_root != spec.init_root) return CallStatus::bad_plan;    // 21.2.8
+    return CallStatus::ok;
+}
+
+CallStatus admit(const PostGroup& call, const TxContext& context, const StateView& view) {
+    return admit_terms(call.spec, context, view);  // 21.2.9
+}
+
+void apply(const PostGroup& call, const TxContext& context, Effects& fx) {
+    hand_over(fx, Contract::groups, Contract::market, context.value);
+    market::Group group;
+    group.task = post_task(fx, context.sender, call.spec);
+    group.phase = market::GroupPhase::starting;
+    store(fx.state, keys::group_spec(group.task), call.group);
+    store(fx.state, keys::group(group.task), group);
+}
+
+}  // namespace retrace::contracts

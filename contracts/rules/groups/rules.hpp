@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The rules of group tasks, each with three phases: check, admit, apply.
+#pragma once
+
+#include "contracts/lifecycle/effects.hpp"
+
+namespace retrace::contracts {
+
+CallStatus check(const PostGroup& call);
+CallStatus admit(const PostGroup& call, const TxContext& context, const StateView& view);
+void apply(const PostGroup& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const CommitRound& call);
+CallStatus admit(const CommitRound& call, const TxContext& context, const StateView& view);
+void apply(const CommitRound& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const CommitHoldings& call);
+CallStatus admit(const CommitHoldings& call, const TxContext& context, const StateView& view);
+void apply(const CommitHoldings& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const RevealHoldings& call);
+CallStatus admit(const RevealHoldings& call, const TxContext& context, const StateView& view);
+void apply(const RevealHoldings& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const OpenMember& call);
+CallStatus admit(const OpenMember& call, const TxContext& context, const StateView& view);
+void apply(const OpenMember& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const JoinTask& call);
+CallStatus admit(const JoinTask& call, const TxContext& context, const StateView& view);
+void apply(const JoinTask& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const LeaveTask& call);
+CallStatus admit(const LeaveTask& call, const TxContext& context, const StateView& view);
+void apply(const LeaveTask& call, const TxContext& context, Effects& fx);
+
+}  // namespace retrace::contracts
