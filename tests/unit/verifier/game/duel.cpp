@@ -58,8 +58,9 @@ double referee_ms(const Game& game, Side side, const Move& move) {
 
 }  // namespace
 
-Outcome play(Game game, Replayer& solver, Replayer& challenger, const Liar& liar) {
+Outcome play(Game game, Replayer& solver, Replayer& challenger, const Liar& liar, const PositionFacts& facts) {
     Outcome outcome;
+    if (needs_position(game)) set_position(game, facts(game));
     while (game.phase != Phase::decided && !outcome.stuck) {
         const Side side = game.mover;
         Replayer& replay = side == Side::solver ? solver : challenger;
@@ -79,6 +80,7 @@ Outcome play(Game game, Replayer& solver, Replayer& challenger, const Liar& liar
         if (std::holds_alternative<ProveElement>(*move)) outcome.referee_ms = referee_ms(game, side, *decoded);
         const auto applied = apply(game, side, *decoded);
         outcome.stuck = !applied.has_value();
+        if (needs_position(game)) set_position(game, facts(game));
         EXPECT_TRUE(game.phase != Phase::decided || kMayDecide.at(move->index())) << move->index();
         const Bytes stored = encode(game);
         auto reloaded = decode_game(stored);

@@ -52,8 +52,12 @@ struct Outcome {
     bool stuck = false;  ///< A side could not move or its move was refused, so its clock ran out.
 };
 
+/// The facts of the position that a game about a group's member has found.
+using PositionFacts = std::function<verifier::StepFacts(const verifier::Game&)>;
+
 /// Plays to the end, and encodes and decodes every move and game. The claim is the solver's end root.
 Outcome duel(Arena& arena, const kernels::State& start, Party& solver, Party& challenger, const Liar& liar = {});
-Outcome play(verifier::Game game, verifier::Replayer& solver, verifier::Replayer& challenger, const Liar& liar = {});
+Outcome play(verifier::Game game, verifier::Replayer& solver, verifier::Replayer& challenger, const Liar& liar = {},
+             const PositionFacts& facts = {});
 
 }  // namespace retrace::test
