@@ -14,8 +14,8 @@
 #include "solver/agent/task_cache.hpp"
 #include "solver/agent/worker_slot.hpp"
 #include "solver/chain_view.hpp"
-#include "solver/rounds/member.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
+#include "solver/rounds/member.hpp"
 #include "solver/train/trainer.hpp"
 
 namespace retrace::solver {

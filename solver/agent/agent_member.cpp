@@ -13,9 +13,6 @@ namespace {
 
 MessageKey key_of_holdings(const RunView& run) { return {run.terms.id, run.member->round, run.run}; }
 
-/// The number by which a report names the message of a run in a round.
-constexpr std::uint64_t kRunsOfReport = 65'536;
-
 /// The roots of the message that a report names, if the records of the member's view have it.
 const RecordView::Entry* find_message(const MemberView& member, std::uint64_t index) {
     for (const RecordView& record : member.records) {
@@ -53,9 +50,9 @@ void SolverAgent::play_member(const RunView& run, std::uint64_t height, Output& 
     if (run.next_state == 0 && run.may_commit) {
         const auto opening = opening_of(run, 0);
         if (opening && due("commit", run.terms.id, run.run, 0, height))
-            out.moves.emplace_back(CommitCheckpoint{
-                run.terms.id, run.run, 0,
-                checkpoint_commitment(run.terms.id, run.run, 0, opening->salt, opening->root)});
+            out.moves.emplace_back(
+                CommitCheckpoint{run.terms.id, run.run, 0,
+                                 checkpoint_commitment(run.terms.id, run.run, 0, opening->salt, opening->root)});
     }
     if (!is_away(run)) {
         commit_round(run, height, out);
@@ -71,15 +68,15 @@ void SolverAgent::commit_round(const RunView& run, std::uint64_t height, Output&
     if (!state) return;
     const auto span = span_of(*order, state->header.step, run.terms.group->steps_max);
     if (!span) return;
-    CommitRound move{run.terms.id,
-                     run.run,
-                     order->index,
-                     static_cast<std::uint32_t>(span->base),
-                     span->steps,
-                     checkpoint_commitment(run.terms.id, run.run, order->index,
-                                           checkpoint_salt(config_.secret, run.terms.id, run.run, order->index),
-                                           state->root),
-                     {}};
+    CommitRound move{
+        run.terms.id,
+        run.run,
+        order->index,
+        static_cast<std::uint32_t>(span->base),
+        span->steps,
+        checkpoint_commitment(run.terms.id, run.run, order->index,
+                              checkpoint_salt(config_.secret, run.terms.id, run.run, order->index), state->root),
+        {}};
     if (span->steps != 0) {
         if (state->tensor_roots.empty()) return;  // Its tensors are lost; missing_segment makes it again.
         for (const std::uint32_t t : run.terms.group->public_tensors) move.message.push_back(state->tensor_roots.at(t));
@@ -150,16 +147,15 @@ std::optional<SegmentOrder> SolverAgent::missing_segment(const RunView& run) con
     auto order = next_segment(member, run.next_state, *run.terms.group);
     if (!order || is_away(run)) return std::nullopt;
     const auto state = store_.commitment({run.terms.id, run.run, order->index});
-    const bool made = state && span_of(*order, state->header.step, run.terms.group->steps_max) &&
-                      !state->tensor_roots.empty();
+    const bool made =
+        state && span_of(*order, state->header.step, run.terms.group->steps_max) && !state->tensor_roots.empty();
     return made ? std::nullopt : std::move(order);
 }
 
 std::vector<SentMessage> SolverAgent::missing_messages(const RunView& run) const {
     std::vector<SentMessage> out;
     for (const SentMessage& sent : run.member->committed)
-        if (sent.run != run.run &&
-            !config_.messages->has({run.terms.id, run.member->round, sent.run}, sent.tensors))
+        if (sent.run != run.run && !config_.messages->has({run.terms.id, run.member->round, sent.run}, sent.tensors))
             out.push_back(sent);
     return out;
 }
@@ -183,8 +179,8 @@ std::optional<SolverWork> SolverAgent::work_of_member(const RunView& run) {
             member.deadline, key);
     }
     // Messages are fetched as they come, once this member has sent its own.
-    const bool fetches = member.phase == RoundPhase::spreading ||
-                         (member.phase == RoundPhase::training && !member.may_commit);
+    const bool fetches =
+        member.phase == RoundPhase::spreading || (member.phase == RoundPhase::training && !member.may_commit);
     if (!fetches || is_away(run)) return std::nullopt;
     if (record.gathering && height_ < record.gathering->next(1, member.deadline)) return std::nullopt;
     const std::vector<SentMessage> missing = missing_messages(run);
@@ -327,9 +323,7 @@ Answered SolverAgent::answer_as_member(const RunView& run, const ReportView& rep
             answered.answer = encode(task_cache_.answers().data_tile(
                 (*material)->data[report.index], run.terms.data_roots[report.index], report.tile, task_cache_.pool()));
             break;
-        case ReportKind::program:
-            answered.answer = encode(answer_program(inner, report.tensor, report.tile));
-            break;
+        case ReportKind::program: answered.answer = encode(answer_program(inner, report.tensor, report.tile)); break;
         case ReportKind::message: {
             const RecordView::Entry* const entry = find_message(*run.member, report.index);
             if (entry == nullptr || entry->tensors.empty()) {

@@ -32,8 +32,8 @@ struct RunRecord {
     /// agent accesses it, and erases records, only while no order of its own runs.
     std::optional<kernels::State> suspended = {};
     // Of a group's member:
-    std::optional<Retry> gathering = {};           ///< Present if messages of a round could not be fetched last time.
-    std::shared_ptr<RoundClock> clock = {};        ///< Null before the first view.
+    std::optional<Retry> gathering = {};     ///< Present if messages of a round could not be fetched last time.
+    std::shared_ptr<RoundClock> clock = {};  ///< Null before the first view.
 };
 
 struct ReportRecord {

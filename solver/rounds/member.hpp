@@ -49,7 +49,6 @@ public:
     /// Deletes a state that was never committed to and no longer can be, with its message.
     Status<> withdraw(std::uint64_t index);
 
-
 private:
     struct Start {
         kernels::State state;

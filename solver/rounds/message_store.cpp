@@ -164,9 +164,8 @@ void MessageStore::remove_files(const MessageKey& key, const Roots& roots) {
     for (const auto& [place, root] : roots) {
         remove_file(path_of(key, place, root));
         const auto [begin, end] = places_.equal_range(root);
-        const auto at = std::find_if(begin, end, [&, p = place](const auto& item) {
-            return item.second == std::pair(key, p);
-        });
+        const auto at =
+            std::find_if(begin, end, [&, p = place](const auto& item) { return item.second == std::pair(key, p); });
         if (at != end) places_.erase(at);
     }
 }

@@ -70,7 +70,7 @@ private:
     mutable std::mutex mutex_;
     std::map<MessageKey, Roots> messages_;
     std::multimap<Hash32, std::pair<MessageKey, std::uint32_t>> places_;  ///< Root → message and place in it.
-    std::set<MessageKey> stated_;  ///< Keys of statements.
+    std::set<MessageKey> stated_;                                         ///< Keys of statements.
 };
 
 }  // namespace retrace::solver

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "verifier/agent/agent.hpp"
 
+#include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -30,6 +32,21 @@ std::set<CheckpointKey> needed_states(const VerifierView& view) {
     return needed;
 }
 
+/// By task: the first round whose messages a segment may still need.
+std::map<std::uint64_t, std::uint32_t> needed_rounds(const VerifierView& view) {
+    std::map<std::uint64_t, std::uint32_t> needed;
+    const auto segment = [&](std::uint64_t task, const std::optional<solver::SegmentView>& member) {
+        if (!member) return;
+        const auto from = static_cast<std::uint32_t>(member->span.from);
+        const auto found = needed.try_emplace(task, from).first;
+        found->second = std::min(found->second, from);
+    };
+    for (const AuditView& seat : view.audits) segment(seat.terms.id, seat.member);
+    for (const DisputeView& play : view.disputes) segment(play.terms.id, play.member);
+    for (const WatchView& seen : view.watch) segment(seen.terms.id, seen.member);
+    return needed;
+}
+
 template <class Done>
 VerifierWork as_verifier_work(solver::WorkOrder<Done> order) {
     return {std::move(order.what), [run = std::move(order.run)] { return VerifierResult(run()); }, order.fetch_by,
@@ -42,7 +59,7 @@ VerifierAgent::VerifierAgent(VerifierConfig config, solver::TaskCache& task_cach
     : context_(std::move(config), task_cache, store),
       dispute_replays_(
           task_cache, [this](const DisputeView& view) { return dispute_starts_.state_of(view); },
-          context_.config.dispute_memory),
+          context_.config.messages, context_.config.dispute_memory),
       disputes_(context_.config.resend_blocks, dispute_replays_, &context_.slot) {}
 
 VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
@@ -143,6 +160,7 @@ void VerifierAgent::clean_up(const VerifierView& view) {
         // On failure a file stays behind; the next view retries.
         if (context_.store.retain(key, false)) (void)context_.store.prune(key.task, key.run, 0);
     }
+    replays_.inputs().keep_from(needed_rounds(view));
     if (view.reports.empty()) context_.task_cache.answers().clear();
     std::set<RunKey> runs;
     for (const CheckpointKey& key : needed) runs.insert({key.task, key.run});

@@ -39,7 +39,8 @@ void AuditAgent::report_missing(const AuditView& seat, bool first, std::vector<V
     // the deadline of that audit. Each other audit reports its start state, which it needs as well, to pause its own
     // deadline.
     const bool of_state = what.kind == solver::ReportKind::state;
-    if (!of_state && !first) report = {solver::ReportKind::state, seat.terms.id, seat.run, seat.segment, 0, 0};
+    const bool of_segment = of_state || what.kind == solver::ReportKind::message;
+    if (!of_segment && !first) report = {solver::ReportKind::state, seat.terms.id, seat.run, seat.segment, 0, 0};
     if (of_state) report.index = seat.segment;
     moves.emplace_back(report);
 }
@@ -127,17 +128,16 @@ Replayed AuditAgent::replay(const AuditView& seat) {
         done.missing = missing;
         return done;
     };
-    solver::TaskCache& cache = context_.task_cache;
-    const auto material = cache.material(seat.terms);
-    if (!material) return fail(material.error());
-    solver::TaskMaterial& task = **material;
-    auto begun = replays_.begin(task, {seat.terms.id, seat.run, seat.segment}, seat.start_root);
+    const auto inputs = replays_.inputs().segment(seat.terms, seat.run, seat.segment, seat.member);
+    if (!inputs) return fail(inputs.error());
+    auto begun = replays_.begin(*inputs, {seat.terms.id, seat.run, seat.segment}, seat.start_root);
     if (!begun) return fail(begun.error());
-    if (!replays_.run_to(task, *begun, seat.terms.schedule.step_of(seat.segment + 1))) {
+    if (!replays_.run(*inputs, *begun)) {
         done.preempted = true;
         return done;
     }
-    const kernels::StateCommitment end = kernels::commit_state(task.program->root(), begun->state, cache.pool());
+    const kernels::StateCommitment end =
+        kernels::commit_state(inputs->steps->root(), begun->state, context_.task_cache.pool());
     const solver::CheckpointKey key{seat.terms.id, seat.run, seat.segment + 1};
     auto saved = context_.store.save(key, end, begun->state);
     if (saved) saved = context_.store.retain(key, true);

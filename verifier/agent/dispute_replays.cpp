@@ -34,8 +34,9 @@ std::optional<std::string> doubt(const DisputeView& view, Replayer& replay) {
 
 }  // namespace
 
-DisputeReplays::DisputeReplays(solver::TaskCache& task_cache, StartState start, std::uint64_t memory)
-    : task_cache_(task_cache), start_(std::move(start)), memory_(memory) {
+DisputeReplays::DisputeReplays(solver::TaskCache& task_cache, StartState start, solver::MessageStore* messages,
+                               std::uint64_t memory)
+    : task_cache_(task_cache), inputs_(task_cache, messages), start_(std::move(start)), memory_(memory) {
     task_cache_.on_less_to_spare(
         [this](std::uint64_t spare) {
             // During a move, this thread holds the lock already.
@@ -114,23 +115,25 @@ Result<Replayer*> DisputeReplays::replay_of(const DisputeView& view) {
     };
     for (const auto& [dispute, other] : replays_)
         if (other.segment == segment) return keep(other.replay.beside());
-    const auto material = task_cache_.material(view.terms, [&] { return give_up_task_but(view.terms.id); });
-    if (!material) return error(material.error().message);
-    solver::TaskMaterial& task = **material;
-    ReplaySetup setup{task.program.get(),  task.program.get(), task.runner.get(),
-                      &task_cache_.pool(), view.terms.seed,    task.inputs().datasets};
+    kernels::ThreadPool& pool = task_cache_.pool();
+    const auto free_memory = [&] { return give_up_task_but(view.terms.id); };
     if (segment.initialiser) {
-        if (task.init == nullptr) return error("the task has no initialiser");
-        setup.played = task.init.get();
-        setup.runner = task.init_runner.get();
-        setup.datasets.clear();
-        return keep(Replayer(std::move(setup)));
+        auto inputs = inputs_.initial(view.terms, view.run, view.entry, free_memory);
+        if (!inputs) return error(inputs.error().message);
+        return keep(Replayer(std::move(inputs->steps), pool));
     }
+    if (const auto prepared = inputs_.prepare(view.terms, free_memory); !prepared)
+        return error(prepared.error().message);
     keep_within(spare());  // The start takes memory before its replay exists.
     RETRACE_TRY(start, start_(view));
-    if (start.step != view.game.claim.first_step || start.step >= view.game.claim.last_step)
+    auto inputs = inputs_.segment(view.terms, view.run, view.segment, view.member);
+    if (!inputs) return error(inputs.error().message);
+    const Claim& claim = view.game.claim;
+    if (claim.first_step != inputs->first || claim.last_step != inputs->last)
+        return error("the claim is about other steps than those of the segment");
+    if (start.step != inputs->steps->header_step(inputs->first))
         return error("the state at the segment's start has the wrong step number");
-    return keep(Replayer(std::move(setup), std::move(start), view.game.claim.last_step));
+    return keep(Replayer(std::move(inputs->steps), pool, std::move(start), inputs->first, inputs->last));
 }
 
 void DisputeReplays::sweep(const std::vector<DisputeView>& open, std::uint64_t height) {

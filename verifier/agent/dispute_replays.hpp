@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "solver/agent/task_cache.hpp"
+#include "verifier/agent/replay_inputs.hpp"
 #include "verifier/chain_view.hpp"
 #include "verifier/replay/replayer.hpp"
 
@@ -41,9 +42,10 @@ class DisputeReplays {
 public:
     /// Returns the state at the start of the view's segment.
     using StartState = std::function<Result<kernels::State>(const DisputeView&)>;
-    /// `task_cache` outlives the replays. `memory`: limit in bytes for replays that the task cache does not count; they
+    /// `task_cache` and `messages` outlive the replays; `messages` as in ReplayInputSource. `memory`: limit in bytes for replays that the task cache does not count; they
     /// never take more than it has to spare.
-    DisputeReplays(solver::TaskCache& task_cache, StartState start, std::uint64_t memory = UINT64_MAX);
+    DisputeReplays(solver::TaskCache& task_cache, StartState start, solver::MessageStore* messages = nullptr,
+                   std::uint64_t memory = UINT64_MAX);
     ~DisputeReplays();
     DisputeReplays(const DisputeReplays&) = delete;
     DisputeReplays& operator=(const DisputeReplays&) = delete;
@@ -84,6 +86,7 @@ private:
     bool give_up_task_but(std::uint64_t task);
 
     solver::TaskCache& task_cache_;
+    ReplayInputSource inputs_;
     StartState start_;
     std::uint64_t memory_;
     mutable std::mutex use_;  // Guards the replays; `answer` holds it for a whole move.

@@ -6,9 +6,10 @@
 namespace retrace::verifier {
 
 Result<kernels::State> DisputeStarts::state_of(const DisputeView& view) {
-    const auto material = context_.task_cache.material(view.terms);
-    if (!material) return error(material.error().message);
-    auto state = replays_.start_state(**material, view.run, view.segment, view.game.claim.start_root);
+    const auto inputs = replays_.inputs().segment(view.terms, view.run, view.segment, view.member);
+    auto state =
+        inputs ? replays_.start_state(*inputs, {view.terms.id, view.run, view.segment}, view.game.claim.start_root)
+               : Result<kernels::State, solver::Unavailable>(Unexpected{inputs.error()});
     if (state) return std::move(state).value();
     if (!context_.preempted()) missing_[view.id] = state.error();
     return error(state.error().message);

@@ -9,28 +9,28 @@ namespace retrace::verifier {
 
 using solver::CheckpointKey;
 
-Result<kernels::State, solver::Unavailable> SegmentReplays::start_state(solver::TaskMaterial& material,
-                                                                        std::uint32_t run, std::uint64_t index,
+Result<kernels::State, solver::Unavailable> SegmentReplays::start_state(const ReplayInputs& inputs,
+                                                                        const CheckpointKey& segment,
                                                                         const Hash32& root) {
     solver::CheckpointStore& store = context_.store;
     kernels::ThreadPool& pool = context_.task_cache.pool();
     // The end of a segment that was audited before is the start of the next.
-    const CheckpointKey claimed = claimed_key(material.terms.id, run, index);
-    for (const CheckpointKey& key : {claimed, CheckpointKey{material.terms.id, run, index}}) {
+    const CheckpointKey claimed = claimed_key(segment.task, segment.run, segment.index);
+    for (const CheckpointKey& key : {claimed, segment}) {
         const auto known = store.commitment(key);
         if (!known || known->root != root) continue;
         auto loaded = store.load(key, pool);
         if (loaded) return std::move(loaded).value();
     }
-    RETRACE_TRY(state, context_.task_cache.fetch(material, root, index));
+    RETRACE_TRY(state, inputs.fetch_start(root));
     // The state is kept for the dispute: a solver that lied has no reason to serve it a second time.
-    auto saved = store.save(claimed, kernels::commit_state(material.program->root(), state, pool), state);
+    auto saved = store.save(claimed, kernels::commit_state(inputs.steps->root(), state, pool), state);
     if (saved) saved = store.retain(claimed, true);
     if (!saved) return Unexpected{solver::Unavailable{saved.error().message, std::nullopt, 0, 0}};
     return state;
 }
 
-Result<SegmentReplays::Begun, solver::Unavailable> SegmentReplays::begin(solver::TaskMaterial& material,
+Result<SegmentReplays::Begun, solver::Unavailable> SegmentReplays::begin(const ReplayInputs& inputs,
                                                                          const CheckpointKey& segment,
                                                                          const Hash32& root) {
     const auto other = suspended_.find(segment.task);
@@ -38,14 +38,14 @@ Result<SegmentReplays::Begun, solver::Unavailable> SegmentReplays::begin(solver:
         return std::move(suspended_.extract(other).mapped());
     std::optional<kernels::State> state = take_saved(segment);
     if (!state) {
-        RETRACE_TRY(fetched, start_state(material, segment.run, segment.index, root));
+        RETRACE_TRY(fetched, start_state(inputs, segment, root));
         state = std::move(fetched);
     }
     if (other != suspended_.end()) {
-        save(material, other->second);
+        save(inputs.steps->root(), other->second);
         suspended_.erase(other);
     }
-    return Begun{segment, std::move(*state)};
+    return Begun{segment, std::move(*state), inputs.steps->header_step(inputs.first)};
 }
 
 std::optional<kernels::State> SegmentReplays::take_saved(const CheckpointKey& segment) {
@@ -57,29 +57,30 @@ std::optional<kernels::State> SegmentReplays::take_saved(const CheckpointKey& se
     return std::move(loaded).value();
 }
 
-void SegmentReplays::save(solver::TaskMaterial& material, const Begun& begun) {
+void SegmentReplays::save(const Hash32& program_root, const Begun& begun) {
     const CheckpointKey& segment = begun.segment;
-    if (begun.state.step == material.terms.schedule.step_of(segment.index)) return;  // The start is in the store.
+    if (begun.state.step == begun.start_step) return;  // The start is in the store.
     const CheckpointKey key = progress_key(segment.task, segment.run, begun.state.step);
     const kernels::StateCommitment commitment =
-        kernels::commit_state(material.program->root(), begun.state, context_.task_cache.pool());
+        kernels::commit_state(program_root, begun.state, context_.task_cache.pool());
     auto saved = context_.store.save(key, commitment, begun.state);
     if (saved) saved = context_.store.retain(key, true);
     // Without room on the disk the replay begins again at its start.
     if (saved) saved_.insert_or_assign(segment, key);
 }
 
-bool SegmentReplays::run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step) {
+bool SegmentReplays::run(const ReplayInputs& inputs, Begun& begun) {
     solver::Preemption& preemption = context_.slot.preemption();
+    const std::uint64_t last_step = inputs.steps->header_step(inputs.last);
     {
-        const auto training = material.runner->train(*material.program, begun.state, context_.task_cache.pool());
+        const auto computation = inputs.steps->compute(begun.state);
         bool whole = true;
-        training->run_ahead(last_step);
-        while (whole && training->step() < last_step && !preemption.requested()) {
+        computation->run_ahead(last_step);
+        while (whole && computation->step() < last_step && !preemption.requested()) {
             preemption.begin_step();
-            whole = training->attempt(preemption.step_stop()).has_value();
+            whole = computation->attempt(preemption.step_stop()).has_value();
         }
-        if (whole) training->state();
+        if (whole) computation->state();
     }
     if (begun.state.tensors.empty()) return false;
     if (begun.state.step == last_step) return true;

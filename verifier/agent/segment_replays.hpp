@@ -6,6 +6,7 @@
 #include <set>
 
 #include "verifier/agent/agent_context.hpp"
+#include "verifier/agent/replay_inputs.hpp"
 #include "verifier/chain_view.hpp"
 
 namespace retrace::verifier {
@@ -14,27 +15,31 @@ namespace retrace::verifier {
 class SegmentReplays {
 public:
     /// `context` outlives the replays.
-    explicit SegmentReplays(AgentContext& context) : context_(context) {}
+    explicit SegmentReplays(AgentContext& context)
+        : context_(context), inputs_(context.task_cache, context.config.messages) {}
     SegmentReplays(const SegmentReplays&) = delete;
     SegmentReplays& operator=(const SegmentReplays&) = delete;
+
+    ReplayInputSource& inputs() noexcept { return inputs_; }
 
     /// A replay in progress.
     struct Begun {
         solver::CheckpointKey segment;
         kernels::State state;
+        std::uint64_t start_step = 0;  ///< Step in the header of the segment's start.
     };
 
     /// Returns the state with this root at the start of a segment: from the store, or fetched and then stored.
-    Result<kernels::State, solver::Unavailable> start_state(solver::TaskMaterial& material, std::uint32_t run,
-                                                            std::uint64_t index, const Hash32& root);
+    Result<kernels::State, solver::Unavailable> start_state(const ReplayInputs& inputs,
+                                                            const solver::CheckpointKey& segment, const Hash32& root);
     /// Returns the suspended replay of this segment, or a new one from its start. Another suspended replay of the task
     /// stays in memory until this one's state is there, and is then saved to disk. So no report, however often its
     /// state is not served, costs another replay its progress.
-    Result<Begun, solver::Unavailable> begin(solver::TaskMaterial& material, const solver::CheckpointKey& segment,
+    Result<Begun, solver::Unavailable> begin(const ReplayInputs& inputs, const solver::CheckpointKey& segment,
                                              const Hash32& root);
-    /// Returns false if the replay was preempted. It is then kept for later, unless a step was left half done and the
+    /// Runs to the segment's end. Returns false if the replay was preempted. It is then kept for later, unless a step was left half done and the
     /// state before that step is gone.
-    bool run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step);
+    bool run(const ReplayInputs& inputs, Begun& begun);
 
     /// Drops suspended replays of segments that `view` neither audits nor watches. Called while no order runs.
     void forget_closed(const VerifierView& view);
@@ -44,9 +49,10 @@ public:
 private:
     /// Returns the saved state of a suspended replay, or nothing.
     std::optional<kernels::State> take_saved(const solver::CheckpointKey& segment);
-    void save(solver::TaskMaterial& material, const Begun& begun);
+    void save(const Hash32& program_root, const Begun& begun);
 
     AgentContext& context_;
+    ReplayInputSource inputs_;
     std::map<std::uint64_t, Begun> suspended_;  // By task. One stays in memory for each task: no more is counted.
     std::map<solver::CheckpointKey, solver::CheckpointKey> saved_;  // By segment: where its state is in the store.
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "solver/commitments.hpp"
+#include "solver/rounds/message_store.hpp"
 
 namespace retrace::verifier {
 
@@ -17,6 +18,8 @@ struct VerifierConfig {
     /// Share of all opened segments that the agent replays voluntarily, in basis points. Its secret decides which ones,
     /// so that a solver cannot predict which segments nobody checks.
     std::uint64_t watch_bp = 0;
+    /// Messages of groups that segments took in. Must outlive the agent. Null: segments of groups are not replayed.
+    solver::MessageStore* messages = nullptr;
     bool keep_offers = true;  ///< Keeps states that solvers pay for.
     /// Longest wait for peers, in blocks, by work without an audit deadline. The work resumes later where it stopped,
     /// so that an audit that is drawn meanwhile does not miss its deadline.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "merkle/hash/sha256.hpp"
+#include "verifier/replay/replayer.hpp"
 
 namespace retrace::verifier {
 namespace {
@@ -148,47 +149,35 @@ void WatchAgent::on_done(const Watched& seen) {
 
 InitialChecked WatchAgent::check_initial(const InitialView& view) {
     InitialChecked done{view.terms.id, view.run, std::nullopt, ""};
-    solver::TaskCache& cache = context_.task_cache;
-    const auto material = cache.material(view.terms);
-    if (!material) {
-        done.problem = material.error().message;
+    auto inputs = replays_.inputs().initial(view.terms, view.run, view.entry);
+    if (!inputs) {
+        done.problem = inputs.error().message;
         done.preempted = context_.preempted();
         return done;
     }
-    solver::Preemption& preemption = context_.slot.preemption();
-    preemption.begin_step();
-    const auto state = cache.initial_state(**material, preemption.step_stop());
-    if (!state) {
-        done.problem = state.error().message;
-        done.preempted = context_.preempted();
-        return done;
-    }
-    const Hash32 own = kernels::commit_state((*material)->program->root(), *state, cache.pool()).root;
+    Replayer replay(std::move(inputs->steps), context_.task_cache.pool());
+    replay.set_preemption(&context_.slot.preemption());
+    const Hash32 own = replay.end_root();
     if (own != view.root) done.other = own;
     return done;
 }
 
 Watched WatchAgent::watch(const WatchView& view) {
     Watched done{view.terms.id, view.run, view.segment, std::nullopt, ""};
-    solver::TaskCache& cache = context_.task_cache;
-    const auto material = cache.material(view.terms);
-    if (!material) {
-        done.problem = material.error().message;
+    const auto fail = [&](const solver::Unavailable& missing) {
+        done.problem = missing.message;
         done.preempted = context_.preempted();
         return done;
-    }
-    solver::TaskMaterial& task = **material;
-    auto begun = replays_.begin(task, segment_of(view), view.start_root);
-    if (!begun) {
-        done.problem = begun.error().message;
-        done.preempted = context_.preempted();
-        return done;
-    }
-    if (!replays_.run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
+    };
+    const auto inputs = replays_.inputs().segment(view.terms, view.run, view.segment, view.member);
+    if (!inputs) return fail(inputs.error());
+    auto begun = replays_.begin(*inputs, segment_of(view), view.start_root);
+    if (!begun) return fail(begun.error());
+    if (!replays_.run(*inputs, *begun)) {
         done.preempted = true;
         return done;
     }
-    const Hash32 own = kernels::commit_state(task.program->root(), begun->state, cache.pool()).root;
+    const Hash32 own = kernels::commit_state(inputs->steps->root(), begun->state, context_.task_cache.pool()).root;
     if (own != view.end_root) done.other = own;
     return done;
 }

@@ -12,7 +12,7 @@ public:
 
     PlayedStep at(std::uint64_t t) override { return {*setup_.runner, setup_.seed, t}; }
     const kernels::CommittedProgram& program_at(std::uint64_t) const override { return *setup_.played; }
-    std::vector<const kernels::Tensor*> datasets_at(std::uint64_t) const override { return setup_.datasets; }
+    std::vector<const kernels::Tensor*> datasets_at(std::uint64_t) override { return setup_.datasets; }
     const kernels::CommittedProgram& opened_at(std::uint64_t) const override { return *setup_.program; }
     const Hash32& root() const override { return setup_.program->root(); }
     std::uint64_t header_step(std::uint64_t t) const override { return t; }

@@ -23,9 +23,10 @@ public:
     virtual ~ReplaySteps() = default;
     /// Valid until the next call of a function that is not const.
     virtual PlayedStep at(std::uint64_t t) = 0;
-    /// The program whose ops run in step t, and its data sets. Both are valid as long as the object.
+    /// The program whose ops run in step t.
     virtual const kernels::CommittedProgram& program_at(std::uint64_t t) const = 0;
-    virtual std::vector<const kernels::Tensor*> datasets_at(std::uint64_t t) const = 0;
+    /// Its data sets. They are valid until those of another step are asked for.
+    virtual std::vector<const kernels::Tensor*> datasets_at(std::uint64_t t) = 0;
     /// The program whose header opens the state after step t: it says how many tensors a state has.
     virtual const kernels::CommittedProgram& opened_at(std::uint64_t t) const = 0;
     /// The root that the headers of states name, and the step that the header of state t names.

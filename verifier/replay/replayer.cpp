@@ -95,6 +95,7 @@ const ReplaySteps& Replayer::steps() const noexcept { return *segment_->steps; }
 std::uint64_t Replayer::last_step() const noexcept { return segment_->last; }
 std::uint64_t Replayer::start_bytes() const { return bytes_of(segment_->start) + steps().bytes(); }
 PlayedStep Replayer::played(std::uint64_t t) { return segment_->steps->at(t); }
+std::vector<const Tensor*> Replayer::datasets(std::uint64_t t) { return segment_->steps->datasets_at(t); }
 
 std::uint64_t Replayer::own_bytes() const {
     std::uint64_t bytes = 0;
@@ -346,7 +347,7 @@ const Tensor& Replayer::tensor_of(std::uint64_t t, std::uint32_t tensor) {
     }
     if (tensor < program.states) return start_of(t).tensors[tensor];
     tensor -= program.states;
-    if (tensor >= program.constants) return *steps().datasets_at(t).at(tensor - program.constants);
+    if (tensor >= program.constants) return *datasets(t).at(tensor - program.constants);
     StepCache& cache = cache_of(t);
     const auto found = cache.constants.find(tensor);
     if (found != cache.constants.end()) return found->second;

@@ -66,7 +66,8 @@ public:
     // The following are about one step t of the segment (0 for an initialiser).
     /// Seed and step as the ops see them.
     PlayedStep played(std::uint64_t t);
-    const kernels::StateCommitment& input_of(std::uint64_t t);  ///< Not available for an initialiser.
+    std::vector<const kernels::Tensor*> datasets(std::uint64_t t);  ///< As ReplaySteps::datasets_at.
+    const kernels::StateCommitment& input_of(std::uint64_t t);      ///< Not available for an initialiser.
     const kernels::StateCommitment& output_of(std::uint64_t t);
     const std::vector<Hash32>& trace_of(std::uint64_t t);  ///< Output roots in program order.
     const merkle::TileTree& trace_tree_of(std::uint64_t t);

@@ -18,25 +18,19 @@ std::vector<const Tensor*> addresses_of(const std::vector<Tensor>& tensors) {
     return out;
 }
 
+/// A message of the segment, with its facts as the last tensor.
+struct LoadedMessage {
+    std::uint64_t record = 0;
+    std::uint32_t number = 0;
+    kernels::MessageFacts facts;
+    std::vector<Tensor> tensors;
+};
+
 class SegmentSteps final : public ReplaySteps {
 public:
     SegmentSteps(MemberSetup setup, const solver::SegmentView& segment, kernels::SegmentPositions positions,
-                 SegmentMessages messages)
-        : setup_(std::move(setup)),
-          positions_(std::move(positions)),
-          start_step_(segment.start_step),
-          messages_(std::move(messages)) {
-        ensure(messages_.size() == segment.records.size(), "the messages of each record");
-        for (std::size_t r = 0; r < messages_.size(); ++r) {
-            ensure(messages_[r].size() == segment.records[r].entries.size(), "each message of a record");
-            facts_.emplace_back();
-            fact_tensors_.emplace_back();
-            for (std::size_t e = 0; e < messages_[r].size(); ++e) {
-                facts_.back().push_back(facts_of(segment.records[r], e));
-                fact_tensors_.back().push_back(kernels::fact_tensor(facts_.back().back()));
-            }
-        }
-    }
+                 LoadMessage load)
+        : setup_(std::move(setup)), segment_(segment), positions_(std::move(positions)), load_(std::move(load)) {}
 
     PlayedStep at(std::uint64_t t) override {
         const solver::PlanRunner::At at = runner_at(t);
@@ -45,52 +39,61 @@ public:
     const kernels::CommittedProgram& program_at(std::uint64_t t) const override {
         return setup_.runner->plan().program(positions_.at(t).phase);
     }
-    std::vector<const Tensor*> datasets_at(std::uint64_t t) const override {
+    std::vector<const Tensor*> datasets_at(std::uint64_t t) override {
         const kernels::Position position = positions_.at(t);
         if (position.phase == kernels::Phase::inner) return setup_.data;
         if (position.phase != kernels::Phase::add) return {};
-        const std::size_t record = position.record - positions_.span().from;
-        std::vector<const Tensor*> out = addresses_of(messages_[record][position.message]);
-        out.push_back(&fact_tensors_[record][position.message]);
-        return out;
+        return addresses_of(message(shown_, position.record, position.message).tensors);
     }
     const kernels::CommittedProgram& opened_at(std::uint64_t t) const override { return program_at(t); }
     const Hash32& root() const override { return setup_.runner->plan().root(); }
     std::uint64_t header_step(std::uint64_t t) const override {
-        return t == 0 ? start_step_ : kernels::header_step(positions_.span().base, t);
+        return t == 0 ? segment_.start_step : kernels::header_step(positions_.span().base, t);
     }
     std::unique_ptr<solver::Computation> compute(State& state) override;
-    std::uint64_t bytes() const override {
-        std::uint64_t bytes = 0;
-        for (const auto& record : messages_)
-            for (const auto& message : record)
-                for (const Tensor& tensor : message) bytes += tensor.data.size();
-        return bytes;
-    }
+    std::uint64_t bytes() const override { return bytes_of(shown_) + bytes_of(run_); }
 
     solver::PlanRunner::At runner_at(std::uint64_t t) {
         return setup_.runner->at(positions_, t, setup_.run, [this](std::uint64_t record, std::uint32_t number) {
-            const std::size_t r = record - positions_.span().from;
-            return kernels::Message{facts_[r][number], addresses_of(messages_[r][number])};
+            const LoadedMessage& loaded = message(run_, record, number);
+            kernels::Message out{loaded.facts, addresses_of(loaded.tensors)};
+            out.tensors.pop_back();  // The runner makes the facts.
+            return out;
         });
     }
     const kernels::SegmentPositions& positions() const noexcept { return positions_; }
     kernels::ThreadPool& pool() const noexcept { return *setup_.pool; }
     /// The number of the state with this step in its header.
     std::uint64_t number_of(std::uint64_t header_step) const {
-        if (header_step == start_step_) return 0;
+        if (header_step == segment_.start_step) return 0;
         const std::uint64_t number = header_step - kernels::header_step(positions_.span().base, 0);
         ensure(number <= positions_.count(), "a state of the segment");
         return number;
     }
 
 private:
+    /// Returns the message, which `last` keeps until another one is asked for.
+    const LoadedMessage& message(std::optional<LoadedMessage>& last, std::uint64_t record, std::uint32_t number) {
+        if (last && last->record == record && last->number == number) return *last;
+        last.reset();
+        const std::size_t r = record - positions_.span().from;
+        LoadedMessage loaded{record, number, facts_of(segment_.records.at(r), number), load_(r, number)};
+        loaded.tensors.push_back(kernels::fact_tensor(loaded.facts));
+        return last.emplace(std::move(loaded));
+    }
+    static std::uint64_t bytes_of(const std::optional<LoadedMessage>& message) {
+        std::uint64_t bytes = 0;
+        if (message)
+            for (const Tensor& tensor : message->tensors) bytes += tensor.data.size();
+        return bytes;
+    }
+
     MemberSetup setup_;
+    solver::SegmentView segment_;
     kernels::SegmentPositions positions_;
-    std::uint64_t start_step_;
-    SegmentMessages messages_;
-    std::vector<std::vector<kernels::MessageFacts>> facts_;  // By record and entry, as messages_.
-    std::vector<std::vector<Tensor>> fact_tensors_;
+    LoadMessage load_;
+    std::optional<LoadedMessage> run_;    // The one that a position reads while it runs,
+    std::optional<LoadedMessage> shown_;  // and the one that datasets_at returned.
 };
 
 /// The inner steps are a training of their runner, so that a device keeps the state between them. Meanwhile `state_`
@@ -200,7 +203,7 @@ public:
     const kernels::CommittedProgram& program_at(std::uint64_t) const override {
         return setup_.runner->plan().program(phase_);
     }
-    std::vector<const Tensor*> datasets_at(std::uint64_t) const override { return addresses_of(anchor_); }
+    std::vector<const Tensor*> datasets_at(std::uint64_t) override { return addresses_of(anchor_); }
     const kernels::CommittedProgram& opened_at(std::uint64_t t) const override { return program_at(t); }
     const Hash32& root() const override { return setup_.runner->plan().root(); }
     std::uint64_t header_step(std::uint64_t) const override { return kernels::header_step(base_, 0); }
@@ -224,8 +227,8 @@ private:
 }  // namespace
 
 std::unique_ptr<ReplaySteps> steps_of(MemberSetup setup, const solver::SegmentView& segment,
-                                      kernels::SegmentPositions positions, SegmentMessages messages) {
-    return std::make_unique<SegmentSteps>(std::move(setup), segment, std::move(positions), std::move(messages));
+                                      kernels::SegmentPositions positions, LoadMessage load) {
+    return std::make_unique<SegmentSteps>(std::move(setup), segment, std::move(positions), std::move(load));
 }
 
 std::unique_ptr<ReplaySteps> init_steps_of(MemberSetup setup) {

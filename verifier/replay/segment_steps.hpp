@@ -3,6 +3,8 @@
 // a segment have the numbers 0 to the number of positions.
 #pragma once
 
+#include <functional>
+
 #include "solver/rounds/group_view.hpp"
 #include "solver/rounds/plan_runner.hpp"
 #include "verifier/replay/replay_steps.hpp"
@@ -17,12 +19,13 @@ struct MemberSetup {
     std::uint32_t run = 0;
 };
 
-/// The messages that a segment takes in: the public tensors, by record from the segment's first on, then by entry.
-using SegmentMessages = std::vector<std::vector<std::vector<kernels::Tensor>>>;
+/// Returns the public tensors of a message that a segment takes in, checked against their roots: entry `entry` of record
+/// `record` of the segment. Throws if they are lost.
+using LoadMessage = std::function<std::vector<kernels::Tensor>(std::size_t record, std::size_t entry)>;
 
-/// `positions` are those of `segment`, and `messages` those that its records name, checked against their roots.
+/// `positions` are those of `segment`. Two messages are in memory at once.
 std::unique_ptr<ReplaySteps> steps_of(MemberSetup setup, const solver::SegmentView& segment,
-                                      kernels::SegmentPositions positions, SegmentMessages messages);
+                                      kernels::SegmentPositions positions, LoadMessage load);
 /// The step that makes state 0 of a member: `init`, or `enter` from the shared tensors `anchor` at the start of round
 /// `base`. The plan has the phase.
 std::unique_ptr<ReplaySteps> init_steps_of(MemberSetup setup);

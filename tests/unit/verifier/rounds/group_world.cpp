@@ -133,16 +133,12 @@ verifier::MemberSetup GroupWorld::setup(solver::PlanRunner& runner, std::uint32_
     return {&runner, &pool, {&x, &y}, run};
 }
 
-verifier::SegmentMessages GroupWorld::messages(const PlayedSegment& segment) const {
-    verifier::SegmentMessages out;
-    for (const solver::RecordView& record : segment.view.records) {
-        out.emplace_back();
-        for (const auto& entry : record.entries) {
-            out.back().emplace_back();
-            for (const Hash32& root : entry.tensors) out.back().back().push_back(tensors.at(root));
-        }
-    }
-    return out;
+verifier::LoadMessage GroupWorld::messages(const PlayedSegment& segment) const {
+    return [this, records_of = segment.view.records](std::size_t record, std::size_t entry) {
+        std::vector<Tensor> out;
+        for (const Hash32& root : records_of.at(record).entries.at(entry).tensors) out.push_back(tensors.at(root));
+        return out;
+    };
 }
 
 kernels::SegmentPositions GroupWorld::positions(const PlayedSegment& segment) const {

@@ -42,7 +42,7 @@ public:
     /// A runner of the plan, of which one phase may lie.
     std::unique_ptr<solver::PlanRunner> runner(const Lie& lie = {}) const;
     verifier::MemberSetup setup(solver::PlanRunner& runner, std::uint32_t run) const;
-    verifier::SegmentMessages messages(const PlayedSegment& segment) const;
+    verifier::LoadMessage messages(const PlayedSegment& segment) const;
     kernels::SegmentPositions positions(const PlayedSegment& segment) const;
     /// A replay of a segment from its start; `runner` outlives it.
     verifier::Replayer replay(const PlayedSegment& segment, solver::PlanRunner& runner) const;

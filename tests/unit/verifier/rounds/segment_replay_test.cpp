@@ -15,11 +15,13 @@ using kernels::State;
 std::vector<Hash32> defined_roots(const GroupWorld& world, const PlayedSegment& segment) {
     kernels::PlanExecutor executor(world.plan, world.pool);
     const kernels::SegmentPositions positions = world.positions(segment);
-    const SegmentMessages messages = world.messages(segment);
+    const LoadMessage load = world.messages(segment);
+    std::vector<kernels::Tensor> loaded;
     const auto message = [&](std::uint64_t record, std::uint32_t number) {
         const std::uint64_t r = record - segment.view.span.from;
         kernels::Message out{facts_of(segment.view.records[r], number), {}};
-        for (const kernels::Tensor& tensor : messages[r][number]) out.tensors.push_back(&tensor);
+        loaded = load(r, number);
+        for (const kernels::Tensor& tensor : loaded) out.tensors.push_back(&tensor);
         return out;
     };
     const kernels::MemberInputs inputs{
@@ -79,7 +81,7 @@ TEST_P(SegmentReplay, TheTraceOfEachPositionLeadsToItsState) {
                     << "position " << p << ", tensor " << t;
             }
             // The data sets are those that the program records, the last of them the facts of a message.
-            const auto data = replay.steps().datasets_at(p);
+            const auto data = replay.datasets(p);
             ASSERT_EQ(data.size(), program.datasets);
             for (std::uint32_t d = 0; d < program.datasets; ++d)
                 EXPECT_EQ(data[d]->dims, program.tensors[program.states + program.constants + d].dims);
@@ -110,7 +112,7 @@ TEST_P(SegmentReplay, FirstStatesAreMadeByInitOrEnter) {
     EXPECT_EQ(enter.end_state(), world_.firsts[3]);
     EXPECT_EQ(enter.end_state().step, kernels::header_step(4, 0));
     EXPECT_EQ(enter.trace_of(0).size(), world_.plan.at(kernels::Phase::enter).program.ops.size());
-    EXPECT_EQ(enter.steps().datasets_at(0).size(), world_.plan.shared);
+    EXPECT_EQ(enter.datasets(0).size(), world_.plan.shared);
 }
 
 INSTANTIATE_TEST_SUITE_P(Updates, SegmentReplay,

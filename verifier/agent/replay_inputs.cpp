@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/agent/replay_inputs.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "verifier/replay/segment_steps.hpp"
+
+namespace retrace::verifier {
+namespace {
+
+using solver::Unavailable;
+
+Unexpected<Unavailable> impossible(std::string why) {
+    return Unexpected{Unavailable{std::move(why), std::nullopt, 0, 0}};
+}
+
+MemberSetup setup_of(const solver::GroupMaterial& material, kernels::ThreadPool& pool, std::uint32_t run) {
+    MemberSetup setup{material.runner.get(), &pool, {}, run};
+    for (const kernels::Tensor& tensor : material.data) setup.data.push_back(&tensor);
+    return setup;
+}
+
+}  // namespace
+
+Result<ReplayInputs, Unavailable> ReplayInputSource::segment(const solver::TaskTerms& terms, std::uint32_t run,
+                                                             std::uint64_t segment,
+                                                             const std::optional<solver::SegmentView>& member,
+                                                             const solver::TaskCache::FreeMemory& free_memory) {
+    if (terms.group) {
+        if (!member) return impossible("the node names no records of the segment");
+        return member_segment(terms, run, *member, free_memory);
+    }
+    RETRACE_TRY(material, task_cache_.material(terms, free_memory));
+    ReplayInputs out;
+    out.steps = steps_of({material->program.get(), material->program.get(), material->runner.get(), &task_cache_.pool(),
+                          terms.seed, material->inputs().datasets});
+    out.first = terms.schedule.step_of(segment);
+    out.last = terms.schedule.step_of(segment + 1);
+    out.fetch_start = [this, material, segment](const Hash32& root) {
+        return task_cache_.fetch(*material, root, segment);
+    };
+    return out;
+}
+
+Result<ReplayInputs, Unavailable> ReplayInputSource::member_segment(const solver::TaskTerms& terms, std::uint32_t run,
+                                                                    const solver::SegmentView& segment,
+                                                                    const solver::TaskCache::FreeMemory& free_memory) {
+    if (messages_ == nullptr) return impossible("there is no store of messages");
+    RETRACE_TRY(material, task_cache_.group(terms, free_memory));
+    const auto positions = segment.positions(material->plan->steps_max());
+    if (!positions) return impossible(positions.error().message);
+    if (positions->count() == 0) return impossible("the segment has no positions");
+    RETRACE_CHECK(fetch_messages(*material, segment));
+    const auto load = [this, material, records = segment.records](std::size_t record, std::size_t entry) {
+        const solver::CommittedPlan& plan = *material->plan;
+        std::vector<kernels::Tensor> out;
+        const std::vector<Hash32>& roots = records.at(record).entries.at(entry).tensors;
+        for (std::size_t i = 0; i < roots.size(); ++i) {
+            auto tensor =
+                messages_->tensor(roots[i], plan.states().tensors[plan.public_tensors().at(i)], task_cache_.pool());
+            // A damaged file is removed, so that the next attempt fetches it again.
+            if (!tensor) throw std::runtime_error(tensor.error().message);
+            out.push_back(std::move(tensor).value());
+        }
+        return out;
+    };
+    ReplayInputs out;
+    out.steps = steps_of(setup_of(*material, task_cache_.pool(), run), segment, *positions, load);
+    out.last = positions->count();
+    out.fetch_start = [this, material, step = segment.start_step](const Hash32& root) {
+        return task_cache_.fetch(*material, root, step);
+    };
+    return out;
+}
+
+Status<Unavailable> ReplayInputSource::fetch_messages(const solver::GroupMaterial& material,
+                                                      const solver::SegmentView& segment) {
+    for (const solver::RecordView& record : segment.records) {
+        for (const solver::RecordView::Entry& entry : record.entries) {
+            const solver::MessageKey key{material.terms.id, record.round, entry.run};
+            if (messages_->has(key, entry.tensors)) continue;
+            auto tensors = task_cache_.fetch_message(material, entry.tensors, entry.run);
+            if (!tensors) {
+                Unavailable missing = std::move(tensors).error();
+                if (missing.kind == solver::ReportKind::message)
+                    missing.index = solver::message_index(record.round, entry.run);
+                return Unexpected{std::move(missing)};
+            }
+            const auto saved = messages_->save(key, entry.tensors, *tensors);
+            if (!saved) return impossible(saved.error().message);
+        }
+    }
+    return Unit{};
+}
+
+Result<ReplayInputs, Unavailable> ReplayInputSource::initial(const solver::TaskTerms& terms, std::uint32_t run,
+                                                             const std::optional<solver::EntryView>& entry,
+                                                             const solver::TaskCache::FreeMemory& free_memory) {
+    ReplayInputs out;
+    if (!terms.group) {
+        RETRACE_TRY(material, task_cache_.material(terms, free_memory));
+        if (material->init == nullptr) return impossible("the task has no initialiser");
+        out.steps = steps_of({material->program.get(),
+                              material->init.get(),
+                              material->init_runner.get(),
+                              &task_cache_.pool(),
+                              terms.seed,
+                              {}});
+        return out;
+    }
+    if (!entry) return impossible("the node does not say how the member's first state is made");
+    RETRACE_TRY(material, task_cache_.group(terms, free_memory));
+    const bool enters = !entry->anchor.empty();
+    if (!material->plan->has(enters ? kernels::Phase::enter : kernels::Phase::init))
+        return impossible("the plan has no phase that makes the member's first state");
+    MemberSetup setup = setup_of(*material, task_cache_.pool(), run);
+    if (enters) {
+        RETRACE_TRY(anchor, task_cache_.fetch_shared(*material, entry->anchor));
+        out.steps = enter_steps_of(std::move(setup), entry->base, std::move(anchor));
+    } else {
+        out.steps = init_steps_of(std::move(setup));
+    }
+    return out;
+}
+
+Status<Unavailable> ReplayInputSource::prepare(const solver::TaskTerms& terms,
+                                               const solver::TaskCache::FreeMemory& free_memory) {
+    if (terms.group) {
+        RETRACE_CHECK(task_cache_.group(terms, free_memory));
+    } else {
+        RETRACE_CHECK(task_cache_.material(terms, free_memory));
+    }
+    return Unit{};
+}
+
+void ReplayInputSource::keep_from(const std::map<std::uint64_t, std::uint32_t>& rounds) {
+    if (messages_ == nullptr) return;
+    for (const std::uint64_t task : messages_->tasks()) {
+        const auto needed = rounds.find(task);
+        messages_->keep_from(task, needed == rounds.end() ? UINT32_MAX : needed->second);
+    }
+}
+
+}  // namespace retrace::verifier
