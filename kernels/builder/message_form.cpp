@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/builder/message_form.hpp"
 
+#include <algorithm>
+
 #include "kernels/builder/compose.hpp"
 #include "kernels/builder/tensor_ops.hpp"
 
 namespace retrace::kernels {
 namespace {
 
-constexpr std::uint64_t kGroup = 256;  // sent values with common levels
+constexpr std::uint64_t kGroup = 256;   // sent values with common levels
+constexpr std::uint64_t kRowMax = 512;  // what row_top takes
 
 class SparseForm final : public MessageForm {
 public:
-    SparseForm(std::uint64_t rows, std::uint32_t kept, std::uint32_t bits) : rows_(rows), kept_(kept), bits_(bits) {}
+    SparseForm(const ModelRows& shape, std::uint32_t kept, std::uint32_t bits)
+        : rows_(shape.rows), kept_(kept), bits_(bits) {}
 
     /// In 32 columns, so that few tiles are mostly empty.
     std::vector<MessagePart> parts() const override {
@@ -77,9 +81,9 @@ private:
 
 class DenseForm final : public MessageForm {
 public:
-    explicit DenseForm(std::uint64_t rows) : rows_(rows) {}
+    explicit DenseForm(const ModelRows& shape) : shape_(shape) {}
     std::vector<MessagePart> parts() const override {
-        return {{"rounds.changes", DType::f32, {rows_, kRowOfParameters}}};
+        return {{"rounds.changes", DType::f32, {shape_.rows, shape_.width}}};
     }
     Value added(Graph& g, Value base, const std::vector<Value>& message) const override {
         return add(g, base, message[0]);
@@ -90,17 +94,24 @@ public:
     std::vector<Value> message_of(Graph&, Value changes) const override { return {changes}; }
 
 private:
-    std::uint64_t rows_;
+    ModelRows shape_;
 };
 
 }  // namespace
 
-std::unique_ptr<MessageForm> sparse_form(std::uint64_t rows, std::uint32_t kept, std::uint32_t bits) {
-    return std::make_unique<SparseForm>(rows, kept, bits);
+std::unique_ptr<MessageForm> sparse_form(const ModelRows& shape, std::uint32_t kept, std::uint32_t bits) {
+    return std::make_unique<SparseForm>(shape, kept, bits);
 }
 
-std::uint64_t sparse_rows_multiple(std::uint32_t kept) { return kGroup / kept; }
+ModelRows sparse_rows(std::uint64_t parameters, std::uint32_t kept) {
+    const std::uint64_t whole = kGroup / kept, per_group = whole * kRowMax;
+    const std::uint64_t rows = (parameters + per_group - 1) / per_group * whole;
+    // A row has at least as many places as are kept.
+    return {rows, std::max<std::uint64_t>(kept, (parameters + rows - 1) / rows)};
+}
 
-std::unique_ptr<MessageForm> dense_form(std::uint64_t rows) { return std::make_unique<DenseForm>(rows); }
+std::unique_ptr<MessageForm> dense_form(const ModelRows& shape) { return std::make_unique<DenseForm>(shape); }
+
+ModelRows dense_rows(std::uint64_t parameters) { return {(parameters + kRowMax - 1) / kRowMax, kRowMax}; }
 
 }  // namespace retrace::kernels

@@ -8,8 +8,10 @@
 
 namespace retrace::kernels {
 
-/// Parameters of a row: messages are made of the shared model as a tensor [rows, 512].
-inline constexpr std::uint64_t kRowOfParameters = 512;
+/// The shared model as one tensor, of which messages are made.
+struct ModelRows {
+    std::uint64_t rows = 0, width = 0;  ///< Parameters of a row: at most 512.
+};
 
 /// A tensor of a message.
 struct MessagePart {
@@ -23,21 +25,22 @@ public:
     virtual ~MessageForm() = default;
     /// The message's tensors, in the order of the lists below.
     virtual std::vector<MessagePart> parts() const = 0;
-    /// `base` [rows, 512] plus what a message says.
+    /// `base` [rows, width] plus what a message says.
     virtual Value added(Graph& g, Value base, const std::vector<Value>& message) const = 0;
     /// `base` without what a message says.
     virtual Value taken(Graph& g, Value base, const std::vector<Value>& message) const = 0;
-    /// The message of changes [rows, 512].
+    /// The message of changes [rows, width].
     virtual std::vector<Value> message_of(Graph& g, Value changes) const = 0;
 };
 
 /// The `kept` greatest changes of each row (a power of two, at most 64), as places, and signs with one level for 256
-/// values (bits 1), or two levels (bits 2). SparseLoCo (Sarfi et al. 2025). `rows` is a multiple of
-/// sparse_rows_multiple.
-std::unique_ptr<MessageForm> sparse_form(std::uint64_t rows, std::uint32_t kept, std::uint32_t bits);
-/// Rows that hold whole groups of 256 sent values.
-std::uint64_t sparse_rows_multiple(std::uint32_t kept);
+/// values (bits 1), or two levels (bits 2). SparseLoCo (Sarfi et al. 2025). `shape` is that of `sparse_rows`.
+std::unique_ptr<MessageForm> sparse_form(const ModelRows& shape, std::uint32_t kept, std::uint32_t bits);
+/// Rows that hold so many parameters, and whole groups of 256 sent values. They are as narrow as their number allows, so
+/// that few of them have no parameters: what is sent of such a row would lower the levels of its group.
+ModelRows sparse_rows(std::uint64_t parameters, std::uint32_t kept);
 /// All changes as they are.
-std::unique_ptr<MessageForm> dense_form(std::uint64_t rows);
+std::unique_ptr<MessageForm> dense_form(const ModelRows& shape);
+ModelRows dense_rows(std::uint64_t parameters);
 
 }  // namespace retrace::kernels

@@ -17,11 +17,11 @@ namespace {
 constexpr std::size_t kJoinedMax = 64;  // inputs of one op
 constexpr float kNormKept = 0.9f;       // of the usual norm, in each round
 
-/// A trained parameter among the state tensors of the training program, and its rows in the flat tensor.
+/// A trained parameter among the state tensors of the training program, and its place in the line of all of them.
 struct Part {
     std::uint32_t state = 0;
     Dims dims;
-    std::uint64_t elements = 0, first_row = 0, rows = 0;
+    std::uint64_t elements = 0, first = 0;
 };
 
 /// The state tensors of a plan, in their order.
@@ -79,18 +79,13 @@ private:
                 return error("rounds: " + record.name +
                              " is no trained parameter; models with frozen weights or "
                              "running statistics cannot be trained in rounds yet");
-            Part part{t, record.dims, geometry(record.dims).elements(), rows_, 0};
-            part.rows = (part.elements + kRowOfParameters - 1) / kRowOfParameters;
-            rows_ += part.rows;
-            parts_.push_back(std::move(part));
+            const std::uint64_t elements = geometry(record.dims).elements();
+            parts_.push_back({t, record.dims, elements, parameters_});
+            parameters_ += elements;
         }
-        if (spec_.update == UpdateKind::sparse) {
-            const std::uint64_t whole = sparse_rows_multiple(spec_.kept);
-            rows_ = (rows_ + whole - 1) / whole * whole;
-            form_ = sparse_form(rows_, spec_.kept, spec_.bits);
-        } else {
-            form_ = dense_form(rows_);
-        }
+        const bool sparse = spec_.update == UpdateKind::sparse;
+        shape_ = sparse ? sparse_rows(parameters_, spec_.kept) : dense_rows(parameters_);
+        form_ = sparse ? sparse_form(shape_, spec_.kept, spec_.bits) : dense_form(shape_);
         if (programs_.init.ops.empty())
             return error("rounds: a training in rounds begins with a seed, not with weights");
         return Unit{};
@@ -98,14 +93,14 @@ private:
 
     States declare(Graph& g) const {
         States s;
-        s.anchor = g.state(kAnchorName, DType::f32, {rows_, kRowOfParameters});
+        s.anchor = g.state(kAnchorName, DType::f32, dims());
         s.norm = g.state("rounds.norm", DType::f32, {});
         for (const MessagePart& part : form_->parts()) s.message.push_back(g.state(part.name, part.dtype, part.dims));
         for (std::uint32_t t = 0; t < programs_.train.states; ++t) {
             const TensorRecord& record = programs_.train.tensors[t];
             s.training.push_back(g.state(record.name, record.dtype, record.dims));
         }
-        s.residual = g.state("rounds.residual", DType::f32, {rows_, kRowOfParameters});
+        s.residual = g.state("rounds.residual", DType::f32, dims());
         s.norm_sum = g.state("rounds.norm_sum", DType::f32, {});
         s.found = g.state("rounds.found", DType::f32, {});
         return s;
@@ -121,40 +116,39 @@ private:
         return Unit{};
     }
 
-    /// All trained parameters as rows of 512, each padded with zeros to whole rows.
-    Value flatten(Graph& g, const std::vector<Value>& states) const {
-        std::vector<Value> rows;
-        for (const Part& part : parts_) {
-            const Value line = reshape(g, states[part.state], {1, part.elements});
-            rows.push_back(reshape(g, pad(g, line, 1, part.rows * kRowOfParameters - part.elements),
-                                   {part.rows, kRowOfParameters}));
-        }
-        while (rows.size() > 1) {
+    /// All trained parameters in one line, [1, parameters].
+    Value line_of(Graph& g, const std::vector<Value>& states) const {
+        std::vector<Value> lines;
+        for (const Part& part : parts_) lines.push_back(reshape(g, states[part.state], {1, part.elements}));
+        while (lines.size() > 1) {
             std::vector<Value> joined;
-            for (std::size_t i = 0; i < rows.size(); i += kJoinedMax) {
+            for (std::size_t i = 0; i < lines.size(); i += kJoinedMax) {
                 const std::vector<Value> some(
-                    rows.begin() + static_cast<std::ptrdiff_t>(i),
-                    rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), i + kJoinedMax)));
-                joined.push_back(some.size() == 1 ? some[0] : g.op(OpCode::concat, some, {0}));
+                    lines.begin() + static_cast<std::ptrdiff_t>(i),
+                    lines.begin() + static_cast<std::ptrdiff_t>(std::min(lines.size(), i + kJoinedMax)));
+                joined.push_back(some.size() == 1 ? some[0] : g.op(OpCode::concat, some, {1}));
             }
-            rows = std::move(joined);
+            lines = std::move(joined);
         }
-        return pad(g, rows[0], 0, rows_ - g.dims(rows[0])[0]);
+        return lines[0];
     }
 
-    /// Adds zeros at the end of one axis of a matrix.
-    static Value pad(Graph& g, Value x, std::size_t axis, std::uint64_t more) {
-        if (more == 0) return x;
-        return g.op(OpCode::pad, {x}, {0, 0, axis == 0 ? more : 0, axis == 1 ? more : 0, 0});
+    /// A line in the rows of the shared model, with zeros at the end.
+    Value in_rows(Graph& g, Value line) const {
+        const std::uint64_t more = shape_.rows * shape_.width - parameters_;
+        const Value all = more == 0 ? line : g.op(OpCode::pad, {line}, {0, 0, 0, more, 0});
+        return reshape(g, all, dims());
     }
+    Value out_of_rows(Graph& g, Value rows) const {
+        return slice(g, reshape(g, rows, {1, shape_.rows * shape_.width}), {0, 0}, {1, parameters_});
+    }
+    Dims dims() const { return {shape_.rows, shape_.width}; }
 
-    void unflatten(Graph& g, const States& s, Value flat) const {
-        for (const Part& part : parts_) {
-            const Value rows = slice(g, flat, {part.first_row, 0}, {part.rows, kRowOfParameters});
-            const Value line =
-                slice(g, reshape(g, rows, {1, part.rows * kRowOfParameters}), {0, 0}, {1, part.elements});
-            g.set_next(s.training[part.state], shaped(g, line, part.dims));
-        }
+    void set_parameters(Graph& g, const States& s, Value rows) const {
+        const Value line = out_of_rows(g, rows);
+        for (const Part& part : parts_)
+            g.set_next(s.training[part.state],
+                       shaped(g, slice(g, line, {0, part.first}, {1, part.elements}), part.dims));
     }
     /// An op output of these extents, also where they are those of `x` already.
     static Value shaped(Graph& g, Value x, const Dims& dims) {
@@ -175,13 +169,13 @@ private:
     float first_norm() const {
         return training_.learning_rate * static_cast<float>(spec_.inner) *
                std::sqrt(
-                   static_cast<float>(rows_ * (spec_.update == UpdateKind::dense ? kRowOfParameters : spec_.kept)));
+                   static_cast<float>(shape_.rows * (spec_.update == UpdateKind::dense ? shape_.width : spec_.kept)));
     }
 
     void write_init(Graph& g, const States& s) const {
         const std::vector<Value> first = embed(g, programs_.init, s.training);
         for (std::size_t i = 0; i < first.size(); ++i) g.set_next(s.training[i], first[i]);
-        g.set_next(s.anchor, as_output(g, flatten(g, first)));
+        g.set_next(s.anchor, as_output(g, in_rows(g, line_of(g, first))));
         g.set_next(s.norm, fill(g, first_norm(), {}));
         clear_own(g, s);
     }
@@ -190,11 +184,10 @@ private:
     static Value as_output(Graph& g, Value x) { return g.op(OpCode::reshape, {x}, {}, g.shape(x)); }
 
     void write_enter(Graph& g, const States& s) const {
-        const Value anchor = g.dataset("anchor", DType::f32, {rows_, kRowOfParameters}),
-                    norm = g.dataset("norm", DType::f32, {});
+        const Value anchor = g.dataset("anchor", DType::f32, dims()), norm = g.dataset("norm", DType::f32, {});
         g.set_next(s.anchor, as_output(g, anchor));
         g.set_next(s.norm, as_output(g, norm));
-        unflatten(g, s, anchor);
+        set_parameters(g, s, anchor);
         for (std::uint32_t t = 0; t < s.training.size(); ++t)
             if (std::ranges::find(parts_, t, &Part::state) == parts_.end()) clear(g, s.training[t]);
         clear_own(g, s);
@@ -214,13 +207,15 @@ private:
         };
         const Value zero = g.scalar(0.0f), one = g.scalar(1.0f);
         const Value share = div(g, fact(0), fact(1));
-        const Value change = form_->added(g, fill(g, 0.0f, {rows_, kRowOfParameters}), message);
+        const Value change = form_->added(g, fill(g, 0.0f, dims()), message);
         const Value norm = g.op(OpCode::sqrt, {sum_all(g, mul(g, change, change))});
         // A message with an element that is not finite has no finite norm.
         const Value finite = g.op(OpCode::less, {norm, g.scalar(std::numeric_limits<float>::infinity())});
         const Value limit = mul(g, g.scalar(spec_.clip), s.norm);
         const Value factor = select(g, g.op(OpCode::greater, {norm, limit}), div(g, limit, norm), one);
-        const Value moved = neg(g, mul(g, mul(g, g.scalar(spec_.outer_rate), share), factor));
+        const Value moved = neg(
+            g,
+            mul(g, mul(g, g.scalar(spec_.outer_rate.value_or(default_outer_rate(spec_, parameters_))), share), factor));
         g.set_next(s.anchor, fma(g, moved, select(g, finite, change, zero), s.anchor));
         const Value counted = g.op(OpCode::min, {norm, limit});
         g.set_next(s.norm_sum, add_value(g, s.norm_sum, select(g, finite, mul(g, share, counted), zero)));
@@ -232,7 +227,7 @@ private:
         const Value kept = mul(g, g.scalar(kNormKept), s.norm);
         const Value next = fma(g, g.scalar(1.0f - kNormKept), s.norm_sum, kept);
         g.set_next(s.norm, select(g, g.op(OpCode::greater, {s.found, g.scalar(0.0f)}), next, s.norm));
-        unflatten(g, s, s.anchor);
+        set_parameters(g, s, s.anchor);
     }
 
     void write_inner(Graph& g, const States& s) const {
@@ -246,8 +241,9 @@ private:
     }
 
     void write_press(Graph& g, const States& s) const {
-        const Value local = flatten(g, s.training);
-        const Value all = fma(g, g.scalar(spec_.residual_decay), s.residual, sub(g, s.anchor, local));
+        // Where the rows have no parameters there are no changes, whatever messages have made of the anchor there.
+        const Value changes = in_rows(g, sub(g, out_of_rows(g, s.anchor), line_of(g, s.training)));
+        const Value all = fma(g, g.scalar(spec_.residual_decay), s.residual, changes);
         const std::vector<Value> message = form_->message_of(g, all);
         for (std::size_t i = 0; i < message.size(); ++i) g.set_next(s.message[i], message[i]);
         g.set_next(s.residual, form_->taken(g, all, message));
@@ -257,14 +253,22 @@ private:
     const TrainingSpec& training_;
     const RoundsSpec& spec_;
     std::vector<Part> parts_;
-    std::uint64_t rows_ = 0;
+    std::uint64_t parameters_ = 0;
+    ModelRows shape_;
     std::unique_ptr<MessageForm> form_;
 };
 
 }  // namespace
 
-float default_outer_rate(UpdateKind update, std::uint32_t members) {
-    return update == UpdateKind::dense ? 1.0f : std::min(2.0f, 0.75f * static_cast<float>(members));
+float default_outer_rate(const RoundsSpec& spec, std::uint64_t parameters) {
+    if (spec.update == UpdateKind::dense) return 1.0f;
+    // A change is sent every n-th round. Of one that is the same in each of them, residuals keep the sum of β^i, i < n,
+    // in place of n. The other factor was measured with n = 64; with n = 1 it has to be 1, as for dense updates.
+    const ModelRows shape = sparse_rows(parameters, spec.kept);
+    const double n = static_cast<double>(parameters) / static_cast<double>(shape.rows * spec.kept);
+    const double beta = spec.residual_decay;
+    const double kept = beta < 1 ? (1 - std::pow(beta, n)) / (1 - beta) : n;
+    return static_cast<float>(std::min({6.0, 0.75 * spec.members, (1.8 - 0.8 / n) * n / kept}));
 }
 
 Result<GroupPlan> build_rounds(const TrainingPrograms& programs, const TrainingSpec& training, const RoundsSpec& spec) {
@@ -273,7 +277,8 @@ Result<GroupPlan> build_rounds(const TrainingPrograms& programs, const TrainingS
     if (spec.kept == 0 || spec.kept > 64 || !std::has_single_bit(spec.kept))
         return error("rounds: kept values are no power of two up to 64");
     if (spec.bits != 1 && spec.bits != 2) return error("rounds: bits are 1 or 2");
-    if (!positive(spec.clip) || !positive(spec.outer_rate)) return error("rounds: clip and outer rate are over 0");
+    if (!positive(spec.clip) || !positive(spec.outer_rate.value_or(1.0f)))
+        return error("rounds: clip and outer rate are over 0");
     if (!(spec.residual_decay >= 0.0f && spec.residual_decay <= 1.0f))
         return error("rounds: the residual's decay is not in [0, 1]");
     return Builder(programs, training, spec).build();

@@ -3,6 +3,8 @@
 // itself and sends its changes of the shared model once a round. plan/SPEC.md 4.
 #pragma once
 
+#include <optional>
+
 #include "kernels/builder/training.hpp"
 #include "kernels/plan/group_plan.hpp"
 
@@ -16,16 +18,17 @@ enum class UpdateKind : std::uint8_t {
 struct RoundsSpec {
     std::uint32_t inner = 10;  ///< Most inner steps of a round.
     UpdateKind update = UpdateKind::sparse;
-    std::uint32_t kept = 8;        ///< sparse: changes kept of each row of 512 parameters; 1 to 64, a power of two.
+    std::uint32_t kept = 8;        ///< sparse: changes kept of each row of up to 512 parameters; 1 to 64, a power of 2.
     std::uint32_t bits = 1;        ///< sparse: 1: sign; 2: sign, and which of two levels.
     float residual_decay = 0.95f;  ///< β: the part of changes that were not sent that is left after a round.
     float clip = 2.0f;             ///< κ: a message counts with at most this times the usual norm.
-    float outer_rate = 2.0f;       ///< η.
+    std::uint32_t members = 8;     ///< Expected members; only the default of the outer rate depends on it.
+    std::optional<float> outer_rate{};  ///< η; empty: `default_outer_rate`.
 };
 
-/// The outer rate that suits a number of members: 1 for dense updates, else min(2, 0.75 · members). Transformers learn
-/// faster with up to 6, with which one bit makes small perceptrons diverge (decisions/013).
-float default_outer_rate(UpdateKind update, std::uint32_t members);
+/// The outer rate that suits a number of members and of parameters: 1 for dense updates, else the least of 6,
+/// 0.75 · members, and what makes up for changes that decay before they are sent (decisions/013).
+float default_outer_rate(const RoundsSpec& spec, std::uint64_t parameters);
 
 /// Errors: a field out of range, state tensors that are neither trained parameters nor their moments (frozen weights,
 /// running statistics), an initialiser that is missing.

@@ -24,7 +24,7 @@ struct TaskCompileFlags {
     double audit_percent = 5;
     RoundsRequest rounds;
     std::string update = "sparse";
-    float outer_rate = 0;  ///< 0: the default of the update and the members
+    float outer_rate = 0;  ///< 0: the default of the update, the members and the model
 };
 
 /// Sizes that each built-in model has when none are given.
@@ -52,8 +52,8 @@ bool is_builtin(const std::string& name) {
 Status<> settle_rounds(TaskCompileFlags& flags) {
     kernels::RoundsSpec& spec = flags.rounds.spec;
     spec.update = flags.update == "dense" ? kernels::UpdateKind::dense : kernels::UpdateKind::sparse;
-    spec.outer_rate =
-        flags.outer_rate != 0 ? flags.outer_rate : kernels::default_outer_rate(spec.update, flags.rounds.terms.members);
+    spec.members = flags.rounds.terms.members;
+    if (flags.outer_rate != 0) spec.outer_rate = flags.outer_rate;
     flags.request.task.steps = flags.rounds.terms.rounds * spec.inner;
     flags.request.task.interval = spec.inner;
     flags.request.rounds = flags.rounds;
@@ -183,7 +183,7 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
         ->check(CLI::IsMember({"sparse", "dense"}));
     of_rounds(command.add_option("--bits", spec.bits, "sparse: bits of a change that is sent (1)"))
         ->check(CLI::Range(1, 2));
-    of_rounds(command.add_option("--outer-rate", flags.outer_rate, "Rate of the shared model (by the members)"))
+    of_rounds(command.add_option("--outer-rate", flags.outer_rate, "Rate of the shared model (by members and size)"))
         ->check(CLI::PositiveNumber);
     const auto of_market = [&](const char* name, auto& value, const char* what) {
         of_rounds(command.add_option(name, value, what))->check(CLI::PositiveNumber);

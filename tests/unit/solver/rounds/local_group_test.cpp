@@ -45,7 +45,7 @@ protected:
         programs_ = build_training(model_, training_, kSamples, kSamples).value();
         spec_.update = UpdateKind::dense;
         spec_.inner = 5;
-        spec_.outer_rate = default_outer_rate(spec_.update, 4);
+        spec_.members = 4;
     }
     GroupPlan plan() const { return build_rounds(programs_, training_, spec_).value(); }
     LocalGroup group(const GroupPlan& plan, std::uint32_t members, Backend backend = Backend::cpu) {
@@ -226,7 +226,6 @@ TEST_F(Rounds, SparseMessagesTeachAsWell) {
     for (const std::uint32_t bits : {1U, 2U}) {
         spec_.update = UpdateKind::sparse;
         spec_.bits = bits;
-        spec_.outer_rate = default_outer_rate(spec_.update, 4);
         const GroupPlan made = plan();
         LocalGroup members = group(made, 4);
         for (int round = 0; round < 60; ++round) members.play(all(4, 5));
@@ -269,6 +268,32 @@ TEST_F(Rounds, NoBitsOfAMessageSpoilTheSharedModel) {
         }
         EXPECT_LE(std::sqrt(moved), 1.001 * spec_.clip * norm) << i;
     }
+}
+
+/// Rows end with places that no parameter has. Members that took their part of the shared model for changes would send it.
+TEST_F(Rounds, PlacesWithoutParametersMoveNothing) {
+    spec_.update = UpdateKind::dense;
+    const GroupPlan made = plan();
+    const std::uint64_t parameters = 16 * 32 + 32 + 32 * 2 + 2;
+    State state = group(made, 1).state(0);
+    Tensor& anchor = state.tensors[0];
+    ASSERT_GT(anchor.elements(), parameters);
+    for (std::uint64_t e = parameters; e < anchor.elements(); ++e) anchor.f32()[e] = 3.0f;
+    Executor press(*made.find(Phase::press), pool_);
+    press.step(state, {});
+    const Tensor& message = state.tensors[made.public_tensors[0]];
+    for (std::uint64_t e = 0; e < message.elements(); ++e) ASSERT_EQ(message.f32()[e], 0.0f) << e;
+}
+
+TEST_F(Rounds, TheDefaultOuterRateFollowsFromMembersAndSize) {
+    spec_.update = UpdateKind::sparse;
+    spec_.members = 8;
+    EXPECT_NEAR(default_outer_rate(spec_, 10'000'000), 5.937f, 0.002f) << "a change is sent in every 64th round";
+    EXPECT_NEAR(default_outer_rate(spec_, 610), 1.516f, 0.002f) << "in every 2.4th";
+    spec_.members = 2;
+    EXPECT_EQ(default_outer_rate(spec_, 10'000'000), 1.5f);
+    spec_.update = UpdateKind::dense;
+    EXPECT_EQ(default_outer_rate(spec_, 10'000'000), 1.0f);
 }
 
 TEST_F(Rounds, WhatCannotBeTrainedInRoundsIsNamed) {
