@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/records/group_positions.hpp"
 
-#include <algorithm>
-
 #include "contracts/records/views.hpp"
-#include "kernels/commit/commitment.hpp"
-#include "kernels/plan/plan_executor.hpp"
 
 namespace retrace::contracts {
 namespace {
 
-using kernels::Phase;
-
-const market::PhaseRoot* find_phase(const market::GroupSpec& group, Phase phase) {
-    const auto found = std::ranges::find(group.phases, static_cast<std::uint8_t>(phase), &market::PhaseRoot::phase);
-    return found != group.phases.end() ? &*found : nullptr;
+std::optional<verifier::MemberTerms> terms_of(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    const auto spec = views::spec(view, task);
+    const auto group = views::group_spec(view, task);
+    if (!spec || !group) return std::nullopt;
+    return verifier::MemberTerms{plan_of(*group), spec->seed, run, spec->data_roots};
 }
 
-/// The data sets of `add`: the message, and the facts about it.
-std::optional<std::vector<Hash32>> message_roots(const StateView& view, std::uint64_t task,
-                                                 const kernels::Position& position) {
-    const auto index = static_cast<std::uint32_t>(position.record);
-    const auto record = views::round(view, task, index);
+std::optional<verifier::RecordedMessage> message_at(const StateView& view, std::uint64_t task,
+                                                    const kernels::Position& position) {
+    const auto round = static_cast<std::uint32_t>(position.record);
+    const auto record = views::round(view, task, round);
     if (!record || position.message >= record->entries.size()) return std::nullopt;
     const market::RoundEntry& entry = record->entries[position.message];
-    auto message = views::round_message(view, task, index, entry.run);
+    const auto message = views::round_message(view, task, round, entry.run);
     if (!message) return std::nullopt;
-    kernels::ThreadPool inline_pool(1);
-    const kernels::Tensor facts = kernels::fact_tensor({entry.steps, record->total, 0, entry.steps});
-    message->tensors.push_back(kernels::tensor_root(facts, inline_pool));
-    return std::move(message->tensors);
+    return verifier::RecordedMessage{message->tensors, {entry.steps, record->total, 0, entry.steps}};
 }
 
 }  // namespace
+
+kernels::PlanHeader plan_of(const market::GroupSpec& group) {
+    kernels::PlanHeader plan{group.steps_max, group.shared, group.public_tensors, {}};
+    for (const market::PhaseRoot& phase : group.phases)
+        plan.phases.push_back({static_cast<kernels::Phase>(phase.phase), phase.member_seed, phase.program_root});
+    return plan;
+}
 
 std::optional<kernels::SegmentPositions> positions_of(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                       std::uint64_t segment) {
@@ -48,7 +47,7 @@ std::optional<kernels::SegmentPositions> positions_of(const StateView& view, std
     kernels::SegmentSpan span{member->from, member->base, member->steps, {}};
     if (member->omitted != market::MemberSegment::kNone) span.omitted = member->omitted;
     auto positions = kernels::SegmentPositions::make(span, messages, group->steps_max);
-    if (!positions) return std::nullopt;
+    if (!positions || positions->count() != member->positions) return std::nullopt;
     return std::move(*positions);
 }
 
@@ -66,37 +65,24 @@ std::optional<std::uint64_t> header_step_of(const StateView& view, std::uint64_t
 
 std::optional<verifier::StepFacts> facts_of_position(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                      std::uint64_t segment, std::uint64_t place) {
-    const auto spec = views::spec(view, task);
-    const auto group = views::group_spec(view, task);
+    const auto terms = terms_of(view, task, run);
     const auto positions = positions_of(view, task, run, segment);
-    if (!spec || !group || !positions || place >= positions->count()) return std::nullopt;
+    if (!terms || !positions || place >= positions->count()) return std::nullopt;
+    verifier::RecordedMessage message;
     const kernels::Position position = positions->at(place);
-    const market::PhaseRoot* phase = find_phase(*group, position.phase);
-    if (phase == nullptr) return std::nullopt;
-    verifier::StepFacts facts;
-    facts.played_root = phase->program_root;
-    facts.seed = phase->member_seed ? kernels::member_seed(spec->seed, run) : spec->seed;
-    facts.op_step = position.op_step;
-    facts.output_step = kernels::header_step(positions->span().base, place + 1);
-    if (position.phase == Phase::inner) facts.data_roots = spec->data_roots;
-    if (position.phase == Phase::add) {
-        auto roots = message_roots(view, task, position);
-        if (!roots) return std::nullopt;
-        facts.data_roots = std::move(*roots);
+    if (position.phase == kernels::Phase::add) {
+        auto found = message_at(view, task, position);
+        if (!found) return std::nullopt;
+        message = std::move(*found);
     }
-    return facts;
+    return verifier::facts_of_position(*terms, *positions, place, message);
 }
 
 std::optional<verifier::StepFacts> facts_of_entry(const StateView& view, std::uint64_t task, std::uint32_t run) {
-    const auto spec = views::spec(view, task);
-    const auto group = views::group_spec(view, task);
+    const auto terms = terms_of(view, task, run);
     const auto member = views::member(view, task, run);
-    if (!spec || !group || !member) return std::nullopt;
-    const market::PhaseRoot* phase = find_phase(*group, member->anchor.empty() ? Phase::init : Phase::enter);
-    if (phase == nullptr) return std::nullopt;
-    const std::uint64_t op_step = std::uint64_t{member->entered} * group->steps_max;
-    return verifier::StepFacts{phase->program_root, spec->seed, member->anchor, op_step,
-                               kernels::header_step(member->entered, 0)};
+    if (!terms || !member) return std::nullopt;
+    return verifier::facts_of_entry(*terms, member->entered, member->anchor);
 }
 
 }  // namespace retrace::contracts

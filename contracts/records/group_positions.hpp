@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
 // What the records of a group task say about the states and positions of a member: pure functions of them. SPEC 15.11.
-// Each is nullopt if a record is missing, or if they do not fit together.
+// An optional result is empty if a record is missing, or if records do not fit together.
 #pragma once
 
 #include "contracts/records/group_views.hpp"
-#include "kernels/plan/positions.hpp"
-#include "verifier/game/game.hpp"
+#include "verifier/game/member_facts.hpp"
 
 namespace retrace::contracts {
 
 using ledger::StateView;
 
+/// What the root of the group's plan commits to.
+kernels::PlanHeader plan_of(const market::GroupSpec& group);
 /// The positions of the segment from state `segment` of the run to the next one.
 std::optional<kernels::SegmentPositions> positions_of(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                       std::uint64_t segment);
 /// The step that the header of state `index` of the run must name.
 std::optional<std::uint64_t> header_step_of(const StateView& view, std::uint64_t task, std::uint32_t run,
                                             std::uint64_t index);
-/// What happens at position `place` of the segment, which has more positions.
+/// What happens at position `place` of the segment.
 std::optional<verifier::StepFacts> facts_of_position(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                      std::uint64_t segment, std::uint64_t place);
 /// How the run's state 0 is made.

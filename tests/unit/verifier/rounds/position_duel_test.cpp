@@ -6,6 +6,7 @@
 
 #include "tests/unit/verifier/game/duel.hpp"
 #include "tests/unit/verifier/rounds/group_world.hpp"
+#include "verifier/game/member_facts.hpp"
 
 namespace retrace::test {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using namespace verifier;
 using kernels::Phase;
 
-/// As SPEC 9.2.1 has them, from the views of the group.
+/// As SPEC 9.2.1 has them, from what the members ran.
 StepFacts facts_at(const GroupWorld& world, const PlayedSegment& segment, std::uint64_t place) {
     const kernels::Position position = world.positions(segment).at(place);
     StepFacts facts;
@@ -107,13 +108,38 @@ TEST_P(PositionDuel, AFlippedBitInAnyOpOfAnyPhaseIsFound) {
     }
 }
 
+TEST_P(PositionDuel, FactsFollowFromRootsAlone) {
+    MemberTerms terms{kernels::header_of(world_.plan), GroupWorld::kSeed, 0, {}};
+    for (const kernels::Tensor* set : {&world_.x, &world_.y})
+        terms.data_roots.push_back(kernels::tensor_root(*set, world_.pool));
+    for (const PlayedSegment& segment : world_.segments) {
+        terms.run = segment.run;
+        const kernels::SegmentPositions positions = world_.positions(segment);
+        for (std::uint64_t p = 0; p < positions.count(); ++p) {
+            RecordedMessage message;
+            const kernels::Position position = positions.at(p);
+            if (position.phase == Phase::add) {
+                const solver::RecordView& record = segment.view.records[position.record - segment.view.span.from];
+                message = {record.entries[position.message].tensors, facts_of(record, position.message)};
+            }
+            const auto facts = facts_of_position(terms, positions, p, message);
+            EXPECT_EQ(facts, facts_at(world_, segment, p)) << name(position.phase);
+        }
+    }
+    terms.plan.phases.erase(terms.plan.phases.begin() + 1);  // Without `enter`.
+    EXPECT_TRUE(facts_of_entry(terms, 0, {}).has_value());
+    EXPECT_FALSE(facts_of_entry(terms, 4, {Hash32{}}).has_value());
+}
+
 TEST_P(PositionDuel, FirstStatesAreDisputed) {
+    const MemberTerms terms{kernels::header_of(world_.plan), GroupWorld::kSeed, 0, {}};
     for (const std::uint32_t run : {1u, 3u}) {
         const bool joined = run == 3;
         const Phase phase = joined ? Phase::enter : Phase::init;
         const solver::EntryView entry = world_.entry(run);
         const StepFacts facts{world_.committed->program(phase).root(), GroupWorld::kSeed, entry.anchor,
                               std::uint64_t{entry.base} * world_.plan.steps_max, kernels::header_step(entry.base, 0)};
+        EXPECT_EQ(facts_of_entry(terms, entry.base, entry.anchor), facts);
         const auto replay_of = [&](solver::PlanRunner& runner) {
             const MemberSetup setup = world_.setup(runner, run);
             return Replayer(joined ? enter_steps_of(setup, entry.base, world_.anchor(run)) : init_steps_of(setup),
