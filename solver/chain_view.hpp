@@ -94,17 +94,9 @@ struct ChallengeView {
     std::vector<CapabilityDraw> draws;  ///< Elements that the proof has to open.
 };
 
-/// A free seat of a group that this solver takes. The service lists only those that are worth their price.
-struct SeatView {
-    TaskTerms terms;
-    std::uint32_t anchor = 0;  ///< The run and the state of it, which is finalised, to begin from.
-    std::uint64_t index = 0;
-};
-
 struct SolverView {
     std::uint64_t height = 0;
     std::vector<AuctionView> auctions;
-    std::vector<SeatView> seats = {};
     std::vector<RunView> runs;
     std::optional<ChallengeView> challenge;
 };
@@ -213,12 +205,6 @@ struct LeaveTask {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
 };
-/// Takes a free seat of a group; the member begins with the shared tensors of state `index` of run `anchor`.
-struct JoinTask {
-    std::uint64_t task = 0;
-    std::uint32_t anchor = 0;
-    std::uint64_t index = 0;
-};
 struct AnswerCapability {
     std::uint64_t challenge = 0;
     std::uint64_t rounds = 0;
@@ -228,8 +214,9 @@ struct ProveCapability {
     std::uint64_t challenge = 0;
     Bytes proof;  ///< An encoded CapabilityProof (solver/capability/evidence.hpp).
 };
-using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment,
-                                OpenRoots, AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings,
-                                RevealHoldings, OpenMember, LeaveTask, JoinTask, AnswerCapability, ProveCapability>;
+using SolverMove =
+    std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment, OpenRoots,
+                 AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings, RevealHoldings, OpenMember,
+                 LeaveTask, AnswerCapability, ProveCapability>;
 
 }  // namespace retrace::solver

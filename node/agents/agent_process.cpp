@@ -97,9 +97,14 @@ Status<> AgentProcess::open_stores() {
     fetcher_ = std::make_unique<ArtifactClient>(*artifacts_, fetching);
     source_ = std::make_unique<PeerSource>(*artifacts_, *fetcher_, [this] { return peers_to_ask(); });
     source_->add_own(*checkpoints_);
+    RETRACE_TRY(messages, solver::MessageStore::open(options_.data_dir / "messages"));
+    messages_ = std::move(messages);
+    source_->add_messages(*messages_);
+    source_->ask_authors([this](const solver::RunKey& author) { return peers_for_message(author); });
     server_ = std::make_unique<ArtifactServer>(*artifacts_, [](const Hash32&) { return false; });
     provider_ = std::make_unique<CheckpointProvider>(*checkpoints_);
     server_->add_provider(*provider_);
+    server_->add_messages(*messages_);
     if (options_.tamper) server_->tamper_with_answers(options_.tamper);
     ArtifactHttpServer::Options serving{.address = options_.listen, .port = options_.port};
     // A proxy in front of a loopback port may pass on the host name by which it was reached.
@@ -127,6 +132,16 @@ PeerList AgentProcess::peers_to_ask() {
     const std::lock_guard lock(peers_mutex_);
     PeerList out = peers_.of(fetching_.of, endpoint());
     out.first.insert(out.first.begin(), options_.node_url);
+    return out;
+}
+
+PeerList AgentProcess::peers_for_message(const solver::RunKey& author) {
+    const std::lock_guard lock(peers_mutex_);
+    PeerList out = peers_.of(author, endpoint());
+    for (const std::string& peer : peers_.of(fetching_.of, endpoint()).first) {
+        if (std::find(out.first.begin(), out.first.end(), peer) == out.first.end()) out.first.push_back(peer);
+        std::erase(out.others, peer);
+    }
     return out;
 }
 

@@ -66,6 +66,7 @@ public:
     Store& artifacts() noexcept { return *artifacts_; }
     solver::CheckpointStore& checkpoints() noexcept { return *checkpoints_; }
     PeerSource& source() noexcept { return *source_; }
+    solver::MessageStore& messages() noexcept { return *messages_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }
     std::uint64_t memory() const { return options_.memory != 0 ? options_.memory : default_memory(); }
     /// Settings of the worker processes that run tasks, on the CPU.
@@ -110,6 +111,8 @@ private:
                         const kernels::StopToken& stop);
     /// Returns whom the running order asks.
     PeerList peers_to_ask();
+    /// Returns whom the running order asks for a message: its author, then the peers of its own run.
+    PeerList peers_for_message(const solver::RunKey& author);
     /// Whether the running order must stop waiting for peers.
     bool fetching_is_over();
 
@@ -123,6 +126,7 @@ private:
     std::unique_ptr<GarbageCollector> garbage_collector_;
     std::uint64_t collected_height_ = 0;
     std::unique_ptr<solver::CheckpointStore> checkpoints_;
+    std::unique_ptr<solver::MessageStore> messages_;
     std::unique_ptr<ArtifactClient> fetcher_;
     std::mutex peers_mutex_;
     RunPeers peers_;

@@ -79,6 +79,7 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
     config.pay_for_retention = options_.pay_for_retention;
     config.bench = &bench_;
     config.retention_blocks = options_.agent.retention_blocks;
+    config.messages = &process_->messages();
     agent_ = std::make_unique<solver::SolverAgent>(std::move(config), task_cache_, process_->checkpoints());
     const auto own_state = [this](const verifier::DisputeView& view) {
         return agent_->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);

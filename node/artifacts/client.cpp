@@ -197,21 +197,39 @@ Status<Failure> ArtifactClient::fetch_program(const PeerList& peers, const Hash3
 }
 
 Result<Bytes, Failure> ArtifactClient::pull_program(Server& peer, const Hash32& root, bool is_first) {
+    auto bytes = pull_pieces(peer, root, "program", store_.options().program_bytes, is_first);
+    if (bytes && bytes->size() > store_.options().program_bytes)
+        return failure(Fault::too_large, "the program file is too long");
+    return bytes;
+}
+
+Result<Bytes, Failure> ArtifactClient::pull_pieces(Server& peer, const Hash32& root, const char* name,
+                                                   std::uint64_t bytes_max, bool is_first) {
     Bytes bytes = partial_downloads_.take(root, peer.url);
-    for (bool whole = false; !whole;) {
+    for (bool whole = false; !whole && bytes.size() <= bytes_max;) {
+        const std::uint64_t count = std::min<std::uint64_t>(wire::kMessageBytesMax, bytes_max + 1 - bytes.size());
         const std::string what =
-            "program?at=" + std::to_string(bytes.size()) + "&count=" + std::to_string(wire::kMessageBytesMax);
-        const auto piece = get(peer, root, what, wire::kMessageBytesMax, wire::kMessageBytesMax);
+            std::string(name) + "?at=" + std::to_string(bytes.size()) + "&count=" + std::to_string(count);
+        const auto piece = get(peer, root, what, wire::kMessageBytesMax, count);
         if (!piece) {
             partial_downloads_.keep(root, peer.url, std::move(bytes), is_first);
             return Unexpected{piece.error()};
         }
-        whole = piece->size() < wire::kMessageBytesMax;
+        whole = piece->size() < count;
         bytes.insert(bytes.end(), piece->begin(), piece->end());
-        if (bytes.size() > store_.options().program_bytes)
-            return failure(Fault::too_large, "the program file is too long");
     }
     return bytes;
+}
+
+Status<Failure> ArtifactClient::fetch_packed(const PeerList& peers, const Hash32& root, std::uint64_t bytes_max,
+                                             const std::function<Status<Failure>(View)>& accept) {
+    return try_peers(peers, [&](Server& peer) -> Status<Failure> {
+        const bool is_first = std::find(peers.first.begin(), peers.first.end(), peer.url) != peers.first.end();
+        RETRACE_TRY(bytes, pull_pieces(peer, root, "packed", bytes_max, is_first));
+        RETRACE_CHECK(accept(bytes));
+        partial_downloads_.forget(root);
+        return Unit{};
+    });
 }
 
 Status<Failure> ArtifactClient::fetch_tensor(const PeerList& peers, const Hash32& root, const kernels::Tensor* earlier,

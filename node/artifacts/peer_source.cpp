@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "node/artifacts/peer_source.hpp"
 
+#include "solver/artifacts/packed_tensor.hpp"
+
 namespace retrace::node {
 namespace {
 
@@ -49,6 +51,25 @@ Result<kernels::Tensor> PeerSource::tensor(const Hash32& root, const kernels::Te
     }
     RETRACE_CHECK(in_words(client_.fetch_tensor(peers_(), root, earlier ? &*earlier : nullptr, &record)));
     return in_words(store_.tensor(root));
+}
+
+Result<kernels::Tensor> PeerSource::message_tensor(const Hash32& root, const kernels::TensorRecord& record,
+                                                   std::uint64_t task, std::uint32_t run) {
+    if (messages_ != nullptr) {
+        if (auto here = messages_->tensor(root, record, pool_)) return here;
+    }
+    if (!authors_) return tensor(root, record);
+    Result<kernels::Tensor> out = error("not fetched");
+    const auto accept = [&](View bytes) -> Status<Failure> {
+        out = solver::from_transport_form(bytes, record);
+        if (!out) return failure(Fault::malformed, out.error().message);
+        const auto right = solver::check_fetched(*out, record, root, pool_);
+        if (!right) return failure(Fault::wrong_root, right.error().message);
+        return Unit{};
+    };
+    RETRACE_CHECK(in_words(
+        client_.fetch_packed(authors_({task, run}), root, solver::transport_bytes_max(record), accept)));
+    return out;
 }
 
 std::uint64_t PeerSource::first_missing_tile(const Hash32& root) {

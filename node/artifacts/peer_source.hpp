@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "node/artifacts/client.hpp"
+#include "solver/agent/work.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
+#include "solver/rounds/message_store.hpp"
 
 namespace retrace::node {
 
@@ -25,16 +27,26 @@ public:
     /// with an earlier version there only the changed tiles are.
     void add_own(const solver::CheckpointStore& own) { own_ = &own; }
 
+    /// Whom to ask for a message of a run; without it the tensors of messages are fetched like all others.
+    using Authors = std::function<PeerList(const solver::RunKey& author)>;
+    void ask_authors(Authors authors) { authors_ = std::move(authors); }
+    /// Adds the party's own store of messages, which outlives the source.
+    void add_messages(solver::MessageStore& messages) { messages_ = &messages; }
+
     Result<Bytes> program(const Hash32& root, std::uint64_t limit) override;
     Result<solver::StateRoots> state(const Hash32& root) override;
     Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) override;
+    Result<kernels::Tensor> message_tensor(const Hash32& root, const kernels::TensorRecord& record, std::uint64_t task,
+                                           std::uint32_t run) override;
     std::uint64_t first_missing_tile(const Hash32& root) override;
 
 private:
     Store& store_;
     ArtifactClient& client_;
     Peers peers_;
+    Authors authors_;
     const solver::CheckpointStore* own_ = nullptr;
+    solver::MessageStore* messages_ = nullptr;
     kernels::ThreadPool pool_{1};
     /// Program and tensor number for the tensors of requested states, used to find earlier versions.
     std::map<Hash32, std::pair<Hash32, std::size_t>> places_;

@@ -176,7 +176,8 @@ Status<Failure> ArtifactServer::store_charged(const Hash32& root, const Size& si
 
 ArtifactServer::Wait ArtifactServer::wait_for(const HttpRequest& request) const {
     const auto target = parse_target(request.target);
-    if (provider_ == nullptr || !target || request.method != "GET" || target->what == "program") return Wait::nothing;
+    if (provider_ == nullptr || !target || request.method != "GET" || target->what == "program" || target->what == "packed")
+        return Wait::nothing;
     if (provider_->is_open(target->root) || store_.known(target->root)) return Wait::nothing;
     return target->what == "state" ? Wait::checkpoints : Wait::tensor;
 }
@@ -234,11 +235,17 @@ Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_v
         reply.body = wire::encode(cut);
         return reply;
     }
-    if (what == "program") {
+    if (what == "program" || what == "packed") {
         const auto range = parse_range(query, "at=");
         if (!range || range->count > wire::kMessageBytesMax)
-            return failure(Fault::malformed, "a program is served in pieces of at most " +
+            return failure(Fault::malformed, std::string(what) + " is served in pieces of at most " +
                                                  std::to_string(wire::kMessageBytesMax) + " bytes: ?at=A&count=N");
+        if (what == "packed") {
+            auto piece = messages_ != nullptr ? messages_->piece(root, range->first, range->count) : std::nullopt;
+            if (!piece) return failure(Fault::not_found, "no message here has tensor " + to_hex(view(root)));
+            reply.body = std::move(*piece);
+            return reply;
+        }
         RETRACE_TRY(piece, store_.program_piece(root, range->first, range->count));
         reply.body = std::move(piece);
         return reply;
@@ -251,7 +258,7 @@ Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_v
         RETRACE_TRY(found, manifest(root));
         reply.body = wire::encode(found);
     } else {
-        return failure(Fault::malformed, "artifacts have info, tiles, leaves, program and state");
+        return failure(Fault::malformed, "artifacts have info, tiles, leaves, program, packed and state");
     }
     return reply;
 }

@@ -11,6 +11,7 @@
 #include "node/artifacts/provider.hpp"
 #include "node/artifacts/store.hpp"
 #include "node/net/http_types.hpp"
+#include "solver/rounds/message_store.hpp"
 
 namespace retrace::node {
 
@@ -19,6 +20,7 @@ namespace retrace::node {
 ///   GET /artifact/{root}/tiles?first=F&count=N    wire::TileRange, at most 1024 tiles
 ///   GET /artifact/{root}/leaves?first=F&count=N   hashes of these tiles, at most 65536
 ///   GET /artifact/{root}/program?at=A&count=N     bytes A … of the program file, at most N; fewer at its end
+///   GET /artifact/{root}/packed?at=A&count=N      bytes A … of a message's tensor in transport form, as for programs
 ///   GET /artifact/{root}/state                    wire::StateManifest
 ///   PUT /artifact/{root}/tiles|program|state      the same messages; 204
 ///   PUT /artifact/{root}/program?at=A&of=N&upload=U   bytes A … of a program of N bytes, in order; 204.
@@ -54,6 +56,8 @@ public:
     /// Adds a second source for artifacts that the store does not have. Call it before the first request; the provider
     /// outlives this.
     void add_provider(CheckpointProvider& provider) { provider_ = &provider; }
+    /// Adds the messages of groups that this party has. Call it before the first request; `messages` outlives this.
+    void add_messages(const solver::MessageStore& messages) { messages_ = &messages; }
     /// Changes answers before they are sent, for frauds on developer chains. Set it before the first request; it is
     /// called from the serving threads.
     using Tamper = std::function<void(const HttpRequest& request, HttpReply& reply)>;
@@ -93,6 +97,7 @@ private:
     Store& store_;
     Wanted wanted_;
     CheckpointProvider* provider_ = nullptr;
+    const solver::MessageStore* messages_ = nullptr;
     Tamper tamper_;
     QuotaHooks quota_hooks_;
     std::mutex mutex_;

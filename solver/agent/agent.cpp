@@ -27,9 +27,6 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     // Moves that protect a stake are sent before bids, however many auctions there are.
     for (const RunView& run : view.runs) play(run, view.height, out);
     for (const AuctionView& auction : view.auctions) bid(auction, view.height, out);
-    for (const SeatView& seat : view.seats)
-        if (due("join", seat.terms.id, 0, 0, view.height))
-            out.moves.emplace_back(JoinTask{seat.terms.id, seat.anchor, seat.index});
     CapabilityAgent::Output capability = capability_.on_view(view.height, view.challenge);
     std::move(capability.moves.begin(), capability.moves.end(), std::back_inserter(out.moves));
     out.benchmark = std::move(capability.work);
