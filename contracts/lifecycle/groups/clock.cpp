@@ -136,6 +136,8 @@ void begin_next_round(Effects& fx, Group& group) {
     clear_holdings(group);
     group.extended = false;
     const GroupSpec terms = terms_of(fx, group);
+    if (group.round == terms.rounds)
+        for (const std::uint32_t run : task_of(fx, group).active) note_rounds_over(fx, group.task, run);
     enter(fx, group, group.round < terms.rounds ? GroupPhase::training : GroupPhase::over, terms.round_blocks);
 }
 

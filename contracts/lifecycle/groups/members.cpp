@@ -57,6 +57,25 @@ bool is_being_decided(const StateView& view, std::uint64_t task, const std::vect
     });
 }
 
+/// What a member takes in from its last base up to another one.
+struct Taken {
+    std::vector<std::uint32_t> counts;  ///< Messages of each record.
+    std::uint64_t messages = 0;
+    std::optional<std::uint64_t> omitted;  ///< The record in which its last message should be and is not.
+};
+Taken take_in(const StateView& view, std::uint64_t task, std::uint32_t run, const market::Member& member,
+              std::uint32_t base) {
+    Taken out;
+    for (std::uint32_t index = member.base; index < base; ++index) {
+        const auto record = must_load<market::Round>(view, keys::round(task, index));
+        out.counts.push_back(static_cast<std::uint32_t>(record.entries.size()));
+        out.messages += record.entries.size();
+        const bool sent = member.messages != 0 && member.last_round == index;
+        if (sent && !has_entry(record, run)) out.omitted = index;
+    }
+    return out;
+}
+
 market::Group group_of(const StateView& view, std::uint64_t task) {
     return must_load<market::Group>(view, keys::group(task));
 }
@@ -67,32 +86,18 @@ Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, st
                                                        std::uint32_t base, std::uint32_t steps) {
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(task));
     const auto member = must_load<market::Member>(view, keys::member(task, run));
+    const Taken taken = take_in(view, task, run, member, base);
+    if (taken.messages > terms.catch_up_max) return Unexpected{CallStatus::too_many_messages};
+    const kernels::SegmentSpan span{member.base, base, steps, taken.omitted};
+    const auto positions = kernels::SegmentPositions::make(span, taken.counts, terms.steps_max);
+    if (!positions || positions->count() == 0) return Unexpected{CallStatus::wrong_base};
     market::MemberSegment out;
     out.from = member.base;
     out.base = base;
     out.steps = steps;
-    std::vector<std::uint32_t> messages;
-    std::uint64_t sum = 0;
-    for (std::uint32_t index = out.from; index < base; ++index) {
-        const auto record = must_load<market::Round>(view, keys::round(task, index));
-        messages.push_back(static_cast<std::uint32_t>(record.entries.size()));
-        sum += record.entries.size();
-        const bool sent = member.messages != 0 && member.last_round == index;
-        if (sent && !has_entry(record, run)) out.omitted = index;
-    }
-    if (sum > terms.catch_up_max) return Unexpected{CallStatus::too_many_messages};
-    kernels::SegmentSpan span{out.from, out.base, out.steps, std::nullopt};
-    if (out.omitted != market::MemberSegment::kNone) span.omitted = out.omitted;
-    const auto positions = kernels::SegmentPositions::make(span, messages, terms.steps_max);
-    if (!positions || positions->count() == 0) return Unexpected{CallStatus::wrong_base};
+    if (taken.omitted) out.omitted = *taken.omitted;
     out.positions = positions->count();
     return out;
-}
-
-std::uint64_t header_step_of(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
-    if (index == 0) return kernels::header_step(must_load<market::Member>(view, keys::member(task, run)).entered, 0);
-    const auto segment = must_load<market::MemberSegment>(view, keys::member_segment(task, run, index - 1));
-    return kernels::header_step(segment.base, segment.positions);
 }
 
 bool is_sender(const StateView& view, const market::Run& run) {
@@ -134,6 +139,18 @@ void note_member_gone(Effects& fx, const market::Run& run) {
     auto group = group_of(fx.state, run.task);
     --group.senders;
     store(fx.state, keys::group(run.task), group);
+}
+
+void note_rounds_over(Effects& fx, std::uint64_t task, std::uint32_t run) {
+    const auto terms = must_load<market::GroupSpec>(fx.state, keys::group_spec(task));
+    auto member = must_load<market::Member>(fx.state, keys::member(task, run));
+    // Without a segment it has no state that it could deliver.
+    if (must_load<market::Run>(fx.state, keys::run(task, run)).next_state < 2) return;
+    if (terms.rounds - member.base > terms.keep_rounds) return;
+    const auto taken = take_in(fx.state, task, run, member, terms.rounds);
+    if (taken.messages != 0 || taken.omitted) return;
+    member.base = terms.rounds;
+    store(fx.state, keys::member(task, run), member);
 }
 
 void note_shared(Effects& fx, std::uint64_t task, const views::SharedOpening& opening, std::uint32_t base) {

@@ -12,8 +12,8 @@ namespace retrace::contracts {
 /// if it is its first). Errors: too many messages, positions that are none or too many.
 Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                        std::uint32_t base, std::uint32_t steps);
-/// The step in the header of the member's state `index`.
-std::uint64_t header_step_of(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index);
+/// 21.9: all rounds are closed. A member that the last of them left nothing to take in has finished.
+void note_rounds_over(Effects& fx, std::uint64_t task, std::uint32_t run);
 
 /// Whether the run may send messages: it has its first state and does not leave. Group::senders counts these.
 bool is_sender(const StateView& view, const market::Run& run);

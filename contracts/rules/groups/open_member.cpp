@@ -3,6 +3,7 @@
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/group_positions.hpp"
 #include "contracts/rules/groups/rules.hpp"
 #include "kernels/plan/group_plan.hpp"
 #include "verifier/game/public_leaves.hpp"

@@ -9,7 +9,7 @@ import * as ethers from "ethers";
 import * as viem from "viem";
 
 const [folder, out] = process.argv.slice(2);
-const contracts = ["IStaking", "IMarket", "IAudits", "IDisputes", "IValidators"];
+const contracts = ["IStaking", "IMarket", "IAudits", "IDisputes", "IValidators", "IGroups"];
 const texts = ["http://a", "Zürich → 北京 🚂", "x".repeat(32), "a text that is longer than one word of 32 bytes"];
 
 // A fixed sequence of words, so that a rerun changes nothing.

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.0;
+
+/// At 0x0000000000000000000000000000000000001007. What each method does: contracts/calls/calls.hpp.
+interface IGroups {
+    struct TaskSpec {
+        string name;
+        bytes32 programRoot;
+        uint64 programBytes;
+        bytes32 initRoot;
+        bytes32 initialStateRoot;
+        bytes32[] dataRoots;
+        uint64 steps;
+        uint64 interval;
+        uint64 seed;
+        bytes32 contractHash;
+        uint256 priceCeiling;
+        uint16 auditBp;
+        uint8 auditors;
+        uint8 replicas;
+        uint8 hardwareClass;
+        uint64 checkpointBlocks;
+        uint64 replayBlocks;
+        uint64 finishBlocks;
+        uint64 stepCost;
+        bool allowUnaudited;
+    }
+    struct PhaseRoot {
+        uint8 phase;
+        bool memberSeed;
+        bytes32 programRoot;
+    }
+    struct GroupSpec {
+        uint32 rounds;
+        uint32 stepsMax;
+        uint32 shared;
+        uint32[] publicTensors;
+        PhaseRoot[] phases;
+        uint8 least;
+        uint64 roundBlocks;
+        uint64 graceBlocks;
+        uint64 fetchBlocks;
+        uint64 revealBlocks;
+        uint32 absenceLimit;
+        uint32 keepRounds;
+        uint32 catchUpMax;
+    }
+    struct Group {
+        uint64 task;
+        uint8 phase;
+        uint32 round;
+        uint64 phaseHeight;
+        uint64 deadline;
+        bool extended;
+        uint32[] committed;
+        uint32[] listed;
+        uint32[] revealed;
+        uint32 committedBefore;
+        uint256 price;
+        uint32 senders;
+    }
+    struct RoundEntry {
+        uint32 run;
+        uint32 steps;
+    }
+    struct Round {
+        uint32 index;
+        uint64 height;
+        uint32 committed;
+        RoundEntry[] entries;
+        uint32 total;
+        uint32[] holds;
+    }
+    struct RoundMessage {
+        uint64 segment;
+        uint32 steps;
+        uint64 height;
+        bytes32[] tensors;
+        bool recorded;
+    }
+    struct Holding {
+        bytes32 commitment;
+        bytes bitmap;
+    }
+    struct Member {
+        uint32 base;
+        uint32 entered;
+        bytes32[] anchor;
+        uint64 messages;
+        uint32 lastRound;
+        uint32 absent;
+        bool leaving;
+    }
+    struct MemberSegment {
+        uint32 from;
+        uint32 base;
+        uint32 steps;
+        uint64 omitted;
+        uint64 positions;
+        bytes32[] shared;
+    }
+    function postGroup(TaskSpec calldata spec, GroupSpec calldata group) external payable;
+    function commitRound(
+        uint64 task,
+        uint32 run,
+        uint64 index,
+        uint32 base,
+        uint32 steps,
+        bytes32 commitment,
+        bytes32[] calldata message
+    ) external;
+    function commitHoldings(uint64 task, uint32 run, uint32 round, bytes32 commitment) external;
+    function revealHoldings(
+        uint64 task,
+        uint32 run,
+        uint32 round,
+        bytes calldata bitmap,
+        bytes32 salt
+    ) external;
+    function openMember(
+        uint64 task,
+        uint32 run,
+        uint64 index,
+        bytes32 salt,
+        bytes32 root,
+        bytes calldata leaves
+    ) external;
+    function joinTask(uint64 task, uint32 anchor, uint64 index) external payable;
+    function leaveTask(uint64 task, uint32 run) external;
+    function groupSpecOf(uint64 task) external view returns (GroupSpec memory);
+    function groupOf(uint64 task) external view returns (Group memory);
+    function roundOf(uint64 task, uint32 round) external view returns (Round memory);
+    function messageOf(uint64 task, uint32 round, uint32 run) external view returns (RoundMessage memory);
+    function holdingOf(uint64 task, uint32 round, uint32 run) external view returns (Holding memory);
+    function memberOf(uint64 task, uint32 run) external view returns (Member memory);
+    function memberSegmentOf(uint64 task, uint32 run, uint64 index) external view returns (MemberSegment memory);
+    event RoundPhaseChanged(
+        uint64 indexed task,
+        uint32 indexed round,
+        uint8 phase,
+        uint64 deadline
+    );
+    event SegmentCommitted(
+        uint64 indexed task,
+        uint32 indexed run,
+        uint32 indexed base,
+        uint64 segment,
+        uint32 steps
+    );
+    event RoundClosed(
+        uint64 indexed task,
+        uint32 indexed round,
+        uint32 committed,
+        uint32 recorded,
+        uint32 revealed,
+        uint32 total
+    );
+    event MemberJoined(
+        uint64 indexed task,
+        address indexed solver,
+        uint32 run,
+        uint32 base
+    );
+    event MemberLeaves(
+        uint64 indexed task,
+        uint32 indexed run,
+        uint32 round,
+        bool absent
+    );
+    error Refused(uint16 code, string slug);
+}
