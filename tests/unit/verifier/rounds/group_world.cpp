@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/commit/contract.hpp"
+
 namespace retrace::test {
 
 using kernels::State;
@@ -11,15 +13,6 @@ using kernels::Tensor;
 namespace {
 
 constexpr std::uint64_t kSamples = 32, kPixels = 8;
-
-class LyingRunner final : public solver::ProgramRunner {
-public:
-    LyingRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
-                kernels::Executor::Tamper tamper)
-        : ProgramRunner(program, std::move(inputs), pool) {
-        executor().set_tamper(std::move(tamper));
-    }
-};
 
 }  // namespace
 
@@ -149,6 +142,46 @@ verifier::Replayer GroupWorld::replay(const PlayedSegment& segment, solver::Plan
     const kernels::SegmentPositions made = positions(segment);
     return verifier::Replayer(verifier::steps_of(setup(runner, segment.run), segment.view, made, messages(segment)),
                               pool, segment.start, 0, made.count());
+}
+
+verifier::StepFacts GroupWorld::facts_at(const PlayedSegment& segment, std::uint64_t place) const {
+    const kernels::Position position = positions(segment).at(place);
+    verifier::StepFacts facts;
+    facts.played_root = committed->program(position.phase).root();
+    facts.seed = committed->has_member_seed(position.phase) ? kernels::member_seed(kSeed, segment.run) : kSeed;
+    facts.op_step = position.op_step;
+    facts.output_step = kernels::header_step(segment.view.span.base, place + 1);
+    if (position.phase == kernels::Phase::inner) {
+        facts.data_roots = terms().data_roots;
+    } else if (position.phase == kernels::Phase::add) {
+        const solver::RecordView& record = segment.view.records[position.record - segment.view.span.from];
+        facts.data_roots = record.entries[position.message].tensors;
+        facts.data_roots.push_back(
+            kernels::tensor_root(kernels::fact_tensor(facts_of(record, position.message)), pool));
+    }
+    return facts;
+}
+
+verifier::Facts GroupWorld::facts() const { return {kernels::contract_hash(), committed->root(), {}, 0, {}}; }
+
+solver::TaskTerms GroupWorld::terms() const {
+    solver::TaskTerms out;
+    out.id = 5;
+    out.program_root = committed->root();
+    out.program_bytes = kernels::encode(plan).size();
+    out.init_root = committed->program(kernels::Phase::init).root();
+    for (const Tensor* set : {&x, &y}) out.data_roots.push_back(kernels::tensor_root(*set, pool));
+    out.schedule = {records.size() + 1, 1};
+    out.seed = kSeed;
+    out.contract = kernels::contract_hash();
+    out.group = solver::GroupTerms{static_cast<std::uint32_t>(records.size()),
+                                   plan.steps_max,
+                                   plan.shared,
+                                   plan.public_tensors,
+                                   group->members(),
+                                   64,
+                                   256};
+    return out;
 }
 
 solver::EntryView GroupWorld::entry(std::uint32_t run) const {

@@ -7,8 +7,10 @@
 #include <memory>
 
 #include "kernels/builder/rounds.hpp"
+#include "solver/chain_view.hpp"
 #include "solver/rounds/local_group.hpp"
 #include "solver/rounds/plan_runner.hpp"
+#include "verifier/game/game.hpp"
 #include "verifier/replay/replayer.hpp"
 #include "verifier/replay/segment_steps.hpp"
 
@@ -29,6 +31,15 @@ struct Lie {
     kernels::Executor::Tamper tamper;
 };
 
+class LyingRunner final : public solver::ProgramRunner {
+public:
+    LyingRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
+                kernels::Executor::Tamper tamper)
+        : ProgramRunner(program, std::move(inputs), pool) {
+        executor().set_tamper(std::move(tamper));
+    }
+};
+
 class GroupWorld {
 public:
     static constexpr std::uint64_t kSeed = 3;
@@ -46,6 +57,10 @@ public:
     kernels::SegmentPositions positions(const PlayedSegment& segment) const;
     /// A replay of a segment from its start; `runner` outlives it.
     verifier::Replayer replay(const PlayedSegment& segment, solver::PlanRunner& runner) const;
+    /// What the ledger says of a position, as verifier/SPEC.md 9.2.1 has it.
+    verifier::StepFacts facts_at(const PlayedSegment& segment, std::uint64_t place) const;
+    verifier::Facts facts() const;
+    solver::TaskTerms terms() const;
     /// Roots of the shared tensors that a joined member began with, and the tensors.
     solver::EntryView entry(std::uint32_t run) const;
     std::vector<kernels::Tensor> anchor(std::uint32_t run) const;

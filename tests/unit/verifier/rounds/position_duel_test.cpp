@@ -6,36 +6,12 @@
 
 #include "tests/unit/verifier/game/duel.hpp"
 #include "tests/unit/verifier/rounds/group_world.hpp"
-#include "verifier/game/member_facts.hpp"
 
 namespace retrace::test {
 namespace {
 
 using namespace verifier;
 using kernels::Phase;
-
-/// As SPEC 9.2.1 has them, from what the members ran.
-StepFacts facts_at(const GroupWorld& world, const PlayedSegment& segment, std::uint64_t place) {
-    const kernels::Position position = world.positions(segment).at(place);
-    StepFacts facts;
-    facts.played_root = world.committed->program(position.phase).root();
-    facts.seed = world.committed->has_member_seed(position.phase) ? kernels::member_seed(GroupWorld::kSeed, segment.run)
-                                                                  : GroupWorld::kSeed;
-    facts.op_step = position.op_step;
-    facts.output_step = kernels::header_step(segment.view.span.base, place + 1);
-    if (position.phase == Phase::inner) {
-        for (const kernels::Tensor* set : {&world.x, &world.y})
-            facts.data_roots.push_back(kernels::tensor_root(*set, world.pool));
-    } else if (position.phase == Phase::add) {
-        const solver::RecordView& record = segment.view.records[position.record - segment.view.span.from];
-        facts.data_roots = record.entries[position.message].tensors;
-        facts.data_roots.push_back(
-            kernels::tensor_root(kernels::fact_tensor(facts_of(record, position.message)), world.pool));
-    }
-    return facts;
-}
-
-Facts group_facts(const GroupWorld& world) { return {kernels::contract_hash(), world.committed->root(), {}, 0, {}}; }
 
 /// A place of a segment where the phase runs, as late as possible.
 struct Place {
@@ -58,11 +34,11 @@ protected:
 
     static Game game_about(const GroupWorld& world, const PlayedSegment& segment, const Hash32& end_root) {
         const std::uint64_t count = world.positions(segment).count();
-        return start(group_facts(world), {false, 0, count, segment.start_root, end_root, true});
+        return start(world.facts(), {false, 0, count, segment.start_root, end_root, true});
     }
     Outcome duel_about(const PlayedSegment& segment, Replayer& solver, Replayer& challenger, const Liar& liar = {}) {
         return play(game_about(world_, segment, solver.end_root()), solver, challenger, liar,
-                    [&](const Game& game) { return facts_at(world_, segment, game.found.step); });
+                    [&](const Game& game) { return world_.facts_at(segment, game.found.step); });
     }
     /// Lies in a bit of op `op` of the phase at that place, as the solver and as the challenger. False if the lie does
     /// not reach the segment's end, so that there is nothing to dispute.
@@ -108,38 +84,13 @@ TEST_P(PositionDuel, AFlippedBitInAnyOpOfAnyPhaseIsFound) {
     }
 }
 
-TEST_P(PositionDuel, FactsFollowFromRootsAlone) {
-    MemberTerms terms{kernels::header_of(world_.plan), GroupWorld::kSeed, 0, {}};
-    for (const kernels::Tensor* set : {&world_.x, &world_.y})
-        terms.data_roots.push_back(kernels::tensor_root(*set, world_.pool));
-    for (const PlayedSegment& segment : world_.segments) {
-        terms.run = segment.run;
-        const kernels::SegmentPositions positions = world_.positions(segment);
-        for (std::uint64_t p = 0; p < positions.count(); ++p) {
-            RecordedMessage message;
-            const kernels::Position position = positions.at(p);
-            if (position.phase == Phase::add) {
-                const solver::RecordView& record = segment.view.records[position.record - segment.view.span.from];
-                message = {record.entries[position.message].tensors, facts_of(record, position.message)};
-            }
-            const auto facts = facts_of_position(terms, positions, p, message);
-            EXPECT_EQ(facts, facts_at(world_, segment, p)) << name(position.phase);
-        }
-    }
-    terms.plan.phases.erase(terms.plan.phases.begin() + 1);  // Without `enter`.
-    EXPECT_TRUE(facts_of_entry(terms, 0, {}).has_value());
-    EXPECT_FALSE(facts_of_entry(terms, 4, {Hash32{}}).has_value());
-}
-
 TEST_P(PositionDuel, FirstStatesAreDisputed) {
-    const MemberTerms terms{kernels::header_of(world_.plan), GroupWorld::kSeed, 0, {}};
     for (const std::uint32_t run : {1u, 3u}) {
         const bool joined = run == 3;
         const Phase phase = joined ? Phase::enter : Phase::init;
         const solver::EntryView entry = world_.entry(run);
         const StepFacts facts{world_.committed->program(phase).root(), GroupWorld::kSeed, entry.anchor,
                               std::uint64_t{entry.base} * world_.plan.steps_max, kernels::header_step(entry.base, 0)};
-        EXPECT_EQ(facts_of_entry(terms, entry.base, entry.anchor), facts);
         const auto replay_of = [&](solver::PlanRunner& runner) {
             const MemberSetup setup = world_.setup(runner, run);
             return Replayer(joined ? enter_steps_of(setup, entry.base, world_.anchor(run)) : init_steps_of(setup),
@@ -156,7 +107,7 @@ TEST_P(PositionDuel, FirstStatesAreDisputed) {
             for (const bool solver_lies : {true, false}) {
                 Replayer& solver = solver_lies ? liar : honest;
                 Replayer& challenger = solver_lies ? honest : liar;
-                const Outcome out = play(start(group_facts(world_), {true, 0, 0, {}, solver.end_root(), true}), solver,
+                const Outcome out = play(start(world_.facts(), {true, 0, 0, {}, solver.end_root(), true}), solver,
                                          challenger, {}, [&](const Game&) { return facts; });
                 EXPECT_FALSE(out.stuck);
                 EXPECT_EQ(slug(out.game.ending),
@@ -190,7 +141,7 @@ TEST_P(PositionDuel, AStateWhoseHeaderIsNotThePositionsLoses) {
             return game.phase == verifier::Phase::open_state ? std::optional<Move>(lie) : std::nullopt;
         };
         const Outcome out = play(game_about(world_, segment, lie.header.root()), solver, challenger, liar,
-                                 [&](const Game& game) { return facts_at(world_, segment, game.found.step); });
+                                 [&](const Game& game) { return world_.facts_at(segment, game.found.step); });
         EXPECT_EQ(slug(out.game.ending), slug(Ending::wrong_header)) << i;
         EXPECT_EQ(out.game.loser, Side::solver) << i;
     }
@@ -204,7 +155,7 @@ TEST_P(PositionDuel, OnlyThePositionsProgramOpensAState) {
     game.search.low = game.found.step = solver.last_step() - 1;
     game.phase = verifier::Phase::open_state;
     ASSERT_TRUE(needs_position(game));
-    set_position(game, facts_at(world_, segment, game.found.step));
+    set_position(game, world_.facts_at(segment, game.found.step));
     const kernels::StateHeader header = solver.output_of(game.found.step).header;
     for (const Phase phase : {Phase::begin, Phase::inner, Phase::restore, Phase::press}) {
         Game copy = game;

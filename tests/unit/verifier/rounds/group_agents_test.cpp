@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// Verifier agents on the segments of a group's members: audits, watching, first states, messages that are not served,
+// disputes.
+#include <gtest/gtest.h>
+
+#include "tests/unit/solver/tiny_task.hpp"
+#include "tests/unit/verifier/game/duel.hpp"
+#include "tests/unit/verifier/rounds/group_world.hpp"
+#include "verifier/agent/agent.hpp"
+
+namespace retrace::test {
+namespace {
+
+using namespace verifier;
+
+/// A verifier, or the side of a solver in disputes, with stores of its own.
+struct GroupParty {
+    TemporaryDirectory directory;
+    std::unique_ptr<solver::CheckpointStore> states;
+    std::unique_ptr<solver::MessageStore> messages;
+    std::unique_ptr<solver::TaskCache> task_cache;
+
+    GroupParty(GroupWorld& world, MemorySource& source, solver::RunnerFactory runners = solver::honest_runners()) {
+        states = solver::CheckpointStore::open(directory.path / "states").value();
+        messages = solver::MessageStore::open(directory.path / "messages").value();
+        task_cache = std::make_unique<solver::TaskCache>(source, world.pool, std::move(runners));
+    }
+};
+
+/// Runners of which those of one phase's program lie.
+solver::RunnerFactory lying_runners(const GroupWorld& world, const Lie& lie) {
+    return [root = world.committed->program(lie.phase).root(), lie](
+               const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
+               kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {
+        if (kernels::CommittedProgram(program).root() == root)
+            return std::make_unique<LyingRunner>(program, std::move(inputs), pool, lie.tamper);
+        return std::make_unique<solver::ProgramRunner>(program, std::move(inputs), pool);
+    };
+}
+
+class GroupAgents : public ::testing::Test {
+protected:
+    GroupAgents() {
+        play_eventful(world);
+        source.programs[world.committed->root()] = kernels::encode(world.plan);
+        for (const kernels::Tensor* set : {&world.x, &world.y})
+            source.tensors[kernels::tensor_root(*set, world.pool)] = *set;
+        for (const PlayedSegment& segment : world.segments)
+            source.put(kernels::commit_state(world.committed->root(), segment.start, world.pool), segment.start);
+        party = std::make_unique<GroupParty>(world, source);
+        restart();
+    }
+    void restart() {
+        VerifierConfig config;
+        config.secret.bytes[0] = 7;
+        config.address.fill(7);
+        config.beacon_length = 4;
+        config.watch_bp = 10'000;
+        config.resend_blocks = 2;
+        config.messages = party->messages.get();
+        agent = std::make_unique<VerifierAgent>(config, *party->task_cache, *party->states);
+    }
+    AuditView& audit(const PlayedSegment& segment) {
+        AuditView& seat = view.audits.emplace_back();
+        seat.id = 1000 + view.audits.size();
+        seat.terms = world.terms();
+        seat.run = segment.run;
+        seat.segment = segment.index;
+        seat.start_root = segment.start_root;
+        seat.may_commit = seat.may_report = true;
+        seat.member = segment.view;
+        return seat;
+    }
+    void watch(const PlayedSegment& segment, const Hash32& end_root) {
+        view.watch.push_back({world.terms(), segment.run, segment.index, segment.start_root, end_root, segment.view});
+    }
+    /// Passes some blocks, runs every work order at once, and returns all moves of one kind.
+    template <class Move>
+    std::vector<Move> run(int blocks) {
+        std::vector<Move> moves;
+        for (int i = 0; i < blocks; ++i) {
+            ++view.height;
+            auto out = agent->on_view(view);
+            for (const VerifierMove& move : out.moves)
+                if (const auto* wanted = std::get_if<Move>(&move)) moves.push_back(*wanted);
+            if (out.work) agent->on_done(out.work->run());
+        }
+        return moves;
+    }
+    /// Verdicts of some blocks, by audit.
+    std::map<std::uint64_t, Hash32> verdicts(int blocks) {
+        std::map<std::uint64_t, Hash32> out;
+        for (const CommitVerdict& verdict : run<CommitVerdict>(blocks)) out[verdict.audit] = verdict.commitment;
+        return out;
+    }
+    /// A segment that takes in messages and trains.
+    const PlayedSegment& busy() const {
+        for (const PlayedSegment& segment : world.segments)
+            if (segment.view.span.steps > 1 && !segment.view.records.empty() && segment.view.span.omitted)
+                return segment;
+        return world.segments.front();
+    }
+    const solver::RecordView::Entry& first_entry(const PlayedSegment& segment) const {
+        return segment.view.records.front().entries.front();
+    }
+    /// Nobody serves messages or states any more.
+    void stop_serving() {
+        source.states.clear();
+        source.tensors.clear();
+    }
+    /// Plays a dispute between two parties' replays through their encoded moves.
+    Game dispute(const PlayedSegment& segment, const Hash32& end_root, DisputeReplays& solver) {
+        DisputeView about;
+        about.id = 1;
+        about.terms = world.terms();
+        about.run = about.own_run = segment.run;
+        about.segment = segment.index;
+        about.member = segment.view;
+        about.claimed_root = segment.end_root;
+        about.game =
+            start(world.facts(), {false, 0, world.positions(segment).count(), segment.start_root, end_root, true});
+        while (about.game.phase != verifier::Phase::decided) {
+            if (needs_position(about.game)) set_position(about.game, world.facts_at(segment, about.game.found.step));
+            about.side = about.game.mover;
+            Bytes move;
+            if (about.side == Side::solver) {
+                solver.sweep({about}, view.height);
+                const auto made = solver.answer(about);
+                EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().message);
+                if (made) move = *made;
+            } else {
+                view.disputes = {about};
+                for (const PlayMove& played : run<PlayMove>(2)) move = played.move;
+            }
+            const auto decoded = decode_move(move);
+            if (!decoded || !apply(about.game, about.side, *decoded)) {
+                ADD_FAILURE() << "no move in " << slug(about.game.phase);
+                for (const std::string& problem : agent->take_problems()) ADD_FAILURE() << problem;
+                break;
+            }
+        }
+        return about.game;
+    }
+
+    GroupWorld world{kernels::UpdateKind::sparse, 3};
+    MemorySource source;
+    std::unique_ptr<GroupParty> party;
+    std::unique_ptr<VerifierAgent> agent;
+    VerifierView view;
+};
+
+TEST_F(GroupAgents, AnAuditorCommitsToTheRootOfTheDefinition) {
+    for (const PlayedSegment& segment : world.segments) audit(segment);
+    const auto sent = verdicts(static_cast<int>(world.segments.size()) + 2);
+    ASSERT_EQ(sent.size(), world.segments.size());
+    solver::PartyId address{};
+    address.fill(7);
+    Hash32 secret;
+    secret.bytes[0] = 7;
+    for (const auto& [audit, commitment] : sent) {
+        const PlayedSegment& segment = world.segments[audit - 1001];
+        EXPECT_EQ(commitment,
+                  solver::verdict_commitment(segment.end_root, solver::verdict_salt(secret, audit), address, audit))
+            << "run " << segment.run << ", segment " << segment.index;
+    }
+    EXPECT_TRUE(agent->take_problems().empty());
+    EXPECT_FALSE(party->messages->tasks().empty());
+    view.audits.clear();
+    run<CommitVerdict>(2);
+    EXPECT_TRUE(party->messages->tasks().empty()) << "no segment needs the messages any more";
+}
+
+TEST_F(GroupAgents, AWatcherChallengesALieAndNothingElse) {
+    for (const PlayedSegment& segment : world.segments) watch(segment, segment.end_root);
+    Hash32 lie = busy().end_root;
+    lie.bytes[5] ^= 1;
+    for (WatchView& seen : view.watch)
+        if (seen.run == busy().run && seen.segment == busy().index) seen.end_root = lie;
+    const auto challenges = run<ChallengeSegment>(static_cast<int>(world.segments.size()) + 1);
+    ASSERT_FALSE(challenges.empty());
+    for (const ChallengeSegment& challenge : challenges) {
+        EXPECT_EQ(challenge.run, busy().run);
+        EXPECT_EQ(challenge.segment, busy().index);
+        EXPECT_EQ(challenge.root, busy().end_root);
+    }
+    EXPECT_TRUE(agent->take_problems().empty());
+}
+
+TEST_F(GroupAgents, AMessageThatNobodyServesIsReportedAndFetchedLater) {
+    const PlayedSegment& segment = busy();
+    const auto& entry = first_entry(segment);
+    kernels::Tensor kept = source.tensors.at(entry.tensors[1]);
+    for (const bool wrong : {false, true}) {
+        if (wrong) {
+            source.tensors[entry.tensors[1]] = kept;
+            source.tensors[entry.tensors[1]].data[0] ^= 1;
+        } else {
+            source.tensors.erase(entry.tensors[1]);
+        }
+        view.audits.clear();
+        audit(segment);
+        const auto reports = run<ReportUnavailable>(3);
+        ASSERT_FALSE(reports.empty());
+        EXPECT_EQ(reports[0].kind, solver::ReportKind::message);
+        EXPECT_EQ(reports[0].run, segment.run);
+        EXPECT_EQ(reports[0].index, solver::message_index(segment.view.records.front().round, entry.run));
+        EXPECT_EQ(reports[0].tensor, 1U);
+    }
+    source.tensors[entry.tensors[1]] = kept;
+    EXPECT_EQ(verdicts(8).size(), 1U);
+}
+
+TEST_F(GroupAgents, ADamagedMessageIsFetchedAgain) {
+    audit(busy());
+    EXPECT_EQ(verdicts(2).size(), 1U);
+    for (const auto& file : std::filesystem::directory_iterator(party->directory.path / "messages"))
+        std::filesystem::resize_file(file.path(), 3);
+    for (const PlayedSegment& other : world.segments)
+        if (other.run != busy().run && other.view.span.from == busy().view.span.from) audit(other);
+    ASSERT_GT(view.audits.size(), 1U);
+    EXPECT_EQ(verdicts(20).size(), view.audits.size());
+    EXPECT_FALSE(agent->take_problems().empty()) << "the operator is told of the damage";
+}
+
+TEST_F(GroupAgents, AnUlpInOneInnerStepIsFoundByBothPlayersAndTheGame) {
+    const PlayedSegment& segment = busy();
+    const kernels::SegmentPositions positions = world.positions(segment);
+    const std::uint64_t place = positions.count() - 2;
+    ASSERT_EQ(positions.at(place).phase, kernels::Phase::inner);
+    const kernels::Program& inner = world.plan.at(kernels::Phase::inner).program;
+    std::uint32_t op = 0;  // The new value of the first state tensor that is fp32 and that the phase writes.
+    for (std::uint32_t t = 0; t < inner.states && op == 0; ++t)
+        if (inner.tensors[t].writer != kernels::kNoWriter && inner.tensors[t].dtype == kernels::DType::f32)
+            op = inner.tensors[t].writer;
+    const Lie lie{kernels::Phase::inner, flip(positions.at(place).op_step, op, 0)};
+    const auto liar = world.runner(lie);
+    const Hash32 wrong = world.replay(segment, *liar).end_root();
+    ASSERT_NE(wrong, segment.end_root);
+
+    GroupParty accused(world, source, lying_runners(world, lie));
+    DisputeReplays solver(
+        *accused.task_cache, [&](const DisputeView&) { return Result<kernels::State>(segment.start); },
+        accused.messages.get());
+    // The accused member has what it took in; the auditor has it from its audit. Then nobody serves anything.
+    solver::TaskTerms terms = world.terms();
+    audit(segment);
+    EXPECT_EQ(verdicts(2).size(), 1U);
+    for (const solver::RecordView& record : segment.view.records)
+        for (const auto& entry : record.entries) {
+            std::vector<kernels::Tensor> tensors;
+            for (const Hash32& root : entry.tensors) tensors.push_back(world.tensors.at(root));
+            ASSERT_TRUE(accused.messages->save({terms.id, record.round, entry.run}, entry.tensors, tensors));
+        }
+    ASSERT_TRUE(accused.task_cache->group(terms).has_value());
+    stop_serving();
+    restart();
+    const Game game = dispute(segment, wrong, solver);
+    EXPECT_EQ(slug(game.ending), slug(Ending::referee_solver_wrong));
+    EXPECT_EQ(game.loser, Side::solver);
+    EXPECT_EQ(game.found.step, place);
+    EXPECT_EQ(game.found.op, op);
+}
+
+TEST_F(GroupAgents, ARightSegmentIsNotAccusedTwice) {
+    const PlayedSegment& segment = busy();
+    DisputeReplays own(
+        *party->task_cache, [&](const DisputeView&) { return Result<kernels::State>(segment.start); },
+        party->messages.get());
+    DisputeView about;
+    about.id = 1;
+    about.terms = world.terms();
+    about.run = segment.run;
+    about.segment = segment.index;
+    about.member = segment.view;
+    about.side = Side::challenger;
+    about.game =
+        start(world.facts(), {false, 0, world.positions(segment).count(), segment.start_root, segment.end_root, true});
+    about.game.mover = Side::challenger;
+    own.sweep({about}, 1);
+    const auto made = own.answer(about);
+    ASSERT_FALSE(made.has_value());
+    EXPECT_EQ(made.error().kind, MoveProblem::Kind::no_case);
+    // A game about another number of positions, and a view without records, make no move either.
+    about.id = 2;
+    ++about.game.claim.last_step;
+    about.game.search.high = about.game.claim.last_step;
+    own.sweep({about}, 1);
+    EXPECT_EQ(own.answer(about).error().kind, MoveProblem::Kind::failed);
+    about.id = 3;
+    about.member.reset();
+    own.sweep({about}, 1);
+    EXPECT_EQ(own.answer(about).error().kind, MoveProblem::Kind::failed);
+}
+
+TEST_F(GroupAgents, FirstStatesAreComparedWithTheirPhase) {
+    for (const std::uint32_t member : {0U, 3U}) {
+        InitialView& initial = view.initials.emplace_back();
+        initial.terms = world.terms();
+        initial.run = member;
+        initial.root = kernels::commit_state(world.committed->root(), world.firsts[member], world.pool).root;
+        initial.entry = world.entry(member);
+    }
+    for (const kernels::Tensor& tensor : world.anchor(3))
+        source.tensors[kernels::tensor_root(tensor, world.pool)] = tensor;
+    EXPECT_TRUE(run<ChallengeInitial>(4).empty());
+    EXPECT_TRUE(agent->take_problems().empty());
+    restart();
+    std::swap(view.initials[0].root, view.initials[1].root);
+    const auto challenges = run<ChallengeInitial>(4);
+    ASSERT_GE(challenges.size(), 2U);
+    EXPECT_NE(challenges[0].run, challenges[1].run);
+    for (const ChallengeInitial& challenge : challenges)
+        EXPECT_EQ(challenge.root, view.initials[challenge.run == 0 ? 1 : 0].root);
+}
+
+}  // namespace
+}  // namespace retrace::test
