@@ -39,7 +39,7 @@ struct BeaconShare {
 
 /// What an engine says about a block besides its transactions. SPEC 5.3.9
 struct EngineReport {
-    std::vector<ConsensusAddress> missed;  ///< Validators whose vote for the block before is absent.
+    std::vector<ConsensusAddress> missed;  ///< Validators of the block before that did not vote for it.
     std::vector<Misbehavior> misbehavior;
     std::vector<BeaconShare> shares;
     bool operator==(const EngineReport&) const = default;

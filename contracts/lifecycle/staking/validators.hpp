@@ -21,7 +21,7 @@ bool is_validator_candidate(const StateView& view, const Address& account);
 /// Whether `store_validator` would find a place for a candidate of this power.
 bool has_validator_place(const StateView& view, const Address& account, std::uint64_t power);
 
-/// 20.5: votes that are absent. 20.6: validators that signed twice.
+/// 20.5: validators that did not vote for the block before. 20.6: validators that signed twice.
 void note_missed_votes(Effects& fx, std::span<const ledger::ConsensusAddress> missed);
 void punish_misbehavior(Effects& fx, std::span<const ledger::Misbehavior> misbehavior);
 /// 20.8: mixes the shares of the validators' votes for the block before into the beacon of this epoch.

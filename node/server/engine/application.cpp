@@ -53,8 +53,9 @@ std::vector<engine::ValidatorPower> power_changes(const std::vector<ledger::Vali
 
 ledger::EngineReport report_of(const engine::BlockView& block) {
     ledger::EngineReport out;
+    // A vote for nil decides nothing: who always gives one would hold power as if it voted.
     for (const engine::Vote& vote : block.last_commit)
-        if (vote.flag == engine::VoteFlag::absent) out.missed.push_back(vote.validator);
+        if (vote.flag != engine::VoteFlag::commit) out.missed.push_back(vote.validator);
     // A validator is punished once, however many proofs a block holds.
     for (const engine::Fault& fault : block.faults) {
         const auto known = std::ranges::find(out.misbehavior, fault.validator, &ledger::Misbehavior::validator);

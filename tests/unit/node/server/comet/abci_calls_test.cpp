@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "contracts/executor.hpp"
+#include "contracts/records/validator_views.hpp"
 #include "market/validator.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/server/config/params_json.hpp"
@@ -280,6 +281,50 @@ TEST(AbciValidators, ABlockIsThatOfItsProposersAccount) {
     const auto stranger = application.finalize(block);
     ASSERT_FALSE(stranger.has_value());
     EXPECT_THAT(stranger.error().message, HasSubstr("never registered as a validator"));
+}
+
+TEST(AbciValidators, AVoteForNilIsAMissingOne) {
+    ledger::Genesis genesis = dev_genesis({});
+    for (std::uint8_t i = 1; i <= 4; ++i) {
+        ledger::Validator founder;
+        founder.key.bytes.fill(i);
+        founder.account.bytes.fill(i);
+        genesis.validators.push_back(founder);
+    }
+    genesis.validator_rules = market::encode(market::ValidatorRules{});
+    genesis.contracts = market::encode(default_params());
+    ledger::MemoryStore store;
+    const contracts::Executor executor;
+    auto chain = ledger::Chain::open(store, genesis, executor);
+    ASSERT_TRUE(chain.has_value());
+    ledger::Mempool pool(executor);
+    LedgerApplication application(**chain, pool);
+    AbciCalls calls(application, {});
+    const auto address = [&](std::size_t i) {
+        const auto bytes = ledger::consensus_address(genesis.validators[i].key);
+        return std::string(bytes.begin(), bytes.end());
+    };
+    for (std::int64_t height = 1; height <= 2; ++height) {
+        abci::Request request;
+        auto& block = *request.mutable_finalize_block();
+        block.set_height(height);
+        block.mutable_time()->set_seconds(kFirstSecond + height);
+        block.set_proposer_address(address(0));
+        constexpr engine::VoteFlag kFlags[] = {engine::VoteFlag::commit, engine::VoteFlag::absent,
+                                               engine::VoteFlag::nil, engine::VoteFlag::commit};
+        for (std::size_t i = 0; height > 1 && i < 4; ++i) {
+            auto& vote = *block.mutable_decided_last_commit()->add_votes();
+            vote.mutable_validator()->set_address(address(i));
+            vote.mutable_validator()->set_power(1);
+            vote.set_block_id_flag(static_cast<int>(kFlags[i]));
+        }
+        ASSERT_FALSE(calls.answer(to_message(request)).fatal);
+        ASSERT_TRUE(application.commit().has_value());
+    }
+    std::vector<std::uint64_t> missed;
+    for (const ledger::Validator& founder : genesis.validators)
+        missed.push_back(contracts::views::validator(*(*chain)->view(), founder.account)->missed);
+    EXPECT_EQ(missed, (std::vector<std::uint64_t>{0, 1, 1, 0}));
 }
 
 TEST_F(AbciApplication, NamesTheOldestBlockThatCometBftHasToKeep) {
