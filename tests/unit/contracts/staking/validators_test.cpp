@@ -1,113 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Validators: keys, stake, elections, jail and slashing. SPEC 20.
+// Validators: keys, stake, places, jail, slashing, upgrades and shares of the beacon. SPEC 20.
 
-#include "contracts/calls/validator_message.hpp"
 #include "contracts/records/store.hpp"
-#include "contracts/records/validator_views.hpp"
 #include "contracts/rules/staking/rules.hpp"
-#include "ledger/crypto/ed25519.hpp"
-#include "tests/unit/contracts/market/market_fixture.hpp"
+#include "tests/unit/contracts/staking/validators_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {
-
-class Validators : public MarketTest {
-protected:
-    static market::ValidatorRules open_rules() {
-        market::ValidatorRules rules;
-        rules.places = 3;
-        rules.unbond_blocks = 40;
-        rules.evidence_blocks = 20;
-        rules.downtime_blocks = 20;
-        rules.jail_blocks = 8;
-        rules.downtime_bp = 100;
-        return rules;
-    }
-    /// A chain that "alice" and "bob" founded with this power each.
-    void found(const market::ValidatorRules& wanted, std::uint64_t power = kFounded) {
-        begin(small_params());
-        rules = wanted;
-        std::vector<ledger::Validator> founders;
-        for (const char* name : {"alice", "bob"}) founders.push_back({key(name), party(name), power, vrf(name).key()});
-        executor.genesis_validators(state, founders, market::encode(rules));
-        check_deep();
-    }
-    static Hash32 key(const std::string& name) { return ledger::ed25519_public_key(view(word("seed of " + name))); }
-    static ledger::VrfSecret vrf(const std::string& name) {
-        return *ledger::VrfSecret::from_bytes(view(word("vrf of " + name)));
-    }
-    /// The registration by `sender` of the keys that are called `keys`.
-    static RegisterValidator registration(const std::string& sender, const std::string& keys) {
-        const Bytes message = validator_key_message(party(sender));
-        return {key(keys), to_bytes(ledger::ed25519_sign(view(word("seed of " + keys)), message)),
-                to_bytes(vrf(keys).key().bytes), to_bytes(vrf(keys).prove(message))};
-    }
-    void join(const std::string& name, std::uint64_t coins) {
-        ASSERT_EQ(send(name, Deposit{}, U256(coins) * kCoin), CallStatus::ok);
-        ASSERT_EQ(send(name, registration(name, name)), CallStatus::ok);
-        ASSERT_EQ(send(name, BondValidator{U256(coins) * kCoin}), CallStatus::ok);
-    }
-    void report(const ledger::EngineReport& given) {
-        ledger::State next{static_cast<const ledger::StateView&>(state)};
-        const auto logs = executor.engine_report(next, block(), given);
-        EXPECT_EQ(executor.broken_invariant(state, next), std::nullopt);
-        state.apply(next.diff());
-        events.insert(events.end(), logs.begin(), logs.end());
-        check_deep();
-    }
-    static ledger::ConsensusAddress address(const std::string& name) { return ledger::consensus_address(key(name)); }
-    void miss(const std::string& name, int times) {
-        for (int i = 0; i < times; ++i) report({.missed = {address(name)}, .misbehavior = {}, .shares = {}});
-    }
-    /// Passes a block whose votes for the one before it these did not give, in the order of a real block.
-    void pass_without(const std::vector<std::string>& names) {
-        ledger::EngineReport given;
-        for (const std::string& name : names)
-            if (powers().contains(name)) given.missed.push_back(address(name));
-        ++height;
-        if (!given.missed.empty()) report(given);
-        --height;
-        next_block();
-    }
-    void epoch_without(const std::vector<std::string>& names) {
-        do pass_without(names);
-        while (height % params.epoch_blocks != 0);
-    }
-    void sign_twice(const std::string& name) {
-        report({.missed = {}, .misbehavior = {{address(name), height}}, .shares = {}});
-    }
-    ledger::BeaconShare share(const std::string& name, std::uint64_t of_height) const {
-        return {address(name), vrf(name).prove(beacon_share_message(block().chain_id, of_height))};
-    }
-    void share_votes(std::vector<ledger::BeaconShare> shares) {
-        std::ranges::sort(shares, {}, &ledger::BeaconShare::validator);
-        report({.missed = {}, .misbehavior = {}, .shares = std::move(shares)});
-    }
-    std::map<std::string, std::uint64_t> powers() const {
-        std::map<std::string, std::uint64_t> out;
-        for (const SetMember& member : views::validator_set(state)) {
-            for (const char* name : {"alice", "bob", "carol", "dave", "v1", "v2"})
-                if (member.account == party(name)) out[name] = member.power;
-        }
-        return out;
-    }
-    void next_epoch() {
-        do next_block();
-        while (height % params.epoch_blocks != 0);
-    }
-    market::ValidatorInfo info(const std::string& name) const { return views::validator(state, party(name)).value(); }
-    U256 slashed(std::string_view reason) const {
-        U256 out;
-        for (const Slashed& one : all<Slashed>())
-            if (one.reason == reason) out += one.amount;
-        return out;
-    }
-
-    using Powers = std::map<std::string, std::uint64_t>;
-    /// So much that a stranger's stake of some coins is within what one election adds.
-    static constexpr std::uint64_t kFounded = 100'000;
-    market::ValidatorRules rules;
-};
 
 TEST_F(Validators, AChainWithoutValidatorsHasAClosedSet) {
     EXPECT_EQ(send("carol", registration("carol", "carol")), CallStatus::set_closed);
@@ -165,83 +64,6 @@ TEST_F(Validators, PlacesGoToThoseWithMostPower) {
     next_epoch();
     EXPECT_FALSE(powers().contains("dave"));
     EXPECT_EQ(powers().size(), 3U) << "a founder comes back";
-}
-
-TEST_F(Validators, PowerThatDoesNotVoteNeverStopsTheChain) {
-    auto slow = open_rules();
-    slow.downtime_blocks = 1'000;  // They are not jailed in time.
-    found(slow, 10'000);
-    join("carol", 900);
-    join("dave", 800);
-    std::uint64_t seen = 0;
-    for (int epoch = 0; epoch < 12; ++epoch) {
-        std::uint64_t all = 0, silent = 0;
-        for (const auto& [name, power] : powers()) {
-            all += power;
-            if (name == "carol" || name == "dave") silent += power;
-        }
-        EXPECT_LT(3 * silent, all) << epoch;
-        seen += silent;
-        epoch_without({"carol", "dave"});
-    }
-    EXPECT_GT(seen, 0U);
-}
-
-/// One that comes first, but not so far that it gets a place, leaves the growth to others.
-TEST_F(Validators, WhatGetsNoPlaceDoesNotGrowInVain) {
-    auto full = open_rules();
-    full.places = 2;
-    full.downtime_blocks = 1'000;
-    found(full, 10'000);
-    join("carol", 900);
-    ASSERT_EQ(send("alice", Deposit{}, U256(30) * kCoin), CallStatus::ok);
-    ASSERT_EQ(send("alice", BondValidator{U256(30) * kCoin}), CallStatus::ok);
-    for (int i = 0; i < 4; ++i) next_epoch();
-    EXPECT_EQ(powers().size(), 2U);
-    EXPECT_GT(powers().at("alice"), 10'000U);
-    EXPECT_FALSE(powers().contains("carol"));
-}
-
-TEST_F(Validators, ANewKeyHasThePowerOfTheOldOne) {
-    found(open_rules(), 10'000);
-    ASSERT_EQ(send("alice", registration("alice", "new")), CallStatus::ok);
-    next_epoch();
-    EXPECT_EQ(powers(), (Powers{{"alice", 10'000}, {"bob", 10'000}}));
-    EXPECT_EQ(views::validator_set(state)[0].account == party("alice") ? views::validator_set(state)[0].key
-                                                                       : views::validator_set(state)[1].key,
-              registration("alice", "new").key);
-}
-
-/// A member that is down uses up the growth, which a new key does not need.
-TEST_F(Validators, ANewKeyWhileAnotherMemberIsDownLosesNoPower) {
-    found(open_rules(), 10'000);
-    join("carol", 5);
-    for (int i = 0; i < 3; ++i) next_epoch();
-    ASSERT_EQ(powers(), (Powers{{"alice", 10'000}, {"bob", 10'000}, {"carol", 5'000}}));
-    ASSERT_EQ(send("alice", registration("alice", "new")), CallStatus::ok);
-    epoch_without({"bob"});
-    EXPECT_EQ(powers().at("alice"), 10'000U);
-}
-
-TEST_F(Validators, GrowthThatDoesNotVoteIsTakenBack) {
-    auto slow = open_rules();
-    slow.downtime_blocks = 1'000;
-    found(slow, 10'000);
-    join("carol", 900);
-    next_epoch();
-    EXPECT_EQ(powers().at("carol"), 5'000U);
-    epoch_without({"carol"});
-    EXPECT_FALSE(powers().contains("carol")) << "nobody saw it vote";
-    for (int i = 0; i < 2; ++i) {  // The engine has it for two blocks more.
-        ++height;
-        miss("carol", 1);
-        --height;
-        next_block();
-    }
-    // Then others come first, however much less they have.
-    join("dave", 5);
-    next_epoch();
-    EXPECT_EQ(powers(), (Powers{{"alice", 10'000}, {"bob", 10'000}, {"dave", 5'000}}));
 }
 
 TEST_F(Validators, OneThatLostItsPlaceTakesItBack) {
