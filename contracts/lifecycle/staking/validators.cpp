@@ -215,17 +215,17 @@ void note_missed_votes(Effects& fx, std::span<const ledger::ConsensusAddress> mi
     const market::ValidatorRules rules = rules_of(fx.state);
     if (fx.height == 0) return;
     const auto set = views::validator_set(fx.state);
+    // The votes are for the block before, and an epoch's first block brings those for the last one of the epoch before.
+    const std::uint64_t window = (fx.height - 1) / rules.downtime_blocks;
+    const std::uint64_t epoch = views::epoch_of(fx.params, fx.height - 1);
     for (const ledger::ConsensusAddress& address : missed) {
         const auto owner = views::registered_key(fx.state, address);
         if (!owner) continue;
         auto info = must_load<market::ValidatorInfo>(fx.state, keys::validator(owner->account));
         if (info.jailed_until != 0 || info.double_signed) continue;  // It votes for two blocks more.
-        const std::uint64_t window = fx.height / rules.downtime_blocks;
         if (info.missed_window != window) info.missed = 0;
         info.missed_window = window;
         ++info.missed;
-        // The votes are for the block before, and an epoch's first block brings those for the last one of the epoch before.
-        const std::uint64_t epoch = views::epoch_of(fx.params, fx.height - 1);
         // One that has left the set is still asked for two blocks, which do not hide that it was silent before.
         if (std::ranges::find(set, owner->account, &SetMember::account) != set.end()) {
             if (info.missed_epoch != epoch) info.epoch_missed = 0;

@@ -163,5 +163,19 @@ TEST_F(Elections, GrowthThatDoesNotVoteIsTakenBack) {
     EXPECT_EQ(powers(), (Powers{{"alice", 10'000}, {"bob", 10'000}, {"dave", 5'000}}));
 }
 
+TEST_F(Elections, AVoteCountsAtTheHeightOfItsBlock) {
+    auto rules = slow_rules();
+    rules.downtime_blocks = 20;
+    found_with({{"alice", 10'000}, {"bob", 10'000}}, rules);
+    while (height < 9) pass_without({});
+    while (height < 31) {
+        pass_without(height >= 10 && height < 30 ? Names{"bob"} : Names{});
+        EXPECT_LE(info("bob").missed, 10U);
+    }
+    EXPECT_EQ(info("bob").missed_window, 1U);
+    EXPECT_EQ(info("bob").missed, 10U) << "blocks 20 to 29; 10 to 19 are the window before";
+    EXPECT_EQ(info("bob").jailed_until, 0U);
+}
+
 }  // namespace
 }  // namespace retrace::contracts
