@@ -59,6 +59,7 @@ struct Elected {
     bool silent = false;       ///< A member that missed more than half of the votes of the epoch that ends.
     bool comes_last = false;   ///< Others grow first.
     std::uint64_t power = 0;   ///< That the election gives it.
+    bool needs_free_place() const { return comes_last && before == 0; }
 };
 
 /// What a member that was silent keeps: not what the last election gave it, because nobody has seen that vote.
@@ -106,14 +107,15 @@ void limit_growth(std::vector<Elected>& elected) {
 void fill_places(std::vector<Elected>& elected, std::size_t places) {
     for (;;) {
         limit_growth(elected);
-        std::vector<Candidate> order;
+        std::vector<Candidate> order, behind;
         for (const Elected& one : elected)
-            if (one.power != 0) order.push_back({one.member.account, one.power});
+            if (one.power != 0) (one.needs_free_place() ? behind : order).push_back({one.member.account, one.power});
         std::ranges::sort(order, goes_first);
-        const std::size_t count = std::min(places, order.size());
+        std::ranges::sort(behind, goes_first);
+        order.insert(order.end(), behind.begin(), behind.end());
+        order.resize(std::min(places, order.size()));
         const auto has_place = [&](const Elected& one) {
-            return std::any_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
-                               [&](const Candidate& c) { return c.account == one.member.account; });
+            return std::ranges::find(order, one.member.account, &Candidate::account) != order.end();
         };
         const auto in_vain = [&](const Elected& one) { return one.before == 0 && one.power != 0 && !has_place(one); };
         if (std::erase_if(elected, in_vain) != 0) continue;

@@ -103,6 +103,23 @@ TEST_F(Elections, SilenceIsMoreThanHalfOfAnEpoch) {
     }
 }
 
+TEST_F(Elections, ASilentCandidateTakesNoPlaceOfAMember) {
+    found_with({{"alice", 10'000}, {"bob", 10'000}, {"v1", 10'000}, {"v2", 10'000}, {"v3", 1'000}});
+    join("carol", 900);
+    auto before = info("carol");
+    before.missed_epoch = 0;
+    before.epoch_missed = 5;
+    store(state, keys::validator(party("carol")), before);
+    epoch_without({});
+    EXPECT_TRUE(powers().contains("v3"));
+    EXPECT_FALSE(powers().contains("carol"));
+    // One that nobody has seen silent does, if it is richer.
+    join("dave", 900);
+    epoch_without({});
+    EXPECT_FALSE(powers().contains("v3"));
+    EXPECT_TRUE(powers().contains("dave"));
+}
+
 /// One that comes first, but not so far that it gets a place, leaves the growth to others.
 TEST_F(Elections, WhatGetsNoPlaceDoesNotGrowInVain) {
     auto full = slow_rules();
