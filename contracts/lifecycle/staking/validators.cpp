@@ -78,7 +78,7 @@ std::vector<Elected> elected_of(const Effects& fx, const std::vector<SetMember>&
         const auto old = std::ranges::find(before, member.account, &SetMember::account);
         const bool missed_most = info.epoch_missed > fx.params.epoch_blocks / 2;
         Elected one{member, old == before.end() ? 0 : old->power, false, false, 0};
-        one.silent = missed_most && info.missed_epoch == ended;
+        one.silent = one.before != 0 && missed_most && info.missed_epoch == ended;
         one.comes_last =
             one.silent || (one.before == 0 && missed_most && info.missed_epoch + kSilenceRemembered >= ended);
         if (one.silent) one.member.power = std::min(one.member.power, kept_power(last, one));
@@ -239,6 +239,9 @@ void note_missed_votes(Effects& fx, std::span<const ledger::ConsensusAddress> mi
             continue;
         }
         info.missed = 0;
+        // Its jail does not hide that it was silent: it leaves the set before the epoch's reports have shown it.
+        info.missed_epoch = epoch;
+        info.epoch_missed = fx.params.epoch_blocks;
         info.jailed_until = fx.height + rules.jail_blocks;
         slash(fx, owner->account, info, rules.downtime_bp, SlashReason::votes_missed);
         fx.emit(ValidatorJailed{owner->account, info.jailed_until});

@@ -120,6 +120,42 @@ TEST_F(Elections, ASilentCandidateTakesNoPlaceOfAMember) {
     EXPECT_TRUE(powers().contains("dave"));
 }
 
+TEST_F(Elections, JailDoesNotHideSilence) {
+    auto rules = slow_rules();
+    rules.downtime_blocks = 20;
+    rules.jail_blocks = 2;
+    found_with({{"alice", 10'000}, {"bob", 10'000}, {"v1", 10'000}, {"v2", 10'000}}, rules);
+    join("carol", 2);
+    while (height < 40) pass_without({});
+    ASSERT_EQ(powers().at("carol"), 2'000U);
+    while (height < 52) pass_without({"carol"});  // The eleventh is that for block 51, the fourth of its epoch.
+    ASSERT_NE(info("carol").jailed_until, 0U);
+    EXPECT_EQ(info("carol").missed_epoch, 6U);
+    EXPECT_EQ(info("carol").epoch_missed, 8U);
+    while (height < 54) pass_without({"carol"});
+    ASSERT_EQ(send("carol", UnjailValidator{}), CallStatus::ok);
+    // Then those that have not been silent come first, however much less they have.
+    join("dave", 1);
+    epoch_without({});
+    EXPECT_FALSE(powers().contains("carol"));
+    EXPECT_EQ(powers().at("dave"), 1'000U);
+}
+
+/// It is no member that was silent, which would keep what it had without the last growth.
+TEST_F(Elections, OneThatComesBackInTheEpochOfItsJailGrows) {
+    auto rules = slow_rules();
+    rules.downtime_blocks = 20;
+    rules.jail_blocks = 2;
+    found_with({{"alice", 10'000}, {"bob", 10'000}, {"v1", 10'000}, {"v2", 10'000}}, rules);
+    while (height < 40) pass_without({});
+    while (height < 52) pass_without({"v2"});
+    EXPECT_FALSE(powers().contains("v2"));
+    while (height < 54) pass_without({});
+    ASSERT_EQ(send("v2", UnjailValidator{}), CallStatus::ok);
+    epoch_without({});
+    EXPECT_EQ(powers().at("v2"), 7'500U);
+}
+
 /// One that comes first, but not so far that it gets a place, leaves the growth to others.
 TEST_F(Elections, WhatGetsNoPlaceDoesNotGrowInVain) {
     auto full = slow_rules();
