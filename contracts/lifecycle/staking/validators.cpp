@@ -49,7 +49,7 @@ void store_set(Effects& fx, const std::vector<SetMember>& now) {
             fx.emit(ValidatorPowerChanged{member.account, member.key, member.power});
 }
 
-/// Epochs for which a candidate outside the set that was silent stands behind the others.
+/// Epochs for which a candidate outside the set that was silent stands behind the others, or is in jail.
 constexpr std::uint64_t kSilenceRemembered = 16;
 
 /// A member that the election would have, with what its growth depends on.
@@ -63,25 +63,45 @@ struct Elected {
 };
 
 /// What a member that was silent keeps: not what the last election gave it, because nobody has seen that vote.
-std::uint64_t kept_power(const std::vector<PowerGrowth>& last, const Elected& one) {
-    const auto grown = std::ranges::find(last, one.member.account, &PowerGrowth::account);
-    return one.before - std::min(one.before, grown != last.end() ? grown->amount : 0);
+std::uint64_t kept_power(const std::vector<PowerGrowth>& last, const Address& account, std::uint64_t before) {
+    const auto grown = std::ranges::find(last, account, &PowerGrowth::account);
+    return before - std::min(before, grown != last.end() ? grown->amount : 0);
+}
+
+/// Whether the validator missed more than half of the votes of the last epoch in which it missed one.
+bool missed_most(const Effects& fx, const market::ValidatorInfo& info) {
+    return info.epoch_missed > fx.params.epoch_blocks / 2;
+}
+
+std::uint64_t ended_epoch(const Effects& fx) { return views::epoch_of(fx.params, fx.height) - 1; }
+
+/// 20.4.1: jails the members that were silent with all their power, which is then what the last election gave them.
+void jail_silent(Effects& fx, const market::ValidatorRules& rules) {
+    const auto last = list<PowerGrowth>(fx.state, keys::validator_growth());
+    for (const SetMember& member : views::validator_set(fx.state)) {
+        auto info = must_load<market::ValidatorInfo>(fx.state, keys::validator(member.account));
+        if (info.jailed_until != 0 || info.double_signed) continue;
+        if (!missed_most(fx, info) || info.missed_epoch != ended_epoch(fx)) continue;
+        if (kept_power(last, member.account, member.power) != 0) continue;
+        info.jailed_until = fx.height + std::max(rules.jail_blocks, kSilenceRemembered * fx.params.epoch_blocks);
+        fx.emit(ValidatorJailed{member.account, info.jailed_until});
+        store_validator(fx, member.account, info);
+    }
 }
 
 std::vector<Elected> elected_of(const Effects& fx, const std::vector<SetMember>& wanted) {
     const auto before = views::validator_set(fx.state);
     const auto last = list<PowerGrowth>(fx.state, keys::validator_growth());
-    const std::uint64_t ended = views::epoch_of(fx.params, fx.height) - 1;
+    const std::uint64_t ended = ended_epoch(fx);
     std::vector<Elected> out;
     for (const SetMember& member : wanted) {
         const auto info = must_load<market::ValidatorInfo>(fx.state, keys::validator(member.account));
         const auto old = std::ranges::find(before, member.account, &SetMember::account);
-        const bool missed_most = info.epoch_missed > fx.params.epoch_blocks / 2;
         Elected one{member, old == before.end() ? 0 : old->power, false, false, 0};
-        one.silent = one.before != 0 && missed_most && info.missed_epoch == ended;
-        one.comes_last =
-            one.silent || (one.before == 0 && missed_most && info.missed_epoch + kSilenceRemembered >= ended);
-        if (one.silent) one.member.power = std::min(one.member.power, kept_power(last, one));
+        const std::uint64_t remembered = one.before != 0 ? 0 : kSilenceRemembered;
+        one.comes_last = missed_most(fx, info) && info.missed_epoch + remembered >= ended;
+        one.silent = one.comes_last && one.before != 0;
+        if (one.silent) one.member.power = std::min(one.member.power, kept_power(last, member.account, one.before));
         out.push_back(one);
     }
     std::ranges::stable_partition(out, [](const Elected& one) { return !one.comes_last; });
@@ -328,6 +348,7 @@ void elect_validators(Effects& fx) {
     if (fx.height == 0 || fx.height % fx.params.epoch_blocks != 0) return;
     const auto rules = views::validator_rules(fx.state);
     if (!rules) return;
+    jail_silent(fx, *rules);
     std::vector<SetMember> set;
     for (const Candidate& candidate : candidates(fx.state, *rules)) {
         if (candidate.power == 0) break;

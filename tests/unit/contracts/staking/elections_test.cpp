@@ -77,6 +77,43 @@ TEST_F(Elections, PowerThatDoesNotVoteNeverStopsTheChain) {
     EXPECT_EQ(most_silent_, 5'000U) << "a quarter of what votes";
 }
 
+/// One that is silent in all epochs misses no more than half of a window's votes if it is a member in every second one.
+TEST_F(Elections, OneThatNeverVotesIsAMemberOnceIn16Epochs) {
+    found_with({{"alice", 10'000}, {"bob", 10'000}, {"v1", 10'000}, {"v2", 10'000}});
+    join("carol", 900);
+    never_vote_ = {"carol"};
+    epoch_without(never_vote_);
+    EXPECT_EQ(powers().at("carol"), 10'000U);
+    epoch_without(never_vote_);
+    EXPECT_FALSE(powers().contains("carol"));
+    const std::uint64_t until = height + 16 * params.epoch_blocks;
+    EXPECT_EQ(info("carol").jailed_until, until);
+    EXPECT_EQ(info("carol").stake, U256(900) * kCoin) << "nothing is lost";
+    ASSERT_EQ(all<ValidatorJailed>().size(), 1U);
+    EXPECT_EQ(all<ValidatorJailed>()[0].until, until);
+    for (int epoch = 0; epoch < 15; ++epoch) {
+        EXPECT_EQ(send("carol", UnjailValidator{}), CallStatus::still_jailed);
+        epoch_without(never_vote_);
+        EXPECT_FALSE(powers().contains("carol")) << epoch;
+    }
+    epoch_without(never_vote_);
+    ASSERT_EQ(send("carol", UnjailValidator{}), CallStatus::ok);
+    epoch_without({});
+    EXPECT_EQ(powers().at("carol"), 10'000U) << "it may try again";
+    epoch_without({});
+    EXPECT_EQ(powers().at("carol"), 22'500U) << "and grows once it votes";
+}
+
+TEST_F(Elections, AJailLongerThan16EpochsIsKept) {
+    auto rules = slow_rules();
+    rules.jail_blocks = 500;
+    found_with({{"alice", 10'000}, {"bob", 10'000}}, rules);
+    join("carol", 900);
+    epoch_without({"carol"});
+    epoch_without({"carol"});
+    EXPECT_EQ(info("carol").jailed_until, height + 500);
+}
+
 TEST_F(Elections, AMemberThatHasVotedIsNotJailedForOneSilentEpoch) {
     found_with({{"alice", 10'000}, {"bob", 10'000}});
     join("carol", 8);
