@@ -206,9 +206,10 @@ CallStatus World::send(const SendCall& call) {
     return status;
 }
 
-/// What an engine reports follows from height and set alone, so that a trace that is shortened has its own reports: one
-/// validator after the other misses votes, and now and then one has signed twice. Blocks in which nothing is due have no
-/// report, so each that has one counts for several votes.
+/// What an engine reports follows from height and state alone, so that a trace that is shortened has its own reports: one
+/// validator after the other misses votes, some of them after it has left the set or under a key that it has replaced,
+/// and now and then one has signed twice. Blocks in which nothing is due have no report, so each that has one counts for
+/// several votes.
 ledger::EngineReport World::report() const {
     ledger::EngineReport out;
     const auto set = contracts::views::validator_set(state_);
@@ -216,6 +217,10 @@ ledger::EngineReport World::report() const {
     const auto& one = set[block_.height / validator_rules().downtime_blocks % set.size()];
     const ledger::ConsensusAddress address = ledger::consensus_address(one.key);
     out.missed.assign(2, address);
+    const auto other =
+        std::next(mirror_.validators.begin(), static_cast<std::ptrdiff_t>(block_.height % mirror_.validators.size()));
+    out.missed.push_back(ledger::consensus_address(other->second.key));
+    out.missed.push_back(ledger::consensus_address(vote_key(other->first, block_.height % 6)));
     if (block_.height % 67 == 0) out.misbehavior.push_back({address, block_.height});
     return out;
 }
