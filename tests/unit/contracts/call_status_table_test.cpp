@@ -379,11 +379,13 @@ TEST_F(CallStatusTable, EveryRefusalIsProvoked) {
         // CapabilityTest.EachMoveHasItsTimeAndItsSender.
         CallStatus::rounds_out_of_range, CallStatus::bad_capability_proof, CallStatus::unknown_challenge,
         CallStatus::not_challenged, CallStatus::wrong_challenge_state, CallStatus::wrong_capability_proof,
+        // GroupRefusals.*
+        CallStatus::bad_plan, CallStatus::group_terms_out_of_range, CallStatus::bad_leaves,
         // Validators.*
         CallStatus::bad_validator_key, CallStatus::set_closed, CallStatus::key_taken, CallStatus::wrong_key_proof,
         CallStatus::double_signed, CallStatus::not_jailed, CallStatus::still_jailed, CallStatus::validators_full,
         CallStatus::not_in_set, CallStatus::wrong_version, CallStatus::wrong_height,
-        CallStatus::task_frozen};  // BrokenRules; rules_broken is 4xx.
+        CallStatus::task_frozen};  // BrokenRules; rules_broken is 4xx, those of GroupRefusals are 5xx.
     // Redundant checks. A decided dispute is removed from the list before a move could reach its game; with an audit
     // share of at least one basis point and a colluding share below all, some stake always suffices.
     // No longer given: solvers_full (10.4.3).

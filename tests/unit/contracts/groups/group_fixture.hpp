@@ -4,6 +4,9 @@
 #pragma once
 
 #include "contracts/lifecycle/groups/members.hpp"
+#include "contracts/lifecycle/isolate.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/methods.hpp"
 #include "contracts/records/store.hpp"
 #include "kernels/plan/positions.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
@@ -72,8 +75,8 @@ protected:
     market::Round round(std::uint32_t index) const { return views::round(state, 1, index).value(); }
 
     /// Posts a group, sells its seats to these, and has all accept.
-    void start_group(const market::GroupSpec& terms, const std::vector<std::string>& names = {"alice", "bob", "carol",
-                                                                                              "dave"}) {
+    void start_group(const market::GroupSpec& terms,
+                     const std::vector<std::string>& names = {"alice", "bob", "carol", "dave"}) {
         for (const char* name : {"v1", "v2", "v3", "v4"}) add_verifier(name);
         for (const std::string& name : names) add_solver(name);
         advance(9);
@@ -104,6 +107,7 @@ protected:
     struct Made {
         kernels::StateCommitment commitment;
         bool sends = false;
+        bool wrong = false;  ///< An auditor finds another root.
     };
     kernels::StateCommitment made(std::uint32_t index, std::uint64_t step, std::uint32_t base, std::uint64_t i,
                                   const std::string& twist) const {
@@ -120,7 +124,7 @@ protected:
     CallStatus commit_first(std::uint32_t index) {
         const std::uint32_t entered = member(index).entered;
         const auto first = made(entered == 0 ? 0 : index, kernels::header_step(entered, 0), entered, 0, "");
-        states_[{index, 0}] = {first, false};
+        states_[{index, 0}] = {first, false, false};
         const Hash32 blind = solver::checkpoint_commitment(1, index, 0, salt(index, 0), first.root);
         return send(solver_of(index), CommitCheckpoint{1, index, 0, blind});
     }
@@ -132,8 +136,9 @@ protected:
         const auto segment = legal ? next_segment(state, 1, index, base, steps)
                                    : Result<market::MemberSegment, CallStatus>(market::MemberSegment{});
         const std::uint64_t place = segment ? segment->positions : 0;
-        const Made next{made(index, kernels::header_step(base, place), base, i, wrong_members.contains(index) ? "!" : ""),
-                        steps != 0};
+        const Made next{
+            made(index, kernels::header_step(base, place), base, i, wrong_members.contains(index) ? "!" : ""),
+            steps != 0, wrong_members.contains(index) || forks.contains(index)};
         if (steps != 0) call.message = {next.commitment.tensor_roots[2], next.commitment.tensor_roots[3]};
         call.commitment = solver::checkpoint_commitment(1, index, i, salt(index, i), next.commitment.root);
         states_[{index, i}] = next;
@@ -153,8 +158,8 @@ protected:
     }
     /// Root that an honest auditor finds for a state.
     Hash32 right_root(std::uint32_t index, std::uint64_t i) const {
-        const Hash32& posted = states_.at({index, i}).commitment.root;
-        return wrong_members.contains(index) || forks.contains(index) ? word("right " + std::to_string(i)) : posted;
+        const Made& posted = states_.at({index, i});
+        return posted.wrong ? word("right " + std::to_string(i)) : posted.commitment.root;
     }
 
     /// The member opens every state that is due.

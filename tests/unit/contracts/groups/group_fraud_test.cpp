@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Members that lie, and what their lies cost the others: nothing. SPEC 21.8.
+#include "tests/unit/contracts/groups/group_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+class GroupFraud : public GroupTest {
+protected:
+    void start(const market::GroupSpec& terms) {
+        start_group(terms);
+        begin_rounds();
+    }
+};
+
+TEST_F(GroupFraud, AConvictedMemberLosesItsLockAndTheOthersArePaid) {
+    auto terms = small_terms();
+    terms.rounds = 4;
+    start(terms);
+    wrong_members = {3};
+    play_round({0, 1, 2, 3});
+    // Its first segment is audited. The auditor's verdict differs, and the solver does not play.
+    for (std::uint32_t now = 1; now < 4; ++now)
+        play_round(run(3).state == RunState::running ? std::vector<std::uint32_t>{0, 1, 2, 3}
+                                                     : std::vector<std::uint32_t>{0, 1, 2});
+    deliver({0, 1, 2});
+    EXPECT_EQ(run(3).state, RunState::forfeited);
+    EXPECT_TRUE(run(3).earned.is_zero());
+    for (std::uint32_t index = 0; index < 3; ++index) EXPECT_EQ(run(index).earned, group().price * U256(4)) << index;
+    for (const Slashed& slashed : all<Slashed>()) EXPECT_EQ(slashed.party, party("dave"));
+    EXPECT_TRUE(views::round_message(state, 1, 0, 3)->recorded) << "the record stands";
+}
+
+TEST_F(GroupFraud, AnOpeningShowsTheMessageThatWasSent) {
+    start(small_terms());
+    auto call = next_commit(0, 0, 10);
+    call.message[1] = word("another message");
+    ASSERT_EQ(send("alice", call), CallStatus::ok);
+    for (const std::uint32_t index : {1u, 2u, 3u}) ASSERT_EQ(train(index), CallStatus::ok);
+    ASSERT_TRUE(advance_until([&] {
+        for (const std::uint32_t index : {1u, 2u, 3u}) serve_member(index);
+        for (std::uint64_t i = 0; i < 2; ++i) {
+            const auto point = views::checkpoint(state, 1, 0, i).value();
+            if (!point.opened && is_opening_due(0, i, point))
+                EXPECT_EQ(send("alice", opening(0, i)), i == 0 ? CallStatus::ok : CallStatus::wrong_leaves);
+        }
+        audit_members();
+        return run(0).state != RunState::running;
+    }));
+    EXPECT_EQ(run(0).state, RunState::forfeited);
+    ASSERT_EQ(all<Slashed>().size(), 1u);
+    EXPECT_EQ(all<Slashed>()[0].party, party("alice"));
+    EXPECT_EQ(all<Slashed>()[0].reason, "not_opened");
+}
+
+TEST_F(GroupFraud, OtherSharedTensorsAreAuditedAndTheLiarIsConvicted) {
+    auto terms = small_terms();
+    terms.rounds = 6;
+    terms.round_blocks = 60;
+    start(terms);
+    play_round({0, 1, 2, 3});
+    play_round({0, 1, 2, 3});
+    // From now on nothing is drawn, and run 3 takes in the records wrongly.
+    auto spec = views::spec(state, 1).value();
+    spec.audit_bp = 1;
+    store(state, keys::spec(1), spec);
+    forks = {3};
+    play_round({0, 1, 2, 3});
+    const std::size_t drawn = all<SegmentDrawn>().size();
+    ASSERT_TRUE(serve_until([&] { return run(3).state == RunState::forfeited; }));
+    EXPECT_GT(all<SegmentDrawn>().size(), drawn);
+    ASSERT_TRUE(serve_until([&] { return run(0).finalised == 3 && run(1).finalised == 3 && run(2).finalised == 3; }));
+    const auto openings = views::shared_openings(state, 1, 2);
+    ASSERT_EQ(openings.size(), 4u);
+    std::size_t audited = 0;
+    for (const auto& opening : openings)
+        if (segment(opening.segment, opening.run).audits != 0) ++audited;
+    EXPECT_EQ(audited, 2u) << "the liar's segment, and one of those that contradict it";
+    for (const Slashed& slashed : all<Slashed>()) EXPECT_EQ(slashed.party, party("dave"));
+}
+
+TEST_F(GroupFraud, AuditsOfMembersWithoutAuditorsWaitForTheRequester) {
+    start(small_terms());
+    for (const char* name : {"v1", "v2", "v3", "v4"}) lazy.insert(name);
+    for (const std::uint32_t index : {0u, 1u, 2u, 3u}) ASSERT_EQ(train(index), CallStatus::ok);
+    ASSERT_TRUE(advance_until([&] {
+        for (const std::uint32_t index : task().active) serve_member(index);
+        return run(0).unaudited_since != 0;
+    }));
+    advance(params.unaudited_blocks);
+    ASSERT_EQ(send("requester", DecideUnaudited{1, 0, true}), CallStatus::ok) << last.revert_reason;
+    ASSERT_TRUE(advance_until([&] {
+        for (const std::uint32_t index : task().active) serve_member(index);
+        return run(0).unaudited_since == 0;
+    }));
+    EXPECT_EQ(run(0).deadline, 0u) << "no checkpoint is due afterwards either";
+    EXPECT_EQ(run(0).state, RunState::running);
+}
+
+}  // namespace
+}  // namespace retrace::contracts
