@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Whole disputes in which one side is honest and the other plays moves from the input: its own consistent lie, moves
-// with damaged bytes, moves of other phases. The honest side never loses, and a refused move changes nothing.
+// Whole disputes, about tasks and about members of groups, in which one side is honest and the other plays moves from
+// the input: its own consistent lie, moves with damaged bytes, moves of other phases. The honest side never loses, and a
+// refused move changes nothing.
+#include <array>
+
 #include "kernels/builder/training.hpp"
 #include "kernels/commit/contract.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/random.hpp"
 #include "tests/fuzz/driver/target.hpp"
+#include "tests/unit/kernels/plan/small_plan.hpp"
+#include "verifier/game/member_facts.hpp"
 #include "verifier/player/player.hpp"
+#include "verifier/replay/segment_steps.hpp"
 
 namespace retrace::fuzz {
 namespace {
@@ -14,6 +20,7 @@ namespace {
 using namespace verifier;
 
 constexpr std::uint64_t kSeed = 11, kSteps = 20, kLieStep = 9;
+constexpr std::size_t kWorlds = 5, kKinds = 2 * kWorlds;  ///< In each world, either side may be the honest one.
 constexpr int kRefusalsMax = 6;  ///< After so many refused moves, the hostile side's clock runs out.
 
 /// Runs the program; a liar flips a bit of the first element of one op in one step.
@@ -41,22 +48,53 @@ kernels::TrainingPrograms programs() {
     return kernels::build_training(model, training, 4, 2).value();
 }
 
-/// A task about a segment or the seeded initialiser, with the accounts of an honest party and of a liar.
+/// A claim with the accounts of an honest party and of a liar.
 struct World {
-    explicit World(bool initialiser);
+    virtual ~World() = default;
     Game begin(bool honest_solver) {
-        const Claim lie{claim.initialiser, claim.first_step, claim.last_step, claim.start_root, liar->end_root()};
-        return start(facts, honest_solver ? claim : lie);
+        Claim made = claim;
+        if (!honest_solver) made.end_root = liar->end_root();
+        Game game = start(facts, made);
+        supply(game);
+        return game;
     }
+    /// Does what a ledger does when a game has found its position.
+    void supply(Game& game) const {
+        if (needs_position(game)) set_position(game, position_facts(game.found.step));
+    }
+    virtual StepFacts position_facts(std::uint64_t) const { return {}; }
 
     kernels::ThreadPool pool{1};
+    std::unique_ptr<Replayer> honest, liar;
+    Facts facts;
+    Claim claim;  ///< Claim of the honest party.
+};
+
+/// A task about a segment or the seeded initialiser.
+struct TaskWorld final : World {
+    explicit TaskWorld(bool initialiser);
+
     kernels::TrainingPrograms plans = programs();
     kernels::CommittedProgram program{plans.train}, init{plans.init};
     kernels::Tensor x = kernels::zeros(kernels::DType::u8, {4, 1, 2, 2}), y = kernels::zeros(kernels::DType::u8, {4});
     std::unique_ptr<Runner> honest_runner, liar_runner;
-    std::unique_ptr<Replayer> honest, liar;
-    Facts facts;
-    Claim claim;  ///< Claim of the honest party.
+};
+
+/// A member of a group and one segment of it, or its first state, with a lie in one phase: it takes in a record of two
+/// messages, which its own is not in, and makes two inner steps.
+struct MemberWorld final : World {
+    explicit MemberWorld(kernels::Phase lie);
+    StepFacts position_facts(std::uint64_t place) const override;
+    std::unique_ptr<solver::PlanRunner> make_runner(kernels::Phase lie, std::optional<std::uint64_t> step);
+
+    static constexpr std::uint32_t kRun = 0;
+    solver::CommittedPlan plan{kernels::testing::small_plan()};
+    MemberTerms terms{kernels::header_of(kernels::testing::small_plan()), kSeed, kRun, {}};
+    kernels::Tensor anchor = kernels::zeros(kernels::DType::f32, {4});
+    std::vector<kernels::Tensor> messages{2, kernels::zeros(kernels::DType::f32, {4})};
+    solver::SegmentView segment{{0, 1, 2, 0}, 0, {{0, 3, {{1, 2, {}}, {2, 1, {}}}}}};
+    std::optional<kernels::SegmentPositions> positions;
+    std::unique_ptr<solver::PlanRunner> honest_runner, liar_runner;
 };
 
 /// Returns an op whose output reaches the next state.
@@ -67,7 +105,7 @@ std::uint32_t writer_of(const kernels::Program& program) {
     return 0;
 }
 
-World::World(bool initialiser) {
+TaskWorld::TaskWorld(bool initialiser) {
     for (std::size_t i = 0; i < x.data.size(); ++i) x.data[i] = static_cast<std::uint8_t>(37 * i);
     y.data[1] = y.data[2] = 1;
     x.dims = plans.train.tensors[plans.train.states + plans.train.constants].dims;
@@ -93,6 +131,58 @@ World::World(bool initialiser) {
         liar = std::make_unique<Replayer>(setup(*liar_runner), first, kSteps);
         claim = {false, 0, kSteps, kernels::commit_state(program.root(), first, pool).root, honest->end_root()};
     }
+}
+
+std::unique_ptr<solver::PlanRunner> MemberWorld::make_runner(kernels::Phase lie, std::optional<std::uint64_t> step) {
+    const kernels::Program* tampered = step ? &plan.program(lie).program() : nullptr;
+    const auto make = [this, tampered, step](const kernels::Program& program, kernels::Inputs inputs) {
+        std::optional<std::uint32_t> op;
+        if (&program == tampered) op = writer_of(program);
+        return std::make_unique<Runner>(program, std::move(inputs), pool, op, step.value_or(0));
+    };
+    return std::make_unique<solver::PlanRunner>(plan, kSeed, std::vector<const kernels::Tensor*>{}, make, pool);
+}
+
+MemberWorld::MemberWorld(kernels::Phase lie) {
+    const bool enters = lie == kernels::Phase::enter;
+    anchor.data[2] = 0x80, anchor.data[3] = 0x3f;  // 1.0
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        // 2 and 512: a lie in both messages' `add` must not cancel itself out.
+        messages[i].data[3] = static_cast<std::uint8_t>(0x40 + 4 * i);
+        segment.records[0].entries[i].tensors = {kernels::tensor_root(messages[i], pool)};
+    }
+    positions = segment.positions(plan.steps_max()).value();
+    std::uint64_t step = std::uint64_t{3} * plan.steps_max();  // Of `enter`, at the start of round 3.
+    for (std::uint64_t p = 0; p < positions->count(); ++p)
+        if (positions->at(p).phase == lie) step = positions->at(p).op_step;
+    honest_runner = make_runner(lie, std::nullopt);
+    liar_runner = make_runner(lie, step);
+    facts = {kernels::contract_hash(), plan.root(), {}, 0, {}};
+    const kernels::State first = honest_runner->init().value();
+    const auto replay = [&](solver::PlanRunner& runner) {
+        const MemberSetup setup{&runner, &pool, {}, kRun};
+        if (enters) return std::make_unique<Replayer>(enter_steps_of(setup, 3, {anchor}), pool);
+        const auto load = [this](std::size_t, std::size_t entry) { return std::vector{messages[entry]}; };
+        return std::make_unique<Replayer>(steps_of(setup, segment, *positions, load), pool, first, 0,
+                                          positions->count());
+    };
+    honest = replay(*honest_runner);
+    liar = replay(*liar_runner);
+    require(honest->end_root() != liar->end_root(), "the lie reaches the end");
+    claim = {enters, 0, enters ? 0 : positions->count(), {}, honest->end_root(), true};
+    if (!enters) claim.start_root = kernels::commit_state(plan.root(), first, pool).root;
+}
+
+StepFacts MemberWorld::position_facts(std::uint64_t place) const {
+    if (claim.initialiser) {
+        kernels::ThreadPool own(1);
+        return facts_of_entry(terms, 3, {kernels::tensor_root(anchor, own)}).value();
+    }
+    const solver::RecordView& record = segment.records[0];
+    const kernels::Position position = positions->at(place);
+    return facts_of_position(terms, *positions, place,
+                             {record.entries[position.message].tensors, facts_of(record, position.message)})
+        .value();
 }
 
 /// Returns the move with some of its bytes changed, cut or doubled; nullopt if the result is no longer a move.
@@ -143,10 +233,12 @@ void play(World& world, Side honest_side, Choices& choices) {
             const auto move = next_move(game, honest_side, *world.honest);
             require(move.has_value(), "the honest side always has a move");
             require(apply(game, honest_side, *move).has_value(), "and it is taken");
+            world.supply(game);
             continue;
         }
         const auto move = hostile_move(world, game, choices);
         if (move && apply(game, game.mover, *move)) {
+            world.supply(game);
             refused = 0;
             continue;
         }
@@ -161,7 +253,7 @@ void play(World& world, Side honest_side, Choices& choices) {
 
 std::vector<Bytes> seeds() {
     std::vector<Bytes> out;
-    for (std::uint8_t kind = 0; kind < 4; ++kind) {
+    for (std::uint8_t kind = 0; kind < kKinds; ++kind) {
         out.push_back(with_kind(kind, Bytes(80, 5)));  // Plays the liar's own account to the end.
         for (std::uint64_t i = 0; i < 12; ++i) out.push_back(random_choices(kind, i, 300));
     }
@@ -169,10 +261,12 @@ std::vector<Bytes> seeds() {
 }
 
 void run(View input) {
-    static World segment(false), initialiser(true);
+    static TaskWorld segment(false), initialiser(true);
+    static MemberWorld add(kernels::Phase::add), inner(kernels::Phase::inner), enter(kernels::Phase::enter);
+    static const std::array<World*, kWorlds> worlds = {&segment, &initialiser, &add, &inner, &enter};
     Choices choices(input);
-    const std::size_t kind = choices.below(4);
-    play(kind < 2 ? segment : initialiser, kind % 2 == 0 ? Side::solver : Side::challenger, choices);
+    const std::size_t kind = choices.below(kKinds);
+    play(*worlds.at(kind / 2), kind % 2 == 0 ? Side::solver : Side::challenger, choices);
 }
 
 }  // namespace retrace::fuzz

@@ -42,7 +42,11 @@ Game full_game() {
 }  // namespace
 
 std::vector<Bytes> seeds() {
-    std::vector<Bytes> out{with_kind(1, encode(full_game()))};
+    Game of_member = full_game();
+    of_member.claim.positions = true;
+    of_member.phase = Phase::open_state;
+    set_position(of_member, {Hash32{}, 5, {Hash32{}, Hash32{}}, 6, 7});
+    std::vector<Bytes> out{with_kind(1, encode(full_game())), with_kind(1, encode(of_member))};
     for (const Move& move : every_move()) out.push_back(with_kind(0, encode(move)));
     return out;
 }
