@@ -113,12 +113,16 @@ void GroupWorld::join(std::uint32_t from) {
 }
 
 std::unique_ptr<solver::PlanRunner> GroupWorld::runner(const Lie& lie) const {
-    const auto make = [this, lie](const kernels::Program& program,
-                                  kernels::Inputs inputs) -> std::unique_ptr<solver::StepRunner> {
+    const solver::PlanRunner::MakeRunner make =
+        [this, lie](const kernels::Program& program, kernels::Inputs inputs) -> std::unique_ptr<solver::StepRunner> {
         if (lie.tamper && &program == &committed->program(lie.phase).program())
             return std::make_unique<LyingRunner>(program, std::move(inputs), pool, lie.tamper);
         return std::make_unique<solver::ProgramRunner>(program, std::move(inputs), pool);
     };
+    return runner(make);
+}
+
+std::unique_ptr<solver::PlanRunner> GroupWorld::runner(const solver::PlanRunner::MakeRunner& make) const {
     return std::make_unique<solver::PlanRunner>(*committed, kSeed, std::vector<const Tensor*>{&x, &y}, make, pool);
 }
 

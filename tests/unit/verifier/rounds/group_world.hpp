@@ -52,6 +52,7 @@ public:
 
     /// A runner of the plan, of which one phase may lie.
     std::unique_ptr<solver::PlanRunner> runner(const Lie& lie = {}) const;
+    std::unique_ptr<solver::PlanRunner> runner(const solver::PlanRunner::MakeRunner& make) const;
     verifier::MemberSetup setup(solver::PlanRunner& runner, std::uint32_t run) const;
     verifier::LoadMessage messages(const PlayedSegment& segment) const;
     kernels::SegmentPositions positions(const PlayedSegment& segment) const;
