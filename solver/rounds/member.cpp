@@ -81,6 +81,7 @@ Result<bool> Member::enter(const EntryView& entry, const kernels::StopToken& sto
     } else {
         const auto shared = task_cache_.fetch_shared(material_, entry.anchor);
         if (!shared) return error(shared.error().message);
+        RETRACE_CHECK(messages_.save({task_, entry.base, kAnchorRun}, entry.anchor, *shared));
         std::vector<const kernels::Tensor*> tensors;
         for (const kernels::Tensor& tensor : *shared) tensors.push_back(&tensor);
         state = material_.runner->enter(entry.base, tensors, stop);

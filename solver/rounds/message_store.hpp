@@ -18,6 +18,10 @@
 
 namespace retrace::solver {
 
+/// As the run of a key: the shared tensors from which a member began at that round. They are needed again if its first
+/// state is disputed.
+inline constexpr std::uint32_t kAnchorRun = UINT32_MAX;
+
 /// The message that run `run` of a task sent in a round.
 struct MessageKey {
     std::uint64_t task = 0;

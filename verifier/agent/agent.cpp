@@ -35,15 +35,21 @@ std::set<CheckpointKey> needed_states(const VerifierView& view) {
 /// By task: the first round whose messages a segment may still need.
 std::map<std::uint64_t, std::uint32_t> needed_rounds(const VerifierView& view) {
     std::map<std::uint64_t, std::uint32_t> needed;
-    const auto segment = [&](std::uint64_t task, const std::optional<solver::SegmentView>& member) {
-        if (!member) return;
-        const auto from = static_cast<std::uint32_t>(member->span.from);
+    const auto need = [&](std::uint64_t task, std::uint64_t round) {
+        const auto from = static_cast<std::uint32_t>(round);
         const auto found = needed.try_emplace(task, from).first;
         found->second = std::min(found->second, from);
+    };
+    const auto segment = [&](std::uint64_t task, const std::optional<solver::SegmentView>& member) {
+        if (member) need(task, member->span.from);
     };
     for (const AuditView& seat : view.audits) segment(seat.terms.id, seat.member);
     for (const DisputeView& play : view.disputes) segment(play.terms.id, play.member);
     for (const WatchView& seen : view.watch) segment(seen.terms.id, seen.member);
+    for (const InitialView& initial : view.initials)
+        if (initial.entry) need(initial.terms.id, initial.entry->base);
+    for (const DisputeView& play : view.disputes)
+        if (play.entry) need(play.terms.id, play.entry->base);
     return needed;
 }
 

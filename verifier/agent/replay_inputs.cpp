@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "verifier/agent/replay_inputs.hpp"
 
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -52,21 +53,11 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::member_segment(const solver
     if (!positions) return impossible(positions.error().message);
     if (positions->count() == 0) return impossible("the segment has no positions");
     RETRACE_CHECK(fetch_messages(*material, segment));
-    const auto load = [this, material, records = segment.records](std::size_t record, std::size_t entry) {
-        const solver::CommittedPlan& plan = *material->plan;
-        std::vector<kernels::Tensor> out;
-        const std::vector<Hash32>& roots = records.at(record).entries.at(entry).tensors;
-        for (std::size_t i = 0; i < roots.size(); ++i) {
-            auto tensor =
-                messages_->tensor(roots[i], plan.states().tensors[plan.public_tensors().at(i)], task_cache_.pool());
-            // A damaged file is removed, so that the next attempt fetches it again.
-            if (!tensor) throw std::runtime_error(tensor.error().message);
-            out.push_back(std::move(tensor).value());
-        }
-        return out;
+    const auto load_message = [this, material, records = segment.records](std::size_t record, std::size_t entry) {
+        return load(*material, records.at(record).entries.at(entry).tensors, material->plan->public_tensors());
     };
     ReplayInputs out;
-    out.steps = steps_of(setup_of(*material, task_cache_.pool(), run), segment, *positions, load);
+    out.steps = steps_of(setup_of(*material, task_cache_.pool(), run), segment, *positions, load_message);
     out.last = positions->count();
     out.fetch_start = [this, material, step = segment.start_step](const Hash32& root) {
         return task_cache_.fetch(*material, root, step);
@@ -94,6 +85,30 @@ Status<Unavailable> ReplayInputSource::fetch_messages(const solver::GroupMateria
     return Unit{};
 }
 
+std::vector<kernels::Tensor> ReplayInputSource::load(const solver::GroupMaterial& material,
+                                                     const std::vector<Hash32>& roots,
+                                                     const std::vector<std::uint32_t>& numbers) {
+    std::vector<kernels::Tensor> out;
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+        const kernels::TensorRecord& record = material.plan->states().tensors[numbers.at(i)];
+        auto tensor = messages_->tensor(roots[i], record, task_cache_.pool());
+        // A damaged file is removed, so that the next attempt fetches it again.
+        if (!tensor) throw std::runtime_error(tensor.error().message);
+        out.push_back(std::move(tensor).value());
+    }
+    return out;
+}
+
+Status<Unavailable> ReplayInputSource::store_anchor(const solver::GroupMaterial& material,
+                                                    const solver::EntryView& entry) {
+    const solver::MessageKey key{material.terms.id, entry.base, solver::kAnchorRun};
+    if (messages_->has(key, entry.anchor)) return Unit{};
+    RETRACE_TRY(tensors, task_cache_.fetch_shared(material, entry.anchor));
+    const auto saved = messages_->save(key, entry.anchor, tensors);
+    if (!saved) return impossible(saved.error().message);
+    return Unit{};
+}
+
 Result<ReplayInputs, Unavailable> ReplayInputSource::initial(const solver::TaskTerms& terms, std::uint32_t run,
                                                              const std::optional<solver::EntryView>& entry,
                                                              const solver::TaskCache::FreeMemory& free_memory) {
@@ -110,14 +125,17 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::initial(const solver::TaskT
         return out;
     }
     if (!entry) return impossible("the node does not say how the member's first state is made");
+    if (messages_ == nullptr) return impossible("there is no store of messages");
     RETRACE_TRY(material, task_cache_.group(terms, free_memory));
     const bool enters = !entry->anchor.empty();
     if (!material->plan->has(enters ? kernels::Phase::enter : kernels::Phase::init))
         return impossible("the plan has no phase that makes the member's first state");
     MemberSetup setup = setup_of(*material, task_cache_.pool(), run);
     if (enters) {
-        RETRACE_TRY(anchor, task_cache_.fetch_shared(*material, entry->anchor));
-        out.steps = enter_steps_of(std::move(setup), entry->base, std::move(anchor));
+        RETRACE_CHECK(store_anchor(*material, *entry));
+        std::vector<std::uint32_t> numbers(entry->anchor.size());
+        std::iota(numbers.begin(), numbers.end(), 0U);
+        out.steps = enter_steps_of(std::move(setup), entry->base, load(*material, entry->anchor, numbers));
     } else {
         out.steps = init_steps_of(std::move(setup));
     }

@@ -53,6 +53,11 @@ private:
     Status<solver::Unavailable> fetch_messages(const solver::GroupMaterial& material,
                                                const solver::SegmentView& segment);
 
+    Status<solver::Unavailable> store_anchor(const solver::GroupMaterial& material, const solver::EntryView& entry);
+    /// Loads tensors whose numbers in the state are `numbers`. Throws if one is not here.
+    std::vector<kernels::Tensor> load(const solver::GroupMaterial& material, const std::vector<Hash32>& roots,
+                                      const std::vector<std::uint32_t>& numbers);
+
     solver::TaskCache& task_cache_;
     solver::MessageStore* messages_;
 };

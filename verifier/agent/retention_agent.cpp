@@ -82,7 +82,8 @@ std::optional<AgentOrder<Held>> RetentionAgent::keep_order(const VerifierView& v
         const CheckpointKey key = kept_key(offer.terms.id, offer.run, offer.index);
         const std::string name = keep_name(key.task, offer.run, key.index);
         const bool here = context_.store.newest(key.task, key.run, key.index) == key;
-        if (!context_.config.keep_offers || here || failed_.contains(name)) continue;
+        // Nobody takes over a run of a group, so its states have no keepers.
+        if (!context_.config.keep_offers || offer.terms.group || here || failed_.contains(name)) continue;
         return AgentOrder<Held>{solver::make_order<Held>(name, Held{offer.terms.id, offer.run, offer.index, ""},
                                                          [this, offer] { return hold(offer); },
                                                          context_.no_deadline_fetch_by(), {offer.terms.id, offer.run})};

@@ -304,6 +304,7 @@ TEST_F(GroupAgents, FirstStatesAreComparedWithTheirPhase) {
         source.tensors[kernels::tensor_root(tensor, world.pool)] = tensor;
     EXPECT_TRUE(run<ChallengeInitial>(4).empty());
     EXPECT_TRUE(agent->take_problems().empty());
+    stop_serving();  // What the joined member began with was stored.
     restart();
     std::swap(view.initials[0].root, view.initials[1].root);
     const auto challenges = run<ChallengeInitial>(4);
