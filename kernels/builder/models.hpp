@@ -54,6 +54,9 @@ struct ModelSource {
 };
 /// Returns a built-in model on samples of bytes (int32 for tokens of vocabularies over 256), one label each.
 ModelSource source_of(const ModelSpec& model, Precision precision);
+/// Builds the program whose step writes the gradients of the trained parameters, scaled to clip_norm, to the state
+/// tensors "NAME.gradient", which follow those of the model. Data sets and metrics are those of TrainingPrograms::train.
+Result<Program> build_gradient(const ModelSource& model, const TrainingSpec& training);
 /// Like build_training of training.hpp; `init` is empty if every tensor is given.
 Result<TrainingPrograms> build_training(const ModelSource& model, const TrainingSpec& training,
                                         std::uint64_t eval_samples, std::uint64_t eval_batch);

@@ -10,6 +10,7 @@
 #include "kernels/builder/embed.hpp"
 #include "kernels/builder/message_form.hpp"
 #include "kernels/builder/optimizer.hpp"
+#include "merkle/base/ensure.hpp"
 
 namespace retrace::kernels {
 namespace {
@@ -17,31 +18,35 @@ namespace {
 constexpr std::size_t kJoinedMax = 64;  // inputs of one op
 constexpr float kNormKept = 0.9f;       // of the usual norm, in each round
 
-/// A trained parameter among the state tensors of the training program, and its place in the line of all of them.
+/// A trained parameter, and its place in the line of all of them.
 struct Part {
-    std::uint32_t state = 0;
+    std::string name;
     Dims dims;
     std::uint64_t elements = 0, first = 0;
 };
 
 /// The state tensors of a plan, in their order.
 struct States {
-    Value anchor, norm;           // shared
-    std::vector<Value> message;   // public
-    std::vector<Value> training;  // those of the training program
+    Value anchor, norm;                 // shared
+    std::vector<Value> shared_moments;  // shared, only of gradients
+    std::vector<Value> message;         // public
+    std::vector<Value> parameters;      // in the order of parts
+    std::vector<Value> moments;         // those of the training program, but of gradients
     Value residual, norm_sum, found;
+    Value gradient, gradient_sum;  // only of gradients
 };
 
 class Builder {
 public:
-    Builder(const TrainingPrograms& programs, const TrainingSpec& training, const RoundsSpec& spec)
-        : programs_(programs), training_(training), spec_(spec) {}
+    Builder(const TrainingPrograms& programs, const TrainingSpec& training, const RoundsSpec& spec,
+            const Program* gradient)
+        : programs_(programs), training_(training), spec_(spec), gradient_(gradient) {}
 
     Result<GroupPlan> build() {
         RETRACE_CHECK(find_parts());
         GroupPlan plan;
         plan.steps_max = spec_.inner;
-        plan.shared = 2;
+        plan.shared = 2 + (sends_gradients() ? static_cast<std::uint32_t>(moment_suffixes(training_).size()) : 0);
         for (std::uint32_t i = 0; i < form_->parts().size(); ++i) plan.public_tensors.push_back(plan.shared + i);
         RETRACE_CHECK(add(plan, Phase::init, false, &Builder::write_init));
         RETRACE_CHECK(add(plan, Phase::enter, false, &Builder::write_enter));
@@ -71,6 +76,8 @@ private:
         for (std::uint32_t t = 0; t < train.states; ++t) {
             const TensorRecord& record = train.tensors[t];
             if (is_moment(record.name)) continue;
+            // The builder declares parameters before moments; `training_values` relies on it.
+            ensure(parts_.size() == t, "a parameter after moments");
             // Parameters have moments, where the optimiser keeps any.
             const bool is_statistic = record.name.ends_with("running_mean") || record.name.ends_with("running_var");
             const bool trained =
@@ -80,10 +87,10 @@ private:
                              " is no trained parameter; models with frozen weights or "
                              "running statistics cannot be trained in rounds yet");
             const std::uint64_t elements = geometry(record.dims).elements();
-            parts_.push_back({t, record.dims, elements, parameters_});
+            parts_.push_back({record.name, record.dims, elements, parameters_});
             parameters_ += elements;
         }
-        const bool sparse = spec_.update == UpdateKind::sparse;
+        const bool sparse = spec_.update != UpdateKind::dense;
         shape_ = sparse ? sparse_rows(parameters_, spec_.kept) : dense_rows(parameters_);
         form_ = sparse ? sparse_form(shape_, spec_.kept, spec_.bits) : dense_form(shape_);
         if (programs_.init.ops.empty())
@@ -95,15 +102,33 @@ private:
         States s;
         s.anchor = g.state(kAnchorName, DType::f32, dims());
         s.norm = g.state("rounds.norm", DType::f32, {});
+        if (sends_gradients())
+            for (const std::string& suffix : moment_suffixes(training_))
+                s.shared_moments.push_back(g.state(kAnchorName + suffix, DType::f32, dims()));
         for (const MessagePart& part : form_->parts()) s.message.push_back(g.state(part.name, part.dtype, part.dims));
-        for (std::uint32_t t = 0; t < programs_.train.states; ++t) {
+        for (const Part& part : parts_) s.parameters.push_back(g.state(part.name, DType::f32, part.dims));
+        for (std::size_t t = parts_.size(); t < programs_.train.states && !sends_gradients(); ++t) {
             const TensorRecord& record = programs_.train.tensors[t];
-            s.training.push_back(g.state(record.name, record.dtype, record.dims));
+            s.moments.push_back(g.state(record.name, record.dtype, record.dims));
         }
         s.residual = g.state("rounds.residual", DType::f32, dims());
         s.norm_sum = g.state("rounds.norm_sum", DType::f32, {});
         s.found = g.state("rounds.found", DType::f32, {});
+        if (sends_gradients()) {
+            s.gradient = g.state("rounds.gradient", DType::f32, dims());
+            s.gradient_sum = g.state("rounds.gradient_sum", DType::f32, dims());
+        }
         return s;
+    }
+    bool sends_gradients() const { return spec_.update == UpdateKind::gradient; }
+
+    /// Values for the state tensors of the program of a training step; members that send gradients have no moments, and
+    /// the programs that get these values do not read them.
+    static std::vector<Value> training_values(const States& s, std::size_t count) {
+        std::vector<Value> out = s.parameters;
+        out.insert(out.end(), s.moments.begin(), s.moments.end());
+        out.resize(count, s.anchor);
+        return out;
     }
 
     using Write = void (Builder::*)(Graph&, const States&) const;
@@ -117,9 +142,10 @@ private:
     }
 
     /// All trained parameters in one line, [1, parameters].
-    Value line_of(Graph& g, const std::vector<Value>& states) const {
+    Value line_of(Graph& g, const std::vector<Value>& parameters) const {
         std::vector<Value> lines;
-        for (const Part& part : parts_) lines.push_back(reshape(g, states[part.state], {1, part.elements}));
+        for (std::size_t i = 0; i < parts_.size(); ++i)
+            lines.push_back(reshape(g, parameters[i], {1, parts_[i].elements}));
         while (lines.size() > 1) {
             std::vector<Value> joined;
             for (std::size_t i = 0; i < lines.size(); i += kJoinedMax) {
@@ -146,9 +172,9 @@ private:
 
     void set_parameters(Graph& g, const States& s, Value rows) const {
         const Value line = out_of_rows(g, rows);
-        for (const Part& part : parts_)
-            g.set_next(s.training[part.state],
-                       shaped(g, slice(g, line, {0, part.first}, {1, part.elements}), part.dims));
+        for (std::size_t i = 0; i < parts_.size(); ++i)
+            g.set_next(s.parameters[i],
+                       shaped(g, slice(g, line, {0, parts_[i].first}, {1, parts_[i].elements}), parts_[i].dims));
     }
     /// An op output of these extents, also where they are those of `x` already.
     static Value shaped(Graph& g, Value x, const Dims& dims) {
@@ -163,18 +189,24 @@ private:
     void clear_own(Graph& g, const States& s) const {
         for (const Value state : s.message) clear(g, state);
         for (const Value state : {s.residual, s.norm_sum, s.found}) clear(g, state);
+        if (!sends_gradients()) return;
+        for (const Value state : {s.gradient, s.gradient_sum}) clear(g, state);
     }
 
-    /// The first steps move each parameter by about the learning rate, and the kept differences are the greatest.
+    /// Gradients are clipped to a norm, or have one that only the training shows. Otherwise the first steps move each
+    /// parameter by about the learning rate, and the kept differences are the greatest.
     float first_norm() const {
+        if (sends_gradients()) return training_.clip_norm > 0.0f ? training_.clip_norm : 1.0f;
         return training_.learning_rate * static_cast<float>(spec_.inner) *
                std::sqrt(
                    static_cast<float>(shape_.rows * (spec_.update == UpdateKind::dense ? shape_.width : spec_.kept)));
     }
 
     void write_init(Graph& g, const States& s) const {
-        const std::vector<Value> first = embed(g, programs_.init, s.training);
-        for (std::size_t i = 0; i < first.size(); ++i) g.set_next(s.training[i], first[i]);
+        const std::vector<Value> first = embed(g, programs_.init, training_values(s, programs_.init.states));
+        for (std::size_t i = 0; i < s.parameters.size(); ++i) g.set_next(s.parameters[i], first[i]);
+        for (std::size_t i = 0; i < s.moments.size(); ++i) g.set_next(s.moments[i], first[parts_.size() + i]);
+        for (const Value state : s.shared_moments) clear(g, state);
         g.set_next(s.anchor, as_output(g, in_rows(g, line_of(g, first))));
         g.set_next(s.norm, fill(g, first_norm(), {}));
         clear_own(g, s);
@@ -187,15 +219,18 @@ private:
         const Value anchor = g.dataset("anchor", DType::f32, dims()), norm = g.dataset("norm", DType::f32, {});
         g.set_next(s.anchor, as_output(g, anchor));
         g.set_next(s.norm, as_output(g, norm));
+        const std::vector<std::string> suffixes = moment_suffixes(training_);
+        for (std::size_t i = 0; i < s.shared_moments.size(); ++i)
+            g.set_next(s.shared_moments[i], as_output(g, g.dataset("anchor" + suffixes[i], DType::f32, dims())));
         set_parameters(g, s, anchor);
-        for (std::uint32_t t = 0; t < s.training.size(); ++t)
-            if (std::ranges::find(parts_, t, &Part::state) == parts_.end()) clear(g, s.training[t]);
+        for (const Value state : s.moments) clear(g, state);
         clear_own(g, s);
     }
 
     void write_begin(Graph& g, const States& s) const {
         clear(g, s.norm_sum);
         clear(g, s.found);
+        if (sends_gradients()) clear(g, s.gradient_sum);
     }
 
     void write_add(Graph& g, const States& s) const {
@@ -213,27 +248,44 @@ private:
         const Value finite = g.op(OpCode::less, {norm, g.scalar(std::numeric_limits<float>::infinity())});
         const Value limit = mul(g, g.scalar(spec_.clip), s.norm);
         const Value factor = select(g, g.op(OpCode::greater, {norm, limit}), div(g, limit, norm), one);
-        const Value moved = neg(
-            g,
-            mul(g, mul(g, g.scalar(spec_.outer_rate.value_or(default_outer_rate(spec_, parameters_))), share), factor));
-        g.set_next(s.anchor, fma(g, moved, select(g, finite, change, zero), s.anchor));
+        const Value weight = mul(g, share, factor), counts = select(g, finite, change, zero);
+        if (sends_gradients())
+            g.set_next(s.gradient_sum, fma(g, weight, counts, s.gradient_sum));
+        else
+            g.set_next(s.anchor, fma(g, neg(g, mul(g, g.scalar(outer_rate()), weight)), counts, s.anchor));
         const Value counted = g.op(OpCode::min, {norm, limit});
         g.set_next(s.norm_sum, add_value(g, s.norm_sum, select(g, finite, mul(g, share, counted), zero)));
         g.set_next(s.found, select(g, finite, one, s.found));
     }
+    float outer_rate() const { return spec_.outer_rate.value_or(default_outer_rate(spec_, parameters_)); }
     static Value add_value(Graph& g, Value a, Value b) { return g.op(OpCode::add, {a, b}); }
 
     void write_end(Graph& g, const States& s) const {
         const Value kept = mul(g, g.scalar(kNormKept), s.norm);
         const Value next = fma(g, g.scalar(1.0f - kNormKept), s.norm_sum, kept);
-        g.set_next(s.norm, select(g, g.op(OpCode::greater, {s.found, g.scalar(0.0f)}), next, s.norm));
-        set_parameters(g, s, s.anchor);
+        const Value any = g.op(OpCode::greater, {s.found, g.scalar(0.0f)});
+        g.set_next(s.norm, select(g, any, next, s.norm));
+        if (!sends_gradients()) return set_parameters(g, s, s.anchor);
+        // `end` of record r sees step r + 1 (plan/SPEC.md 2.3), and it is step r of the training.
+        std::vector<std::vector<Value>> moments;
+        for (const Value state : s.shared_moments) moments.push_back({state});
+        const Optimized step = optimized(g, training_, {{kAnchorName, s.anchor, s.gradient_sum}}, moments, -1)[0];
+        for (std::size_t i = 0; i < moments.size(); ++i)
+            g.set_next(s.shared_moments[i], select(g, any, step.moments[i], s.shared_moments[i]));
+        const Value anchor = select(g, any, step.value, s.anchor);
+        g.set_next(s.anchor, anchor);
+        set_parameters(g, s, anchor);
     }
 
     void write_inner(Graph& g, const States& s) const {
-        const std::vector<Value> next = embed(g, programs_.train, s.training);
+        const Program& program = sends_gradients() ? *gradient_ : programs_.train;
+        const std::vector<Value> now = training_values(s, program.states), next = embed(g, program, now);
+        if (sends_gradients()) {
+            const auto first = next.begin() + static_cast<std::ptrdiff_t>(parts_.size());
+            return g.set_next(s.gradient, as_output(g, in_rows(g, line_of(g, {first, next.end()}))));
+        }
         for (std::size_t i = 0; i < next.size(); ++i)
-            if (next[i] != s.training[i]) g.set_next(s.training[i], next[i]);
+            if (next[i] != now[i]) g.set_next(now[i], next[i]);
     }
 
     void write_restore(Graph& g, const States& s) const {
@@ -241,17 +293,23 @@ private:
     }
 
     void write_press(Graph& g, const States& s) const {
-        // Where the rows have no parameters there are no changes, whatever messages have made of the anchor there.
-        const Value changes = in_rows(g, sub(g, out_of_rows(g, s.anchor), line_of(g, s.training)));
-        const Value all = fma(g, g.scalar(spec_.residual_decay), s.residual, changes);
+        const Value all = fma(g, g.scalar(spec_.residual_decay), s.residual, changes(g, s));
         const std::vector<Value> message = form_->message_of(g, all);
         for (std::size_t i = 0; i < message.size(); ++i) g.set_next(s.message[i], message[i]);
         g.set_next(s.residual, form_->taken(g, all, message));
     }
 
+    /// What a member has to send of its inner steps. Where the rows have no parameters there are no changes, whatever
+    /// messages have made of the anchor there.
+    Value changes(Graph& g, const States& s) const {
+        if (sends_gradients()) return s.gradient;
+        return in_rows(g, sub(g, out_of_rows(g, s.anchor), line_of(g, s.parameters)));
+    }
+
     const TrainingPrograms& programs_;
     const TrainingSpec& training_;
     const RoundsSpec& spec_;
+    const Program* gradient_;
     std::vector<Part> parts_;
     std::uint64_t parameters_ = 0;
     ModelRows shape_;
@@ -271,7 +329,8 @@ float default_outer_rate(const RoundsSpec& spec, std::uint64_t parameters) {
     return static_cast<float>(std::min({6.0, 0.75 * spec.members, (1.8 - 0.8 / n) * n / kept}));
 }
 
-Result<GroupPlan> build_rounds(const TrainingPrograms& programs, const TrainingSpec& training, const RoundsSpec& spec) {
+Result<GroupPlan> build_rounds(const TrainingPrograms& programs, const TrainingSpec& training, const RoundsSpec& spec,
+                               const Program* gradient) {
     const auto positive = [](float x) { return std::isfinite(x) && x > 0.0f; };
     if (spec.inner == 0 || spec.inner > kInnerStepsMax) return error("rounds: inner steps are not 1 to 65536");
     if (spec.kept == 0 || spec.kept > 64 || !std::has_single_bit(spec.kept))
@@ -281,7 +340,12 @@ Result<GroupPlan> build_rounds(const TrainingPrograms& programs, const TrainingS
         return error("rounds: clip and outer rate are over 0");
     if (!(spec.residual_decay >= 0.0f && spec.residual_decay <= 1.0f))
         return error("rounds: the residual's decay is not in [0, 1]");
-    return Builder(programs, training, spec).build();
+    if (spec.update == UpdateKind::gradient) {
+        if (spec.inner != 1) return error("rounds: a round of gradients has one inner step");
+        if (spec.outer_rate) return error("rounds: gradients have the learning rate, and no outer rate");
+        ensure(gradient != nullptr, "the program of gradients");
+    }
+    return Builder(programs, training, spec, gradient).build();
 }
 
 }  // namespace retrace::kernels

@@ -98,9 +98,9 @@ Status<> check_data(const ModelSource& model, std::uint64_t samples) {
     return Unit{};
 }
 
-Result<Program> build_train(const ModelSource& model, const TrainingSpec& spec,
-                            std::vector<ParameterSpec>& parameters) {
-    Graph g;
+/// Writes the model, its loss and the gradients of what is trained; `parameters` are all that the model has.
+Result<std::vector<Parameter>> write_gradients(Graph& g, const ModelSource& model, const TrainingSpec& spec,
+                                               std::vector<ParameterSpec>& parameters) {
     Tape tape(g);
     const Batch batch = read_batch(g, model, spec.loss, spec.samples, training_index(g, spec));
     RETRACE_TRY(out, model.write(tape, batch.x, spec.batch, true));
@@ -118,8 +118,15 @@ Result<Program> build_train(const ModelSource& model, const TrainingSpec& spec,
     const std::vector<Value> gradients = tape.gradients(out.logits, loss.logits_gradient, wanted);
     for (std::size_t i = 0; i < trained.size(); ++i) trained[i].gradient = gradients[i];
     for (const auto& [buffer, next] : out.updates) g.set_next(buffer, next);
-    add_optimizer(g, spec, trained);
     parameters = std::move(out.parameters);
+    return trained;
+}
+
+Result<Program> build_train(const ModelSource& model, const TrainingSpec& spec,
+                            std::vector<ParameterSpec>& parameters) {
+    Graph g;
+    RETRACE_TRY(trained, write_gradients(g, model, spec, parameters));
+    add_optimizer(g, spec, trained);
     return g.build();
 }
 
@@ -206,6 +213,17 @@ Result<TrainingPrograms> build_training(const ModelSource& model, const Training
     RETRACE_TRY(init, build_init(training, parameters));
     RETRACE_TRY(eval, build_eval(model, training, eval_samples, eval_batch));
     return TrainingPrograms{std::move(train), std::move(init), std::move(eval)};
+}
+
+Result<Program> build_gradient(const ModelSource& model, const TrainingSpec& training) {
+    RETRACE_CHECK(check_training(training, 1, 1));
+    RETRACE_CHECK(check_data(model, training.samples));
+    Graph g;
+    std::vector<ParameterSpec> parameters;
+    RETRACE_TRY(trained, write_gradients(g, model, training, parameters));
+    for (const Parameter& p : clipped(g, training, trained))
+        g.set_next(g.state(p.name + ".gradient", DType::f32, g.dims(p.value)), p.gradient);
+    return g.build();
 }
 
 Result<TrainingPrograms> build_training(const ModelSpec& model, const TrainingSpec& training,

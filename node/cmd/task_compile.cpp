@@ -24,7 +24,8 @@ struct TaskCompileFlags {
     double audit_percent = 5;
     RoundsRequest rounds;
     std::string update = "sparse";
-    float outer_rate = 0;  ///< 0: the default of the update, the members and the model
+    std::uint32_t inner = 0;  ///< 0: the default of the update
+    float outer_rate = 0;     ///< 0: the default of the update, the members and the model
 };
 
 /// Sizes that each built-in model has when none are given.
@@ -51,7 +52,10 @@ bool is_builtin(const std::string& name) {
 /// Steps count those of one member that misses no round.
 Status<> settle_rounds(TaskCompileFlags& flags) {
     kernels::RoundsSpec& spec = flags.rounds.spec;
-    spec.update = flags.update == "dense" ? kernels::UpdateKind::dense : kernels::UpdateKind::sparse;
+    spec.update = flags.update == "dense"      ? kernels::UpdateKind::dense
+                  : flags.update == "gradient" ? kernels::UpdateKind::gradient
+                                               : kernels::UpdateKind::sparse;
+    spec.inner = flags.inner != 0 ? flags.inner : spec.update == kernels::UpdateKind::gradient ? 1 : 10;
     spec.members = flags.rounds.terms.members;
     if (flags.outer_rate != 0) spec.outer_rate = flags.outer_rate;
     flags.request.task.steps = flags.rounds.terms.rounds * spec.inner;
@@ -177,11 +181,14 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
                               ->check(CLI::Range(1, 1'000'000));
     const auto of_rounds = [&](CLI::Option* option) { return option->needs(rounds); };
     of_rounds(command.add_option("--members", terms.members, "Members (8)"))->check(CLI::Range(1, 256));
-    of_rounds(command.add_option("--inner", spec.inner, "Most steps of a member in a round (10)"))
+    of_rounds(command.add_option("--inner", flags.inner, "Most steps of a member in a round (10; gradients: 1)"))
         ->check(CLI::Range(std::uint32_t{1}, kernels::kInnerStepsMax));
-    of_rounds(command.add_option("--update", flags.update, "What a member sends: sparse, or dense: all in fp32"))
-        ->check(CLI::IsMember({"sparse", "dense"}));
-    of_rounds(command.add_option("--bits", spec.bits, "sparse: bits of a change that is sent (1)"))
+    of_rounds(
+        command.add_option(
+            "--update", flags.update,
+            "What a member sends: its greatest changes (sparse), all in fp32 (dense), the greatest of a gradient"))
+        ->check(CLI::IsMember({"sparse", "dense", "gradient"}));
+    of_rounds(command.add_option("--bits", spec.bits, "sparse, gradient: bits of a value that is sent (1)"))
         ->check(CLI::Range(1, 2));
     of_rounds(command.add_option("--outer-rate", flags.outer_rate, "Rate of the shared model (by members and size)"))
         ->check(CLI::PositiveNumber);

@@ -2,6 +2,7 @@
 // retrace task run, of a training in rounds.
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -34,7 +35,15 @@ Status<> check_fit(const kernels::GroupPlan& plan, const kernels::Program& train
     return Unit{};
 }
 
-/// The state of the plain training program, with the tensors that have the same names.
+/// Whether the tensor is named after another one, as moments are: NAME.m of NAME.
+bool is_moment(const kernels::Program& train, const std::string& name) {
+    return std::any_of(train.tensors.begin(), train.tensors.begin() + train.states, [&](const auto& other) {
+        return name.size() > other.name.size() && name.starts_with(other.name + ".");
+    });
+}
+
+/// The state of the plain training program, with the tensors that have the same names. Moments that the plan does not
+/// keep for each parameter (updates of gradients) are 0.
 Result<kernels::State> model_state(const kernels::GroupPlan& plan, const kernels::State& state,
                                    const kernels::Program& train, std::uint64_t step) {
     const kernels::Program& of_plan = plan.phases.front().program;
@@ -47,6 +56,8 @@ Result<kernels::State> model_state(const kernels::GroupPlan& plan, const kernels
             if (there.name == wanted.name && there.dtype == wanted.dtype && there.dims == wanted.dims)
                 out.tensors.push_back(state.tensors[k]);
         }
+        if (out.tensors.size() == t && is_moment(train, wanted.name))
+            out.tensors.push_back(kernels::zeros(wanted.dtype, wanted.dims));
         if (out.tensors.size() == t)
             return error("the plan has no tensor " + wanted.name + " of the program; compile the task anew");
     }

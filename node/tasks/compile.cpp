@@ -52,8 +52,9 @@ std::uint32_t greatest(const kernels::Tensor& labels) {
     return out;
 }
 
-Result<Compiled> build_builtin(const CompileRequest& request, const kernels::TrainingSpec& training,
-                               const DataSet& train, std::uint64_t eval_samples) {
+/// The built-in model with the types and extents of the data.
+Result<kernels::ModelSource> builtin_source(const CompileRequest& request, const kernels::TrainingSpec& training,
+                                            const DataSet& train) {
     const kernels::Tensor &x = *train.find("x"), &y = *train.find("y");
     kernels::ModelSpec model = request.model;
     model.input = without_first(x.dims);
@@ -66,9 +67,24 @@ Result<Compiled> build_builtin(const CompileRequest& request, const kernels::Tra
     source.x_dtype = x.dtype;
     source.y_dtype = y.dtype;
     source.target = without_first(y.dims);
+    return source;
+}
+
+Result<Compiled> build_builtin(const CompileRequest& request, const kernels::TrainingSpec& training,
+                               const DataSet& train, std::uint64_t eval_samples) {
+    RETRACE_TRY(source, builtin_source(request, training, train));
     const std::uint64_t eval_batch = std::min(eval_samples, kEvalBatchMax);
     RETRACE_TRY(programs, kernels::build_training(source, training, eval_samples, eval_batch));
     return Compiled{std::move(programs), {}, {}};
+}
+
+Result<kernels::GroupPlan> build_plan(const CompileRequest& request, const kernels::TrainingPrograms& programs,
+                                      const kernels::TrainingSpec& training, const DataSet& train) {
+    if (request.rounds->spec.update != kernels::UpdateKind::gradient)
+        return kernels::build_rounds(programs, training, request.rounds->spec);
+    RETRACE_TRY(source, builtin_source(request, training, train));
+    RETRACE_TRY(gradient, kernels::build_gradient(source, training));
+    return kernels::build_rounds(programs, training, request.rounds->spec, &gradient);
 }
 
 Result<Compiled> build_imported(const CompileRequest& request, const kernels::TrainingSpec& training,
@@ -189,7 +205,7 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
                                    : build_builtin(request, training, train, test_samples));
     if (request.rounds) {
         if (imported || !request.start.empty()) return error("--rounds is for built-in models that begin with a seed");
-        RETRACE_TRY(plan, kernels::build_rounds(compiled.programs, training, request.rounds->spec));
+        RETRACE_TRY(plan, build_plan(request, compiled.programs, training, train));
         compiled.plan = std::move(plan);
     }
     if (!request.start.empty()) {

@@ -7,8 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 
+#include "kernels/builder/models.hpp"
+#include "kernels/builder/optimizer.hpp"
 #include "kernels/builder/rounds.hpp"
 
 namespace retrace::solver {
@@ -55,10 +58,12 @@ protected:
     float loss(const GroupPlan& plan, const State& state) {
         State model;
         const Program& of_plan = plan.phases.front().program;
-        for (std::uint32_t t = 0; t < programs_.eval.states; ++t)
+        for (std::uint32_t t = 0; t < programs_.eval.states; ++t) {
+            const TensorRecord& wanted = programs_.eval.tensors[t];
+            model.tensors.push_back(zeros(wanted.dtype, wanted.dims));  // Moments that the plan does not keep.
             for (std::uint32_t k = 0; k < of_plan.states; ++k)
-                if (of_plan.tensors[k].name == programs_.eval.tensors[t].name)
-                    model.tensors.push_back(state.tensors[k]);
+                if (of_plan.tensors[k].name == wanted.name) model.tensors.back() = state.tensors[k];
+        }
         Executor executor(programs_.eval, pool_);
         for (const Metric& metric : executor.step(model, {0, {&x_, &y_}}))
             if (metric.name == "loss") return metric.value;
@@ -236,6 +241,86 @@ TEST_F(Rounds, SparseMessagesTeachAsWell) {
     }
 }
 
+TEST_F(Rounds, GradientsTeachAsWell) {
+    spec_.update = UpdateKind::gradient;
+    spec_.inner = 1;
+    spec_.outer_rate.reset();
+    for (const std::uint32_t bits : {1U, 2U}) {
+        for (const float momentum : {0.0f, 0.5f, -1.0f}) {
+            TrainingSpec training = training_;
+            training.optimizer = momentum < 0 ? Optimizer::adamw : Optimizer::sgd;
+            training.momentum = std::max(momentum, 0.0f);
+            training.learning_rate = momentum < 0 ? 3e-3f : 0.1f;
+            spec_.bits = bits;
+            programs_ = build_training(model_, training, kSamples, kSamples).value();
+            const Program gradient = build_gradient(source_of(model_, training.precision), training).value();
+            const GroupPlan made = build_rounds(programs_, training, spec_, &gradient).value();
+            EXPECT_EQ(made.shared, 2 + moment_suffixes(training).size());
+            LocalGroup members = group(made, 4);
+            for (int round = 0; round < 300; ++round) members.play(all(4, 1));
+            members.catch_up(0);
+            members.join(0);
+            for (std::uint32_t i = 0; i < 5; ++i) members.catch_up(i);
+            {
+                printf("%u %g %g\n", bits, momentum, loss(made, members.state(0)));
+                EXPECT_LT(loss(made, members.state(0)), 0.3f) << bits << " " << momentum;
+            }
+            for (std::uint32_t t = 0; t < made.shared; ++t) {
+                EXPECT_EQ(members.state(3).tensors[t], members.state(0).tensors[t]);
+                EXPECT_EQ(members.state(4).tensors[t], members.state(0).tensors[t]);
+            }
+        }
+    }
+}
+
+/// `end` does with the sum of gradients what AdamW does, in doubles.
+TEST_F(Rounds, TheOptimiserOfGradientsIsThatOfTheTraining) {
+    spec_.update = UpdateKind::gradient;
+    spec_.inner = 1;
+    spec_.outer_rate.reset();
+    TrainingSpec training = training_;
+    training.schedule = "cosine";
+    training.warmup_steps = 3;
+    training.weight_decay = 0.1f;
+    const Program gradient = build_gradient(source_of(model_, training.precision), training).value();
+    programs_ = build_training(model_, training, kSamples, kSamples).value();
+    const GroupPlan made = build_rounds(programs_, training, spec_, &gradient).value();
+    State state = group(made, 1).state(0);
+    const Program& names = made.phases.front().program;
+    const auto tensor = [&](const std::string& name) -> Tensor& {
+        for (std::uint32_t t = 0; t < names.states; ++t)
+            if (names.tensors[t].name == name) return state.tensors[t];
+        throw std::out_of_range(name);
+    };
+    Executor end(*made.find(Phase::end), pool_);
+    std::vector<double> value, m, v;
+    Tensor& anchor = tensor(kAnchorName);
+    for (std::uint64_t e = 0; e < anchor.elements(); ++e)
+        value.push_back(anchor.f32()[e]), m.push_back(0), v.push_back(0);
+    std::mt19937 random(7);
+    for (int round = 0; round < 6; ++round) {
+        *tensor("rounds.found").f32() = round == 4 ? 0.0f : 1.0f;  // Round 4 has no finite message.
+        const double rate = 3e-3 * (round < 3 ? (round + 1) / 3.0 : 0.5 * (1 + std::cos(M_PI * (round - 3) / 397.0)));
+        Tensor& sum = tensor("rounds.gradient_sum");
+        for (std::uint64_t e = 0; e < anchor.elements(); ++e) {
+            const float g = static_cast<float>(static_cast<std::int32_t>(random())) * 1e-9f;
+            sum.f32()[e] = g;
+            if (round == 4) continue;
+            m[e] = 0.9 * m[e] + 0.1 * double{g};
+            v[e] = 0.999 * v[e] + 0.001 * double{g} * double{g};
+            value[e] *= 1 - rate * 0.1;
+            value[e] -= rate / (1 - std::pow(0.9, round + 1)) * m[e] /
+                        (std::sqrt(v[e] / (1 - std::pow(0.999, round + 1))) + 1e-8);
+        }
+        state.step = static_cast<std::uint64_t>(round) + 1;  // What `end` of record `round` sees.
+        end.step(state, {});
+        for (std::uint64_t e = 0; e < anchor.elements(); ++e)
+            ASSERT_NEAR(double{anchor.f32()[e]}, value[e], 1e-6) << "round " << round << ", element " << e;
+    }
+    const Tensor& weight = state.tensors[made.public_tensors.back() + 1];
+    EXPECT_EQ(std::memcmp(weight.data.data(), anchor.data.data(), weight.data.size()), 0) << "θ is the anchor";
+}
+
 /// Whatever a member sends, a round moves no shared parameter by a number that is none, and at most by its share.
 TEST_F(Rounds, NoBitsOfAMessageSpoilTheSharedModel) {
     spec_.update = UpdateKind::sparse;
@@ -337,6 +422,13 @@ TEST_F(Rounds, WhatCannotBeTrainedInRoundsIsNamed) {
         ASSERT_FALSE(made.has_value());
         EXPECT_THAT(made.error().message, HasSubstr("is no trained parameter"));
     }
+    wrong = spec_;
+    wrong.update = UpdateKind::gradient;
+    EXPECT_THAT(refusal(wrong), HasSubstr("one inner step"));
+    wrong.inner = 1;
+    wrong.outer_rate = 1.0f;
+    EXPECT_THAT(refusal(wrong), HasSubstr("no outer rate"));
+
     TrainingPrograms given = programs_;
     given.init = {};
     EXPECT_THAT(build_rounds(given, training_, spec_).error().message, HasSubstr("begins with a seed"));
