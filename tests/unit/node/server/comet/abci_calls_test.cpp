@@ -254,54 +254,53 @@ TEST_F(AbciApplication, AnswersQueriesWithProofsUnderTheAppHash) {
     EXPECT_EQ(ask(request).query().code(), 1U);
 }
 
-TEST(AbciValidators, ABlockIsThatOfItsProposersAccount) {
-    ledger::Genesis genesis = dev_genesis({});
-    ledger::Validator validator;
-    validator.key.bytes.fill(7);
-    validator.account = kReceiver;
-    genesis.validators = {validator};
-    genesis.validator_rules = market::encode(market::ValidatorRules{});
-    genesis.contracts = market::encode(default_params());
-    ledger::MemoryStore store;
-    const contracts::Executor executor;
-    auto chain = ledger::Chain::open(store, genesis, executor);
-    ASSERT_TRUE(chain.has_value());
-    ledger::Mempool pool(executor);
-    LedgerApplication application(**chain, pool);
+class AbciValidators : public testing::Test {
+protected:
+    /// A chain of so many founders; the keys and accounts of founder i are bytes of i + 1.
+    void found(std::uint8_t founders) {
+        for (std::uint8_t i = 1; i <= founders; ++i) {
+            ledger::Validator founder;
+            founder.key.bytes.fill(i);
+            founder.account.bytes.fill(i);
+            genesis_.validators.push_back(founder);
+        }
+        genesis_.validator_rules = market::encode(market::ValidatorRules{});
+        genesis_.contracts = market::encode(default_params());
+        chain_ = ledger::Chain::open(store_, genesis_, executor_).value();
+        application_.emplace(*chain_, pool_);
+    }
+    engine::Address20 address(std::size_t i) const { return ledger::consensus_address(genesis_.validators[i].key); }
+
+    ledger::Genesis genesis_ = dev_genesis({});
+    ledger::MemoryStore store_;
+    const contracts::Executor executor_;
+    std::unique_ptr<ledger::Chain> chain_;
+    ledger::Mempool pool_{executor_};
+    std::optional<LedgerApplication> application_;
+};
+
+TEST_F(AbciValidators, ABlockIsThatOfItsProposersAccount) {
+    found(1);
     engine::BlockView block;
     block.height = 1;
-    block.time = genesis.time_ns + 1;
-    block.proposer = ledger::consensus_address(validator.key);
-    ASSERT_TRUE(application.finalize(block).has_value());
-    ASSERT_TRUE(application.commit().has_value());
-    EXPECT_EQ((*chain)->tip()->header.proposer, kReceiver);
+    block.time = genesis_.time_ns + 1;
+    block.proposer = address(0);
+    ASSERT_TRUE(application_->finalize(block).has_value());
+    ASSERT_TRUE(application_->commit().has_value());
+    EXPECT_EQ(chain_->tip()->header.proposer, genesis_.validators[0].account);
     block.height = 2;
     block.time += 1;
     block.proposer[0] ^= 1;
-    const auto stranger = application.finalize(block);
+    const auto stranger = application_->finalize(block);
     ASSERT_FALSE(stranger.has_value());
     EXPECT_THAT(stranger.error().message, HasSubstr("never registered as a validator"));
 }
 
-TEST(AbciValidators, AVoteForNilIsAMissingOne) {
-    ledger::Genesis genesis = dev_genesis({});
-    for (std::uint8_t i = 1; i <= 4; ++i) {
-        ledger::Validator founder;
-        founder.key.bytes.fill(i);
-        founder.account.bytes.fill(i);
-        genesis.validators.push_back(founder);
-    }
-    genesis.validator_rules = market::encode(market::ValidatorRules{});
-    genesis.contracts = market::encode(default_params());
-    ledger::MemoryStore store;
-    const contracts::Executor executor;
-    auto chain = ledger::Chain::open(store, genesis, executor);
-    ASSERT_TRUE(chain.has_value());
-    ledger::Mempool pool(executor);
-    LedgerApplication application(**chain, pool);
-    AbciCalls calls(application, {});
-    const auto address = [&](std::size_t i) {
-        const auto bytes = ledger::consensus_address(genesis.validators[i].key);
+TEST_F(AbciValidators, AVoteForNilIsAMissingOne) {
+    found(4);
+    AbciCalls calls(*application_, {});
+    const auto raw = [&](std::size_t i) {
+        const auto bytes = address(i);
         return std::string(bytes.begin(), bytes.end());
     };
     for (std::int64_t height = 1; height <= 2; ++height) {
@@ -309,21 +308,21 @@ TEST(AbciValidators, AVoteForNilIsAMissingOne) {
         auto& block = *request.mutable_finalize_block();
         block.set_height(height);
         block.mutable_time()->set_seconds(kFirstSecond + height);
-        block.set_proposer_address(address(0));
+        block.set_proposer_address(raw(0));
         constexpr engine::VoteFlag kFlags[] = {engine::VoteFlag::commit, engine::VoteFlag::absent,
                                                engine::VoteFlag::nil, engine::VoteFlag::commit};
         for (std::size_t i = 0; height > 1 && i < 4; ++i) {
             auto& vote = *block.mutable_decided_last_commit()->add_votes();
-            vote.mutable_validator()->set_address(address(i));
+            vote.mutable_validator()->set_address(raw(i));
             vote.mutable_validator()->set_power(1);
             vote.set_block_id_flag(static_cast<int>(kFlags[i]));
         }
         ASSERT_FALSE(calls.answer(to_message(request)).fatal);
-        ASSERT_TRUE(application.commit().has_value());
+        ASSERT_TRUE(application_->commit().has_value());
     }
     std::vector<std::uint64_t> missed;
-    for (const ledger::Validator& founder : genesis.validators)
-        missed.push_back(contracts::views::validator(*(*chain)->view(), founder.account)->missed);
+    for (const ledger::Validator& founder : genesis_.validators)
+        missed.push_back(contracts::views::validator(*chain_->view(), founder.account)->missed);
     EXPECT_EQ(missed, (std::vector<std::uint64_t>{0, 1, 1, 0}));
 }
 
