@@ -43,8 +43,17 @@ LocalGroup::LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed,
         members_.push_back({run, 0, {}, false, run == 0 ? executor_.init(task_seed) : members_[0].state});
 }
 
+LocalGroup::LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed,
+                       std::vector<const kernels::Tensor*> datasets, std::uint32_t members, kernels::ThreadPool& pool,
+                       std::uint64_t base, const std::vector<const kernels::Tensor*>& shared)
+    : LocalGroup(plan, task_seed, std::move(datasets), 0, pool) {
+    first_ = base;
+    for (std::uint32_t run = 0; run < members; ++run)
+        members_.push_back({run, base, {}, false, run == 0 ? executor_.enter(base, shared, seed_) : members_[0].state});
+}
+
 kernels::Message LocalGroup::message(std::uint64_t record, std::uint32_t number) const {
-    const std::vector<Entry>& entries = records_[record];
+    const std::vector<Entry>& entries = records_[record - first_];
     std::uint32_t total = 0;
     for (const Entry& entry : entries) total += entry.steps;
     kernels::Message out{{entries[number].steps, total, 0, entries[number].steps}, {}};
@@ -55,7 +64,7 @@ kernels::Message LocalGroup::message(std::uint64_t record, std::uint32_t number)
 kernels::SegmentPositions LocalGroup::positions(const Member& member, std::uint32_t steps) const {
     std::vector<std::uint32_t> counts;
     for (std::uint64_t r = member.base; r < rounds(); ++r)
-        counts.push_back(static_cast<std::uint32_t>(records_[r].size()));
+        counts.push_back(static_cast<std::uint32_t>(records_[r - first_].size()));
     auto segment =
         kernels::SegmentPositions::make({member.base, rounds(), steps, member.omitted}, counts, plan_.steps_max);
     ensure(segment.has_value(), "a segment from the member's base to the present round");

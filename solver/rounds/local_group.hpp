@@ -25,6 +25,11 @@ public:
 
     /// The metrics of each inner step of a round.
     using Metrics = std::vector<std::vector<kernels::Metric>>;
+    /// A group that begins at round `base` with these shared tensors, as all its members had just joined.
+    LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed, std::vector<const kernels::Tensor*> datasets,
+               std::uint32_t members, kernels::ThreadPool& pool, std::uint64_t base,
+               const std::vector<const kernels::Tensor*>& shared);
+
     /// Plays a round: the members take in the last record, train one after the other, and their messages become its
     /// record, in order of members. Returns the metrics by member.
     std::vector<Metrics> play(const std::vector<MemberTurn>& turns);
@@ -33,7 +38,7 @@ public:
     /// A further member begins at the present round, from the shared tensors of a member that has caught up.
     void join(std::uint32_t from);
 
-    std::uint64_t rounds() const noexcept { return records_.size(); }
+    std::uint64_t rounds() const noexcept { return first_ + records_.size(); }
     std::uint32_t members() const noexcept { return static_cast<std::uint32_t>(members_.size()); }
     const kernels::State& state(std::uint32_t member) const { return members_[member].state; }
     kernels::StateCommitment commit(std::uint32_t member) const;
@@ -69,6 +74,7 @@ private:
     kernels::PlanExecutor executor_;
     std::vector<std::uint32_t> common_;  ///< State tensors that begin, add or end write.
     std::vector<Member> members_;
+    std::uint64_t first_ = 0;  ///< The round of the first record.
     std::vector<std::vector<Entry>> records_;
 };
 

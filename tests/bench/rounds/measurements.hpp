@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// What bench_rounds measures.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/bench/rounds/trainings.hpp"
+#include "tests/bench/rows.hpp"
+
+namespace retrace::bench {
+
+inline constexpr std::uint32_t kInner = 10;  ///< Steps of a member in a round.
+
+struct RoundsOptions {
+    std::uint64_t steps = 1000;  ///< Of each training.
+    std::uint64_t seeds = 2;     ///< Trainings of each kind, averaged.
+    std::optional<float> outer_rate;
+};
+
+using Wants = std::function<bool(const std::string& row)>;
+
+/// Loss or accuracy of groups beside one machine: the rows rounds_quality (1 and 2 bits), rounds_lossy,
+/// rounds_quality_image, gradient_quality. `wants` says whether a row is asked for.
+std::vector<Row> measure_quality(const RoundsOptions& options, const Wants& wants);
+/// Bytes of a dense fp32 update over those of a message with its HTTP exchange: rounds_ratio_1bit, rounds_ratio_2bit.
+std::vector<Row> measure_ratio();
+/// The share of begin, add, end and press in a round: rounds_outer. The time of a round of members that compute all by
+/// themselves, over that of a local group, which computes once what they have in common: rounds_local_gpt and _mlp.
+std::vector<Row> measure_outer();
+
+}  // namespace retrace::bench

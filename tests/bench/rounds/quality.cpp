@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include <cstdio>
+
+#include "tests/bench/rounds/measurements.hpp"
+
+namespace retrace::bench {
+namespace {
+
+/// Means over seeds.
+class Means {
+public:
+    Means(const RoundsOptions& options, kernels::ThreadPool& pool) : options_(options), pool_(pool) {}
+
+    Score alone(const Recipe& recipe) {
+        return mean("one machine",
+                    [&](std::uint64_t seed) { return train_alone(recipe, options_.steps, seed, pool_); });
+    }
+    Score group(const std::string& what, const Recipe& recipe, std::uint32_t bits, double lost) {
+        kernels::RoundsSpec spec;
+        spec.inner = kInner;
+        spec.bits = bits;
+        spec.members = recipe.members;
+        spec.outer_rate = options_.outer_rate;
+        return mean(what,
+                    [&](std::uint64_t seed) { return train_group(recipe, spec, options_.steps, seed, lost, pool_); });
+    }
+
+    Score gradients(const std::string& what, const Recipe& recipe) {
+        return mean(what, [&](std::uint64_t seed) { return train_gradients(recipe, 2, options_.steps, seed, pool_); });
+    }
+
+private:
+    Score mean(const std::string& what, const std::function<Score(std::uint64_t)>& train) {
+        Score sum;
+        for (std::uint64_t seed = 0; seed < options_.seeds; ++seed) {
+            const Score one = train(seed);
+            std::fprintf(stderr, "%s, %llu steps, seed %llu: loss %.4f, accuracy %.4f\n", what.c_str(),
+                         static_cast<unsigned long long>(options_.steps), static_cast<unsigned long long>(seed),
+                         one.loss, one.accuracy);
+            sum.loss += one.loss;
+            sum.accuracy += one.accuracy;
+        }
+        const auto n = static_cast<double>(options_.seeds);
+        return {sum.loss / n, sum.accuracy / n};
+    }
+    const RoundsOptions& options_;
+    kernels::ThreadPool& pool_;
+};
+
+}  // namespace
+
+std::vector<Row> measure_quality(const RoundsOptions& options, const Wants& wants) {
+    std::vector<Row> rows;
+    kernels::ThreadPool pool(1);  // Models of this size gain little from more threads.
+    Means means(options, pool);
+    struct Case {
+        std::string name;
+        std::uint32_t bits;
+        double lost;
+    };
+    const Case cases[] = {{"rounds_quality", 1, 0},
+                          {"rounds_quality_2bits", 2, 0},
+                          {"rounds_lossy", 1, 0.15},
+                          {"gradient_quality", 2, 0}};
+    std::optional<double> peer;
+    for (const Case& one : cases) {
+        if (!wants(one.name)) continue;
+        const auto recipe = text_recipe();
+        if (!recipe) {
+            rows.push_back({one.name, "nats", recipe.error().message});
+            continue;
+        }
+        if (!peer) peer = means.alone(*recipe).loss;
+        rows.push_back(
+            {one.name, "nats", "one machine", means.group(one.name, *recipe, one.bits, one.lost).loss, *peer});
+    }
+    const std::string image = "rounds_quality_image";
+    if (!wants(image)) return rows;
+    const auto recipe = image_recipe();
+    if (!recipe) {
+        rows.push_back({image, "accuracy", recipe.error().message});
+        return rows;
+    }
+    const double alone = means.alone(*recipe).accuracy;
+    rows.push_back({image, "accuracy", "one machine", means.group(image, *recipe, 1, 0).accuracy, alone});
+    return rows;
+}
+
+}  // namespace retrace::bench
