@@ -44,7 +44,7 @@ struct TinyGroup {
         kernels::RoundsSpec spec;
         spec.update = update;
         spec.inner = steps_max;
-        spec.outer_rate = kernels::default_outer_rate(spec.update, 4);
+        spec.members = 4;
         const auto programs = kernels::build_training(model, training, kSamples, kSamples);
         EXPECT_TRUE(programs.has_value());
         auto built = kernels::build_rounds(*programs, training, spec);
@@ -302,8 +302,7 @@ private:
         if (phase == RoundPhase::starting) {
             if (all([](const RunRecord& r) { return r.next_state > 0; })) begin(RoundPhase::training, round_blocks);
         } else if (phase == RoundPhase::training) {
-            if (all([](const RunRecord& r) { return r.sent; }) || is_late())
-                begin(RoundPhase::spreading, fetch_blocks);
+            if (all([](const RunRecord& r) { return r.sent; }) || is_late()) begin(RoundPhase::spreading, fetch_blocks);
         } else if (phase == RoundPhase::spreading) {
             if (all([](const RunRecord& r) { return !r.sent || r.holdings; }) || is_late())
                 begin(RoundPhase::revealing, fetch_blocks);

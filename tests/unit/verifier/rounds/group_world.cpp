@@ -39,7 +39,7 @@ GroupWorld::GroupWorld(kernels::UpdateKind update, std::uint32_t members) {
     kernels::RoundsSpec spec;
     spec.update = update;
     spec.inner = 3;
-    spec.outer_rate = kernels::default_outer_rate(update, members);
+    spec.members = members;
     plan = kernels::build_rounds(*programs, training, spec).value();
     committed = std::make_unique<solver::CommittedPlan>(plan);
     group = std::make_unique<solver::LocalGroup>(plan, kSeed, std::vector<const Tensor*>{&x, &y}, members, pool);
