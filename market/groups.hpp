@@ -163,6 +163,15 @@ struct Member {
     static Names names() { return {"base", "entered", "anchor", "messages", "lastRound", "absent", "leaving"}; }
 };
 
+/// What the index of a report names, if the report is about a message (ReportKind::message).
+struct ReportedMessage {
+    std::uint64_t round = 0;
+    std::uint32_t author = 0;  ///< Run that sent it.
+};
+constexpr ReportedMessage reported_message(std::uint64_t index) {
+    return {index >> 16, static_cast<std::uint32_t>(index & 0xffff)};
+}
+
 /// SHA-256("retrace/holding/1" ‖ task u64 ‖ run u32 ‖ round u32 ‖ salt 32 ‖ bitmap): what a member states to have, before
 /// the others do.
 Hash32 holding_commitment(std::uint64_t task, std::uint32_t run, std::uint32_t round, const Hash32& salt, View bitmap);

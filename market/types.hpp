@@ -345,8 +345,8 @@ struct Dispute {
     }
 };
 
-enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4, kept = 5 };
-constexpr ReportKind last_of(ReportKind) { return ReportKind::kept; }
+enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4, kept = 5, message = 6 };
+constexpr ReportKind last_of(ReportKind) { return ReportKind::message; }
 enum class ReportState : std::uint8_t { open = 1, answered = 2, failed = 3 };
 constexpr ReportState last_of(ReportState) { return ReportState::failed; }
 
@@ -358,7 +358,7 @@ struct Report {
     Address reporter;
     std::uint64_t task = 0;
     std::uint32_t run = 0;
-    std::uint64_t index = 0;  ///< Index of the state or data set; 0 for other kinds.
+    std::uint64_t index = 0;  ///< Index of the state or data set, or reported_message(); 0 for other kinds.
     std::uint32_t tensor = 0;
     std::uint64_t tile = 0;
     std::uint64_t deadline = 0;

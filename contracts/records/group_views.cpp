@@ -2,6 +2,7 @@
 #include "contracts/records/group_views.hpp"
 
 #include "contracts/records/store.hpp"
+#include "contracts/records/views.hpp"
 
 namespace retrace::contracts::views {
 
@@ -32,6 +33,25 @@ std::optional<market::Member> member(const StateView& view, std::uint64_t task, 
 std::optional<market::MemberSegment> member_segment(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                     std::uint64_t index) {
     return load<market::MemberSegment>(view, keys::member_segment(task, run, index));
+}
+std::optional<std::uint64_t> segment_taking_in(const StateView& view, std::uint64_t task, std::uint32_t index,
+                                               std::uint64_t round) {
+    const auto known = run(view, task, index);
+    if (!known || known->next_state < 2) return std::nullopt;
+    // Bases ascend. The first segment whose base is above the round takes its record in, if it begins at or before it.
+    std::uint64_t low = 0, high = known->next_state - 1;
+    while (low < high) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        const auto segment = member_segment(view, task, index, middle);
+        if (!segment) return std::nullopt;
+        if (segment->base > round)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    const auto found = member_segment(view, task, index, low);
+    if (!found || found->from > round) return std::nullopt;
+    return low;
 }
 std::vector<SharedOpening> shared_openings(const StateView& view, std::uint64_t task, std::uint32_t base) {
     // Not ascending, as other lists are: they are in the order of the openings.

@@ -27,6 +27,10 @@ std::optional<market::Member> member(const StateView& view, std::uint64_t task, 
 std::optional<market::MemberSegment> member_segment(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                     std::uint64_t index);
 
+/// Returns the segment of the member that takes in the record of a round; nullopt if it has none.
+std::optional<std::uint64_t> segment_taking_in(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                               std::uint64_t round);
+
 /// The end of a member's segment that was opened: all those with one base have the same shared tensors.
 struct SharedOpening {
     std::uint32_t run = 0;

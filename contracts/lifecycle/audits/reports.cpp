@@ -6,6 +6,7 @@
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/records/group_views.hpp"
 #include "market/work.hpp"
 
 namespace retrace::contracts {
@@ -58,10 +59,23 @@ void close_about(Effects& fx, const market::Report& report, const std::optional<
     store(fx.state, reports_about(report), about);
 }
 
-keys::Key awaited(const market::Report& report) {
-    const bool any = report.kind == ReportKind::program || report.kind == ReportKind::data;
-    return any ? keys::awaited(report.task, report.run, report.reporter)
-               : keys::awaited_state(report.task, report.run, report.index, report.reporter);
+/// Returns the segment that needs what is reported; nullopt: every segment does.
+std::optional<std::uint64_t> segment_of(const StateView& view, const ReportUnavailable& call) {
+    const auto kind = static_cast<ReportKind>(call.kind);
+    if (kind == ReportKind::program || kind == ReportKind::data) return std::nullopt;
+    if (kind != ReportKind::message) return call.index;  // It starts at that state.
+    const std::uint64_t round = market::reported_message(call.index).round;
+    return views::segment_taking_in(view, call.task, call.run, round).value_or(market::kSegmentsMax);
+}
+
+ReportUnavailable call_of(const market::Report& report) {
+    return {static_cast<std::uint8_t>(report.kind), report.task, report.run, report.index, report.tensor, report.tile};
+}
+
+keys::Key awaited(const StateView& view, const market::Report& report) {
+    const auto segment = segment_of(view, call_of(report));
+    return segment ? keys::awaited_state(report.task, report.run, *segment, report.reporter)
+                   : keys::awaited(report.task, report.run, report.reporter);
 }
 
 /// Takes a closed report off the successor's count of open reports about its first state (16.1.13).
@@ -80,15 +94,15 @@ bool holds_audits_up(const market::Report& report) {
 void end_wait(Effects& fx, const market::Report& report) {
     if (report.kind == ReportKind::kept) return count_closed_kept(fx, report);
     if (!holds_audits_up(report)) return;
-    auto waits = must_load<Awaited>(fx.state, awaited(report));
-    if (--waits.open == 0) return remove(fx.state, awaited(report));
-    store(fx.state, awaited(report), waits);
+    auto waits = must_load<Awaited>(fx.state, awaited(fx.state, report));
+    if (--waits.open == 0) return remove(fx.state, awaited(fx.state, report));
+    store(fx.state, awaited(fx.state, report), waits);
 }
 
-/// Whether the report concerns this segment: a state concerns the segment that starts there; program and data concern
-/// every segment.
-bool concerns(const ReportUnavailable& call, std::uint64_t segment) {
-    return static_cast<ReportKind>(call.kind) != ReportKind::state || call.index == segment;
+/// Whether the report concerns this segment: a state concerns the segment that starts there, a message the one that
+/// takes it in; program and data concern every segment.
+bool concerns(const StateView& view, const ReportUnavailable& call, std::uint64_t segment) {
+    return segment_of(view, call).value_or(segment) == segment;
 }
 
 /// 16.1.13: a successor waits no longer than until the last of its answers is there.
@@ -123,7 +137,7 @@ std::vector<market::Audit> owed_audits(const StateView& view, const ReportUnavai
     std::vector<market::Audit> out;
     for (const std::uint64_t id : views::open_audits(view, party)) {
         auto audit = must_load<market::Audit>(view, keys::audit(id));
-        if (audit.task != call.task || audit.run != call.run || !concerns(call, audit.segment)) continue;
+        if (audit.task != call.task || audit.run != call.run || !concerns(view, call, audit.segment)) continue;
         if (audit.phase == market::AuditPhase::collecting && owed_seat(audit, party)) out.push_back(std::move(audit));
     }
     return out;
@@ -133,17 +147,17 @@ std::vector<market::Dispute> own_disputes(const StateView& view, const ReportUna
     std::vector<market::Dispute> out;
     for (const std::uint64_t id : list<std::uint64_t>(view, keys::accusations(call.task, call.run, party))) {
         auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
-        if (concerns(call, dispute.segment)) out.push_back(std::move(dispute));
+        if (concerns(view, call, dispute.segment)) out.push_back(std::move(dispute));
     }
     return out;
 }
 
 void await_answer(Effects& fx, const market::Report& report) {
     if (!holds_audits_up(report)) return;
-    auto waits = load<Awaited>(fx.state, awaited(report)).value_or(Awaited{});
+    auto waits = load<Awaited>(fx.state, awaited(fx.state, report)).value_or(Awaited{});
     ++waits.open;
     waits.until = std::max(waits.until, report.deadline);
-    store(fx.state, awaited(report), waits);
+    store(fx.state, awaited(fx.state, report), waits);
 }
 
 std::optional<std::uint64_t> answers_awaited(const StateView& view, const market::Audit& audit,
@@ -200,8 +214,7 @@ void close_all_reports(Effects& fx, std::uint64_t task) {
 void resume_after_answer(Effects& fx, const market::Report& report) {
     if (report.kind == ReportKind::kept) return end_wait_for_state(fx, report);
     if (report.kind == ReportKind::model) return;
-    const ReportUnavailable call{
-        static_cast<std::uint8_t>(report.kind), report.task, report.run, report.index, report.tensor, report.tile};
+    const ReportUnavailable call = call_of(report);
     // None: it was a challenger's, or the auditor has committed. A seat that was drawn meanwhile waited as well.
     for (market::Audit& audit : owed_audits(fx.state, call, report.reporter))
         if (owed_seat(audit, report.reporter)->moves <= fx.params.reports)  // 16.1.20

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SPEC 16.2. The solver or a keeper posts the reported tile with its proof.
 #include "contracts/lifecycle/audits/reports.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/rules/audits/rules.hpp"
+#include "kernels/plan/group_plan.hpp"
 #include "solver/artifacts/availability.hpp"
 
 namespace retrace::contracts {
@@ -9,9 +11,26 @@ namespace {
 
 using market::ReportKind;
 
-bool proves_program(const AnswerUnavailable& call, const market::Report& report, const TaskSpec& spec) {
+/// Returns the root of a program over the task's state tensors: in a group, that of the phase `inner`.
+Hash32 program_of(const StateView& view, const market::Report& report, const TaskSpec& spec) {
+    const auto group = views::group_spec(view, report.task);
+    return group ? group->phases.at(static_cast<std::size_t>(kernels::Phase::inner) - 1).program_root
+                 : spec.program_root;
+}
+
+bool proves_program(const StateView& view, const AnswerUnavailable& call, const market::Report& report,
+                    const TaskSpec& spec) {
     const auto answer = solver::decode_program_answer(call.proof);
-    return answer && solver::verify_program_record(*answer, spec.program_root, report.tensor, report.tile).has_value();
+    const Hash32 root = program_of(view, report, spec);
+    return answer && solver::verify_program_record(*answer, root, report.tensor, report.tile).has_value();
+}
+
+/// Returns the root of the reported tensor of a message.
+Hash32 message_tensor(const StateView& view, const market::Report& report) {
+    const market::ReportedMessage reported = market::reported_message(report.index);
+    const auto round = static_cast<std::uint32_t>(reported.round);
+    const keys::Key key = keys::round_message(report.task, round, reported.author);
+    return must_load<market::RoundMessage>(view, key).tensors.at(report.tensor);
 }
 
 bool proves_tile(const StateView& view, const AnswerUnavailable& call, const market::Report& report,
@@ -20,8 +39,11 @@ bool proves_tile(const StateView& view, const AnswerUnavailable& call, const mar
     if (!answer) return false;
     if (report.kind == ReportKind::data)
         return solver::verify_tensor_tile(*answer, spec.data_roots[report.index], report.tile).has_value();
+    if (report.kind == ReportKind::message)
+        return solver::verify_tensor_tile(*answer, message_tensor(view, report), report.tile).has_value();
     const auto state = must_load<market::Checkpoint>(view, keys::checkpoint(report.task, report.run, report.index));
-    return solver::verify_state_tile(*answer, spec.program_root, state.root, report.tensor, report.tile).has_value();
+    const Hash32 program = program_of(view, report, spec);
+    return solver::verify_state_tile(*answer, program, state.root, report.tensor, report.tile).has_value();
 }
 
 /// Returns ok if the report is addressed to the sender.
@@ -50,7 +72,7 @@ CallStatus admit(const AnswerUnavailable& call, const TxContext& context, const 
     if (asked != CallStatus::ok) return asked;                           // 16.2.4
     if (context.height > report->deadline) return CallStatus::too_late;  // 16.2.5
     const auto spec = must_load<TaskSpec>(view, keys::spec(report->task));
-    const bool proved = report->kind == ReportKind::program ? proves_program(call, *report, spec)
+    const bool proved = report->kind == ReportKind::program ? proves_program(view, call, *report, spec)
                                                             : proves_tile(view, call, *report, spec);
     return proved ? CallStatus::ok : CallStatus::wrong_answer;  // 16.2.6
 }

@@ -54,11 +54,23 @@ CallStatus admit_kept(const ReportUnavailable& call, const TxContext& context, c
     return own->reports < context.params.reports ? CallStatus::ok : CallStatus::too_many_open;     // 16.1.12
 }
 
+/// 16.1.21: whether the run takes in the reported message, and the message has the tensor.
+bool has_message(const StateView& view, const ReportUnavailable& call) {
+    const market::ReportedMessage reported = market::reported_message(call.index);
+    if (!views::is_group(view, call.task) || reported.round > market::kRoundsMax) return false;
+    if (!views::segment_taking_in(view, call.task, call.run, reported.round)) return false;
+    const auto round = static_cast<std::uint32_t>(reported.round);
+    const auto message = views::round_message(view, call.task, round, reported.author);
+    return message && message->recorded && call.tensor < message->tensors.size();
+}
+
 CallStatus admit_checker(const ReportUnavailable& call, const TxContext& context, const StateView& view,
                          const market::Run& run, const TaskSpec& spec, std::size_t open) {
     if (run.state != market::RunState::running) return CallStatus::wrong_run_state;  // 16.1.9
     if (kind_of(call) == ReportKind::data && call.index >= spec.data_roots.size())
         return CallStatus::nothing_to_report;  // 16.1.10
+    if (kind_of(call) == ReportKind::message && !has_message(view, call))
+        return CallStatus::nothing_to_report;  // 16.1.21
     auto audits = owed_audits(view, call, context.sender);
     const auto disputes = own_disputes(view, call, context.sender);
     if (audits.empty() && disputes.empty()) return CallStatus::not_auditor;  // 16.1.11
@@ -149,11 +161,12 @@ std::vector<Address> asked_by(const StateView& view, const market::Report& repor
 }
 
 /// 16.1.19: returns the height at which an answer is due. The asked party first does its earlier work. A state is
-/// loaded and hashed once for all reports about it that are open together; a program's records and a data set's tiles
-/// are ready.
+/// loaded and hashed once for all reports about it that are open together; a program's records and the tiles of data
+/// sets and messages are ready.
 std::uint64_t answer_due(Effects& fx, const market::Report& report) {
     auto about = load<ReportsAbout>(fx.state, reports_about(report)).value_or(ReportsAbout{});
-    const bool lies_ready = report.kind == ReportKind::program || report.kind == ReportKind::data;
+    const bool lies_ready =
+        report.kind == ReportKind::program || report.kind == ReportKind::data || report.kind == ReportKind::message;
     const auto spec = must_load<TaskSpec>(fx.state, keys::spec(report.task));
     const auto is_among = [](const std::vector<Address>& parties, const Address& party) {
         return std::find(parties.begin(), parties.end(), party) != parties.end();

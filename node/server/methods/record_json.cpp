@@ -33,6 +33,7 @@ std::string_view slug(market::ReportKind kind) noexcept {
         case market::ReportKind::data: return "data";
         case market::ReportKind::model: return "model";
         case market::ReportKind::kept: return "kept";
+        case market::ReportKind::message: return "message";
     }
     return "unknown";
 }

@@ -314,7 +314,7 @@ TEST_F(Refusals, Reports) {
     const std::string first = auditor(0);
     EXPECT_EQ(send(first, report), CallStatus::wrong_value);
     EXPECT_EQ(send("bob", report, params.report_fee), CallStatus::not_auditor);
-    report.kind = 6;
+    report.kind = 7;
     EXPECT_EQ(send(first, report, params.report_fee), CallStatus::bad_kind);
     report.kind = 3;
     report.index = 2;
