@@ -13,6 +13,11 @@ using solver::CheckpointKey;
 
 std::string initial_name(std::uint64_t task) { return "initial state of task " + std::to_string(task); }
 
+/// Members of a group begin with different states, so that the check of one may fail and that of another not.
+std::string initial_name(std::uint64_t task, std::uint32_t run) {
+    return initial_name(task) + " run " + std::to_string(run);
+}
+
 std::string watch_name(const CheckpointKey& segment) {
     return "watch " + key_text(segment.task, segment.run, segment.index);
 }
@@ -74,7 +79,8 @@ void WatchAgent::forget_closed(const VerifierView& view) {
 }
 
 bool WatchAgent::waits_for_check(const InitialView& initial) const {
-    return initials_.count({initial.terms.id, initial.run}) == 0 && !failed_.contains(initial_name(initial.terms.id));
+    return initials_.count({initial.terms.id, initial.run}) == 0 &&
+           !failed_.contains(initial_name(initial.terms.id, initial.run));
 }
 
 bool WatchAgent::waits_for_replay(const WatchView& seen) const {
@@ -131,7 +137,7 @@ std::optional<AgentOrder<Watched>> WatchAgent::watch_order(const VerifierView& v
 
 void WatchAgent::on_done(const InitialChecked& checked) {
     if (checked.preempted) return;
-    if (!checked.problem.empty()) return failed_.add(initial_name(checked.task), checked.problem);
+    if (!checked.problem.empty()) return failed_.add(initial_name(checked.task, checked.run), checked.problem);
     initials_[{checked.task, checked.run}] = checked.other;
 }
 

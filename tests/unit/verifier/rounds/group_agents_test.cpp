@@ -3,6 +3,8 @@
 // disputes.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/unit/solver/tiny_task.hpp"
 #include "tests/unit/verifier/game/duel.hpp"
 #include "tests/unit/verifier/rounds/group_world.hpp"
@@ -73,6 +75,14 @@ protected:
     }
     void watch(const PlayedSegment& segment, const Hash32& end_root) {
         view.watch.push_back({world.terms(), segment.run, segment.index, segment.start_root, end_root, segment.view});
+    }
+    InitialView& initial(std::uint32_t member) {
+        InitialView& out = view.initials.emplace_back();
+        out.terms = world.terms();
+        out.run = member;
+        out.root = kernels::commit_state(world.committed->root(), world.firsts[member], world.pool).root;
+        out.entry = world.entry(member);
+        return out;
     }
     /// Passes some blocks, runs every work order at once, and returns all moves of one kind.
     template <class Move>
@@ -292,14 +302,23 @@ TEST_F(GroupAgents, ARightSegmentIsNotAccusedTwice) {
     EXPECT_EQ(own.answer(about).error().kind, MoveProblem::Kind::failed);
 }
 
+TEST_F(GroupAgents, AnAnchorThatNobodyServesDelaysOnlyTheCheckThatNeedsIt) {
+    source.tensors.clear();
+    for (const kernels::Tensor* set : {&world.x, &world.y})
+        source.tensors[kernels::tensor_root(*set, world.pool)] = *set;
+    for (const std::uint32_t member : {3U, 0U}) initial(member).root.bytes[0] ^= 1;
+    std::set<std::uint32_t> challenged;
+    for (const ChallengeInitial& challenge : run<ChallengeInitial>(3)) challenged.insert(challenge.run);
+    EXPECT_EQ(challenged, (std::set<std::uint32_t>{0}));
+    EXPECT_FALSE(agent->take_problems().empty());
+    for (const kernels::Tensor& tensor : world.anchor(3))
+        source.tensors[kernels::tensor_root(tensor, world.pool)] = tensor;
+    for (const ChallengeInitial& challenge : run<ChallengeInitial>(6)) challenged.insert(challenge.run);
+    EXPECT_EQ(challenged, (std::set<std::uint32_t>{0, 3}));
+}
+
 TEST_F(GroupAgents, FirstStatesAreComparedWithTheirPhase) {
-    for (const std::uint32_t member : {0U, 3U}) {
-        InitialView& initial = view.initials.emplace_back();
-        initial.terms = world.terms();
-        initial.run = member;
-        initial.root = kernels::commit_state(world.committed->root(), world.firsts[member], world.pool).root;
-        initial.entry = world.entry(member);
-    }
+    for (const std::uint32_t member : {0U, 3U}) initial(member);
     for (const kernels::Tensor& tensor : world.anchor(3))
         source.tensors[kernels::tensor_root(tensor, world.pool)] = tensor;
     EXPECT_TRUE(run<ChallengeInitial>(4).empty());
