@@ -214,9 +214,8 @@ struct ProveCapability {
     std::uint64_t challenge = 0;
     Bytes proof;  ///< An encoded CapabilityProof (solver/capability/evidence.hpp).
 };
-using SolverMove =
-    std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment, OpenRoots,
-                 AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings, RevealHoldings, OpenMember,
-                 LeaveTask, AnswerCapability, ProveCapability>;
+using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment,
+                                OpenRoots, AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings,
+                                RevealHoldings, OpenMember, LeaveTask, AnswerCapability, ProveCapability>;
 
 }  // namespace retrace::solver

@@ -35,6 +35,12 @@ const std::vector<CheatName>& solver_cheats() {
         {slug(ProtocolAttack::answer_late), "serves nothing and answers each report just before its deadline"},
         {slug(ProtocolAttack::wrong_tiles), "serves tiles with one bit flipped"},
         {slug(ProtocolAttack::flood), "constantly sends calls that are refused"},
+        {slug(ComputeAttack::poison_nan), "member of a group: a message has no number in it"},
+        {slug(ComputeAttack::poison_norm), "member of a group: a message is very large"},
+        {slug(ComputeAttack::copy_message), "member of a group: a message is another member's"},
+        {slug(ProtocolAttack::wrong_message), "member of a group: sends the roots of another message than its own"},
+        {slug(ProtocolAttack::hide_message), "member of a group: serves its messages to nobody"},
+        {slug(ProtocolAttack::list_falsely), "member of a group: states to have every message"},
         {slug(DisputeAttack::steps), "ulp, and posts state roots that nothing hashes to"},
         {slug(DisputeAttack::state), "ulp, and posts other children of the state tree"},
         {slug(DisputeAttack::trace), "ulp, and posts other children of the trace"},
@@ -91,6 +97,12 @@ ArtifactServer::Tamper tamper_of(ProtocolAttack attack) {
     if (attack == ProtocolAttack::withhold || attack == ProtocolAttack::hide || attack == ProtocolAttack::answer_late) {
         return [](const HttpRequest&, HttpReply& reply) {
             reply = refusal({Fault::not_found, "nothing is served here"});
+        };
+    }
+    if (attack == ProtocolAttack::hide_message) {
+        return [](const HttpRequest& request, HttpReply& reply) {
+            if (request.target.find("/packed?") != std::string::npos)
+                reply = refusal({Fault::not_found, "nothing is served here"});
         };
     }
     if (attack != ProtocolAttack::wrong_tiles) return nullptr;

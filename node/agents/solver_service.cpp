@@ -46,9 +46,10 @@ private:
     std::chrono::steady_clock::time_point last_{};
 };
 
-solver::RunnerFactory runners_of(const SolverOptions& options, const WorkerProcesses& workers) {
+solver::RunnerFactory runners_of(const SolverOptions& options, const WorkerProcesses& workers,
+                                 solver::MessageStore& messages) {
     if (!options.cheat || !options.cheat->compute_attack) return workers.runners();
-    return solver::attacking_runners(*options.cheat->compute_attack, options.cheat->segment);
+    return solver::attacking_runners(*options.cheat->compute_attack, options.cheat->segment, &messages);
 }
 
 /// Flooding fills blocks with refused calls, so these are sent without an estimate.
@@ -64,8 +65,8 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
       bidding_({options.price, options.hardware_class, options.only_tasks}, process_->options().data_dir / "bids",
                process_->address()),
       withheld_(options.agent.retention_blocks),
-      task_cache_(process_->source(), process_->pool(), runners_of(options, *workers_), process_->memory(),
-                  workers_->initialisers()),
+      task_cache_(process_->source(), process_->pool(), runners_of(options, *workers_, process_->messages()),
+                  process_->memory(), workers_->initialisers()),
       bench_pool_(process_->pool().threads()),
       bench_(bench_pool_),
       metrics_(process_->options().data_dir) {

@@ -67,8 +67,8 @@ Result<kernels::Tensor> PeerSource::message_tensor(const Hash32& root, const ker
         if (!right) return failure(Fault::wrong_root, right.error().message);
         return Unit{};
     };
-    RETRACE_CHECK(in_words(
-        client_.fetch_packed(authors_({task, run}), root, solver::transport_bytes_max(record), accept)));
+    RETRACE_CHECK(
+        in_words(client_.fetch_packed(authors_({task, run}), root, solver::transport_bytes_max(record), accept)));
     return out;
 }
 

@@ -176,7 +176,8 @@ Status<Failure> ArtifactServer::store_charged(const Hash32& root, const Size& si
 
 ArtifactServer::Wait ArtifactServer::wait_for(const HttpRequest& request) const {
     const auto target = parse_target(request.target);
-    if (provider_ == nullptr || !target || request.method != "GET" || target->what == "program" || target->what == "packed")
+    if (provider_ == nullptr || !target || request.method != "GET" || target->what == "program" ||
+        target->what == "packed")
         return Wait::nothing;
     if (provider_->is_open(target->root) || store_.known(target->root)) return Wait::nothing;
     return target->what == "state" ? Wait::checkpoints : Wait::tensor;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "merkle/base/ensure.hpp"
+#include "solver/attacks/member_attacks.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -15,9 +16,16 @@ using kernels::State;
 using kernels::Tensor;
 using kernels::ThreadPool;
 
-constexpr std::array kAttacks = {
-    ComputeAttack::ulp,    ComputeAttack::skip_steps, ComputeAttack::wrong_data,     ComputeAttack::stale_checkpoint,
-    ComputeAttack::silent, ComputeAttack::data_order, ComputeAttack::hyper_parameter};
+constexpr std::array kAttacks = {ComputeAttack::ulp,
+                                 ComputeAttack::skip_steps,
+                                 ComputeAttack::wrong_data,
+                                 ComputeAttack::stale_checkpoint,
+                                 ComputeAttack::silent,
+                                 ComputeAttack::data_order,
+                                 ComputeAttack::hyper_parameter,
+                                 ComputeAttack::poison_nan,
+                                 ComputeAttack::poison_norm,
+                                 ComputeAttack::copy_message};
 
 class SkippingRunner final : public ForgingRunner {
 public:
@@ -165,6 +173,9 @@ std::string_view slug(ComputeAttack attack) noexcept {
         case ComputeAttack::silent: return "silent";
         case ComputeAttack::data_order: return "data_order";
         case ComputeAttack::hyper_parameter: return "hyper_parameter";
+        case ComputeAttack::poison_nan: return "poison_nan";
+        case ComputeAttack::poison_norm: return "poison_norm";
+        case ComputeAttack::copy_message: return "copy_message";
     }
     return "unknown";
 }
@@ -210,14 +221,19 @@ std::unique_ptr<StepRunner> make_attacker(ComputeAttack attack, const Schedule& 
             const std::uint64_t start = steps.last / schedule.interval * schedule.interval;
             return std::make_unique<StaleRunner>(start, steps.last, program, std::move(inputs), pool);
         }
-        case ComputeAttack::silent: break;
+        case ComputeAttack::silent:
+        case ComputeAttack::poison_nan:
+        case ComputeAttack::poison_norm:
+        case ComputeAttack::copy_message: break;
     }
     return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
 }
 
-RunnerFactory attacking_runners(ComputeAttack attack, std::optional<std::uint64_t> segment) {
-    return [attack, segment](const TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
-                             kernels::ThreadPool& pool) {
+RunnerFactory attacking_runners(ComputeAttack attack, std::optional<std::uint64_t> segment, MessageStore* messages) {
+    return [attack, segment, messages](const TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
+                                       kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
+        if (terms.group)
+            return make_member_attacker(attack, terms, program, std::move(inputs), pool, segment, messages);
         return make_attacker(attack, terms.schedule, program, std::move(inputs), pool, segment);
     };
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "solver/agent/task_cache.hpp"
+#include "solver/rounds/message_store.hpp"
 #include "solver/run/step_runner.hpp"
 #include "solver/train/trainer.hpp"
 
@@ -23,6 +24,9 @@ enum class ComputeAttack : std::uint8_t {
     silent = 5,            ///< Computes honestly and stops answering (see unresponsive.hpp).
     data_order = 6,        ///< The segment is trained on the task's samples in another order.
     hyper_parameter = 7,   ///< The segment is trained with the program's rank-0 float constants doubled.
+    poison_nan = 8,        ///< A member's message has no number in it. Only in groups, as the next.
+    poison_norm = 9,       ///< A member's message is very large.
+    copy_message = 10,     ///< A member's message is that of another in the round before.
 };
 std::string_view slug(ComputeAttack attack) noexcept;
 std::optional<ComputeAttack> parse_compute_attack(std::string_view text) noexcept;
@@ -34,8 +38,11 @@ std::unique_ptr<StepRunner> make_attacker(ComputeAttack attack, const Schedule& 
                                           kernels::ThreadPool& pool,
                                           std::optional<std::uint64_t> segment = std::nullopt);
 
-/// Runners that cheat in every task, in its last segment if none is named (developer chains only; node checks that).
-RunnerFactory attacking_runners(ComputeAttack attack, std::optional<std::uint64_t> segment = std::nullopt);
+/// Runners that cheat in every task, in its last segment if none is named (developer chains only; node checks that). In
+/// a group's task `segment` is a round: the attack is in the inner steps of that round, or in its message.
+/// `messages` outlives the runners; only copy_message reads it.
+RunnerFactory attacking_runners(ComputeAttack attack, std::optional<std::uint64_t> segment = std::nullopt,
+                                MessageStore* messages = nullptr);
 
 /// The steps at which an attack's computation is wrong, in its segment (the last if none is named).
 struct AttackSteps {

@@ -10,9 +10,10 @@
 namespace retrace::solver {
 namespace {
 
-constexpr std::array kProtocolAttacks = {ProtocolAttack::commit_early, ProtocolAttack::withhold,
-                                         ProtocolAttack::wrong_tiles,  ProtocolAttack::flood,
-                                         ProtocolAttack::hide,         ProtocolAttack::answer_late};
+constexpr std::array kProtocolAttacks = {
+    ProtocolAttack::commit_early,  ProtocolAttack::withhold,     ProtocolAttack::wrong_tiles,
+    ProtocolAttack::flood,         ProtocolAttack::hide,         ProtocolAttack::answer_late,
+    ProtocolAttack::wrong_message, ProtocolAttack::hide_message, ProtocolAttack::list_falsely};
 constexpr std::size_t kFloodCalls = 12;   // Calls for each view.
 constexpr std::uint64_t kLateBlocks = 3;  // Blocks that a call may need to be included.
 
@@ -60,6 +61,9 @@ std::string_view slug(ProtocolAttack attack) noexcept {
         case ProtocolAttack::flood: return "flood";
         case ProtocolAttack::hide: return "hide";
         case ProtocolAttack::answer_late: return "answer_late";
+        case ProtocolAttack::wrong_message: return "wrong_message";
+        case ProtocolAttack::hide_message: return "hide_message";
+        case ProtocolAttack::list_falsely: return "list_falsely";
     }
     return "unknown";
 }
@@ -108,6 +112,32 @@ void AttackingMoves::answer_late(const SolverView& view, std::vector<SolverMove>
         }
 }
 
+/// The run of a view that a move is about, if it is a member's.
+template <class Move>
+const RunView* member_of(const SolverView& view, const Move& move) {
+    const auto found = std::ranges::find_if(
+        view.runs, [&](const RunView& run) { return run.terms.id == move.task && run.run == move.run && run.member; });
+    return found == view.runs.end() ? nullptr : &*found;
+}
+
+void AttackingMoves::send_wrong_message(const SolverView& view, CommitRound& move) const {
+    const RunView* const run = member_of(view, move);
+    if (run == nullptr || move.message.empty()) return;
+    // Another member's message if there is one, else roots of nothing.
+    for (Hash32& root : move.message) root = made_up(*run, move.index).root;
+    for (const SentMessage& sent : run->member->committed)
+        if (sent.run != move.run) move.message = sent.tensors;
+}
+
+void AttackingMoves::list_all(const SolverView& view, auto& move) const {
+    const RunView* const run = member_of(view, move);
+    if (run == nullptr) return;
+    const std::vector<SentMessage>& sent = run->member->committed;
+    for (std::size_t i = 0; i < sent.size() && i / 8 < move.bitmap.size(); ++i)
+        if (sent[i].run != move.run) move.bitmap[i / 8] |= static_cast<std::uint8_t>(1u << i % 8);
+    move.salt = holding_salt(secret_, move.task, move.run, move.round, move.bitmap);
+}
+
 void AttackingMoves::filter(const SolverView& view, std::vector<SolverMove>& moves) {
     std::vector<SolverMove> kept;
     for (const SolverMove& move : moves) {
@@ -121,6 +151,13 @@ void AttackingMoves::filter(const SolverView& view, std::vector<SolverMove>& mov
             kept.push_back(CommitCheckpoint{run.terms.id, run.run, (1u << 20) + flooded_++, secret_});
     }
     if (attack_ == ProtocolAttack::answer_late) answer_late(view, kept);
+    for (SolverMove& move : kept) {
+        auto* const round = std::get_if<CommitRound>(&move);
+        if (attack_ == ProtocolAttack::wrong_message && round != nullptr) send_wrong_message(view, *round);
+        if (attack_ != ProtocolAttack::list_falsely) continue;
+        if (auto* const list = std::get_if<CommitHoldings>(&move)) list_all(view, *list);
+        if (auto* const list = std::get_if<RevealHoldings>(&move)) list_all(view, *list);
+    }
     moves = std::move(kept);
 }
 

@@ -21,6 +21,10 @@ enum class ProtocolAttack : std::uint8_t {
     flood = 4,         ///< Works honestly and constantly sends calls that are refused.
     hide = 5,          ///< Serves nothing and answers no report.
     answer_late = 6,   ///< Serves nothing and answers each report just before its deadline.
+    // Of a group's member:
+    wrong_message = 7,  ///< Sends the roots of another message than that in its state.
+    hide_message = 8,   ///< Serves its messages to nobody.
+    list_falsely = 9,   ///< States to have every message.
 };
 std::string_view slug(ProtocolAttack attack) noexcept;
 std::optional<ProtocolAttack> parse_protocol_attack(std::string_view text) noexcept;
@@ -35,6 +39,8 @@ private:
     void commit_early(const RunView& run, std::vector<SolverMove>& moves) const;
     Opening made_up(const RunView& run, std::uint64_t index) const;
     void answer_late(const SolverView& view, std::vector<SolverMove>& moves);
+    void send_wrong_message(const SolverView& view, CommitRound& move) const;
+    void list_all(const SolverView& view, auto& move) const;
 
     ProtocolAttack attack_;
     Hash32 secret_;

@@ -105,6 +105,17 @@ bool MessageStore::has(const MessageKey& key, const std::vector<Hash32>& roots) 
     return true;
 }
 
+std::vector<std::vector<Hash32>> MessageStore::of_round(std::uint64_t task, std::uint32_t round) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::vector<Hash32>> out;
+    for (auto at = messages_.lower_bound({task, round, 0}); at != messages_.end(); ++at) {
+        if (at->first.task != task || at->first.round != round) break;
+        out.emplace_back();
+        for (const auto& [place, root] : at->second) out.back().push_back(root);
+    }
+    return out;
+}
+
 std::optional<std::filesystem::path> MessageStore::find(const Hash32& root) const {
     const auto found = places_.find(root);
     if (found == places_.end()) return std::nullopt;

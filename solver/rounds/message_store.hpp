@@ -41,6 +41,8 @@ public:
     Status<> save(const MessageKey& key, const std::vector<Hash32>& roots, const std::vector<kernels::Tensor>& tensors);
     /// Whether all of a message is here.
     bool has(const MessageKey& key, const std::vector<Hash32>& roots) const;
+    /// Roots of the tensors of each message of a round that is here whole, by ascending run.
+    std::vector<std::vector<Hash32>> of_round(std::uint64_t task, std::uint32_t round) const;
     /// Reads a tensor and checks it against its root. An absent or damaged one is an error; a damaged file is removed.
     Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record, kernels::ThreadPool& pool);
     /// Returns at most `count` bytes of a tensor's transport form from `at` on; fewer at its end. Nullopt: not here.

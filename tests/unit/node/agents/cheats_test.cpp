@@ -31,6 +31,12 @@ const SolverCase kSolvers[] = {
     {"hyper_parameter", ComputeAttack::hyper_parameter},
     {"stale_checkpoint", ComputeAttack::stale_checkpoint},
     {"silent", ComputeAttack::silent},
+    {"poison_nan", ComputeAttack::poison_nan},
+    {"poison_norm", ComputeAttack::poison_norm},
+    {"copy_message", ComputeAttack::copy_message},
+    {"wrong_message", std::nullopt, ProtocolAttack::wrong_message},
+    {"hide_message", std::nullopt, ProtocolAttack::hide_message},
+    {"list_falsely", std::nullopt, ProtocolAttack::list_falsely},
     {"commit_early", std::nullopt, ProtocolAttack::commit_early},
     {"withhold", std::nullopt, ProtocolAttack::withhold},
     {"hide", std::nullopt, ProtocolAttack::hide},
@@ -127,6 +133,8 @@ TEST(Cheats, TamperWithWhatIsServed) {
     wrong.tiles.back() ^= 1;
     EXPECT_EQ(wrong, honest) << "one bit, and nothing else";
     EXPECT_EQ(served(ProtocolAttack::wrong_tiles, "/info").body, served(std::nullopt, "/info").body);
+    EXPECT_EQ(served(ProtocolAttack::hide_message, tiles).body, served(std::nullopt, tiles).body);
+    EXPECT_EQ(served(ProtocolAttack::hide_message, "/packed?at=0&count=8").status, 404u);
     EXPECT_EQ(tamper_of(ProtocolAttack::flood), nullptr);
     EXPECT_EQ(tamper_of(ProtocolAttack::commit_early), nullptr);
 }

@@ -3,6 +3,8 @@
 // restarted or stopped.
 #include <gmock/gmock.h>
 
+#include "solver/attacks/compute_attacks.hpp"
+#include "solver/attacks/protocol_attacks.hpp"
 #include "solver/commitments.hpp"
 #include "tests/unit/solver/rounds/mini_group.hpp"
 
@@ -93,13 +95,12 @@ TEST_P(Members, CatchUpAfterAbsenceAndTakeBackLostMessages) {
     const MemberTurn gone{0, true}, lost{3, false}, sent{3, true};
     // Of two messages, one that the other author lacks is listed by nobody.
     EXPECT_EQ(entries(group), "0 1 2 / 0 2 / 0 / 0 2 / 1 2 / 0 1 / ");
-    const auto wanted = defined(3,
-                                {{sent, sent, sent},
-                                 {sent, gone, sent},
-                                 {sent, gone, lost},
-                                 {sent, gone, sent},
-                                 {lost, sent, sent},
-                                 {sent, sent, gone}});
+    const auto wanted = defined(3, {{sent, sent, sent},
+                                    {sent, gone, sent},
+                                    {sent, gone, lost},
+                                    {sent, gone, sent},
+                                    {lost, sent, sent},
+                                    {sent, sent, gone}});
     for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(last(group, i), wanted[i]) << "member " << i;
 }
 
@@ -132,13 +133,12 @@ TEST_P(Members, AStateThatMissedItsRoundIsMadeAgainForTheNext) {
     group.party(1).start();
     ASSERT_TRUE(group.play());
     const MemberTurn gone{0, true}, sent{3, true};
-    const auto wanted = defined(3,
-                                {{sent, sent, sent},
-                                 {sent, sent, sent},
-                                 {sent, gone, sent},
-                                 {sent, sent, sent},
-                                 {sent, sent, sent},
-                                 {sent, sent, sent}});
+    const auto wanted = defined(3, {{sent, sent, sent},
+                                    {sent, sent, sent},
+                                    {sent, gone, sent},
+                                    {sent, sent, sent},
+                                    {sent, sent, sent},
+                                    {sent, sent, sent}});
     for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(last(group, i), wanted[i]) << "member " << i;
     EXPECT_NE(group.roots_of(1)[3], stale->root);
 }
@@ -280,7 +280,8 @@ TEST_P(Members, OpeningsProveSharedAndPublicTensors) {
         EXPECT_TRUE(merkle::verify(move.header.tree_root, move.program.states, leaves, move.proof));
         if (move.opening.index == 2) {
             const auto& entry = group.records[1].entries[0];
-            EXPECT_TRUE(std::equal(entry.tensors.begin(), entry.tensors.end(), move.leaves.begin() + task_.plan.shared));
+            EXPECT_TRUE(
+                std::equal(entry.tensors.begin(), entry.tensors.end(), move.leaves.begin() + task_.plan.shared));
         }
     }
 }
@@ -302,6 +303,62 @@ TEST_P(Members, ReportsOfStatesMessagesAndDataAreAnswered) {
     const auto message = solver::decode_tile_answer(group.answers[3]);
     EXPECT_TRUE(solver::verify_tensor_tile(*message, group.records[1].entries[1].tensors[0], 0).has_value());
     EXPECT_FALSE(group.answers.contains(4));
+}
+
+TEST_P(Members, AttackersSendWhatTheyShouldNot) {
+    using solver::ComputeAttack;
+    MiniGroup plain(task_, 3);
+    set_steps(plain, {3, 3, 3});
+    while (plain.round < 3) plain.block();
+    const auto message_of = [&](MiniGroup& group, std::uint32_t round, std::uint32_t run) {
+        return group.records.at(round).entries.at(run).tensors;
+    };
+    for (const ComputeAttack attack : {ComputeAttack::ulp, ComputeAttack::wrong_data, ComputeAttack::poison_nan,
+                                       ComputeAttack::poison_norm, ComputeAttack::copy_message}) {
+        const std::string name(solver::slug(attack));
+        MiniGroup group(task_, 3);
+        group.party(1).runners = [&, attack](const auto& terms, const auto& program, auto inputs, auto& pool) {
+            return solver::attacking_runners(attack, 1, group.party(1).messages.get())(terms, program, inputs, pool);
+        };
+        set_steps(group, {3, 3, 3});
+        while (group.round < 3) group.block();
+        EXPECT_TRUE(message_of(group, 0, 1) == message_of(plain, 0, 1)) << name << " is honest in round 0";
+        EXPECT_TRUE(message_of(group, 1, 0) == message_of(plain, 1, 0)) << name;
+        EXPECT_NE(group.roots_of(1)[2], plain.roots_of(1)[2]) << name;
+        // One unit may be rounded away before it reaches the message.
+        if (attack != ComputeAttack::ulp) {
+            EXPECT_FALSE(message_of(group, 1, 1) == message_of(plain, 1, 1)) << name;
+        }
+        if (attack == ComputeAttack::copy_message) {
+            EXPECT_TRUE(message_of(group, 1, 1) == message_of(group, 0, 0));
+        }
+    }
+}
+
+TEST_P(Members, MovesOfAttackersAreChanged) {
+    using solver::ProtocolAttack;
+    for (const ProtocolAttack attack : {ProtocolAttack::wrong_message, ProtocolAttack::list_falsely}) {
+        MiniGroup group(task_, 3);
+        set_steps(group, {2, 2, 2});
+        solver::AttackingMoves moves_of_attacker(attack, group.party(1).config.secret);
+        bool changed = false;
+        group.hidden = {{0, 0}};
+        group.filter = [&](std::uint32_t run, std::vector<solver::SolverMove>& moves) {
+            if (run != 1) return;
+            const auto before = moves;
+            moves_of_attacker.filter(group.view_of(1), moves);
+            for (std::size_t i = 0; i < moves.size(); ++i) {
+                const auto* round = std::get_if<solver::CommitRound>(&moves[i]);
+                if (round != nullptr && round->message != std::get<solver::CommitRound>(before[i]).message)
+                    changed = true;
+                const auto* list = std::get_if<solver::CommitHoldings>(&moves[i]);
+                if (list != nullptr && list->bitmap != std::get<solver::CommitHoldings>(before[i]).bitmap)
+                    changed = true;
+            }
+        };
+        while (group.round < 1) group.block();
+        EXPECT_TRUE(changed) << slug(attack);
+    }
 }
 
 TEST_P(Members, AMemberWithoutAStoreOfMessagesDeclines) {

@@ -35,7 +35,8 @@ std::vector<WorkerRequest> every_request() {
             StoreCommitted{},
             Trace{},
             Outputs{{0, 2, 5}},
-            Partial{1, 2, 3, 4, 5}};
+            Partial{1, 2, 3, 4, 5},
+            SetInputs{6}};
 }
 std::vector<WorkerReply> every_reply() {
     return {Ready{9, true},
@@ -105,7 +106,7 @@ TEST(WorkerMessages, AreAsLongAsTheAnswersOfAProgramCanBe) {
 
 TEST(WorkerMessages, OfUnknownKindsOrWithLengthsThatNothingFollowsAreRefused) {
     EXPECT_FALSE(decode_worker_request(Bytes{0}).has_value());
-    EXPECT_FALSE(decode_worker_request(Bytes{13}).has_value());
+    EXPECT_FALSE(decode_worker_request(Bytes{14}).has_value());
     EXPECT_FALSE(decode_worker_reply(Bytes{9}).has_value());
     EXPECT_FALSE(decode_worker_reply(Bytes{3, 0xff, 0xff, 0xff, 0xff}).has_value()) << "metrics";
     EXPECT_FALSE(decode_worker_reply(Bytes{6, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0}).has_value()) << "roots";
@@ -193,6 +194,26 @@ TEST(Worker, GivesWhatARunnerInThisProcessGives) {
     std::vector<kernels::Tensor> came;
     receive_tensors(worker.channel(), std::span(task.train.program().tensors).first(task.train.program().states), came);
     EXPECT_EQ(came, state.tensors);
+}
+
+TEST(Worker, TakesOtherInputsForAProgramThatIsSetUp) {
+    TinyTask task;
+    std::vector<kernels::Tensor> others = task.data;
+    std::reverse(others[0].data.begin(), others[0].data.end());
+    kernels::Inputs inputs{task.terms.seed + 1, {}};
+    for (const kernels::Tensor& tensor : others) inputs.datasets.push_back(&tensor);
+    kernels::State state = task.initial();
+    Served worker;
+    (void)worker.set_up(task, kernels::encode(task.train.program()));
+    EXPECT_TRUE(std::holds_alternative<Done>(worker.load(state)));
+    EXPECT_TRUE(std::holds_alternative<Done>(
+        worker.ask(SetInputs{inputs.seed}, [&] { send_tensors(worker.channel(), others); })));
+    EXPECT_TRUE(std::holds_alternative<Done>(worker.load(state)));
+    (void)worker.ask(Advance{1, 1});
+    ProgramRunner runner(task.train.program(), inputs, task.pool);
+    runner.step(state);
+    EXPECT_EQ(std::get<Roots>(worker.ask(Commit{})).roots,
+              kernels::commit_state(task.train.root(), state, task.pool).tensor_roots);
 }
 
 TEST(Worker, EndsWithAReasonWhenItIsAskedWhatNobodyAsks) {
