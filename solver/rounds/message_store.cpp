@@ -110,6 +110,7 @@ std::vector<std::vector<Hash32>> MessageStore::of_round(std::uint64_t task, std:
     std::vector<std::vector<Hash32>> out;
     for (auto at = messages_.lower_bound({task, round, 0}); at != messages_.end(); ++at) {
         if (at->first.task != task || at->first.round != round) break;
+        if (at->first.run == kAnchorRun) continue;  // Shared tensors, no message.
         out.emplace_back();
         for (const auto& [place, root] : at->second) out.back().push_back(root);
     }
