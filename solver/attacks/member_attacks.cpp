@@ -77,7 +77,9 @@ OtherMessageRunner::Change copy_from(MessageStore* messages, std::uint64_t task,
                 if (auto tensor = messages->tensor(roots[i], program.tensors[numbers[i]], pool))
                     message.push_back(std::move(tensor).value());
             if (message.size() != numbers.size()) continue;
-            if (message.front() == before.tensors[numbers.front()]) continue;
+            bool own = true;
+            for (std::size_t i = 0; i < numbers.size(); ++i) own = own && message[i] == before.tensors[numbers[i]];
+            if (own) continue;
             for (std::size_t i = 0; i < numbers.size(); ++i) after.tensors[numbers[i]] = std::move(message[i]);
             return;
         }
