@@ -54,42 +54,70 @@ ledger::U256 Bidding::stake_in_flight_except(std::uint64_t task) const {
     return sum;
 }
 
-Quote Bidding::quote(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
-                     std::uint64_t id, const market::TaskSpec& spec) const {
-    if (!options_.only.empty() && !options_.only.contains(id)) return {std::nullopt, "not among --only"};
-    if (spec.contract_hash != params.contract_hash) return {std::nullopt, "it asks for another kernel contract"};
+std::string Bidding::unfit(const ledger::StateView& state, const market::Params& params, const market::Task* task,
+                           std::uint64_t id, const market::TaskSpec& spec) const {
+    if (!options_.only.empty() && !options_.only.contains(id)) return "not among --only";
+    if (spec.contract_hash != params.contract_hash) return "it asks for another kernel contract";
     if (spec.hardware_class != 0 && spec.hardware_class != options_.hardware_class)
-        return {std::nullopt, "it asks for hardware class " + std::to_string(spec.hardware_class)};
+        return "it asks for hardware class " + std::to_string(spec.hardware_class);
+    return task != nullptr ? lacks_auditors(state, params, spec, *task, self_) : std::string();
+}
+
+std::string Bidding::lacks_stake(const ledger::StateView& state, const market::Params& params, std::uint64_t id,
+                                 const market::TaskSpec& spec) const {
+    const auto floor = market::stake_floor(params, spec);
+    const ledger::U256 unlocked = views::free_stake(state, params, self_), in_flight = stake_in_flight_except(id);
+    const ledger::U256 free = unlocked > in_flight ? unlocked - in_flight : ledger::U256();
+    if (floor && free >= *floor) return {};
+    return "it locks " + (floor ? format_coins(*floor) : std::string("too much")) + " of stake and " +
+           format_coins(free) + " is free; raise --stake";
+}
+
+ledger::U256 Bidding::own_price(const ledger::U256& base_fee, const market::TaskSpec& spec) const {
     // Without a configured price the fees must be covered; the fees of one more segment are for the auction and the
     // start.
     const std::uint64_t segments = spec.segments();
     const ledger::U256 fees = ledger::mul_div(segment_fees(base_fee), segments + 1, segments);
     const ledger::U256 default_price = ledger::max(ledger::mul_div(spec.price_ceiling, 4, 5), fees);
-    ledger::U256 price = options_.price.value_or(default_price);
+    return options_.price.value_or(default_price);
+}
+
+Quote Bidding::quote(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                     std::uint64_t id, const market::TaskSpec& spec) const {
     const auto task = views::task(state, id);
-    if (task) {
-        if (auto why = lacks_auditors(state, params, spec, *task, self_); !why.empty()) return {std::nullopt, why};
-        if (task->state == market::TaskState::running) {
-            const auto more = price_of_raise(state, *task, segments, price);
-            if (!more) return {std::nullopt, "others will have committed to all that a replica could be paid for"};
-            price = *more;
-        }
+    if (auto why = unfit(state, params, task ? &*task : nullptr, id, spec); !why.empty()) return {std::nullopt, why};
+    ledger::U256 price = own_price(base_fee, spec);
+    const bool raised = task && task->state == market::TaskState::running;
+    if (raised) {
+        const auto more = price_of_raise(state, *task, spec.segments(), price);
+        if (!more) return {std::nullopt, "others will have committed to all that a replica could be paid for"};
+        price = *more;
     }
     if (price > spec.price_ceiling) {
-        const bool raised = task && task->state == market::TaskState::running;
         const char* const what = raised ? "the price that makes up for segments that a replica may not be paid for"
                                  : options_.price ? "the value of --price"
                                                   : "the fees of the calls for a segment";
         return {std::nullopt, "its price ceiling is below " + format_coins(price) + ", " + what};
     }
-    const auto floor = market::stake_floor(params, spec);
-    const ledger::U256 unlocked = views::free_stake(state, params, self_), in_flight = stake_in_flight_except(id);
-    const ledger::U256 free = unlocked > in_flight ? unlocked - in_flight : ledger::U256();
-    if (!floor || free < *floor) {
-        return {std::nullopt, "it locks " + (floor ? format_coins(*floor) : std::string("too much")) +
-                                  " of stake and " + format_coins(free) + " is free; raise --stake"};
-    }
+    if (auto why = lacks_stake(state, params, id, spec); !why.empty()) return {std::nullopt, why};
     return {price, {}};
+}
+
+Quote Bidding::seat(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                    const FreeSeat& seat, const market::TaskSpec& spec) const {
+    const auto task = views::task(state, seat.task);
+    if (auto why = unfit(state, params, task ? &*task : nullptr, seat.task, spec); !why.empty())
+        return {std::nullopt, why};
+    const ledger::U256 price = own_price(base_fee, spec);
+    if (price > seat.price)
+        return {std::nullopt, "its members are paid " + format_coins(seat.price) + ", below " + format_coins(price)};
+    // What the rounds that are left pay above the asked price has to cover the fees of the two audits of a new member.
+    const ledger::U256 fee = market::join_fee(params, spec), left = ledger::U256(seat.rounds_left);
+    if ((options_.price ? seat.price - price : seat.price) * left < fee)
+        return {std::nullopt, "the rounds that are left do not pay for the " + format_coins(fee) +
+                                  " of joining above the asked price"};
+    if (auto why = lacks_stake(state, params, seat.task, spec); !why.empty()) return {std::nullopt, why};
+    return {seat.price, {}};
 }
 
 Quote Bidding::consider(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "contracts/calls/calls.hpp"
+#include "node/agents/group_views.hpp"
 #include "node/agents/sealed_bids.hpp"
-#include "node/agents/views.hpp"
 
 namespace retrace::node {
 
@@ -30,6 +30,9 @@ public:
     /// gas.
     Quote quote(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                 std::uint64_t id, const market::TaskSpec& spec) const;
+    /// The price that a free seat of a group is paid, or the reason not to take it.
+    Quote seat(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+               const FreeSeat& seat, const market::TaskSpec& spec) const;
     /// Whether a won run pays for its work even if the segments that other runs have committed are not paid.
     bool is_worth(const ledger::U256& base_fee, const market::Run& run, const market::TaskSpec& spec) const;
     /// Same as `quote`, and logs the reason for no bid once.
@@ -60,6 +63,14 @@ private:
         ledger::U256 stake;        ///< Stake that it locks once it is in a block.
         std::uint64_t height = 0;  ///< Height at which it was sent.
     };
+    /// Why the task is not for this solver at any price; empty: it is.
+    std::string unfit(const ledger::StateView& state, const market::Params& params, const market::Task* task,
+                      std::uint64_t id, const market::TaskSpec& spec) const;
+    /// Why the stake does not suffice; empty: it does.
+    std::string lacks_stake(const ledger::StateView& state, const market::Params& params, std::uint64_t id,
+                            const market::TaskSpec& spec) const;
+    /// What it asks for a segment unless the task has special terms.
+    ledger::U256 own_price(const ledger::U256& base_fee, const market::TaskSpec& spec) const;
     /// Returns the sum of the stakes that the bids in flight for other tasks will lock.
     ledger::U256 stake_in_flight_except(std::uint64_t task) const;
 

@@ -157,7 +157,9 @@ namespace {
 
 Result<TxOutcome> send_terms(const TaskFile& task, const PostedTask& posted, Submitter& submitter) {
     if (!task.group) return submitter.execute("post task", contracts::PostTask{posted.spec}, posted.escrow);
-    return error(task.name + ": trainings in rounds run on this machine only: `retrace task run`");
+    RETRACE_TRY(plan, read_plan(*task.group));
+    RETRACE_TRY(group, group_spec_of(*task.group, plan));
+    return submitter.execute("post task", contracts::PostGroup{posted.spec, std::move(group)}, posted.escrow);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "node/agents/run_peers.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "contracts/records/views.hpp"
 #include "node/net/http_client.hpp"
@@ -46,6 +45,14 @@ void RunPeers::add(const ledger::StateView& view, const solver::RunKey& key) {
     }
     for (const std::uint32_t other : task->active)
         if (const auto replica = views::run(view, task_id, other)) add_solver(view, replica->solver, out);
+}
+
+void RunPeers::add_authors(const ledger::StateView& view, const std::set<solver::RunKey>& runs) {
+    for (const solver::RunKey& key : runs) {
+        const auto [at, is_new] = runs_.try_emplace(key);
+        const auto run = is_new ? views::run(view, key.first, key.second) : std::nullopt;
+        if (run) add_solver(view, run->solver, at->second);
+    }
 }
 
 void RunPeers::add_verifiers(const ledger::StateView& view) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ class RunPeers {
 public:
     /// Adds a run: its solver, the keepers of the state from which it starts, then the other solvers of its task.
     void add(const ledger::StateView& view, const solver::RunKey& run);
+    /// Adds the members that sent messages of a group: the solver of each run alone.
+    void add_authors(const ledger::StateView& view, const std::set<solver::RunKey>& runs);
     /// Adds the endpoints of all verifiers, which may keep states, as `others` of every run.
     void add_verifiers(const ledger::StateView& view);
 

@@ -7,9 +7,12 @@
 #include <chrono>
 #include <thread>
 
+#include "node/agents/group_views.hpp"
 #include "node/agents/opening_calls.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/platform/printable.hpp"
+#include "node/platform/units.hpp"
+#include "verifier/game/public_leaves.hpp"
 
 namespace retrace::node {
 namespace {
@@ -85,7 +88,7 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
     const auto own_state = [this](const verifier::DisputeView& view) {
         return agent_->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
     };
-    dispute_replays_ = std::make_unique<verifier::DisputeReplays>(task_cache_, own_state);
+    dispute_replays_ = std::make_unique<verifier::DisputeReplays>(task_cache_, own_state, &process_->messages());
     disputes_ = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *dispute_replays_, &agent_->slot());
 }
 
@@ -171,13 +174,20 @@ void SolverService::on_block(std::uint64_t height) {
     std::vector<verifier::DisputeView> disputes;
     RunPeers peers;
     Withheld withheld = withheld_;
+    std::vector<FreeSeat> seats;
     const auto read = [&] {
+        seats = free_seats(state, process_->address(), process_->immutable());
         view = solver_view(state, height, process_->address(), pricing, process_->immutable());
         disputes = dispute_views(state, process_->address(), process_->immutable());
         withheld = withheld_;
         withheld.update(state, height, process_->address());
         peers = RunPeers();
-        for (const solver::RunView& run : view.runs) peers.add(state, {run.terms.id, run.run});
+        for (const solver::RunView& run : view.runs) {
+            peers.add(state, {run.terms.id, run.run});
+            if (run.member) peers.add_authors(state, authors_of(run.terms.id, *run.member));
+        }
+        for (const verifier::DisputeView& dispute : disputes)
+            if (dispute.member) peers.add_authors(state, authors_of(dispute.terms.id, dispute.member->records));
         peers.add_verifiers(state);
     };
     state.read_ahead(read);
@@ -200,11 +210,36 @@ void SolverService::on_block(std::uint64_t height) {
     if (unresponsive_) unresponsive_->filter(view, out.moves);
     if (protocol_attacks_) protocol_attacks_->filter(view, out.moves);
     for (const solver::SolverMove& move : out.moves) send(view, move);
+    std::erase_if(joined_, [&](const auto& item) { return height > item.second + kResendBlocks; });
+    for (const FreeSeat& seat : seats) join(state, height, *params, seat);
     if (out.work) order_thread_.add(process_->in_time(widen(std::move(*out.work))));
     if (out.benchmark) bench_thread_.add(std::move(*out.benchmark));
     play(height, disputes);
     process_->collect_garbage(height, tasks);
     write_metrics(view, disputes.size());
+}
+
+void SolverService::join(const RemoteState& state, std::uint64_t height, const market::Params& params,
+                         const FreeSeat& seat) {
+    if (joined_.contains(seat.task)) return;
+    const auto spec = process_->immutable().spec(state, seat.task);
+    const auto base_fee = process_->client().base_fee();
+    if (!spec || !base_fee) return;
+    Quote quote;
+    state.read([&] { quote = bidding_.seat(state, params, *base_fee, seat, *spec); });
+    if (state.failure()) return;
+    joined_[seat.task] = height;
+    if (!quote.price) {
+        spdlog::info("event=not_joined task={} reason=\"{}\"", seat.task, quote.why_not);
+        return;
+    }
+    spdlog::info("event=join task={} base={} anchor={} price={}", seat.task, seat.anchor.base, seat.anchor.run,
+                 format_coins(*quote.price));
+    const auto sent =
+        process_->submitter().send("join task " + std::to_string(seat.task),
+                                   calls::JoinTask{seat.task, seat.anchor.run, seat.anchor.index},
+                                   market::join_fee(params, *spec));
+    if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
 }
 
 void SolverService::write_metrics(const solver::SolverView& view, std::size_t disputes) {
@@ -295,6 +330,33 @@ struct SolverCall {
             if (result) result = std::move(sent);  // The first failure is reported; the other states are opened.
         }
         return result;
+    }
+    Result<Hash32> operator()(const solver::CommitRound& m) const {
+        spdlog::info("event=round task={} run={} base={} steps={} index={}", m.task, m.run, m.base, m.steps, m.index);
+        return submitter.send(
+            "round " + std::to_string(m.base) + " of task " + std::to_string(m.task),
+            calls::CommitRound{m.task, m.run, m.index, m.base, m.steps, m.commitment, m.message});
+    }
+    Result<Hash32> operator()(const solver::CommitHoldings& m) const {
+        const Hash32 commitment = market::holding_commitment(m.task, m.run, m.round, m.salt, m.bitmap);
+        return submitter.send("state holdings of round " + std::to_string(m.round) + " of task " +
+                                  std::to_string(m.task),
+                              calls::CommitHoldings{m.task, m.run, m.round, commitment});
+    }
+    Result<Hash32> operator()(const solver::RevealHoldings& m) const {
+        return submitter.send("reveal holdings of round " + std::to_string(m.round) + " of task " +
+                                  std::to_string(m.task),
+                              calls::RevealHoldings{m.task, m.run, m.round, m.bitmap, m.salt});
+    }
+    Result<Hash32> operator()(const solver::OpenMember& m) const {
+        const verifier::PublicLeaves shown{m.header, m.program, m.leaves, m.proof};
+        return submitter.send("open state " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
+                              calls::OpenMember{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root,
+                                                verifier::encode(shown)});
+    }
+    Result<Hash32> operator()(const solver::LeaveTask& m) const {
+        spdlog::info("event=leave task={} run={}", m.task, m.run);
+        return submitter.send("leave task " + std::to_string(m.task), calls::LeaveTask{m.task, m.run});
     }
     Result<Hash32> operator()(const auto&) const { return error("no call"); }
 };

@@ -48,6 +48,8 @@ private:
     /// meanwhile.
     solver::SolverMove accepted(const solver::SolverView& view, const solver::AcceptData& move);
     Result<Hash32> send_bid(const solver::SolverView& view, const solver::CommitBid& bid);
+    /// Takes a free seat of a group if it pays.
+    void join(const RemoteState& state, std::uint64_t height, const market::Params& params, const FreeSeat& seat);
     void report_problems(std::vector<std::string> problems);
     void write_metrics(const solver::SolverView& view, std::size_t disputes);
 
@@ -56,6 +58,7 @@ private:
     std::unique_ptr<WorkerProcesses> workers_;
     Bidding bidding_;
     Withheld withheld_;
+    std::map<std::uint64_t, std::uint64_t> joined_;  // Task → height at which joinTask was sent or decided against.
     solver::TaskCache task_cache_;
     // Benchmarks have their own threads: those of the task cache may be in the middle of a long step.
     kernels::ThreadPool bench_pool_;

@@ -6,7 +6,7 @@
 #include "contracts/lifecycle/market/runs.hpp"
 #include "market/odds.hpp"
 #include "market/work.hpp"
-#include "node/agents/views.hpp"
+#include "node/agents/group_views.hpp"
 #include "solver/capability/program.hpp"
 
 namespace retrace::node {
@@ -19,12 +19,13 @@ using market::TaskState;
 namespace views = contracts::views;
 
 void add_auction(const ledger::StateView& view, std::uint64_t next, const ledger::Address& self, const Pricing& pricing,
-                 const market::Task& task, const market::TaskSpec& spec, solver::SolverView& out) {
+                 const market::Task& task, const market::TaskSpec& spec, Immutable& immutable,
+               solver::SolverView& out) {
     for (const views::RunId& id : views::open_runs(view, self))
         if (id.task == task.id) return;  // The solver already runs the task.
     const auto bid = views::bid(view, task.id, self);
     solver::AuctionView auction;
-    auction.terms = terms_of(task.id, spec);
+    auction.terms = terms_of(task.id, spec, immutable.group(view, task.id));
     auction.round = task.round;
     auction.may_commit = !bid && next < task.bid_end;
     auction.may_reveal = bid && !bid->revealed && next >= task.bid_end && next < task.reveal_end;
@@ -121,10 +122,21 @@ std::uint64_t keep_from(const ledger::StateView& view, const market::Task& task,
     return task.wanted != 0 ? std::min(out, views::joining_state(view, task).index) : out;
 }
 
+/// What differs in the run of a member: only its first state is committed as other runs' states are, it is paid without
+/// keepers, and nobody waits for its states.
+void make_member(const ledger::StateView& view, const market::Task& task, const market::Run& run, Immutable& immutable,
+                 solver::RunView& out) {
+    out.member = member_view(view, run, immutable);
+    out.may_commit = out.may_commit && run.next_state == 0;
+    out.unkept.reset();
+    out.keep_from = keep_for_joiners(view, task, run);
+}
+
 solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Task& task,
-                         const market::Run& run, const market::TaskSpec& spec, const market::Params& params) {
+                         const market::Run& run, const market::TaskSpec& spec, const market::Params& params,
+                         Immutable& immutable) {
     solver::RunView out;
-    out.terms = terms_of(run.task, spec);
+    out.terms = terms_of(run.task, spec, immutable.group(view, run.task));
     out.run = run.index;
     // Work that its solver was given since moves what is due (contracts 18.4).
     const std::uint64_t deadline = contracts::moved_deadline(view, params, run);
@@ -153,6 +165,7 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
                                report->tile, report->deadline, due_of(*report, params)});
     }
     out.keep_from = keep_from(view, task, run);
+    if (out.terms.group) make_member(view, task, run, immutable, out);
     return out;
 }
 
@@ -237,7 +250,7 @@ solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t heig
         const bool open =
             task && task->wanted != 0 && (task->state == TaskState::bidding || task->state == TaskState::running);
         const auto spec = open ? immutable.spec(view, id) : std::nullopt;
-        if (spec) add_auction(view, height + 1, self, pricing, *task, *spec, out);
+        if (spec) add_auction(view, height + 1, self, pricing, *task, *spec, immutable, out);
     }
     const auto params = immutable.params(view);
     if (params) out.challenge = challenge_view(view, height + 1, self, *params);
@@ -246,7 +259,7 @@ solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t heig
         const auto task = views::task(view, id.task);
         const auto run = views::run(view, id.task, id.run);
         const auto spec = immutable.spec(view, id.task);
-        if (task && run && spec && params) out.runs.push_back(run_view(view, height + 1, *task, *run, *spec, *params));
+        if (task && run && spec && params) out.runs.push_back(run_view(view, height + 1, *task, *run, *spec, *params, immutable));
     }
     return out;
 }

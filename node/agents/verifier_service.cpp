@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "market/escrow.hpp"
+#include "node/agents/group_views.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/platform/printable.hpp"
 
@@ -89,6 +90,7 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
     config.address = process_->address().bytes;
     config.resend_blocks = kResendBlocks;
     config.watch_bp = options_.watch_bp;
+    config.messages = &process_->messages();
     auto agent = std::make_unique<verifier::VerifierAgent>(config, task_cache_, process_->checkpoints());
     agent_ = agent.get();
     if (options.attack)
@@ -206,6 +208,8 @@ void VerifierService::on_block(std::uint64_t height) {
             for (const auto& item : list) {
                 tasks.emplace(item.terms.id, item.terms);
                 peers.add(state, {item.terms.id, item.run});
+                if constexpr (requires { item.member; })
+                    if (item.member) peers.add_authors(state, authors_of(item.terms.id, item.member->records));
             }
         };
         add(view.audits);

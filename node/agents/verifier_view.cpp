@@ -4,7 +4,7 @@
 
 #include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/records/validator_views.hpp"
-#include "node/agents/views.hpp"
+#include "node/agents/group_views.hpp"
 #include "verifier/agent/keys.hpp"
 
 namespace retrace::node {
@@ -47,7 +47,7 @@ bool window_open(const ledger::StateView& view, const market::Params& params, co
 /// State 0 may be disputed from its opening to the end of its segment's window.
 void add_initial(const ledger::StateView& view, const ledger::Address& self, const market::Params& params,
                  const market::TaskSpec& spec, std::uint64_t task, std::uint32_t index, const market::Seat* seat,
-                 verifier::VerifierView& out) {
+                 Immutable& immutable, verifier::VerifierView& out) {
     if (spec.init_root.is_zero()) return;
     const auto run = views::run(view, task, index);
     const auto segment = views::segment(view, task, index, 0);
@@ -59,15 +59,20 @@ void add_initial(const ledger::StateView& view, const ledger::Address& self, con
     if (views::accusation(view, market::DisputeKind::initial, task, index, 0, self) != 0) return;
     const std::uint64_t deadline = segment->window_end == 0 ? 0 : segment->window_end - 1;
     const bool assigned = seat != nullptr;
-    out.initials.push_back({terms_of(task, spec), index, root, assigned, assigned ? seat->due : 0, deadline});
+    const auto group = immutable.group(view, task);
+    const auto entry = group ? entry_view(view, task, index) : std::nullopt;
+    if (group && !entry) return;
+    out.initials.push_back(
+        {terms_of(task, spec, group), index, root, assigned, assigned ? seat->due : 0, deadline, entry});
 }
 
 verifier::AuditView audit_view(const ledger::StateView& view, const market::Audit& audit, const market::Seat& seat,
                                const market::TaskSpec& spec, const market::Params& params, std::uint64_t height,
-                               bool first) {
+                               bool first, Immutable& immutable) {
     verifier::AuditView out;
     out.id = audit.id;
-    out.terms = terms_of(audit.task, spec);
+    out.terms = terms_of(audit.task, spec, immutable.group(view, audit.task));
+    out.member = segment_view(view, audit.task, audit.run, audit.segment, immutable);
     out.run = audit.run;
     out.segment = audit.segment;
     out.start_root = opened_root(view, audit.task, audit.run, audit.segment);
@@ -123,9 +128,11 @@ void add_seats(const ledger::StateView& view, const ledger::Address& self, const
         const bool first = owes && owed.insert({audit->task, audit->run}).second;
         const bool waits = waits_to_dispute(*audit, *seat);
         if (audit->phase != AuditPhase::closed || waits)
-            out.audits.push_back(audit_view(view, *audit, *seat, *spec, params, out.height, first));
-        if (audit->segment == 0) add_initial(view, self, params, *spec, audit->task, audit->run, seat, out);
-        if (seat->state == SeatState::matched && !market::is_final(task->state)) {
+            out.audits.push_back(audit_view(view, *audit, *seat, *spec, params, out.height, first, immutable));
+        if (audit->segment == 0) add_initial(view, self, params, *spec, audit->task, audit->run, seat, immutable, out);
+        // Members of a group are paid without keepers.
+        const bool keeps = !immutable.group(view, audit->task);
+        if (keeps && seat->state == SeatState::matched && !market::is_final(task->state)) {
             // Attested when the whole audit is closed: the segment is verified then.
             const bool may_attest = !seat->paid && audit->phase == AuditPhase::closed;
             out.keep.push_back({audit->task, audit->run, audit->segment + 1, may_attest});
@@ -154,7 +161,7 @@ void add_offers(const ledger::StateView& view, const ledger::Address& self, Seat
             out.keep.push_back({offer->task, offer->run, offer->index, false});
         } else if (member && offer->solver != self) {
             const Hash32 root = opened_root(view, offer->task, offer->run, offer->index);
-            out.offers.push_back({terms_of(offer->task, *spec), offer->run, offer->index, root});
+            out.offers.push_back({terms_of(offer->task, *spec, std::nullopt), offer->run, offer->index, root});
         }
     }
     for (const std::uint64_t id : over) seats.drop_offer(id);
@@ -192,7 +199,7 @@ void add_kept_reports(const ledger::StateView& view, const market::Params& param
                 return kept.task == task && kept.run == report->run && kept.index == report->index && !kept.may_attest;
             };
             if (std::any_of(out.keep.begin(), out.keep.end(), own))
-                out.reports.push_back({id, terms_of(task, *spec), report->run, report->index, report->tensor,
+                out.reports.push_back({id, terms_of(task, *spec, std::nullopt), report->run, report->index, report->tensor,
                                        report->tile, report->deadline, due_of(*report, params)});
         }
     }
@@ -211,8 +218,8 @@ bool disputes(const ledger::StateView& view, const ledger::Address& self, const 
 
 void watch_run(const ledger::StateView& view, const ledger::Address& self, const market::Params& params,
                const market::Run& run, const market::TaskSpec& spec, const WatchChoice& choice, std::size_t share,
-               verifier::VerifierView& out) {
-    if (run.first_state == 0) add_initial(view, self, params, spec, run.task, run.index, nullptr, out);
+               Immutable& immutable, verifier::VerifierView& out) {
+    if (run.first_state == 0) add_initial(view, self, params, spec, run.task, run.index, nullptr, immutable, out);
     const std::uint64_t next = std::min(run.next_state, spec.segments() + 1);
     const std::size_t most = out.watch.size() + share;
     for (std::uint64_t i = run.finalised; i + 1 < next && out.watch.size() < most; ++i) {
@@ -222,8 +229,11 @@ void watch_run(const ledger::StateView& view, const ledger::Address& self, const
         if (!segment || segment->window_end == 0 || !window_open(view, params, spec, run, *segment, out.height))
             continue;
         if (disputes(view, self, run, i, *segment)) continue;
-        out.watch.push_back({terms_of(run.task, spec), run.index, i, opened_root(view, run.task, run.index, i),
-                             opened_root(view, run.task, run.index, i + 1)});
+        const auto group = immutable.group(view, run.task);
+        auto member = segment_view(view, run.task, run.index, i, immutable);
+        if (group && !member) continue;
+        out.watch.push_back({terms_of(run.task, spec, group), run.index, i, opened_root(view, run.task, run.index, i),
+                             opened_root(view, run.task, run.index, i + 1), std::move(member)});
     }
 }
 
@@ -242,7 +252,7 @@ void add_watch(const ledger::StateView& view, const ledger::Address& self, const
     const std::size_t share = std::max<std::size_t>(1, kWatchMax / std::max<std::size_t>(runs.size(), 1));
     for (const market::Run& run : runs)
         if (const auto spec = immutable.spec(view, run.task))
-            watch_run(view, self, params, run, *spec, choice, share, out);
+            watch_run(view, self, params, run, *spec, choice, share, immutable, out);
 }
 
 }  // namespace

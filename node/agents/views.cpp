@@ -4,7 +4,10 @@
 #include <algorithm>
 
 #include "contracts/lifecycle/isolate.hpp"
+#include "contracts/records/group_views.hpp"
+#include "contracts/rules/groups/rules.hpp"
 #include "contracts/rules/market/rules.hpp"
+#include "node/agents/group_views.hpp"
 
 namespace retrace::node {
 namespace views = contracts::views;
@@ -43,7 +46,8 @@ std::uint64_t due_of(const market::Report& report, const market::Params& params)
     return report.deadline > params.answer_blocks ? report.deadline - params.answer_blocks : 0;
 }
 
-solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec) {
+solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec,
+                           const std::optional<market::GroupSpec>& group) {
     solver::TaskTerms terms;
     terms.id = task;
     terms.program_root = spec.program_root;
@@ -54,17 +58,54 @@ solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec) {
     terms.schedule = {spec.steps, spec.interval};
     terms.seed = spec.seed;
     terms.contract = spec.contract_hash;
+    if (group) terms.group = group_terms_of(spec, *group);
     return terms;
 }
 
-std::optional<market::TaskSpec> Immutable::spec(const ledger::StateView& view, std::uint64_t task) {
-    if (const auto found = specs_.find(task); found != specs_.end()) return found->second;
-    if (auto found = before_.extract(task)) return specs_.insert(std::move(found)).position->second;
-    auto spec = views::spec(view, task);
+const Immutable::Terms* Immutable::find(const ledger::StateView& view, std::uint64_t task) {
+    if (const auto found = tasks_.find(task); found != tasks_.end()) return &found->second;
+    if (auto found = before_.extract(task)) return &tasks_.insert(std::move(found)).position->second;
+    // Both are read before either is used, because read-ahead shows an empty value at first.
+    const auto spec = views::spec(view, task);
+    const auto group = views::group_spec(view, task);
+    if (!spec) return nullptr;
     // No chain holds terms that the rules refuse; a lying node could otherwise make us divide by zero.
-    if (!spec || contracts::check(contracts::PostTask{*spec}) != contracts::CallStatus::ok) return std::nullopt;
-    specs_.emplace(task, *spec);
-    return spec;
+    const auto status =
+        group ? contracts::check(contracts::PostGroup{*spec, *group}) : contracts::check(contracts::PostTask{*spec});
+    if (status != contracts::CallStatus::ok) return nullptr;
+    return &tasks_.emplace(task, Terms{*spec, group}).first->second;
+}
+
+std::optional<market::TaskSpec> Immutable::spec(const ledger::StateView& view, std::uint64_t task) {
+    const Terms* const found = find(view, task);
+    return found != nullptr ? std::optional(found->spec) : std::nullopt;
+}
+
+std::optional<market::GroupSpec> Immutable::group(const ledger::StateView& view, std::uint64_t task) {
+    const Terms* const found = find(view, task);
+    return found != nullptr ? found->group : std::nullopt;
+}
+
+std::optional<solver::TaskTerms> Immutable::terms(const ledger::StateView& view, std::uint64_t task) {
+    const Terms* const found = find(view, task);
+    if (found == nullptr) return std::nullopt;
+    return terms_of(task, found->spec, found->group);
+}
+
+std::optional<solver::RecordView> Immutable::record(const ledger::StateView& view, std::uint64_t task,
+                                                    std::uint32_t round) {
+    const std::pair key(task, round);
+    if (const auto found = records_.find(key); found != records_.end()) return found->second;
+    if (auto found = records_before_.extract(key)) return records_.insert(std::move(found)).position->second;
+    const auto record = views::round(view, task, round);
+    if (!record) return std::nullopt;
+    solver::RecordView out{round, record->total, {}};
+    for (const market::RoundEntry& entry : record->entries) {
+        auto message = views::round_message(view, task, round, entry.run);
+        if (message) out.entries.push_back({entry.run, entry.steps, std::move(message->tensors)});
+    }
+    if (out.entries.size() != record->entries.size()) return std::nullopt;
+    return records_.emplace(key, std::move(out)).first->second;
 }
 
 std::optional<market::Params> Immutable::params(const ledger::StateView& view) {
@@ -94,12 +135,19 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
         const auto dispute = views::dispute(view, id);
         auto game = views::game(view, id);
         if (!dispute || !game || contracts::is_frozen(view, dispute->task)) continue;  // Its moves would be refused.
-        const auto spec = immutable.spec(view, dispute->task);
+        auto terms = immutable.terms(view, dispute->task);
         const auto run = own_run(view, *dispute, self);
-        if (!spec || !run) continue;
+        if (!terms || !run) continue;
         verifier::DisputeView entry;
         entry.id = id;
-        entry.terms = terms_of(dispute->task, *spec);
+        if (terms->group) {
+            if (game->claim.initialiser)
+                entry.entry = entry_view(view, dispute->task, dispute->run);
+            else
+                entry.member = segment_view(view, dispute->task, dispute->run, dispute->segment, immutable);
+            if (!entry.entry && !entry.member) continue;
+        }
+        entry.terms = std::move(*terms);
         entry.run = dispute->run;
         entry.segment = dispute->segment;
         entry.own_run = run->index;

@@ -9,27 +9,45 @@
 #include <utility>
 
 #include "contracts/records/views.hpp"
+#include "market/groups.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 #include "verifier/chain_view.hpp"
 
 namespace retrace::node {
 
-/// Returns the task's terms as the solver and verifier types have them.
-solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec);
+/// Returns the task's terms as the solver and verifier types have them. `group`: of a group's task.
+solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec,
+                           const std::optional<market::GroupSpec>& group);
 
 /// Cache of records that never change once they exist, so that each is read from the node once.
 class Immutable {
 public:
     std::optional<market::TaskSpec> spec(const ledger::StateView& view, std::uint64_t task);
+    /// The terms of a group; nullopt for the other tasks.
+    std::optional<market::GroupSpec> group(const ledger::StateView& view, std::uint64_t task);
+    std::optional<solver::TaskTerms> terms(const ledger::StateView& view, std::uint64_t task);
+    /// The record of a closed round with the roots of its messages.
+    std::optional<solver::RecordView> record(const ledger::StateView& view, std::uint64_t task, std::uint32_t round);
     std::optional<market::Params> params(const ledger::StateView& view);
     /// Call once for each view. Drops the tasks that were not used since the last call nor in the period before it;
     /// otherwise a long-running party would keep every task that it ever saw.
-    void forget_unused() { before_ = std::exchange(specs_, {}); }
-    std::size_t specs() const noexcept { return specs_.size() + before_.size(); }
+    void forget_unused() {
+        before_ = std::exchange(tasks_, {});
+        records_before_ = std::exchange(records_, {});
+    }
+    std::size_t specs() const noexcept { return tasks_.size() + before_.size(); }
 
 private:
-    std::map<std::uint64_t, market::TaskSpec> specs_, before_;
+    struct Terms {
+        market::TaskSpec spec;
+        std::optional<market::GroupSpec> group;
+    };
+    /// Null if there is no such task, or if its terms break the rules for posting.
+    const Terms* find(const ledger::StateView& view, std::uint64_t task);
+
+    std::map<std::uint64_t, Terms> tasks_, before_;
+    std::map<std::pair<std::uint64_t, std::uint32_t>, solver::RecordView> records_, records_before_;
     std::optional<market::Params> params_;
 };
 

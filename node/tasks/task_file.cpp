@@ -15,7 +15,7 @@ namespace retrace::node {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::uint64_t kRoundsMax = 1'000'000, kMembersMax = 256;
+constexpr std::uint64_t kRoundsMax = 1'000'000, kLocalMembersMax = 256;
 constexpr std::uint64_t kBlocksMax = 100'000'000;
 
 /// Reads one table and records which keys were read, so that a misspelt key is an error instead of a default.
@@ -107,7 +107,7 @@ void read_task(TaskTable& table, const fs::path& folder, TaskFile& task) {
 void read_rounds(TaskTable& table, const fs::path& folder, TaskFile& task) {
     GroupTerms terms;
     const auto plan = table.text("plan");
-    const auto rounds = table.number("rounds", 1, kRoundsMax), members = table.number("members", 1, kMembersMax),
+    const auto rounds = table.number("rounds", 1, kRoundsMax), members = table.number("members", 1, kLocalMembersMax),
                inner = table.number("inner", 1, kernels::kInnerStepsMax);
     table.require("plan", plan.has_value());
     table.require("rounds", rounds.has_value());

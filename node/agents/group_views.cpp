@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "node/agents/group_views.hpp"
+
+#include <algorithm>
+
+#include "contracts/records/group_positions.hpp"
+#include "contracts/records/group_views.hpp"
+#include "solver/agent/work.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace views = contracts::views;
+using market::GroupPhase;
+
+/// Adds the records from `first` to `end` - 1; false if one is missing.
+bool add_records(const ledger::StateView& view, std::uint64_t task, std::uint32_t first, std::uint32_t end,
+                 Immutable& immutable, std::vector<solver::RecordView>& out) {
+    bool complete = true;  // All are read, so that they are read ahead at once.
+    for (std::uint32_t round = first; round < end; ++round) {
+        auto record = immutable.record(view, task, round);
+        complete = complete && record;
+        if (record) out.push_back(std::move(*record));
+    }
+    return complete;
+}
+
+bool contains(const std::vector<std::uint32_t>& runs, std::uint32_t run) {
+    return std::find(runs.begin(), runs.end(), run) != runs.end();
+}
+
+solver::SentMessage sent_message(const ledger::StateView& view, const market::Group& group, std::uint32_t run) {
+    const auto message = views::round_message(view, group.task, group.round, run);
+    return message ? solver::SentMessage{run, message->steps, message->tensors} : solver::SentMessage{run, 0, {}};
+}
+
+/// The closed round of the member's last message if the next segment takes that round in and its record has no such
+/// message.
+std::optional<std::uint64_t> omitted_round(const market::Member& member, const solver::MemberView& view,
+                                           std::uint32_t run) {
+    if (member.messages == 0 || member.last_round < member.base || member.last_round >= view.round) return std::nullopt;
+    for (const solver::RecordView& record : view.records) {
+        if (record.round != member.last_round) continue;
+        const auto own = [&](const solver::RecordView::Entry& entry) { return entry.run == run; };
+        if (std::none_of(record.entries.begin(), record.entries.end(), own)) return record.round;
+    }
+    return std::nullopt;
+}
+
+void set_moves(const market::Group& group, const market::Member& member, const market::Run& run, std::uint32_t rounds,
+               solver::MemberView& out) {
+    const bool may_compute = run.state == market::RunState::running && run.next_state != 0 && !member.leaving;
+    out.may_commit =
+        may_compute && group.phase == GroupPhase::training && !contains(group.committed, run.index);
+    out.may_finish = may_compute && group.phase == GroupPhase::over && member.base < rounds;
+    out.may_list = group.phase == GroupPhase::spreading && contains(group.committed, run.index) &&
+                   !contains(group.listed, run.index);
+    out.may_reveal = group.phase == GroupPhase::revealing && contains(group.listed, run.index) &&
+                     !contains(group.revealed, run.index);
+}
+
+}  // namespace
+
+solver::GroupTerms group_terms_of(const market::TaskSpec& spec, const market::GroupSpec& group) {
+    return {group.rounds,  group.steps_max,   group.shared,      group.public_tensors,
+            spec.replicas, group.keep_rounds, group.catch_up_max};
+}
+
+std::optional<solver::SegmentView> segment_view(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,
+                                                std::uint64_t index, Immutable& immutable) {
+    if (!immutable.group(view, task)) return std::nullopt;
+    const auto segment = views::member_segment(view, task, run, index);
+    const auto start = contracts::header_step_of(view, task, run, index);
+    if (!segment || !start) return std::nullopt;
+    solver::SegmentView out;
+    out.span = {segment->from, segment->base, segment->steps, {}};
+    if (segment->omitted != market::MemberSegment::kNone) out.span.omitted = segment->omitted;
+    out.start_step = *start;
+    if (!add_records(view, task, segment->from, segment->base, immutable, out.records)) return std::nullopt;
+    return out;
+}
+
+std::optional<solver::EntryView> entry_view(const ledger::StateView& view, std::uint64_t task, std::uint32_t run) {
+    const auto member = views::member(view, task, run);
+    if (!member) return std::nullopt;
+    return solver::EntryView{member->entered, member->anchor};
+}
+
+std::optional<solver::MemberView> member_view(const ledger::StateView& view, const market::Run& run,
+                                              Immutable& immutable) {
+    const auto terms = immutable.group(view, run.task);
+    if (!terms) return std::nullopt;
+    const auto group = views::group(view, run.task);
+    const auto member = views::member(view, run.task, run.index);
+    if (!group || !member) return std::nullopt;
+    solver::MemberView out;
+    out.phase = static_cast<solver::RoundPhase>(group->phase);
+    out.round = group->round;
+    out.deadline = group->deadline;
+    out.extended = group->extended;
+    out.base = member->base;
+    out.entered = member->entered;
+    out.anchor = member->anchor;
+    std::uint32_t first = member->base;
+    for (std::uint64_t i = run.finalised; i + 1 < run.next_state; ++i) {
+        const auto segment = views::member_segment(view, run.task, run.index, i);
+        if (!segment) return std::nullopt;
+        solver::OwnSegment own{i, {segment->from, segment->base, segment->steps, {}}};
+        if (segment->omitted != market::MemberSegment::kNone) own.span.omitted = segment->omitted;
+        out.segments.push_back(own);
+        first = std::min(first, segment->from);
+    }
+    if (!add_records(view, run.task, first, group->round, immutable, out.records)) return std::nullopt;
+    out.omitted = omitted_round(*member, out, run.index);
+    for (const std::uint32_t author : group->committed) out.committed.push_back(sent_message(view, *group, author));
+    set_moves(*group, *member, run, terms->rounds, out);
+    return out;
+}
+
+std::uint64_t keep_for_joiners(const ledger::StateView& view, const market::Task& task, const market::Run& run) {
+    std::uint64_t out = run.finalised;
+    for (const std::uint32_t index : task.active) {
+        const auto other = views::run(view, task.id, index);
+        const auto member = other && other->next_state == 0 ? views::member(view, task.id, index) : std::nullopt;
+        if (!member || member->anchor.empty()) continue;
+        for (std::uint64_t state = out; state > 0; --state) {
+            const auto segment = views::member_segment(view, task.id, run.index, state - 1);
+            if (!segment || segment->base < member->entered) break;
+            if (segment->base == member->entered && segment->shared == member->anchor) out = state;
+        }
+    }
+    return out;
+}
+
+namespace {
+
+std::optional<FreeSeat::Anchor> newest_anchor(const ledger::StateView& view, const market::Task& task) {
+    std::optional<FreeSeat::Anchor> out;
+    for (const std::uint32_t index : task.active) {
+        const auto run = views::run(view, task.id, index);
+        if (!run || run->state != market::RunState::running || run->finalised == 0) continue;
+        const auto segment = views::member_segment(view, task.id, index, run->finalised - 1);
+        const auto state = views::checkpoint(view, task.id, index, run->finalised);
+        if (!segment || segment->shared.empty() || !state || !state->opened) continue;
+        if (!out || segment->base > out->base) out = FreeSeat::Anchor{index, run->finalised, segment->base};
+    }
+    return out;
+}
+
+/// Whether `self` is a party of the task, or was, and so takes no seat in it.
+bool takes_part(const ledger::StateView& view, const market::Task& task, const ledger::Address& self) {
+    if (task.requester == self) return true;
+    if (std::find(task.excluded.begin(), task.excluded.end(), self) != task.excluded.end()) return true;
+    bool found = false;  // All are read, so that they are read ahead at once.
+    for (const std::uint32_t index : task.active) {
+        const auto run = views::run(view, task.id, index);
+        found = found || (run && run->solver == self);
+    }
+    return found;
+}
+
+}  // namespace
+
+std::vector<FreeSeat> free_seats(const ledger::StateView& view, const ledger::Address& self, Immutable& immutable) {
+    std::vector<FreeSeat> out;
+    for (const std::uint64_t id : views::active_tasks(view)) {
+        const auto terms = immutable.group(view, id);
+        const auto spec = immutable.spec(view, id);
+        const auto task = terms ? views::task(view, id) : std::nullopt;
+        const auto group = terms ? views::group(view, id) : std::nullopt;
+        if (!task || !spec || !group || task->state != market::TaskState::running) continue;
+        if (group->phase == GroupPhase::starting || group->phase == GroupPhase::over) continue;
+        if (task->active.size() >= spec->replicas || group->round + 1 >= terms->rounds) continue;
+        if (takes_part(view, *task, self)) continue;
+        const auto anchor = newest_anchor(view, *task);
+        if (!anchor || group->round - anchor->base > terms->keep_rounds) continue;
+        out.push_back({id, terms->rounds - group->round - 1, group->price, *anchor});
+    }
+    return out;
+}
+
+std::set<solver::RunKey> authors_of(std::uint64_t task, const std::vector<solver::RecordView>& records) {
+    std::set<solver::RunKey> out;
+    for (const solver::RecordView& record : records)
+        for (const solver::RecordView::Entry& entry : record.entries) out.insert({task, entry.run});
+    return out;
+}
+
+std::set<solver::RunKey> authors_of(std::uint64_t task, const solver::MemberView& member) {
+    std::set<solver::RunKey> out = authors_of(task, member.records);
+    for (const solver::SentMessage& sent : member.committed) out.insert({task, sent.run});
+    return out;
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Converts the records of group tasks to the views of the agents, as views.hpp does for the others.
+#pragma once
+
+#include "node/agents/views.hpp"
+
+namespace retrace::node {
+
+/// The terms of a group as the agents have them.
+solver::GroupTerms group_terms_of(const market::TaskSpec& spec, const market::GroupSpec& group);
+
+/// The segment from state `index` of a run to the next, with the records that it takes in; nullopt: the task is not a
+/// group's, or records are missing.
+std::optional<solver::SegmentView> segment_view(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,
+                                                std::uint64_t index, Immutable& immutable);
+/// How the run's state 0 is made; nullopt: the task is not a group's.
+std::optional<solver::EntryView> entry_view(const ledger::StateView& view, std::uint64_t task, std::uint32_t run);
+/// What a member sees of its group; nullopt: the task is not a group's, or records are missing.
+std::optional<solver::MemberView> member_view(const ledger::StateView& view, const market::Run& run,
+                                              Immutable& immutable);
+
+/// The lowest of the run's finalised states that another member which joins at it may still fetch; run.finalised if
+/// there is none.
+std::uint64_t keep_for_joiners(const ledger::StateView& view, const market::Task& task, const market::Run& run);
+
+/// A seat of a running group that a solver may take.
+struct FreeSeat {
+    std::uint64_t task = 0;
+    std::uint64_t rounds_left = 0;
+    ledger::U256 price;  ///< Of a segment with all inner steps.
+    /// Where the new member would begin: the finalised and opened state with the highest base.
+    struct Anchor {
+        std::uint32_t run = 0;
+        std::uint64_t index = 0;
+        std::uint32_t base = 0;
+    } anchor;
+};
+/// Those of the groups that `self` takes no part in.
+std::vector<FreeSeat> free_seats(const ledger::StateView& view, const ledger::Address& self, Immutable& immutable);
+
+/// Runs whose messages the records name: whom to ask for them.
+std::set<std::pair<std::uint64_t, std::uint32_t>> authors_of(std::uint64_t task,
+                                                             const std::vector<solver::RecordView>& records);
+/// Those, and the runs that sent a message in the open round.
+std::set<std::pair<std::uint64_t, std::uint32_t>> authors_of(std::uint64_t task, const solver::MemberView& member);
+
+}  // namespace retrace::node
