@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tests/bench/rounds/wire.hpp"
 
-#include <atomic>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read_until.hpp>
-#include <boost/asio/streambuf.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/http.hpp>
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "merkle/base/ensure.hpp"
@@ -17,45 +15,59 @@
 namespace retrace::bench {
 namespace {
 
-namespace asio = boost::asio;
-namespace http = boost::beast::http;
-
-/// The same fields as ArtifactSession::write.
+/// The fields of ArtifactSession::write.
 std::string reply_head(std::size_t length) {
-    http::response<http::empty_body> reply{http::status::ok, 11};
-    reply.set(http::field::content_type, "application/octet-stream");
-    reply.keep_alive(true);
-    reply.content_length(length);
-    std::ostringstream out;
-    out << reply.base();
-    return out.str();
+    return "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: " + std::to_string(length) +
+           "\r\n\r\n";
+}
+
+std::size_t read_head(int socket) {
+    std::string head;
+    for (char byte = 0; !head.ends_with("\r\n\r\n"); head.push_back(byte))
+        ensure(recv(socket, &byte, 1, 0) == 1, "a whole request");
+    return head.size();
+}
+
+void send_all(int socket, View bytes) {
+    while (!bytes.empty()) {
+        const ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        ensure(sent > 0, "a client that reads");
+        bytes = bytes.subspan(static_cast<std::size_t>(sent));
+    }
 }
 
 }  // namespace
 
 std::uint64_t exchanged_bytes(const std::vector<Bytes>& bodies) {
-    asio::io_context context;
-    asio::ip::tcp::acceptor acceptor(context, {asio::ip::make_address("127.0.0.1"), 0});
-    std::atomic<std::uint64_t> bytes = 0;
-    std::jthread server([&] {
-        asio::ip::tcp::socket peer = acceptor.accept();
-        asio::streambuf buffer;
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    ensure(bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0 && listen(listener, 1) == 0 &&
+               getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0,
+           "a free port");
+    std::uint64_t bytes = 0;
+    std::thread server([&] {
+        const int peer = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
         for (const Bytes& body : bodies) {
-            const std::size_t request = asio::read_until(peer, buffer, "\r\n\r\n");
-            buffer.consume(request);
+            const std::size_t request = read_head(peer);
             const std::string head = reply_head(body.size());
+            send_all(peer, view(head));
+            send_all(peer, body);
             bytes += request + head.size() + body.size();
-            asio::write(peer, std::array{asio::buffer(head), asio::buffer(body)});
         }
+        close(peer);
     });
-    node::HttpConnection connection(
-        *node::parse_url("http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port())));
+    node::HttpConnection connection(*node::parse_url("http://127.0.0.1:" + std::to_string(ntohs(address.sin_port))));
     for (const Bytes& body : bodies) {
         const std::string root(64, 'a');
         const auto reply = connection.exchange({"GET", "/artifact/" + root + "/packed", {}}, body.size() + 1,
                                                kernels::StopToken::after(std::chrono::seconds(60)));
         ensure(reply.has_value() && reply->body == body, "the reply of a benchmark's server");
     }
+    server.join();
+    close(listener);
     return bytes;
 }
 
