@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "solver/agent/capability_agent.hpp"
+#include "solver/agent/member.hpp"
 #include "solver/agent/run_record.hpp"
 #include "solver/agent/solver_work.hpp"
 #include "solver/agent/task_cache.hpp"
 #include "solver/agent/worker_slot.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
-#include "solver/rounds/member.hpp"
 #include "solver/train/trainer.hpp"
 
 namespace retrace::solver {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/rounds/member.hpp"
+#include "solver/agent/member.hpp"
 
 #include <stdexcept>
 #include <utility>
