@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "contracts/lifecycle/audits/segment_draw.hpp"
-#include "kernels/plan/positions.hpp"
+#include "contracts/records/group_positions.hpp"
 
 namespace retrace::contracts {
 namespace {

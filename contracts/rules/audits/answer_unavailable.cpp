@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPEC 16.2. The solver or a keeper posts the reported tile with its proof.
 #include "contracts/lifecycle/audits/reports.hpp"
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/group_positions.hpp"
 #include "contracts/rules/audits/rules.hpp"
-#include "kernels/plan/group_plan.hpp"
 #include "solver/artifacts/availability.hpp"
 
 namespace retrace::contracts {

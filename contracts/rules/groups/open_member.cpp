@@ -5,7 +5,6 @@
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/records/group_positions.hpp"
 #include "contracts/rules/groups/rules.hpp"
-#include "kernels/plan/group_plan.hpp"
 #include "verifier/game/public_leaves.hpp"
 
 namespace retrace::contracts {

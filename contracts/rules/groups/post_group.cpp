@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "contracts/lifecycle/market/posting.hpp"
+#include "contracts/records/group_positions.hpp"
 #include "contracts/rules/groups/rules.hpp"
-#include "kernels/plan/positions.hpp"
 #include "market/groups.hpp"
 
 namespace retrace::contracts {
@@ -46,8 +46,8 @@ bool are_tensors_legal(const GroupSpec& group) {
     return std::adjacent_find(sent.begin(), sent.end(), std::greater_equal<>()) == sent.end();
 }
 
-/// Whether the group has each phase once, in their order. Only trainings may follow a member's seed (kernels/plan
-/// 1.3.6), because all members begin alike and take in records alike.
+/// Whether the group has each phase once, in their order. Members begin alike and take in records alike, so nothing
+/// before `inner` may follow a member's seed.
 bool are_phases_legal(const GroupSpec& group) {
     if (group.phases.size() != market::kPlanPhasesMax) return false;
     for (std::size_t i = 0; i < group.phases.size(); ++i) {
@@ -56,13 +56,6 @@ bool are_phases_legal(const GroupSpec& group) {
         if (phase.member_seed && phase.phase < static_cast<std::uint8_t>(kernels::Phase::inner)) return false;
     }
     return true;
-}
-
-kernels::PlanHeader header_of(const GroupSpec& group) {
-    kernels::PlanHeader out{group.steps_max, group.shared, group.public_tensors, {}};
-    for (const market::PhaseRoot& phase : group.phases)
-        out.phases.push_back({static_cast<kernels::Phase>(phase.phase), phase.member_seed, phase.program_root});
-    return out;
 }
 
 }  // namespace
@@ -78,7 +71,7 @@ CallStatus check(const PostGroup& call) {
         !is_window(group.reveal_blocks))
         return CallStatus::group_terms_out_of_range;                                         // 21.2.5
     if (!are_tensors_legal(group) || !are_phases_legal(group)) return CallStatus::bad_plan;  // 21.2.6
-    if (header_of(group).root() != spec.program_root) return CallStatus::bad_plan;           // 21.2.7
+    if (plan_of(group).root() != spec.program_root) return CallStatus::bad_plan;             // 21.2.7
     if (group.phases.front().program_root != spec.init_root) return CallStatus::bad_plan;    // 21.2.8
     return CallStatus::ok;
 }
