@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "kernels/builder/models.hpp"
 #include "kernels/commit/contract.hpp"
 
 namespace retrace::test {
@@ -40,7 +43,12 @@ GroupWorld::GroupWorld(kernels::UpdateKind update, std::uint32_t members) {
     spec.update = update;
     spec.inner = 3;
     spec.members = members;
-    plan = kernels::build_rounds(*programs, training, spec).value();
+    std::optional<kernels::Program> gradient;
+    if (update == kernels::UpdateKind::gradient) {
+        spec.inner = 1;
+        gradient = kernels::build_gradient(kernels::source_of(model, training.precision), training).value();
+    }
+    plan = kernels::build_rounds(*programs, training, spec, gradient ? &*gradient : nullptr).value();
     committed = std::make_unique<solver::CommittedPlan>(plan);
     group = std::make_unique<solver::LocalGroup>(plan, kSeed, std::vector<const Tensor*>{&x, &y}, members, pool);
     members_.resize(members);
@@ -69,7 +77,8 @@ void GroupWorld::end(std::uint32_t member, PlayedSegment segment) {
     segments.push_back(std::move(segment));
 }
 
-void GroupWorld::play(const std::vector<solver::MemberTurn>& turns) {
+void GroupWorld::play(std::vector<solver::MemberTurn> turns) {
+    for (solver::MemberTurn& turn : turns) turn.steps = std::min(turn.steps, plan.steps_max);
     const auto round = static_cast<std::uint32_t>(group->rounds());
     std::vector<PlayedSegment> begun;
     for (std::uint32_t i = 0; i < turns.size(); ++i)

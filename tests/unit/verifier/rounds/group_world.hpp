@@ -45,8 +45,8 @@ public:
     static constexpr std::uint64_t kSeed = 3;
     GroupWorld(kernels::UpdateKind update, std::uint32_t members);
 
-    /// As LocalGroup::play, catch_up and join.
-    void play(const std::vector<solver::MemberTurn>& turns);
+    /// As LocalGroup::play, catch_up and join. No member makes more steps than the plan allows.
+    void play(std::vector<solver::MemberTurn> turns);
     void catch_up(std::uint32_t member);
     void join(std::uint32_t from);
 

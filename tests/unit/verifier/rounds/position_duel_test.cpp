@@ -203,7 +203,8 @@ TEST(PositionGames, AreStoredWithTheirFactsOnceThePositionIsFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Updates, PositionDuel,
-                         ::testing::Values(kernels::UpdateKind::dense, kernels::UpdateKind::sparse));
+                         ::testing::Values(kernels::UpdateKind::dense, kernels::UpdateKind::sparse,
+                                           kernels::UpdateKind::gradient));
 
 }  // namespace
 }  // namespace retrace::test

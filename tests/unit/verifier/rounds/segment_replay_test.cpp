@@ -116,7 +116,8 @@ TEST_P(SegmentReplay, FirstStatesAreMadeByInitOrEnter) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Updates, SegmentReplay,
-                         ::testing::Values(kernels::UpdateKind::dense, kernels::UpdateKind::sparse));
+                         ::testing::Values(kernels::UpdateKind::dense, kernels::UpdateKind::sparse,
+                                           kernels::UpdateKind::gradient));
 
 }  // namespace
 }  // namespace retrace::test
