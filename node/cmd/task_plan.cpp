@@ -30,6 +30,7 @@
 #include "node/tasks/model_files.hpp"
 #include "solver/agent/task_cache.hpp"
 #include "solver/run/device.hpp"
+#include "solver/worker/tensors.hpp"
 
 namespace retrace::node::cli {
 
@@ -68,10 +69,6 @@ struct Plan {
     std::uint64_t memory() const { return state_bytes + buffer_bytes + commitment_bytes + data_bytes; }
 };
 
-std::uint64_t bytes_of(const kernels::TensorRecord& record) {
-    return kernels::geometry(record.dims).elements() * kernels::size_of(record.dtype);
-}
-
 /// Bound of the input tiles of one element, each with its path to a state, data or trace root.
 std::uint64_t evidence_bound(const kernels::Program& program) {
     constexpr std::uint64_t kTileBytes = 4096, kHashBytes = 32;
@@ -88,9 +85,9 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
                        kernels::ThreadPool& pool) {
     Plan plan;
     plan.parameters = trained_elements(program);
-    for (std::uint32_t i = 0; i < program.states; ++i) plan.state_bytes += bytes_of(program.tensors[i]);
+    for (std::uint32_t i = 0; i < program.states; ++i) plan.state_bytes += solver::bytes_of(program.tensors[i]);
     for (std::uint32_t i = 0; i < program.datasets; ++i)
-        plan.data_bytes += bytes_of(program.tensors[program.states + program.constants + i]);
+        plan.data_bytes += solver::bytes_of(program.tensors[program.states + program.constants + i]);
     plan.buffer_bytes = executor.planned_bytes();
     plan.commitment_bytes = kernels::StateCommitter::planned_bytes(program);
     plan.device_bytes = solver::device_bytes(program);

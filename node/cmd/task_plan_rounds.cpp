@@ -17,6 +17,7 @@
 #include "node/tasks/group_task.hpp"
 #include "node/tasks/model_files.hpp"
 #include "solver/artifacts/packed_tensor.hpp"
+#include "solver/worker/tensors.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -25,11 +26,7 @@ namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 using kernels::Phase;
 
-constexpr std::chrono::milliseconds kMeasure{1500};  ///< Approximate total time for timing rounds.
-
-std::uint64_t bytes_of(const kernels::TensorRecord& record) {
-    return kernels::geometry(record.dims).elements() * kernels::size_of(record.dtype);
-}
+constexpr std::chrono::milliseconds kMeasureRounds{1500};  ///< Approximate total time for timing rounds.
 
 /// A tensor as it travels.
 std::uint64_t wire_bytes(const kernels::Tensor& tensor) {
@@ -62,7 +59,7 @@ Result<Measured> measure(const TaskFile& task, const kernels::GroupPlan& plan) {
     std::map<Phase, std::uint64_t> counts;
     const Clock::time_point begun = Clock::now();
     // The first round has no record to take in and warms up: it is not counted.
-    for (std::uint64_t base = 0; base < 2 || Clock::now() - begun < kMeasure; ++base) {
+    for (std::uint64_t base = 0; base < 2 || Clock::now() - begun < kMeasureRounds; ++base) {
         const std::vector<std::uint32_t> records(base == 0 ? 0 : 1, 1);
         const kernels::SegmentSpan span{base == 0 ? 0 : base - 1, base, 1, {}};
         RETRACE_TRY(segment, kernels::SegmentPositions::make(span, records, plan.steps_max));
@@ -115,9 +112,9 @@ Result<RoundsPlan> make_plan(const TaskFile& task, const kernels::GroupPlan& pla
     RETRACE_TRY(train, read_program(task.program));
     out.parameters = trained_elements(train);
     const kernels::Program& inner = plan.at(Phase::inner).program;
-    for (std::uint32_t i = 0; i < inner.states; ++i) out.state_bytes += bytes_of(inner.tensors[i]);
+    for (std::uint32_t i = 0; i < inner.states; ++i) out.state_bytes += solver::bytes_of(inner.tensors[i]);
     for (std::uint32_t i = 0; i < inner.datasets; ++i)
-        out.data_bytes += bytes_of(inner.tensors[inner.states + inner.constants + i]);
+        out.data_bytes += solver::bytes_of(inner.tensors[inner.states + inner.constants + i]);
     out.segment_flops = 2 * segment_cost(plan, task.group->members);
     // The state, a copy while a phase rewrites it, and the data; buffers come on top, and may fail to be allocated.
     const std::uint64_t needed = 2 * out.state_bytes + out.data_bytes, available = memory_left();
