@@ -50,8 +50,7 @@ std::optional<std::uint64_t> omitted_round(const market::Member& member, const s
 void set_moves(const market::Group& group, const market::Member& member, const market::Run& run, std::uint32_t rounds,
                solver::MemberView& out) {
     const bool may_compute = run.state == market::RunState::running && run.next_state != 0 && !member.leaving;
-    out.may_commit =
-        may_compute && group.phase == GroupPhase::training && !contains(group.committed, run.index);
+    out.may_commit = may_compute && group.phase == GroupPhase::training && !contains(group.committed, run.index);
     out.may_finish = may_compute && group.phase == GroupPhase::over && member.base < rounds;
     out.may_list = group.phase == GroupPhase::spreading && contains(group.committed, run.index) &&
                    !contains(group.listed, run.index);

@@ -235,10 +235,9 @@ void SolverService::join(const RemoteState& state, std::uint64_t height, const m
     }
     spdlog::info("event=join task={} base={} anchor={} price={}", seat.task, seat.anchor.base, seat.anchor.run,
                  format_coins(*quote.price));
-    const auto sent =
-        process_->submitter().send("join task " + std::to_string(seat.task),
-                                   calls::JoinTask{seat.task, seat.anchor.run, seat.anchor.index},
-                                   market::join_fee(params, *spec));
+    const auto sent = process_->submitter().send("join task " + std::to_string(seat.task),
+                                                 calls::JoinTask{seat.task, seat.anchor.run, seat.anchor.index},
+                                                 market::join_fee(params, *spec));
     if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
 }
 
@@ -333,26 +332,25 @@ struct SolverCall {
     }
     Result<Hash32> operator()(const solver::CommitRound& m) const {
         spdlog::info("event=round task={} run={} base={} steps={} index={}", m.task, m.run, m.base, m.steps, m.index);
-        return submitter.send(
-            "round " + std::to_string(m.base) + " of task " + std::to_string(m.task),
-            calls::CommitRound{m.task, m.run, m.index, m.base, m.steps, m.commitment, m.message});
+        return submitter.send("round " + std::to_string(m.base) + " of task " + std::to_string(m.task),
+                              calls::CommitRound{m.task, m.run, m.index, m.base, m.steps, m.commitment, m.message});
     }
     Result<Hash32> operator()(const solver::CommitHoldings& m) const {
         const Hash32 commitment = market::holding_commitment(m.task, m.run, m.round, m.salt, m.bitmap);
-        return submitter.send("state holdings of round " + std::to_string(m.round) + " of task " +
-                                  std::to_string(m.task),
-                              calls::CommitHoldings{m.task, m.run, m.round, commitment});
+        return submitter.send(
+            "state holdings of round " + std::to_string(m.round) + " of task " + std::to_string(m.task),
+            calls::CommitHoldings{m.task, m.run, m.round, commitment});
     }
     Result<Hash32> operator()(const solver::RevealHoldings& m) const {
-        return submitter.send("reveal holdings of round " + std::to_string(m.round) + " of task " +
-                                  std::to_string(m.task),
-                              calls::RevealHoldings{m.task, m.run, m.round, m.bitmap, m.salt});
+        return submitter.send(
+            "reveal holdings of round " + std::to_string(m.round) + " of task " + std::to_string(m.task),
+            calls::RevealHoldings{m.task, m.run, m.round, m.bitmap, m.salt});
     }
     Result<Hash32> operator()(const solver::OpenMember& m) const {
         const verifier::PublicLeaves shown{m.header, m.program, m.leaves, m.proof};
-        return submitter.send("open state " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
-                              calls::OpenMember{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root,
-                                                verifier::encode(shown)});
+        return submitter.send(
+            "open state " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
+            calls::OpenMember{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root, verifier::encode(shown)});
     }
     Result<Hash32> operator()(const solver::LeaveTask& m) const {
         spdlog::info("event=leave task={} run={}", m.task, m.run);

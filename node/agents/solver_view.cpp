@@ -20,7 +20,7 @@ namespace views = contracts::views;
 
 void add_auction(const ledger::StateView& view, std::uint64_t next, const ledger::Address& self, const Pricing& pricing,
                  const market::Task& task, const market::TaskSpec& spec, Immutable& immutable,
-               solver::SolverView& out) {
+                 solver::SolverView& out) {
     for (const views::RunId& id : views::open_runs(view, self))
         if (id.task == task.id) return;  // The solver already runs the task.
     const auto bid = views::bid(view, task.id, self);
@@ -259,7 +259,8 @@ solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t heig
         const auto task = views::task(view, id.task);
         const auto run = views::run(view, id.task, id.run);
         const auto spec = immutable.spec(view, id.task);
-        if (task && run && spec && params) out.runs.push_back(run_view(view, height + 1, *task, *run, *spec, *params, immutable));
+        if (task && run && spec && params)
+            out.runs.push_back(run_view(view, height + 1, *task, *run, *spec, *params, immutable));
     }
     return out;
 }

@@ -199,8 +199,8 @@ void add_kept_reports(const ledger::StateView& view, const market::Params& param
                 return kept.task == task && kept.run == report->run && kept.index == report->index && !kept.may_attest;
             };
             if (std::any_of(out.keep.begin(), out.keep.end(), own))
-                out.reports.push_back({id, terms_of(task, *spec, std::nullopt), report->run, report->index, report->tensor,
-                                       report->tile, report->deadline, due_of(*report, params)});
+                out.reports.push_back({id, terms_of(task, *spec, std::nullopt), report->run, report->index,
+                                       report->tensor, report->tile, report->deadline, due_of(*report, params)});
         }
     }
 }
