@@ -36,6 +36,7 @@ int run(const std::vector<std::string>& arguments) {
     const auto append = [&](const std::vector<Row>& more) { rows.insert(rows.end(), more.begin(), more.end()); };
     if (wants("rounds_ratio")) append(measure_ratio());
     if (wants("rounds_outer")) append(measure_outer());
+    if (wants("rounds_ledger")) append(measure_ledger());
     append(measure_quality(options, wants));
     report("quality on one core, the rest on all", rows, json);
     return 0;

@@ -27,6 +27,9 @@ using Wants = std::function<bool(const std::string& row)>;
 std::vector<Row> measure_quality(const RoundsOptions& options, const Wants& wants);
 /// Bytes of a dense fp32 update over those of a message with its HTTP exchange: rounds_ratio_1bit, rounds_ratio_2bit.
 std::vector<Row> measure_ratio();
+/// Milliseconds of the block that closes a round of the largest group, and of the one after it, which looks at its
+/// payments: rounds_ledger, rounds_ledger_payments. States are in memory; a round's calls come before.
+std::vector<Row> measure_ledger();
 /// The share of begin, add, end and press in a round: rounds_outer. The time of a round of members that compute all by
 /// themselves, over that of a local group, which computes once what they have in common: rounds_local_gpt and _mlp.
 std::vector<Row> measure_outer();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Records of the market and the parameters of genesis: a record has exactly one encoding, and escrow and stake can be
 // computed from any parameters that pass the check.
+#include "market/groups.hpp"
 #include "market/params.hpp"
 #include "market/record.hpp"
 #include "market/types.hpp"
@@ -11,8 +12,9 @@ namespace retrace::fuzz {
 namespace {
 
 using namespace market;
-using AnyRecord = std::variant<TaskSpec, Task, Bid, Run, Checkpoint, Segment, Audit, Dispute, Report, Stake, SolverInfo,
-                               VerifierInfo, Params>;
+using AnyRecord =
+    std::variant<TaskSpec, Task, Bid, Run, Checkpoint, Segment, Audit, Dispute, Report, Stake, SolverInfo, VerifierInfo,
+                 Params, GroupSpec, Group, Round, RoundMessage, Holding, MemberSegment, Member>;
 
 /// Fills fields so that enums are not zero and lists are not empty.
 struct Filler {
