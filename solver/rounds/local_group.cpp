@@ -40,7 +40,7 @@ LocalGroup::LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed,
       executor_(plan, pool, backend),
       common_(common_tensors(plan)) {
     for (std::uint32_t run = 0; run < members; ++run)
-        members_.push_back({run, 0, {}, false, run == 0 ? executor_.init(task_seed) : members_[0].state});
+        members_.push_back({run, 0, {}, {}, false, run == 0 ? executor_.init(task_seed) : members_[0].state});
 }
 
 LocalGroup::LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed,
@@ -49,7 +49,8 @@ LocalGroup::LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed,
     : LocalGroup(plan, task_seed, std::move(datasets), 0, pool) {
     first_ = base;
     for (std::uint32_t run = 0; run < members; ++run)
-        members_.push_back({run, base, {}, false, run == 0 ? executor_.enter(base, shared, seed_) : members_[0].state});
+        members_.push_back(
+            {run, base, {}, {}, false, run == 0 ? executor_.enter(base, shared, seed_) : members_[0].state});
 }
 
 kernels::Message LocalGroup::message(std::uint64_t record, std::uint32_t number) const {
@@ -73,7 +74,8 @@ kernels::SegmentPositions LocalGroup::positions(const Member& member, std::uint3
 
 LocalGroup::Metrics LocalGroup::run(Member& member, const kernels::SegmentPositions& segment, std::uint64_t first,
                                     std::uint64_t last) {
-    const kernels::MemberInputs inputs{seed_, kernels::member_seed(seed_, member.run), datasets_};
+    const kernels::MemberInputs inputs{seed_, kernels::member_seed(seed_, member.run),
+                                       member.datasets.value_or(datasets_)};
     return executor_.run(member.state, segment, first, last, inputs,
                          [this](std::uint64_t record, std::uint32_t number) { return message(record, number); });
 }
@@ -122,6 +124,10 @@ std::vector<LocalGroup::Metrics> LocalGroup::play(const std::vector<MemberTurn>&
     return metrics;
 }
 
+void LocalGroup::set_data(std::uint32_t member, std::vector<const kernels::Tensor*> datasets) {
+    members_[member].datasets = std::move(datasets);
+}
+
 const State& LocalGroup::catch_up(std::uint32_t member) {
     take_in(members_[member], positions(members_[member], 0));
     return members_[member].state;
@@ -131,7 +137,7 @@ void LocalGroup::join(std::uint32_t from) {
     ensure(members_[from].base == rounds(), "a member that has caught up");
     std::vector<const kernels::Tensor*> shared;
     for (std::uint32_t t = 0; t < plan_.shared; ++t) shared.push_back(&members_[from].state.tensors[t]);
-    members_.push_back({members(), rounds(), {}, false, executor_.enter(rounds(), shared, seed_)});
+    members_.push_back({members(), rounds(), {}, {}, false, executor_.enter(rounds(), shared, seed_)});
 }
 
 kernels::StateCommitment LocalGroup::commit(std::uint32_t member) const {

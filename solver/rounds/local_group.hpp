@@ -30,6 +30,9 @@ public:
                std::uint32_t members, kernels::ThreadPool& pool, std::uint64_t base,
                const std::vector<const kernels::Tensor*>& shared);
 
+    /// A member trains on data of its own, in place of the group's, which outlives the group too.
+    void set_data(std::uint32_t member, std::vector<const kernels::Tensor*> datasets);
+
     /// Plays a round: the members take in the last record, train one after the other, and their messages become its
     /// record, in order of members. Returns the metrics by member.
     std::vector<Metrics> play(const std::vector<MemberTurn>& turns);
@@ -53,7 +56,8 @@ private:
     struct Member {
         std::uint32_t run = 0;
         std::uint64_t base = 0;
-        std::optional<std::uint64_t> omitted;  ///< The record that its last message is not in.
+        std::optional<std::uint64_t> omitted;                           ///< The record that its last message is not in.
+        std::optional<std::vector<const kernels::Tensor*>> datasets{};  ///< Empty: the group's.
         bool has_common = false;  ///< Its tensors of `common_` are those that the newest record's `end` left.
         kernels::State state;
     };

@@ -15,7 +15,7 @@ namespace retrace::bench {
 inline constexpr std::uint32_t kInner = 10;  ///< Steps of a member in a round.
 
 struct RoundsOptions {
-    std::uint64_t steps = 1000;  ///< Of each training.
+    std::uint64_t steps = 1000;  ///< Of each training but those of dp_accuracy.
     std::uint64_t seeds = 2;     ///< Trainings of each kind, averaged.
     std::optional<float> outer_rate;
 };
@@ -23,7 +23,7 @@ struct RoundsOptions {
 using Wants = std::function<bool(const std::string& row)>;
 
 /// Loss or accuracy of groups beside one machine: the rows rounds_quality (1 and 2 bits), rounds_lossy,
-/// rounds_quality_image, gradient_quality. `wants` says whether a row is asked for.
+/// rounds_quality_image, gradient_quality; dp_accuracy: with differential privacy (ε = 5.5) beside none. `wants` says whether a row is asked for.
 std::vector<Row> measure_quality(const RoundsOptions& options, const Wants& wants);
 /// Bytes of a dense fp32 update over those of a message with its HTTP exchange: rounds_ratio_1bit, rounds_ratio_2bit.
 std::vector<Row> measure_ratio();

@@ -25,6 +25,17 @@ public:
                     [&](std::uint64_t seed) { return train_group(recipe, spec, options_.steps, seed, lost, pool_); });
     }
 
+    /// The accuracy with this privacy; 0: none.
+    Result<double> apart(double epsilon) {
+        double sum = 0;
+        for (std::uint64_t seed = 0; seed < options_.seeds; ++seed) {
+            RETRACE_TRY(one, train_apart(epsilon, seed, pool_));
+            std::fprintf(stderr, "dp_accuracy, epsilon %g, seed %llu: accuracy %.4f\n", epsilon,
+                         static_cast<unsigned long long>(seed), one.accuracy);
+            sum += one.accuracy;
+        }
+        return sum / static_cast<double>(options_.seeds);
+    }
     Score gradients(const std::string& what, const Recipe& recipe) {
         return mean(what, [&](std::uint64_t seed) { return train_gradients(recipe, 2, options_.steps, seed, pool_); });
     }
@@ -73,6 +84,12 @@ std::vector<Row> measure_quality(const RoundsOptions& options, const Wants& want
         if (!peer) peer = means.alone(*recipe).loss;
         rows.push_back(
             {one.name, "nats", "one machine", means.group(one.name, *recipe, one.bits, one.lost).loss, *peer});
+    }
+    if (wants("dp_accuracy")) {
+        const auto silent = means.apart(0);
+        const auto noisy = means.apart(5.5);
+        rows.push_back(silent && noisy ? Row{"dp_accuracy", "accuracy", "without noise", *noisy, *silent}
+                                       : Row{"dp_accuracy", "accuracy", silent.error().message});
     }
     const std::string image = "rounds_quality_image";
     if (!wants(image)) return rows;

@@ -29,21 +29,6 @@ kernels::TrainingPrograms programs_of(const Recipe& recipe, std::uint64_t steps,
 
 std::vector<const kernels::Tensor*> tensors_of(const node::DataSet& data) { return {data.find("x"), data.find("y")}; }
 
-/// `state` has the tensors of the program `of`; those that `eval` has are found by name.
-Score score(const Recipe& recipe, const kernels::Program& eval, const kernels::Program& of, const State& state,
-            kernels::ThreadPool& pool) {
-    State model;
-    for (std::uint32_t t = 0; t < eval.states; ++t) {
-        const kernels::TensorRecord& wanted = eval.tensors[t];
-        model.tensors.push_back(kernels::zeros(wanted.dtype, wanted.dims));  // Moments that a plan does not keep.
-        for (std::uint32_t k = 0; k < of.states; ++k)
-            if (of.tensors[k].name == wanted.name) model.tensors.back() = state.tensors[k];
-    }
-    const auto result = node::evaluate(eval, model, {*recipe.test.find("x"), *recipe.test.find("y")}, pool);
-    ensure(result.has_value(), "the evaluation of a benchmark");
-    return {result->loss, result->accuracy()};
-}
-
 State trained_alone(const Recipe& recipe, const kernels::TrainingPrograms& programs, std::uint64_t steps,
                     std::uint64_t seed, kernels::ThreadPool& pool) {
     State state = kernels::run_initialiser(programs.init, seed, pool);
@@ -68,6 +53,20 @@ kernels::Tensor in_rows(const kernels::Program& train, const State& state, const
 }
 
 }  // namespace
+
+Score score(const node::DataSet& test, const kernels::Program& eval, const kernels::Program& of,
+            const kernels::State& state, kernels::ThreadPool& pool) {
+    kernels::State model;
+    for (std::uint32_t t = 0; t < eval.states; ++t) {
+        const kernels::TensorRecord& wanted = eval.tensors[t];
+        model.tensors.push_back(kernels::zeros(wanted.dtype, wanted.dims));  // Moments that a plan does not keep.
+        for (std::uint32_t k = 0; k < of.states; ++k)
+            if (of.tensors[k].name == wanted.name) model.tensors.back() = state.tensors[k];
+    }
+    const auto result = node::evaluate(eval, model, {*test.find("x"), *test.find("y")}, pool);
+    ensure(result.has_value(), "the evaluation of a benchmark");
+    return {result->loss, result->accuracy()};
+}
 
 Result<Recipe> text_recipe() {
     const std::filesystem::path path = std::filesystem::temp_directory_path() / "retrace-bench-kjv.txt";
@@ -114,7 +113,7 @@ Result<Recipe> image_recipe() {
 Score train_alone(const Recipe& recipe, std::uint64_t steps, std::uint64_t seed, kernels::ThreadPool& pool) {
     const kernels::TrainingPrograms programs = programs_of(recipe, steps, recipe.training.batch * recipe.members);
     const State state = trained_alone(recipe, programs, steps, seed, pool);
-    return score(recipe, programs.eval, programs.train, state, pool);
+    return score(recipe.test, programs.eval, programs.train, state, pool);
 }
 
 Score train_group(const Recipe& recipe, const kernels::RoundsSpec& spec, std::uint64_t steps, std::uint64_t seed,
@@ -132,7 +131,7 @@ Score train_group(const Recipe& recipe, const kernels::RoundsSpec& spec, std::ui
             turn = {spec.inner, static_cast<double>(random() >> 11) * 0x1p-53 >= lost};
         group.play(turns);
     }
-    return score(recipe, programs.eval, plan->phases.front().program, group.catch_up(0), pool);
+    return score(recipe.test, programs.eval, plan->phases.front().program, group.catch_up(0), pool);
 }
 
 Score train_gradients(const Recipe& recipe, std::uint32_t bits, std::uint64_t steps, std::uint64_t seed,
@@ -162,7 +161,7 @@ Score train_gradients(const Recipe& recipe, std::uint32_t bits, std::uint64_t st
                              {&anchor, &norm, &m, &v});
     for (std::uint64_t step = alone; step < steps; ++step)
         group.play(std::vector<solver::MemberTurn>(recipe.members, {1, true}));
-    return score(recipe, programs.eval, of_plan, group.catch_up(0), pool);
+    return score(recipe.test, programs.eval, of_plan, group.catch_up(0), pool);
 }
 
 }  // namespace retrace::bench

@@ -244,6 +244,18 @@ TEST_F(Rounds, AGroupThatBeginsLaterGoesOnAsOneThatJoined) {
     EXPECT_EQ(later.rounds(), 5u);
 }
 
+TEST_F(Rounds, AMemberTrainsOnDataOfItsOwn) {
+    const GroupPlan made = plan();
+    Tensor other = y_;
+    for (std::uint8_t& label : other.data) label = 1 - label;
+    LocalGroup same = group(made, 2), own = group(made, 2), all_other(made, 3, {&x_, &other}, 2, pool_);
+    own.set_data(1, {&x_, &other});
+    for (LocalGroup* members : {&same, &own, &all_other}) members->play(all(2, 5));
+    EXPECT_EQ(own.state(0), same.state(0));
+    EXPECT_EQ(own.state(1), all_other.state(1));
+    EXPECT_NE(own.state(1), same.state(1));
+}
+
 TEST_F(Rounds, SparseMessagesTeachAsWell) {
     for (const std::uint32_t bits : {1U, 2U}) {
         spec_.update = UpdateKind::sparse;
