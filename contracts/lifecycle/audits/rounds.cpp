@@ -9,6 +9,7 @@
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
+#include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
@@ -112,6 +113,7 @@ void close_without_verdict(Effects& fx, market::Audit& audit) {
     store(fx.state, keys::segment(audit.task, audit.run, audit.segment), segment);
     wake_openings(fx, audit.task, audit.run, audit.segment);
     wake_openings(fx, audit.task, audit.run, audit.segment + 1);
+    wake_members(fx, audit.task);
     advance_payments(fx, audit.task, audit.run);
 }
 
@@ -228,6 +230,7 @@ void finish_audit(Effects& fx, market::Audit& audit) {
         fx.emit(SegmentVerified{audit.task, audit.run, audit.segment, audit.id});
         note_matched(fx, audit);
     }
+    wake_members(fx, audit.task);
     advance_payments(fx, audit.task, audit.run);
 }
 

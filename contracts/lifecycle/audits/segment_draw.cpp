@@ -6,9 +6,9 @@
 #include "contracts/lifecycle/audits/fees_at_risk.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
-#include "contracts/records/group_views.hpp"
 #include "market/draw.hpp"
 
 namespace retrace::contracts {
@@ -79,6 +79,7 @@ void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run_index, std:
     store(fx.state, keys::segment(task, run_index, index), segment);
     wake_openings(fx, task, run_index, index);
     wake_openings(fx, task, run_index, index + 1);
+    wake_members(fx, task);
     advance_payments(fx, task, run_index);
 }
 

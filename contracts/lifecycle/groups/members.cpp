@@ -179,6 +179,10 @@ void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t index) {
     if (!is_being_decided(fx.state, task, openings.alike)) audit_segment(fx, run, run.finalised);
 }
 
+void wake_members(Effects& fx, std::uint64_t task) {
+    if (views::is_group(fx.state, task)) schedule_single(fx, fx.height + 1, ScheduledKind::payment, task, 0);
+}
+
 U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_t from, std::uint64_t end) {
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(run.task));
     U256 earned;

@@ -34,6 +34,9 @@ bool is_settled_in_group(const StateView& view, const market::Run& run, std::uin
 /// 21.8: gives an audit to the member's first segment that is not finalised, if its shared tensors are contradicted and
 /// no audit decides on them yet.
 void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t run);
+/// 21.8: called when an audit or a draw has decided on a segment: members with equal shared tensors may have waited for
+/// it. Does nothing for other tasks.
+void wake_members(Effects& fx, std::uint64_t task);
 /// 21.9: what the member has earned with segments from `from` to `end` - 1.
 U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_t from, std::uint64_t end);
 /// Whether all segments of the member are finalised, and the last of them has taken in all records.

@@ -54,9 +54,12 @@ TEST_F(GroupFraud, AnOpeningShowsTheMessageThatWasSent) {
 }
 
 TEST_F(GroupFraud, OtherSharedTensorsAreAuditedAndTheLiarIsConvicted) {
+    auto quick = small_params();
+    quick.challenge_blocks = 1;  // The windows are over before the audits are.
+    begin(quick);
     auto terms = small_terms();
     terms.rounds = 6;
-    terms.round_blocks = 60;
+    terms.round_blocks = 3'000;  // Nothing else happens until the segments are finalised.
     start(terms);
     play_round({0, 1, 2, 3});
     play_round({0, 1, 2, 3});
@@ -77,6 +80,33 @@ TEST_F(GroupFraud, OtherSharedTensorsAreAuditedAndTheLiarIsConvicted) {
         if (segment(opening.segment, opening.run).audits != 0) ++audited;
     EXPECT_EQ(audited, 2u) << "the liar's segment, and one of those that contradict it";
     for (const Slashed& slashed : all<Slashed>()) EXPECT_EQ(slashed.party, party("dave"));
+}
+
+TEST_F(GroupFraud, MembersThatAgreeWithAnAuditedOneGoOnWhenItsAuditHasAMatch) {
+    auto quick = small_params();
+    quick.challenge_blocks = 1;
+    begin(quick);
+    auto terms = small_terms();
+    terms.rounds = 6;
+    terms.round_blocks = 3'000;  // Nothing else happens until the segments are finalised.
+    start(terms);
+    play_round({0, 1, 2, 3});
+    play_round({0, 1, 2, 3});
+    ASSERT_TRUE(serve_until([&] { return run(0).finalised == 2 && run(1).finalised == 2 && run(2).finalised == 2; }));
+    auto spec = views::spec(state, 1).value();
+    spec.audit_bp = 1;
+    store(state, keys::spec(1), spec);
+    forks = {3};
+    for (const std::uint32_t index : {0u, 1u, 2u, 3u}) ASSERT_EQ(train(index), CallStatus::ok);
+    states_[{3, 3}].wrong = false;  // Its start was wrong already, so the auditors find what it posted.
+    spread({0, 1, 2, 3});
+    const auto finalised = [&] {
+        for (std::uint32_t index = 0; index < 4; ++index)
+            if (run(index).finalised != 3) return false;
+        return true;
+    };
+    ASSERT_TRUE(serve_until(finalised));
+    EXPECT_TRUE(all<Slashed>().empty());
 }
 
 TEST_F(GroupFraud, AuditsOfMembersWithoutAuditorsWaitForTheRequester) {
