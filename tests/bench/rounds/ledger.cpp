@@ -19,8 +19,8 @@ namespace {
 using ledger::Address;
 using ledger::U256;
 
-constexpr std::uint32_t kMembers = market::kMembersMax;
-constexpr std::uint32_t kRounds = 5;
+constexpr std::uint32_t kMostMembers = market::kMembersMax;
+constexpr std::uint32_t kClosedRounds = 5;
 
 class NoState final : public ledger::StateView {
 public:
@@ -36,7 +36,8 @@ public:
     GroupChain() {
         params_.contract_hash = word("kernels");
         executor_.genesis(state_, market::encode(params_));
-        for (std::uint32_t i = 0; i <= kMembers; ++i) ensure(ledger::mint(state_, party(i), coins(1000)), "new coins");
+        for (std::uint32_t i = 0; i <= kMostMembers; ++i)
+            ensure(ledger::mint(state_, party(i), coins(1000)), "new coins");
     }
 
     static Address party(std::uint32_t index) {
@@ -86,7 +87,7 @@ private:
 
 market::GroupSpec terms() {
     market::GroupSpec out;
-    out.rounds = kRounds;
+    out.rounds = kClosedRounds;
     out.steps_max = 10;
     out.shared = 2;
     out.public_tensors = {5, 6, 7};
@@ -97,7 +98,7 @@ market::GroupSpec terms() {
     out.fetch_blocks = out.reveal_blocks = 100;
     out.absence_limit = 4;
     out.keep_rounds = 8;
-    out.catch_up_max = 8 * kMembers;
+    out.catch_up_max = 8 * kMostMembers;
     return out;
 }
 
@@ -113,7 +114,7 @@ market::TaskSpec spec_of(const market::GroupSpec& group, const market::Params& p
     out.interval = 1;
     out.contract_hash = params.contract_hash;
     out.price_ceiling = market::kMilli;
-    out.replicas = static_cast<std::uint8_t>(kMembers);
+    out.replicas = static_cast<std::uint8_t>(kMostMembers);
     out.finish_blocks = 100'000;
     return out;
 }
@@ -124,22 +125,23 @@ void begin(GroupChain& chain) {
     const auto group = terms();
     const auto spec = spec_of(group, chain.params());
     chain.next_block();
-    for (std::uint32_t i = 1; i <= kMembers; ++i) {
+    for (std::uint32_t i = 1; i <= kMostMembers; ++i) {
         chain.send(i, Deposit{}, GroupChain::coins(100));
         chain.send(i, RegisterSolver{"http://solver", 1});
     }
     chain.send(0, PostGroup{spec, group}, market::escrow_of(spec, chain.params())->total());
     const auto task = views::task(chain.state(), 1).value();
     const Hash32 salt = word("salt");
-    for (std::uint32_t i = 1; i <= kMembers; ++i) {
+    for (std::uint32_t i = 1; i <= kMostMembers; ++i) {
         const Hash32 bid =
             market::bid_commitment(1, task.round, U256(1000), task.reveal_end + 9000, salt, GroupChain::party(i));
         chain.send(i, CommitBid{1, bid}, chain.params().bid_deposit);
     }
     chain.pass_to(task.bid_end);
-    for (std::uint32_t i = 1; i <= kMembers; ++i) chain.send(i, RevealBid{1, U256(1000), task.reveal_end + 9000, salt});
+    for (std::uint32_t i = 1; i <= kMostMembers; ++i)
+        chain.send(i, RevealBid{1, U256(1000), task.reveal_end + 9000, salt});
     chain.pass_to(task.reveal_end);
-    for (std::uint32_t run = 0; run < kMembers; ++run) {
+    for (std::uint32_t run = 0; run < kMostMembers; ++run) {
         const Address solver = views::run(chain.state(), 1, run)->solver;
         std::uint32_t party = 1;
         while (GroupChain::party(party) != solver) ++party;
@@ -150,7 +152,7 @@ void begin(GroupChain& chain) {
 /// Party of each run.
 std::vector<std::uint32_t> parties_of(const GroupChain& chain) {
     std::vector<std::uint32_t> out;
-    for (std::uint32_t run = 0; run < kMembers; ++run) {
+    for (std::uint32_t run = 0; run < kMostMembers; ++run) {
         const Address solver = contracts::views::run(chain.state(), 1, run)->solver;
         std::uint32_t party = 1;
         while (GroupChain::party(party) != solver) ++party;
@@ -167,23 +169,23 @@ Times play_round(GroupChain& chain, const std::vector<std::uint32_t>& parties) {
     using namespace contracts;
     const std::uint32_t round = chain.group().round;
     const Hash32 root = word("root");
-    for (std::uint32_t run = 0; run < kMembers; ++run)
+    for (std::uint32_t run = 0; run < kMostMembers; ++run)
         chain.send(parties[run], CommitRound{1, run, round + 1, round, 10, root, {root, root, root}});
     chain.pass_until(market::GroupPhase::spreading);
     std::vector<Bytes> bitmaps;
-    for (std::uint32_t run = 0; run < kMembers; ++run) {
-        Bytes& bits = bitmaps.emplace_back((kMembers + 7) / 8);
-        for (std::uint32_t place = 0; place < kMembers; ++place)  // Runs commit in their order.
+    for (std::uint32_t run = 0; run < kMostMembers; ++run) {
+        Bytes& bits = bitmaps.emplace_back((kMostMembers + 7) / 8);
+        for (std::uint32_t place = 0; place < kMostMembers; ++place)  // Runs commit in their order.
             if (place != run) bits[place / 8] = static_cast<std::uint8_t>(bits[place / 8] | 1u << (place % 8));
         chain.send(parties[run], CommitHoldings{1, run, round, market::holding_commitment(1, run, round, root, bits)});
     }
     chain.pass_until(market::GroupPhase::revealing);
-    for (std::uint32_t run = 0; run < kMembers; ++run)
+    for (std::uint32_t run = 0; run < kMostMembers; ++run)
         chain.send(parties[run], RevealHoldings{1, run, round, bitmaps[run], root});
     Times out;
     // A block handles at most 256 items, among them the draws of 255 segments, so the clock's may wait for the next.
     while (chain.group().round == round) out.close = chain.next_block();
-    ensure(views::round(chain.state(), 1, round)->entries.size() == kMembers, "all messages are recorded");
+    ensure(views::round(chain.state(), 1, round)->entries.size() == kMostMembers, "all messages are recorded");
     out.after = chain.next_block();
     return out;
 }
@@ -194,16 +196,16 @@ std::vector<Row> measure_ledger() {
     GroupChain chain;
     begin(chain);
     const auto parties = parties_of(chain);
-    for (std::uint32_t run = 0; run < kMembers; ++run)
+    for (std::uint32_t run = 0; run < kMostMembers; ++run)
         chain.send(parties[run], contracts::CommitCheckpoint{1, run, 0, word("first")});
     chain.pass_until(market::GroupPhase::training);
     std::vector<double> close, after;
-    for (std::uint32_t round = 0; round < kRounds; ++round) {
+    for (std::uint32_t round = 0; round < kClosedRounds; ++round) {
         const Times times = play_round(chain, parties);
         close.push_back(times.close);
         after.push_back(times.after);
     }
-    const std::string members = std::to_string(kMembers) + " members, the most a group has";
+    const std::string members = std::to_string(kMostMembers) + " members, the most a group has";
     return {{"rounds_ledger", "ms", members, median(close), 0},
             {"rounds_ledger_payments", "ms", members, median(after), 0}};
 }
