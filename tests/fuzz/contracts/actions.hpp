@@ -11,6 +11,7 @@
 #include "market/auction.hpp"
 #include "market/escrow.hpp"
 #include "solver/commitments.hpp"
+#include "tests/fuzz/contracts/group_states.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 
 namespace retrace::fuzz {
@@ -107,6 +108,18 @@ private:
         spec.finish_blocks = 2 * kFinishAfter;
         const auto escrow = market::escrow_of(spec, params_);
         if (escrow) add(party(0), contracts::PostTask{spec}, escrow->total());
+        post_group(std::move(spec));
+    }
+    void post_group(market::TaskSpec spec) {
+        const market::GroupSpec terms = group_terms();
+        spec.program_root = contracts::plan_of(terms).root();
+        spec.init_root = terms.phases[0].program_root;
+        spec.initial_state_root = {};
+        spec.interval = 1;
+        spec.steps = terms.rounds + 1;
+        spec.replicas = static_cast<std::uint8_t>(choices_.between(2, 4));
+        const auto escrow = market::escrow_of(spec, params_);
+        if (escrow) add(party(0), contracts::PostGroup{spec, terms}, escrow->total());
     }
 
     void of_task(const market::Task& task) {
@@ -132,6 +145,7 @@ private:
             add(run.solver, AcceptData{run.task});
             if (choices_.below(8) == 0) add(run.solver, DeclineTask{run.task});
         }
+        if (views::is_group(view_, run.task)) return of_member(run);
         add(run.solver, CommitCheckpoint{run.task, run.index, run.next_state,
                                          commitment_of(run.task, run.index, run.next_state, lie())});
         for (std::uint64_t i = run.first_state; i < run.next_state; ++i) {
@@ -145,19 +159,49 @@ private:
             add(party(4), ChallengeInitial{run.task, run.index, root(0, true)}, bond_of(run.task));
     }
 
+    void of_member(const market::Run& run) {
+        using namespace contracts;
+        if (!views::member(view_, run.task, run.index)) return;
+        const MemberCalls calls(view_, run);
+        if (run.next_state == 0) return add(run.solver, calls.first(lie()));
+        const std::uint32_t behind = static_cast<std::uint32_t>(choices_.below(2));
+        for (const std::uint32_t steps : {0u, 1u + static_cast<std::uint32_t>(choices_.below(5))})
+            if (const auto call = calls.next(calls.round() - std::min(calls.round(), behind), steps, lie(), lie()))
+                add(run.solver, *call);
+        const bool all = !lie();
+        add(run.solver, calls.list(all));
+        add(run.solver, calls.reveal(true));
+        add(run.solver, calls.reveal(false));
+        for (std::uint64_t i = 0; i < run.next_state; ++i) {
+            if (const auto call = calls.open(i)) add(run.solver, *call);
+            if (choices_.below(8) == 0)
+                add(party(4), ChallengeSegment{run.task, run.index, i, root(i + 1, lie())}, bond_of(run.task));
+            if (choices_.below(8) == 0)
+                add(party(3), ReportUnavailable{6, run.task, run.index, run.index, 0, 0}, params_.report_fee);
+            if (choices_.below(8) == 0)
+                if (const auto spec = views::spec(view_, run.task))
+                    add(party(4), JoinTask{run.task, run.index, i}, market::join_fee(params_, *spec));
+        }
+        if (choices_.below(16) == 0) add(run.solver, LeaveTask{run.task, run.index});
+    }
+
     void of_audit(const market::Audit& audit) {
         using namespace contracts;
         const auto run = views::run(view_, audit.task, audit.run);
         if (!run) return;
         const std::uint64_t first = audit.segment, last = audit.segment + 1;
+        const auto found = [&](bool wrong) {
+            if (wrong || !views::is_group(view_, audit.task)) return root(last, wrong);
+            return MemberCalls(view_, *run).right_root(last);
+        };
         add(run->solver, OpenSegment{audit.task, audit.run, first, {}, opening(audit.task, audit.run, first)});
         add(run->solver, RevealSegment{audit.task, audit.run, first, {}, opening(audit.task, audit.run, last)});
         for (const market::Seat& seat : audit.seats) {
             const auto commitment = [&](bool wrong) {
-                return solver::verdict_commitment(root(last, wrong), {}, seat.auditor.bytes, audit.id);
+                return solver::verdict_commitment(found(wrong), {}, seat.auditor.bytes, audit.id);
             };
             add(seat.auditor, CommitVerdict{audit.id, commitment(lie())});
-            add(seat.auditor, RevealVerdict{audit.id, root(last, seat.commitment == commitment(true)), {}});
+            add(seat.auditor, RevealVerdict{audit.id, found(seat.commitment == commitment(true)), {}});
             add(seat.auditor, AttestRetention{audit.task, audit.run, last});
         }
     }

@@ -76,6 +76,11 @@ struct Filler {
     void fill(Bytes& v) { v = to_bytes(choices.take(choices.byte())); }
     void fill(TaskSpec& v) { v = sample_spec(choices); }
     template <class T>
+    requires requires(T& v) { T::tie(v); }
+    void fill(T& v) {
+        std::apply([&](auto&... field) { (fill(field), ...); }, T::tie(v));
+    }
+    template <class T>
     void fill(std::vector<T>& v) {
         v.resize(choices.below(4));
         for (T& item : v) fill(item);
