@@ -104,8 +104,8 @@ std::unique_ptr<StepRunner> make_member_attacker(ComputeAttack attack, const Tas
                                                     std::move(inputs), pool);
     if (change || !is_inner(group, program)) return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
     if (attack == ComputeAttack::ulp) {
-        // Not the last step: a member may make fewer than steps_max.
-        const std::uint64_t wrong = first + (group.steps_max > 1 ? 1 : 0);
+        // The last step, because earlier changes vanish, as in attack_steps; a member that makes fewer commits no fraud.
+        const std::uint64_t wrong = first + group.steps_max - 1;
         return std::make_unique<UlpRunner>([wrong](std::uint64_t step) { return step == wrong; }, program,
                                            std::move(inputs), pool);
     }
