@@ -5,6 +5,7 @@
 #include <fstream>
 #include <thread>
 
+#include "contracts/records/group_positions.hpp"
 #include "kernels/commit/contract.hpp"
 #include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
@@ -17,7 +18,7 @@
 #include "node/tasks/data/dataset.hpp"
 #include "node/tasks/group_task.hpp"
 #include "node/tasks/initial_state.hpp"
-#include "solver/artifacts/artifact_source.hpp"
+#include "solver/artifacts/group_artifacts.hpp"
 
 namespace retrace::node {
 namespace {
@@ -220,10 +221,23 @@ Result<ledger::U256> raise_replicas(Submitter& submitter, ChainReader& chain, st
 
 namespace {
 
+/// Adds the segments of a run.
+void count_segments(const ledger::StateView& state, const market::Run& run, const market::TaskSpec& spec,
+                    TaskStatus& out) {
+    const std::uint64_t committed = run.next_state == 0 ? 0 : std::min(run.next_state - 1, spec.segments());
+    for (std::uint64_t i = 0; i < committed; ++i) {
+        const auto segment = views::segment(state, run.task, run.index, i);
+        out.verified += segment && segment->state == market::SegmentState::verified ? 1 : 0;
+    }
+    out.committed += committed;
+    out.paid += run.paid;
+}
+
 /// Returns nothing if there is no such task, or if its terms break the rules for posting.
 std::optional<TaskStatus> read_status(const ledger::StateView& state, std::uint64_t id) {
     const auto task = views::task(state, id);
-    const auto spec = Immutable().spec(state, id);
+    Immutable immutable;
+    const auto spec = immutable.spec(state, id);
     if (!task || !spec) return std::nullopt;
     TaskStatus out;
     out.task = *task;
@@ -233,18 +247,19 @@ std::optional<TaskStatus> read_status(const ledger::StateView& state, std::uint6
         if (!run) break;  // Otherwise a node could claim any number of runs, and each would be requested.
         out.runs.push_back(std::move(*run));
     }
+    if (const auto terms = immutable.group(state, id)) {
+        const auto group = views::group(state, id);
+        if (!group) return std::nullopt;
+        out.group = TaskStatus::Group{*terms, *group};
+    }
     if (out.runs.empty()) return out;
     const market::Run& run = out.runs.back();
     const auto params = views::params(state);
     for (const market::Run& active : out.runs)
         if (params && active.state == market::RunState::running && active.unaudited_since != 0)
             out.waiting = {active.index, active.unaudited_from, active.unaudited_since + params->unaudited_blocks};
-    out.committed = run.next_state == 0 ? 0 : std::min(run.next_state - 1, spec->segments());
-    out.paid = run.paid;
-    for (std::uint64_t i = 0; i < out.committed; ++i) {
-        const auto segment = views::segment(state, id, run.index, i);
-        out.verified += segment && segment->state == market::SegmentState::verified ? 1 : 0;
-    }
+    for (const market::Run& counted : out.runs)
+        if (out.group || counted.index == run.index) count_segments(state, counted, *spec, out);
     return out;
 }
 
@@ -280,8 +295,9 @@ Result<TaskStatus> wait_for_delivery(ChainReader& chain, std::uint64_t id,
         }
         failing_since.reset();
         read_height = *height;
-        if (!before || before->task != status->task || before->committed != status->committed ||
-            before->verified != status->verified || before->waiting != status->waiting) {
+        if (!before || before->task != status->task || before->group != status->group ||
+            before->committed != status->committed || before->verified != status->verified ||
+            before->waiting != status->waiting) {
             on_change(*status);
         }
         if (market::is_final(status->task.state) || status->task.state == market::TaskState::delivering) return status;
@@ -358,6 +374,18 @@ Result<Receipt> make_receipt(ChainReader& chain, const ledger::StateView& view, 
     return out;
 }
 
+/// The members that have taken in all records and whose states are finalised, the first of which delivers the model.
+std::vector<market::Run> delivered_members(const ledger::StateView& view, const TaskStatus& status) {
+    for (const market::Run& run : status.runs) {
+        const bool stands = run.state != market::RunState::forfeited && run.state != market::RunState::left;
+        const auto member = stands ? views::member(view, run.task, run.index) : std::nullopt;
+        if (!member || member->base != status.group->terms.rounds || run.finalised + 1 != run.next_state) continue;
+        const auto end = views::checkpoint(view, run.task, run.index, run.finalised);
+        if (end && end->opened) return {run};
+    }
+    return {};
+}
+
 /// The message accuses nobody; `why` says whether a peer sent wrong bytes, no peer answered, or this disk is full.
 Unexpected<Error> not_fetched(const char* what, std::uint64_t id, const std::string& why) {
     return error("the " + std::string(what) + " of task " + std::to_string(id) +
@@ -371,12 +399,20 @@ Result<Delivered> fetch_model(ChainReader& chain, std::uint64_t id, Store& store
     RETRACE_TRY(status, status_in(view, id));
     std::vector<market::Run> runs;
     std::optional<market::Checkpoint> last;
+    std::uint64_t last_step = status.spec.steps;
     std::vector<std::string> peers;
     // Made before the state is fetched, because a node makes proofs for its newest blocks only.
     Result<Receipt> receipt = error("");
     view.read([&] {
-        runs = delivered_runs(view, status.task, status.spec.segments(), "");
-        if (!runs.empty()) last = views::checkpoint(view, id, runs.front().index, status.spec.segments());
+        std::uint64_t index = status.spec.segments();
+        if (status.group) {
+            runs = delivered_members(view, status);
+            if (!runs.empty()) index = runs.front().finalised;
+            if (!runs.empty()) last_step = contracts::header_step_of(view, id, runs.front().index, index).value_or(0);
+        } else {
+            runs = delivered_runs(view, status.task, index, "");
+        }
+        if (!runs.empty()) last = views::checkpoint(view, id, runs.front().index, index);
         if (last) receipt = make_receipt(chain, view, status, runs);
         peers = endpoints_of(view, id);
     });
@@ -391,11 +427,19 @@ Result<Delivered> fetch_model(ChainReader& chain, std::uint64_t id, Store& store
     fetcher.set_progress(progress);
     PeerSource source(store, fetcher, [&peers] { return peers; });
     kernels::ThreadPool pool;
+    if (status.group) {
+        const auto plan = solver::fetch_plan(source, status.spec.program_root, status.spec.program_bytes);
+        if (!plan) return not_fetched("plan", id, plan.error().message);
+        const kernels::Program& states = (*plan)->states();
+        auto state = solver::fetch_state(source, (*plan)->root(), states, last->root, last_step, pool);
+        if (!state) return not_fetched("final state", id, state.error().message);
+        return Delivered{states, std::move(*state), std::move(*receipt), true};
+    }
     const auto program = solver::fetch_program(source, status.spec.program_root, status.spec.program_bytes);
     if (!program) return not_fetched("program", id, program.error().message);
-    auto state = solver::fetch_state(source, **program, last->root, status.spec.steps, pool);
+    auto state = solver::fetch_state(source, **program, last->root, last_step, pool);
     if (!state) return not_fetched("final state", id, state.error().message);
-    return Delivered{(*program)->program(), std::move(*state), std::move(*receipt)};
+    return Delivered{(*program)->program(), std::move(*state), std::move(*receipt), false};
 }
 
 }  // namespace retrace::node

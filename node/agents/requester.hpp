@@ -46,8 +46,15 @@ struct TaskStatus {
     market::Task task;
     market::TaskSpec spec;
     std::vector<market::Run> runs;         ///< All runs so far.
-    std::uint64_t committed = 0;           ///< Segments whose end is committed, in the newest run.
+    std::uint64_t committed = 0;           ///< Segments whose end is committed, in the newest run; of a group in all.
     std::uint64_t verified = 0, paid = 0;  ///< Segments.
+    /// Set for a training in rounds.
+    struct Group {
+        market::GroupSpec terms;
+        market::Group now;
+        bool operator==(const Group&) const = default;
+    };
+    std::optional<Group> group;
     /// In the newest run that waits: the first segment for which no auditor can be drawn, and the height from which the
     /// requester may decide on it (contracts 14.12).
     struct Waiting {
@@ -69,6 +76,7 @@ struct Delivered {
     kernels::Program program;
     kernels::State state;  ///< After the last step.
     Receipt receipt;
+    bool in_rounds = false;  ///< Then the program is one of the plan's, and the state that of a member.
 };
 /// Fetches the final state from the peers that serve it, checked against the root on the ledger, and builds the
 /// receipt. If the chain's state is proved, the receipt's heights of settlement and verdicts are 0: they are in logs only,

@@ -14,6 +14,7 @@
 #include "node/agents/remote_state.hpp"
 #include "node/agents/run_peers.hpp"
 #include "node/cmd/task_options.hpp"
+#include "node/tasks/group_task.hpp"
 #include "node/tasks/model_files.hpp"
 
 namespace retrace::node::cli {
@@ -92,12 +93,21 @@ Status<> write_files(const Delivered& model, const std::vector<StepLoss>& losses
     return Unit{};
 }
 
+/// Replaces the state of a member by that of the same training on one machine, which the evaluation reads.
+Status<> to_plain_model(const TaskFile& task, Delivered& model) {
+    RETRACE_TRY(plain, read_program(task.program));
+    RETRACE_TRY(state, model_state(model.program, model.state, plain, task.steps));
+    model.program = std::move(plain);
+    model.state = std::move(state);
+    return Unit{};
+}
+
 int fetch(const Program& program, const FetchFlags& flags) {
     auto store = open_store(flags.data_dir);
     if (!store) return fail(program, store.error().message);
     const auto at = flags.chain.open();
     if (!at) return fail(program, at.error().message);
-    const auto model = fetch_model((*at)->chain, flags.task, **store, show_transfer);
+    auto model = fetch_model((*at)->chain, flags.task, **store, show_transfer);
     if (!model) return fail(program, model.error().message);
     json::object out{{"task", flags.task},
                      {"model", (flags.out / "model.safetensors").string()},
@@ -111,7 +121,11 @@ int fetch(const Program& program, const FetchFlags& flags) {
     out["matching_verdicts"] = verdicts;
     const auto task = task_of(flags, model->receipt.chain_id);
     if (!task && !flags.task_folder.empty()) return fail(program, flags.task_folder + " is no compiled task");
-    const std::vector<StepLoss> losses = replayed_losses(model->receipt, flags, (*at)->chain, **store);
+    if (const auto plain = task && task->group ? to_plain_model(*task, *model) : Status<>(Unit{}); !plain)
+        return fail(program, plain.error().message);
+    // A receipt has not the messages that a replay of a member's segment takes in.
+    const std::vector<StepLoss> losses =
+        model->in_rounds ? std::vector<StepLoss>() : replayed_losses(model->receipt, flags, (*at)->chain, **store);
     if (const auto written = write_files(*model, losses, task, flags.out, out); !written)
         return fail(program, written.error().message);
     (*at)->add_proven(out);

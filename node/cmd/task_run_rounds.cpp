@@ -35,35 +35,6 @@ Status<> check_fit(const kernels::GroupPlan& plan, const kernels::Program& train
     return Unit{};
 }
 
-/// Whether the tensor is named after another one, as moments are: NAME.m of NAME.
-bool is_moment(const kernels::Program& train, const std::string& name) {
-    return std::any_of(train.tensors.begin(), train.tensors.begin() + train.states, [&](const auto& other) {
-        return name.size() > other.name.size() && name.starts_with(other.name + ".");
-    });
-}
-
-/// The state of the plain training program, with the tensors that have the same names. Moments that the plan does not
-/// keep for each parameter (updates of gradients) are 0.
-Result<kernels::State> model_state(const kernels::GroupPlan& plan, const kernels::State& state,
-                                   const kernels::Program& train, std::uint64_t step) {
-    const kernels::Program& of_plan = plan.phases.front().program;
-    kernels::State out;
-    out.step = step;
-    for (std::uint32_t t = 0; t < train.states; ++t) {
-        const kernels::TensorRecord& wanted = train.tensors[t];
-        for (std::uint32_t k = 0; k < of_plan.states && out.tensors.size() == t; ++k) {
-            const kernels::TensorRecord& there = of_plan.tensors[k];
-            if (there.name == wanted.name && there.dtype == wanted.dtype && there.dims == wanted.dims)
-                out.tensors.push_back(state.tensors[k]);
-        }
-        if (out.tensors.size() == t && is_moment(train, wanted.name))
-            out.tensors.push_back(kernels::zeros(wanted.dtype, wanted.dims));
-        if (out.tensors.size() == t)
-            return error("the plan has no tensor " + wanted.name + " of the program; compile the task anew");
-    }
-    return out;
-}
-
 /// The mean of the metric over all inner steps of a round.
 float mean_loss(const std::vector<std::vector<std::vector<kernels::Metric>>>& members) {
     float sum = 0;
@@ -113,7 +84,7 @@ int run_rounds(const Program& program, const TaskFile& task, const kernels::Prog
         if (!program.json) show_round(round, terms.rounds, loss, start);
     }
     group.catch_up(0);
-    const auto state = model_state(*plan, group.state(0), train, task.steps);
+    const auto state = model_state(plan->phases.front().program, group.state(0), train, task.steps);
     if (!state) return fail(program, state.error().message);
 
     json::object out{{"rounds", terms.rounds},

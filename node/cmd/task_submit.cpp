@@ -25,9 +25,16 @@ struct TaskSubmitFlags {
 };
 
 std::string progress_line(const TaskStatus& status) {
-    std::string line = std::string(market::slug(status.task.state)) + ", segments committed " +
-                       std::to_string(status.committed) + ", verified " + std::to_string(status.verified) + ", paid " +
-                       std::to_string(status.paid) + " of " + std::to_string(status.spec.segments());
+    std::string line(market::slug(status.task.state));
+    if (status.group) {
+        const market::Group& group = status.group->now;
+        line += ", round " + std::to_string(group.round) + " of " + std::to_string(status.group->terms.rounds) + ": " +
+                std::string(market::slug(group.phase)) + ", " + std::to_string(status.task.active.size()) +
+                " members, " + std::to_string(group.committed.size()) + " messages";
+    }
+    line += ", segments committed " + std::to_string(status.committed) + ", verified " +
+            std::to_string(status.verified) + ", paid " + std::to_string(status.paid);
+    if (!status.group) line += " of " + std::to_string(status.spec.segments());
     if (status.waiting) {
         line += "; segment " + std::to_string(status.waiting->segment) + " waits for auditors; from height " +
                 std::to_string(status.waiting->decide_from) + " on, decide about it with `retrace task decide`";

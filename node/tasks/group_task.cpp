@@ -31,6 +31,13 @@ Status<> check_counts(const GroupTerms& terms, std::uint32_t least, std::uint64_
     return Unit{};
 }
 
+/// Whether the tensor is named after another one, as moments are: NAME.m of NAME.
+bool is_moment(const kernels::Program& train, const std::string& name) {
+    return std::any_of(train.tensors.begin(), train.tensors.begin() + train.states, [&](const auto& other) {
+        return name.size() > other.name.size() && name.starts_with(other.name + ".");
+    });
+}
+
 }  // namespace
 
 Result<kernels::GroupPlan> read_plan(const GroupTerms& terms) {
@@ -89,6 +96,25 @@ std::uint64_t segment_cost(const kernels::GroupPlan& plan, std::uint32_t members
         sum = cost > kMost - sum ? kMost : sum + cost;
     }
     return sum;
+}
+
+Result<kernels::State> model_state(const kernels::Program& of_plan, const kernels::State& state,
+                                   const kernels::Program& wanted, std::uint64_t step) {
+    kernels::State out;
+    out.step = step;
+    for (std::uint32_t t = 0; t < wanted.states; ++t) {
+        const kernels::TensorRecord& record = wanted.tensors[t];
+        for (std::uint32_t k = 0; k < of_plan.states && out.tensors.size() == t; ++k) {
+            const kernels::TensorRecord& there = of_plan.tensors[k];
+            if (there.name == record.name && there.dtype == record.dtype && there.dims == record.dims)
+                out.tensors.push_back(state.tensors[k]);
+        }
+        if (out.tensors.size() == t && is_moment(wanted, record.name))
+            out.tensors.push_back(kernels::zeros(record.dtype, record.dims));
+        if (out.tensors.size() == t)
+            return error("the plan has no tensor " + record.name + " of the program; compile the task anew");
+    }
+    return out;
 }
 
 }  // namespace retrace::node

@@ -2,6 +2,7 @@
 // A training in rounds as the market has it: its plan, the terms of the group, and the cost of a member's segment.
 #pragma once
 
+#include "kernels/exec/executor.hpp"
 #include "kernels/plan/group_plan.hpp"
 #include "market/groups.hpp"
 #include "node/tasks/task_file.hpp"
@@ -21,5 +22,11 @@ Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::
 /// Multiply-adds of a segment that takes in one record with a message of each of `members` and has all inner steps;
 /// 2^64 - 1 if they are more.
 std::uint64_t segment_cost(const kernels::GroupPlan& plan, std::uint32_t members);
+
+/// The state of the plain training program `wanted`, from the tensors of the same names in a member's state. `of_plan`:
+/// any program of the plan. Moments that the plan does not keep for each parameter (updates of gradients) are 0. Fails if
+/// another tensor is missing.
+Result<kernels::State> model_state(const kernels::Program& of_plan, const kernels::State& state,
+                                   const kernels::Program& wanted, std::uint64_t step);
 
 }  // namespace retrace::node

@@ -12,6 +12,11 @@ namespace retrace::node {
 
 namespace fs = std::filesystem;
 
+namespace {
+/// What only a training in rounds has begins like this (kernels/builder/rounds.hpp).
+constexpr std::string_view kRoundsPrefix = "rounds.";
+}  // namespace
+
 std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, const kernels::State& state) {
     std::set<std::string> names;
     for (std::uint32_t i = 0; i < program.states; ++i) names.insert(program.tensors[i].name);
@@ -21,7 +26,8 @@ std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, 
         const std::string suffix = name.substr(dot);
         return suffix == ".m" || suffix == ".v" || suffix == ".momentum";
     };
-    return solver::named_tensors(program, state, [&](const std::string& name) { return !is_moment(name); });
+    return solver::named_tensors(
+        program, state, [&](const std::string& name) { return !is_moment(name) && !name.starts_with(kRoundsPrefix); });
 }
 
 Result<std::vector<std::string>> write_model(const kernels::Program& program, const kernels::State& state,

@@ -14,7 +14,7 @@
 namespace retrace::node {
 
 /// Returns the parameters and buffers of a state, without the optimiser's moments (".m", ".v", ".momentum" after the
-/// name of another tensor).
+/// name of another tensor) and without what a member of a training in rounds has beside them ("rounds.").
 std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, const kernels::State& state);
 
 /// Writes model.safetensors and, for a task compiled from TorchScript, model.pt into a folder, which is created if
