@@ -123,10 +123,13 @@ Quote Bidding::seat(const ledger::StateView& state, const market::Params& params
 Quote Bidding::consider(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                         std::uint64_t id, const market::TaskSpec& spec) {
     Quote out = quote(state, params, base_fee, id, spec);
-    if (out.price) return out;
-    if (logged_.insert(id).second && !logged_before_.contains(id))
-        spdlog::info("event=no_bid task={} reason=\"{}\"", id, out.why_not);
+    if (!out.price) explain(id, out);
     return out;
+}
+
+void Bidding::explain(std::uint64_t id, const Quote& refused) {
+    if (logged_.insert(id).second && !logged_before_.contains(id))
+        spdlog::info("event=no_bid task={} reason=\"{}\"", id, refused.why_not);
 }
 
 void Bidding::on_view(const ledger::StateView& state, const market::Params& params, Immutable& immutable,

@@ -38,6 +38,8 @@ public:
     /// Same as `quote`, and logs the reason for no bid once.
     Quote consider(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                    std::uint64_t id, const market::TaskSpec& spec);
+    /// Logs the reason for no bid, or for not taking a seat, once.
+    void explain(std::uint64_t id, const Quote& refused);
     /// Processes a view that was read completely. It keeps only the most valuable auctions that may be bid in, in
     /// descending order of value, so that many cheap ones take neither stake nor time from them. Entries of auctions
     /// that are over are dropped.

@@ -228,11 +228,8 @@ void SolverService::join(const RemoteState& state, std::uint64_t height, const m
     Quote quote;
     state.read([&] { quote = bidding_.seat(state, params, *base_fee, seat, *spec); });
     if (state.failure()) return;
+    if (!quote.price) return bidding_.explain(seat.task, quote);
     joined_[seat.task] = height;
-    if (!quote.price) {
-        spdlog::info("event=not_joined task={} reason=\"{}\"", seat.task, quote.why_not);
-        return;
-    }
     spdlog::info("event=join task={} base={} anchor={} price={}", seat.task, seat.anchor.base, seat.anchor.run,
                  format_coins(*quote.price));
     const auto sent = process_->submitter().send("join task " + std::to_string(seat.task),

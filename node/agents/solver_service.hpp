@@ -58,7 +58,7 @@ private:
     std::unique_ptr<WorkerProcesses> workers_;
     Bidding bidding_;
     Withheld withheld_;
-    std::map<std::uint64_t, std::uint64_t> joined_;  // Task → height at which joinTask was sent or decided against.
+    std::map<std::uint64_t, std::uint64_t> joined_;  // Task → height at which joinTask was sent.
     solver::TaskCache task_cache_;
     // Benchmarks have their own threads: those of the task cache may be in the middle of a long step.
     kernels::ThreadPool bench_pool_;
