@@ -3,6 +3,7 @@
 // and `names` (record_json.hpp).
 #pragma once
 
+#include "market/groups.hpp"
 #include "node/server/methods/record_json.hpp"
 
 namespace retrace::node::rpc {
@@ -57,6 +58,39 @@ struct SegmentAnswer {
     std::optional<market::Checkpoint> start, end;  ///< States `index` and `index` + 1.
     static auto tie(auto& s) { return std::tie(s.index, s.segment, s.start, s.end); }
     static Names names() { return {"index", "segment", "start", "end"}; }
+};
+
+struct MemberAnswer {
+    std::uint32_t run = 0;
+    Address solver;
+    market::RunState state{};
+    U256 earned;
+    market::Member member;
+    static auto tie(auto& m) { return std::tie(m.run, m.solver, m.state, m.earned, m.member); }
+    static Names names() { return {"run", "solver", "state", "earned", "member"}; }
+};
+
+struct GroupAnswer {
+    market::GroupSpec spec;
+    market::Group group;
+    std::vector<MemberAnswer> members;
+    static auto tie(auto& g) { return std::tie(g.spec, g.group, g.members); }
+    static Names names() { return {"spec", "group", "members"}; }
+};
+
+struct RoundMessageAnswer {
+    std::uint32_t run = 0;
+    market::RoundMessage message;
+    std::vector<std::uint32_t> listed_by, not_listed_by;  ///< Of the runs that revealed what they have.
+    static auto tie(auto& m) { return std::tie(m.run, m.message, m.listed_by, m.not_listed_by); }
+    static Names names() { return {"run", "message", "listedBy", "notListedBy"}; }
+};
+
+struct RoundAnswer {
+    std::optional<market::Round> record;       ///< Null while the round is open.
+    std::vector<RoundMessageAnswer> messages;  ///< In the order of their commitment.
+    static auto tie(auto& r) { return std::tie(r.record, r.messages); }
+    static Names names() { return {"record", "messages"}; }
 };
 
 struct BidAnswer {

@@ -42,6 +42,7 @@ void register_methods(Router& router, const Backend& backend) {
     register_retrace_status(router, backend);
     register_retrace_state(router, backend);
     register_retrace_tasks(router, backend);
+    register_retrace_groups(router, backend);
     register_retrace_audits(router, backend);
     register_retrace_parties(router, backend);
     register_retrace_explain(router, backend);

@@ -18,6 +18,7 @@ void register_eth_subscribe(Router& router, const Backend& backend);
 void register_retrace_status(Router& router, const Backend& backend);
 void register_retrace_state(Router& router, const Backend& backend);
 void register_retrace_tasks(Router& router, const Backend& backend);
+void register_retrace_groups(Router& router, const Backend& backend);
 void register_retrace_audits(Router& router, const Backend& backend);
 void register_retrace_parties(Router& router, const Backend& backend);
 void register_retrace_explain(Router& router, const Backend& backend);

@@ -194,6 +194,8 @@ void add_market(json::object& out) {
     out["TaskPage"] = schema_of<Page<TaskSummary>>();
     out["TaskEvent"] = schema_of<TaskEventAnswer>();
     out["Segment"] = schema_of<SegmentAnswer>();
+    out["Group"] = schema_of<GroupAnswer>();
+    out["Round"] = schema_of<RoundAnswer>();
     out["Bid"] = schema_of<BidAnswer>();
     out["BidsExplanation"] = schema_of<BidsExplanation>();
     out["TxExplanation"] = schema_of<TxExplanation>();

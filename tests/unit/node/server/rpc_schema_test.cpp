@@ -156,6 +156,8 @@ void RpcSchema::call_market() {
         call(name, {"0x1"});
         call(name, {"0x63"});
     }
+    call("retrace_group", {"0x1"});
+    call("retrace_round", {"0x1", "0x0"});
     call("retrace_segments", {"0x1", "0x0", "0x0", "0x4"});
     call("retrace_explainBids", {"0x1", address(3)});
     call("retrace_party", {address(1)});
