@@ -56,6 +56,7 @@ void add_task(CLI::App& app, Program& program) {
     add_task_plan(*task, program);
     add_task_submit(*task, program);
     add_task_show(*task, program);
+    add_task_explain(*task, program);
     add_task_fetch(*task, program);
     add_task_run(*task, program);
     add_task_raise(*task, program);

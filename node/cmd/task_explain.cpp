@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+// retrace task explain: says what a task waits for, what can be done about it, and what each member of a group did in
+// each round.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <iostream>
+#include <map>
+
+#include "contracts/records/group_views.hpp"
+#include "ledger/crypto/eip55.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/cmd/task_options.hpp"
+#include "node/platform/json_values.hpp"
+#include "node/platform/units.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+namespace views = contracts::views;
+using market::GroupPhase;
+using market::TaskState;
+
+/// What a task waits for. `remedy` is empty if the requester need not do anything; next_height 0: no height is set.
+struct Explanation {
+    std::string reason, remedy, next;
+    std::uint64_t next_height = 0;
+};
+
+/// The last heights of these phases are known; they end earlier when all have done their part.
+Explanation explain_round(const TaskStatus::Group& group) {
+    const market::Group& now = group.now;
+    const std::string round = "round " + std::to_string(now.round) + " of " + std::to_string(group.terms.rounds);
+    const std::string sent = std::to_string(now.committed.size());
+    switch (now.phase) {
+        case GroupPhase::starting:
+            return {"members fetch the plan and the data, and commit to their first state",
+                    {},
+                    "the first round begins when all have, or at the deadline when " +
+                        std::to_string(group.terms.least) + " have",
+                    now.deadline};
+        case GroupPhase::training:
+            return {round + ": members train; " + sent + " of " + std::to_string(now.senders) + " have sent a message",
+                    {},
+                    "the messages are fetched",
+                    now.deadline};
+        case GroupPhase::spreading:
+            return {round + ": members fetch " + sent + " messages; " + std::to_string(now.listed.size()) +
+                        " have stated what they have" + (now.extended ? " (extended once)" : ""),
+                    {},
+                    "what they have is revealed",
+                    now.deadline};
+        case GroupPhase::revealing:
+            return {round + ": members reveal what they have; " + std::to_string(now.revealed.size()) + " of " +
+                        std::to_string(now.listed.size()) + " have",
+                    {},
+                    "the round is closed",
+                    now.deadline};
+        case GroupPhase::over: break;
+    }
+    return {"all rounds are closed; members take in the last messages, and their segments are finalised",
+            {},
+            "the model is delivered when the segments of all members are final",
+            now.deadline};
+}
+
+Explanation explain_run(const TaskStatus& status) {
+    if (status.waiting)
+        return {"segment " + std::to_string(status.waiting->segment) + " of run " +
+                    std::to_string(status.waiting->run) + " waits for auditors",
+                "wait for verifiers, or decide with `retrace task decide` once that is allowed", "you may decide",
+                status.waiting->decide_from};
+    if (status.group) return explain_round(*status.group);
+    const market::Run& run = status.runs.back();
+    if (run.next_state > status.spec.segments())
+        return {"all checkpoints are committed; segments are audited and their windows run",
+                {},
+                "the model is delivered when all segments are paid",
+                0};
+    return {"the solver trains; checkpoint " + std::to_string(run.next_state) + " of " +
+                std::to_string(status.spec.segments()) + " is next",
+            {},
+            "the solver loses its lock if the checkpoint is late",
+            run.deadline};
+}
+
+Explanation explain(const TaskStatus& status, std::uint64_t height) {
+    const market::Task& task = status.task;
+    switch (task.state) {
+        case TaskState::posted:
+        case TaskState::bidding: {
+            const bool sealed = height + 1 < task.bid_end;
+            const std::string bids = std::to_string(task.bidders.size()) + " bids";
+            return {sealed ? bids + " are sealed so far" : bids + " are revealed",
+                    task.bidders.empty() ? "if nobody bids: raise price_ceiling or replay_blocks, and see "
+                                           "retrace_explainBids for what keeps a solver from bidding"
+                                         : "",
+                    sealed ? "bids are revealed" : "the auction closes", sealed ? task.bid_end : task.reveal_end};
+        }
+        case TaskState::assigned:
+            return {"the winners fetch the program and the data", "",
+                    "a winner that has not accepted by then loses the task",
+                    status.runs.empty() ? 0 : status.runs.back().deadline};
+        case TaskState::running: return explain_run(status);
+        case TaskState::delivering:
+            return {"the model is ready", "fetch it with `retrace task fetch`, then `retrace task accept`",
+                    "the model counts as accepted", task.deliver_end};
+        case TaskState::settled: return {"the model was accepted, and all is paid", {}, {}, 0};
+        case TaskState::cancelled: return {"the requester cancelled it; the escrow was returned", {}, {}, 0};
+        case TaskState::expired:
+            return {"too few solvers took part; the rest of the escrow was returned",
+                    "post it again with a higher price_ceiling, longer windows or fewer members",
+                    {},
+                    0};
+        case TaskState::forfeited:
+            return {
+                "every solver was convicted or silent; the rest of the escrow was returned", "post it again", {}, 0};
+        case TaskState::frozen:
+            return {"a rule about it broke an invariant; nothing in it changes", {}, "its coins are returned", 0};
+        case TaskState::released: return {"it was frozen, and its coins were returned", {}, {}, 0};
+    }
+    return {};
+}
+
+/// A round of a member. `outcome`: recorded, not_listed, too_few_listed (the round closed empty), absent, open.
+struct MemberRound {
+    std::uint32_t round = 0;
+    std::string outcome;
+    std::vector<std::uint32_t> not_listed_by;
+    std::uint32_t steps = 0;
+    bool drawn = false, final = false;
+    ledger::U256 paid;
+};
+
+struct MemberStory {
+    market::Run run;
+    market::Member member;
+    std::vector<MemberRound> rounds;
+};
+
+/// The runs that had not the message, as the node tells; nothing here depends on it.
+std::vector<std::uint32_t> not_listed_by(RpcClient& client, std::uint64_t task, std::uint32_t round,
+                                         std::uint32_t run) {
+    std::vector<std::uint32_t> out;
+    const auto answer = client.call("retrace_round", {rpc::quantity(task), rpc::quantity(round)});
+    const json::object* object = answer ? answer->if_object() : nullptr;
+    const json::value* messages = object != nullptr ? object->if_contains("messages") : nullptr;
+    if (messages == nullptr || !messages->is_array()) return out;
+    for (const json::value& value : messages->get_array()) {
+        const json::object* message = value.if_object();
+        const json::value* author = message != nullptr ? message->if_contains("run") : nullptr;
+        const json::value* by = message != nullptr ? message->if_contains("notListedBy") : nullptr;
+        if (author == nullptr || by == nullptr || *author != run || !by->is_array()) continue;
+        for (const json::value& other : by->get_array())
+            if (other.is_int64() && other.get_int64() >= 0)
+                out.push_back(static_cast<std::uint32_t>(other.get_int64()));
+    }
+    return out;
+}
+
+MemberRound round_of(const ledger::StateView& state, const TaskStatus::Group& group, const market::Run& run,
+                     const market::RoundMessage& message, std::uint32_t round) {
+    MemberRound out;
+    out.round = round;
+    out.steps = message.steps;
+    const auto record = views::round(state, run.task, round);
+    out.outcome = message.recorded          ? "recorded"
+                  : !record                 ? "open"
+                  : record->entries.empty() ? "too_few_listed"
+                                            : "not_listed";
+    const auto segment = views::segment(state, run.task, run.index, message.segment);
+    out.drawn = segment && segment->audit != 0;
+    out.final = message.segment < run.finalised;
+    if (message.recorded && message.segment < run.paid)
+        out.paid = market::segment_pay(run.price, message.steps, group.terms.steps_max);
+    return out;
+}
+
+/// Reads what each member did in each round since it began.
+std::vector<MemberStory> read_members(const ledger::StateView& state, const TaskStatus& status) {
+    std::vector<MemberStory> out;
+    const market::Group& now = status.group->now;
+    for (const market::Run& run : status.runs) {
+        auto member = views::member(state, run.task, run.index);
+        if (!member) continue;
+        MemberStory story{run, std::move(*member), {}};
+        const bool over = market::is_over(run.state) || story.member.leaving;
+        const std::uint32_t end = std::min(now.round + 1, status.group->terms.rounds);
+        for (std::uint32_t round = story.member.entered; round < end; ++round) {
+            const auto message = views::round_message(state, run.task, round, run.index);
+            if (message)
+                story.rounds.push_back(round_of(state, *status.group, run, *message, round));
+            else if (round < now.round && (!over || round <= story.member.last_round))
+                story.rounds.push_back({round, "absent", {}, 0, false, false, {}});
+        }
+        out.push_back(std::move(story));
+    }
+    return out;
+}
+
+json::object to_json(const MemberStory& story) {
+    json::array rounds;
+    for (const MemberRound& round : story.rounds) {
+        json::array by(round.not_listed_by.begin(), round.not_listed_by.end());
+        rounds.push_back(json::object{{"round", round.round},
+                                      {"outcome", round.outcome},
+                                      {"not_listed_by", std::move(by)},
+                                      {"steps", round.steps},
+                                      {"drawn", round.drawn},
+                                      {"final", round.final},
+                                      {"paid", round.paid.to_decimal()}});
+    }
+    return {{"run", story.run.index},
+            {"solver", ledger::to_checksum(story.run.solver)},
+            {"state", std::string(market::slug(story.run.state))},
+            {"entered", story.member.entered},
+            {"leaving", story.member.leaving},
+            {"absent", story.member.absent},
+            {"earned", story.run.earned.to_decimal()},
+            {"rounds", std::move(rounds)}};
+}
+
+std::string line_of(const MemberStory& story) {
+    std::map<std::string, std::uint32_t> counts;
+    std::string exceptions;
+    for (const MemberRound& round : story.rounds) {
+        ++counts[round.outcome];
+        if (round.outcome == "recorded" || round.outcome == "open") continue;
+        exceptions += (exceptions.empty() ? "; " : ", ") + std::to_string(round.round) + " " + round.outcome;
+        for (std::size_t i = 0; i < round.not_listed_by.size(); ++i)
+            exceptions += (i == 0 ? " by run " : " and ") + std::to_string(round.not_listed_by[i]);
+    }
+    std::string out = "run " + std::to_string(story.run.index) + " by " + ledger::to_checksum(story.run.solver) + ": " +
+                      std::string(market::slug(story.run.state)) + (story.member.leaving ? ", leaving" : "") +
+                      ", from round " + std::to_string(story.member.entered) + ", recorded " +
+                      std::to_string(counts["recorded"]) + ", absent " + std::to_string(counts["absent"]) +
+                      ", earned " + format_coins(story.run.earned);
+    return out + (exceptions.empty() ? "" : "; rounds" + exceptions.substr(1));
+}
+
+int explain_task(const Program& program, const ChainOptions& options, std::uint64_t id) {
+    const auto at = options.open();
+    if (!at) return fail(program, at.error().message);
+    const auto status = task_status((*at)->chain, id);
+    if (!status) return fail(program, status.error().message);
+    const auto state = (*at)->chain.newest();
+    if (!state) return fail(program, state.error().message);
+    std::vector<MemberStory> members;
+    if (status->group) {
+        const auto read = [&] { members = read_members(*state, *status); };
+        state->read_ahead(read);
+        state->read(read);
+    }
+    if (state->failure()) return fail(program, state->failure()->message);
+    for (MemberStory& story : members)
+        for (MemberRound& round : story.rounds)
+            if (round.outcome == "not_listed")
+                round.not_listed_by = not_listed_by((*at)->client, id, round.round, story.run.index);
+    const Explanation why = explain(*status, state->height());
+    if (program.json) {
+        json::object out{{"task", id},
+                         {"height", state->height()},
+                         {"state", std::string(market::slug(status->task.state))},
+                         {"reason", why.reason},
+                         {"remedy", why.remedy},
+                         {"next", why.next},
+                         {"next_height", why.next_height == 0 ? json::value() : json::value(why.next_height)}};
+        if (status->group) {
+            json::array all;
+            for (const MemberStory& story : members) all.push_back(to_json(story));
+            out["members"] = std::move(all);
+        }
+        (*at)->add_proven(out);
+        std::cout << json::serialize(out) << '\n';
+        return kDone;
+    }
+    std::cout << "task " << id << " is " << market::slug(status->task.state) << " at height " << state->height() << ": "
+              << why.reason << '\n';
+    if (!why.remedy.empty()) std::cout << "remedy: " << why.remedy << '\n';
+    if (!why.next.empty()) {
+        std::cout << "next: " << why.next;
+        if (why.next_height != 0) std::cout << ", at the latest at height " << why.next_height;
+        std::cout << '\n';
+    }
+    for (const MemberStory& story : members) std::cout << line_of(story) << '\n';
+    std::cout << (*at)->proven_line();
+    return kDone;
+}
+
+}  // namespace
+
+void add_task_explain(CLI::App& parent, Program& program) {
+    struct Flags {
+        ChainOptions chain;
+        std::uint64_t task = 0;
+    };
+    CLI::App* command = parent.add_subcommand(
+        "explain", "Say what a task waits for, and what each member of a group did in each round");
+    auto flags = std::make_shared<Flags>();
+    command->add_option("ID", flags->task, "Task")->required();
+    flags->chain.add_to(*command);
+    add_json(*command, program);
+    command->callback([&program, flags] {
+        program.run = [&program, flags] { return explain_task(program, flags->chain, flags->task); };
+    });
+}
+
+}  // namespace retrace::node::cli
