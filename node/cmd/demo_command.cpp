@@ -3,23 +3,59 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <iostream>
 
 #include "node/cmd/cli.hpp"
 #include "node/cmd/demo/demo.hpp"
+#include "node/cmd/demo/rounds_demo.hpp"
 #include "node/platform/log.hpp"
 #include "node/platform/process.hpp"
 
 namespace retrace::node::cli {
+namespace {
+
+int print(const Program& program, const Result<boost::json::object>& facts,
+          std::string (*table)(const boost::json::object&)) {
+    if (!facts) return fail(program, facts.error().message);
+    if (program.json)
+        std::cout << boost::json::serialize(*facts) << '\n';
+    else
+        std::cout << table(*facts);
+    return kDone;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string out;
+    for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+    return out;
+}
+
+int run_rounds(const Program& program, const DemoOptions& options) {
+    RoundsDemoOptions rounds;
+    rounds.cheat = options.cheat;
+    rounds.folder = options.folder;
+    rounds.executable = options.executable;
+    rounds.block_ms = options.block_ms;
+    rounds.timeout_s = options.timeout_s;
+    rounds.quiet = options.quiet;
+    return print(program, run_rounds_demo(rounds), rounds_demo_table);
+}
+
+using Names = std::vector<std::string>;
+const Names kCheats{"ulp", "skip_steps", "wrong_data", "stale_checkpoint", "silent", "none", "false_accuser"};
+
+}  // namespace
 
 void add_demo(CLI::App& app, Program& program) {
     CLI::App* command = app.add_subcommand(
         "demo", "Run the whole market on this machine: post, train, audit, dispute, slash, pay, fetch");
     auto options = std::make_shared<DemoOptions>();
-    command->add_option("--cheat", options->cheat, "The fraud to commit (ulp)")
-        ->check(
-            CLI::IsMember({"ulp", "skip_steps", "wrong_data", "stale_checkpoint", "silent", "none", "false_accuser"}));
+    command->add_option("--cheat", options->cheat, "The fraud to commit (ulp)")->check(CLI::IsMember(kCheats));
+    auto in_rounds = std::make_shared<bool>(false);
+    command->add_flag("--rounds", *in_rounds,
+                      "Train by eight members in rounds: one cheats, one stays away for a while, one joins late");
     command->add_option("--folder", options->folder,
                         "Keep everything here (default: a temporary folder, removed on success)");
     command->add_option("--steps", options->steps, "Training steps of a task (900)");
@@ -31,18 +67,15 @@ void add_demo(CLI::App& app, Program& program) {
     command->add_option("--timeout", options->timeout_s, "Seconds after which the demo fails (300)");
     command->add_flag("--quiet", options->quiet, "Do not tell what happens while it happens");
     add_json(*command, program);
-    command->callback([&program, options, engine] {
-        program.run = [&program, options, engine] {
+    command->callback([&program, options, engine, in_rounds] {
+        const Names& cheats = *in_rounds ? rounds_demo_cheats() : kCheats;
+        if (std::find(cheats.begin(), cheats.end(), options->cheat) == cheats.end())
+            throw CLI::ValidationError("--cheat", "must be one of " + joined(cheats));
+        program.run = [&program, options, engine, in_rounds] {
             set_up_log("warn");
             options->executable = own_executable();
             if (*engine == "comet") options->validators = 4;
-            const auto facts = run_demo(*options);
-            if (!facts) return fail(program, facts.error().message);
-            if (program.json)
-                std::cout << boost::json::serialize(*facts) << '\n';
-            else
-                std::cout << demo_table(*facts);
-            return kDone;
+            return *in_rounds ? run_rounds(program, *options) : print(program, run_demo(*options), demo_table);
         };
     });
 }

@@ -30,17 +30,11 @@ std::string name_of(const Play& play) { return play.engine == "comet" ? "on_come
 
 void PrintTo(const Play& play, std::ostream* out) { *out << play.cheat; }
 
-class Demo : public testing::TestWithParam<Play> {
+class DemoRun : public testing::Test {
 protected:
     void SetUp() override {
-        // `retrace` looks for it in the same places, beside itself first.
-        if (GetParam().engine == "comet" &&
-            !std::filesystem::exists(std::filesystem::path(RETRACE_PROGRAM).parent_path() / "cometbft") &&
-            engine::find_comet("").empty())
-            GTEST_SKIP() << "SKIP: no cometbft; where Go is installed, ./dev comet makes it";
         if (!fashion_mnist_folder()) GTEST_SKIP() << "SKIP: Debian's package dataset-fashion-mnist is not installed";
         log_ = std::filesystem::temp_directory_path() / ("retrace_demo_" + std::to_string(::getpid()) + ".log");
-        play();
     }
     void TearDown() override {
         std::error_code ignored;
@@ -48,13 +42,10 @@ protected:
     }
 
     /// Its last line is the JSON object; warnings may precede it.
-    void play() {
-        const Play& play = GetParam();
-        auto demo = Process::start(
-            RETRACE_PROGRAM,
-            {"demo", "--json", "--quiet", "--cheat", play.cheat, "--steps", std::to_string(play.steps),
-             "--checkpoint-every", std::to_string(play.interval), "--timeout", "200", "--engine", play.engine},
-            log_);
+    void play(const std::string& cheat, const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{"demo", "--json", "--quiet", "--cheat", cheat, "--timeout", "200"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        auto demo = Process::start(RETRACE_PROGRAM, arguments, log_);
         ASSERT_TRUE(demo.has_value());
         const auto end = std::chrono::steady_clock::now() + kTimeout;
         while (demo->running() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(50ms);
@@ -77,6 +68,22 @@ protected:
 
     std::filesystem::path log_;
     json::object facts_;
+};
+
+class Demo : public DemoRun, public testing::WithParamInterface<Play> {
+protected:
+    void SetUp() override {
+        // `retrace` looks for it in the same places, beside itself first.
+        if (GetParam().engine == "comet" &&
+            !std::filesystem::exists(std::filesystem::path(RETRACE_PROGRAM).parent_path() / "cometbft") &&
+            engine::find_comet("").empty())
+            GTEST_SKIP() << "SKIP: no cometbft; where Go is installed, ./dev comet makes it";
+        DemoRun::SetUp();
+        if (IsSkipped()) return;
+        const Play& play = GetParam();
+        DemoRun::play(play.cheat, {"--steps", std::to_string(play.steps), "--checkpoint-every",
+                                   std::to_string(play.interval), "--engine", play.engine});
+    }
 };
 
 TEST_P(Demo, HappensAsPromised) {
@@ -133,6 +140,40 @@ INSTANTIATE_TEST_SUITE_P(
                     Play{"stale_checkpoint", "convicted", 450, 90}, Play{"silent", "replaced", 450, 90},
                     Play{"none", "honest", 450, 90}, Play{"ulp", "convicted", 900, 100, "comet"}),
     [](const auto& info) { return name_of(info.param); });
+
+class RoundsDemo : public DemoRun, public testing::WithParamInterface<std::pair<const char*, const char*>> {
+protected:
+    void SetUp() override {
+        DemoRun::SetUp();
+        if (!IsSkipped()) play(GetParam().first, {"--rounds"});
+    }
+};
+
+TEST_P(RoundsDemo, HappensAsPromised) {
+    const std::string outcome = GetParam().second;
+    EXPECT_EQ(text("outcome"), outcome);
+    EXPECT_EQ(number(facts_.at("members")), 8U);
+    EXPECT_EQ(number(facts_.at("honest_slashed")), 0U);
+    EXPECT_TRUE(facts_.at("supply_conserved").as_bool());
+    EXPECT_GE(facts_.at("model_accuracy").to_number<double>(),
+              facts_.at("one_machine_accuracy").to_number<double>() - 0.02);
+    EXPECT_GT(facts_.at("message_ratio").to_number<double>(), 100);
+    EXPECT_LT(facts_.at("seconds").to_number<double>(), 180);
+    const json::array& members = facts_.at("paid").as_array();
+    ASSERT_EQ(members.size(), 8U);
+    EXPECT_GT(number(members.back().at("entered")), 0U) << "the eighth joins late";
+    if (outcome == "convicted") {
+        const json::object& cheater = facts_.at("cheater").as_object();
+        EXPECT_EQ(number(cheater.at("segment")), number(cheater.at("round"))) << "it missed no round before";
+        for (const char* name : {"position", "op", "tile", "link", "element"})
+            EXPECT_TRUE(cheater.contains(name)) << name;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Frauds, RoundsDemo,
+                         testing::Values(std::pair("ulp", "convicted"), std::pair("poison_nan", "convicted"),
+                                         std::pair("wrong_message", "slashed"), std::pair("hide_message", "unpaid")),
+                         [](const auto& info) { return std::string(info.param.first); });
 
 }  // namespace
 }  // namespace retrace::node

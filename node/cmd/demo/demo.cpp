@@ -8,12 +8,12 @@
 #include <thread>
 
 #include "ledger/crypto/eip55.hpp"
-#include "ledger/state/supply.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/requester.hpp"
 #include "node/cmd/demo/event_log.hpp"
 #include "node/cmd/demo/local_network.hpp"
 #include "node/cmd/demo/referee_time.hpp"
+#include "node/cmd/demo/supply.hpp"
 #include "node/platform/units.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/tasks/compile.hpp"
@@ -367,13 +367,14 @@ Result<json::object> Demo::conclude() {
     RETRACE_CHECK(event_log_->advance(*client_));
     const RemoteState state(*client_, event_log_->height());
     json::object balances;
-    ledger::U256 total, honest_slashed;
-    for (std::uint32_t i = 0; i < 10; ++i) {
-        const ledger::Address address = network_->key(Role{i}).address();
+    ledger::U256 honest_slashed;
+    std::vector<ledger::Address> accounts;
+    for (std::uint32_t i = 0; i < kDevAccounts; ++i) {
+        const ledger::Address address = network_->address(Role{i});
+        accounts.push_back(address);
+        if (i >= kRoles) continue;
         const ledger::U256 balance = state.account(address).balance;
         const ledger::U256 bonded = contracts::views::stake(state, address).bonded;
-        total += balance;
-        if (i >= kRoles) continue;
         const Role role{i};
         const bool cheats = (role == Role::cheating_solver && options_.cheat != "none") ||
                             (role == Role::verifier_3 && options_.cheat == "false_accuser");
@@ -386,10 +387,7 @@ Result<json::object> Demo::conclude() {
         if (measured != event_log_->capability().end())
             balances[name_of(role)].as_object()["capability"] = measured->second;
     }
-    for (const contracts::Contract contract : contracts::kContracts)
-        total += state.account(contracts::address_of(contract)).balance;
-    total += state.account(ledger::Address{}).balance;
-    const ledger::U256 burned = ledger::burned(state), minted = ledger::minted(state);
+    const Supply supply = supply_of(state, accounts);
     if (state.failure()) return error(state.failure()->message);
 
     const std::uint64_t task = cheated_task_ != 0 ? cheated_task_ : honest_task_;
@@ -402,7 +400,7 @@ Result<json::object> Demo::conclude() {
         {"verdicts_equal", event_log_->verdicts_equal(honest_task_) +
                                (cheated_task_ != 0 ? event_log_->verdicts_equal(cheated_task_) : 0)},
         {"honest_slashed", json::value(nullptr)},
-        {"supply_conserved", total + burned == minted}};
+        {"supply_conserved", supply.conserved()}};
     if (honest_slashed.is_zero())
         out["honest_slashed"] = 0;
     else
@@ -434,8 +432,8 @@ Result<json::object> Demo::conclude() {
         out["finality_ms"] = finality;
     }
     out["balances"] = std::move(balances);
-    out["burned"] = burned.to_decimal();
-    out["minted"] = minted.to_decimal();
+    out["burned"] = supply.burned.to_decimal();
+    out["minted"] = supply.minted.to_decimal();
     out["seconds"] = seconds();
     return out;
 }

@@ -51,6 +51,21 @@ void EventLog::take(const PlacedLog& placed) {
     take_market(placed.height, placed.log);
     take_audits(placed.height, placed.log);
     take_disputes(placed);
+    take_groups(placed.height, placed.log);
+}
+
+void EventLog::take_groups(std::uint64_t height, const ledger::Log& log) {
+    if (const auto e = decode_event<contracts::RoundClosed>(log)) {
+        print(height, task_words(e->task) + "round " + std::to_string(e->round) +
+                          " is closed: " + std::to_string(e->recorded) + " of " + std::to_string(e->committed) +
+                          " messages are recorded, " + std::to_string(e->total) + " steps");
+    } else if (const auto e = decode_event<contracts::MemberJoined>(log)) {
+        print(height, task_words(e->task) + name(e->solver) + " joins at round " + std::to_string(e->base));
+    } else if (const auto e = decode_event<contracts::MemberLeaves>(log)) {
+        print(height, task_words(e->task) + "member " + std::to_string(e->run) +
+                          (e->absent ? " was away for too long and leaves" : " leaves") + " in round " +
+                          std::to_string(e->round));
+    }
 }
 
 void EventLog::take_capability(std::uint64_t height, const ledger::Log& log) {

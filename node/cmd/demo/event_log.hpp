@@ -63,6 +63,7 @@ private:
     void take_market(std::uint64_t height, const ledger::Log& log);
     void take_audits(std::uint64_t height, const ledger::Log& log);
     void take_disputes(const PlacedLog& placed);
+    void take_groups(std::uint64_t height, const ledger::Log& log);
     void print(std::uint64_t height, const std::string& line) { print_(height, line); }
 
     std::map<ledger::Address, std::string> names_;

@@ -52,10 +52,23 @@ std::string_view name_of(Role role) noexcept {
     return "";
 }
 
+std::vector<Party> market_parties() {
+    std::vector<Party> out;
+    for (std::uint32_t i = 0; i < kRoles; ++i) {
+        const bool solves = Role{i} == Role::honest_solver || Role{i} == Role::cheating_solver;
+        const Party::Kind kind = Role{i} == Role::requester ? Party::Kind::requester
+                                 : solves                   ? Party::Kind::solver
+                                                            : Party::Kind::verifier;
+        out.push_back({kind, std::string(name_of(Role{i}))});
+    }
+    return out;
+}
+
 Result<std::unique_ptr<LocalNetwork>> LocalNetwork::assemble(const fs::path& folder, const fs::path& executable,
                                                              std::uint64_t block_ms,
                                                              const std::map<std::string, std::uint64_t>& params,
-                                                             bool tls, std::uint32_t validators) {
+                                                             bool tls, std::uint32_t validators,
+                                                             std::vector<Party> parties) {
     std::error_code code;
     fs::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
@@ -63,6 +76,7 @@ Result<std::unique_ptr<LocalNetwork>> LocalNetwork::assemble(const fs::path& fol
     RETRACE_TRY(port, free_port());
     network->port_ = port;
     network->validators_ = validators;
+    network->all_ = std::move(parties);
     network->url_ = "http://127.0.0.1:" + std::to_string(port);
     if (tls) network->url_.insert(4, "s").append("#ca=" + (network->folder_ / "node" / "tls-cert.pem").string());
     RETRACE_CHECK(network->write_files(params));
@@ -74,6 +88,9 @@ Status<> LocalNetwork::write_files(const std::map<std::string, std::uint64_t>& p
     for (const auto& [address, coins] : dev_genesis({}).alloc) {
         alloc[ledger::to_0x(address)] = json::object{{"balance", coins.to_decimal()}};
     }
+    const ledger::U256 more = dev_genesis({}).alloc.begin()->second;
+    for (std::uint32_t i = kDevAccounts; i < all_.size(); ++i)
+        alloc[ledger::to_0x(address(Role{i}))] = json::object{{"balance", more.to_decimal()}};
     json::object contracts = demo_params();
     for (const auto& [name, blocks] : params) contracts[name] = blocks;
     const json::object genesis{{"chainId", kDevChainId},
@@ -82,7 +99,7 @@ Status<> LocalNetwork::write_files(const std::map<std::string, std::uint64_t>& p
                                {"contracts", std::move(contracts)}};
     RETRACE_CHECK(write_text(folder_ / "genesis.json", json::serialize(genesis)));
     RETRACE_CHECK(write_text(folder_ / "passphrase", kPassphrase));
-    for (std::uint32_t i = 0; i < kRoles; ++i) {
+    for (std::uint32_t i = 0; i < all_.size(); ++i) {
         const fs::path path = folder_ / ("key-" + std::to_string(i) + ".json");
         if (fs::exists(path)) continue;
         RETRACE_CHECK(write_text(path, wallet::encrypt_keystore(key(Role{i}), kPassphrase, wallet::kLightScrypt)));
@@ -161,7 +178,7 @@ Status<> LocalNetwork::start_node() {
 }
 
 Status<> LocalNetwork::start(Role role, const std::vector<std::string>& arguments) {
-    const bool solver = role == Role::honest_solver || role == Role::cheating_solver;
+    const bool solver = all_.at(static_cast<std::uint32_t>(role)).kind == Party::Kind::solver;
     const std::string number = std::to_string(static_cast<std::uint32_t>(role));
     std::vector<std::string> all{solver ? "solver" : "verifier",
                                  "--node",
@@ -177,7 +194,7 @@ Status<> LocalNetwork::start(Role role, const std::vector<std::string>& argument
     if (trusted_)
         all.insert(all.end(), {"--trust-height", std::to_string(trusted_->height), "--trust-hash", trusted_->hash});
     all.insert(all.end(), arguments.begin(), arguments.end());
-    auto process = Process::start(executable_, all, log_of(std::string(name_of(role))));
+    auto process = Process::start(executable_, all, log_of(name(role)));
     if (!process) return Unexpected{process.error()};
     parties_.erase(role);
     parties_.emplace(role, std::move(*process));
@@ -204,7 +221,7 @@ std::optional<std::string> LocalNetwork::ended_process() {
     if (node_ && !node_->running()) return "node";
     if (testnet_ && !testnet_->node(0).running()) return "validator 0";
     for (auto& [role, process] : parties_) {
-        if (!process.running()) return std::string(name_of(role));
+        if (!process.running()) return name(role);
     }
     return std::nullopt;
 }

@@ -27,6 +27,15 @@ enum class Role : std::uint32_t {
 inline constexpr std::uint32_t kRoles = 6;
 std::string_view name_of(Role role) noexcept;
 
+/// The parties of a network by the number of their account. Those from ten on are accounts of the same mnemonic, which
+/// the genesis funds too.
+struct Party {
+    enum class Kind { requester, solver, verifier } kind = Kind::requester;
+    std::string name;
+};
+/// The roles above.
+std::vector<Party> market_parties();
+
 class LocalNetwork {
 public:
     /// Prepares `folder` (genesis, keystores); an existing chain in it is continued. `executable`: path of retrace.
@@ -37,10 +46,13 @@ public:
                                                           const std::filesystem::path& executable,
                                                           std::uint64_t block_ms,
                                                           const std::map<std::string, std::uint64_t>& params = {},
-                                                          bool tls = false, std::uint32_t validators = 0);
+                                                          bool tls = false, std::uint32_t validators = 0,
+                                                          std::vector<Party> parties = market_parties());
 
     const std::filesystem::path& folder() const noexcept { return folder_; }
     const std::string& node_url() const noexcept { return url_; }
+    const std::vector<Party>& parties() const noexcept { return all_; }
+    const std::string& name(Role role) const { return all_.at(static_cast<std::uint32_t>(role)).name; }
     ledger::Address address(Role role) const;
     ledger::SecretKey key(Role role) const;
 
@@ -78,6 +90,7 @@ private:
     std::unique_ptr<Process> node_;
     std::optional<TestnetProcesses> testnet_;
     std::optional<light::TrustedBlock> trusted_;
+    std::vector<Party> all_;
     std::map<Role, Process> parties_;
 };
 

@@ -4,17 +4,12 @@
 #include <sstream>
 
 #include "node/cmd/demo/demo.hpp"
-#include "node/platform/units.hpp"
+#include "node/cmd/demo/figures.hpp"
 
 namespace retrace::node {
 namespace {
 
 namespace json = boost::json;
-
-std::string coins(const json::value& amount) {
-    const auto parsed = amount.is_string() ? ledger::U256::from_decimal(amount.get_string().c_str()) : std::nullopt;
-    return format_coins(parsed.value_or(ledger::U256{}), 4);
-}
 
 void add_balances(std::ostringstream& out, const json::object& balances) {
     out << std::left << std::setw(18) << "party" << std::right << std::setw(18) << "balance" << std::setw(14)
@@ -22,8 +17,8 @@ void add_balances(std::ostringstream& out, const json::object& balances) {
     for (const auto& [name, value] : balances) {
         const json::object& entry = value.as_object();
         out << std::left << std::setw(18) << std::string(name) << std::right << std::setw(18)
-            << coins(entry.at("balance")) << std::setw(14) << coins(entry.at("bonded")) << std::setw(14)
-            << coins(entry.at("slashed")) << '\n';
+            << coins_of(entry.at("balance")) << std::setw(14) << coins_of(entry.at("bonded")) << std::setw(14)
+            << coins_of(entry.at("slashed")) << '\n';
     }
 }
 
@@ -32,14 +27,9 @@ void add_conviction(std::ostringstream& out, const json::object& cheater) {
     out << "found        segment " << cheater.at("segment") << ", step " << cheater.at("step") << ", op "
         << cheater.at("op") << ", tile " << cheater.at("tile") << ", link " << cheater.at("link") << ", element "
         << cheater.at("element") << '\n';
-    const auto hex = [](const json::value& bits) {
-        std::ostringstream text;
-        text << "0x" << std::hex << std::setfill('0') << std::setw(8) << bits.to_number<std::uint32_t>();
-        return text.str();
-    };
     if (cheater.at("ending") == "referee_solver_wrong") {
-        out << "bits         claimed " << hex(cheater.at("claimed_bits")) << ", the ledger computed "
-            << hex(cheater.at("referee_bits")) << '\n';
+        out << "bits         claimed " << bits_of(cheater.at("claimed_bits")) << ", the ledger computed "
+            << bits_of(cheater.at("referee_bits")) << '\n';
     }
 }
 
@@ -64,10 +54,10 @@ std::string demo_table(const json::object& facts) {
     add_balances(out, facts.at("balances").as_object());
     out << "\npaid for the last task:\n";
     for (const auto& [name, value] : facts.at("paid").as_object()) {
-        out << "  " << std::string(name) << ": " << value.at("segments") << " segments, " << coins(value.at("amount"))
-            << '\n';
+        out << "  " << std::string(name) << ": " << value.at("segments") << " segments, "
+            << coins_of(value.at("amount")) << '\n';
     }
-    out << "burned " << coins(facts.at("burned")) << " of " << coins(facts.at("minted"))
+    out << "burned " << coins_of(facts.at("burned")) << " of " << coins_of(facts.at("minted"))
         << "; balances and burned sum to the supply: " << (facts.at("supply_conserved").as_bool() ? "yes" : "NO")
         << "\n"
         << "took " << facts.at("seconds").as_double() << " s\n";
