@@ -40,7 +40,7 @@ struct Measured {
     std::uint64_t message_bytes = 0;  ///< Packed; depends on the values, so it is that of the last message.
 };
 
-Result<Measured> measure(const TaskFile& task, const kernels::GroupPlan& plan) {
+Result<Measured> measure_rounds(const TaskFile& task, const kernels::GroupPlan& plan) {
     RETRACE_TRY(data, load_dataset(task.data));
     kernels::MemberInputs inputs{task.seed, kernels::member_seed(task.seed, 0), {}};
     for (const DataSet::Part& part : data.parts) inputs.datasets.push_back(&part.tensor);
@@ -107,7 +107,7 @@ RoundTimes times_of(const GroupTerms& terms, const RoundsPlan& plan, double link
             message * (terms.members - 1)};
 }
 
-Result<RoundsPlan> make_plan(const TaskFile& task, const kernels::GroupPlan& plan) {
+Result<RoundsPlan> make_rounds_plan(const TaskFile& task, const kernels::GroupPlan& plan) {
     RoundsPlan out;
     RETRACE_TRY(train, read_program(task.program));
     out.parameters = trained_elements(train);
@@ -124,7 +124,7 @@ Result<RoundsPlan> make_plan(const TaskFile& task, const kernels::GroupPlan& pla
         return out;
     }
     try {
-        RETRACE_TRY(measured, measure(task, plan));
+        RETRACE_TRY(measured, measure_rounds(task, plan));
         out.measured = std::move(measured);
     } catch (const std::bad_alloc&) {
         out.not_measured = "this machine has not the memory for a round";
@@ -214,7 +214,7 @@ int plan_rounds(const Program& program, const TaskFile& task, const TaskPlanFlag
     if (const auto terms = group_spec_of(*task.group, *file); !terms) return fail(program, terms.error().message);
     const auto price = price_of(task, flags.chain);
     if (!price) return fail(program, price.error().message);
-    const auto plan = make_plan(task, *file);
+    const auto plan = make_rounds_plan(task, *file);
     if (!plan) return fail(program, plan.error().message);
     if (program.json)
         std::cout << json::serialize(to_json(task, *plan, *price, flags.link_mbit)) << '\n';
