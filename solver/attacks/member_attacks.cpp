@@ -103,13 +103,8 @@ std::unique_ptr<StepRunner> make_member_attacker(ComputeAttack attack, const Tas
         return std::make_unique<OtherMessageRunner>(std::move(change), first + 1, first + group.steps_max, program,
                                                     std::move(inputs), pool);
     if (change || !is_inner(group, program)) return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
-    if (attack == ComputeAttack::ulp) {
-        // The last step, because earlier changes vanish, as in attack_steps; a member that makes fewer commits no fraud.
-        const std::uint64_t wrong = first + group.steps_max - 1;
-        return std::make_unique<UlpRunner>([wrong](std::uint64_t step) { return step == wrong; }, program,
-                                           std::move(inputs), pool);
-    }
-    // Op steps of the inner steps are numbered as those of a task with an interval of steps_max.
+    // Op steps of the inner steps are numbered as those of a task with an interval of steps_max. An attack on a step that
+    // the member does not make, because fewer fit into the round, has no effect.
     const Schedule schedule{std::uint64_t{group.rounds} * group.steps_max, group.steps_max};
     return make_attacker(attack, schedule, program, std::move(inputs), pool, base);
 }

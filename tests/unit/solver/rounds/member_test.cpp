@@ -308,7 +308,7 @@ TEST_P(Members, ReportsOfStatesMessagesAndDataAreAnswered) {
 TEST_P(Members, AttackersSendWhatTheyShouldNot) {
     using solver::ComputeAttack;
     MiniGroup plain(task_, 3);
-    set_steps(plain, {3, 3, 3});
+    set_steps(plain, {3, 4, 3});
     while (plain.round < 3) plain.block();
     const auto message_of = [&](MiniGroup& group, std::uint32_t round, std::uint32_t run) {
         return group.records.at(round).entries.at(run).tensors;
@@ -320,7 +320,7 @@ TEST_P(Members, AttackersSendWhatTheyShouldNot) {
         group.party(1).runners = [&, attack](const auto& terms, const auto& program, auto inputs, auto& pool) {
             return solver::attacking_runners(attack, 1, group.party(1).messages.get())(terms, program, inputs, pool);
         };
-        set_steps(group, {3, 3, 3});
+        set_steps(group, {3, 4, 3});
         while (group.round < 3) group.block();
         EXPECT_TRUE(message_of(group, 0, 1) == message_of(plain, 0, 1)) << name << " is honest in round 0";
         EXPECT_TRUE(message_of(group, 1, 0) == message_of(plain, 1, 0)) << name;
