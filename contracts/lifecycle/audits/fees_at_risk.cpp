@@ -38,6 +38,8 @@ void count_finalised_audit(Effects& fx, const market::Run& run, std::uint64_t se
 bool are_fees_covered(const Effects& fx, const market::Audit& audit) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
     const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
+    // Nothing before the segment is left to be finalised, whatever audits of later segments were counted before its own.
+    if (audit.segment <= run.finalised) return true;
     const std::uint64_t before = counter(fx.state, keys::audited_before(audit.task, audit.run, audit.segment));
     const std::uint64_t finalised = counter(fx.state, keys::finalised_audits(audit.task, audit.run));
     if (before <= finalised) return true;

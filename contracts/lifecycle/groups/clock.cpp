@@ -130,6 +130,17 @@ void clear_holdings(Group& group) {
     group.revealed.clear();
 }
 
+/// 21.6.7: the time of a round, which doubles with each of the last ten rounds in a row to which nobody sent a message:
+/// rounds that nobody plays must not fill the scheduler of the chain.
+std::uint64_t time_of_round(const StateView& view, const Group& group, const GroupSpec& terms) {
+    constexpr std::uint32_t kDoublingsMax = 10;
+    std::uint32_t empty = 0;
+    while (empty < std::min(kDoublingsMax, group.round) &&
+           must_load<market::Round>(view, keys::round(group.task, group.round - 1 - empty)).committed == 0)
+        ++empty;
+    return terms.round_blocks << empty;
+}
+
 void begin_next_round(Effects& fx, Group& group) {
     group.committed_before = static_cast<std::uint32_t>(group.committed.size());
     group.committed.clear();
@@ -138,7 +149,10 @@ void begin_next_round(Effects& fx, Group& group) {
     const GroupSpec terms = terms_of(fx, group);
     if (group.round == terms.rounds)
         for (const std::uint32_t run : task_of(fx, group).active) note_rounds_over(fx, group.task, run);
-    enter(fx, group, group.round < terms.rounds ? GroupPhase::training : GroupPhase::over, terms.round_blocks);
+    if (group.round < terms.rounds)
+        enter(fx, group, GroupPhase::training, time_of_round(fx.state, group, terms));
+    else
+        enter(fx, group, GroupPhase::over, terms.round_blocks);
 }
 
 void close_round(Effects& fx, Group group) {
@@ -157,7 +171,8 @@ void close_round(Effects& fx, Group group) {
     group.senders = must_load<Group>(fx.state, keys::group(group.task)).senders;  // Some may leave now.
     ++group.round;
     begin_next_round(fx, group);
-    schedule_single(fx, fx.height + 1, ScheduledKind::payment, group.task, 0);  // 21.8: pay may have waited for it.
+    if (record.committed != 0)  // 21.8: pay may have waited for it.
+        schedule_single(fx, fx.height + 1, ScheduledKind::payment, group.task, 0);
 }
 
 /// 21.6.4: the time to fetch is given once more when too few have revealed; what they had committed to does not count.

@@ -16,12 +16,6 @@ bool has_entry(const market::Round& record, std::uint32_t run) {
                        [&](const market::RoundEntry& entry) { return entry.run == run; });
 }
 
-/// Returns the segment that the opening belongs to, if an audit may still decide on it.
-std::optional<market::Segment> segment_of(const StateView& view, std::uint64_t task,
-                                          const views::SharedOpening& opening) {
-    return views::segment(view, task, opening.run, opening.segment);
-}
-
 /// Openings with the same base, divided by their shared tensors.
 struct Openings {
     std::vector<views::SharedOpening> alike;  ///< Those that agree with the segment in question, itself included.
@@ -39,21 +33,27 @@ Openings openings_like(const StateView& view, const market::Run& run, const mark
     return out;
 }
 
-/// Whether an audit has decided on one of the openings: it found a match, or no verdict where the task allows that.
-bool is_decided(const StateView& view, std::uint64_t task, const std::vector<views::SharedOpening>& alike) {
+/// 21.8: whether the shared tensors are found right: by an audit of the run's own segment, or because another member's
+/// segment that ends in them is final. A match in another member's segment alone does not count: that member may have
+/// started from a wrong state.
+bool is_decided(const StateView& view, const market::Run& run, std::uint64_t index,
+                const std::vector<views::SharedOpening>& alike) {
     return std::any_of(alike.begin(), alike.end(), [&](const views::SharedOpening& opening) {
-        const auto segment = segment_of(view, task, opening);
-        return segment && (segment->state == SegmentState::verified ||
-                           (segment->state == SegmentState::unaudited && segment->audits != 0));
+        if (opening.run != run.index) return opening.segment < views::run(view, run.task, opening.run)->finalised;
+        if (opening.segment != index) return false;
+        const auto segment = views::segment(view, run.task, run.index, index);
+        return segment->state == SegmentState::verified ||
+               (segment->state == SegmentState::unaudited && segment->audits != 0);
     });
 }
 
-/// Whether an audit of one of the openings is to come, or waits for its draw.
+/// Whether one of the openings may soon be final: its segment is the next of its member to be finalised, and is audited.
 bool is_being_decided(const StateView& view, std::uint64_t task, const std::vector<views::SharedOpening>& alike) {
     return std::any_of(alike.begin(), alike.end(), [&](const views::SharedOpening& opening) {
-        const auto segment = segment_of(view, task, opening);
-        if (!segment || market::is_over(views::run(view, task, opening.run)->state)) return false;
-        return segment->state == SegmentState::auditing || segment->state == SegmentState::waiting_draw;
+        const auto other = views::run(view, task, opening.run);
+        if (market::is_over(other->state) || opening.segment != other->finalised) return false;
+        const auto segment = views::segment(view, task, opening.run, opening.segment);
+        return segment && segment->open_disputes == 0 && segment->state != SegmentState::unaudited;
     });
 }
 
@@ -88,6 +88,11 @@ Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, st
     const auto member = must_load<market::Member>(view, keys::member(task, run));
     const Taken taken = take_in(view, task, run, member, base);
     if (taken.messages > terms.catch_up_max) return Unexpected{CallStatus::too_many_messages};
+    // 21.5.17: a member that joined would otherwise make a segment, and its audit, of each record.
+    if (base < group_of(view, task).round && base - member.base < terms.keep_rounds) {
+        const auto next = must_load<market::Round>(view, keys::round(task, base));
+        if (taken.messages + next.entries.size() <= terms.catch_up_max) return Unexpected{CallStatus::wrong_base};
+    }
     const kernels::SegmentSpan span{member.base, base, steps, taken.omitted};
     const auto positions = kernels::SegmentPositions::make(span, taken.counts, terms.steps_max);
     if (!positions || positions->count() == 0) return Unexpected{CallStatus::wrong_base};
@@ -164,7 +169,7 @@ bool is_settled_in_group(const StateView& view, const market::Run& run, std::uin
     // Whether the message was recorded decides on the pay.
     if (record.steps != 0 && record.base >= group_of(view, run.task).round) return false;
     const Openings openings = openings_like(view, run, record);
-    return !openings.contradicted || is_decided(view, run.task, openings.alike);
+    return !openings.contradicted || is_decided(view, run, segment, openings.alike);
 }
 
 void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t index) {
@@ -175,12 +180,19 @@ void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t index) {
     const auto record = must_load<market::MemberSegment>(fx.state, keys::member_segment(task, index, run.finalised));
     if (record.shared.empty()) return;  // Its end is not open.
     const Openings openings = openings_like(fx.state, run, record);
-    if (!openings.contradicted || is_decided(fx.state, task, openings.alike)) return;
+    if (!openings.contradicted || is_decided(fx.state, run, run.finalised, openings.alike)) return;
     if (!is_being_decided(fx.state, task, openings.alike)) audit_segment(fx, run, run.finalised);
 }
 
 void wake_members(Effects& fx, std::uint64_t task) {
     if (views::is_group(fx.state, task)) schedule_single(fx, fx.height + 1, ScheduledKind::payment, task, 0);
+}
+
+void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before) {
+    for (std::uint64_t i = before; i < run.finalised; ++i) {
+        const auto record = must_load<market::MemberSegment>(fx.state, keys::member_segment(run.task, run.index, i));
+        if (openings_like(fx.state, run, record).contradicted) return wake_members(fx, run.task);
+    }
 }
 
 U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_t from, std::uint64_t end) {

@@ -37,6 +37,9 @@ void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 21.8: called when an audit or a draw has decided on a segment: members with equal shared tensors may have waited for
 /// it. Does nothing for other tasks.
 void wake_members(Effects& fx, std::uint64_t task);
+/// 21.8: segments of the run from `before` on have become final. Wakes the members that waited for that, because others
+/// had opened other shared tensors with the same base.
+void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before);
 /// 21.9: what the member has earned with segments from `from` to `end` - 1.
 U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_t from, std::uint64_t end);
 /// Whether all segments of the member are finalised, and the last of them has taken in all records.

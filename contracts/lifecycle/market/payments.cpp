@@ -205,8 +205,12 @@ void pay_what_is_due(Effects& fx, std::uint64_t id, std::uint32_t index) {
 }  // namespace
 
 void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    const std::uint64_t before = must_load<market::Run>(fx.state, keys::run(id, index)).finalised;
     pay_what_is_due(fx, id, index);
-    if (views::is_group(fx.state, id)) audit_contradiction(fx, id, index);
+    if (views::is_group(fx.state, id)) {
+        audit_contradiction(fx, id, index);
+        note_finalised(fx, must_load<market::Run>(fx.state, keys::run(id, index)), before);
+    }
     release_held_audits(fx, id, index);
 }
 
