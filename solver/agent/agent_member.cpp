@@ -239,7 +239,8 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
     Result<bool> made = false;
     if (order) {
         // A state that the next segment cannot end in was not committed to in its round, and no longer can be.
-        if (const auto withdrawn = member.withdraw(order->index); !withdrawn) return fail(withdrawn.error().message);
+        if (const auto withdrawn = member.withdraw(order->index, order->span.base); !withdrawn)
+            return fail(withdrawn.error().message);
         const std::uint64_t began = clock.height;
         const auto more = [&](std::uint32_t done) {
             if (config_.member_steps != 0) return done < config_.member_steps;
@@ -261,6 +262,11 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
     for (std::uint64_t old = 0; old < run.keep_from && old <= reached.index; ++old) {
         if (store_.commitment({run.terms.id, run.run, old})) (void)store_.retain({run.terms.id, run.run, old}, false);
     }
+    // A crash may have come between the saving of a state and its retention.
+    for (std::uint64_t kept = run.keep_from; kept <= reached.index; ++kept)
+        if (store_.commitment({run.terms.id, run.run, kept}))
+            if (const auto retained = store_.retain({run.terms.id, run.run, kept}, true); !retained)
+                return fail(retained.error().message);
     // If this fails, the rest is dropped the next time.
     (void)store_.prune(run.terms.id, run.run, config_.keep_checkpoints);
     const std::uint32_t kept = std::min(run.member->round, run.terms.group->keep_rounds);
@@ -335,8 +341,10 @@ Answered SolverAgent::answer_as_member(const RunView& run, const ReportView& rep
             Member member(task_cache_, **material, store_, *config_.messages, run.run);
             const auto round = static_cast<std::uint32_t>(report.index / kRunsOfReport);
             const auto here = member.fetch(round, entry->run, entry->tensors);
-            const auto tensor = here ? config_.messages->tensor(entry->tensors[place], record, task_cache_.pool())
-                                     : Result<kernels::Tensor>(error(here.error().message));
+            const auto tensor =
+                here ? config_.messages->tensor_of({run.terms.id, round, entry->run}, static_cast<std::uint32_t>(place),
+                                                   record, task_cache_.pool())
+                     : Result<kernels::Tensor>(error(here.error().message));
             if (tensor)
                 answered.answer = encode(answer_tensor_tile(*tensor, report.tile, task_cache_.pool()));
             else

@@ -55,9 +55,9 @@ std::optional<SegmentSpan> span_of(const SegmentOrder& order, std::uint64_t head
     if (base_of(header_step) != order.span.base) return std::nullopt;
     const auto none = positions_of(order, 0, steps_max);
     const std::uint64_t places = place_of_header(header_step);
-    if (!none || places < none->count()) return std::nullopt;
+    // Inner steps are followed by `press`: one place beyond the records is the middle of a segment.
+    if (!none || places < none->count() || places == none->count() + 1) return std::nullopt;
     SegmentSpan span = order.span;
-    // Inner steps are followed by `press`.
     span.steps = places == none->count() ? 0 : static_cast<std::uint32_t>(places - none->count() - 1);
     if (span.steps > order.span.steps || (span.steps == 0) != (order.span.steps == 0)) return std::nullopt;
     return span;
@@ -107,7 +107,8 @@ kernels::Message Member::message(const SegmentOrder& order, std::uint64_t record
     loaded_.clear();
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const kernels::TensorRecord& tensor_record = material_.plan->states().tensors[numbers[i]];
-        auto tensor = messages_.tensor(entry.tensors.at(i), tensor_record, task_cache_.pool());
+        auto tensor = messages_.tensor_of({task_, view.round, entry.run}, static_cast<std::uint32_t>(i), tensor_record,
+                                          task_cache_.pool());
         // A damaged file is removed, so that the next attempt fetches the message again.
         if (!tensor) throw std::runtime_error(tensor.error().message);
         loaded_.push_back(std::move(tensor).value());
@@ -117,8 +118,11 @@ kernels::Message Member::message(const SegmentOrder& order, std::uint64_t record
     return out;
 }
 
-Result<Member::Start> Member::start_of(const SegmentOrder& order, std::optional<State>& suspended) const {
-    if (suspended && !suspended->tensors.empty() && base_of(suspended->step) == order.span.base) {
+Result<Member::Start> Member::start_of(const SegmentOrder& order, std::uint64_t inner_end,
+                                       std::optional<State>& suspended) const {
+    // A state with inner steps is of no use once the round is closed and the segment has none.
+    if (suspended && !suspended->tensors.empty() && base_of(suspended->step) == order.span.base &&
+        place_of_header(suspended->step) <= inner_end) {
         State state = *std::exchange(suspended, std::nullopt);
         const std::uint64_t place = place_of_header(state.step);
         return Start{std::move(state), place};
@@ -138,11 +142,11 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
     for (const RecordView& record : order.records)
         for (const RecordView::Entry& entry : record.entries)
             RETRACE_CHECK(fetch(record.round, entry.run, entry.tensors));
-    RETRACE_TRY(start, start_of(order, suspended));
-    auto& [state, place] = start;
-    const auto source = [&](std::uint64_t record, std::uint32_t number) { return message(order, record, number); };
     // All positions but `press`, whose op step follows from the number of inner steps.
     const std::uint64_t inner_end = recorded.count() + order.span.steps;
+    RETRACE_TRY(start, start_of(order, inner_end, suspended));
+    auto& [state, place] = start;
+    const auto source = [&](std::uint64_t record, std::uint32_t number) { return message(order, record, number); };
     bool stopped = false;
     const auto watch = [&](std::uint64_t reached, const kernels::Position& at, const std::vector<kernels::Metric>&) {
         stopped = !goes_on();
@@ -183,9 +187,12 @@ Status<> Member::save(const SegmentOrder& order, std::uint32_t steps, const Stat
     return states_.retain(key_of(order.index), true);
 }
 
-Status<> Member::withdraw(std::uint64_t index) {
+Status<> Member::withdraw(std::uint64_t index, std::uint64_t base) {
     const auto commitment = states_.commitment(key_of(index));
     if (!commitment) return Unit{};
+    if (base_of(commitment->header.step) > base)
+        return error("the node is behind: this member has a state of round " +
+                     std::to_string(base_of(commitment->header.step)));
     messages_.remove({task_, static_cast<std::uint32_t>(base_of(commitment->header.step)), run_});
     return states_.withdraw(key_of(index));
 }

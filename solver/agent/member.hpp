@@ -46,15 +46,17 @@ public:
     /// message that nobody serves, a full disk.
     Result<bool> make(const SegmentOrder& order, const StepLimit& more, const std::function<bool()>& goes_on,
                       const kernels::StopToken& stop, std::optional<kernels::State>& suspended);
-    /// Deletes a state that was never committed to and no longer can be, with its message.
-    Status<> withdraw(std::uint64_t index);
+    /// Deletes a state that was never committed to and no longer can be, with its message: the segment that is to be made
+    /// has base `base`. A state of a later round is an error: the node shows a past that this member has left.
+    Status<> withdraw(std::uint64_t index, std::uint64_t base);
 
 private:
     struct Start {
         kernels::State state;
         std::uint64_t place = 0;  ///< Of the segment, at which the state is.
     };
-    Result<Start> start_of(const SegmentOrder& order, std::optional<kernels::State>& suspended) const;
+    Result<Start> start_of(const SegmentOrder& order, std::uint64_t inner_end,
+                           std::optional<kernels::State>& suspended) const;
     /// Loads a message of a record. Throws std::runtime_error if it cannot be read.
     kernels::Message message(const SegmentOrder& order, std::uint64_t record, std::uint32_t number);
     Status<> save(const SegmentOrder& order, std::uint32_t steps, const kernels::State& state);

@@ -160,9 +160,11 @@ Result<GroupMaterial*, Unavailable> TaskCache::group(const TaskTerms& terms, con
     auto plan = fetch_plan(source_, terms.program_root, terms.program_bytes);
     if (!plan) return unavailable(plan.error().message, ReportKind::program);
     made->plan = std::move(plan).value();
-    for (const kernels::Phase phase : {kernels::Phase::begin, kernels::Phase::add, kernels::Phase::end,
-                                       kernels::Phase::inner, kernels::Phase::restore, kernels::Phase::press})
-        made->bytes = kernels::saturating_add(made->bytes, memory_of(made->plan->program(phase).program()));
+    for (const kernels::Phase phase :
+         {kernels::Phase::init, kernels::Phase::enter, kernels::Phase::begin, kernels::Phase::add, kernels::Phase::end,
+          kernels::Phase::inner, kernels::Phase::restore, kernels::Phase::press})
+        if (made->plan->has(phase))
+            made->bytes = kernels::saturating_add(made->bytes, memory_of(made->plan->program(phase).program()));
     if (const auto fits = check_memory(made->bytes, free_memory); !fits)
         return unavailable(fits.error().message, std::nullopt);
     RETRACE_TRY(data, fetch_data(source_, made->plan->states(), terms.data_roots, pool_));

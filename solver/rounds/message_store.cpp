@@ -33,6 +33,17 @@ std::string name_of(const MessageKey& key) {
     return std::to_string(key.task) + "-" + std::to_string(key.round) + "-" + std::to_string(key.run);
 }
 
+Result<kernels::Tensor> read_tensor(const std::filesystem::path& path, const Hash32& root,
+                                    const kernels::TensorRecord& record, kernels::ThreadPool& pool) {
+    const auto fail = [&](const Error& cause) { return error(path.string() + ": " + cause.message); };
+    const auto bytes = read_file(path, transport_bytes_max(record));
+    if (!bytes) return fail(bytes.error());
+    auto out = from_transport_form(*bytes, record);
+    if (!out) return fail(out.error());
+    if (const auto right = check_fetched(*out, record, root, pool); !right) return fail(right.error());
+    return out;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MessageStore>> MessageStore::open(std::filesystem::path directory) {
@@ -125,21 +136,24 @@ std::optional<std::filesystem::path> MessageStore::find(const Hash32& root) cons
 }
 
 Result<kernels::Tensor> MessageStore::tensor(const Hash32& root, const kernels::TensorRecord& record,
-                                             kernels::ThreadPool& pool) {
+                                             kernels::ThreadPool& pool) const {
     const std::lock_guard lock(mutex_);
     const auto path = find(root);
     if (!path) return error("no message here has tensor " + to_hex(view(root)));
-    Result<kernels::Tensor> out = error("");
-    if (auto bytes = read_file(*path, transport_bytes_max(record)))
-        out = from_transport_form(*bytes, record);
-    else
-        out = error(bytes.error().message);
-    const Status<> right = out ? check_fetched(*out, record, root, pool) : error(out.error().message);
-    if (right) return out;
-    const MessageKey key = places_.find(root)->second.first;
-    remove_files(key, messages_[key]);
-    messages_.erase(key);
-    return error(path->string() + ": " + right.error().message);
+    return read_tensor(*path, root, record, pool);
+}
+
+Result<kernels::Tensor> MessageStore::tensor_of(const MessageKey& key, std::uint32_t place,
+                                                const kernels::TensorRecord& record, kernels::ThreadPool& pool) {
+    const std::lock_guard lock(mutex_);
+    const auto found = messages_.find(key);
+    const auto at = found != messages_.end() ? found->second.find(place) : Roots::const_iterator{};
+    if (found == messages_.end() || at == found->second.end()) return error("message " + name_of(key) + " is not here");
+    auto out = read_tensor(path_of(key, place, at->second), at->second, record, pool);
+    if (out) return out;
+    remove_files(key, found->second);
+    messages_.erase(found);
+    return out;
 }
 
 std::optional<Bytes> MessageStore::piece(const Hash32& root, std::uint64_t at, std::uint64_t count) const {

@@ -43,8 +43,14 @@ public:
     bool has(const MessageKey& key, const std::vector<Hash32>& roots) const;
     /// Roots of the tensors of each message of a round that is here whole, by ascending run.
     std::vector<std::vector<Hash32>> of_round(std::uint64_t task, std::uint32_t round) const;
-    /// Reads a tensor and checks it against its root. An absent or damaged one is an error; a damaged file is removed.
-    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record, kernels::ThreadPool& pool);
+    /// Reads a tensor of any message and checks it against its root. One that is absent, damaged or has another shape is
+    /// an error. Nothing is removed, because a stranger may have named the root.
+    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record,
+                                   kernels::ThreadPool& pool) const;
+    /// Reads the tensor at a place of a message that was saved with that record. If its file is damaged, the message is
+    /// removed, so that it can be fetched again.
+    Result<kernels::Tensor> tensor_of(const MessageKey& key, std::uint32_t place, const kernels::TensorRecord& record,
+                                      kernels::ThreadPool& pool);
     /// Returns at most `count` bytes of a tensor's transport form from `at` on; fewer at its end. Nullopt: not here.
     std::optional<Bytes> piece(const Hash32& root, std::uint64_t at, std::uint64_t count) const;
 

@@ -54,7 +54,9 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::member_segment(const solver
     if (positions->count() == 0) return impossible("the segment has no positions");
     RETRACE_CHECK(fetch_messages(*material, segment));
     const auto load_message = [this, material, records = segment.records](std::size_t record, std::size_t entry) {
-        return load(*material, records.at(record).entries.at(entry).tensors, material->plan->public_tensors());
+        const solver::RecordView& from = records.at(record);
+        return load(*material, {material->terms.id, from.round, from.entries.at(entry).run},
+                    material->plan->public_tensors());
     };
     ReplayInputs out;
     out.steps = steps_of(setup_of(*material, task_cache_.pool(), run), segment, *positions, load_message);
@@ -86,12 +88,12 @@ Status<Unavailable> ReplayInputSource::fetch_messages(const solver::GroupMateria
 }
 
 std::vector<kernels::Tensor> ReplayInputSource::load(const solver::GroupMaterial& material,
-                                                     const std::vector<Hash32>& roots,
+                                                     const solver::MessageKey& key,
                                                      const std::vector<std::uint32_t>& numbers) {
     std::vector<kernels::Tensor> out;
-    for (std::size_t i = 0; i < roots.size(); ++i) {
-        const kernels::TensorRecord& record = material.plan->states().tensors[numbers.at(i)];
-        auto tensor = messages_->tensor(roots[i], record, task_cache_.pool());
+    for (std::uint32_t i = 0; i < numbers.size(); ++i) {
+        const kernels::TensorRecord& record = material.plan->states().tensors[numbers[i]];
+        auto tensor = messages_->tensor_of(key, i, record, task_cache_.pool());
         // A damaged file is removed, so that the next attempt fetches it again.
         if (!tensor) throw std::runtime_error(tensor.error().message);
         out.push_back(std::move(tensor).value());
@@ -135,7 +137,8 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::initial(const solver::TaskT
         RETRACE_CHECK(store_anchor(*material, *entry));
         std::vector<std::uint32_t> numbers(entry->anchor.size());
         std::iota(numbers.begin(), numbers.end(), 0U);
-        out.steps = enter_steps_of(std::move(setup), entry->base, load(*material, entry->anchor, numbers));
+        out.steps = enter_steps_of(std::move(setup), entry->base,
+                                   load(*material, {material->terms.id, entry->base, solver::kAnchorRun}, numbers));
     } else {
         out.steps = init_steps_of(std::move(setup));
     }

@@ -55,7 +55,7 @@ private:
 
     Status<solver::Unavailable> store_anchor(const solver::GroupMaterial& material, const solver::EntryView& entry);
     /// Loads tensors whose numbers in the state are `numbers`. Throws if one is not here.
-    std::vector<kernels::Tensor> load(const solver::GroupMaterial& material, const std::vector<Hash32>& roots,
+    std::vector<kernels::Tensor> load(const solver::GroupMaterial& material, const solver::MessageKey& key,
                                       const std::vector<std::uint32_t>& numbers);
 
     solver::TaskCache& task_cache_;

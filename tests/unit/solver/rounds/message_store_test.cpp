@@ -82,10 +82,23 @@ TEST_F(MessageStoreTest, RemovesADamagedMessage) {
         file.put('x');
     }
     EXPECT_FALSE(store->tensor(root(a), record(a), pool).has_value());
+    EXPECT_TRUE(store->has({7, 0, 0}, {root(a)})) << "a root alone removes nothing";
+    EXPECT_FALSE(store->tensor_of({7, 0, 0}, 0, record(a), pool).has_value());
     EXPECT_FALSE(store->has({7, 0, 0}, {root(a)}));
     EXPECT_EQ(files(), 0u);
     ASSERT_TRUE(store->save({7, 0, 0}, {root(a)}, {a}).has_value());
     EXPECT_TRUE(store->tensor(root(a), record(a), pool).has_value());
+}
+
+TEST_F(MessageStoreTest, ARootThatAStrangerNamesWithAnotherShapeRemovesNothing) {
+    const Tensor a = numbered(1);
+    ASSERT_TRUE(store->save({7, 0, 0}, {root(a)}, {a}).has_value());
+    auto other = record(a);
+    other.dims.push_back(2);
+    EXPECT_FALSE(store->tensor(root(a), other, pool).has_value());
+    EXPECT_FALSE(store->tensor_of({8, 0, 0}, 0, record(a), pool).has_value()) << "no message of this task";
+    EXPECT_FALSE(store->tensor_of({7, 0, 0}, 1, record(a), pool).has_value()) << "no such place";
+    EXPECT_TRUE(store->tensor_of({7, 0, 0}, 0, record(a), pool).has_value());
 }
 
 TEST_F(MessageStoreTest, ForgetsOldRoundsOfOneTask) {
