@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "contracts/calls/gas.hpp"
+#include "contracts/records/group_views.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
 #include "node/agents/raise_pricing.hpp"
@@ -57,6 +58,8 @@ ledger::U256 Bidding::stake_in_flight_except(std::uint64_t task) const {
 std::string Bidding::unfit(const ledger::StateView& state, const market::Params& params, const market::Task* task,
                            std::uint64_t id, const market::TaskSpec& spec) const {
     if (!options_.only.empty() && !options_.only.contains(id)) return "not among --only";
+    if (!options_.groups && views::is_group(state, id))
+        return "it is a training in rounds; take part in them by --groups";
     if (spec.contract_hash != params.contract_hash) return "it asks for another kernel contract";
     if (spec.hardware_class != 0 && spec.hardware_class != options_.hardware_class)
         return "it asks for hardware class " + std::to_string(spec.hardware_class);

@@ -19,6 +19,7 @@ public:
         std::optional<ledger::U256> price;
         std::uint8_t hardware_class = 0;
         std::set<std::uint64_t> only;  ///< Tasks to bid for; empty: all.
+        bool groups = false;           ///< Whether to take part in trainings in rounds.
     };
     /// Limit on new bids per block. Each bid is written to disk and sent before the agent does anything else.
     static constexpr std::size_t kNewBidsMax = 32;

@@ -24,6 +24,7 @@ struct SolverOptions {
     solver::DeviceChoice device = solver::DeviceChoice::automatic;  ///< A cheat computes on the CPU.
     std::optional<SolverCheat> cheat;                               ///< Developer chains only.
     std::set<std::uint64_t> only_tasks;                             ///< Tasks to bid for; empty: all.
+    bool groups = false;                                            ///< Whether to take part in trainings in rounds.
     bool pay_for_retention = false;  ///< Offers verifiers a fee for keeping states, to be paid between audits.
 };
 

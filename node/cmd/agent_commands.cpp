@@ -35,6 +35,7 @@ struct SolverFlags {
     std::uint8_t hardware_class = 0;
     std::string device = "auto";
     std::vector<std::uint64_t> only;
+    bool groups = false;
     bool pay_for_retention = false;
     std::optional<std::uint64_t> cheat_segment;
 };
@@ -122,6 +123,7 @@ Result<SolverOptions> solver_options(const SolverFlags& flags) {
     out.device = *solver::parse_device(flags.device);
     out.pay_for_retention = flags.pay_for_retention;
     out.only_tasks.insert(flags.only.begin(), flags.only.end());
+    out.groups = flags.groups;
     if (!flags.price.empty()) {
         out.price = parse_coins(flags.price);
         if (!out.price) return error("--price must be coins for a segment, like 0.5");
@@ -180,6 +182,8 @@ void add_solver(CLI::App& app, Program& program) {
     command->add_option("--cheat-segment", flags->cheat_segment,
                         "Segment in which --cheat computes wrongly (the last of each task)");
     command->add_option("--only", flags->only, "Bid for these tasks only");
+    command->add_flag("--groups", flags->groups,
+                      "Take part in trainings in rounds: bid for seats, and join for free ones");
     command->callback([&program, flags] {
         program.run = [&program, flags] {
             return run_service<SolverService>(program, flags->agent, solver_options(*flags));

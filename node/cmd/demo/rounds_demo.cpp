@@ -184,7 +184,7 @@ Status<> RoundsDemo::open_purse() {
 }
 
 Status<> RoundsDemo::start_member(std::uint32_t account) {
-    std::vector<std::string> arguments{"--price", account == kLate ? kLatePrice : kPrice, "--stake", "200"};
+    std::vector<std::string> arguments{"--price", account == kLate ? kLatePrice : kPrice, "--stake", "200", "--groups"};
     if (account == kCheater && cheats())
         arguments.insert(arguments.end(), {"--cheat", options_.cheat, "--cheat-segment", std::to_string(kCheatRound)});
     return network_->start(Role{account}, arguments);
