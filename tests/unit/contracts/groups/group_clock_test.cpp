@@ -77,6 +77,9 @@ TEST_F(GroupClock, ARoundEndsInTimeAlsoIfNobodySends) {
     EXPECT_EQ(group().round, 1u);
     EXPECT_EQ(round(0).committed, 0u);
     EXPECT_EQ(group().phase, GroupPhase::training);
+    EXPECT_EQ(group().deadline, group().phase_height + 40) << "a round that nobody plays doubles the time of the next";
+    play_round({0, 1, 2, 3});
+    EXPECT_EQ(group().deadline, group().phase_height + 20);
 }
 
 TEST_F(GroupClock, NobodyElseCanHaveTheOnlyMessage) {
