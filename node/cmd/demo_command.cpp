@@ -52,9 +52,9 @@ void add_demo(CLI::App& app, Program& program) {
     CLI::App* command = app.add_subcommand(
         "demo", "Run the whole market on this machine: post, train, audit, dispute, slash, pay, fetch");
     auto options = std::make_shared<DemoOptions>();
-    command->add_option("--cheat", options->cheat,
-                        "The fraud to commit (ulp): " + joined(kCheats) + "; with --rounds " +
-                            joined(rounds_demo_cheats()));
+    command->add_option(
+        "--cheat", options->cheat,
+        "The fraud to commit (ulp): " + joined(kCheats) + "; with --rounds " + joined(rounds_demo_cheats()));
     auto in_rounds = std::make_shared<bool>(false);
     command->add_flag("--rounds", *in_rounds,
                       "Train by eight members in rounds: one cheats, one stays away for a while, one joins late");

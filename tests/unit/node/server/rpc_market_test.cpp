@@ -134,6 +134,56 @@ TEST_F(RpcMarket, NamesEveryRuleThatKeepsASolverFromBidding) {
     EXPECT_TRUE(world.result("retrace_explainBids", {"0x9"}).is_null());
 }
 
+TEST_F(RpcMarket, ShowsWhoHadTheMessagesOfARound) {
+    namespace keys = contracts::keys;
+    post();
+    world.mine();
+    market::Group group;
+    group.task = 1;
+    group.phase = market::GroupPhase::revealing;
+    group.committed = {1, 0};
+    group.revealed = {0, 1};
+    market::GroupSpec terms;
+    terms.rounds = 2;
+    const auto put = [&](const std::optional<market::Round>& record) {
+        executor.beside_the_rules = [&, record](ledger::State& state) {
+            contracts::store(state, keys::group_spec(1), terms);
+            contracts::store(state, keys::group(1), group);
+            for (const std::uint32_t run : {0, 1}) {
+                contracts::store(state, keys::round_message(1, 0, run),
+                                 market::RoundMessage{0, 10, 4, {Hash32{{7}}}, record && run == 0});
+                // Run 0 has nothing, run 1 has both; what they say of their own message does not count.
+                const Bytes bitmap{std::uint8_t(run == 0 ? 0 : 3)};
+                contracts::store(state, keys::holding(1, 0, run), market::Holding{Hash32{{8}}, bitmap});
+            }
+            if (record) contracts::store(state, keys::round(1, 0), *record);
+        };
+        mine_to(world.chain->height() + 1);
+        executor.beside_the_rules = nullptr;
+    };
+    put(std::nullopt);
+    EXPECT_EQ(world.result("retrace_group", {"0x1"}).at("group").at("phase"), "revealing");
+    EXPECT_EQ(world.result("retrace_group", {"0x1"}).at("spec").at("rounds"), 2);
+    EXPECT_TRUE(world.result("retrace_group", {"0x2"}).is_null());
+    EXPECT_TRUE(world.result("retrace_round", {"0x1", "0x0"}).at("record").is_null());
+    EXPECT_TRUE(world.result("retrace_round", {"0x1", "0x1"}).is_null()) << "it has not begun";
+
+    group.round = 1;
+    group.phase = market::GroupPhase::training;
+    group.committed.clear();
+    group.revealed.clear();
+    put(market::Round{0, world.chain->height() + 1, 2, {{0, 10}}, 10, {0, 1}});
+    const json::value round = world.result("retrace_round", {"0x1", "0x0"});
+    EXPECT_EQ(round.at("record").at("entries").at(0).at("run"), 0);
+    ASSERT_EQ(round.at("messages").as_array().size(), 2U) << "in the order of the block before";
+    const json::value &lost = round.at("messages").at(0), &recorded = round.at("messages").at(1);
+    EXPECT_EQ(lost.at("run"), 1);
+    EXPECT_EQ(lost.at("notListedBy"), (json::array{0}));
+    EXPECT_EQ(lost.at("listedBy"), json::array());
+    EXPECT_EQ(recorded.at("run"), 0);
+    EXPECT_EQ(recorded.at("listedBy"), (json::array{1}));
+}
+
 TEST_F(RpcMarket, TellsTheEventsOfATaskDecoded) {
     play_auction();
     std::vector<std::string> names;
