@@ -51,6 +51,9 @@ std::vector<Party> parties() {
     return out;
 }
 
+/// The first segment of a member is always audited. A message can be copied from the second round on.
+std::uint32_t cheat_round(const std::string& cheat) { return cheat == "copy_message" ? 1 : 0; }
+
 std::string wanted_outcome(const std::string& cheat) {
     if (cheat == "none") return "honest";
     if (cheat == "wrong_message") return "slashed";  // The state that it committed to cannot be opened.
@@ -136,7 +139,7 @@ Status<> RoundsDemo::compile() {
     request.task.interval = options_.inner;
     request.task.seed = 7;
     request.task.price_ceiling = *parse_coins("0.6");
-    request.task.audit_bp = 1'000;
+    request.task.audit_bp = cheat_round(options_.cheat) == 0 ? 1'000 : 10'000;
     request.task.auditors = 2;
     request.task.checkpoint_blocks = 100;
     request.task.replay_blocks = 20;
@@ -186,7 +189,8 @@ Status<> RoundsDemo::open_purse() {
 Status<> RoundsDemo::start_member(std::uint32_t account) {
     std::vector<std::string> arguments{"--price", account == kLate ? kLatePrice : kPrice, "--stake", "200", "--groups"};
     if (account == kCheater && cheats())
-        arguments.insert(arguments.end(), {"--cheat", options_.cheat, "--cheat-segment", std::to_string(kCheatRound)});
+        arguments.insert(arguments.end(),
+                         {"--cheat", options_.cheat, "--cheat-segment", std::to_string(cheat_round(options_.cheat))});
     return network_->start(Role{account}, arguments);
 }
 
@@ -389,7 +393,7 @@ Result<json::object> RoundsDemo::conclude() {
     if (state.failure()) return error(state.failure()->message);
     if (cheats()) {
         json::object facts{{"address", ledger::to_checksum(cheater())},
-                           {"round", kCheatRound},
+                           {"round", cheat_round(options_.cheat)},
                            {"slashed", event_log_->slashed(cheater()).to_decimal()}};
         if (const DisputeFacts* dispute = lost_by_cheater()) {
             const auto& decided = *dispute->decided;
