@@ -192,9 +192,12 @@ std::vector<MemberStory> read_members(const ledger::StateView& state, const Task
         const std::uint32_t end = std::min(now.round + 1, status.group->terms.rounds);
         for (std::uint32_t round = story.member.entered; round < end; ++round) {
             const auto message = views::round_message(state, run.task, round, run.index);
+            const auto record = views::round(state, run.task, round);
+            // A member that joined late begins with rounds that were closed before.
+            const bool missed = record && record->height > run.assigned_height;
             if (message)
                 story.rounds.push_back(round_of(state, *status.group, run, *message, round));
-            else if (round < now.round && (!over || round <= story.member.last_round))
+            else if (missed && (!over || round <= story.member.last_round))
                 story.rounds.push_back({round, "absent", {}, 0, false, false, {}});
         }
         out.push_back(std::move(story));
