@@ -30,10 +30,10 @@ while IFS= read -r link; do
     page=${link%%:*} target=${link#*](}
     [[ $target == *://* || -e ${page%/*}/$target ]] || fail "$page links to $target, which was not installed"
 done <"$work/links"
-for contract in IStaking IMarket IAudits IDisputes IValidators; do
+for contract in IStaking IMarket IAudits IDisputes IValidators IGroups; do
     for kind in sol json; do cmp "$source/contracts/abi/$contract.$kind" "share/retrace/abi/$contract.$kind"; done
 done
-[ "$(find share/retrace/abi -type f | wc -l)" = 10 ] || fail "more than interfaces was installed"
+[ "$(find share/retrace/abi -type f | wc -l)" = 12 ] || fail "more than interfaces was installed"
 bin/retrace version | grep -q '^retrace ' || fail "the installed program does not run"
 
 bin/retrace node --dev --data-dir "$work/data" --rpc-port 0 --json >"$work/node.json" 2>"$work/node.log" &

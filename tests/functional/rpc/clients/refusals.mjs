@@ -21,7 +21,7 @@ function nothing(param) {
 export async function refusalsCarryTheirSlug() {
     const provider = new ethers.JsonRpcProvider(url, undefined, { cacheTimeout: -1 });
     const contracts = await provider.send("retrace_contracts", []);
-    assert.equal(contracts.length, 5);
+    assert.equal(contracts.length, 6);
     const slugs = new Set();
     let refused = 0;
     for (const { name, address, abi } of contracts) {
