@@ -188,6 +188,15 @@ void wake_members(Effects& fx, std::uint64_t task) {
     if (views::is_group(fx.state, task)) schedule_single(fx, fx.height + 1, ScheduledKind::payment, task, 0);
 }
 
+std::uint64_t absence_blocks(const market::GroupSpec& terms) {
+    return terms.absence_limit * (terms.round_blocks + 2 * terms.fetch_blocks + terms.reveal_blocks);
+}
+
+std::uint64_t absence_blocks(const StateView& view, std::uint64_t task) {
+    const auto terms = views::group_spec(view, task);
+    return terms ? absence_blocks(*terms) : 0;
+}
+
 void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before) {
     for (std::uint64_t i = before; i < run.finalised; ++i) {
         const auto record = must_load<market::MemberSegment>(fx.state, keys::member_segment(run.task, run.index, i));

@@ -37,6 +37,9 @@ void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 21.8: called when an audit or a draw has decided on a segment: members with equal shared tensors may have waited for
 /// it. Does nothing for other tasks.
 void wake_members(Effects& fx, std::uint64_t task);
+/// 21.10.21: blocks for which a member may be away without a loss: absence_limit rounds. 0 for tasks of no group.
+std::uint64_t absence_blocks(const StateView& view, std::uint64_t task);
+std::uint64_t absence_blocks(const market::GroupSpec& terms);
 /// 21.8: segments of the run from `before` on have become final. Wakes the members that waited for that, because others
 /// had opened other shared tensors with the same base.
 void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/posting.hpp"
 #include "contracts/records/group_positions.hpp"
 #include "contracts/rules/groups/rules.hpp"
@@ -77,7 +78,9 @@ CallStatus check(const PostGroup& call) {
 }
 
 CallStatus admit(const PostGroup& call, const TxContext& context, const StateView& view) {
-    return admit_terms(call.spec, context, view);  // 21.2.9
+    if (absence_blocks(call.group) >= context.params.unbond_blocks)
+        return CallStatus::group_terms_out_of_range;  // 21.2.10
+    return admit_terms(call.spec, context, view);     // 21.2.9
 }
 
 void apply(const PostGroup& call, const TxContext& context, Effects& fx) {

@@ -134,6 +134,7 @@ Status<> RoundsDemo::compile() {
     rounds.terms.grace_blocks = 5;
     rounds.terms.fetch_blocks = 15;
     rounds.terms.reveal_blocks = 15;
+    rounds.terms.absence_limit = 4;  // One member misses three rounds.
     request.task.name = "Fashion-MNIST in rounds";
     request.task.steps = options_.rounds * options_.inner;
     request.task.interval = options_.inner;

@@ -56,6 +56,7 @@ TEST_F(GroupFraud, AnOpeningShowsTheMessageThatWasSent) {
 TEST_F(GroupFraud, OtherSharedTensorsAreAuditedAndTheLiarIsConvicted) {
     auto quick = small_params();
     quick.challenge_blocks = 1;  // The windows are over before the audits are.
+    quick.unbond_blocks = 10'000;
     begin(quick);
     auto terms = small_terms();
     terms.rounds = 6;
@@ -85,6 +86,7 @@ TEST_F(GroupFraud, OtherSharedTensorsAreAuditedAndTheLiarIsConvicted) {
 TEST_F(GroupFraud, MembersThatAgreeWithAnAuditedOneGoOnWhenItsAuditHasAMatch) {
     auto quick = small_params();
     quick.challenge_blocks = 1;
+    quick.unbond_blocks = 10'000;
     begin(quick);
     auto terms = small_terms();
     terms.rounds = 6;

@@ -76,6 +76,23 @@ TEST_F(GroupMembers, AbsenceIsFreeAndTheMemberCatchesUpFromTheRecords) {
     EXPECT_TRUE(all<Slashed>().empty());
 }
 
+TEST_F(GroupMembers, OpeningsWaitForAMemberThatIsAway) {
+    const auto terms = small_terms();
+    start(terms);
+    for (const std::uint32_t index : {0u, 1u, 2u, 3u}) ASSERT_EQ(train(index), CallStatus::ok);
+    const auto asked = [&] {  // Nobody opens the start of its first segment, which is audited.
+        const auto audits = open_audit_ids(1, 3);
+        return !audits.empty() && views::audit(state, audits[0])->phase == AuditPhase::opening;
+    };
+    while (!asked()) next_block();
+    const std::uint64_t longest = terms.round_blocks + 2 * terms.fetch_blocks + terms.reveal_blocks;
+    EXPECT_EQ(views::audit(state, open_audit_ids(1, 3)[0])->deadline, height + terms.absence_limit * longest);
+    advance(params.open_blocks + 1);
+    EXPECT_EQ(run(3).state, RunState::running);
+    advance(terms.absence_limit * longest);
+    EXPECT_EQ(run(3).state, RunState::forfeited);
+}
+
 TEST_F(GroupMembers, AMemberThatIsAwayForTooLongLeavesWithItsLock) {
     start(small_terms());
     play_round({0, 1, 2, 3});

@@ -51,6 +51,7 @@ TEST_F(GroupRefusals, PostingsOutOfRange) {
     EXPECT_EQ(terms([](G& g) { g.reveal_blocks = 0; }), range);
     EXPECT_EQ(terms([](G& g) { g.absence_limit = 0; }), range);
     EXPECT_EQ(terms([](G& g) { g.absence_limit = 9; }), range) << "messages are kept for 8 rounds";
+    EXPECT_EQ(terms([](G& g) { g.round_blocks = 240; }), range) << "two rounds last longer than stake unbonds";
     EXPECT_EQ(terms([](G& g) { g.keep_rounds = 257; }), range);
     EXPECT_EQ(terms([](G& g) { g.catch_up_max = 3; }), range) << "a record may have 4 messages";
     EXPECT_EQ(terms([](G& g) { g.catch_up_max = (1u << 20) - 1; }), range) << "a segment has fewer positions";
