@@ -66,13 +66,15 @@ std::vector<Row> measure_quality(const RoundsOptions& options, const Wants& want
     Means means(options, pool);
     struct Case {
         std::string name;
-        std::uint32_t bits;
-        double lost;
+        std::function<Score(const Recipe&)> train;
     };
-    const Case cases[] = {{"rounds_quality", 1, 0},
-                          {"rounds_quality_2bits", 2, 0},
-                          {"rounds_lossy", 1, 0.15},
-                          {"gradient_quality", 2, 0}};
+    const auto group = [&](const char* name, std::uint32_t bits, double lost) {
+        return Case{name,
+                    [&, name, bits, lost](const Recipe& recipe) { return means.group(name, recipe, bits, lost); }};
+    };
+    const Case cases[] = {
+        group("rounds_quality", 1, 0), group("rounds_quality_2bits", 2, 0), group("rounds_lossy", 1, 0.15),
+        Case{"gradient_quality", [&](const Recipe& recipe) { return means.gradients("gradient_quality", recipe); }}};
     std::optional<double> peer;
     for (const Case& one : cases) {
         if (!wants(one.name)) continue;
@@ -82,8 +84,7 @@ std::vector<Row> measure_quality(const RoundsOptions& options, const Wants& want
             continue;
         }
         if (!peer) peer = means.alone(*recipe).loss;
-        rows.push_back(
-            {one.name, "nats", "one machine", means.group(one.name, *recipe, one.bits, one.lost).loss, *peer});
+        rows.push_back({one.name, "nats", "one machine", one.train(*recipe).loss, *peer});
     }
     if (wants("dp_accuracy")) {
         const auto silent = means.apart(0);
