@@ -87,7 +87,7 @@ Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, st
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(task));
     const auto member = must_load<market::Member>(view, keys::member(task, run));
     const Taken taken = take_in(view, task, run, member, base);
-    if (taken.messages > terms.catch_up_max) return Unexpected{CallStatus::too_many_messages};
+    if (taken.messages > terms.catch_up_max) return Unexpected{CallStatus::too_many_messages};  // 21.5.16
     // 21.5.17: a member that joined would otherwise make a segment, and its audit, of each record.
     if (base < group_of(view, task).round && base - member.base < terms.keep_rounds) {
         const auto next = must_load<market::Round>(view, keys::round(task, base));
@@ -95,7 +95,7 @@ Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, st
     }
     const kernels::SegmentSpan span{member.base, base, steps, taken.omitted};
     const auto positions = kernels::SegmentPositions::make(span, taken.counts, terms.steps_max);
-    if (!positions || positions->count() == 0) return Unexpected{CallStatus::wrong_base};
+    if (!positions || positions->count() == 0) return Unexpected{CallStatus::wrong_base};  // 21.5.18
     market::MemberSegment out;
     out.from = member.base;
     out.base = base;
@@ -189,7 +189,7 @@ void wake_members(Effects& fx, std::uint64_t task) {
 }
 
 std::uint64_t absence_blocks(const market::GroupSpec& terms) {
-    return terms.absence_limit * (terms.round_blocks + 2 * terms.fetch_blocks + terms.reveal_blocks);
+    return terms.absence_limit * (terms.round_blocks + 2 * (terms.fetch_blocks + terms.reveal_blocks));
 }
 
 std::uint64_t absence_blocks(const StateView& view, std::uint64_t task) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPEC 21.5. A member commits to the end of a segment, and sends its message in the open round.
-#include "contracts/lifecycle/audits/segment_draw.hpp"
+#include <algorithm>
+
 #include "contracts/lifecycle/groups/clock.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
@@ -65,7 +66,7 @@ CallStatus admit(const CommitRound& call, const TxContext& context, const StateV
     status = admit_message(call, member, *group, terms);
     if (status != CallStatus::ok) return status;
     const auto segment = next_segment(view, call.task, call.run, call.base, call.steps);
-    return segment ? CallStatus::ok : segment.error();  // 21.5.16
+    return segment ? CallStatus::ok : segment.error();  // 21.5.16 to 21.5.18
 }
 
 void apply(const CommitRound& call, const TxContext&, Effects& fx) {

@@ -79,8 +79,8 @@ CallStatus check(const PostGroup& call) {
 
 CallStatus admit(const PostGroup& call, const TxContext& context, const StateView& view) {
     if (absence_blocks(call.group) >= context.params.unbond_blocks)
-        return CallStatus::group_terms_out_of_range;  // 21.2.10
-    return admit_terms(call.spec, context, view);     // 21.2.9
+        return CallStatus::group_terms_out_of_range;  // 21.2.9
+    return admit_terms(call.spec, context, view);     // 21.2.10
 }
 
 void apply(const PostGroup& call, const TxContext& context, Effects& fx) {

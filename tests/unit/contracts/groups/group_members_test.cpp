@@ -85,7 +85,7 @@ TEST_F(GroupMembers, OpeningsWaitForAMemberThatIsAway) {
         return !audits.empty() && views::audit(state, audits[0])->phase == AuditPhase::opening;
     };
     while (!asked()) next_block();
-    const std::uint64_t longest = terms.round_blocks + 2 * terms.fetch_blocks + terms.reveal_blocks;
+    const std::uint64_t longest = terms.round_blocks + 2 * (terms.fetch_blocks + terms.reveal_blocks);
     EXPECT_EQ(views::audit(state, open_audit_ids(1, 3)[0])->deadline, height + terms.absence_limit * longest);
     advance(params.open_blocks + 1);
     EXPECT_EQ(run(3).state, RunState::running);
