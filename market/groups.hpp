@@ -14,6 +14,7 @@ inline constexpr std::size_t kMembersMax = 255;       ///< TaskSpec::replicas of
 inline constexpr std::size_t kPlanPhasesMax = 8;      ///< kernels::Phase.
 inline constexpr std::size_t kSharedTensorsMax = 16;  ///< Their roots are recorded at each opening.
 inline constexpr std::size_t kPublicTensorsMax = 8;   ///< Tensors of a message.
+inline constexpr std::uint32_t kGroupRunsMax = 1024;  ///< Runs that a group ever has.
 inline constexpr std::uint32_t kRoundsMax = 1u << 20;
 inline constexpr std::uint32_t kKeepRoundsMax = 256;
 

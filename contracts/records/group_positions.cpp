@@ -21,10 +21,20 @@ std::optional<verifier::RecordedMessage> message_at(const StateView& view, std::
     const market::RoundEntry& entry = record->entries[position.message];
     const auto message = views::round_message(view, task, round, entry.run);
     if (!message) return std::nullopt;
-    return verifier::RecordedMessage{message->tensors, {entry.steps, record->total, 0, entry.steps}};
+    return verifier::RecordedMessage{message->tensors, kernels::message_facts(entry.steps, record->total)};
 }
 
 }  // namespace
+
+const Hash32& inner_root(const market::GroupSpec& group) {
+    return group.phases.at(static_cast<std::size_t>(kernels::Phase::inner) - 1).program_root;
+}
+
+kernels::SegmentSpan span_of(const market::MemberSegment& segment) {
+    kernels::SegmentSpan span{segment.from, segment.base, segment.steps, {}};
+    if (segment.omitted != market::MemberSegment::kNone) span.omitted = segment.omitted;
+    return span;
+}
 
 kernels::PlanHeader plan_of(const market::GroupSpec& group) {
     kernels::PlanHeader plan{group.steps_max, group.shared, group.public_tensors, {}};
@@ -44,9 +54,7 @@ std::optional<kernels::SegmentPositions> positions_of(const StateView& view, std
         if (!record) return std::nullopt;
         messages.push_back(static_cast<std::uint32_t>(record->entries.size()));
     }
-    kernels::SegmentSpan span{member->from, member->base, member->steps, {}};
-    if (member->omitted != market::MemberSegment::kNone) span.omitted = member->omitted;
-    auto positions = kernels::SegmentPositions::make(span, messages, group->steps_max);
+    auto positions = kernels::SegmentPositions::make(span_of(*member), messages, group->steps_max);
     if (!positions || positions->count() != member->positions) return std::nullopt;
     return std::move(*positions);
 }

@@ -12,6 +12,9 @@ using ledger::StateView;
 
 /// What the root of the group's plan commits to.
 kernels::PlanHeader plan_of(const market::GroupSpec& group);
+/// Root of the program of the phase `inner`, whose header says how many tensors a state has.
+const Hash32& inner_root(const market::GroupSpec& group);
+kernels::SegmentSpan span_of(const market::MemberSegment& segment);
 /// The positions of the segment from state `segment` of the run to the next one.
 std::optional<kernels::SegmentPositions> positions_of(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                       std::uint64_t segment);

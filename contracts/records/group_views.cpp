@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/records/group_views.hpp"
 
+#include <algorithm>
+
 #include "contracts/records/store.hpp"
 #include "contracts/records/views.hpp"
 
@@ -10,6 +12,12 @@ bool is_group(const StateView& view, std::uint64_t task) {
     const keys::Key key = keys::group(task);
     return !view.slot(address_of(key.contract), key.bytes).empty();
 }
+std::vector<std::uint32_t> replicas_of(const StateView& view, const market::Task& task, std::uint32_t run) {
+    if (!is_group(view, task.id)) return task.active;
+    const bool active = std::find(task.active.begin(), task.active.end(), run) != task.active.end();
+    return active ? std::vector<std::uint32_t>{run} : std::vector<std::uint32_t>{};
+}
+
 std::optional<market::GroupSpec> group_spec(const StateView& view, std::uint64_t task) {
     return load<market::GroupSpec>(view, keys::group_spec(task));
 }

@@ -14,6 +14,9 @@ using ledger::StateView;
 
 /// Whether the task is that of a group.
 bool is_group(const StateView& view, std::uint64_t task);
+/// Returns the active runs whose states are those of `run`, itself included if it is active: all runs of a task, but
+/// members of a group have states of their own (21.7).
+std::vector<std::uint32_t> replicas_of(const StateView& view, const market::Task& task, std::uint32_t run);
 std::optional<market::GroupSpec> group_spec(const StateView& view, std::uint64_t task);
 std::optional<market::Group> group(const StateView& view, std::uint64_t task);
 /// Exists once the round is closed.

@@ -17,6 +17,8 @@ struct MessageFacts {
     std::uint32_t age = 0, steps = 0;
     bool operator==(const MessageFacts&) const = default;
 };
+/// The facts of a message of the round that it was sent in, whose weight is the number of its inner steps.
+constexpr MessageFacts message_facts(std::uint32_t steps, std::uint32_t total) { return {steps, total, 0, steps}; }
 Tensor fact_tensor(const MessageFacts& facts);
 
 /// A message of a record: the public tensors of its member, in the plan's order.

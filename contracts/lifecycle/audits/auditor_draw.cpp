@@ -39,11 +39,14 @@ bool has_commitments(const market::Audit& audit) {
                        [](const market::Seat& seat) { return seat.state == SeatState::committed; });
 }
 
+std::vector<std::uint32_t> replicas_of(const Effects& fx, const market::Audit& audit) {
+    return views::replicas_of(fx.state, must_load<market::Task>(fx.state, keys::task(audit.task)), audit.run);
+}
+
 /// Returns the open audits of the same segment in the task's other runs that have not stopped (13.7.1).
 std::vector<market::Audit> replica_audits(const Effects& fx, const market::Audit& audit) {
     std::vector<market::Audit> out;
-    if (views::is_group(fx.state, audit.task)) return out;  // 21.7: their segments have only the number in common
-    for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
+    for (const std::uint32_t run : replicas_of(fx, audit)) {
         const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
         if (run == audit.run || !segment || segment->state != market::SegmentState::auditing) continue;
         if (views::is_stopped(fx.state, audit.task, run)) continue;
@@ -57,8 +60,7 @@ std::vector<market::Audit> replica_audits(const Effects& fx, const market::Audit
 /// started at a wrong state, so their segments are compared with no other (13.7.1).
 template <class Holds>
 bool any_replica(const Effects& fx, const market::Audit& audit, Holds holds) {
-    if (views::is_group(fx.state, audit.task)) return false;
-    for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
+    for (const std::uint32_t run : replicas_of(fx, audit)) {
         const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
         if (run == audit.run || !segment || views::is_stopped(fx.state, audit.task, run)) continue;
         if (holds(*segment)) return true;

@@ -65,15 +65,15 @@ void compare_segment(Effects& fx, std::uint64_t id, std::uint32_t index, std::ui
 }  // namespace
 
 void compare_replicas(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
-    if (views::is_group(fx.state, task)) return;  // 21.7: members have different states
-    if (must_load<market::Task>(fx.state, keys::task(task)).active.size() < 2) return;
+    const auto record = must_load<market::Task>(fx.state, keys::task(task));
+    if (views::replicas_of(fx.state, record, run).size() < 2) return;
     if (index > 0) compare_segment(fx, task, run, index - 1);
     compare_segment(fx, task, run, index);
 }
 
 bool disputes_replica(const StateView& view, const market::Run& run) {
-    if (views::is_group(view, run.task)) return false;
-    for (const std::uint32_t index : must_load<market::Task>(view, keys::task(run.task)).active) {
+    const auto task = must_load<market::Task>(view, keys::task(run.task));
+    for (const std::uint32_t index : views::replicas_of(view, task, run.index)) {
         if (index == run.index) continue;
         const auto other = must_load<market::Run>(view, keys::run(run.task, index));
         const market::Run& asserts = index < run.index ? other : run;
@@ -85,8 +85,8 @@ bool disputes_replica(const StateView& view, const market::Run& run) {
 
 std::vector<std::uint64_t> replicas_accused(const StateView& view, const market::Run& run) {
     std::vector<std::uint64_t> out;
-    if (views::is_group(view, run.task)) return out;
-    for (const std::uint32_t index : must_load<market::Task>(view, keys::task(run.task)).active) {
+    const auto task = must_load<market::Task>(view, keys::task(run.task));
+    for (const std::uint32_t index : views::replicas_of(view, task, run.index)) {
         const std::uint64_t dispute = index < run.index ? dispute_of(view, run.task, index, run.solver) : 0;
         if (dispute != 0) out.push_back(dispute);
     }

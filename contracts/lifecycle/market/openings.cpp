@@ -114,10 +114,9 @@ bool is_withheld(const StateView& view, const market::Run& run, std::uint64_t in
 
 /// 14.13.1: when the run may open the state but for other runs, and the audits of these are held, they open theirs.
 void reveal_held_segments(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
-    if (views::is_group(fx.state, task.id)) return;
     if (run.next_state <= index || is_withheld(fx.state, run, index)) return;
     if (index > run.first_state && still_blind(fx.state, task.id, run.index, index - 1)) return;
-    for (const std::uint32_t active : task.active) {
+    for (const std::uint32_t active : views::replicas_of(fx.state, task, run.index)) {
         const auto other = must_load<market::Run>(fx.state, keys::run(task.id, active));
         if (index <= other.first_state || is_not_awaited(fx.state, run, other, index)) continue;
         if (!still_blind(fx.state, task.id, active, index - 1)) continue;
@@ -169,10 +168,11 @@ std::uint64_t longest_interval(const StateView& view, const market::Params& para
 
 void pass_late_replicas(Effects& fx, std::uint64_t id, std::uint32_t index) {
     const auto run = must_load<market::Run>(fx.state, keys::run(id, index));
-    if (run.state != market::RunState::running || views::is_group(fx.state, id)) return;
+    if (run.state != market::RunState::running) return;
     std::uint64_t next = 0;
     std::vector<std::uint64_t> now;
-    for (const std::uint32_t active : must_load<market::Task>(fx.state, keys::task(id)).active) {
+    const auto task = must_load<market::Task>(fx.state, keys::task(id));
+    for (const std::uint32_t active : views::replicas_of(fx.state, task, index)) {
         auto other = must_load<market::Run>(fx.state, keys::run(id, active));
         if (active == index || !other.joined) continue;
         const std::uint64_t due = pass_by(fx, run, other, now);
@@ -184,8 +184,7 @@ void pass_late_replicas(Effects& fx, std::uint64_t id, std::uint32_t index) {
 }
 
 bool all_committed(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
-    if (views::is_group(view, task.id)) return run.next_state > index;  // 21.7: members do not wait for one another
-    for (const std::uint32_t active : task.active) {
+    for (const std::uint32_t active : views::replicas_of(view, task, run.index)) {
         const auto other = must_load<market::Run>(view, keys::run(task.id, active));
         if (other.next_state <= index && !is_not_awaited(view, run, other, index)) return false;
     }
@@ -194,9 +193,7 @@ bool all_committed(const StateView& view, const market::Task& task, const market
 
 bool may_open(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
     if (is_withheld(view, run, index)) return false;
-    if (views::is_group(view, task.id))  // 21.7
-        return run.next_state > index && (index == 0 || !still_blind(view, task.id, run.index, index - 1));
-    for (const std::uint32_t active : task.active) {
+    for (const std::uint32_t active : views::replicas_of(view, task, run.index)) {
         const auto other = must_load<market::Run>(view, keys::run(task.id, active));
         if (index > other.first_state && !is_not_awaited(view, run, other, index) &&
             still_blind(view, task.id, other.index, index - 1))
@@ -205,10 +202,9 @@ bool may_open(const StateView& view, const market::Task& task, const market::Run
     return all_committed(view, task, run, index);
 }
 
-void wake_openings(Effects& fx, std::uint64_t id, std::uint32_t of, std::uint64_t index) {
-    auto runs = must_load<market::Task>(fx.state, keys::task(id)).active;
-    if (views::is_group(fx.state, id)) std::erase_if(runs, [&](std::uint32_t active) { return active != of; });
-    for (const std::uint32_t active : runs) {
+void wake_openings(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uint64_t index) {
+    const auto before = must_load<market::Task>(fx.state, keys::task(id));
+    for (const std::uint32_t active : views::replicas_of(fx.state, before, run_index)) {
         // Reloaded for each run: starting one run's deadline may end another run.
         const auto task = must_load<market::Task>(fx.state, keys::task(id));
         const auto run = must_load<market::Run>(fx.state, keys::run(id, active));

@@ -26,8 +26,7 @@ constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
 std::uint64_t compared_by(const StateView& view, const market::Params& params, const market::Run& run,
                           const market::Task& task, std::uint64_t height) {
     std::uint64_t by = 0;
-    if (views::is_group(view, task.id)) return by;
-    for (const std::uint32_t active : task.active) {
+    for (const std::uint32_t active : views::replicas_of(view, task, run.index)) {
         const auto other = must_load<market::Run>(view, keys::run(task.id, active));
         if (active == run.index || run.finalised < other.first_state) continue;
         if (views::is_stopped(view, task.id, active)) continue;  // 13.7.1

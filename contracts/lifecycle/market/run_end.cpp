@@ -363,8 +363,7 @@ void end_waiting_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
 }
 
 void wake_after(Effects& fx, std::uint64_t id, std::uint32_t run, std::uint64_t index) {
-    auto active_runs = must_load<market::Task>(fx.state, keys::task(id)).active;
-    if (views::is_group(fx.state, id)) std::erase_if(active_runs, [&](std::uint32_t active) { return active != run; });
+    const auto active_runs = views::replicas_of(fx.state, must_load<market::Task>(fx.state, keys::task(id)), run);
     std::uint64_t end = 0;
     for (const std::uint32_t active : active_runs) end = std::max(end, run_of(fx, id, active).next_state);
     const std::uint64_t stop = std::min(end, index + kWakeMax);

@@ -13,8 +13,7 @@ using market::ReportKind;
 /// Returns the root of a program over the task's state tensors: in a group, that of the phase `inner`.
 Hash32 program_of(const StateView& view, const market::Report& report, const TaskSpec& spec) {
     const auto group = views::group_spec(view, report.task);
-    return group ? group->phases.at(static_cast<std::size_t>(kernels::Phase::inner) - 1).program_root
-                 : spec.program_root;
+    return group ? inner_root(*group) : spec.program_root;
 }
 
 bool proves_program(const StateView& view, const AnswerUnavailable& call, const market::Report& report,

@@ -12,7 +12,7 @@ using market::Group;
 using market::GroupPhase;
 
 /// A bit for each run that a group may ever have (21.10.13): runs that replace others in a round may send too.
-constexpr std::size_t kBitmapBytesMax = 1024 / 8;
+constexpr std::size_t kBitmapBytesMax = market::kGroupRunsMax / 8;
 
 bool contains(const std::vector<std::uint32_t>& runs, std::uint32_t run) {
     return std::find(runs.begin(), runs.end(), run) != runs.end();

@@ -13,9 +13,6 @@ namespace {
 
 using market::GroupPhase;
 
-/// 19: runs that a group ever has. Each beyond the first ones has brought a fee (21.10.9).
-constexpr std::uint32_t kRunsMax = 1024;
-
 /// Returns the segment whose end the member begins at. nullopt: it is not finalised or not open, or its rounds are not
 /// kept any more.
 std::optional<market::MemberSegment> anchor_of(const StateView& view, const JoinTask& call,
@@ -64,8 +61,8 @@ CallStatus admit(const JoinTask& call, const TxContext& context, const StateView
     const CallStatus status = admit_solver(call, context, view, *task);
     if (status != CallStatus::ok) return status;
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
-    if (task->active.size() >= spec.replicas) return CallStatus::seats_taken;  // 21.10.12
-    if (task->runs >= kRunsMax) return CallStatus::too_many_open;              // 21.10.13
+    if (task->active.size() >= spec.replicas) return CallStatus::seats_taken;   // 21.10.12
+    if (task->runs >= market::kGroupRunsMax) return CallStatus::too_many_open;  // 21.10.13
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(call.task));
     if (!anchor_of(view, call, terms, group->round)) return CallStatus::wrong_anchor;  // 21.10.14
     const auto floor = market::stake_floor(context.params, spec);

@@ -35,8 +35,7 @@ bool shows_state(const StateView& view, const OpenMember& call, const verifier::
     const kernels::StateHeader& header = shown.header;
     if (header.contract != spec.contract_hash || header.program != spec.program_root) return false;
     if (header.step != header_step_of(view, call.task, call.run, call.index)) return false;
-    const std::size_t inner = static_cast<std::size_t>(kernels::Phase::inner) - 1;
-    return verifier::shows(shown, call.root, tensors, terms.phases.at(inner).program_root);
+    return verifier::shows(shown, call.root, tensors, inner_root(terms));
 }
 
 /// 21.8.7: whether the public tensors are those of the message that the member has sent.
