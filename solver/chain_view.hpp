@@ -201,10 +201,6 @@ struct OpenMember {
     kernels::ProgramHeader program;      ///< Of the plan's phase `inner`, which says how many tensors a state has.
     merkle::MultiProof proof;
 };
-struct LeaveTask {
-    std::uint64_t task = 0;
-    std::uint32_t run = 0;
-};
 struct AnswerCapability {
     std::uint64_t challenge = 0;
     std::uint64_t rounds = 0;
@@ -216,6 +212,6 @@ struct ProveCapability {
 };
 using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment, RevealSegment,
                                 OpenRoots, AnswerReport, ReportKept, RequestRetention, CommitRound, CommitHoldings,
-                                RevealHoldings, OpenMember, LeaveTask, AnswerCapability, ProveCapability>;
+                                RevealHoldings, OpenMember, AnswerCapability, ProveCapability>;
 
 }  // namespace retrace::solver

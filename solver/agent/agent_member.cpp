@@ -24,10 +24,14 @@ const RecordView::Entry* find_message(const MemberView& member, std::uint64_t in
 }
 
 Status<> check_terms(const CommittedPlan& plan, const GroupTerms& terms) {
-    if (plan.steps_max() != terms.steps_max || plan.shared() != terms.shared ||
-        plan.public_tensors() != terms.public_tensors)
-        return error("the plan has other numbers than the task");
-    return Unit{};
+    const auto differs = [](const char* what, std::uint64_t plan, std::uint64_t task) {
+        return error("the plan has " + std::to_string(plan) + " " + what + ", and the task says " +
+                     std::to_string(task) + ": the requester has to post it again");
+    };
+    if (plan.steps_max() != terms.steps_max) return differs("inner steps", plan.steps_max(), terms.steps_max);
+    if (plan.shared() != terms.shared) return differs("shared tensors", plan.shared(), terms.shared);
+    if (plan.public_tensors() == terms.public_tensors) return Unit{};
+    return differs("public tensors, or others,", plan.public_tensors().size(), terms.public_tensors.size());
 }
 
 }  // namespace

@@ -4,8 +4,7 @@
 namespace retrace::solver {
 
 kernels::MessageFacts facts_of(const RecordView& record, std::size_t entry) {
-    const std::uint32_t steps = record.entries.at(entry).steps;
-    return {steps, record.total, 0, steps};
+    return kernels::message_facts(record.entries.at(entry).steps, record.total);
 }
 
 Result<kernels::SegmentPositions> SegmentView::positions(std::uint32_t steps_max) const {

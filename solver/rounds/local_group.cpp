@@ -57,7 +57,7 @@ kernels::Message LocalGroup::message(std::uint64_t record, std::uint32_t number)
     const std::vector<Entry>& entries = records_[record - first_];
     std::uint32_t total = 0;
     for (const Entry& entry : entries) total += entry.steps;
-    kernels::Message out{{entries[number].steps, total, 0, entries[number].steps}, {}};
+    kernels::Message out{kernels::message_facts(entries[number].steps, total), {}};
     for (const kernels::Tensor& tensor : entries[number].tensors) out.tensors.push_back(&tensor);
     return out;
 }

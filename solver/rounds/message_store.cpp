@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <limits>
 #include <set>
 
 #include "merkle/base/durable_file.hpp"
@@ -16,7 +15,8 @@
 namespace retrace::solver {
 namespace {
 
-constexpr std::size_t kHoldingsBytesMax = 64;
+/// Whether the time was extended, and a bit for each of the 1,024 runs that a group may have (contracts 21.10.13).
+constexpr std::size_t kHoldingsBytesMax = 1 + 1024 / 8;
 constexpr std::string_view kMessage = ".message", kHoldings = ".holdings";
 
 /// Reads a number and the character after it from the beginning of `text`.

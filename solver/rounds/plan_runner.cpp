@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "solver/rounds/plan_runner.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "merkle/base/ensure.hpp"

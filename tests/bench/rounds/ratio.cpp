@@ -51,8 +51,7 @@ std::vector<Row> measure_ratio() {
         group.play({{1, true}});
         std::vector<Bytes> bodies;
         for (const std::uint32_t t : plan->public_tensors) {
-            const kernels::Tensor& tensor = group.state(0).tensors[t];
-            bodies.push_back(tensor.dtype == kernels::DType::f32 ? tensor.data : solver::pack(tensor));
+            bodies.push_back(solver::transport_form(group.state(0).tensors[t]));
         }
         rows.push_back({"rounds_ratio_" + std::to_string(bits) + "bit", "bytes", "message on the wire",
                         static_cast<double>(dense), static_cast<double>(exchanged_bytes(bodies))});
