@@ -72,8 +72,7 @@ std::optional<solver::SegmentView> segment_view(const ledger::StateView& view, s
     const auto start = contracts::header_step_of(view, task, run, index);
     if (!segment || !start) return std::nullopt;
     solver::SegmentView out;
-    out.span = {segment->from, segment->base, segment->steps, {}};
-    if (segment->omitted != market::MemberSegment::kNone) out.span.omitted = segment->omitted;
+    out.span = contracts::span_of(*segment);
     out.start_step = *start;
     if (!add_records(view, task, segment->from, segment->base, immutable, out.records)) return std::nullopt;
     return out;
@@ -104,9 +103,7 @@ std::optional<solver::MemberView> member_view(const ledger::StateView& view, con
     for (std::uint64_t i = run.finalised; i + 1 < run.next_state; ++i) {
         const auto segment = views::member_segment(view, run.task, run.index, i);
         if (!segment) return std::nullopt;
-        solver::OwnSegment own{i, {segment->from, segment->base, segment->steps, {}}};
-        if (segment->omitted != market::MemberSegment::kNone) own.span.omitted = segment->omitted;
-        out.segments.push_back(own);
+        out.segments.push_back({i, contracts::span_of(*segment)});
         first = std::min(first, segment->from);
     }
     if (!add_records(view, run.task, first, group->round, immutable, out.records)) return std::nullopt;

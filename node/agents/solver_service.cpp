@@ -349,10 +349,6 @@ struct SolverCall {
             "open state " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
             calls::OpenMember{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root, verifier::encode(shown)});
     }
-    Result<Hash32> operator()(const solver::LeaveTask& m) const {
-        spdlog::info("event=leave task={} run={}", m.task, m.run);
-        return submitter.send("leave task " + std::to_string(m.task), calls::LeaveTask{m.task, m.run});
-    }
     Result<Hash32> operator()(const auto&) const { return error("no call"); }
 };
 

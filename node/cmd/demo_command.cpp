@@ -56,16 +56,18 @@ void add_demo(CLI::App& app, Program& program) {
         "--cheat", options->cheat,
         "The fraud to commit (ulp): " + joined(kCheats) + "; with --rounds " + joined(rounds_demo_cheats()));
     auto in_rounds = std::make_shared<bool>(false);
-    command->add_flag("--rounds", *in_rounds,
-                      "Train by eight members in rounds: one cheats, one stays away for a while, one joins late");
+    CLI::Option* rounds =
+        command->add_flag("--rounds", *in_rounds,
+                          "Train by eight members in rounds: one cheats, one stays away for a while, one joins late");
     command->add_option("--folder", options->folder,
                         "Keep everything here (default: a temporary folder, removed on success)");
-    command->add_option("--steps", options->steps, "Training steps of a task (900)");
-    command->add_option("--checkpoint-every", options->interval, "Steps between checkpoints (100)");
+    command->add_option("--steps", options->steps, "Training steps of a task (900)")->excludes(rounds);
+    command->add_option("--checkpoint-every", options->interval, "Steps between checkpoints (100)")->excludes(rounds);
     command->add_option("--block-ms", options->block_ms, "Milliseconds between blocks (200)");
     auto engine = std::make_shared<std::string>("solo");
     command->add_option("--engine", *engine, "solo: one node; comet: four validators on CometBFT (solo)")
-        ->check(CLI::IsMember({"solo", "comet"}));
+        ->check(CLI::IsMember({"solo", "comet"}))
+        ->excludes(rounds);
     command->add_option("--timeout", options->timeout_s, "Seconds after which the demo fails (300)");
     command->add_flag("--quiet", options->quiet, "Do not tell what happens while it happens");
     add_json(*command, program);

@@ -50,7 +50,7 @@ bool is_builtin(const std::string& name) {
 }
 
 /// Steps count those of one member that misses no round.
-Status<> settle_rounds(TaskCompileFlags& flags) {
+void settle_rounds(TaskCompileFlags& flags) {
     kernels::RoundsSpec& spec = flags.rounds.spec;
     spec.update = flags.update == "dense"      ? kernels::UpdateKind::dense
                   : flags.update == "gradient" ? kernels::UpdateKind::gradient
@@ -61,7 +61,6 @@ Status<> settle_rounds(TaskCompileFlags& flags) {
     flags.request.task.steps = flags.rounds.terms.rounds * spec.inner;
     flags.request.task.interval = spec.inner;
     flags.request.rounds = flags.rounds;
-    return Unit{};
 }
 
 Status<> settle(TaskCompileFlags& flags) {
@@ -82,7 +81,7 @@ Status<> settle(TaskCompileFlags& flags) {
                                                      : Precision::i8x2;
     training.beta1 = flags.betas[0];
     training.beta2 = flags.betas[1];
-    if (flags.rounds.terms.rounds != 0) RETRACE_CHECK(settle_rounds(flags));
+    if (flags.rounds.terms.rounds != 0) settle_rounds(flags);
     if (is_builtin(flags.model)) {
         choose_model(flags);
     } else {
@@ -180,7 +179,8 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
     CLI::Option* rounds = command.add_option("--rounds", terms.rounds, "Train in so many rounds, by several members")
                               ->check(CLI::Range(1, 1'000'000));
     const auto of_rounds = [&](CLI::Option* option) { return option->needs(rounds); };
-    of_rounds(command.add_option("--members", terms.members, "Members (8)"))->check(CLI::Range(1, 256));
+    of_rounds(command.add_option("--members", terms.members, "Members (8); on the market 2 to 255"))
+        ->check(CLI::Range(1, 255));
     of_rounds(command.add_option("--inner", flags.inner, "Most steps of a member in a round (10; gradients: 1)"))
         ->check(CLI::Range(std::uint32_t{1}, kernels::kInnerStepsMax));
     of_rounds(
@@ -195,15 +195,17 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
     const auto of_market = [&](const char* name, auto& value, const char* what) {
         of_rounds(command.add_option(name, value, what))->check(CLI::PositiveNumber);
     };
-    of_market("--least-members", terms.least, "Members with which the training begins (half of --members)");
+    of_market("--least-members", terms.least, "Members with which the training begins (half of --members, at least 2)");
     of_market("--round-blocks", terms.round_blocks, "Most blocks to train in a round (600)");
-    of_market("--grace-blocks", terms.grace_blocks, "Blocks for the others once 80 % have sent a message (60)");
+    of_market("--grace-blocks", terms.grace_blocks,
+              "Blocks for the others once messages are 80 % of those before (60)");
     of_market("--fetch-blocks", terms.fetch_blocks, "Most blocks to fetch the messages of a round (60)");
     of_market("--reveal-blocks", terms.reveal_blocks, "Most blocks to reveal which of them came (30)");
-    of_market("--absence-limit", terms.absence_limit, "Rounds without a message after which a member leaves (8)");
+    of_market("--absence-limit", terms.absence_limit,
+              "Rounds missed, less rounds played since, at which a member leaves (8)");
     of_market("--keep-rounds", terms.keep_rounds, "Rounds for which members serve messages (64)");
     of_market("--catch-up-max", terms.catch_up_max,
-              "Most messages that a member takes in at once after it was away (those of --absence-limit rounds)");
+              "Most messages that a member takes in at once after it was away (those of --absence-limit + 1 rounds)");
 }
 
 void add_task_options(CLI::App& command, TaskCompileFlags& flags) {

@@ -112,8 +112,10 @@ Explanation explain(const TaskStatus& status, std::uint64_t height) {
         case TaskState::settled: return {"the model was accepted, and all is paid", {}, {}, 0};
         case TaskState::cancelled: return {"the requester cancelled it; the escrow was returned", {}, {}, 0};
         case TaskState::expired:
-            return {"too few solvers took part; the rest of the escrow was returned",
-                    "post it again with a higher price_ceiling, longer windows or fewer members",
+            return {"too few solvers took part or were left; the rest of the escrow was returned",
+                    "post it again with a higher price_ceiling, longer windows or a smaller least_members; solvers "
+                    "take part in "
+                    "rounds only with --groups",
                     {},
                     0};
         case TaskState::forfeited:

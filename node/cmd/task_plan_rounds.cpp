@@ -7,7 +7,6 @@
 #include <iostream>
 #include <map>
 #include <new>
-#include <sstream>
 
 #include "kernels/plan/plan_executor.hpp"
 #include "node/cmd/task_plan.hpp"
@@ -27,12 +26,6 @@ using Clock = std::chrono::steady_clock;
 using kernels::Phase;
 
 constexpr std::chrono::milliseconds kMeasureRounds{1500};  ///< Approximate total time for timing rounds.
-
-/// A tensor as it travels.
-std::uint64_t wire_bytes(const kernels::Tensor& tensor) {
-    if (tensor.dtype == kernels::DType::f32) return tensor.elements() * kernels::size_of(tensor.dtype);
-    return solver::pack(tensor).size();
-}
 
 /// What was measured in rounds of one inner step, in which a member takes in its own message.
 struct Measured {
@@ -75,7 +68,7 @@ Result<Measured> measure_rounds(const TaskFile& task, const kernels::GroupPlan& 
         for (const std::uint32_t tensor : plan.public_tensors) message.push_back(state.tensors[tensor]);
     }
     for (auto& [phase, seconds] : out.seconds) seconds /= static_cast<double>(counts[phase]);
-    for (const kernels::Tensor& tensor : message) out.message_bytes += wire_bytes(tensor);
+    for (const kernels::Tensor& tensor : message) out.message_bytes += solver::transport_form(tensor).size();
     return out;
 }
 

@@ -36,7 +36,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kMembers = 8, kVerifiers = 3;
 constexpr std::uint32_t kCheater = 4, kAway = 5, kLate = 8;  ///< Accounts of members.
-constexpr std::uint32_t kCheatRound = 0;                     ///< The first segment of a member is always audited.
 constexpr std::uint32_t kLateRound = 3;
 constexpr std::uint32_t kAwayFrom = 5, kAwayRounds = 3;
 constexpr double kAccuracyGap = 0.02;
@@ -281,7 +280,7 @@ Status<> RoundsDemo::measure_model() {
     return Unit{};
 }
 
-/// Fetches a message of the last round that has one, as a member would, and counts its bytes on the wire.
+/// Fetches a message of the last round that has one, and computes the bytes of its transport form.
 Status<> RoundsDemo::measure_message() {
     RETRACE_TRY(state, chain_->newest());
     const auto spec = views::spec(state, id_);
@@ -303,8 +302,7 @@ Status<> RoundsDemo::measure_message() {
     if (!plan) return error(plan.error().message);
     const auto tensors = solver::fetch_message(source, **plan, message->tensors, id_, author, pool);
     if (!tensors) return error("a message cannot be fetched: " + tensors.error().message);
-    for (const kernels::Tensor& tensor : *tensors)
-        message_bytes_ += tensor.dtype == kernels::DType::f32 ? 4 * tensor.elements() : solver::pack(tensor).size();
+    for (const kernels::Tensor& tensor : *tensors) message_bytes_ += solver::transport_form(tensor).size();
     RETRACE_TRY(program, read_program(task_->program));
     for (std::uint32_t i = 0; i < program.states; ++i) {
         const kernels::TensorRecord& record = program.tensors[i];
