@@ -13,7 +13,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t kOpenEpochMin = 8;
 constexpr std::uint64_t kOpenPlacesMin = 5;
 /// Elections add up to a quarter of what votes (contracts 20.4.1), in whole units.
 constexpr std::uint64_t kFounderPowerMin = 1'000;
@@ -121,11 +120,13 @@ Status<> check_founders(const ledger::Genesis& genesis) {
     }
     RETRACE_CHECK(check_windows(genesis, rules, params));
     if (!rules.is_open()) return Unit{};
-    // Contracts 20.4.1: a newcomer's first missing vote is reported three blocks after its election, and most of an epoch
-    // has to show that it is silent.
-    if (params.epoch_blocks < kOpenEpochMin) {
-        return error("genesis: contracts: epoch_blocks is under " + std::to_string(kOpenEpochMin) +
-                     ", too short to see in one epoch whether a new validator of an open set votes");
+    // Contracts 20.4.2: who hides the votes of a member for half of an epoch makes it silent.
+    const std::uint64_t epoch_min = 2 * (std::max<std::uint64_t>(rules.places, genesis.validators.size()) + 2);
+    if (params.epoch_blocks < epoch_min) {
+        return error("genesis: contracts: epoch_blocks is under " + std::to_string(epoch_min) +
+                     ", two for each of the " + std::to_string(epoch_min / 2 - 2) +
+                     " validators that an open set may have and four more, so proposers could make an honest one look "
+                     "silent for an epoch; use more, or fewer places");
     }
     if (rules.places < kOpenPlacesMin) {
         return error("genesis: validatorRules: an open set has at least " + std::to_string(kOpenPlacesMin) +

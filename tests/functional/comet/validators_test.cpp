@@ -10,7 +10,7 @@
 namespace retrace::node {
 namespace {
 
-constexpr std::uint64_t kWindow = 40;
+constexpr std::uint64_t kWindow = 40, kEpoch = 14;
 
 class OpenSet : public TestnetTest {
 protected:
@@ -20,7 +20,8 @@ protected:
             std::ifstream in(path);
             json::value genesis = json::parse(std::string{std::istreambuf_iterator<char>(in), {}});
             genesis.as_object()["validatorRules"] = {
-                {"places", 9}, {"min_stake", "0.001"}, {"downtime_blocks", kWindow}, {"jail_blocks", 5}};
+                {"places", 5}, {"min_stake", "0.001"}, {"downtime_blocks", kWindow}, {"jail_blocks", 5}};
+            genesis.as_object()["contracts"] = {{"epoch_blocks", kEpoch}};
             for (json::value& founder : genesis.at("validators").as_array()) founder.as_object()["power"] = 4'000;
             std::ofstream(path) << json::serialize(genesis) << '\n';
         }
@@ -77,9 +78,9 @@ protected:
 
 TEST_F(OpenSet, TakesWhoStakesAndExpelsWhoFails) {
     // The first block of an epoch brings the shares of more than two thirds.
-    ASSERT_TRUE(reaches(0, 11));
-    EXPECT_GE(shares_at(10), 3U);
-    EXPECT_EQ(shares_at(11), 0U);
+    ASSERT_TRUE(reaches(0, kEpoch + 1));
+    EXPECT_GE(shares_at(kEpoch), 3U);
+    EXPECT_EQ(shares_at(kEpoch + 1), 0U);
 
     // The follower becomes a validator, with most of the power that decides without two of the founders.
     ASSERT_EQ(sign(6, {"validator", "register", "--data-dir", (folder_ / "node4" / "data").string()}), 0) << output();
@@ -109,7 +110,7 @@ TEST_F(OpenSet, TakesWhoStakesAndExpelsWhoFails) {
     ASSERT_TRUE(reaches(0, static_cast<std::uint64_t>(number(validator(3), "jailed_until"))));
     ASSERT_EQ(sign(3, {"validator", "unjail"}), 0) << output();
     ASSERT_TRUE(shows(3, [](const json::object& seen) { return number(seen, "power") == 4'000; }));
-    ASSERT_TRUE(reaches(0, height(0) + 11));
+    ASSERT_TRUE(reaches(0, height(0) + kEpoch + 1));
     EXPECT_EQ(number(validator(3), "power"), 4'000) << "it has voted for an epoch";
 
     // A second machine with the same key: sooner or later both propose at one height, and each votes for its own block.
@@ -137,7 +138,7 @@ TEST_F(OpenSet, TakesWhoStakesAndExpelsWhoFails) {
     expect_equal_chains(now + 3);
 
     // The validators decide on rules that nobody's program has: all nodes stop before that block and say so.
-    const std::string at = std::to_string((height(0) / 10 + 3) * 10);
+    const std::string at = std::to_string((height(0) / kEpoch + 3) * kEpoch);
     for (int account : {0, 1, 6}) ASSERT_EQ(sign(account, {"validator", "vote-upgrade", "2", at}), 0) << output();
     EXPECT_THAT(output(), testing::HasSubstr("rules version 1, version 2 from block " + at));
     const auto end = Clock::now() + 60s;

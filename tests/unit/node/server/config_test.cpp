@@ -204,7 +204,10 @@ TEST(GenesisFile, SetsTheRulesOfValidators) {
             R"(", "vrfKey": "0360fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb6", "account": "0x)" +
             std::string(40, 'a') + R"(", "power": 5000}], "validatorRules": )" + rules + "}");
     };
-    const auto good = with(R"({"places": 7, "min_stake": "0.5", "jail_blocks": 9})");
+    const auto with_epochs = [&](const std::string& rules, int blocks) {
+        return with(rules + R"(, "contracts": {"epoch_blocks": )" + std::to_string(blocks) + "}");
+    };
+    const auto good = with_epochs(R"({"places": 7, "min_stake": "0.5", "jail_blocks": 9})", 18);
     ASSERT_TRUE(good.has_value()) << good.error().message;
     const auto rules = market::decode_validator_rules(good->validator_rules).value();
     EXPECT_EQ(rules.places, 7U);
@@ -218,20 +221,18 @@ TEST(GenesisFile, SetsTheRulesOfValidators) {
     EXPECT_THAT(with(R"({"min_stake": "0.0009"})").error().message, HasSubstr("the least stake"));
     EXPECT_THAT(with(R"({"unbond_blocks": 0})").error().message, HasSubstr("a duration"));
     EXPECT_THAT(with(R"({"unbond_blocks": 39999})").error().message, HasSubstr("more than half of the time to unbond"));
-    EXPECT_THAT(with(R"({"places": 7, "min_stake": "2"})").error().message, HasSubstr("at least 8000"));
+    EXPECT_THAT(with_epochs(R"({"places": 7, "min_stake": "2"})", 18).error().message, HasSubstr("at least 8000"));
     EXPECT_TRUE(with(R"({"min_stake": "2"})").has_value()) << "a closed set";
-    const auto short_epochs = [&](const std::string& rules) {
-        return with(rules + R"(, "contracts": {"epoch_blocks": 7})");
-    };
-    EXPECT_THAT(short_epochs(R"({"places": 5})").error().message, HasSubstr("epoch_blocks is under 8"));
-    EXPECT_TRUE(short_epochs(R"({"places": 0})").has_value());
-    // A run of censoring proposers has to be shorter than each window.
+    // A run of censoring proposers has to be shorter than each window, and than half of an epoch of an open set.
     EXPECT_THAT(with(R"({"places": 10})").error().message,
                 HasSubstr("epoch_blocks leaves 9 blocks, and 10 validators may decide"));
-    EXPECT_TRUE(with(R"({"places": 9})").has_value());
+    EXPECT_THAT(with_epochs(R"({"places": 9})", 21).error().message,
+                HasSubstr("epoch_blocks is under 22, two for each of the 9 validators"));
+    EXPECT_TRUE(with_epochs(R"({"places": 9})", 22).has_value());
+    EXPECT_TRUE(with_epochs(R"({"places": 0})", 7).has_value());
     EXPECT_THAT(with(R"({"places": 9, "downtime_blocks": 35})").error().message, HasSubstr("is under 36"));
-    EXPECT_TRUE(with(R"({"places": 9, "downtime_blocks": 36})").has_value());
-    EXPECT_THAT(with(R"({"places": 4})").error().message, HasSubstr("has at least 5"));
+    EXPECT_TRUE(with_epochs(R"({"places": 9, "downtime_blocks": 36})", 22).has_value());
+    EXPECT_THAT(with_epochs(R"({"places": 4})", 12).error().message, HasSubstr("has at least 5"));
     EXPECT_THAT(native_genesis(R"({"chainId": 99, "alloc": {}, "validatorRules": {}})").error().message,
                 HasSubstr("without validators"));
 }
