@@ -172,7 +172,9 @@ TEST_P(RoundsDemo, HappensAsPromised) {
 
 INSTANTIATE_TEST_SUITE_P(Frauds, RoundsDemo,
                          testing::Values(std::pair("ulp", "convicted"), std::pair("poison_nan", "convicted"),
-                                         std::pair("wrong_message", "slashed"), std::pair("hide_message", "unpaid")),
+                                         std::pair("wrong_message", "slashed"), std::pair("hide_message", "unpaid"),
+                                         std::pair("list_falsely", "harmless"), std::pair("poison_norm", "convicted"),
+                                         std::pair("copy_message", "convicted"), std::pair("none", "honest")),
                          [](const auto& info) { return std::string(info.param.first); });
 
 }  // namespace
