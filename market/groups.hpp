@@ -73,7 +73,6 @@ struct Group {
     std::uint64_t task = 0;
     GroupPhase phase{};
     std::uint32_t round = 0;               ///< The round that is open; after the last one, the number of rounds.
-    std::uint64_t phase_height = 0;        ///< Height at which the phase began.
     std::uint64_t deadline = 0;            ///< Height after which it ends at the latest.
     bool extended = false;                 ///< The time to fetch was given once more.
     std::vector<std::uint32_t> committed;  ///< Runs with a message in this round, in order of commitment,
@@ -84,12 +83,12 @@ struct Group {
     std::uint32_t senders = 0;  ///< Members that may send a message: they have their first state, do not leave.
     bool operator==(const Group&) const = default;
     static auto tie(auto& g) {
-        return std::tie(g.task, g.phase, g.round, g.phase_height, g.deadline, g.extended, g.committed, g.listed,
-                        g.revealed, g.committed_before, g.price, g.senders);
+        return std::tie(g.task, g.phase, g.round, g.deadline, g.extended, g.committed, g.listed, g.revealed,
+                        g.committed_before, g.price, g.senders);
     }
     static Names names() {
-        return {"task",      "phase",  "round",    "phaseHeight",     "deadline", "extended",
-                "committed", "listed", "revealed", "committedBefore", "price",    "senders"};
+        return {"task",   "phase",    "round",           "deadline", "extended", "committed",
+                "listed", "revealed", "committedBefore", "price",    "senders"};
     }
 };
 
@@ -118,12 +117,11 @@ struct Round {
 struct RoundMessage {
     std::uint64_t segment = 0;  ///< Segment at whose end it is.
     std::uint32_t steps = 0;
-    std::uint64_t height = 0;
     std::vector<Hash32> tensors;  ///< Roots of the public tensors, as in the state at the end of the segment.
     bool recorded = false;        ///< Set when the round closes.
     bool operator==(const RoundMessage&) const = default;
-    static auto tie(auto& m) { return std::tie(m.segment, m.steps, m.height, m.tensors, m.recorded); }
-    static Names names() { return {"segment", "steps", "height", "tensors", "recorded"}; }
+    static auto tie(auto& m) { return std::tie(m.segment, m.steps, m.tensors, m.recorded); }
+    static Names names() { return {"segment", "steps", "tensors", "recorded"}; }
 };
 
 /// What a run states to have of a round: bit i stands for the i-th run of Group::committed. `bitmap` is empty until it

@@ -49,7 +49,6 @@ interface IGroups {
         uint64 task;
         uint8 phase;
         uint32 round;
-        uint64 phaseHeight;
         uint64 deadline;
         bool extended;
         uint32[] committed;
@@ -74,7 +73,6 @@ interface IGroups {
     struct RoundMessage {
         uint64 segment;
         uint32 steps;
-        uint64 height;
         bytes32[] tensors;
         bool recorded;
     }

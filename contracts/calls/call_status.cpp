@@ -165,6 +165,7 @@ constexpr Words kWords[] = {
      "a member joins at an open finalised state of another member whose rounds are still kept"},
     {unknown_round, "unknown_round", "the round is not closed, or has no such message"},
     {no_message, "no_message", "the run has no message in this round"},
+    {runs_used_up, "runs_used_up", "the group has had 1,024 members, and takes no more"},
 };
 
 const Words* words_of(CallStatus status) noexcept {

@@ -156,6 +156,7 @@ enum class CallStatus : std::uint16_t {
     wrong_anchor = 512,
     unknown_round = 513,
     no_message = 514,
+    runs_used_up = 515,
 };
 
 std::string_view slug(CallStatus status) noexcept;

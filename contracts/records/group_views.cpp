@@ -42,6 +42,18 @@ std::optional<market::MemberSegment> member_segment(const StateView& view, std::
                                                     std::uint64_t index) {
     return load<market::MemberSegment>(view, keys::member_segment(task, run, index));
 }
+bool is_omitted(const market::Member& member, const market::Round& record, std::uint32_t run) {
+    if (member.messages == 0 || member.last_round != record.index) return false;
+    return std::none_of(record.entries.begin(), record.entries.end(),
+                        [&](const market::RoundEntry& entry) { return entry.run == run; });
+}
+std::uint32_t taken_in_until(const StateView& view, std::uint64_t task, std::uint32_t index) {
+    const auto known = member(view, task, index);
+    std::uint32_t base = known ? known->base : 0;
+    for (auto record = round(view, task, base); known && record; record = round(view, task, ++base))
+        if (!record->entries.empty() || is_omitted(*known, *record, index)) break;
+    return base;
+}
 std::optional<std::uint64_t> segment_taking_in(const StateView& view, std::uint64_t task, std::uint32_t index,
                                                std::uint64_t round) {
     const auto known = run(view, task, index);

@@ -38,7 +38,7 @@ solver::SentMessage sent_message(const ledger::StateView& view, const market::Gr
 /// message.
 std::optional<std::uint64_t> omitted_round(const market::Member& member, const solver::MemberView& view,
                                            std::uint32_t run) {
-    if (member.messages == 0 || member.last_round < member.base || member.last_round >= view.round) return std::nullopt;
+    if (member.messages == 0 || member.last_round < view.base || member.last_round >= view.round) return std::nullopt;
     for (const solver::RecordView& record : view.records) {
         if (record.round != member.last_round) continue;
         const auto own = [&](const solver::RecordView::Entry& entry) { return entry.run == run; };
@@ -96,10 +96,10 @@ std::optional<solver::MemberView> member_view(const ledger::StateView& view, con
     out.round = group->round;
     out.deadline = group->deadline;
     out.extended = group->extended;
-    out.base = member->base;
+    out.base = views::taken_in_until(view, run.task, run.index);
     out.entered = member->entered;
     out.anchor = member->anchor;
-    std::uint32_t first = member->base;
+    std::uint32_t first = out.base;
     for (std::uint64_t i = run.finalised; i + 1 < run.next_state; ++i) {
         const auto segment = views::member_segment(view, run.task, run.index, i);
         if (!segment) return std::nullopt;
@@ -130,8 +130,10 @@ std::uint64_t keep_for_joiners(const ledger::StateView& view, const market::Task
 
 namespace {
 
-std::optional<FreeSeat::Anchor> newest_anchor(const ledger::StateView& view, const market::Task& task) {
+std::optional<FreeSeat::Anchor> newest_anchor(const ledger::StateView& view, const market::Task& task,
+                                              const market::Group& group) {
     std::optional<FreeSeat::Anchor> out;
+    if (group.phase == GroupPhase::starting) return FreeSeat::Anchor{};
     for (const std::uint32_t index : task.active) {
         const auto run = views::run(view, task.id, index);
         if (!run || run->state != market::RunState::running || run->finalised == 0) continue;
@@ -165,10 +167,10 @@ std::vector<FreeSeat> free_seats(const ledger::StateView& view, const ledger::Ad
         const auto task = terms ? views::task(view, id) : std::nullopt;
         const auto group = terms ? views::group(view, id) : std::nullopt;
         if (!task || !spec || !group || task->state != market::TaskState::running) continue;
-        if (group->phase == GroupPhase::starting || group->phase == GroupPhase::over) continue;
+        if (group->phase == GroupPhase::over) continue;
         if (task->active.size() >= spec->replicas || group->round + 1 >= terms->rounds) continue;
         if (takes_part(view, *task, self)) continue;
-        const auto anchor = newest_anchor(view, *task);
+        const auto anchor = newest_anchor(view, *task, *group);
         if (!anchor || group->round - anchor->base > terms->keep_rounds) continue;
         out.push_back({id, terms->rounds - group->round - 1, group->price, *anchor});
     }

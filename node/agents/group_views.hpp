@@ -28,7 +28,8 @@ struct FreeSeat {
     std::uint64_t task = 0;
     std::uint64_t rounds_left = 0;
     ledger::U256 price;  ///< Of a segment with all inner steps.
-    /// Where the new member would begin: the finalised and opened state with the highest base.
+    /// Where the new member would begin: the finalised and opened state with the highest base; 0, 0 before the first
+    /// round.
     struct Anchor {
         std::uint32_t run = 0;
         std::uint64_t index = 0;

@@ -32,7 +32,7 @@ struct MemberView {
     std::uint32_t round = 0;     ///< The open round; once all are closed, their number.
     std::uint64_t deadline = 0;  ///< Height after which the phase ends at the latest; 0: none.
     bool extended = false;       ///< The time to fetch was given once more.
-    std::uint32_t base = 0;      ///< Base of the member's newest segment; of its first state before.
+    std::uint32_t base = 0;      ///< Base at which its next segment begins (contracts 21.5).
     std::uint32_t entered = 0;   ///< Base of its first state,
     std::vector<Hash32> anchor;  ///< and the roots of the shared tensors that it was made from; empty: by `init`.
     /// The closed round that the member's last message was sent in, if the next segment takes in that round and the

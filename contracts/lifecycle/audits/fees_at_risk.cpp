@@ -30,6 +30,8 @@ void count_audited(Effects& fx, const market::Run& run, std::uint64_t segment) {
 }
 
 void count_finalised_audit(Effects& fx, const market::Run& run, std::uint64_t segment) {
+    if (!load<Counter>(fx.state, keys::audited_before(run.task, run.index, segment)))
+        return;  // It has no number (21.8).
     const keys::Key key = keys::finalised_audits(run.task, run.index);
     store(fx.state, key, Counter{counter(fx.state, key) + 1});
     remove(fx.state, keys::audited_before(run.task, run.index, segment));

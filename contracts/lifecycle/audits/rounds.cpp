@@ -151,8 +151,7 @@ void continue_without_silent(Effects& fx, market::Audit& audit, DrawResult last)
 }
 
 void enter_opening(Effects& fx, market::Audit& audit) {
-    set_phase(fx, audit, AuditPhase::opening,
-              fx.height + std::max(fx.params.open_blocks, absence_blocks(fx.state, audit.task)));
+    set_phase(fx, audit, AuditPhase::opening, opening_deadline(fx, audit.task));
 }
 
 void enter_collecting(Effects& fx, market::Audit& audit) {

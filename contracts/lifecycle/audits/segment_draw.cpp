@@ -17,7 +17,15 @@ namespace {
 using market::AuditPhase;
 using market::SegmentState;
 
+/// 21.8: whether the draw is due because of a contradiction. The end of a segment is open then, and at no other first
+/// draw.
+bool draws_for_group(const Effects& fx, const market::Run& run, const market::Segment& segment, std::uint64_t index) {
+    if (segment.audits != 0 || !views::is_group(fx.state, run.task)) return false;
+    return must_load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, index + 1)).opened;
+}
+
 bool is_audited(const Effects& fx, const market::Run& run, const market::Segment& segment, std::uint64_t index) {
+    if (draws_for_group(fx, run, segment, index)) return is_contradicted(fx.state, run, index);
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
     if (segment.audits != 0) return true;       // another round
     if (index == run.first_state) return true;  // 14.1: always
@@ -38,7 +46,8 @@ void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, 
     // 14.12.1: members that leave after this cannot undo the draw.
     if (enough_members(fx, audit)) note_members(fx, audit);
     add_to_list(fx.state, keys::run_audits(run.task, run.index), audit.id);
-    if (segment.audits == 0) count_audited(fx, run, index);
+    // One for a contradiction is the first of its run to be finalised, and so waits for no fees.
+    if (segment.audits == 0 && !draws_for_group(fx, run, segment, index)) count_audited(fx, run, index);
     segment.state = SegmentState::auditing;
     segment.audit = audit.id;
     ++segment.audits;
@@ -51,11 +60,6 @@ void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, 
 
 }  // namespace
 
-void audit_segment(Effects& fx, const market::Run& run, std::uint64_t index) {
-    auto segment = must_load<market::Segment>(fx.state, keys::segment(run.task, run.index, index));
-    begin_audit(fx, run, segment, index);
-}
-
 void await_draw(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index, market::Segment& segment) {
     segment.state = SegmentState::waiting_draw;
     segment.draw_epoch = views::epoch_of(fx.params, fx.height) + 1;
@@ -63,6 +67,11 @@ void await_draw(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_
     const keys::Key pending = keys::pending_draws(task, run);
     store(fx.state, pending, Counter{counter(fx.state, pending) + 1});
     schedule(fx, next_draw_height(fx.params, fx.height), {ScheduledKind::draw, task, run, index});
+}
+
+void await_audit(Effects& fx, const market::Run& run, std::uint64_t index) {
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(run.task, run.index, index));
+    await_draw(fx, run.task, run.index, index, segment);
 }
 
 void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run_index, std::uint64_t index) {

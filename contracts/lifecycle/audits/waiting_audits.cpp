@@ -7,6 +7,7 @@
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
+#include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
 
@@ -129,6 +130,7 @@ void wait_for_auditors(Effects& fx, market::Audit& audit) {
     add_to_list(fx.state, keys::waiting_audits(audit.task, audit.run), audit.segment);
     auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
     if (run.unaudited_since == 0) run.unaudited_since = fx.height;
+    wake_members(fx, audit.task);
     run.unaudited_from = waiting(fx, audit.task, audit.run).front();
     suspend_deadline(fx, run);
     store(fx.state, keys::run(audit.task, audit.run), run);

@@ -27,7 +27,6 @@ void look_at(Effects& fx, const Group& group, std::uint64_t height) {
 
 void enter(Effects& fx, Group& group, GroupPhase phase, std::uint64_t blocks) {
     group.phase = phase;
-    group.phase_height = fx.height;
     group.deadline = fx.height + blocks;
     store(fx.state, keys::group(group.task), group);
     fx.emit(RoundPhaseChanged{group.task, group.round, static_cast<std::uint8_t>(phase), group.deadline});
@@ -109,9 +108,19 @@ std::vector<market::RoundEntry> record_messages(Effects& fx, const Group& group)
     return out;
 }
 
+/// 21.10: the absences that a round without a message counts as: one for each time of a round that it took, so that
+/// `absence_limit` of them are never longer than openings wait (21.10.21).
+std::uint32_t absences_of_round(const Effects& fx, const Group& group, const GroupSpec& terms) {
+    if (group.round == 0) return 1;  // No round before it made it longer.
+    const std::uint64_t began = must_load<market::Round>(fx.state, keys::round(group.task, group.round - 1)).height;
+    const std::uint64_t longest = longest_round(terms);
+    return static_cast<std::uint32_t>((fx.height - began + longest - 1) / longest);
+}
+
 /// 21.10: counts the absences. A member that was away for too long commits nothing more.
 void count_absences(Effects& fx, const Group& group) {
-    const std::uint32_t limit = terms_of(fx, group).absence_limit;
+    const GroupSpec terms = terms_of(fx, group);
+    const std::uint32_t missed = absences_of_round(fx, group, terms);
     for (const std::uint32_t index : task_of(fx, group).active) {
         const auto run = must_load<market::Run>(fx.state, keys::run(group.task, index));
         if (run.state != market::RunState::running || run.next_state == 0) continue;
@@ -119,9 +128,9 @@ void count_absences(Effects& fx, const Group& group) {
         if (member.leaving) continue;
         const bool sent = std::find(group.committed.begin(), group.committed.end(), index) != group.committed.end();
         if (sent && member.absent == 0) continue;
-        member.absent = sent ? member.absent - 1 : member.absent + 1;
+        member.absent = sent ? member.absent - 1 : member.absent + missed;
         store(fx.state, keys::member(group.task, index), member);
-        if (member.absent >= limit) begin_leaving(fx, group.task, index, true);
+        if (member.absent >= terms.absence_limit) begin_leaving(fx, group.task, index, true);
     }
 }
 
@@ -194,11 +203,13 @@ void end_training(Effects& fx, Group& group) {
 void end_start(Effects& fx, Group& group) {
     const GroupSpec terms = terms_of(fx, group);
     const std::size_t members = task_of(fx, group).active.size();
-    if (members < terms.least) return disband_group(fx, group.task);
-    const bool late = fx.height > group.deadline && group.senders >= terms.least;
-    if (group.senders < members && !late) {
+    const bool late = fx.height > group.deadline;
+    // A seat that is free may be taken until then.
+    if (late && members < terms.least) return disband_group(fx, group.task);
+    const bool ready = group.senders == members || late;
+    if (!ready || group.senders < terms.least) {
         // Afterwards each first state, and each member that is gone, has the clock looked at.
-        if (fx.height <= group.deadline) look_at(fx, group, group.deadline + 1);
+        if (!late) look_at(fx, group, group.deadline + 1);
         return;
     }
     enter(fx, group, GroupPhase::training, terms.round_blocks);
@@ -239,9 +250,13 @@ void group_clock(Effects& fx, std::uint64_t task) {
 }
 
 void note_progress(Effects& fx, Group& group) {
-    if (group.phase == GroupPhase::training && grace_begins(group)) {
-        group.deadline = std::min(group.deadline, fx.height + terms_of(fx, group).grace_blocks);
-        look_at(fx, group, group.deadline + 1);
+    if (group.phase == GroupPhase::training) {
+        const GroupSpec terms = terms_of(fx, group);
+        const std::uint64_t left = grace_begins(group) ? terms.grace_blocks : terms.round_blocks;  // 21.6.2, 21.6.7
+        if (fx.height + left < group.deadline) {
+            group.deadline = fx.height + left;
+            look_at(fx, group, group.deadline + 1);
+        }
     }
     store(fx.state, keys::group(group.task), group);
     if (is_over(fx.state, group, fx.height)) look_at(fx, group, fx.height + 1);

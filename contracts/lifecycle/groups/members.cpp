@@ -11,11 +11,6 @@ namespace {
 
 using market::SegmentState;
 
-bool has_entry(const market::Round& record, std::uint32_t run) {
-    return std::any_of(record.entries.begin(), record.entries.end(),
-                       [&](const market::RoundEntry& entry) { return entry.run == run; });
-}
-
 /// Openings with the same base, divided by their shared tensors.
 struct Openings {
     std::vector<views::SharedOpening> alike;  ///< Those that agree with the segment in question, itself included.
@@ -47,31 +42,37 @@ bool is_decided(const StateView& view, const market::Run& run, std::uint64_t ind
     });
 }
 
+/// Whether auditors are drawn for the segment, or will be. Nobody knows whether an audit that waits for auditors gets any.
+bool is_audited(const StateView& view, const market::Segment& segment) {
+    if (segment.state != SegmentState::auditing) return segment.state == SegmentState::waiting_draw;
+    return must_load<market::Audit>(view, keys::audit(segment.audit)).phase != market::AuditPhase::no_auditors;
+}
+
 /// Whether one of the openings may soon be final: its segment is the next of its member to be finalised, and is audited.
 bool is_being_decided(const StateView& view, std::uint64_t task, const std::vector<views::SharedOpening>& alike) {
     return std::any_of(alike.begin(), alike.end(), [&](const views::SharedOpening& opening) {
         const auto other = views::run(view, task, opening.run);
         if (market::is_over(other->state) || opening.segment != other->finalised) return false;
         const auto segment = views::segment(view, task, opening.run, opening.segment);
-        return segment && segment->open_disputes == 0 && segment->state != SegmentState::unaudited;
+        return segment && segment->open_disputes == 0 &&
+               (segment->state == SegmentState::verified || is_audited(view, *segment));
     });
 }
 
-/// What a member takes in from its last base up to another one.
+/// What a member takes in from one base up to another one.
 struct Taken {
     std::vector<std::uint32_t> counts;  ///< Messages of each record.
     std::uint64_t messages = 0;
     std::optional<std::uint64_t> omitted;  ///< The record in which its last message should be and is not.
 };
 Taken take_in(const StateView& view, std::uint64_t task, std::uint32_t run, const market::Member& member,
-              std::uint32_t base) {
+              std::uint32_t from, std::uint32_t base) {
     Taken out;
-    for (std::uint32_t index = member.base; index < base; ++index) {
+    for (std::uint32_t index = from; index < base; ++index) {
         const auto record = must_load<market::Round>(view, keys::round(task, index));
         out.counts.push_back(static_cast<std::uint32_t>(record.entries.size()));
         out.messages += record.entries.size();
-        const bool sent = member.messages != 0 && member.last_round == index;
-        if (sent && !has_entry(record, run)) out.omitted = index;
+        if (views::is_omitted(member, record, run)) out.omitted = index;
     }
     return out;
 }
@@ -86,18 +87,19 @@ Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, st
                                                        std::uint32_t base, std::uint32_t steps) {
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(task));
     const auto member = must_load<market::Member>(view, keys::member(task, run));
-    const Taken taken = take_in(view, task, run, member, base);
+    const std::uint32_t from = views::taken_in_until(view, task, run);
+    const Taken taken = take_in(view, task, run, member, from, base);
     if (taken.messages > terms.catch_up_max) return Unexpected{CallStatus::too_many_messages};  // 21.5.16
     // 21.5.17: a member that joined would otherwise make a segment, and its audit, of each record.
-    if (base < group_of(view, task).round && base - member.base < terms.keep_rounds) {
+    if (base < group_of(view, task).round && base - from < terms.keep_rounds) {
         const auto next = must_load<market::Round>(view, keys::round(task, base));
         if (taken.messages + next.entries.size() <= terms.catch_up_max) return Unexpected{CallStatus::wrong_base};
     }
-    const kernels::SegmentSpan span{member.base, base, steps, taken.omitted};
+    const kernels::SegmentSpan span{from, base, steps, taken.omitted};
     const auto positions = kernels::SegmentPositions::make(span, taken.counts, terms.steps_max);
     if (!positions || positions->count() == 0) return Unexpected{CallStatus::wrong_base};  // 21.5.18
     market::MemberSegment out;
-    out.from = member.base;
+    out.from = from;
     out.base = base;
     out.steps = steps;
     if (taken.omitted) out.omitted = *taken.omitted;
@@ -151,9 +153,7 @@ void note_rounds_over(Effects& fx, std::uint64_t task, std::uint32_t run) {
     auto member = must_load<market::Member>(fx.state, keys::member(task, run));
     // Without a segment it has no state that it could deliver.
     if (must_load<market::Run>(fx.state, keys::run(task, run)).next_state < 2) return;
-    if (terms.rounds - member.base > terms.keep_rounds) return;
-    const auto taken = take_in(fx.state, task, run, member, terms.rounds);
-    if (taken.messages != 0 || taken.omitted) return;
+    if (views::taken_in_until(fx.state, task, run) != terms.rounds) return;
     member.base = terms.rounds;
     store(fx.state, keys::member(task, run), member);
 }
@@ -177,24 +177,38 @@ void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t index) {
     if (run.state != market::RunState::running) return;
     const auto segment = views::segment(fx.state, task, index, run.finalised);
     if (!segment || segment->state != SegmentState::unaudited) return;
+    if (!is_contradicted(fx.state, run, run.finalised)) return;
     const auto record = must_load<market::MemberSegment>(fx.state, keys::member_segment(task, index, run.finalised));
-    if (record.shared.empty()) return;  // Its end is not open.
     const Openings openings = openings_like(fx.state, run, record);
-    if (!openings.contradicted || is_decided(fx.state, run, run.finalised, openings.alike)) return;
-    if (!is_being_decided(fx.state, task, openings.alike)) audit_segment(fx, run, run.finalised);
+    if (!is_being_decided(fx.state, task, openings.alike)) await_audit(fx, run, run.finalised);
+}
+
+bool is_contradicted(const StateView& view, const market::Run& run, std::uint64_t segment) {
+    const auto record = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, segment));
+    if (record.shared.empty()) return false;
+    const Openings openings = openings_like(view, run, record);
+    return openings.contradicted && !is_decided(view, run, segment, openings.alike);
 }
 
 void wake_members(Effects& fx, std::uint64_t task) {
     if (views::is_group(fx.state, task)) schedule_single(fx, fx.height + 1, ScheduledKind::payment, task, 0);
 }
 
-std::uint64_t absence_blocks(const market::GroupSpec& terms) {
-    return terms.absence_limit * (terms.round_blocks + 2 * (terms.fetch_blocks + terms.reveal_blocks));
+std::uint64_t longest_round(const market::GroupSpec& terms) {
+    constexpr std::uint64_t kPhasesMax = 5;  // Each ends at the first block after its last one.
+    return terms.round_blocks + 2 * (terms.fetch_blocks + terms.reveal_blocks) + kPhasesMax;
 }
 
-std::uint64_t absence_blocks(const StateView& view, std::uint64_t task) {
-    const auto terms = views::group_spec(view, task);
-    return terms ? absence_blocks(*terms) : 0;
+std::uint64_t absence_blocks(const market::GroupSpec& terms) { return terms.absence_limit * longest_round(terms); }
+
+std::uint64_t opening_deadline(const Effects& fx, std::uint64_t task) {
+    const std::uint64_t plain = fx.height + fx.params.open_blocks;
+    const auto terms = views::group_spec(fx.state, task);
+    if (!terms) return plain;
+    const bool over = group_of(fx.state, task).phase == market::GroupPhase::over;
+    const std::uint64_t from =
+        over ? must_load<market::Round>(fx.state, keys::round(task, terms->rounds - 1)).height : fx.height;
+    return std::max(plain, from + absence_blocks(*terms));
 }
 
 void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before) {

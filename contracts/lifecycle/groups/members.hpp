@@ -31,15 +31,21 @@ void note_shared(Effects& fx, std::uint64_t task, const views::SharedOpening& op
 /// 21.8: whether the segment, whose end is open, may be finalised for what the group knows: the round of its message is
 /// closed, and nobody that took in the same records has other shared tensors, or an audit has decided.
 bool is_settled_in_group(const StateView& view, const market::Run& run, std::uint64_t segment);
+/// 21.8: whether another member has opened other shared tensors at the base of the segment, whose end is open, and none
+/// has been found right.
+bool is_contradicted(const StateView& view, const market::Run& run, std::uint64_t segment);
 /// 21.8: gives an audit to the member's first segment that is not finalised, if its shared tensors are contradicted and
 /// no audit decides on them yet.
 void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 21.8: called when an audit or a draw has decided on a segment: members with equal shared tensors may have waited for
 /// it. Does nothing for other tasks.
 void wake_members(Effects& fx, std::uint64_t task);
-/// 21.10.21: blocks for which a member may be away without a loss: absence_limit rounds. 0 for tasks of no group.
-std::uint64_t absence_blocks(const StateView& view, std::uint64_t task);
+/// 21.10.21: the most blocks of a round whose time is not doubled.
+std::uint64_t longest_round(const market::GroupSpec& terms);
+/// 21.10.21: blocks for which a member may be away without a loss: absence_limit rounds.
 std::uint64_t absence_blocks(const market::GroupSpec& terms);
+/// 13.9, 14.5 and 21.10.21: the height up to which a state may be opened that can be opened from now on.
+std::uint64_t opening_deadline(const Effects& fx, std::uint64_t task);
 /// 21.8: segments of the run from `before` on have become final. Wakes the members that waited for that, because others
 /// had opened other shared tensors with the same base.
 void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before);

@@ -81,7 +81,7 @@ void start_deadlines(Effects& fx, const market::Run& run, std::uint64_t index, m
     if (!segment || segment->state != SegmentState::unaudited || checkpoint.open_deadline != 0) return;
     store(fx.state, keys::due_openings(run.task, run.index),
           Counter{views::due_openings(fx.state, run.task, run.index) + 1});
-    checkpoint.open_deadline = fx.height + std::max(fx.params.open_blocks, absence_blocks(fx.state, run.task));
+    checkpoint.open_deadline = opening_deadline(fx, run.task);
     store(fx.state, keys::checkpoint(run.task, run.index, index), checkpoint);
     schedule(fx, checkpoint.open_deadline + 1, {ScheduledKind::open_deadline, run.task, run.index, index});
 }

@@ -14,13 +14,15 @@ namespace {
 using market::GroupPhase;
 
 /// 21.5.9 to 21.5.12
-CallStatus admit_base(const CommitRound& call, const market::Run& run, const market::Member& member,
-                      const market::Group& group, const market::GroupSpec& terms) {
+CallStatus admit_base(const CommitRound& call, const StateView& view, const market::Run& run,
+                      const market::Member& member, const market::Group& group, const market::GroupSpec& terms) {
     if (call.base > group.round) return CallStatus::wrong_base;                      // 21.5.9
     if (call.steps != 0 && call.base != group.round) return CallStatus::wrong_base;  // 21.5.10
-    const bool first = run.next_state == 1 && call.base == member.entered && call.steps != 0;
-    if (call.base <= member.base && !first) return CallStatus::wrong_base;           // 21.5.11
-    if (call.base - member.base > terms.keep_rounds) return CallStatus::wrong_base;  // 21.5.12
+    const std::uint32_t from = views::taken_in_until(view, call.task, call.run);
+    const bool no_segment_has_it = run.next_state == 1 || member.base < from;
+    const bool trains_only = call.base == from && no_segment_has_it && call.steps != 0;
+    if (call.base <= from && !trains_only) return CallStatus::wrong_base;     // 21.5.11
+    if (call.base - from > terms.keep_rounds) return CallStatus::wrong_base;  // 21.5.12
     return CallStatus::ok;
 }
 
@@ -61,7 +63,7 @@ CallStatus admit(const CommitRound& call, const TxContext& context, const StateV
         return CallStatus::wrong_group_phase;                                             // 21.5.7
     if (member.leaving || context.height > group->deadline) return CallStatus::too_late;  // 21.5.8
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(call.task));
-    CallStatus status = admit_base(call, run, member, *group, terms);
+    CallStatus status = admit_base(call, view, run, member, *group, terms);
     if (status != CallStatus::ok) return status;
     status = admit_message(call, member, *group, terms);
     if (status != CallStatus::ok) return status;
@@ -79,7 +81,7 @@ void apply(const CommitRound& call, const TxContext&, Effects& fx) {
         ++member.messages;
         member.last_round = call.base;
         store(fx.state, keys::round_message(call.task, call.base, call.run),
-              market::RoundMessage{index, call.steps, fx.height, call.message, false});
+              market::RoundMessage{index, call.steps, call.message, false});
     }
     store(fx.state, keys::member(call.task, call.run), member);
     fx.emit(SegmentCommitted{call.task, call.run, call.base, index, call.steps});

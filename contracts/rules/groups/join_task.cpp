@@ -13,20 +13,23 @@ namespace {
 
 using market::GroupPhase;
 
-/// Returns the segment whose end the member begins at. nullopt: it is not finalised or not open, or its rounds are not
-/// kept any more.
-std::optional<market::MemberSegment> anchor_of(const StateView& view, const JoinTask& call,
-                                               const market::GroupSpec& terms, std::uint32_t round) {
+/// What the member begins with: a base, and the shared tensors there; none of them: `init`.
+struct Anchor {
+    std::uint32_t base = 0;
+    std::vector<Hash32> shared;
+};
+
+/// Returns what the end of the named segment is, or the beginning of all members before the first round. nullopt: it is
+/// not finalised or not open, or its rounds are not kept any more.
+std::optional<Anchor> anchor_of(const StateView& view, const JoinTask& call, const market::GroupSpec& terms,
+                                const market::Group& group) {
+    if (group.phase == GroupPhase::starting)
+        return call.anchor == 0 && call.index == 0 ? std::optional<Anchor>(Anchor{}) : std::nullopt;
     const auto run = views::run(view, call.task, call.anchor);
     if (!run || call.index == 0 || call.index > run->finalised) return std::nullopt;
-    auto segment = views::member_segment(view, call.task, call.anchor, call.index - 1);
-    if (!segment || segment->shared.empty() || round - segment->base > terms.keep_rounds) return std::nullopt;
-    return segment;
-}
-
-bool has_open_round(const market::Group& group) {
-    return group.phase == GroupPhase::training || group.phase == GroupPhase::spreading ||
-           group.phase == GroupPhase::revealing;
+    const auto segment = views::member_segment(view, call.task, call.anchor, call.index - 1);
+    if (!segment || segment->shared.empty() || group.round - segment->base > terms.keep_rounds) return std::nullopt;
+    return Anchor{segment->base, segment->shared};
 }
 
 /// 21.10.5 to 21.10.11: the sender may take part.
@@ -57,14 +60,14 @@ CallStatus admit(const JoinTask& call, const TxContext& context, const StateView
     const auto group = views::group(view, call.task);
     if (!group) return CallStatus::not_group;                                            // 21.10.2
     if (task->state != market::TaskState::running) return CallStatus::wrong_task_state;  // 21.10.3
-    if (!has_open_round(*group)) return CallStatus::wrong_group_phase;                   // 21.10.4
+    if (group->phase == GroupPhase::over) return CallStatus::wrong_group_phase;          // 21.10.4
     const CallStatus status = admit_solver(call, context, view, *task);
     if (status != CallStatus::ok) return status;
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
-    if (task->active.size() >= spec.replicas) return CallStatus::seats_taken;   // 21.10.12
-    if (task->runs >= market::kGroupRunsMax) return CallStatus::too_many_open;  // 21.10.13
+    if (task->active.size() >= spec.replicas) return CallStatus::seats_taken;  // 21.10.12
+    if (task->runs >= market::kGroupRunsMax) return CallStatus::runs_used_up;  // 21.10.13
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(call.task));
-    if (!anchor_of(view, call, terms, group->round)) return CallStatus::wrong_anchor;  // 21.10.14
+    if (!anchor_of(view, call, terms, *group)) return CallStatus::wrong_anchor;  // 21.10.14
     const auto floor = market::stake_floor(context.params, spec);
     if (!floor || views::free_stake(view, context.params, context.sender) < *floor)
         return CallStatus::stake_too_low;  // 21.10.15
@@ -77,7 +80,7 @@ void apply(const JoinTask& call, const TxContext& context, Effects& fx) {
     const auto spec = must_load<TaskSpec>(fx.state, keys::spec(call.task));
     const auto terms = must_load<market::GroupSpec>(fx.state, keys::group_spec(call.task));
     const auto group = must_load<market::Group>(fx.state, keys::group(call.task));
-    const auto anchor = anchor_of(fx.state, call, terms, group.round).value();
+    const auto anchor = anchor_of(fx.state, call, terms, group).value();
     task.audit_budget += context.value;
     market::Run run;
     run.task = task.id;
@@ -108,8 +111,9 @@ CallStatus admit(const LeaveTask& call, const TxContext& context, const StateVie
     if (!group) return CallStatus::not_group;  // 21.10.17
     // Before it, the deadline of the first state counts, so that a seat is not held for nothing.
     if (views::run(view, call.task, call.run)->next_state == 0) return CallStatus::not_committed;  // 21.10.18
-    // Nobody leaves who has been paid for all rounds and only has to deliver.
-    if (group->phase == GroupPhase::over) return CallStatus::wrong_group_phase;          // 21.10.19
+    // Nobody leaves who has been paid for all rounds and only has to deliver, or ends a group before it begins.
+    if (group->phase == GroupPhase::over || group->phase == GroupPhase::starting)
+        return CallStatus::wrong_group_phase;                                            // 21.10.19
     if (views::member(view, call.task, call.run)->leaving) return CallStatus::too_late;  // 21.10.20
     return CallStatus::ok;
 }

@@ -41,10 +41,11 @@ TEST_F(GroupClock, TrainingEndsWhenAllHaveSentTheirMessages) {
 
 TEST_F(GroupClock, TheOthersHaveTheGraceOnceFourFifthsHaveSent) {
     start(small_terms());
+    const std::uint64_t began = height;
     ASSERT_EQ(train(0), CallStatus::ok);
     ASSERT_EQ(train(1), CallStatus::ok);
     ASSERT_EQ(train(2), CallStatus::ok);
-    EXPECT_EQ(group().deadline, group().phase_height + 20) << "3 of 4 are less than 80 %";
+    EXPECT_EQ(group().deadline, began + 20) << "3 of 4 are less than 80 %";
     spread({0, 1, 2});
     ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
     ASSERT_EQ(group().committed_before, 3u);
@@ -63,7 +64,7 @@ TEST_F(GroupClock, AFewFastMembersDoNotShutOutTheOthersAfterAMissedRound) {
     ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
     ASSERT_EQ(group().committed_before, 1u);
     ASSERT_EQ(train(0), CallStatus::ok);
-    EXPECT_EQ(group().deadline, group().phase_height + 20) << "one of four is less than 80 % of half of them";
+    EXPECT_EQ(group().deadline, round(0).height + 20) << "one of four is less than 80 % of half of them";
     ASSERT_EQ(train(1), CallStatus::ok);
     EXPECT_EQ(group().deadline, height + 4);
 }
@@ -77,9 +78,14 @@ TEST_F(GroupClock, ARoundEndsInTimeAlsoIfNobodySends) {
     EXPECT_EQ(group().round, 1u);
     EXPECT_EQ(round(0).committed, 0u);
     EXPECT_EQ(group().phase, GroupPhase::training);
-    EXPECT_EQ(group().deadline, group().phase_height + 40) << "a round that nobody plays doubles the time of the next";
-    play_round({0, 1, 2, 3});
-    EXPECT_EQ(group().deadline, group().phase_height + 20);
+    EXPECT_EQ(group().deadline, height + 40) << "a round that nobody plays doubles the time of the next";
+    next_block();
+    ASSERT_EQ(train(0), CallStatus::ok);
+    EXPECT_EQ(group().deadline, height + 20) << "but the others wait no longer than a round for the first message";
+    for (const std::uint32_t index : {1u, 2u, 3u}) ASSERT_EQ(train(index), CallStatus::ok);
+    spread({0, 1, 2, 3});
+    ASSERT_TRUE(serve_until([&] { return group().round == 2; }));
+    EXPECT_EQ(group().deadline, height + 20);
 }
 
 TEST_F(GroupClock, NobodyElseCanHaveTheOnlyMessage) {
@@ -183,13 +189,42 @@ TEST_F(GroupClock, AGroupWithTooFewMembersEndsAndCostsNobody) {
     const U256 before = ledger::balance_of(state, party("requester"));
     auction({{"alice", 1}, {"bob", 2}, {"carol", 3}, {"dave", 4}});
     for (const char* name : {"alice", "bob", "carol"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
-    ASSERT_EQ(commit_first(0), CallStatus::ok);
+    for (const std::uint32_t index : {0u, 1u, 2u}) ASSERT_EQ(commit_first(index), CallStatus::ok);
+    EXPECT_EQ(send("alice", LeaveTask{1, 0}), CallStatus::wrong_group_phase) << "nobody leaves before the first round";
     ASSERT_EQ(send("dave", DeclineTask{1}), CallStatus::ok);
+    const std::uint64_t until = group().deadline;
+    while (height < until) next_block();
+    EXPECT_EQ(task().state, TaskState::running) << "somebody may take the seat";
+    for (std::uint32_t index = 0; index < 3; ++index) EXPECT_FALSE(run(index).locked.is_zero());
     next_block();
     EXPECT_EQ(task().state, TaskState::expired);
     EXPECT_GT(ledger::balance_of(state, party("requester")), before);
     for (std::uint32_t index = 0; index < 4; ++index) EXPECT_EQ(run(index).state, RunState::left);
     EXPECT_TRUE(all<Slashed>().empty());
+}
+
+TEST_F(GroupClock, ASeatThatIsGivenUpBeforeTheFirstRoundIsFree) {
+    auto terms = small_terms();
+    terms.least = 4;
+    for (const char* name : {"v1", "v2"}) add_verifier(name);
+    for (const char* name : {"alice", "bob", "carol", "dave", "erin"}) add_solver(name);
+    ASSERT_EQ(post_group(spec_of(terms), terms), CallStatus::ok);
+    auction({{"alice", 400}, {"bob", 410}, {"carol", 420}, {"dave", 430}});
+    for (const char* name : {"alice", "bob", "carol"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
+    for (const std::uint32_t index : {0u, 1u, 2u}) ASSERT_EQ(commit_first(index), CallStatus::ok);
+    const U256 fee = market::join_fee(params, views::spec(state, 1).value());
+    EXPECT_EQ(send("erin", JoinTask{1, 0, 0}, fee), CallStatus::seats_taken);
+    ASSERT_EQ(send("dave", DeclineTask{1}), CallStatus::ok);
+    EXPECT_EQ(send("erin", JoinTask{1, 0, 1}, fee), CallStatus::wrong_anchor) << "it begins as the others do";
+    ASSERT_EQ(send("erin", JoinTask{1, 0, 0}, fee), CallStatus::ok) << last.revert_reason;
+    EXPECT_TRUE(member(4).anchor.empty());
+    next_block();
+    EXPECT_EQ(group().phase, GroupPhase::starting);
+    ASSERT_EQ(commit_first(4), CallStatus::ok);
+    next_block();
+    EXPECT_EQ(group().phase, GroupPhase::training);
+    play_round({0, 1, 2, 4});
+    EXPECT_EQ(recorded(0), (Runs{0, 1, 2, 4}));
 }
 
 TEST_F(GroupClock, TheAuctionNeedsTheLeastNumberOfMembers) {

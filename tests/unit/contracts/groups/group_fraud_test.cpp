@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Members that lie, and what their lies cost the others: nothing. SPEC 21.8.
+#include "contracts/lifecycle/staking/beacon.hpp"
 #include "tests/unit/contracts/groups/group_fixture.hpp"
 
 namespace retrace::contracts {
@@ -108,6 +109,93 @@ TEST_F(GroupFraud, MembersThatAgreeWithAnAuditedOneGoOnWhenItsAuditHasAMatch) {
         return true;
     };
     ASSERT_TRUE(serve_until(finalised));
+    EXPECT_TRUE(all<Slashed>().empty());
+}
+
+class GroupContradictions : public GroupFraud {
+protected:
+    /// Two rounds that are audited, then one with no draw, in which run 3 takes in the records wrongly.
+    void contradict() {
+        auto quick = small_params();
+        quick.challenge_blocks = 1;  // The windows are over before the audits are.
+        quick.unbond_blocks = 10'000;
+        begin(quick);
+        auto terms = small_terms();
+        terms.rounds = 12;
+        terms.round_blocks = 3'000;  // Nothing else happens until the segments are finalised.
+        start(terms);
+        play_round({0, 1, 2, 3});
+        play_round({0, 1, 2, 3});
+        draw_with(1);
+        forks = {3};
+        play_round({0, 1, 2, 3});
+    }
+    void draw_with(std::uint64_t audit_bp) {
+        auto spec = views::spec(state, 1).value();
+        spec.audit_bp = audit_bp;
+        store(state, keys::spec(1), spec);
+    }
+    std::vector<std::uint32_t> audited(std::uint64_t segment_index) const {
+        std::vector<std::uint32_t> out;
+        for (std::uint32_t index = 0; index < 4; ++index)
+            if (segment(segment_index, index).audits != 0) out.push_back(index);
+        return out;
+    }
+};
+
+TEST_F(GroupContradictions, AuditsBecauseOfThemDoNotHideOthersFromTheLimitOfFees) {
+    contradict();
+    draw_with(10'000);  // Of the rounds after it, all segments are drawn before that audit begins.
+    play_round({0, 1, 2, 3});
+    play_round({0, 1, 2, 3});
+    play_round({0, 1, 2, 3});
+    ASSERT_TRUE(serve_until([&] { return run(0).finalised >= 3 && run(1).finalised >= 3 && run(2).finalised >= 3; }));
+    ASSERT_TRUE(serve_until(
+        [&] { return segment(5, 0).audits != 0 && segment(5, 1).audits != 0 && segment(5, 2).audits != 0; }));
+    std::uint64_t seen = 0;
+    for (const std::uint32_t index : {0u, 1u, 2u}) {
+        const std::uint64_t finalised =
+            load<Counter>(state, keys::finalised_audits(1, index)).value_or(Counter{}).value;
+        std::uint64_t open = 0;
+        for (std::uint64_t i = run(index).finalised; i < 6; ++i, ++seen)
+            EXPECT_EQ(load<Counter>(state, keys::audited_before(1, index, i))->value - finalised, open++)
+                << "run " << index << ", segment " << i;
+    }
+    EXPECT_GE(seen, 3u);
+}
+
+TEST_F(GroupContradictions, TheirAuditorsAreDrawnByABeaconThatNobodyKnewThen) {
+    contradict();
+    std::map<std::uint32_t, std::uint64_t> decided, seated;  // Heights, by run.
+    std::set<std::uint32_t> undrawn;
+    ASSERT_TRUE(serve_until([&] {
+        for (const std::uint32_t index : {0u, 1u, 2u, 3u}) {
+            const auto now = segment(2, index);
+            if (now.state == market::SegmentState::unaudited) undrawn.insert(index);
+            if (!undrawn.contains(index) || now.state == market::SegmentState::unaudited) continue;
+            decided.emplace(index, height);
+            if (now.audit != 0 && !views::audit(state, now.audit)->seats.empty()) seated.emplace(index, height);
+        }
+        return seated.size() == 2;
+    }));
+    for (const auto& [index, at] : seated)
+        EXPECT_EQ(at, next_draw_height(params, decided.at(index))) << "run " << index;
+}
+
+TEST_F(GroupContradictions, AnotherIsAuditedWhileTheFirstFindsNoAuditors) {
+    contradict();
+    ASSERT_TRUE(serve_until([&] { return run(0).finalised == 2 && run(1).finalised == 2 && run(2).finalised == 2; }));
+    for (const char* name : {"v1", "v2", "v3", "v4"}) lazy.insert(name);
+    const auto play = [&](auto condition) {
+        return advance_until(
+            [&] {
+                for (const std::uint32_t index : task().active) serve_member(index);
+                return condition();
+            },
+            600);
+    };
+    ASSERT_TRUE(play([&] { return audited(2).size() == 2; }));
+    ASSERT_TRUE(play([&] { return audited(2).size() == 4; }));
     EXPECT_TRUE(all<Slashed>().empty());
 }
 

@@ -70,9 +70,9 @@ struct GroupViews : testing::Test {
     }
 
     void sent(std::uint32_t round, std::uint32_t run, bool recorded) {
-        chain.put(keys::round_message(1, round, run),
-                  market::RoundMessage{
-                      round, run == 1 && round == 0 ? 7u : 10u, 4, {word(message_of(round, run))}, recorded});
+        chain.put(
+            keys::round_message(1, round, run),
+            market::RoundMessage{round, run == 1 && round == 0 ? 7u : 10u, {word(message_of(round, run))}, recorded});
     }
     static std::uint8_t message_of(std::uint32_t round, std::uint32_t run) {
         return static_cast<std::uint8_t>(100 + 10 * round + run);
@@ -144,7 +144,7 @@ TEST_F(GroupViews, AMemberSeesWhichOfItsMessagesNoRecordHas) {
 TEST_F(GroupViews, MovesFollowThePhase) {
     EXPECT_TRUE(member(0)->may_commit);
     group.committed = {1, 0};
-    chain.put(keys::round_message(1, 2, 0), market::RoundMessage{2, 9, 10, {word(120)}, false});
+    chain.put(keys::round_message(1, 2, 0), market::RoundMessage{2, 9, {word(120)}, false});
     const auto sent = member(0);
     EXPECT_FALSE(sent->may_commit);
     ASSERT_EQ(sent->committed.size(), 2u);
@@ -180,6 +180,12 @@ TEST_F(GroupViews, ASeatIsFreeOnceAStateIsFinalised) {
     EXPECT_EQ(seats()[0].anchor.run, 1u) << "its base is the highest";
     EXPECT_EQ(seats()[0].anchor.base, 1u);
     EXPECT_EQ(seats()[0].rounds_left, 2u);
+    market::Group early = group;
+    early.phase = GroupPhase::starting;
+    chain.put(keys::group(1), early);
+    ASSERT_EQ(seats().size(), 1u);
+    EXPECT_EQ(seats()[0].anchor.index, 0u) << "before the first round a new member begins as the others";
+    chain.put(keys::group(1), group);
     runs[2].solver = kSelf;
     chain.put(keys::run(1, 2), runs[2]);
     EXPECT_THAT(seats(), IsEmpty()) << "it takes part already";

@@ -151,7 +151,7 @@ TEST_F(RpcMarket, ShowsWhoHadTheMessagesOfARound) {
             contracts::store(state, keys::group(1), group);
             for (const std::uint32_t run : {0, 1}) {
                 contracts::store(state, keys::round_message(1, 0, run),
-                                 market::RoundMessage{0, 10, 4, {Hash32{{7}}}, record && run == 0});
+                                 market::RoundMessage{0, 10, {Hash32{{7}}}, record && run == 0});
                 // Run 0 has nothing, run 1 has both; what they say of their own message does not count.
                 const Bytes bitmap{std::uint8_t(run == 0 ? 0 : 3)};
                 contracts::store(state, keys::holding(1, 0, run), market::Holding{Hash32{{8}}, bitmap});
