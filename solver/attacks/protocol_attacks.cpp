@@ -39,6 +39,24 @@ private:
     ArtifactSource& honest_;
 };
 
+/// Serves states, and messages to nobody.
+class MessagesHidden final : public ArtifactSource {
+public:
+    explicit MessagesHidden(ArtifactSource& honest) : honest_(honest) {}
+    Result<Bytes> program(const Hash32& root, std::uint64_t limit) override { return honest_.program(root, limit); }
+    Result<StateRoots> state(const Hash32& root) override { return honest_.state(root); }
+    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) override {
+        return honest_.tensor(root, record);
+    }
+    Result<kernels::Tensor> message_tensor(const Hash32&, const kernels::TensorRecord&, std::uint64_t,
+                                           std::uint32_t) override {
+        return error("no such message here");
+    }
+
+private:
+    ArtifactSource& honest_;
+};
+
 /// Whether a move commits to or opens a state after the first one of its run.
 bool about_trained_state(const SolverView& view, const SolverMove& move) {
     const auto later = [&](std::uint64_t task, std::uint64_t index) {
@@ -165,6 +183,7 @@ std::unique_ptr<ArtifactSource> attacking_provider(ProtocolAttack attack, Artifa
     if (attack == ProtocolAttack::withhold || attack == ProtocolAttack::hide || attack == ProtocolAttack::answer_late)
         return std::make_unique<NothingServed>();
     if (attack == ProtocolAttack::wrong_tiles) return std::make_unique<BitTurned>(honest);
+    if (attack == ProtocolAttack::hide_message) return std::make_unique<MessagesHidden>(honest);
     return nullptr;
 }
 

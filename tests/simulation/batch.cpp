@@ -34,6 +34,7 @@ void name_seed_on_abort() { std::signal(SIGABRT, on_abort); }
 
 Played play_seed(std::uint64_t seed, ScenarioKind kind, const Catalogue& catalogue, const RunOptions& options) {
     if (kind == ScenarioKind::single) return {play(seed, random_scenario(seed), catalogue, options), std::nullopt};
+    if (kind == ScenarioKind::group) return {play(seed, group_scenario(seed), catalogue, options), std::nullopt};
     const Scenario scenario = composed_scenario(seed);
     Played played{play(seed, scenario, catalogue, options), std::nullopt};
     played.judgement = judge(scenario, played.outcome);

@@ -5,11 +5,12 @@
 #include <functional>
 
 #include "tests/simulation/composed.hpp"
+#include "tests/simulation/group_scenario.hpp"
 
 namespace retrace::sim {
 
 /// The kind of scenario that is drawn from a seed.
-enum class ScenarioKind : std::uint8_t { single, composed };
+enum class ScenarioKind : std::uint8_t { single, composed, group };
 
 /// One run and, for composed adversaries, the judgement of its result.
 struct Played {

@@ -11,21 +11,6 @@ namespace {
 constexpr std::uint64_t kSamples = 16;
 constexpr std::uint64_t kStepsOfSchedule = 64;
 
-std::vector<kernels::Tensor> made_up_data(const kernels::Program& program, std::uint64_t classes) {
-    std::vector<kernels::Tensor> data;
-    std::uint32_t random = 1;
-    for (std::uint32_t i = 0; i < program.datasets; ++i) {
-        const auto& record = program.tensors[program.states + program.constants + i];
-        kernels::Tensor tensor = kernels::zeros(record.dtype, record.dims);
-        for (std::uint8_t& byte : tensor.data) {
-            random = random * 1664525u + 1013904223u;
-            byte = static_cast<std::uint8_t>(i == 1 ? (random >> 24) % classes : random >> 24);  // 1: labels.
-        }
-        data.push_back(std::move(tensor));
-    }
-    return data;
-}
-
 TaskKind make_kind(std::string name, const kernels::ModelSpec& model, kernels::TrainingSpec training) {
     training.samples = kSamples;
     training.batch = 4;
@@ -45,6 +30,21 @@ TaskKind make_kind(std::string name, const kernels::ModelSpec& model, kernels::T
 }
 
 }  // namespace
+
+std::vector<kernels::Tensor> made_up_data(const kernels::Program& program, std::uint64_t classes) {
+    std::vector<kernels::Tensor> data;
+    std::uint32_t random = 1;
+    for (std::uint32_t i = 0; i < program.datasets; ++i) {
+        const auto& record = program.tensors[program.states + program.constants + i];
+        kernels::Tensor tensor = kernels::zeros(record.dtype, record.dims);
+        for (std::uint8_t& byte : tensor.data) {
+            random = random * 1664525u + 1013904223u;
+            byte = static_cast<std::uint8_t>(i == 1 ? (random >> 24) % classes : random >> 24);  // 1: labels.
+        }
+        data.push_back(std::move(tensor));
+    }
+    return data;
+}
 
 kernels::Inputs TaskKind::inputs(std::uint64_t seed) const {
     kernels::Inputs inputs{seed, {}};

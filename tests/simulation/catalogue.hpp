@@ -27,6 +27,9 @@ Catalogue make_catalogue();
 /// The catalogue of this process, built at the first call.
 const Catalogue& catalogue();
 
+/// Made-up samples for the program; the second data set has labels of so many classes.
+std::vector<kernels::Tensor> made_up_data(const kernels::Program& program, std::uint64_t classes);
+
 /// State roots 0 … segments of an honest run: the ground truth for every party's claims.
 std::vector<Hash32> true_roots(const TaskKind& kind, std::uint64_t steps, std::uint64_t interval, std::uint64_t seed,
                                kernels::ThreadPool& pool);

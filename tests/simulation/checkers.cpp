@@ -5,6 +5,7 @@
 
 #include "contracts/calls/encode.hpp"
 #include "contracts/lifecycle/invariants.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 
@@ -136,7 +137,7 @@ void Checkers::count_frauds(const ledger::StateView& view) {
         const auto run = views::run(view, task, run_index);
         const auto start = views::checkpoint(view, task, run_index, index);
         const auto end = views::checkpoint(view, task, run_index, index + 1);
-        const auto& truth = truth_[task];
+        const auto& truth = truth_of(task, run_index);
         const bool opened = start && end && start->opened && end->opened && index + 1 < truth.size();
         const bool wrong_by_truth = opened && start->root == truth[index] && end->root != truth[index + 1];
         if (!run || (!wrong_by_truth && accused_.count(segment) == 0)) continue;
@@ -148,6 +149,37 @@ void Checkers::count_frauds(const ledger::StateView& view) {
         else
             report("the wrong segment " + std::to_string(index) + " of task " + std::to_string(task) + " run " +
                    std::to_string(run_index) + " by " + name(run->solver) + " was audited and not convicted");
+    }
+}
+
+const std::vector<Hash32>& Checkers::truth_of(std::uint64_t task, std::uint32_t run) {
+    const auto found = truth_of_members_.find({task, run});
+    return found != truth_of_members_.end() ? found->second : truth_[task];
+}
+
+/// An honest member has been paid for all of its recorded messages, and members that took in the same records have the
+/// same shared tensors.
+void Checkers::check_group(const ledger::StateView& view, const market::Task& task) {
+    const auto terms = views::group_spec(view, task.id);
+    std::map<std::uint32_t, Hash32> shared;  // By base.
+    for (std::uint32_t index = 0; index < task.runs; ++index) {
+        const auto run = views::run(view, task.id, index);
+        if (!run || !honest(run->solver)) continue;
+        const std::string which = "member " + std::to_string(index) + ", honest " + name(run->solver) + ", ";
+        ledger::U256 due;
+        for (std::uint64_t i = 0; i + 1 < run->next_state; ++i) {
+            const auto segment = views::member_segment(view, task.id, index, i);
+            if (!segment->shared.empty()) {
+                const Hash32 digest = market::shared_digest(segment->shared);
+                if (shared.emplace(segment->base, digest).first->second != digest)
+                    report(which + "has other shared tensors at base " + std::to_string(segment->base));
+            }
+            if (segment->steps == 0 || i >= run->finalised) continue;
+            const auto message = views::round_message(view, task.id, segment->base, index);
+            if (message && message->recorded) due += market::segment_pay(run->price, segment->steps, terms->steps_max);
+        }
+        if (run->earned != due && market::is_over(run->state))
+            report(which + "earned " + run->earned.to_decimal() + " of " + due.to_decimal());
     }
 }
 
@@ -182,6 +214,10 @@ void Checkers::check_outcomes(const ledger::StateView& view) {
     for (std::uint64_t id = 1; id <= views::task_count(view); ++id) {
         const auto task = views::task(view, id);
         if (!task) continue;
+        if (views::is_group(view, id)) {
+            check_group(view, *task);
+            continue;
+        }
         const auto& truth = truth_[id];
         // Segments that an honest solver was paid for must be correct to the last bit.
         for (std::uint32_t index = 0; index < task->runs; ++index) {

@@ -41,6 +41,10 @@ public:
 
     /// Sets the correct roots of the states of a task.
     void set_truth(std::uint64_t task, std::vector<Hash32> roots) { truth_[task] = std::move(roots); }
+    /// The same for the states of one member of a group.
+    void set_truth(std::uint64_t task, std::uint32_t run, std::vector<Hash32> roots) {
+        truth_of_members_[{task, run}] = std::move(roots);
+    }
 
     /// With `deep`, also walks through all records.
     void after_block(const ledger::Block& block, const ledger::StateView& view, bool deep);
@@ -57,6 +61,8 @@ private:
     void count_frauds(const ledger::StateView& view);
     void check_outcomes(const ledger::StateView& view);
     void check_paid(const ledger::StateView& view, const market::Run& run);
+    void check_group(const ledger::StateView& view, const market::Task& task);
+    const std::vector<Hash32>& truth_of(std::uint64_t task, std::uint32_t run);
     bool honest(const ledger::Address& address) const;
     const std::string& name(const ledger::Address& address) const;
 
@@ -66,6 +72,7 @@ private:
     std::map<ledger::Address, Watched> parties_;
     const market::Params& params_;
     std::map<std::uint64_t, std::vector<Hash32>> truth_;
+    std::map<RunId, std::vector<Hash32>> truth_of_members_;
     std::map<ledger::Address, ledger::U256> bonded_;  ///< Highest bond of each honest party.
     std::set<std::uint64_t> open_disputes_;
     std::uint64_t disputes_seen_ = 0;

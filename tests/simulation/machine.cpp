@@ -147,7 +147,9 @@ solver::RunnerFactory timed_runners(solver::RunnerFactory inner) {
                                       kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {
         auto runner = inner(terms, program, std::move(inputs), pool);
         if (runner == nullptr) return nullptr;
-        const std::uint64_t steps = std::min(terms.schedule.interval, terms.schedule.steps);
+        std::uint64_t steps = std::min(terms.schedule.interval, terms.schedule.steps);
+        if (const auto& group = terms.group)  // The positions of the longest segment.
+            steps = 2 * group->keep_rounds + group->catch_up_max + group->steps_max + 2;
         return std::make_unique<TimedRunner>(std::move(runner), steps);
     };
 }

@@ -16,6 +16,7 @@ constexpr const char* kUsage =
     "       retrace-sim --seeds N [--first-seed S]   plays N runs and prints a summary\n"
     "options:\n"
     "  --composed         seeds draw several frauds of one owner at once, and what it gains\n"
+    "  --groups           seeds draw groups that train in rounds\n"
     "  --json             nothing but one JSON object on standard output\n"
     "  --threads N        (default: as many as the machine has)\n"
     "  --quiet            with --seed: the outcome without the trace\n"
@@ -46,6 +47,10 @@ std::optional<Arguments> read(int count, char** words) {
         }
         if (word == "--composed") {
             out.kind = ScenarioKind::composed;
+            continue;
+        }
+        if (word == "--groups") {
+            out.kind = ScenarioKind::group;
             continue;
         }
         if (word == "--quiet") {
@@ -96,6 +101,15 @@ void print_progress(const Summary& so_far, std::uint64_t seeds, std::chrono::ste
                  static_cast<unsigned long long>(so_far.violations), static_cast<double>(so_far.runs) / seconds);
 }
 
+const char* word_of(ScenarioKind kind) {
+    switch (kind) {
+        case ScenarioKind::single: return "";
+        case ScenarioKind::composed: return " --composed";
+        case ScenarioKind::group: return " --groups";
+    }
+    return "";
+}
+
 int play_one(const Arguments& arguments, const Catalogue& catalogue) {
     RunOptions options;
     options.sabotage = arguments.sabotage;
@@ -142,7 +156,7 @@ int play_many(const Arguments& arguments, const Catalogue& catalogue) {
             static_cast<unsigned long long>(summary.frauds_convicted),
             static_cast<unsigned long long>(summary.frauds_audited));
         for (const std::uint64_t seed : summary.failed_seeds)
-            std::printf("again: retrace-sim%s --seed %llu\n", summary.judgement ? " --composed" : "",
+            std::printf("again: retrace-sim%s --seed %llu\n", word_of(arguments.kind),
                         static_cast<unsigned long long>(seed));
         if (summary.judgement)
             std::printf("%llu losses of honest parties, %llu owners ahead\n",

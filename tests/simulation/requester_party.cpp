@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/simulation/requester_party.hpp"
 
+#include "contracts/records/group_positions.hpp"
+#include "contracts/records/group_views.hpp"
 #include "kernels/commit/contract.hpp"
 #include "market/escrow.hpp"
 #include "merkle/base/ensure.hpp"
@@ -12,6 +14,12 @@ namespace {
 namespace views = contracts::views;
 
 constexpr std::uint64_t kAskBlocks = 6;
+
+/// The state that the first active run delivers.
+std::uint64_t last_state(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec) {
+    if (!views::is_group(view, task.id)) return spec.segments();
+    return views::run(view, task.id, task.active.front())->next_state - 1;
+}
 
 }  // namespace
 
@@ -34,22 +42,32 @@ RequesterParty::RequesterParty(World& world, NodeId id, std::string name, bool h
       number_(number) {}
 
 market::TaskSpec RequesterParty::spec_of(const PlannedTask& planned) {
-    const TaskKind& kind = world().catalogue[planned.kind];
     market::TaskSpec spec;
-    spec.name = kind.name;
-    spec.program_root = kind.program->root();
-    spec.program_bytes = kind.program_bytes.size();
-    spec.init_root = kind.init->root();
-    spec.data_roots = kind.data_roots;
-    spec.steps = planned.steps;
-    spec.interval = planned.interval;
+    if (planned.group) {
+        spec.name = "group";
+        spec.program_root = group_kind().plan->root();
+        spec.program_bytes = group_kind().plan_bytes.size();
+        spec.init_root = group_kind().header.phases.front().program;
+        spec.data_roots = group_kind().data_roots;
+        spec.steps = std::uint64_t{planned.group->rounds} + 1;
+        spec.interval = 1;
+    } else {
+        const TaskKind& kind = world().catalogue[planned.kind];
+        spec.name = kind.name;
+        spec.program_root = kind.program->root();
+        spec.program_bytes = kind.program_bytes.size();
+        spec.init_root = kind.init->root();
+        spec.data_roots = kind.data_roots;
+        spec.steps = planned.steps;
+        spec.interval = planned.interval;
+    }
     spec.seed = planned.seed;
     spec.contract_hash = kernels::contract_hash();
     spec.price_ceiling = ledger::U256(10 * market::kMilli);
     spec.audit_bp = planned.audit_bp;
     spec.auditors = planned.auditors;
     spec.allow_unaudited = planned.allow_unaudited;
-    spec.replicas = planned.replicas;
+    spec.replicas = planned.group ? planned.group->members : planned.replicas;
     spec.replay_blocks = planned.replay_blocks;
     spec.finish_blocks = planned.finish_blocks;
     spec.checkpoint_blocks = planned.checkpoint_blocks;
@@ -72,6 +90,29 @@ void RequesterParty::post(const PlannedTask& planned) {
         planned.fraud == RequesterFraud::impossible ? Bytes{1, 2, 3} : kind.program_bytes;
     world().uploads.programs[spec.init_root] = kind.init_bytes;
     for (std::size_t i = 0; i < kind.data.size(); ++i) world().uploads.tensors[kind.data_roots[i]] = kind.data[i];
+}
+
+void RequesterParty::post_group(const PlannedTask& planned) {
+    const market::TaskSpec spec = spec_of(planned);
+    const GroupKind& kind = group_kind();
+    call("posts a task of a group", contracts::PostGroup{spec, kind.terms(*planned.group)},
+         market::escrow_of(spec, world().params)->total());
+    world().uploads.programs[spec.program_root] = kind.plan_bytes;
+    for (std::size_t i = 0; i < kind.data.size(); ++i) world().uploads.tensors[kind.data_roots[i]] = kind.data[i];
+}
+
+bool RequesterParty::has_model_of_group(const ledger::StateView& view, const market::Task& task) {
+    NetworkSource source(world(), id());
+    for (const std::uint32_t index : task.active) {
+        const std::uint64_t state = views::run(view, task.id, index)->next_state - 1;
+        const auto last = views::checkpoint(view, task.id, index, state);
+        const auto step = contracts::header_step_of(view, task.id, index, state);
+        const solver::CommittedPlan& plan = *group_kind().plan;
+        if (last && last->opened && step &&
+            solver::fetch_state(source, plan.root(), plan.states(), last->root, *step, world().pool))
+            return true;
+    }
+    return false;
 }
 
 bool RequesterParty::has_model(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec) {
@@ -125,12 +166,13 @@ void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height,
     if (planned.fraud == RequesterFraud::disappear || task->state != market::TaskState::delivering) return;
     tried_height_[id] = height;
     if (planned.fraud == RequesterFraud::burst) return report_burst(*task, *spec);
-    if (has_model(view, *task, *spec)) {
+    const bool has = planned.group ? has_model_of_group(view, *task) : has_model(view, *task, *spec);
+    if (has) {
         call("accepts the model", contracts::AcceptModel{id});
     } else if (!task->active.empty()) {
         constexpr auto kModel = static_cast<std::uint8_t>(market::ReportKind::model);
         call("reports the model as not served",
-             contracts::ReportUnavailable{kModel, id, task->active.front(), spec->segments(), 0, 0},
+             contracts::ReportUnavailable{kModel, id, task->active.front(), last_state(view, *task, *spec), 0, 0},
              world().params.report_fee);
     }
 }
@@ -140,7 +182,7 @@ void RequesterParty::act(const ledger::StateView& view, std::uint64_t height) {
     const std::size_t next = views::task_count(view);
     if (next < planned_tasks_.size() && planned_tasks_[next].requester == number_ &&
         height >= planned_tasks_[next].at_height && posted_.insert(next).second)
-        post(planned_tasks_[next]);
+        planned_tasks_[next].group ? post_group(planned_tasks_[next]) : post(planned_tasks_[next]);
     for (const std::size_t index : posted_) follow(view, height, index + 1, planned_tasks_[index]);
 }
 

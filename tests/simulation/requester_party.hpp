@@ -29,6 +29,8 @@ struct PlannedTask {
     std::uint64_t checkpoint_blocks = 0;  ///< Longest time between checkpoints; at least the chain's parameter.
     std::size_t requester = 0;            ///< Index of the requester that posts it.
     RequesterFraud fraud = RequesterFraud::none;
+    /// Set for the task of a group; then it trains `group_kind`, and kind, steps, interval and replicas do not count.
+    std::optional<PlannedGroup> group{};
 };
 
 class RequesterParty final : public Party {
@@ -44,11 +46,13 @@ private:
     void act(const ledger::StateView& view, std::uint64_t height) override;
     market::TaskSpec spec_of(const PlannedTask& planned);
     void post(const PlannedTask& planned);
+    void post_group(const PlannedTask& planned);
     void follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t task, const PlannedTask& planned);
     void raise(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec,
                std::uint8_t replicas);
     void report_burst(const market::Task& task, const market::TaskSpec& spec);
     bool has_model(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec);
+    bool has_model_of_group(const ledger::StateView& view, const market::Task& task);
 
     std::vector<PlannedTask> planned_tasks_;
     std::size_t number_;

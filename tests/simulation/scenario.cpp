@@ -26,21 +26,6 @@ VerifierRole honest_verifier() {
     return role;
 }
 
-std::vector<Outage> random_outages(Random& random, std::size_t parties) {
-    std::vector<Outage> out;
-    for (std::size_t party = 0; party < parties; ++party) {
-        if (random.chance(300)) continue;  // Some parties have no outages.
-        for (Millis at = random.between(20 * kBlockMillis, kCalmMax); at < kOutagesUntil;
-             at += random.between(kCalmMin, kCalmMax)) {
-            const Millis until = at + random.between(200, kOutageMax);
-            // Requesters have no stake and are not restarted.
-            out.push_back({party, party != 0 && random.chance(500), at, until});
-            at = until;
-        }
-    }
-    return out;
-}
-
 PlannedTask random_task(Random& random, std::uint64_t at_height, std::size_t solvers) {
     PlannedTask planned;
     planned.kind = random.below(3);
@@ -169,6 +154,21 @@ std::optional<RequesterFraud> requester_named(std::string_view name) {
     return std::nullopt;
 }
 
+std::vector<Outage> random_outages(Random& random, std::size_t parties) {
+    std::vector<Outage> out;
+    for (std::size_t party = 0; party < parties; ++party) {
+        if (random.chance(300)) continue;  // Some parties have no outages.
+        for (Millis at = random.between(20 * kBlockMillis, kCalmMax); at < kOutagesUntil;
+             at += random.between(kCalmMin, kCalmMax)) {
+            const Millis until = at + random.between(200, kOutageMax);
+            // Requesters have no stake and are not restarted.
+            out.push_back({party, party != 0 && random.chance(500), at, until});
+            at = until;
+        }
+    }
+    return out;
+}
+
 std::vector<ValidatorRole> random_validators(Random& random) {
     std::vector<ValidatorRole> out(random.between(4, 7));
     std::uint64_t all = 0;
@@ -279,6 +279,11 @@ std::string Scenario::describe() const {
     for (const ValidatorRole& role : validators) out += " [" + role.describe() + "]";
     out += shares ? " with shares; tasks:" : "; tasks:";
     for (const PlannedTask& planned : planned_tasks) {
+        if (planned.group)
+            out += " [group of " + std::to_string(planned.group->members) + ", " +
+                   std::to_string(planned.group->rounds) + " rounds, audited " + std::to_string(planned.audit_bp) +
+                   " bp by " + std::to_string(planned.auditors) + "]";
+        if (planned.group) continue;
         out += " [" + std::to_string(planned.steps) + " steps, " + std::to_string(planned.interval) +
                " a segment, replicas " + std::to_string(planned.replicas) + " to " +
                std::to_string(std::max(planned.replicas, planned.raise_to)) + ", audited " +

@@ -65,6 +65,9 @@ Scenario just_allowed_scenario();
 /// Draws everything from the seed. At least one solver and two verifiers are honest.
 Scenario random_scenario(std::uint64_t seed);
 
+/// Draws outages within the bounds of SPEC 2.1 for some of the parties.
+std::vector<Outage> random_outages(Random& random, std::size_t parties);
+
 /// Draws four to seven validators. The power of malicious and faulty ones together is below a third.
 std::vector<ValidatorRole> random_validators(Random& random);
 

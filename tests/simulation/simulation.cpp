@@ -38,6 +38,7 @@ private:
     void produce();
     void record(std::uint64_t height);
     void set_truths(const ledger::StateView& view);
+    void set_truths_of_members(const ledger::StateView& view);
     void count_fees(const ledger::Block& block);
     Outcome outcome() const;
     bool all_ended(const ledger::StateView& view) const;
@@ -194,9 +195,29 @@ bool Play::all_ended(const ledger::StateView& view) const {
 void Play::set_truths(const ledger::StateView& view) {
     for (std::uint64_t id = truths_.size() + 1; id <= views::task_count(view); ++id) {
         const PlannedTask& planned = scenario_.planned_tasks[id - 1];
+        if (planned.group) {
+            truths_[id] = {};
+            continue;
+        }
         truths_[id] =
             true_roots(world_->catalogue[planned.kind], planned.steps, planned.interval, planned.seed, world_->pool);
         checkers_->set_truth(id, truths_[id]);
+    }
+}
+
+/// What a member has to compute follows from the records, so it is known at the end. Honest members are compared with
+/// one another.
+void Play::set_truths_of_members(const ledger::StateView& view) {
+    for (const auto& [task, roots] : truths_) {
+        if (!scenario_.planned_tasks[task - 1].group) continue;
+        const std::uint32_t runs = views::task(view, task)->runs;
+        for (std::uint32_t index = 0; index < runs; ++index) {
+            const auto run = views::run(view, task, index);
+            const auto found = std::ranges::find(members_, run->solver, &Member::address);
+            if (found == members_.end() || found->honest) continue;
+            checkers_->set_truth(task, index,
+                                 true_roots_of_member(group_kind(), view, *run, world_->sent, world_->pool));
+        }
     }
 }
 
@@ -243,6 +264,7 @@ void Play::produce() {
     const bool at_end =
         height >= scenario_.blocks_max || (ended_height_ != 0 && height >= ended_height_ + kSettleBlocks);
     over_ = violated || at_end;
+    if (at_end && !violated) set_truths_of_members(*view);
     if (at_end && !violated) checkers_->at_end(*view, height, ended_height_ != 0);
     if (!over_) world.clock.after(kBlockMillis, [this] { produce(); });
 }
@@ -281,12 +303,13 @@ Outcome Play::outcome() const {
         Outcome::TaskEnd end;
         end.state = task->state;
         end.truth = truths_.at(id);
-        end.true_root = end.truth.back();
+        if (!end.truth.empty()) end.true_root = end.truth.back();
         end.spec = views::spec(*view, id).value();
         end.requester = task->requester;
         for (std::uint32_t index = 0; index < task->runs; ++index) {
             end.runs.push_back(views::run(*view, id, index).value());
             end.roots.push_back(opened_roots(*view, end.runs.back(), end.truth.size()));
+            if (end.truth.empty()) continue;  // A group's.
             const auto last = views::checkpoint(*view, id, index, truths_.at(id).size() - 1);
             if (last && last->opened) end.final_root = last->root;
             if (last && end.runs.back().state == market::RunState::settled) end.paid_root = last->root;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "contracts/records/group_views.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
 #include "merkle/base/ensure.hpp"
@@ -14,6 +15,7 @@ namespace {
 namespace views = contracts::views;
 
 constexpr std::uint64_t kFloodPeriod = 128, kFloodBurst = 16;  // Views with runs. SPEC 6.5.
+constexpr std::uint64_t kCommitBlocks = 8;                     // A call is in a block by then, also after an outage.
 constexpr std::uint64_t kBenchRounds = 2;  // A solver that inflates its benchmark claims eight times as many.
 
 }  // namespace
@@ -32,6 +34,11 @@ std::string SolverRole::describe() const {
     if (blind) add("blind");
     if (owned) add("owned");
     if (holds_until != 0) add("holds_back");
+    if (opens_late) add("opens_late");
+    if (gives_up) add("gives_up");
+    if (out.empty() && joins) add("joins");
+    if (out.empty() && leaves_in) add("leaves");
+    if (out.empty() && !away.empty()) add("away");
     return out.empty() ? "honest" : out;
 }
 
@@ -46,17 +53,23 @@ void SolverParty::boot() {
     auto store = solver::CheckpointStore::open(disk());
     ensure(store.has_value(), "a checkpoint store opens after any crash");
     memory->store = std::move(*store);
-    memory->provider = std::make_unique<StoreProvider>(*memory->store, world().pool);
+    auto messages = solver::MessageStore::open(disk() / "messages");
+    ensure(messages.has_value(), "a message store opens after any crash");
+    memory->messages = std::move(*messages);
+    memory->provider = std::make_unique<StoreProvider>(*memory->store, world().pool, memory->messages.get());
     if (role_.protocol_attack)
         memory->attacking_provider = solver::attacking_provider(*role_.protocol_attack, *memory->provider);
     memory->source = std::make_unique<NetworkSource>(world(), id());
     auto runners = solver::honest_runners();
     if (role_.fraud)
-        runners = [role = role_](const solver::TaskTerms& terms, const kernels::Program& program,
-                                 kernels::Inputs inputs,
-                                 kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {
+        runners = [role = role_, messages = memory->messages.get()](
+                      const solver::TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
+                      kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {
             if (role.task && *role.task != terms.id)
                 return std::make_unique<solver::ProgramRunner>(program, std::move(inputs), pool);
+            if (terms.group)
+                return solver::attacking_runners(*role.fraud, role.segment, messages)(terms, program, std::move(inputs),
+                                                                                      pool);
             return solver::make_attacker(*role.fraud, terms.schedule, program, std::move(inputs), pool, role.segment);
         };
     memory->task_cache =
@@ -65,6 +78,10 @@ void SolverParty::boot() {
     config.secret = secret();
     config.resend_blocks = kResendBlocks;
     config.pay_for_retention = role_.pays_for_retention;
+    config.messages = memory->messages.get();
+    config.member_steps = role_.member_steps;
+    config.commit_blocks = kCommitBlocks;
+    config.away = [this](std::uint64_t, std::uint32_t round) { return role_.away.contains(round); };
     if (role_.inflates_benchmark)
         memory->bench = std::make_unique<solver::InflatedBenchmark>(world().pool);
     else if (!role_.mute)
@@ -73,9 +90,11 @@ void SolverParty::boot() {
     config.bench_rounds_max = role_.inflates_benchmark ? 8 * kBenchRounds : kBenchRounds;
     memory->agent = std::make_unique<solver::SolverAgent>(std::move(config), *memory->task_cache, *memory->store);
     memory->dispute_replays = std::make_unique<verifier::DisputeReplays>(
-        *memory->task_cache, [agent = memory->agent.get()](const verifier::DisputeView& view) {
+        *memory->task_cache,
+        [agent = memory->agent.get()](const verifier::DisputeView& view) {
             return agent->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
-        });
+        },
+        memory->messages.get());
     memory->disputes =
         std::make_unique<verifier::DisputeAgent>(kResendBlocks, *memory->dispute_replays, &memory->agent->slot());
     memory_ = std::move(memory);
@@ -156,6 +175,9 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     if (protocol_attacks_ && !is_between_floods(seen)) protocol_attacks_->filter(seen, out.moves);
     if (role_.blind) commit_blindly(seen, out.moves);
     if (height < role_.holds_until) hold_back(seen, out.moves);
+    if (role_.opens_late) hold_openings_back(view, height, out.moves);
+    if (role_.joins) join_groups(view, height);
+    if (role_.leaves_in) leave_groups(view);
     make_moves(view, seen, std::move(out.moves));
     if (out.work) {
         work<solver::SolverResult>(std::move(*out.work), [this](const solver::SolverResult& result) {
@@ -234,8 +256,9 @@ void SolverParty::make_moves(const ledger::StateView& view, const solver::Solver
                              std::vector<solver::SolverMove> moves) {
     const bool force = role_.protocol_attack == solver::ProtocolAttack::flood;
     for (const solver::SolverMove& move : moves) {
+        if (make_member_move(move)) continue;
         if (const auto* m = std::get_if<solver::CommitBid>(&move)) {
-            send_bid(view, *m);
+            if (!role_.joins || !views::is_group(view, m->task)) send_bid(view, *m);
         } else if (const auto* m = std::get_if<solver::RevealBid>(&move)) {
             const auto sealed = bids_.find({m->task, m->round});
             if (sealed != bids_.end())
@@ -244,7 +267,9 @@ void SolverParty::make_moves(const ledger::StateView& view, const solver::Solver
         } else if (const auto* m = std::get_if<solver::AcceptData>(&move)) {
             const auto run = views::run(view, m->task, m->run);
             const auto spec = views::spec(view, m->task);
-            if (role_.honest() && run && spec && !node::pays_for_all(*run, spec->segments(), wish(*spec)))
+            if (role_.gives_up)
+                call("gives its seat up", contracts::DeclineTask{m->task});
+            else if (role_.honest() && run && spec && !node::pays_for_all(*run, spec->segments(), wish(*spec)))
                 call("declines: too much may be unpaid", contracts::DeclineTask{m->task});
             else
                 call("accepts the data", contracts::AcceptData{m->task});

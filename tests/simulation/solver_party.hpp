@@ -31,10 +31,17 @@ struct SolverRole {
     bool floods_in_bursts = false;    ///< SPEC 6.5.
     bool blind = false;               ///< Commits to made-up states at once, then opens none and stays silent.
     std::uint64_t speed_bp = kFast;   ///< In basis points of the slowest allowed machine.
+    // In groups:
+    std::set<std::uint32_t> away;                 ///< Rounds in which it sends nothing.
+    std::uint32_t member_steps = 0;               ///< Inner steps in each round; 0: as many as fit.
+    bool joins = false;                           ///< Takes free seats, and bids for none.
+    std::optional<std::uint32_t> leaves_in = {};  ///< Round in which it gives its seat up.
+    bool opens_late = false;                      ///< Opens its states as late as it may.
+    bool gives_up = false;                        ///< Wins a seat and declines it.
 
     bool honest() const {
         return !fraud && !protocol_attack && !dispute_attack && !inflates_benchmark && !mute && !blind && !owned &&
-               holds_until == 0;
+               !opens_late && !gives_up && holds_until == 0;
     }
     std::string describe() const;
 };
@@ -64,10 +71,19 @@ private:
     void make_moves(const ledger::StateView& view, const solver::SolverView& seen,
                     std::vector<solver::SolverMove> moves);
     void send_bid(const ledger::StateView& view, const solver::CommitBid& bid);
+    // In groups (group_member.cpp):
+    void join_groups(const ledger::StateView& view, std::uint64_t height);
+    void leave_groups(const ledger::StateView& view);
+    void hold_openings_back(const ledger::StateView& view, std::uint64_t height,
+                            std::vector<solver::SolverMove>& moves) const;
+    /// Sends the calls of a member; false: the move is none of a member's.
+    bool make_member_move(const solver::SolverMove& move);
+    void note_sent(const solver::CommitRound& move);
 
     /// State that is lost in a crash.
     struct Memory {
         std::unique_ptr<solver::CheckpointStore> store;
+        std::unique_ptr<solver::MessageStore> messages;
         std::unique_ptr<StoreProvider> provider;
         std::unique_ptr<solver::ArtifactSource> attacking_provider;
         std::unique_ptr<NetworkSource> source;
@@ -85,6 +101,7 @@ private:
     std::unique_ptr<Memory> memory_;
     std::map<std::pair<std::uint64_t, std::uint32_t>, SealedBid> bids_;  ///< In a small file that survives a crash.
     std::uint64_t enrolled_height_ = 0;
+    std::map<std::uint64_t, std::uint64_t> joined_;              ///< Height of the newest call, by task.
     std::set<std::pair<std::uint64_t, std::uint32_t>> blinded_;  ///< Run ids.
     std::optional<solver::Unresponsive> unresponsive_;
     std::optional<solver::AttackingMoves> protocol_attacks_;

@@ -42,7 +42,10 @@ void VerifierParty::boot() {
     auto store = solver::CheckpointStore::open(disk());
     ensure(store.has_value(), "a checkpoint store opens after any crash");
     memory->store = std::move(*store);
-    memory->provider = std::make_unique<StoreProvider>(*memory->store, world().pool);
+    auto messages = solver::MessageStore::open(disk() / "messages");
+    ensure(messages.has_value(), "a message store opens after any crash");
+    memory->messages = std::move(*messages);
+    memory->provider = std::make_unique<StoreProvider>(*memory->store, world().pool, memory->messages.get());
     memory->source = std::make_unique<NetworkSource>(world(), id());
     const bool accuser = role_.fraud == verifier::VerifierAttack::false_accuser;
     memory->task_cache = std::make_unique<solver::TaskCache>(
@@ -54,6 +57,7 @@ void VerifierParty::boot() {
     config.resend_blocks = kResendBlocks;
     config.beacon_length = kBeaconLength;
     config.watch_bp = role_.watch_bp;
+    config.messages = memory->messages.get();
     auto agent = std::make_unique<verifier::VerifierAgent>(config, *memory->task_cache, *memory->store);
     memory->agent = agent.get();
     memory->verifier = adversary(config, std::move(agent));

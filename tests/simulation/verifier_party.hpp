@@ -38,6 +38,7 @@ private:
     /// State that is lost in a crash.
     struct Memory {
         std::unique_ptr<solver::CheckpointStore> store;
+        std::unique_ptr<solver::MessageStore> messages;
         std::unique_ptr<StoreProvider> provider;
         std::unique_ptr<NetworkSource> source;
         std::unique_ptr<solver::TaskCache> task_cache;

@@ -43,4 +43,15 @@ Result<kernels::Tensor> NetworkSource::tensor(const Hash32& root, const kernels:
     return error("nobody serves the tensor");
 }
 
+Result<kernels::Tensor> NetworkSource::message_tensor(const Hash32& root, const kernels::TensorRecord& record,
+                                                      std::uint64_t task, std::uint32_t run) {
+    for (const auto& party : world_.parties) {
+        if (!party->up() || party->provider() == nullptr) continue;
+        if (party->id() != self_ && !reach(party->id())) continue;
+        auto found = party->provider()->message_tensor(root, record, task, run);
+        if (found && kernels::tensor_root(*found, world_.pool) == root) return found;
+    }
+    return error("nobody serves the message");
+}
+
 }  // namespace retrace::sim

@@ -13,6 +13,7 @@
 #include "solver/artifacts/artifact_source.hpp"
 #include "tests/simulation/catalogue.hpp"
 #include "tests/simulation/clock.hpp"
+#include "tests/simulation/group_truth.hpp"
 #include "tests/simulation/host.hpp"
 #include "tests/simulation/machine.hpp"
 #include "tests/simulation/network.hpp"
@@ -59,6 +60,7 @@ struct World {
     kernels::ThreadPool pool{1};
     node::Immutable immutable;
     Uploads uploads;
+    SentTensors sent;                             ///< By members of groups.
     std::vector<std::unique_ptr<Party>> parties;  ///< Party i is node i + 1.
 };
 
@@ -70,6 +72,8 @@ public:
     Result<Bytes> program(const Hash32& root, std::uint64_t limit) override;
     Result<solver::StateRoots> state(const Hash32& root) override;
     Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) override;
+    Result<kernels::Tensor> message_tensor(const Hash32& root, const kernels::TensorRecord& record, std::uint64_t task,
+                                           std::uint32_t run) override;
 
 private:
     /// Sends a request and waits for its answer, with a few retries.

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// A real plan of rounds, so small that a position costs microseconds, and the terms of groups that train it.
+#pragma once
+
+#include "market/groups.hpp"
+#include "solver/artifacts/group_artifacts.hpp"
+
+namespace retrace::sim {
+
+/// The terms of a simulated group. Windows are longer than honest parties may be late (SPEC 2.1).
+struct PlannedGroup {
+    std::uint32_t rounds = 4;
+    std::uint8_t members = 4, least = 2;  ///< Seats, and those that have to be sold.
+    std::uint64_t round_blocks = 48, grace_blocks = 20, fetch_blocks = 20, reveal_blocks = 20;
+    std::uint32_t absence_limit = 3, keep_rounds = 8;
+};
+
+struct GroupKind {
+    Bytes plan_bytes;
+    kernels::PlanHeader header;
+    std::unique_ptr<const solver::CommittedPlan> plan;
+    std::vector<kernels::Tensor> data;
+    std::vector<Hash32> data_roots;
+
+    market::GroupSpec terms(const PlannedGroup& planned) const;
+};
+
+/// Built at the first call and read-only afterwards.
+const GroupKind& group_kind();
+
+}  // namespace retrace::sim

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Groups of 4 to 12 members: absence, late joins, outages, crashes, and up to a quarter of members and of auditors that
+// collude.
+#pragma once
+
+#include "tests/simulation/scenario.hpp"
+
+namespace retrace::sim {
+
+/// An honest group without outages, which tests modify: four members, four verifiers, three rounds.
+Scenario calm_group();
+/// Draws everything from the seed.
+Scenario group_scenario(std::uint64_t seed);
+/// Adversaries among the members, by the names of solver_named and `group_member_named`.
+const std::vector<std::string>& group_member_names();
+/// Returns an adversary by its name; nullopt: unknown name.
+std::optional<SolverRole> group_member_named(std::string_view name);
+
+}  // namespace retrace::sim

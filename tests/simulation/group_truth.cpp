@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "tests/simulation/group_truth.hpp"
+
+#include "contracts/records/group_positions.hpp"
+#include "contracts/records/group_views.hpp"
+#include "contracts/records/views.hpp"
+#include "solver/rounds/plan_runner.hpp"
+
+namespace retrace::sim {
+namespace {
+
+namespace views = contracts::views;
+
+/// Finds tensors by their roots; remembers whether one was missing.
+class Tensors {
+public:
+    explicit Tensors(const SentTensors& sent) : sent_(sent) {}
+    std::vector<const kernels::Tensor*> find(const std::vector<Hash32>& roots) {
+        std::vector<const kernels::Tensor*> out;
+        for (const Hash32& root : roots) {
+            const auto found = sent_.find(root);
+            if (found == sent_.end()) return {};
+            out.push_back(&found->second);
+        }
+        return out;
+    }
+
+private:
+    const SentTensors& sent_;
+};
+
+/// Whether all messages that the segment takes in are known.
+bool are_known(const ledger::StateView& view, std::uint64_t task, const market::MemberSegment& segment,
+               Tensors& tensors) {
+    for (std::uint32_t round = segment.from; round < segment.base; ++round) {
+        const auto record = views::round(view, task, round);
+        for (const market::RoundEntry& entry : record->entries)
+            if (tensors.find(views::round_message(view, task, round, entry.run)->tensors).empty()) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::StateView& view, const market::Run& run,
+                                         const SentTensors& sent, kernels::ThreadPool& pool) {
+    const auto spec = views::spec(view, run.task);
+    const auto member = views::member(view, run.task, run.index);
+    if (!spec || !member) return {};
+    std::vector<const kernels::Tensor*> data;
+    for (const kernels::Tensor& tensor : kind.data) data.push_back(&tensor);
+    const auto make = [&](const kernels::Program& program, kernels::Inputs inputs) {
+        return std::make_unique<solver::ProgramRunner>(program, std::move(inputs), pool);
+    };
+    solver::PlanRunner runner(*kind.plan, spec->seed, data, make, pool);
+    Tensors tensors(sent);
+    const auto anchor = tensors.find(member->anchor);
+    if (anchor.size() != member->anchor.size()) return {};
+    auto state = member->anchor.empty() ? runner.init() : runner.enter(member->entered, anchor);
+    std::vector<Hash32> out{kernels::commit_state(kind.plan->root(), *state, pool).root};
+    const auto message = [&](std::uint64_t record, std::uint32_t number) {
+        const auto round = *views::round(view, run.task, static_cast<std::uint32_t>(record));
+        const market::RoundEntry& entry = round.entries.at(number);
+        const auto posted = views::round_message(view, run.task, round.index, entry.run);
+        return kernels::Message{kernels::message_facts(entry.steps, round.total), tensors.find(posted->tensors)};
+    };
+    for (std::uint64_t i = 0; i + 1 < run.next_state; ++i) {
+        const auto segment = views::member_segment(view, run.task, run.index, i);
+        const auto positions = contracts::positions_of(view, run.task, run.index, i);
+        if (!segment || !positions || !are_known(view, run.task, *segment, tensors)) break;
+        (void)runner.run(*state, *positions, 0, positions->count(), run.index, message);
+        out.push_back(kernels::commit_state(kind.plan->root(), *state, pool).root);
+    }
+    return out;
+}
+
+}  // namespace retrace::sim

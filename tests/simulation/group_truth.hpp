@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// The right states of a group's member: what follows from its first state, the records and its data.
+#pragma once
+
+#include <map>
+
+#include "ledger/state/view.hpp"
+#include "market/types.hpp"
+#include "tests/simulation/group_kind.hpp"
+
+namespace retrace::sim {
+
+/// Tensors that members committed to, by root: their messages and shared tensors.
+using SentTensors = std::map<Hash32, kernels::Tensor>;
+
+/// Roots of the states of a member, from its state 0 on. Ends before the first state that follows from a tensor that is
+/// not among `sent`.
+std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::StateView& view, const market::Run& run,
+                                         const SentTensors& sent, kernels::ThreadPool& pool);
+
+}  // namespace retrace::sim

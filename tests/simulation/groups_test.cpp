@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Groups as whole runs: each adversary by name, and what its fraud costs the others.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/batch.hpp"
+
+namespace retrace::sim {
+namespace {
+
+using market::RunState;
+
+const market::Run& run_of(const Outcome& outcome, const std::string& name) {
+    for (const market::Run& run : outcome.tasks.at(0).runs)
+        if (outcome.names.at(run.solver) == name) return run;
+    throw std::runtime_error(name + " has no run");
+}
+
+/// The group with solver 0 as this adversary, all of whose segments are audited.
+Scenario group_with(std::string_view adversary) {
+    Scenario out = calm_group();
+    out.planned_tasks[0].audit_bp = market::kBasisPoints;
+    out.solvers[0] = *group_member_named(adversary);
+    out.solvers[0].segment = 1;  // The round.
+    return out;
+}
+
+void expect_good(const Outcome& outcome) {
+    EXPECT_THAT(outcome.findings.violations, ::testing::IsEmpty());
+    EXPECT_EQ(outcome.tasks.at(0).state, market::TaskState::settled);
+    for (const std::string name : {"solver1", "solver2", "solver3"}) {
+        EXPECT_EQ(run_of(outcome, name).state, RunState::settled) << name;
+        EXPECT_FALSE(run_of(outcome, name).earned.is_zero()) << name;
+    }
+}
+
+TEST(Groups, AnUndisturbedGroupIsSettled) {
+    const Outcome outcome = play(1, calm_group(), catalogue(), {});
+    expect_good(outcome);
+    const ledger::U256 price = run_of(outcome, "solver0").price;
+    for (const market::Run& run : outcome.tasks[0].runs) EXPECT_EQ(run.earned, price * ledger::U256(3));
+    EXPECT_THAT(outcome.disputes, ::testing::IsEmpty());
+}
+
+TEST(Groups, ABrokenRuleIsReported) {
+    RunOptions options;
+    options.sabotage = Sabotage::acquit;
+    const Outcome broken = play(2, group_with("ulp"), catalogue(), options);
+    EXPECT_THAT(broken.findings.violations, ::testing::Contains(::testing::HasSubstr("was audited and not convicted")));
+}
+
+TEST(Groups, OneSeedIsOneRun) {
+    for (const std::uint64_t seed : {1, 4}) {
+        const Outcome a = play(seed, group_scenario(seed), catalogue(), {});
+        const Outcome b = play(seed, group_scenario(seed), catalogue(), {});
+        EXPECT_EQ(a.trace_hash, b.trace_hash) << seed;
+    }
+}
+
+/// Wrong, copied and poisoned updates, skipped steps, data of others.
+class ConvictedMember : public ::testing::TestWithParam<const char*> {};
+TEST_P(ConvictedMember, LosesItsLockAndTheOthersArePaid) {
+    const Outcome outcome = play(2, group_with(GetParam()), catalogue(), {});
+    expect_good(outcome);
+    EXPECT_EQ(run_of(outcome, "solver0").state, RunState::forfeited);
+    EXPECT_EQ(outcome.findings.frauds_audited, 1u);
+    EXPECT_EQ(outcome.findings.frauds_convicted, 1u);
+}
+INSTANTIATE_TEST_SUITE_P(Names, ConvictedMember,
+                         ::testing::Values("ulp", "skip_steps", "wrong_data", "stale_checkpoint", "poison_nan",
+                                           "poison_norm", "copy_message", "lie_steps", "lie_trace", "lie_tile",
+                                           "stop_in_dispute"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Groups, AMessageUnlikeTheStateCannotBeOpened) {
+    const Outcome outcome = play(3, group_with("wrong_message"), catalogue(), {});
+    expect_good(outcome);
+    EXPECT_EQ(run_of(outcome, "solver0").state, RunState::forfeited);
+}
+
+TEST(Groups, AMessageThatIsServedToNobodyIsNotPaid) {
+    const Outcome outcome = play(4, group_with("hide_message"), catalogue(), {});
+    expect_good(outcome);
+    EXPECT_TRUE(run_of(outcome, "solver0").earned.is_zero());
+}
+
+/// Listing falsely, serving late or nothing, floods, openings at the last block, absence, seats that are given up.
+class HarmlessMember : public ::testing::TestWithParam<const char*> {};
+TEST_P(HarmlessMember, CostsTheOthersNothing) { expect_good(play(5, group_with(GetParam()), catalogue(), {})); }
+INSTANTIATE_TEST_SUITE_P(Names, HarmlessMember,
+                         ::testing::Values("list_falsely", "withhold", "wrong_tiles", "hide", "answer_late", "flood",
+                                           "silent", "opens_late", "gives_up", "sleeps"),
+                         [](const auto& info) { return std::string(info.param); });
+
+/// A poisoner that leaves after its fraud keeps its lock at stake.
+TEST(Groups, LeavingDoesNotSaveThePoisoner) {
+    Scenario scenario = group_with("poison_norm");
+    scenario.solvers[0].leaves_in = 2;
+    const Outcome outcome = play(6, scenario, catalogue(), {});
+    expect_good(outcome);
+    EXPECT_EQ(run_of(outcome, "solver0").state, RunState::forfeited);
+}
+
+/// Lazy, lying and silent auditors, and those that repeat what an accomplice tells them.
+class GroupAuditor : public ::testing::TestWithParam<const char*> {};
+TEST_P(GroupAuditor, ConvictsAndSavesNobody) {
+    Scenario scenario = group_with("ulp");
+    scenario.verifiers[0] = *verifier_named(GetParam());
+    const Outcome outcome = play(7, scenario, catalogue(), {});
+    expect_good(outcome);
+    EXPECT_EQ(outcome.findings.frauds_convicted, outcome.findings.frauds_audited);
+}
+INSTANTIATE_TEST_SUITE_P(Names, GroupAuditor,
+                         ::testing::Values("copier", "guesser", "no_show", "never_reveals", "false_accuser",
+                                           "false_reporter", "griefer", "colluder"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Groups, MembersThatAreAwayReturnAndOthersJoin) {
+    Scenario scenario = calm_group();
+    scenario.planned_tasks[0].group->rounds = 5;
+    scenario.planned_tasks[0].group->members = 5;  // A seat stays free.
+    scenario.solvers[1].away = {1, 2};
+    scenario.solvers[2].leaves_in = 1;
+    scenario.solvers.push_back(scenario.solvers[3]);
+    scenario.solvers[4].joins = true;
+    const Outcome outcome = play(8, scenario, catalogue(), {});
+    EXPECT_THAT(outcome.findings.violations, ::testing::IsEmpty());
+    EXPECT_EQ(run_of(outcome, "solver1").state, RunState::settled);
+    EXPECT_EQ(run_of(outcome, "solver2").state, RunState::left);
+    EXPECT_EQ(run_of(outcome, "solver4").state, RunState::settled);
+    EXPECT_FALSE(run_of(outcome, "solver4").earned.is_zero());
+}
+
+}  // namespace
+}  // namespace retrace::sim
