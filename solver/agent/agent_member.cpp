@@ -252,11 +252,12 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
             const std::uint64_t step = (height - began + done - 1) / done;  // Blocks of a step so far, rounded up.
             return deadline == 0 || height + step + config_.commit_blocks < deadline;
         };
-        const auto goes_on = [&] {
+        const auto watch = [&] {
             preemption.begin_step();
-            return !preemption.requested() && (order->span.steps == 0 || clock.round == order->span.base);
+            if (order->span.steps != 0 && clock.round != order->span.base) return OrderState::too_late;
+            return preemption.requested() ? OrderState::interrupted : OrderState::going_on;
         };
-        made = member.make(*order, more, goes_on, preemption.step_stop(), suspended);
+        made = member.make(*order, more, watch, preemption.step_stop(), suspended);
     } else {
         made = member.enter(entry_of(*run.member), preemption.step_stop());
     }

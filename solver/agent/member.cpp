@@ -20,6 +20,17 @@ Result<SegmentPositions> positions_of(const SegmentOrder& order, std::uint32_t s
     return SegmentView{span, 0, order.records}.positions(steps_max);
 }
 
+/// The number of positions in which `order` takes in the records below `base`; nullopt: it does not begin below.
+std::optional<std::uint64_t> positions_up_to(const SegmentOrder& order, std::uint64_t base) {
+    if (base < order.span.from || base > order.span.base) return std::nullopt;
+    SegmentSpan span{order.span.from, base, 0, order.span.omitted};
+    if (span.omitted && *span.omitted >= base) span.omitted.reset();
+    const std::vector<RecordView> records(order.records.begin(),
+                                          order.records.begin() + static_cast<std::ptrdiff_t>(base - span.from));
+    const auto positions = SegmentView{span, 0, records}.positions(1);
+    return positions ? std::optional(positions->count()) : std::nullopt;
+}
+
 /// The records from `from` to base - 1, which `all` has.
 std::vector<RecordView> records_between(const std::vector<RecordView>& all, std::uint64_t from, std::uint64_t base) {
     std::vector<RecordView> out;
@@ -120,21 +131,23 @@ kernels::Message Member::message(const SegmentOrder& order, std::uint64_t record
 
 Result<Member::Start> Member::start_of(const SegmentOrder& order, std::uint64_t inner_end,
                                        std::optional<State>& suspended) const {
-    // A state with inner steps is of no use once the round is closed and the segment has none.
-    if (suspended && !suspended->tensors.empty() && base_of(suspended->step) == order.span.base &&
-        place_of_header(suspended->step) <= inner_end) {
+    if (suspended && !suspended->tensors.empty()) {
         State state = *std::exchange(suspended, std::nullopt);
-        const std::uint64_t place = place_of_header(state.step);
-        return Start{std::move(state), place};
+        const std::uint64_t base = base_of(state.step), place = place_of_header(state.step);
+        if (base == order.span.base && place <= inner_end) return Start{std::move(state), place};
+        // Positions of records that both segments take in are the same. A state with inner steps is of no use.
+        const auto common = positions_up_to(order, base);
+        if (common && place <= *common) return Start{std::move(state), place};
     }
     suspended.reset();
     auto loaded = states_.load(key_of(order.index - 1), task_cache_.pool());
     if (!loaded) return error(loaded.error().message);
-    if (base_of(loaded->step) != order.span.from) return error("the state before the segment has another base");
+    // It may be below: closed rounds that leave the member nothing to do belong to no segment.
+    if (base_of(loaded->step) > order.span.from) return error("the state before the segment has another base");
     return Start{std::move(loaded).value(), 0};
 }
 
-Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, const std::function<bool()>& goes_on,
+Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, const std::function<OrderState()>& watch,
                           const kernels::StopToken& stop, std::optional<State>& suspended) {
     const std::uint32_t steps_max = material_.plan->steps_max();
     RETRACE_TRY(longest, positions_of(order, order.span.steps, steps_max));
@@ -147,20 +160,27 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
     RETRACE_TRY(start, start_of(order, inner_end, suspended));
     auto& [state, place] = start;
     const auto source = [&](std::uint64_t record, std::uint32_t number) { return message(order, record, number); };
-    bool stopped = false;
-    const auto watch = [&](std::uint64_t reached, const kernels::Position& at, const std::vector<kernels::Metric>&) {
-        stopped = !goes_on();
-        if (stopped || at.phase != kernels::Phase::inner) return !stopped;
+    OrderState now = OrderState::going_on;
+    const auto after = [&](std::uint64_t reached, const kernels::Position& at, const std::vector<kernels::Metric>&) {
+        now = watch();
+        if (now != OrderState::going_on || at.phase != kernels::Phase::inner) return now == OrderState::going_on;
         return more(static_cast<std::uint32_t>(reached - recorded.count()));
     };
-    if (place < inner_end) {
-        const auto reached = material_.runner->run(state, longest, place, inner_end, run_, source, stop, watch);
-        if (!reached) return false;
-        place = *reached;
-        if (stopped && place < inner_end) {
-            suspended = std::move(state);
+    std::optional<State> taken_in;  // The state before the inner steps, of a member that is behind.
+    for (const std::uint64_t end : {recorded.count(), inner_end}) {
+        if (place >= end) continue;
+        const auto reached = material_.runner->run(state, longest, place, end, run_, source, stop, after);
+        if (!reached) {
+            suspended = std::move(taken_in);
             return false;
         }
+        place = *reached;
+        if (now != OrderState::going_on && place < inner_end) {
+            const bool lost = now == OrderState::too_late && place > recorded.count();
+            suspended = lost ? std::move(taken_in) : std::optional(std::move(state));
+            return false;
+        }
+        if (place == recorded.count() && order.records.size() > 1) taken_in = state;
     }
     std::uint32_t steps = 0;
     if (order.span.steps != 0) {

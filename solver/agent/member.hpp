@@ -31,6 +31,10 @@ std::optional<kernels::SegmentSpan> span_of(const SegmentOrder& order, std::uint
 /// made.
 using StepLimit = std::function<bool(std::uint32_t done)>;
 
+/// What is to become of an order that runs: it goes on, it is interrupted, or its round is over, so that inner steps that
+/// were done are lost.
+enum class OrderState { going_on, interrupted, too_late };
+
 class Member {
 public:
     /// All outlive the member.
@@ -42,9 +46,10 @@ public:
     /// Fetches a message, checks it and saves it, if it is not in the store.
     Status<> fetch(std::uint32_t round, std::uint32_t run, const std::vector<Hash32>& roots);
     /// Makes state order.index and saves it with the member's message. False: it was stopped; `suspended` is then the
-    /// state that it had reached, or none, and the next call with an order for the same base goes on there. Errors: a
-    /// message that nobody serves, a full disk.
-    Result<bool> make(const SegmentOrder& order, const StepLimit& more, const std::function<bool()>& goes_on,
+    /// state that it had reached, or none. The next call with an order for the same state goes on there, also with a
+    /// higher base if no inner step is done. So a member that is behind comes nearer with each round, however long it
+    /// takes to take in the records. Errors: a message that nobody serves, a full disk.
+    Result<bool> make(const SegmentOrder& order, const StepLimit& more, const std::function<OrderState()>& watch,
                       const kernels::StopToken& stop, std::optional<kernels::State>& suspended);
     /// Deletes a state that was never committed to and no longer can be, with its message: the segment that is to be made
     /// has base `base`. A state of a later round is an error: the node shows a past that this member has left.

@@ -2,6 +2,7 @@
 #include "solver/rounds/message_store.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <set>
@@ -33,15 +34,21 @@ std::string name_of(const MessageKey& key) {
     return std::to_string(key.task) + "-" + std::to_string(key.round) + "-" + std::to_string(key.run);
 }
 
-Result<kernels::Tensor> read_tensor(const std::filesystem::path& path, const Hash32& root,
-                                    const kernels::TensorRecord& record, kernels::ThreadPool& pool) {
+/// A tensor of a file; or why not, and whether what the file has is wrong.
+struct Read {
+    Result<kernels::Tensor> tensor;
+    bool damaged = false;
+};
+Read read_tensor(const std::filesystem::path& path, const Hash32& root, const kernels::TensorRecord& record,
+                 kernels::ThreadPool& pool) {
     const auto fail = [&](const Error& cause) { return error(path.string() + ": " + cause.message); };
     const auto bytes = read_file(path, transport_bytes_max(record));
-    if (!bytes) return fail(bytes.error());
+    // Another attempt may read it, unless it is gone or too long.
+    if (!bytes) return {fail(bytes.error()), bytes.error().too_long || bytes.error().code == ENOENT};
     auto out = from_transport_form(*bytes, record);
-    if (!out) return fail(out.error());
-    if (const auto right = check_fetched(*out, record, root, pool); !right) return fail(right.error());
-    return out;
+    if (!out) return {fail(out.error()), true};
+    if (const auto right = check_fetched(*out, record, root, pool); !right) return {fail(right.error()), true};
+    return {std::move(out), false};
 }
 
 }  // namespace
@@ -140,7 +147,7 @@ Result<kernels::Tensor> MessageStore::tensor(const Hash32& root, const kernels::
     const std::lock_guard lock(mutex_);
     const auto path = find(root);
     if (!path) return error("no message here has tensor " + to_hex(view(root)));
-    return read_tensor(*path, root, record, pool);
+    return read_tensor(*path, root, record, pool).tensor;
 }
 
 Result<kernels::Tensor> MessageStore::tensor_of(const MessageKey& key, std::uint32_t place,
@@ -149,11 +156,12 @@ Result<kernels::Tensor> MessageStore::tensor_of(const MessageKey& key, std::uint
     const auto found = messages_.find(key);
     const auto at = found != messages_.end() ? found->second.find(place) : Roots::const_iterator{};
     if (found == messages_.end() || at == found->second.end()) return error("message " + name_of(key) + " is not here");
-    auto out = read_tensor(path_of(key, place, at->second), at->second, record, pool);
-    if (out) return out;
-    remove_files(key, found->second);
-    messages_.erase(found);
-    return out;
+    Read read = read_tensor(path_of(key, place, at->second), at->second, record, pool);
+    if (read.damaged) {
+        remove_files(key, found->second);
+        messages_.erase(found);
+    }
+    return std::move(read.tensor);
 }
 
 std::optional<Bytes> MessageStore::piece(const Hash32& root, std::uint64_t at, std::uint64_t count) const {

@@ -47,8 +47,8 @@ public:
     /// an error. Nothing is removed, because a stranger may have named the root.
     Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record,
                                    kernels::ThreadPool& pool) const;
-    /// Reads the tensor at a place of a message that was saved with that record. If its file is damaged, the message is
-    /// removed, so that it can be fetched again.
+    /// Reads the tensor at a place of a message that was saved with that record. If its file is damaged or
+    /// gone, the message is removed, so that it can be fetched again. A file that cannot be read now stays.
     Result<kernels::Tensor> tensor_of(const MessageKey& key, std::uint32_t place, const kernels::TensorRecord& record,
                                       kernels::ThreadPool& pool);
     /// Returns at most `count` bytes of a tensor's transport form from `at` on; fewer at its end. Nullopt: not here.

@@ -202,6 +202,27 @@ TEST_P(Members, WorkThatIsStoppedGoesOnWithTheSameBits) {
     for (std::uint32_t i = 0; i < 2; ++i) EXPECT_TRUE(group.run(i).commitments == plain.run(i).commitments) << i;
 }
 
+TEST_P(Members, AMemberThatTakesLongerThanARoundToCatchUpComesNearerInEach) {
+    MiniGroup group(task_, 3);
+    set_steps(group, {2, 2, 2});
+    group.round_blocks = 11;
+    group.away = {{0, 2}, {1, 2}, {2, 2}};
+    // Each of its orders is preempted after one position: fewer in a round than the missed records have.
+    group.before_work = [&](std::uint32_t run) {
+        if (run == 2 && group.round > 2 && group.phase == solver::RoundPhase::training) group.party(2).agent->preempt();
+    };
+    ASSERT_TRUE(group.play());
+    EXPECT_EQ(group.records[3].entries.size(), 2u) << "it has taken in 12 positions at most";
+    EXPECT_EQ(group.records[5].entries.size(), 3u);
+    const MemberTurn gone{0, true}, sent{2, true};
+    std::vector<std::vector<MemberTurn>> turns;
+    for (const auto& record : group.records)
+        turns.push_back(
+            {sent, sent, record.entries.size() == 3 ? MemberTurn{record.entries.back().steps, true} : gone});
+    const auto wanted = defined(3, turns);
+    for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(last(group, i), wanted[i]) << "member " << i;
+}
+
 TEST_P(Members, ASlowMachineMakesTheStepsThatFit) {
     MiniGroup group(task_, 2);
     set_steps(group, {0, 4});

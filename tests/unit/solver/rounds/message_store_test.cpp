@@ -2,6 +2,7 @@
 #include "solver/rounds/message_store.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <fstream>
 
@@ -88,6 +89,22 @@ TEST_F(MessageStoreTest, RemovesADamagedMessage) {
     EXPECT_EQ(files(), 0u);
     ASSERT_TRUE(store->save({7, 0, 0}, {root(a)}, {a}).has_value());
     EXPECT_TRUE(store->tensor(root(a), record(a), pool).has_value());
+}
+
+TEST_F(MessageStoreTest, KeepsAMessageThatCannotBeReadNow) {
+    const Tensor a = numbered(1);
+    ASSERT_TRUE(store->save({7, 0, 0}, {root(a)}, {a}).has_value());
+    struct rlimit before {};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none { 0, before.rlim_max };
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const auto refused = store->tensor_of({7, 0, 0}, 0, record(a), pool);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_FALSE(refused.has_value());
+    EXPECT_TRUE(store->tensor_of({7, 0, 0}, 0, record(a), pool).has_value());
+    std::filesystem::remove(std::filesystem::directory_iterator(folder.path)->path());
+    EXPECT_FALSE(store->tensor_of({7, 0, 0}, 0, record(a), pool).has_value());
+    EXPECT_FALSE(store->has({7, 0, 0}, {root(a)})) << "a file that is gone is fetched again";
 }
 
 TEST_F(MessageStoreTest, ARootThatAStrangerNamesWithAnotherShapeRemovesNothing) {
