@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "merkle/base/bytes.hpp"
 
@@ -16,11 +18,13 @@ struct HttpRequest {
     Bytes body;
     std::string content_type = "application/octet-stream";  ///< Sent by clients; servers do not read it.
     std::string authorization{};  ///< Value of the header, sent by clients; empty: the header is not sent.
+    std::string if_none_match{};  ///< Value of the header, read by servers.
 };
 struct HttpReply {
     unsigned status = 200;
     std::string content_type = "application/octet-stream";
     Bytes body;
+    std::vector<std::pair<std::string, std::string>> headers{};  ///< More of them, by name; sent by servers.
 };
 
 /// Runs on a worker thread and may read files and compute. An exception becomes status 500.

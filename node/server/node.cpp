@@ -273,6 +273,7 @@ void Node::stop() noexcept {
 rpc::Router& Node::router() noexcept { return impl_->router; }
 const rpc::Backend& Node::backend() const noexcept { return *impl_->backend; }
 void Node::route(HttpRoute route) { impl_->server->route(std::move(route)); }
+void Node::page(HttpHandler handler) { impl_->server->page(std::move(handler)); }
 LedgerApplication& Node::application() noexcept { return *impl_->application; }
 ledger::Chain& Node::chain() noexcept { return *impl_->chain; }
 const ledger::Genesis& Node::genesis() const noexcept { return impl_->chain->genesis(); }

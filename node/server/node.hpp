@@ -43,6 +43,8 @@ public:
     rpc::Router& router() noexcept;
     const rpc::Backend& backend() const noexcept;
     void route(HttpRoute route);
+    /// See rpc::Server::page.
+    void page(HttpHandler handler);
     LedgerApplication& application() noexcept;
 
     /// Replays the decided blocks, then makes blocks and serves. Returns the port.

@@ -29,6 +29,8 @@ ReplyMessage make_reply(const HttpMessage& request, unsigned status, std::string
     reply.result(status);
     reply.keep_alive(request.keep_alive());
     if (!type.empty()) reply.set(http::field::content_type, type);
+    // A browser takes no answer for a script or a style sheet that is not declared as one, e.g. a stranger's artifact.
+    reply.set("X-Content-Type-Options", "nosniff");
     reply.body() = std::move(body);
     return reply;
 }

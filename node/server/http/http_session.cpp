@@ -106,6 +106,7 @@ struct RouteCall final : Work {
         : keeps(std::move(owner)), allowance(std::move(paid)), route(wanted) {
         request.method = std::string(text(message.method_string()));
         request.target = std::string(text(message.target()));
+        request.if_none_match = std::string(text(message[http::field::if_none_match]));
         body = std::move(message.body());
     }
     void run() noexcept override {
@@ -117,6 +118,7 @@ struct RouteCall final : Work {
             request.body = {};
             status = reply.status;
             content_type = std::move(reply.content_type);
+            headers = std::move(reply.headers);
             body.assign(reply.body.begin(), reply.body.end());
             const std::int64_t paid = computed_ns() - begin - kFreeNs;
             if (paid > 0) allowance.charge(kTokensPerMs * static_cast<double>(paid) / 1e6);
@@ -132,6 +134,7 @@ struct RouteCall final : Work {
     HttpRequest request;
     unsigned status = 500;
     std::string content_type;
+    std::vector<std::pair<std::string, std::string>> headers;
     std::string body;  ///< Body of the request, then of the reply.
 };
 
@@ -149,7 +152,9 @@ net::awaitable<ReplyMessage> answer_route(HttpConnection& connection, Shared& sh
         shared.count_refused();
         co_return make_reply(request, 503, "text/plain", "too many requests are waiting, try again later\n");
     }
-    co_return make_reply(request, call->status, call->content_type, std::move(call->body));
+    ReplyMessage reply = make_reply(request, call->status, call->content_type, std::move(call->body));
+    for (const auto& [name, value] : call->headers) reply.set(name, value);
+    co_return reply;
 }
 
 std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
@@ -217,7 +222,9 @@ net::awaitable<ReplyMessage> answer(HttpConnection& connection, Shared& shared, 
         shared.count_refused();
         co_return make_reply(request, 403, "text/plain", kForeign);
     }
+    const bool reads = request.method() == http::verb::get || request.method() == http::verb::head;
     const HttpRoute* route = shared.route_of(text(request.target()));
+    if (route == nullptr && reads && shared.page) route = &*shared.page;
     if (route == nullptr || request.method() == http::verb::options) {
         co_return co_await answer_rpc(connection, shared, request);
     }

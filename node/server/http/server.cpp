@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "node/net/http_head.hpp"
 #include "node/server/http/server_parts.hpp"
 
 namespace retrace::node::rpc {
@@ -165,6 +166,14 @@ std::string_view authority_of(std::string_view origin) {
     return at == std::string_view::npos ? std::string_view() : origin.substr(at + 3);
 }
 
+/// Whether a Host field names an IP address and no domain.
+bool names_address(std::string_view field) {
+    const auto host = host_of(field);
+    boost::system::error_code malformed;
+    if (host) net::ip::make_address(*host, malformed);
+    return host && !malformed;
+}
+
 }  // namespace
 
 bool Shared::origin_allowed(std::string_view origin) const {
@@ -179,8 +188,10 @@ bool Shared::is_foreign(const HttpMessage& request) const {
     };
     const std::string_view origin = field(http::field::origin);
     if (origin.empty() || is_extension(origin) || origin_allowed(origin)) return false;
-    // A request of the port's own origin is allowed. That comparison is meaningful only if the port's names are listed.
-    return options.hosts.empty() || authority_of(origin) != field(http::field::host);
+    // A request of the port's own origin is allowed. That comparison is meaningful only if the port's names are listed,
+    // or if the name is an address: no page can make that of another server its own (DNS rebinding).
+    const std::string_view host = field(http::field::host);
+    return (options.hosts.empty() && !names_address(host)) || authority_of(origin) != host;
 }
 
 namespace {
@@ -267,6 +278,8 @@ Server::Server(ServerOptions options, const Dispatcher& dispatcher) : impl_(std:
 Server::~Server() { stop(); }
 
 void Server::route(HttpRoute route) { impl_->shared->routes.push_back(std::move(route)); }
+
+void Server::page(HttpHandler handler) { impl_->shared->page = HttpRoute{"/", 0, std::move(handler)}; }
 
 Result<std::uint16_t> Server::bind() {
     Shared& shared = *impl_->shared;

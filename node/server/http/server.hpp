@@ -60,6 +60,8 @@ public:
 
     /// Called before `serve`. The longest path that matches a target wins; JSON-RPC and WebSockets are at "/".
     void route(HttpRoute route);
+    /// Called before `serve`. Answers GET and HEAD of "/", where browsers begin; without it they get status 405.
+    void page(HttpHandler handler);
     /// Opens the port and returns its number; an Error if it is in use, the host is no address of this machine, or the
     /// certificate cannot be used. Clients can connect from now on; they are answered once `serve` was called.
     Result<std::uint16_t> bind();

@@ -88,6 +88,7 @@ struct Shared {
     ServerOptions options;
     const Dispatcher& dispatcher;
     std::vector<HttpRoute> routes;
+    std::optional<HttpRoute> page;  ///< Of GET "/".
 
     mutable std::mutex mutex;                                        // guards the members below
     ConnectionTable table;                                           // by client, see client_of

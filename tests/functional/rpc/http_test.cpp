@@ -148,6 +148,45 @@ TEST(RpcHttp, AWebSocketIsAskedAboutItsOriginAsAPostIs) {
     }
 }
 
+// On an address that others reach no names are listed. A page's own name proves nothing then, its own address does.
+TEST(RpcHttp, APageOfThePortsOwnAddressMayPost) {
+    Served served;
+    const auto post = [&](const std::string& host, const std::string& origin) {
+        Client client(served.port);
+        client.write("POST / HTTP/1.1\r\nHost: " + host + "\r\nOrigin: " + origin +
+                     "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(kChainId.size()) +
+                     "\r\n\r\n" + kChainId);
+        return client.read().result_int();
+    };
+    EXPECT_EQ(post("192.0.2.7:8545", "http://192.0.2.7:8545"), 200U);
+    EXPECT_EQ(post("[2001:db8::7]:8545", "http://[2001:db8::7]:8545"), 200U);
+    EXPECT_EQ(post("node.example:8545", "http://node.example:8545"), 403U) << "any page can call itself that";
+    EXPECT_EQ(post("192.0.2.7:8545", "http://192.0.2.7:1"), 403U);
+    EXPECT_EQ(post("192.0.2.7:8545", "http://192.0.2.8:8545"), 403U);
+    EXPECT_EQ(post("192.0.2.7.evil.example", "http://192.0.2.7.evil.example"), 403U);
+}
+
+TEST(RpcHttp, ThePageIsReadWhereJsonRpcIsPosted) {
+    RpcWorld world;
+    rpc::ServerOptions options;
+    options.port = 0;
+    rpc::Server server(options, *world.dispatcher);
+    server.page([](const HttpRequest& request) {
+        return HttpReply{200, "text/html", to_bytes(view(request.if_none_match)), {{"ETag", "\"1\""}}};
+    });
+    const auto port = server.bind();
+    ASSERT_TRUE(port.has_value());
+    server.serve();
+    const auto page = Client(*port).request("GET /?x", "If-None-Match: \"0\"\r\n");
+    EXPECT_EQ(page.result_int(), 200U);
+    EXPECT_EQ(page.body(), "\"0\"");
+    EXPECT_EQ(page["ETag"], "\"1\"");
+    EXPECT_EQ(page["X-Content-Type-Options"], "nosniff");
+    EXPECT_EQ(Client(*port).post(kChainId).result_int(), 200U);
+    EXPECT_EQ(Client(*port).request("GET /other").result_int(), 404U);
+    EXPECT_EQ(Client(*port).request("DELETE /").result_int(), 405U);
+}
+
 class DeveloperNode : public NodeProcess {
 protected:
     unsigned get(const std::string& path, const std::string& host, const std::string& headers = "") const {
