@@ -154,13 +154,38 @@ struct TaskEventAnswer {
     }
 };
 
+/// How far an open dispute is narrowed. A number is valid once the phases that find it are over (verifier 3).
+struct DisputePosition {
+    std::string phase;
+    std::uint64_t first_step = 0, last_step = 0;  ///< Of the disputed segment.
+    /// What the phase narrows: the steps or links in a search between the agreed one and the disputed one, the leaves
+    /// below the disputed node in a descent. Both 0 in the other phases.
+    std::uint64_t low = 0, high = 0;
+    std::uint64_t step = 0;
+    std::uint32_t state_tensor = 0, op = 0;
+    std::string op_name;                     ///< "matmul"; empty before open_tensor is over.
+    std::vector<std::uint64_t> output_dims;  ///< Of the op's output; empty before open_tensor is over.
+    std::uint64_t tile = 0, link = 0, element = 0;
+    std::uint32_t rounds = 0;
+    std::uint64_t evidence_bytes = 0;
+    static auto tie(auto& p) {
+        return std::tie(p.phase, p.first_step, p.last_step, p.low, p.high, p.step, p.state_tensor, p.op, p.op_name,
+                        p.output_dims, p.tile, p.link, p.element, p.rounds, p.evidence_bytes);
+    }
+    static Names names() {
+        return {"phase",  "firstStep",  "lastStep", "low",  "high",    "step",   "stateTensor",  "op",
+                "opName", "outputDims", "tile",     "link", "element", "rounds", "evidenceBytes"};
+    }
+};
+
 struct DisputeAnswer {
     market::Dispute dispute;
     std::optional<std::string> phase;         ///< Phase of the dispute game while it is open.
+    std::optional<DisputePosition> position;  ///< Likewise.
     std::optional<TaskEventAnswer> decision;  ///< The event that closed it, if its block is kept.
     std::string why;                          ///< A sentence on its progress or its outcome.
-    static auto tie(auto& d) { return std::tie(d.dispute, d.phase, d.decision, d.why); }
-    static Names names() { return {"dispute", "phase", "decision", "why"}; }
+    static auto tie(auto& d) { return std::tie(d.dispute, d.phase, d.position, d.decision, d.why); }
+    static Names names() { return {"dispute", "phase", "position", "decision", "why"}; }
 };
 
 struct RunName {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Methods for audits, disputes, and reports of tiles that were not served.
 #include "contracts/calls/encode.hpp"
+#include "kernels/ops/op.hpp"
 #include "node/server/methods/list_query.hpp"
 #include "node/server/methods/log_filter.hpp"
 #include "node/server/methods/methods.hpp"
@@ -89,14 +90,48 @@ std::string why(const market::Dispute& dispute) {
     return {};
 }
 
+DisputePosition position_of(const verifier::Game& game) {
+    using verifier::Phase;
+    DisputePosition out;
+    out.phase = std::string(slug(game.phase));
+    out.first_step = game.claim.first_step;
+    out.last_step = game.claim.last_step;
+    if (game.phase == Phase::search_steps || game.phase == Phase::search_links) {
+        out.low = game.search.low;
+        out.high = game.search.high;
+    }
+    if (game.phase == Phase::descend_state || game.phase == Phase::descend_trace ||
+        game.phase == Phase::descend_tiles) {
+        const verifier::Descent& node = game.descent;
+        out.low = node.index << node.level;
+        out.high = std::min(node.leaves, (node.index + 1) << node.level);
+    }
+    out.step = game.found.step;
+    out.state_tensor = game.found.state_tensor;
+    out.op = game.found.op;
+    if (game.phase >= Phase::descend_tiles && game.phase != Phase::decided) {
+        if (const kernels::OpRule* rule = kernels::find_rule(game.op.op.code)) out.op_name = std::string(rule->name);
+        out.output_dims = game.op.output.dims;
+    }
+    out.tile = game.found.tile;
+    out.link = game.found.link;
+    out.element = game.found.element;
+    out.rounds = game.rounds;
+    out.evidence_bytes = game.evidence_bytes;
+    return out;
+}
+
 Answer get_dispute(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, params.u64(0));
     RETRACE_TRY(ref, params.block(1));
     RETRACE_TRY(state, state_at(backend, caller, ref));
     const auto dispute = views::dispute(*state.view, id);
     if (!dispute) return json::value(nullptr);
-    DisputeAnswer out{*dispute, std::nullopt, std::nullopt, why(*dispute)};
-    if (const auto game = views::game(*state.view, id)) out.phase = std::string(slug(game->phase));
+    DisputeAnswer out{*dispute, std::nullopt, std::nullopt, std::nullopt, why(*dispute)};
+    if (const auto game = views::game(*state.view, id)) {
+        out.phase = std::string(slug(game->phase));
+        out.position = position_of(*game);
+    }
     if (dispute->state != market::DisputeState::open) {
         RETRACE_TRY(decision, decision_of(backend, caller, state, *dispute));
         out.decision = std::move(decision);
