@@ -8,7 +8,7 @@ namespace retrace::node::engine {
 namespace {
 
 constexpr mode_t kOwnerOnly = 0600;
-constexpr std::size_t kDigits = 64;
+constexpr std::size_t kKeyDigits = 64;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Result<ledger::VrfSecret> make_vrf_key(const std::filesystem::path& path) {
         if (!written) return error(written.error().message);
         return secret;
     }
-    auto bytes = read_file(path, kDigits + 2);
+    auto bytes = read_file(path, kKeyDigits + 2);
     if (!bytes) return error(bytes.error().message);
     std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
     while (text.ends_with('\n')) text.remove_suffix(1);
