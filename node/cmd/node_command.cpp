@@ -32,6 +32,7 @@ struct NodeFlags {
     bool dev = false;
     bool verify_db = false;
     bool no_empty_blocks = false;
+    bool no_console = false;
     std::optional<std::string> data_dir, genesis, rpc_host, log_level, proposer;
     std::optional<std::string> engine, cometbft, p2p_host;
     std::vector<std::string> peers;
@@ -54,6 +55,7 @@ Result<Config> settle(const NodeFlags& flags) {
     if (!flags.config_file.empty()) RETRACE_CHECK(load_config(flags.config_file, config));
     if (flags.dev) config.dev = true;
     if (flags.no_empty_blocks) config.engine.empty_blocks = false;
+    if (flags.no_console) config.rpc.console = false;
     if (flags.data_dir) config.data_dir = *flags.data_dir;
     if (flags.genesis) config.genesis = *flags.genesis;
     if (flags.rpc_host) config.rpc.host = *flags.rpc_host;
@@ -177,6 +179,7 @@ void print_started(const Program& program, const Node& node, const std::string& 
         return;
     }
     std::cout << "chain " << chain_id << ", JSON-RPC and WebSocket at " << url << '\n';
+    if (node.config().rpc.console) std::cout << "console at " << url << "/\n";
     if (node.config().rpc.tls) std::cout << "certificate SHA-256 " << fingerprint(node) << '\n';
     if (node.config().dev) {
         std::cout << "developer accounts of \"" << kDevMnemonic << "\", " << kDevCoins << " coins each:\n";
@@ -319,6 +322,7 @@ void add_node(CLI::App& app, Program& program) {
     command->add_option("--rpc-allow-host", flags->allowed_hosts,
                         "Host names that requests may name besides localhost, 127.0.0.1, ::1 and --rpc-host, or * "
                         "(on loopback none, else all)");
+    command->add_flag("--no-console", flags->no_console, "Do not serve the console, a web page, at /");
     command->add_option("--log-level", flags->log_level, "trace, debug, info, warn, error, off")
         ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
     command->add_flag("--verify-db", flags->verify_db, "Replay the whole chain, compare, and exit");

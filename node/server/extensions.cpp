@@ -2,6 +2,7 @@
 #include "node/server/extensions.hpp"
 
 #include "node/artifacts/route.hpp"
+#include "node/console/console.hpp"
 #include "node/server/artifact_extension.hpp"
 
 namespace retrace::node {
@@ -14,6 +15,10 @@ Result<std::vector<std::unique_ptr<Extension>>> extend(Node& node) {
                                                          node.config().artifacts);
     node.route(artifact_route(artifacts->server()));
     out.push_back(std::move(artifacts));
+    if (node.config().rpc.console) {
+        node.page(answer_console);
+        node.route({"/console/", 0, answer_console});
+    }
     return out;
 }
 

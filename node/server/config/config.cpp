@@ -114,6 +114,7 @@ const std::vector<Key>& keys() {
         {"rpc.tls", boolean([](C& c) -> bool& { return c.rpc.tls; })},
         {"rpc.tls_cert", text([](C& c) -> std::string& { return c.rpc.tls_cert; })},
         {"rpc.tls_key", text([](C& c) -> std::string& { return c.rpc.tls_key; })},
+        {"rpc.console", boolean([](C& c) -> bool& { return c.rpc.console; })},
         {"storage.keep_states",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.storage.keep_states; }, 128, 1'000'000'000)},
         {"storage.keep_blocks",

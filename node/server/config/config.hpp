@@ -27,6 +27,7 @@ struct RpcConfig {
     bool tls = false;                             ///< HTTPS and WSS instead of HTTP and WebSocket.
     std::string tls_cert;                         ///< PEM, with tls_key; empty: self-signed, in the data directory.
     std::string tls_key;
+    bool console = true;  ///< Serves the console, a web page, at "/".
 };
 
 struct EngineConfig {

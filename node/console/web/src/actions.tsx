@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// What a person does with the browser's wallet: connect, and buttons that send a call.
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { short, tame } from "./format";
+import { TxLink } from "./parts";
+import { type Account, type Call, connect, currentAccount, disconnect, type Found, onWallet, send, wallets } from "./wallet";
+
+export function useAccount(): Account | undefined {
+    const [account, setAccount] = useState(currentAccount());
+    useEffect(() => onWallet(() => setAccount(currentAccount())), []);
+    return account;
+}
+
+export function WalletButton() {
+    const account = useAccount();
+    const [list, setList] = useState<Found[]>(wallets());
+    const [error, setError] = useState("");
+    useEffect(() => onWallet(() => setList(wallets())), []);
+    if (account)
+        return (
+            <span class="wallet">
+                <a class="mono" href={`#/account/${account.address}`} title={`${account.address} of ${tame(account.wallet, 40)}`}>
+                    {short(account.address)}
+                </a>{" "}
+                <button type="button" class="quiet" onClick={disconnect}>
+                    disconnect
+                </button>
+            </span>
+        );
+    if (list.length === 0) return <span class="wallet dim" title="No wallet extension was found in this browser">watching only</span>;
+    return (
+        <span class="wallet">
+            {list.map((one) => (
+                <button
+                    key={one.name}
+                    type="button"
+                    onClick={() => {
+                        setError("");
+                        connect(one).catch((e: Error) => setError(e.message));
+                    }}
+                >
+                    Connect {tame(one.name, 24)}
+                </button>
+            ))}
+            {error && (
+                <span class="error" role="alert">
+                    {tame(error, 160)}
+                </span>
+            )}
+        </span>
+    );
+}
+
+/** A button that sends the call of `make`, which may throw a sentence about the input. */
+export function Send({ label, make, done }: { label: string; make: () => Call; done?: ComponentChildren }) {
+    const [progress, setProgress] = useState("");
+    const [error, setError] = useState("");
+    const [hash, setHash] = useState("");
+    const go = async () => {
+        setError("");
+        setHash("");
+        try {
+            setProgress("…");
+            setHash(await send(make(), setProgress));
+        } catch (e) {
+            setError((e as Error).message);
+        }
+        setProgress("");
+    };
+    return (
+        <span class="send">
+            <button type="button" class="main" disabled={progress !== ""} onClick={() => void go()}>
+                {label}
+            </button>{" "}
+            <span role="status">
+                {progress}
+                {hash && (
+                    <>
+                        {done ?? "Done"}: <TxLink of={hash} />
+                    </>
+                )}
+            </span>
+            {error && (
+                <span class="error" role="alert">
+                    {tame(error, 300)}
+                </span>
+            )}
+        </span>
+    );
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// An account: balance, stake, registrations, what is open, its tasks and its newest events.
+import { useEffect, useState } from "preact/hooks";
+import { contractAt, eventOf } from "../abi";
+import { count, hex, num, parseCoins, tame, words } from "../format";
+import { useContracts, useHead, useQuery, useTitle } from "../hooks";
+import { BlockLink, Coins, Facts, Hash, Panel, Pending, Table, TaskLink, Tiles, TxLink } from "../parts";
+import type { Log, Page, Party, TaskSummary } from "../records";
+import { node } from "../rpc";
+import { Send, useAccount } from "../actions";
+import { TaskTable } from "./tasks";
+
+const kBlocks = 50_000;
+const kShown = 100;
+
+/** The newest events that name the address as one of their indexed arguments. */
+function useLogs(address: string | null, height: number): { logs: Log[] | undefined; error: string } {
+    const [logs, setLogs] = useState<Log[]>();
+    const [error, setError] = useState("");
+    const epoch = Number.isFinite(height) ? Math.floor(height / 20) : -1;
+    useEffect(() => {
+        if (!address || epoch < 0) return undefined;
+        let current = true;
+        const padded = `0x${address.slice(2).toLowerCase().padStart(64, "0")}`;
+        const from = hex(Math.max(0, height - kBlocks));
+        Promise.all([[padded], [null, padded]].map((rest) => node.call<Log[]>("eth_getLogs", [{ fromBlock: from, topics: [null, ...rest] }]))).then(
+            (lists) => {
+                const all = lists.flat().sort((a, b) => num(b.blockNumber) - num(a.blockNumber) || num(b.logIndex) - num(a.logIndex));
+                if (current) setLogs(all.slice(0, kShown));
+            },
+            (e: Error) => current && setError(e.message),
+        );
+        return () => {
+            current = false;
+        };
+    }, [address, epoch]);
+    return { logs, error };
+}
+
+/** The stake of the connected account. */
+function Stake({ address }: { address: string }) {
+    const account = useAccount();
+    const [amount, setAmount] = useState("");
+    if (account?.address !== address.toLowerCase()) return null;
+    const wei = () => {
+        const parsed = parseCoins(amount);
+        if (!parsed) throw new Error("Give a number of coins above zero, such as 1.5.");
+        return parsed;
+    };
+    return (
+        <Panel title="Your stake">
+            <p>
+                <label>
+                    coins <input value={amount} inputMode="decimal" maxLength={31} onInput={(event) => setAmount(event.currentTarget.value)} />
+                </label>
+            </p>
+            <p><Send label="Stake" make={() => ({ contract: "IStaking", method: "deposit", args: [], value: wei() })} done="Staked" /></p>
+            <p><Send label="Begin to unbond" make={() => ({ contract: "IStaking", method: "beginUnbond", args: [wei()] })} done="Unbonding" /></p>
+            <p><Send label="Withdraw what is unbonded" make={() => ({ contract: "IStaking", method: "withdraw", args: [] })} done="Withdrawn" /></p>
+        </Panel>
+    );
+}
+
+export function AccountPage({ address }: { address: string }) {
+    const known = /^0x[0-9a-f]{40}$/i.test(address);
+    useTitle(`account ${address.slice(0, 10)}`);
+    const head = useHead();
+    const tip = useQuery<string>("eth_blockNumber", []);
+    const contracts = useContracts();
+    const party = useQuery<Party>(known ? "retrace_party" : null, [address], "blocks");
+    const tasks = useQuery<Page<TaskSummary>>(known ? "retrace_tasks" : null, [{ party: address, limit: 20 }], { task: 0 });
+    const { logs, error } = useLogs(known ? address : null, num(head?.number ?? tip.data));
+    if (!known) return <p class="error">An address has 40 hex digits.</p>;
+    const contract = contractAt(contracts, address);
+    const p = party.data;
+    return (
+        <>
+            <h1>{contract ? `Contract ${contract.name.replace(/^I/, "")}` : "Account"}</h1>
+            <p><Hash of={address} /></p>
+            {!p && <Pending error={party.error} data={p} what="account" />}
+            {p && (
+                <>
+                    <Tiles
+                        rows={[
+                            ["balance", <Coins of={p.balance} />, "coins"],
+                            ["staked", <Coins of={p.stake.bonded} />, "coins"],
+                            ["locked", <Coins of={p.stake.locked} />, "of the stake"],
+                            ["unbonding", <Coins of={p.stake.unbonding} />, num(p.stake.unbondHeight) ? `until block ${count(p.stake.unbondHeight)}` : ""],
+                            ["transactions", count(p.nonce)],
+                        ]}
+                    />
+                    {(p.openRuns.length > 0 || p.openAudits.length > 0 || p.openDisputes.length > 0) && (
+                        <p class="lead">
+                            Now:{" "}
+                            {p.openRuns.map((run) => <span key={run.task}>run {run.run} of <TaskLink of={run.task} /> </span>)}
+                            {p.openAudits.map((one) => <a key={one} href={`#/audit/${num(one)}`}>audit {num(one)} </a>)}
+                            {p.openDisputes.map((one) => <a key={one} href={`#/dispute/${num(one)}`}>dispute {num(one)} </a>)}
+                        </p>
+                    )}
+                    <Stake address={address} />
+                    {p.solver && (
+                        <Panel title="Solver">
+                            <Facts
+                                rows={[
+                                    ["endpoint", <span class="mono break">{tame(p.solver.endpoint, 200)}</span>],
+                                    ["measured speed", num(p.solver.capability) ? `${(num(p.solver.capability) / 1e9).toPrecision(3)} · 10⁹ multiply-adds a second` : "not measured"],
+                                    ["measurement", p.challenge ? words(p.challenge.state) : "none"],
+                                    ["record", `${p.solver.reputation.settled} runs settled, ${p.solver.reputation.faults} convicted, ${p.solver.reputation.silences} stopped; ${count(p.solver.reputation.segments)} segments`],
+                                ]}
+                            />
+                        </Panel>
+                    )}
+                    {p.verifier && (
+                        <Panel title="Verifier">
+                            <Facts
+                                rows={[
+                                    ["endpoint", <span class="mono break">{tame(p.verifier.endpoint, 200)}</span>],
+                                    ["takes part", p.verifier.retiring ? "is leaving" : p.verifier.member ? "yes" : "no"],
+                                    ["record", `${count(p.verifier.audits)} audits, ${count(p.verifier.missed)} missed`],
+                                ]}
+                            />
+                        </Panel>
+                    )}
+                </>
+            )}
+            {tasks.data && tasks.data.items.length > 0 && (
+                <Panel title="Tasks">
+                    <TaskTable tasks={tasks.data.items} />
+                </Panel>
+            )}
+            <Panel title="Newest events" aside={`of ${count(kBlocks)} blocks`}>
+                {error && <Pending error={error} data={undefined} what="events" />}
+                <Table label="Newest events" head={[["block", "num"], ["event"], ["transaction"]]} empty={logs?.length === 0 && "None."}>
+                    {logs?.map((log) => (
+                        <tr key={`${log.blockNumber} ${log.logIndex}`}>
+                            <td class="num"><BlockLink of={log.blockNumber} /></td>
+                            <td>{tame(eventOf(contracts, log)?.name ?? "unknown")}</td>
+                            <td><TxLink of={log.transactionHash} /></td>
+                        </tr>
+                    ))}
+                </Table>
+            </Panel>
+        </>
+    );
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// Posts a task: the terms of one whose program and data this node has, with other numbers.
+import { useEffect, useState } from "preact/hooks";
+import { Send, useAccount } from "../actions";
+import { big, coins, hex, num, parseCoins, tame } from "../format";
+import { useQuery, useTitle } from "../hooks";
+import { Panel, Pending } from "../parts";
+import type { Page, Spec, Task, TaskSummary } from "../records";
+import type { Call } from "../wallet";
+
+interface MarketParams {
+    auditFee: string;
+    auditFeeBp: string;
+}
+
+/** Market 6.1: the price of all segments and the fees of their auditors. */
+export function escrowOf(spec: Spec, ceiling: bigint, params: MarketParams): bigint {
+    const share = (ceiling * big(params.auditFeeBp)) / 10_000n;
+    const fee = share > big(params.auditFee) ? share : big(params.auditFee);
+    const steps = big(spec.steps);
+    const segments = (steps + big(spec.interval) - 1n) / big(spec.interval);
+    return (ceiling + fee * BigInt(spec.auditors)) * segments * BigInt(spec.replicas);
+}
+
+interface Form {
+    name: string;
+    steps: string;
+    interval: string;
+    seed: string;
+    price: string;
+    audit: string;
+    auditors: string;
+    replicas: string;
+}
+
+const kFields: [key: keyof Form, label: string][] = [
+    ["name", "name"],
+    ["steps", "steps"],
+    ["interval", "steps of a segment"],
+    ["seed", "seed"],
+    ["price", "at most, coins a segment"],
+    ["audit", "audited segments, %"],
+    ["auditors", "auditors of a segment (1–5)"],
+    ["replicas", "replicas (1–5)"],
+];
+
+function whole(text: string, what: string, low: bigint, high: bigint): bigint {
+    if (!/^\d{1,20}$/.test(text.trim()) || BigInt(text) < low || BigInt(text) > high) throw new Error(`${what} is a whole number from ${low} to ${high}.`);
+    return BigInt(text);
+}
+
+/** The terms with the form's numbers; throws a sentence about the first that is wrong. */
+export function termsOf(old: Spec, form: Form): Spec {
+    if (new TextEncoder().encode(form.name).length > 64) throw new Error("The name has at most 64 bytes.");
+    const steps = whole(form.steps, "The number of steps", 1n, 2n ** 40n);
+    const interval = whole(form.interval, "The number of steps of a segment", 1n, steps);
+    const price = parseCoins(form.price);
+    if (!price) throw new Error("The price is a number of coins above zero, such as 1.5.");
+    const percent = Number(form.audit);
+    if (!(percent >= 0.01 && percent <= 100)) throw new Error("The share of audited segments is from 0.01 to 100 %.");
+    return {
+        ...old,
+        name: form.name,
+        steps: hex(steps),
+        interval: hex(interval),
+        seed: hex(whole(form.seed, "The seed", 0n, 2n ** 64n - 1n)),
+        priceCeiling: hex(price),
+        auditBp: Math.round(percent * 100),
+        auditors: Number(whole(form.auditors, "The number of auditors", 1n, 5n)),
+        replicas: Number(whole(form.replicas, "The number of replicas", 1n, 5n)),
+    };
+}
+
+/** As the ABI's encoder takes it: quantities as bigint. */
+function encodable(spec: Spec): { [name: string]: unknown } {
+    const wide = ["programBytes", "steps", "interval", "seed", "priceCeiling", "checkpointBlocks", "replayBlocks", "finishBlocks", "stepCost"];
+    return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, wide.includes(name) ? big(value) : value]));
+}
+
+function Terms({ task, params }: { task: Task; params: MarketParams }) {
+    const account = useAccount();
+    const { spec } = task;
+    const [form, setForm] = useState<Form>({
+        name: spec.name,
+        steps: big(spec.steps).toString(),
+        interval: big(spec.interval).toString(),
+        seed: big(spec.seed).toString(),
+        price: coins(spec.priceCeiling).replace(/\u202f/g, ""),
+        audit: String(spec.auditBp / 100),
+        auditors: String(spec.auditors),
+        replicas: String(spec.replicas),
+    });
+    let escrow: bigint | undefined;
+    let wrong = "";
+    try {
+        const terms = termsOf(spec, form);
+        escrow = escrowOf(terms, big(terms.priceCeiling), params);
+    } catch (error) {
+        wrong = (error as Error).message;
+    }
+    const make = (): Call => {
+        const terms = termsOf(spec, form);
+        return { contract: "IMarket", method: "postTask", args: [encodable(terms)], value: escrowOf(terms, big(terms.priceCeiling), params) };
+    };
+    return (
+        <>
+            <div class="form">
+                {kFields.map(([key, label]) => (
+                    <label key={key}>
+                        {label}
+                        <input value={form[key]} maxLength={80} onInput={(event) => setForm({ ...form, [key]: event.currentTarget.value })} />
+                    </label>
+                ))}
+            </div>
+            {wrong ? (
+                <p class="error" role="alert">
+                    {wrong}
+                </p>
+            ) : (
+                <p>
+                    Locked as escrow: <strong>{coins(hex(escrow ?? 0n))}</strong> coins. What is not used comes back at the end.
+                </p>
+            )}
+            {account ? <Send label="Post the task" make={make} done="Posted" /> : <p class="dim">Connect a wallet (above) to post it.</p>}
+        </>
+    );
+}
+
+export function PostPage({ like }: { like: string }) {
+    useTitle("Post a task");
+    const tasks = useQuery<Page<TaskSummary>>("retrace_tasks", [{ limit: 100 }]);
+    const params = useQuery<MarketParams>("retrace_params", []);
+    const [id, setId] = useState(/^\d+$/.test(like) ? Number(like) : 0);
+    useEffect(() => {
+        if (!id && tasks.data?.items[0]) setId(num(tasks.data.items[0].id));
+    }, [tasks.data]);
+    const task = useQuery<Task | null>(id ? "retrace_task" : null, [hex(id)]);
+    return (
+        <>
+            <h1>Post a task</h1>
+            <p class="lead">
+                The program and the data are those of a task whose files this node stores. A new program is compiled and uploaded with{" "}
+                <code>retrace task compile</code> and <code>retrace task submit</code>.
+            </p>
+            <Panel title="Terms">
+                <Pending error={tasks.error || params.error} data={tasks.data && params.data} what="tasks" />
+                {tasks.data?.items.length === 0 && <p>There is no task yet whose files could be used.</p>}
+                {tasks.data && tasks.data.items.length > 0 && (
+                    <p>
+                        <label>
+                            like{" "}
+                            <select value={String(id)} onChange={(event) => setId(Number(event.currentTarget.value))}>
+                                {tasks.data.items.map((one) => (
+                                    <option key={one.id} value={String(num(one.id))}>
+                                        task {num(one.id)}: {tame(one.name, 40)}
+                                    </option>
+                                ))}
+                            </select>
+                        </label>
+                    </p>
+                )}
+                {task.data && params.data && <Terms key={id} task={task.data} params={params.data} />}
+            </Panel>
+        </>
+    );
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+// One task: its terms and state, the segments of each run, bids and why they won or not, money, what happened.
+import { useMemo, useState } from "preact/hooks";
+import { Chart } from "../chart";
+import { DisputeLink, EventList } from "../events";
+import { big, bytes, count, figure, hex, num, tame, words } from "../format";
+import { useQuery, useTitle } from "../hooks";
+import { Address, BlockLink, Coins, Facts, Hash, Panel, Pending, State, Table, Tiles } from "../parts";
+import type { Bids, Dispute, Page, Run, Segment, Task } from "../records";
+import type { TaskEvent } from "../rpc";
+import { Send, useAccount } from "../actions";
+import { Metrics } from "./metrics";
+import { ReceiptPanel } from "./receipt";
+
+const kSegments = 1000; // in one answer of the node
+
+/** A segment as the strip shows it, the latest of its states. `lost`: a dispute about it convicted the solver. */
+export function segmentState(run: Run, segment: Segment | undefined, index: number, lost: boolean): string {
+    if (!segment) return index < num(run.nextState) - 1 ? "committed" : "pending";
+    if (lost || segment.segment.openDisputes > 0) return "disputed";
+    if (index < num(run.paid)) return "paid";
+    if (index < num(run.clear)) return "final";
+    const state = segment.segment.state;
+    return state === "waiting_draw" ? "committed" : state === "unaudited" ? "not_drawn" : state;
+}
+
+const kKinds: [state: string, meaning: string][] = [
+    ["pending", "not trained yet"],
+    ["committed", "trained, draw awaited"],
+    ["not_drawn", "not drawn for an audit"],
+    ["auditing", "being audited"],
+    ["verified", "auditors got the same bits"],
+    ["final", "final, not paid yet"],
+    ["paid", "paid"],
+    ["disputed", "in dispute, or convicted"],
+];
+
+function Strip({ task, run, disputes }: { task: Task; run: Run; disputes: Dispute[] }) {
+    const total = num(task.segments);
+    const [first, setFirst] = useState(0);
+    const { data, error } = useQuery<Segment[]>("retrace_segments", [task.task.id, hex(run.index), hex(first), hex(kSegments)], { task: num(task.task.id) });
+    const byIndex = useMemo(() => new Map(data?.map((one) => [num(one.index), one])), [data]);
+    const shown = Math.min(kSegments, total - first);
+    const mine = disputes.filter((one) => one.run === run.index);
+    const lost = new Set(mine.filter((one) => one.state === "solver_lost").map((one) => num(one.segment)));
+    const states = Array.from({ length: Math.max(0, shown) }, (_, i) => segmentState(run, byIndex.get(first + i), first + i, lost.has(first + i)));
+    const counts = new Map<string, number>();
+    for (const state of states) counts.set(state, (counts.get(state) ?? 0) + 1);
+    const text = [...counts].map(([state, n]) => `${n} ${words(state)}`).join(", ");
+    return (
+        <div class="run">
+            <h3>
+                Run {run.index} by <Address of={run.solver} /> <State of={run.state} />
+                <span class="aside"><Coins of={run.price} /> a segment, earned <Coins of={run.earned} /></span>
+            </h3>
+            {error && <Pending error={error} data={undefined} what="segments" />}
+            <div class={`strip ${run.state === "forfeited" || run.state === "left" ? "over" : ""}`} role="img" aria-label={`Segments of run ${run.index}: ${text}`}>
+                {states.map((state, i) => {
+                    const audit = num(byIndex.get(first + i)?.segment.audit);
+                    const title = `segment ${first + i}: ${kKinds.find(([name]) => name === state)?.[1] ?? words(state)}`;
+                    return <span key={i} class={state} title={audit ? `${title} (audit ${audit})` : title} />;
+                })}
+            </div>
+            <p class="caption">
+                {text}
+                {mine.map((one) => (
+                    <span key={one.id}> · <DisputeLink of={one.id} /> of segment {num(one.segment)} <State of={one.state} /></span>
+                ))}
+            </p>
+            {total > kSegments && (
+                <p class="pager">
+                    <button type="button" disabled={first === 0} onClick={() => setFirst(Math.max(0, first - kSegments))}>earlier</button>{" "}
+                    segments {first}–{first + shown - 1} of {count(total)}{" "}
+                    <button type="button" disabled={first + kSegments >= total} onClick={() => setFirst(first + kSegments)}>later</button>
+                </p>
+            )}
+        </div>
+    );
+}
+
+function Legend() {
+    return (
+        <ul class="legend">
+            {kKinds.map(([state, meaning]) => (
+                <li key={state}>
+                    <span class={`swatch ${state}`} aria-hidden="true" /> {meaning}
+                </li>
+            ))}
+        </ul>
+    );
+}
+
+/** Steps of the training by block: committed, and verified or found without a difference. */
+function Progress({ task, events }: { task: Task; events: TaskEvent[] }) {
+    const { x, committed, verified } = useMemo(() => {
+        const interval = num(task.spec.interval);
+        const steps = num(task.spec.steps);
+        const points: [number, number, number][] = [[num(task.task.postedHeight), 0, 0]];
+        const done = new Set<string>();
+        let reached = 0;
+        for (const event of events) {
+            const a = event.arguments;
+            if (event.event === "TaskAssigned") reached = Math.min(reached, num(a.firstState) * interval);
+            else if (event.event === "CheckpointCommitted") reached = Math.max(reached, Math.min(steps, num(a.index) * interval));
+            else if (event.event === "SegmentVerified") done.add(`${num(a.run)}/${num(a.segment)}`);
+            else if (event.event === "RunEnded" && num(a.state) === 5) {
+                for (const one of [...done]) if (one.startsWith(`${num(a.run)}/`)) done.delete(one);
+                reached = 0;
+            } else continue;
+            points.push([num(event.height), reached, Math.min(steps, done.size * interval)]);
+        }
+        return { x: points.map((p) => p[0]), committed: points.map((p) => p[1]), verified: points.map((p) => p[2]) };
+    }, [events, task]);
+    if (x.length < 2) return <p class="dim">Nothing was trained yet.</p>;
+    return (
+        <Chart
+            label="Steps of the training"
+            x={x}
+            xName="block"
+            series={[
+                { name: "steps committed", values: committed, step: true },
+                { name: "steps replayed by auditors", values: verified, step: true },
+            ]}
+            height={180}
+        />
+    );
+}
+
+function BidTable({ id }: { id: string }) {
+    const { data, error } = useQuery<Bids>("retrace_explainBids", [id], { task: num(id) });
+    if (!data) return <Pending error={error} data={data} what="bids" />;
+    return (
+        <>
+            <p class="caption">
+                Round {data.round}, {data.closed ? "closed" : "open"}: sealed bids up to block <BlockLink of={data.bidEnd} />, revealed up to{" "}
+                <BlockLink of={data.revealEnd} />. A bid is at most <Coins of={data.priceCeiling} /> a segment
+                {data.stakeFloor ? <> and locks <Coins of={data.stakeFloor} /> of stake</> : null}.
+            </p>
+            <Table
+                label="Bids"
+                head={[["bidder"], ["outcome"], ["asked", "num"], ["paid", "num"], ["place", "num"], ["why"]]}
+                empty={data.bids.length === 0 && (data.closed ? "No bid was made in this round." : "No bid was made yet.")}
+            >
+                {data.bids.map((one) => (
+                    <tr key={one.bidder}>
+                        <td><Address of={one.bidder} /></td>
+                        <td><State of={one.outcome} /></td>
+                        <td class="num">{one.revealed ? <Coins of={one.price} /> : "sealed"}</td>
+                        <td class="num">{big(one.paid) ? <Coins of={one.paid} /> : "–"}</td>
+                        <td class="num">{one.rank || "–"}</td>
+                        <td class="text">{tame(one.why, 200)}</td>
+                    </tr>
+                ))}
+            </Table>
+        </>
+    );
+}
+
+interface Entry {
+    event: TaskEvent;
+    what: string;
+    who: string;
+    amount: unknown;
+}
+
+function Money({ task, events }: { task: Task; events: TaskEvent[] }) {
+    const entries: Entry[] = [];
+    for (const event of events) {
+        const a = event.arguments;
+        const add = (what: string, who: unknown, amount: unknown) => entries.push({ event, what, who: String(who), amount });
+        if (event.event === "SegmentsPaid") add(`${count(a.count)} segments of run ${num(a.run)}`, a.solver, a.amount);
+        if (event.event === "AuditPaid") add(`audit ${num(a.audit)}`, a.auditor, a.amount);
+        if (event.event === "EscrowReturned") add("escrow returned", a.requester, a.amount);
+        if (event.event === "Slashed") add(`loses stake: ${words(a.reason)}`, a.party, a.amount);
+        if (event.event === "BidForfeited") add("loses the deposit of a bid", a.bidder, a.deposit);
+    }
+    return (
+        <>
+            <p class="caption">
+                Now in escrow: <Coins of={task.task.escrow} />, for audits <Coins of={task.task.auditBudget} />.
+            </p>
+            <Table label="Money" head={[["block", "num"], ["who"], ["for"], ["coins", "num"]]} empty={entries.length === 0 && "Nothing was paid yet."}>
+                {entries.map(({ event, what, who, amount }) => (
+                    <tr key={`${event.blockHash}${event.logIndex}`}>
+                        <td class="num"><BlockLink of={event.height} /></td>
+                        <td><Address of={who} /></td>
+                        <td>{tame(what)}</td>
+                        <td class="num"><Coins of={amount} /></td>
+                    </tr>
+                ))}
+            </Table>
+        </>
+    );
+}
+
+/** What the requester can do now. */
+function Requester({ task }: { task: Task }) {
+    const account = useAccount();
+    const { id, requester, state } = task.task;
+    if (account?.address !== requester.toLowerCase()) return null;
+    const call = (method: string) => () => ({ contract: "IMarket", method, args: [big(id)] });
+    return (
+        <p>
+            {state === "delivering" && <Send label="Accept the model and pay" make={call("acceptModel")} done="Accepted" />}
+            {state === "bidding" && <Send label="Cancel the task" make={call("cancelTask")} done="Cancelled" />}{" "}
+            <a href={`#/post/${num(id)}`}>Post one like it</a>
+        </p>
+    );
+}
+
+export function TaskPage({ id }: { id: number }) {
+    const known = Number.isSafeInteger(id) && id >= 0;
+    const name = known ? hex(id) : null;
+    const task = useQuery<Task | null>(name && "retrace_task", [name], { task: id });
+    const events = useQuery<TaskEvent[]>(name && "retrace_taskEvents", [name], { task: id });
+    const disputes = useQuery<Page<Dispute>>(name && "retrace_disputes", [{ task: name, limit: 50 }], { task: id });
+    useTitle(task.data ? `${tame(task.data.spec.name)}, task ${id}` : `task ${id}`);
+    if (!known) return <p class="error">A task has a number.</p>;
+    if (!task.data) return <Pending error={task.error} data={task.data} what={`task ${id}`} />;
+    const { spec, task: record } = task.data;
+    const list = events.data ?? [];
+    const end = list.filter((one) => one.event === "RunEnded").pop();
+    return (
+        <>
+            <h1>
+                {tame(spec.name, 100)} <span class="dim">task {id}</span> <State of={record.state} />
+            </h1>
+            <Tiles
+                rows={[
+                    ["trained", `${count(task.data.committed)} / ${count(task.data.segments)}`, "segments"],
+                    ["final", count(task.data.clear), "segments"],
+                    ["paid", count(task.data.paid), "segments"],
+                    ["steps", count(spec.steps), `${count(spec.interval)} a segment`],
+                    ["at most", <Coins of={spec.priceCeiling} />, "coins a segment"],
+                    ["audited", `${figure(spec.auditBp / 100)} %`, `${spec.auditors} auditors each`],
+                ]}
+            />
+            {end && record.state === "running" && <p class="caption">The last run that ended: run {num(end.arguments.run)}, {tame(words(end.arguments.reason))}.</p>}
+            <Requester task={task.data} />
+            <Panel title="Segments">
+                {task.data.runs.length === 0 && <p class="dim">No solver was assigned yet; the bids below say why.</p>}
+                {[...task.data.runs].reverse().slice(0, 20).map((run) => (
+                    <Strip key={run.index} task={task.data as Task} run={run} disputes={disputes.data?.items ?? []} />
+                ))}
+                {task.data.runs.length > 0 && <Legend />}
+            </Panel>
+            <div class="columns">
+                <Panel title="Progress">
+                    <Pending error={events.error} data={events.data} what="events" />
+                    {events.data && <Progress task={task.data} events={list} />}
+                </Panel>
+                <Panel title="Loss and metrics">
+                    <Metrics />
+                </Panel>
+            </div>
+            <Panel title="Bids">
+                <BidTable id={record.id} />
+            </Panel>
+            <div class="columns">
+                <Panel title="Money">
+                    <Money task={task.data} events={list} />
+                </Panel>
+                <Panel title="Events" aside={`${list.length}`}>
+                    {list.length > 0 && <EventList events={[...list].reverse().slice(0, 500)} label="Events of the task" />}
+                </Panel>
+            </div>
+            {task.data.runs.length > 0 && <ReceiptPanel task={task.data} />}
+            <Panel title="Terms">
+                <Facts
+                    rows={[
+                        ["requester", <Address of={record.requester} full />],
+                        ["posted in block", <BlockLink of={record.postedHeight} />],
+                        ["program", <><Hash of={spec.programRoot} /> {bytes(num(spec.programBytes))}</>],
+                        ["data", <>{spec.dataRoots.map((root) => <div key={root}><Hash of={root} /></div>)}</>],
+                        ["initialiser", <Hash of={spec.initRoot} />],
+                        ["initial state", <Hash of={spec.initialStateRoot} />],
+                        ["seed", count(spec.seed)],
+                        ["multiply-adds of a step", count(spec.stepCost)],
+                        ["replicas", count(spec.replicas)],
+                        ["a checkpoint is due within", `${count(spec.checkpointBlocks)} blocks`],
+                        ["a replay is given", `${count(spec.replayBlocks)} blocks`],
+                        ["the task ends within", `${count(spec.finishBlocks)} blocks`],
+                        ["numeric contract", <Hash of={spec.contractHash} />],
+                    ]}
+                />
+            </Panel>
+        </>
+    );
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// The list of tasks.
+import { useState } from "preact/hooks";
+import { count, hex, num, tame } from "../format";
+import { useQuery, useTitle } from "../hooks";
+import { Address, BlockLink, Coins, Panel, Pending, State, Table } from "../parts";
+import type { Page, TaskSummary } from "../records";
+
+const kPage = 50;
+const kStates = ["", "bidding", "assigned", "running", "delivering", "settled", "cancelled", "expired", "forfeited"];
+
+export function Bar({ done, of, label }: { done: number; of: number; label: string }) {
+    const part = of > 0 ? Math.min(1, done / of) : 0;
+    return (
+        <span class="bar" role="img" aria-label={label} title={label}>
+            <span style={{ width: `${100 * part}%` }} />
+        </span>
+    );
+}
+
+export function TaskTable({ tasks }: { tasks: TaskSummary[] }) {
+    return (
+        <Table
+            label="Tasks"
+            head={[["task"], ["name"], ["state"], ["paid segments"], ["at most", "num"], ["requester"], ["posted", "num"]]}
+            empty={tasks.length === 0 && "There are no tasks."}
+        >
+            {tasks.map((one) => (
+                <tr key={one.id}>
+                    <td><a class="num" href={`#/task/${num(one.id)}`}>{num(one.id)}</a></td>
+                    <td class="name"><a href={`#/task/${num(one.id)}`}>{tame(one.name, 40)}</a></td>
+                    <td><State of={one.state} /></td>
+                    <td>
+                        <Bar done={num(one.paid)} of={num(one.segments)} label={`${count(one.paid)} of ${count(one.segments)} segments are paid`} />{" "}
+                        <span class="num">{count(one.paid)}/{count(one.segments)}</span>
+                    </td>
+                    <td class="num"><Coins of={one.priceCeiling} /></td>
+                    <td><Address of={one.requester} /></td>
+                    <td class="num"><BlockLink of={one.postedHeight} /></td>
+                </tr>
+            ))}
+        </Table>
+    );
+}
+
+export function TasksPage() {
+    useTitle("Tasks");
+    const [state, setState] = useState("");
+    const [before, setBefore] = useState<number[]>([]);
+    const last = before[before.length - 1];
+    const query = { limit: kPage, ...(state ? { state } : {}), ...(last === undefined ? {} : { before: hex(last) }) };
+    const { data, error } = useQuery<Page<TaskSummary>>("retrace_tasks", [query], { task: 0 });
+    return (
+        <>
+            <h1>Tasks</h1>
+            <Panel
+                title="Newest first"
+                aside={
+                    <label>
+                        state{" "}
+                        <select
+                            value={state}
+                            onChange={(event) => {
+                                setState(event.currentTarget.value);
+                                setBefore([]);
+                            }}
+                        >
+                            {kStates.map((one) => (
+                                <option key={one} value={one}>
+                                    {one || "any"}
+                                </option>
+                            ))}
+                        </select>
+                    </label>
+                }
+            >
+                <Pending error={error} data={data} what="tasks" />
+                {data && <TaskTable tasks={data.items} />}
+                <Pager newer={before.length > 0} older={data?.next ?? null} go={(next) => setBefore(next === null ? before.slice(0, -1) : [...before, next])} />
+            </Panel>
+        </>
+    );
+}
+
+/** Buttons between pages of a list; `go` gets the `before` of the older page, or null for the newer one. */
+export function Pager({ newer, older, go }: { newer: boolean; older: string | null; go: (before: number | null) => void }) {
+    if (!newer && older === null) return null;
+    return (
+        <p class="pager">
+            <button type="button" disabled={!newer} onClick={() => go(null)}>
+                newer
+            </button>{" "}
+            <button type="button" disabled={older === null} onClick={() => go(num(older))}>
+                older
+            </button>
+        </p>
+    );
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// The browser's wallet (EIP-6963, else EIP-1193's window.ethereum). It holds the keys and shows what it signs; the page
+// only proposes transactions, after it has asked the node whether a rule refuses them.
+import { decodeErrorResult, type Abi, type Hex } from "viem";
+import { contractNamed, encodeCall } from "./abi";
+import { hex, num } from "./format";
+import { contractList } from "./hooks";
+import type { TxExplanation, TxReceipt } from "./records";
+import { type Json, node, RpcError } from "./rpc";
+
+export interface Provider {
+    request(call: { method: string; params?: unknown[] }): Promise<unknown>;
+    on?(event: string, listener: (value: unknown) => void): void;
+}
+
+export interface Found {
+    name: string;
+    provider: Provider;
+}
+
+export interface Account {
+    address: string;
+    wallet: string;
+    provider: Provider;
+}
+
+const found = new Map<string, Found>();
+const listeners = new Set<() => void>();
+let account: Account | undefined;
+
+const changed = () => {
+    for (const listener of [...listeners]) listener();
+};
+
+export const wallets = (): Found[] => {
+    const injected = (window as { ethereum?: Provider }).ethereum;
+    return found.size === 0 && injected ? [{ name: "the browser's wallet", provider: injected }] : [...found.values()];
+};
+export const currentAccount = () => account;
+export function onWallet(listener: () => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+}
+
+window.addEventListener("eip6963:announceProvider", (event) => {
+    const detail = (event as CustomEvent<{ info?: { uuid?: string; name?: string }; provider?: Provider }>).detail;
+    if (!detail?.provider || typeof detail.info?.uuid !== "string") return;
+    found.set(detail.info.uuid, { name: String(detail.info.name ?? "a wallet"), provider: detail.provider });
+    changed();
+});
+window.dispatchEvent(new Event("eip6963:requestProvider"));
+
+interface WalletError {
+    code?: number;
+    message?: string;
+}
+
+function explain(error: unknown): Error {
+    const { code, message } = (error ?? {}) as WalletError;
+    if (code === 4001) return new Error("The wallet refused; nothing was sent.");
+    if (code === -32002) return new Error("The wallet is already asking: open it and answer there.");
+    return new Error(message ? String(message) : "The wallet failed without a reason.");
+}
+
+/** Lets the wallet use the chain of this node; adds the chain if the wallet does not know it. */
+async function chooseChain(provider: Provider): Promise<void> {
+    const wanted = await node.call<string>("eth_chainId");
+    if (num(await provider.request({ method: "eth_chainId" })) === num(wanted)) return;
+    try {
+        await provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId: wanted }] });
+    } catch (error) {
+        if ((error as WalletError)?.code !== 4902) throw error;
+        await provider.request({
+            method: "wallet_addEthereumChain",
+            params: [{ chainId: wanted, chainName: `Retrace ${num(wanted)}`, rpcUrls: [location.origin],
+                nativeCurrency: { name: "Coin", symbol: "COIN", decimals: 18 } }],
+        });
+    }
+    if (num(await provider.request({ method: "eth_chainId" })) !== num(wanted))
+        throw new Error(`The wallet is on another chain than this node; switch it to chain ${num(wanted)}.`);
+}
+
+export async function connect(wallet: Found): Promise<void> {
+    try {
+        const accounts = (await wallet.provider.request({ method: "eth_requestAccounts" })) as unknown;
+        const first = Array.isArray(accounts) ? accounts[0] : undefined;
+        if (typeof first !== "string" || !/^0x[0-9a-f]{40}$/i.test(first)) throw new Error("The wallet names no account.");
+        await chooseChain(wallet.provider);
+        account = { address: first.toLowerCase(), wallet: wallet.name, provider: wallet.provider };
+        wallet.provider.on?.("accountsChanged", () => disconnect());
+        wallet.provider.on?.("chainChanged", () => disconnect());
+        changed();
+    } catch (error) {
+        throw explain(error);
+    }
+}
+
+export function disconnect(): void {
+    account = undefined;
+    changed();
+}
+
+export interface Call {
+    contract: string;
+    method: string;
+    args: unknown[];
+    value?: bigint;
+}
+
+/** The sentence of the rule that refuses the call now; empty if none does. */
+async function refusal(from: string, to: string, abi: Abi, data: Hex, value: bigint): Promise<string> {
+    try {
+        await node.call("eth_call", [{ from, to, data, value: hex(value) }, "latest"]);
+        return "";
+    } catch (error) {
+        const details = error instanceof RpcError ? (error.data as Json) : null;
+        if (typeof details === "string" && details.length > 10) {
+            try {
+                const { args } = decodeErrorResult({ abi, data: details as Hex });
+                return `A rule refuses this: ${String(args?.[1]).replaceAll("_", " ")} (${String(args?.[0])}).`;
+            } catch {
+                // other data than the contracts'; the message says what it is
+            }
+        }
+        return (error as Error).message;
+    }
+}
+
+/** Asks the wallet to sign and send a call; resolves when it is in a block and was not refused there. */
+export async function send(call: Call, tell: (progress: string) => void): Promise<string> {
+    if (!account) throw new Error("Connect a wallet first.");
+    const { address, provider } = account;
+    const contract = contractNamed(await contractList(), call.contract);
+    if (!contract) throw new Error("This chain has no market.");
+    const data = encodeCall(contract, call.method, call.args);
+    const value = call.value ?? 0n;
+    tell("asking the node …");
+    const refused = await refusal(address, contract.address, contract.abi as Abi, data, value);
+    if (refused) throw new Error(refused);
+    tell("waiting for the wallet …");
+    let hash: unknown;
+    try {
+        await chooseChain(provider);
+        hash = await provider.request({ method: "eth_sendTransaction", params: [{ from: address, to: contract.address, data, value: hex(value) }] });
+    } catch (error) {
+        throw explain(error);
+    }
+    if (typeof hash !== "string" || !/^0x[0-9a-f]{64}$/i.test(hash)) throw new Error("The wallet names no transaction.");
+    tell("waiting for a block …");
+    for (let i = 0; i < 240; i++) {
+        const receipt = await node.call<TxReceipt | null>("eth_getTransactionReceipt", [hash]).catch(() => null);
+        if (receipt) {
+            if (num(receipt.status) === 1) return hash;
+            const why = await node.call<TxExplanation | null>("retrace_explainTransaction", [hash]).catch(() => null);
+            throw new Error(`It was refused in its block: ${why?.refusal?.sentence ?? why?.why ?? receipt.error ?? "no reason was given"}`);
+        }
+        await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    throw new Error(`The transaction ${hash} is in no block after two minutes; it may still come.`);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// How the console is built: one page, one script, one style sheet; no file is loaded from anywhere else.
+import { defineConfig } from "vite";
+
+export default defineConfig({
+    base: "./",
+    esbuild: { jsx: "automatic", jsxImportSource: "preact", legalComments: "none" },
+    build: {
+        target: "es2022",
+        outDir: "build",
+        assetsDir: "console",
+        assetsInlineLimit: 0,
+        modulePreload: { polyfill: false },
+        reportCompressedSize: false,
+    },
+    // `npm run dev` serves the sources; calls go to a node on its usual port.
+    server: { proxy: { "^/$": { target: "ws://127.0.0.1:8545", ws: true, changeOrigin: true } } },
+});
