@@ -5,7 +5,10 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <chrono>
+#include <csignal>
 #include <iostream>
+#include <thread>
 
 #include "node/cmd/cli.hpp"
 #include "node/cmd/demo/demo.hpp"
@@ -43,6 +46,27 @@ int run_rounds(const Program& program, const DemoOptions& options) {
     return print(program, run_rounds_demo(rounds), rounds_demo_table);
 }
 
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Keeps the network up after the demo until the process is told to end.
+void wait_for_interrupt() {
+    std::signal(SIGINT, [](int) { interrupted = 1; });
+    std::signal(SIGTERM, [](int) { interrupted = 1; });
+    std::cerr << "the network stays up to be looked at: Ctrl-C ends it" << std::endl;
+    while (interrupted == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+}
+
+int run_single(const Program& program, DemoOptions options, bool open) {
+    if (!open) return print(program, run_demo(options), demo_table);
+    options.at_end = [&program](const boost::json::object& facts) {
+        print(program, facts, demo_table);
+        std::cout.flush();
+        wait_for_interrupt();
+    };
+    const auto facts = run_demo(options);
+    return facts ? kDone : fail(program, facts.error().message);
+}
+
 using Names = std::vector<std::string>;
 const Names kCheats{"ulp", "skip_steps", "wrong_data", "stale_checkpoint", "silent", "none", "false_accuser"};
 
@@ -70,16 +94,19 @@ void add_demo(CLI::App& app, Program& program) {
         ->excludes(rounds);
     command->add_option("--timeout", options->timeout_s, "Seconds after which the demo fails (300)");
     command->add_flag("--quiet", options->quiet, "Do not tell what happens while it happens");
+    auto open = std::make_shared<bool>(false);
+    command->add_flag("--open", *open, "Keep the network up at the end, to be looked at in the console")
+        ->excludes(rounds);
     add_json(*command, program);
-    command->callback([&program, options, engine, in_rounds] {
+    command->callback([&program, options, engine, in_rounds, open] {
         const Names& cheats = *in_rounds ? rounds_demo_cheats() : kCheats;
         if (std::find(cheats.begin(), cheats.end(), options->cheat) == cheats.end())
             throw CLI::ValidationError("--cheat", "must be one of " + joined(cheats));
-        program.run = [&program, options, engine, in_rounds] {
+        program.run = [&program, options, engine, in_rounds, open] {
             set_up_log("warn");
             options->executable = own_executable();
             if (*engine == "comet") options->validators = 4;
-            return *in_rounds ? run_rounds(program, *options) : print(program, run_demo(*options), demo_table);
+            return *in_rounds ? run_rounds(program, *options) : run_single(program, *options, *open);
         };
     });
 }

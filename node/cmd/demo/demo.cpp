@@ -102,7 +102,7 @@ Status<> Demo::set_up() {
                                                 options_.validators));
     network_ = std::move(network);
     RETRACE_CHECK(network_->start_node());
-    say("node at " + network_->node_url() + ", logs in " + network_->folder().string());
+    say("console at " + network_->node_url() + "/, logs in " + network_->folder().string());
     RETRACE_CHECK(open_purse());
     RETRACE_CHECK(network_->start(Role::honest_solver, {"--price", kHonestPrice, "--stake", "200"}));
     for (const Role role : {Role::verifier_1, Role::verifier_2, Role::verifier_3})
@@ -457,6 +457,7 @@ Result<json::object> Demo::play() {
         return refuse("the validators have different states");
     if (!facts["supply_conserved"].as_bool()) return refuse("the supply was not conserved");
     if (facts["honest_slashed"] != 0) return refuse("an honest party was slashed");
+    if (options_.at_end) options_.at_end(facts);
     if (options_.folder.empty()) {
         network_.reset();
         store_.reset();

@@ -4,6 +4,7 @@
 
 #include <boost/json/object.hpp>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "merkle/base/result.hpp"
@@ -19,6 +20,8 @@ struct DemoOptions {
     std::uint32_t validators = 0;   ///< 0: one node with the embedded engine; else nodes with CometBFT.
     std::uint64_t timeout_s = 300;  ///< The demo fails after this time.
     bool quiet = false;             ///< Suppresses the line for each event.
+    /// Called at the end with the facts, while the network still runs; empty: nothing is.
+    std::function<void(const boost::json::object& facts)> at_end;
 };
 
 /// Runs the demo and returns the facts that --json prints. Events are printed on standard error as they happen. An
