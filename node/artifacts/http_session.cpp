@@ -269,6 +269,9 @@ void ArtifactSession::write(HttpReply reply, bool keep_alive) {
     reply_.version(11);
     reply_.result(reply.status);
     reply_.set(http::field::content_type, reply.content_type);
+    // Any page may read what any program may. A page sends no PUT: nothing answers the question that comes before it.
+    reply_.set(http::field::access_control_allow_origin, "*");
+    reply_.set("X-Content-Type-Options", "nosniff");
     reply_.keep_alive(keep_alive);
     reply_.body() = std::move(reply.body);
     reply_.prepare_payload();
