@@ -6,10 +6,11 @@
 namespace retrace::node {
 namespace {
 
-/// Scripts and styles come from this origin's files alone, and calls go to this origin alone, so text that a stranger
-/// got into the page could neither run nor send anything. No other page may frame this one (clickjacking).
+/// Scripts and styles come from this origin's files alone, so text that a stranger got into the page could not run. The
+/// page connects to its node, and for a model to the parties that keep it, wherever they are. No other page may frame
+/// this one (clickjacking).
 constexpr const char* kPolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' http: https:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 HttpReply plain(unsigned status, std::string_view text) {

@@ -74,11 +74,14 @@ export function useHead(): Head | undefined {
     return head;
 }
 
-/** The newest events of all tasks since the page was opened, the newest first. */
-export function useEvents(most: number): TaskEvent[] {
+const isSame = (a: TaskEvent, b: TaskEvent) => a.blockHash === b.blockHash && a.logIndex === b.logIndex;
+
+/** The newest events of all tasks, the newest first: those of `recent`, a method's answer, and what comes. */
+export function useEvents(most: number, recent: TaskEvent[] | undefined): TaskEvent[] {
     const [events, setEvents] = useState<TaskEvent[]>([]);
     useEffect(() => node.taskEvents.on((event) => setEvents((old) => [event, ...old].slice(0, most))), [most]);
-    return events;
+    const older = (recent ?? []).filter((one) => !events.some((other) => isSame(one, other))).reverse();
+    return [...events, ...older].slice(0, most);
 }
 
 let contracts: Promise<Contract[]> | undefined;

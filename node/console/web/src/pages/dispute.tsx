@@ -74,7 +74,7 @@ export function levelsOf(positions: Position[], decided: { [name: string]: unkno
 }
 
 const kBarWidth = 1000;
-const kRow = 12;
+const kRow = 16;
 
 /** One row for each narrowing: the part that is still disputed, on the scale of the whole. */
 function Narrowing({ level, number }: { level: Level; number: number }) {
@@ -88,10 +88,11 @@ function Narrowing({ level, number }: { level: Level; number: number }) {
         <li class={level.found !== undefined ? "found" : whole ? "narrowing" : "ahead"}>
             <div class="what">
                 <span class="n">{number}</span> {level.name}
-                <strong class="num">{level.found !== undefined ? ` ${count(level.found)}` : rows.length ? ` ${rows[rows.length - 1]?.join(" – ")}` : ""}</strong>
+                <strong class="num">{level.found !== undefined ? ` ${count(level.found)}` : ""}</strong>
                 {level.note && <span class="dim"> {level.note}</span>}
             </div>
             {rows.length > 0 && (
+                <div class="rows">
                 <svg viewBox={`0 0 ${kBarWidth} ${kRow * rows.length}`} preserveAspectRatio="none" height={kRow * rows.length} role="img" aria-label={text}>
                     {rows.map((range, i) => {
                         const previous = rows[i - 1];
@@ -109,6 +110,12 @@ function Narrowing({ level, number }: { level: Level; number: number }) {
                         );
                     })}
                 </svg>
+                <ol aria-hidden="true">
+                    {rows.map(([from, to], i) => (
+                        <li key={i} style={{ height: `${kRow}px` }}>{to - from === 1 ? `only ${from}` : `${from} – ${to}, ${to - from} left`}</li>
+                    ))}
+                </ol>
+                </div>
             )}
         </li>
     );

@@ -8,7 +8,7 @@ import { big, coins, count, duration, hex, num } from "../format";
 import { contractList, useEvents, useHead, useQuery, useTitle } from "../hooks";
 import { Address, Coins, Panel, Pending, Table, Tiles } from "../parts";
 import type { Contract, Log, Page, Party, Status, Task, TaskSummary, Verifier } from "../records";
-import { node } from "../rpc";
+import { type TaskEvent, node } from "../rpc";
 import { TaskTable } from "./tasks";
 
 const kLogBlocks = 100_000; // what the node answers at once
@@ -149,8 +149,9 @@ export function NetworkPage() {
     const status = useQuery<Status>("retrace_status", [], "blocks");
     const tasks = useQuery<Page<TaskSummary>>("retrace_tasks", [{ limit: 12 }], { task: 0 });
     const verifiers = useQuery<Verifier[]>("retrace_verifiers", [], { task: 0 });
-    const events = useEvents(60);
     const newestTask = num(tasks.data?.items[0]?.id ?? 0) || 0;
+    const recent = useQuery<TaskEvent[]>(newestTask ? "retrace_taskEvents" : null, [hex(newestTask)]);
+    const events = useEvents(60, recent.data);
     const height = head ? num(head.number) : (status.data?.height ?? 0);
     const prices = usePrices(newestTask, height);
     const bonded = verifiers.data?.reduce((sum, one) => sum + big(one.stake.bonded), 0n);
@@ -197,7 +198,7 @@ export function NetworkPage() {
                         <Prices prices={prices} />
                     </Panel>
                     <Panel title="What happens" aside="live">
-                        {events.length === 0 ? <p class="dim">Nothing since this page was opened.</p> : <EventList events={events} task label="What happens" />}
+                        {events.length === 0 ? <p class="dim">Nothing yet.</p> : <EventList events={events} task label="What happens" />}
                     </Panel>
                 </div>
             </div>

@@ -1,24 +1,84 @@
 // SPDX-License-Identifier: MIT
-// The receipt of a task: one to save, and a check of one that somebody gave.
+// The model of a task, compared with its root; its receipt, to save; a check of one that somebody gave.
 import { useState } from "preact/hooks";
-import { count, num, tame } from "../format";
+import { bytes, count, hex, num, short, tame } from "../format";
+import { fetchModel } from "../model";
 import { ErrorLine, FileField, Panel } from "../parts";
-import { compare, type Line, parseReceipt, receiptOf } from "../receipt";
-import type { Task } from "../records";
+import { compare, deliveredRun, type Line, parseReceipt, receiptOf } from "../receipt";
+import type { Party, Segment, Task } from "../records";
+import { node } from "../rpc";
+import { Bar } from "./tasks";
 
 const kBytesMax = 16 << 20;
 
-function save(name: string, text: string) {
+function save(name: string, content: string | Uint8Array) {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    link.href = URL.createObjectURL(new Blob([content as BlobPart], { type: "application/octet-stream" }));
     link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+/** The URLs of the solver and of the keepers of its last state; what a stranger announced is used as an origin only. */
+async function peersOf(addresses: string[]): Promise<string[]> {
+    const parties = await Promise.all([...new Set(addresses)].map((one) => node.call<Party>("retrace_party", [one])));
+    const out = new Set<string>();
+    for (const endpoint of parties.flatMap((one) => [one.solver?.endpoint, one.verifier?.endpoint])) {
+        if (endpoint && /^https?:\/\//i.test(endpoint) && URL.canParse(endpoint)) out.add(new URL(endpoint).origin);
+    }
+    return [...out];
+}
+
+function Model({ task }: { task: Task }) {
+    const [progress, setProgress] = useState<[string, number]>();
+    const [error, setError] = useState("");
+    const [done, setDone] = useState("");
+    const run = deliveredRun(task);
+    if (!run) return <p class="dim">The model can be fetched when it is delivered.</p>;
+    const work = async () => {
+        setProgress(["asking the node …", 0]);
+        const last = Math.ceil(num(task.spec.steps) / num(task.spec.interval));
+        const [segment] = (await node.call<Segment[] | null>("retrace_segments", [task.task.id, hex(run.index), hex(last - 1), "0x1"])) ?? [];
+        if (!segment?.end?.opened) throw new Error("The last state is not opened yet.");
+        const result = await fetchModel(
+            {
+                task: num(task.task.id),
+                contract: task.spec.contractHash,
+                program: task.spec.programRoot,
+                programBytes: num(task.spec.programBytes),
+                stateRoot: segment.end.root,
+                peers: await peersOf([run.solver, ...segment.end.keepers]),
+            },
+            (text, part) => setProgress([text, part]),
+        );
+        save(`model-${num(task.task.id)}.safetensors`, result.file);
+        setDone(`saved: ${count(result.tensors)} tensors, ${bytes(result.bytes)} of tiles were compared with the root ${short(segment.end.root)}`);
+    };
+    const go = () => {
+        setError("");
+        setDone("");
+        work()
+            .catch((e: Error) => setError(e.message))
+            .finally(() => setProgress(undefined));
+    };
+    return (
+        <>
+            <p>
+                <button type="button" disabled={progress !== undefined} onClick={go}>
+                    Fetch the model
+                </button>{" "}
+                {progress && <Bar done={progress[1]} of={1} label={progress[0]} />} <span role="status">{progress ? tame(progress[0], 120) : done}</span>
+            </p>
+            {task.task.state === "delivering" && <p class="caption">It is provisional until the task is settled: a dispute may still convict its solver.</p>}
+            <ErrorLine text={error} />
+        </>
+    );
+}
+
 export function ReceiptPanel({ task }: { task: Task }) {
     const id = num(task.task.id);
     const [lines, setLines] = useState<Line[]>();
+    const [name, setName] = useState("");
     const [error, setError] = useState("");
     const [saved, setSaved] = useState("");
     const attempt = async (work: () => Promise<void>) => {
@@ -43,14 +103,16 @@ export function ReceiptPanel({ task }: { task: Task }) {
             const given = parseReceipt(await file.text());
             if (given.task !== id) throw new Error(`This is the receipt of task ${given.task}.`);
             setLines(compare(given, await receiptOf(id, given.solver)));
+            setName(tame(file.name, 60));
         });
     const wrong = lines?.filter((line) => !line.ok).length ?? 0;
     return (
-        <Panel title="Receipt">
+        <Panel title="Model and receipt">
             <p class="caption">
-                It names the program, the data and every opened state of the training by its root, and who audited what. The model itself is
-                fetched from those who keep it, and its tiles are compared with the root, by <code>retrace task fetch</code>.
+                The model is fetched from its solver or from those who keep it; this page hashes the program and every tile and compares them
+                with the roots on the ledger. The receipt names the program, the data and every opened state by its root, and who audited what.
             </p>
+            <Model task={task} />
             <p>
                 <button type="button" onClick={() => void make()}>
                     Save receipt.json
@@ -64,7 +126,7 @@ export function ReceiptPanel({ task }: { task: Task }) {
             {lines && (
                 <div role="status">
                     <p>
-                        <strong>{wrong === 0 ? "It agrees with the ledger, as this node tells it." : `${wrong} of ${lines.length} parts differ from the ledger.`}</strong>
+                        <strong>{wrong === 0 ? `${name} agrees with the ledger, as this node tells it.` : `${name}: ${wrong} of ${lines.length} parts differ from the ledger.`}</strong>
                     </p>
                     <ul class="plain">
                         {lines.map((line) => (
