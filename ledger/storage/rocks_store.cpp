@@ -162,4 +162,15 @@ Result<std::unique_ptr<Store>, StoreFailure> open_rocks_store(const std::string&
     return std::unique_ptr<Store>(std::make_unique<RocksStore>(std::shared_ptr<rocksdb::DB>(db)));
 }
 
+Status<StoreFailure> check_rocks_pages(const std::string& directory) {
+    rocksdb::DB* opened = nullptr;
+    rocksdb::Options options = small_options(std::size_t{1} << 20);
+    options.create_if_missing = false;
+    rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, directory, &opened);
+    const std::unique_ptr<rocksdb::DB> db(opened);
+    if (status.ok()) status = db->VerifyChecksum();
+    if (!status.ok()) return Unexpected{failure_of(status, directory)};
+    return Unit{};
+}
+
 }  // namespace retrace::ledger

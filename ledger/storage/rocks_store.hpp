@@ -25,4 +25,8 @@ struct StoreFailure {
 Result<std::unique_ptr<Store>, StoreFailure> open_rocks_store(const std::string& directory,
                                                               std::size_t cache_bytes = 128U << 20);
 
+/// Reads every table file of the store in `directory` and verifies its checksums, without changing or locking it. A
+/// damaged page is an error that names its file; reading it in use would end the process.
+Status<StoreFailure> check_rocks_pages(const std::string& directory);
+
 }  // namespace retrace::ledger

@@ -3,6 +3,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <filesystem>
+
+#include "ledger/storage/rocks_store.hpp"
 #include "market/validator.hpp"
 #include "node/net/http_head.hpp"
 #include "node/platform/data_dir.hpp"
@@ -10,6 +13,7 @@
 #include "node/server/comet/light_rpc.hpp"
 #include "node/server/comet/snapshot_provider.hpp"
 #include "node/server/comet/state_sync.hpp"
+#include "node/server/engine/block_log.hpp"
 #include "node/server/engine/solo.hpp"
 #include "node/server/http/admin_token.hpp"
 #include "node/server/http/openrpc.hpp"
@@ -203,6 +207,17 @@ struct Node::Impl {
         application->listen(std::move(listener));
     }
 
+    /// A block is never older than the one before, so that a clock that was far ahead once shows in all later blocks.
+    void warn_of_clock() const {
+        constexpr engine::TimeNs kAhead = 60'000'000'000;
+        const engine::TimeNs now = engine::system_clock_ns(), made = chain->tip()->header.time_ns;
+        if (made <= now + kAhead) return;
+        spdlog::warn(
+            "event=clock reason=\"the newest block was made {} s after the time of this machine's clock: it is "
+            "late now, or a clock was far ahead then\" action=\"set the clock (NTP)\"",
+            (made - now) / 1'000'000'000);
+    }
+
     HttpReply health() const {
         const engine::EngineStatus status = engine->status();
         const engine::TimeNs now = engine::system_clock_ns(), made = chain->tip()->header.time_ns;
@@ -254,6 +269,7 @@ Result<std::uint16_t> Node::start() {
     // The port is bound first, because a node that cannot serve must not make blocks. Requests are answered once the
     // chain is at its tip.
     RETRACE_TRY(port, impl_->server->bind());
+    impl_->warn_of_clock();
     const std::size_t waiting = impl_->application->attach(*impl_->journal);
     if (waiting != 0) spdlog::info("event=pool_restored txs={}", waiting);
     RETRACE_CHECK(impl_->engine->start(*impl_->application));
@@ -286,9 +302,21 @@ Status<> verify_data(const Config& config, const Rules& rules,
     RETRACE_CHECK(check(config));
     RETRACE_TRY(data, DataDir::open(config.data_dir));
     RETRACE_TRY(genesis, open_genesis(config, rules, *data));
+    // Before the store is opened: a page that cannot be read would end the process.
+    std::error_code ignored;
+    if (std::filesystem::exists(data->file("db"), ignored))
+        if (const auto pages = ledger::check_rocks_pages(data->file("db")); !pages) return error(pages.error().message);
     RETRACE_TRY(store, open_store(*data));
-    const auto verified = ledger::verify_db(*store, genesis, *rules.executor, progress);
+    std::uint64_t last = 0;
+    const auto verified = ledger::verify_db(*store, genesis, *rules.executor, [&](std::uint64_t height) {
+        last = height;
+        if (progress) progress(height);
+    });
     if (!verified) return error(config.data_dir + ": " + verified.error().message);
+    // Only the embedded engine has a log.
+    const std::string log = data->file("blocks.log");
+    if (!std::filesystem::exists(log, ignored)) return Unit{};
+    RETRACE_CHECK(engine::BlockLog::verify(log, ledger::genesis_hash(genesis), last));
     return Unit{};
 }
 

@@ -100,6 +100,40 @@ Result<std::unique_ptr<BlockLog>> BlockLog::open(const std::string& path, const 
     return log;
 }
 
+Result<Height> BlockLog::verify(const std::string& path, const Hash32& genesis_hash, Height committed) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return io_error(path, "cannot open the block log");
+    BlockLog log(fd, path);
+    struct stat info {};
+    if (::fstat(fd, &info) != 0) return io_error(path, "cannot read the block log's size");
+    const auto size = static_cast<std::uint64_t>(info.st_size);
+    RETRACE_CHECK(log.check_head(genesis_hash));
+    Height height = log.base_;
+    for (std::uint64_t at = kHeadSize; size - at >= kRecordHead;) {
+        const std::string where = " of block " + std::to_string(height + 1) + " at byte " + std::to_string(at);
+        std::array<std::uint8_t, kRecordHead> head{};
+        if (!read_all(fd, head, at)) return io_error(path, "cannot read the block log");
+        const std::uint64_t length = load_u32(head.data());
+        if (length > size - at - kRecordHead && height >= committed) break;  // cut off before it was executed
+        if (length == 0 || length > kRecordMax || length > size - at - kRecordHead)
+            return error(path + ": the length of the record" + where + " is damaged; restore the file");
+        const auto payload = log.read_record(at);
+        const auto block = payload ? decode(*payload) : std::nullopt;
+        const bool last = at + kRecordHead + length == size;
+        if (!block && last && height >= committed) break;
+        if (!block) return error(path + ": the record" + where + " is damaged; restore the file");
+        if (block->height != height + 1)
+            return error(path + ": the record" + where + " is that of block " + std::to_string(block->height) +
+                         "; restore the file");
+        ++height;
+        at += kRecordHead + length;
+    }
+    if (log.base_ > committed || height < committed)
+        return error(path + ": has blocks " + std::to_string(log.base_ + 1) + " to " + std::to_string(height) +
+                     ", and " + std::to_string(committed) + " were executed; restore the file");
+    return height;
+}
+
 BlockLog::~BlockLog() { ::close(fd_); }
 
 Bytes BlockLog::head(const Hash32& genesis_hash, Height base) {

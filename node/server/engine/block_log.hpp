@@ -25,6 +25,9 @@ public:
     /// imported from a snapshot has no earlier blocks.
     static Result<std::unique_ptr<BlockLog>> open(const std::string& path, const Hash32& genesis_hash,
                                                   Height committed);
+    /// Reads every record of the file and changes nothing: checksums, and that heights have no gaps and reach
+    /// `committed`. A last record that was cut off in a crash is no error. Returns the height of the last block.
+    static Result<Height> verify(const std::string& path, const Hash32& genesis_hash, Height committed);
     ~BlockLog();
     BlockLog(const BlockLog&) = delete;
     BlockLog& operator=(const BlockLog&) = delete;

@@ -98,6 +98,41 @@ TEST_F(NodeProcess, RefusesADirectoryInUseAndAPortInUse) {
     EXPECT_THAT(text("run.log"), HasSubstr("in use by another process"));
     EXPECT_EQ(run({"node", "--dev", "--data-dir", (folder_ / "other").string(), "--rpc-port", port_}), 1);
     EXPECT_THAT(text("run.log"), HasSubstr("port in use"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "other" / "genesis")) << "a failed start leaves no chain behind";
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "other" / "db"));
+}
+
+TEST_F(NodeProcess, VerifyDbFindsDamageOfTheBlockLogAndOfTheDatabase) {
+    start_node();
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(send_one_coin(), 0) << text("run.log");
+    node_->stop();
+    const std::vector<std::string> verify{"node", "--dev", "--data-dir", (folder_ / "data").string(), "--verify-db"};
+    ASSERT_EQ(run(verify), 0) << text("run.log");
+    const std::filesystem::path log = folder_ / "data" / "blocks.log";
+    const auto flip = [](const std::filesystem::path& file, std::uint64_t at) {
+        std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+        for (const std::uint64_t place : {at, at + 1}) {
+            bytes.seekg(static_cast<std::streamoff>(place));
+            const auto byte = static_cast<char>(bytes.get() ^ 0x55);
+            bytes.seekp(static_cast<std::streamoff>(place));
+            bytes.put(byte);
+        }
+    };
+    const std::uint64_t size = std::filesystem::file_size(log);
+    for (const std::uint64_t at : {std::uint64_t{3}, std::uint64_t{42}, std::uint64_t{49}, size / 2, size - 3}) {
+        flip(log, at);
+        EXPECT_EQ(run(verify), 1) << "two bytes at " << at;
+        EXPECT_THAT(text("run.log"), HasSubstr("blocks.log")) << at;
+        flip(log, at);
+    }
+    EXPECT_EQ(run(verify), 0) << text("run.log");
+    for (const auto& file : std::filesystem::directory_iterator(folder_ / "data" / "db")) {
+        if (file.path().extension() != ".sst") continue;
+        flip(file.path(), file.file_size() / 3);
+        EXPECT_EQ(run(verify), 1) << file.path();
+        EXPECT_THAT(text("run.log"), HasSubstr("is damaged"));
+        return;
+    }
 }
 
 TEST_F(NodeProcess, RefusesAnotherChainsDirectory) {
