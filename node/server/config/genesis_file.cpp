@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "node/server/config/genesis_file.hpp"
 
-#include <boost/json/parse.hpp>
+#include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <boost/json/stream_parser.hpp>
 
 #include "contracts/calls/addresses.hpp"
 #include "merkle/base/durable_file.hpp"
@@ -82,11 +83,55 @@ Status<> parse_member(const std::string& name, const json::value& v, ledger::Gen
 
 }  // namespace
 
+namespace {
+
+/// ", line N" of a byte of the text.
+std::string line_at(std::string_view text, std::size_t offset) {
+    const auto lines =
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(offset, text.size())), '\n');
+    return ", line " + std::to_string(lines + 1);
+}
+
+/// The line of the member that an error ("genesis: alloc.0xab.balance must …") is about; empty if the text has none of
+/// this name.
+std::string line_of_error(std::string_view text, const std::string& message) {
+    constexpr std::string_view kPrefix = "genesis: ";
+    if (!message.starts_with(kPrefix)) return {};
+    const std::string path = message.substr(kPrefix.size(), message.find(' ', kPrefix.size()) - kPrefix.size());
+    std::size_t at = 0;
+    for (std::size_t begin = 0; begin <= path.size();) {
+        const std::size_t end = std::min(path.find('.', begin), path.size());
+        at = text.find('"' + path.substr(begin, end - begin) + '"', at);
+        if (at == std::string_view::npos) return {};
+        begin = end + 1;
+    }
+    return line_at(text, at);
+}
+
+Result<ledger::Genesis> genesis_of(const json::object& members, const EncodeContracts& encode_contracts);
+
+}  // namespace
+
 Result<ledger::Genesis> parse_genesis(std::string_view text, const EncodeContracts& encode_contracts) {
     json::error_code failed;
-    const json::value document = json::parse({text.data(), text.size()}, failed);
-    const json::object* object = failed ? nullptr : document.if_object();
+    json::stream_parser parser;
+    const std::size_t read = parser.write_some(text.data(), text.size(), failed);
+    if (!failed) parser.finish(failed);
+    const auto rest = text.find_first_not_of(" \t\r\n", read);
+    if (failed) return error("genesis: not JSON: " + failed.message() + line_at(text, read));
+    if (rest != std::string_view::npos) return error("genesis: text after the end of the JSON" + line_at(text, rest));
+    const json::value document = parser.release();
+    const json::object* object = document.if_object();
     if (object == nullptr) return error("genesis: not a JSON object");
+    auto genesis = genesis_of(*object, encode_contracts);
+    if (!genesis) return error(genesis.error().message + line_of_error(text, genesis.error().message));
+    return genesis;
+}
+
+namespace {
+
+Result<ledger::Genesis> genesis_of(const json::object& members, const EncodeContracts& encode_contracts) {
+    const json::object* const object = &members;
     for (const char* required : {"chainId", "alloc"}) {
         if (!object->contains(required)) return error(std::string("genesis: ") + required + " is missing");
     }
@@ -109,6 +154,8 @@ Result<ledger::Genesis> parse_genesis(std::string_view text, const EncodeContrac
     RETRACE_CHECK(ledger::check(genesis));
     return genesis;
 }
+
+}  // namespace
 
 Result<ledger::Genesis> load_genesis(const std::string& path, const EncodeContracts& encode_contracts) {
     const auto bytes = read_file(path, std::size_t{64} << 20);
