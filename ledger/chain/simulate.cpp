@@ -33,8 +33,10 @@ std::optional<TxRefusal> refuse(const SimulatedCall& call, const StateView& view
         return TxRefusal{TxError::intrinsic_gas_too_low, "intrinsic gas too low: gas " + std::to_string(gas) +
                                                              ", minimum needed " + std::to_string(intrinsic)};
     }
-    if (!call.value.is_zero() && balance_of(view, call.from) < call.value) {
-        return TxRefusal{TxError::insufficient_funds, "insufficient funds for transfer"};
+    const U256 balance = call.value.is_zero() ? U256() : balance_of(view, call.from);
+    if (balance < call.value) {
+        return TxRefusal{TxError::insufficient_funds, "insufficient funds for transfer: have " + balance.to_decimal() +
+                                                          " wei, need " + call.value.to_decimal() + " wei"};
     }
     return std::nullopt;
 }

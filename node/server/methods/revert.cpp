@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "contracts/calls/call_status.hpp"
+#include "contracts/calls/encode.hpp"
 #include "ledger/types/u256.hpp"
 #include "merkle/base/ensure.hpp"
 
@@ -34,7 +36,9 @@ std::optional<std::string> revert_string(View output) {
 }
 
 RpcError reverted(View output) {
-    const auto reason = revert_string(output);
+    auto reason = revert_string(output);
+    if (const auto refused = contracts::decode_refusal(output); refused && !reason)
+        reason = contracts::reason(static_cast<contracts::CallStatus>(refused->code));
     return {kReverted, reason ? "execution reverted: " + *reason : "execution reverted", to_0x(output)};
 }
 

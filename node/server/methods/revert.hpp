@@ -13,8 +13,8 @@ namespace retrace::node::rpc {
 /// The string of Solidity's Error(string); nullopt for custom errors, panics and anything malformed.
 std::optional<std::string> revert_string(View output);
 
-/// An error with code 3 and the revert data. The message carries a reason only if the data is Error(string): clients
-/// decode custom errors from the data themselves.
+/// An error with code 3 and the revert data. The message carries the string of Error(string), or the sentence of the
+/// rule that refused a call of a native contract, because many programs show the message alone.
 RpcError reverted(View output);
 /// Same for a refusal by the node: Error(string) with `reason`, which is at most 255 ASCII characters.
 RpcError reverted_with(std::string_view reason);

@@ -158,7 +158,7 @@ TEST(Simulate, CallsLeaveNothingBehind) {
     EXPECT_EQ(refused.result.output, bytes("refusal"));
     EXPECT_TRUE(run({.from = {}, .to = number(1), .value = 0, .data = {}, .gas = 0}).result.ok);
     EXPECT_EQ(run({.from = {}, .to = number(1), .value = 1, .data = {}, .gas = 0}).refusal->message,
-              "insufficient funds for transfer");
+              "insufficient funds for transfer: have 0 wei, need 1 wei");
     EXPECT_EQ(run({.from = {}, .to = std::nullopt, .value = 0, .data = {}, .gas = 0}).refusal->code,
               TxError::creation_not_supported);
     EXPECT_EQ(run({.from = {}, .to = number(1), .value = 0, .data = {}, .gas = 20'000}).refusal->code,

@@ -165,7 +165,8 @@ TEST(RpcCall, EstimatesAndRefuses) {
         world.result("eth_estimateGas", {json::object{{"from", address(0)}, {"to", address(1)}, {"value", "0x1"}}}),
         "0x5208");
     const json::object poor{{"from", ledger::to_0x(kBob)}, {"to", address(1)}, {"value", "0x1"}};
-    EXPECT_EQ(world.error("eth_estimateGas", {poor}).at("message"), "insufficient funds for transfer");
+    EXPECT_THAT(text(world.error("eth_estimateGas", {poor}).at("message")),
+                testing::StartsWith("insufficient funds for transfer: have "));
     const json::object entry{{"address", toy()}, {"storageKeys", json::array{kUnknownHash}}};
     const json::object listed{{"from", address(0)}, {"to", address(1)}, {"accessList", json::array{entry}}};
     EXPECT_EQ(world.result("eth_estimateGas", {listed}), "0x62d4");  // 21000 + 2400 + 1900
