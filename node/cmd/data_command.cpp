@@ -6,14 +6,16 @@
 #include <iostream>
 #include <memory>
 
+#include "node/cmd/class_names.hpp"
 #include "node/cmd/cli.hpp"
 #include "node/tasks/data/import.hpp"
+#include "node/tasks/open_data.hpp"
 
 namespace retrace::node::cli {
 namespace {
 
 struct ImportArguments {
-    std::string path, out, split = "train";
+    std::string path, out, split = "train", delimiter, shape;
     bool images = false;
     ImportOptions options;
 };
@@ -41,10 +43,17 @@ int run_import(const Program& program, const ImportArguments& arguments) {
     ImportOptions options = arguments.options;
     options.split = arguments.split == "test" ? Split::test : Split::train;
     options.flat = !arguments.images;
+    const auto delimiter = parse_delimiter(arguments.delimiter);
+    if (!delimiter) throw CLI::ValidationError(delimiter.error().message);
+    auto shape = parse_shape(arguments.shape);
+    if (!shape) throw CLI::ValidationError(shape.error().message);
+    options.delimiter = *delimiter;
+    options.shape = std::move(*shape);
     const auto data = import_dataset(arguments.path, options);
     if (!data) return fail(program, data.error().message);
     if (const auto saved = save_dataset(*data, arguments.out); !saved) return fail(program, saved.error().message);
     print(program, *data);
+    if (!program.json) std::cout << class_lines(*data);
     return kDone;
 }
 
@@ -54,14 +63,20 @@ void add_import(CLI::App& data, Program& program) {
     command
         ->add_option("PATH", arguments->path,
                      "fashion-mnist, a folder (IDX files, or images in one folder for each class), or a file (.csv, "
-                     ".npz, .safetensors; anything else is raw tokens)")
+                     ".tsv, .npz, .npy, .safetensors, or raw tokens: .txt, .bin, .tokens)")
         ->required();
     command->add_option("-o,--out", arguments->out, "Folder to write; must not exist or be empty")->required();
     command->add_option("--split", arguments->split, "Which part of IDX files to import")
         ->check(CLI::IsMember({"train", "test"}));
     command->add_flag("--images", arguments->images, "Keep channels, rows and columns instead of flat samples");
     command->add_option("--name", arguments->options.name, "Name of the data set");
-    command->add_option("--label", arguments->options.label, "CSV: the column to predict (the last one)");
+    command->add_option("--shape", arguments->shape, "Shape of a sample, like 1x28x28 (as in the file)");
+    command->add_option("--label", arguments->options.label,
+                        "CSV: the column to predict (the last one); its labels may be texts");
+    command->add_option("--delimiter", arguments->delimiter,
+                        "CSV: a character between fields, or tab (found in the file)");
+    command->add_flag("--raw-tokens", arguments->options.raw_tokens,
+                      "Take the bytes of a file of any other kind as tokens");
     command->add_option("--context", arguments->options.context, "Tokens of a sample")->check(CLI::Range(1, 1 << 20));
     command->add_option("--token-bytes", arguments->options.token_bytes, "Bytes of a raw token")
         ->check(CLI::IsMember({1, 2, 4}));

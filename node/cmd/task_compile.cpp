@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 #include <iostream>
 
+#include "node/cmd/class_names.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/platform/units.hpp"
 #include "node/tasks/compile.hpp"
@@ -115,8 +116,9 @@ int compile(const Program& program, TaskCompileFlags& flags) {
                                                                 {"segments", segments}})
                   << '\n';
     } else {
-        std::cout << "compiled " << flags.model << ": " << data->train.samples() << " samples to train, "
-                  << test_samples << " to test, " << task->steps << " steps in " << segments << " segments\n"
+        std::cout << class_lines(data->train) << "compiled " << flags.model << ": " << data->train.samples()
+                  << " samples to train, " << test_samples << " to test, " << task->steps << " steps in " << segments
+                  << " segments\n"
                   << (task->group ? "next: retrace task run " : "next: retrace task submit ")
                   << (flags.request.out / "task.toml").string() << (task->group ? "\n" : " --key FILE\n");
     }
@@ -126,7 +128,7 @@ int compile(const Program& program, TaskCompileFlags& flags) {
 void add_data_options(CLI::App& command, DataRequest& data) {
     command.add_option("--data", data.data,
                        "fashion-mnist, a folder (IDX files, images by class, `retrace data import`) or a file (.csv, "
-                       ".npz, .safetensors; anything else is raw tokens)");
+                       ".tsv, .npz, .npy, .safetensors, or raw tokens: .txt, .bin, .tokens)");
     command.add_option("--test-data", data.test_data,
                        "The same for measuring. IDX files have their own; of tokens the last tenth is kept for it");
     command
@@ -134,7 +136,10 @@ void add_data_options(CLI::App& command, DataRequest& data) {
                     "Keep this share of the samples, the last ones, for measuring; e.g. 0.2")
         ->check(CLI::Range(0.0, 0.9));
     command.add_flag("--flat", data.flat, "Samples are vectors, not images");
-    command.add_option("--label", data.label, "CSV: the column to predict (the last one)");
+    command.add_option("--shape", data.shape, "Shape of a sample, like 1x28x28 (as in the file)");
+    command.add_option("--label", data.label, "CSV: the column to predict (the last one); its labels may be texts");
+    command.add_option("--delimiter", data.delimiter, "CSV: a character between fields, or tab (found in the file)");
+    command.add_flag("--raw-tokens", data.raw_tokens, "Take the bytes of a file of any other kind as tokens");
     command.add_option("--context", data.context, "Tokens of a sample, of raw tokens (128)")
         ->check(CLI::Range(1, 1 << 20));
     command.add_option("--token-bytes", data.token_bytes, "Bytes of a raw token (1)")->check(CLI::IsMember({1, 2, 4}));

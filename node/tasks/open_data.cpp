@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 
 #include "node/tasks/data/import.hpp"
@@ -18,8 +19,13 @@ bool has_manifest(const fs::path& path) {
     return fs::is_regular_file(path / "manifest.json", ignored);
 }
 
-ImportOptions options_of(const DataRequest& request, Split split) {
+Result<ImportOptions> options_of(const DataRequest& request, Split split) {
     ImportOptions options;
+    RETRACE_TRY(delimiter, parse_delimiter(request.delimiter));
+    RETRACE_TRY(shape, parse_shape(request.shape));
+    options.delimiter = delimiter;
+    options.shape = std::move(shape);
+    options.raw_tokens = request.raw_tokens;
     options.split = split;
     options.flat = request.flat;
     options.label = request.label;
@@ -32,7 +38,8 @@ Result<DataSet> open_one(const std::string& path, const DataRequest& request, Sp
     std::error_code ignored;
     if (path != "fashion-mnist" && !fs::exists(path, ignored)) return error(path + ": no such file or folder");
     if (has_manifest(path)) return load_dataset(path);
-    return import_dataset(path, options_of(request, split));
+    RETRACE_TRY(options, options_of(request, split));
+    return import_dataset(path, options);
 }
 
 /// Returns samples [first, first + count) of every part.
@@ -83,6 +90,28 @@ Status<> check_targets(const DataSet& data, const kernels::Tensor& y, kernels::L
 }
 
 }  // namespace
+
+Result<char> parse_delimiter(const std::string& text) {
+    if (text.empty()) return '\0';
+    if (text == "tab" || text == "\\t") return '\t';
+    if (text.size() == 1 && text != "\"" && text != "\n" && text != "\r") return text.front();
+    return error("--delimiter is one character, like \";\", or tab");
+}
+
+Result<std::vector<std::uint64_t>> parse_shape(const std::string& text) {
+    std::vector<std::uint64_t> out;
+    for (std::size_t at = 0; at < text.size();) {
+        std::uint64_t extent = 0;
+        const auto [end, code] = std::from_chars(text.data() + at, text.data() + text.size(), extent);
+        at = static_cast<std::size_t>(end - text.data());
+        const bool ended = at == text.size();
+        if (code != std::errc{} || extent == 0 || (!ended && (text[at] != 'x' || at + 1 == text.size())))
+            return error("--shape is the shape of one sample, like 1x28x28, not \"" + text + "\"");
+        out.push_back(extent);
+        if (!ended) ++at;
+    }
+    return out;
+}
 
 bool are_tokens(const DataSet& data) {
     const kernels::Tensor *x = data.find("x"), *y = data.find("y");

@@ -16,7 +16,15 @@ struct DataRequest {
     std::string label;                   ///< Column of a CSV file.
     std::uint64_t context = 128;         ///< Tokens of one sample, for raw tokens.
     std::uint32_t token_bytes = 1;
+    bool raw_tokens = false;  ///< A file of an unknown kind holds raw tokens.
+    std::string delimiter;    ///< Of a table: one character; empty: found in its first line.
+    std::string shape;        ///< Of a sample, "1x28x28"; empty: as in the file.
 };
+
+/// Parses a delimiter: empty for "found", a character, or "tab".
+Result<char> parse_delimiter(const std::string& text);
+/// Parses "1x28x28"; empty: none.
+Result<std::vector<std::uint64_t>> parse_shape(const std::string& text);
 
 struct TaskData {
     DataSet train;

@@ -26,6 +26,8 @@ struct DataSet {
     std::string source;         ///< Which files it came from, ≤ 300 bytes.
     std::uint32_t classes = 0;  ///< Labels in "y" are below this; 0: no classes.
     std::vector<Part> parts;
+    /// What the numbers of "y" stood for in the file, if its labels were texts; told to people and not stored.
+    std::vector<std::string> class_names = {};
 
     /// Returns the first extent of "x", or of the first part.
     std::uint64_t samples() const noexcept;

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 
+#include "kernels/program/limits.hpp"
 #include "node/platform/files.hpp"
+#include "node/tasks/data/gzip.hpp"
 #include "node/tasks/data/npy.hpp"
 #include "node/tasks/data/zip.hpp"
 #include "solver/export/safetensors.hpp"
@@ -58,16 +60,84 @@ Result<kernels::Tensor> pack_labels(const kernels::Tensor& y, std::uint32_t& cla
     return out;
 }
 
-Result<DataSet> from_named(std::vector<std::pair<std::string, kernels::Tensor>> arrays) {
+using NamedArrays = std::vector<std::pair<std::string, kernels::Tensor>>;
+
+std::string lower_case(std::string text) {
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return text;
+}
+
+/// Takes the arrays of the split: x and y, or x_train and x_test with their y, in either case of letters.
+Result<DataSet> from_named(NamedArrays arrays, Split split) {
+    const std::string ours = split == Split::test ? "_test" : "_train";
+    const std::string others = split == Split::test ? "_train" : "_test";
     kernels::Tensor *x = nullptr, *y = nullptr;
-    for (auto& [name, tensor] : arrays) {
-        if (name != "x" && name != "y") return error("array " + name.substr(0, 40) + ": only x and y are understood");
+    for (auto& [full, tensor] : arrays) {
+        std::string name = lower_case(full);
+        if (name == "x" + others || name == "y" + others) continue;
+        if (name.ends_with(ours)) name.resize(name.size() - ours.size());
+        if (name != "x" && name != "y")
+            return error("array " + full.substr(0, 40) +
+                         ": only x and y, X_train and y_train, X_test and y_test are "
+                         "understood");
         kernels::Tensor*& slot = name == "x" ? x : y;
         if (slot != nullptr) return error("two arrays are named " + name);
         slot = &tensor;
     }
     if (x == nullptr) return error("there is no array x");
     return make_xy(std::move(*x), y);
+}
+
+/// X_train.npy has its labels beside it in y_train.npy; a file that is not named so has none.
+Result<DataSet> load_npy(const fs::path& path, View file) {
+    auto x = decode_npy(file);
+    if (!x) return error(x.error().message);
+    std::string name = path.filename().string();
+    std::error_code ignored;
+    if (name.front() != 'x' && name.front() != 'X') return make_xy(std::move(*x), nullptr);
+    for (const char letter : {'y', 'Y'}) {
+        name.front() = letter;
+        const fs::path beside = path.parent_path() / name;
+        if (!fs::is_regular_file(beside, ignored)) continue;
+        auto labels = read_file(beside, kDataBytesMax);
+        if (!labels) return error(labels.error().message);
+        const auto y = decode_npy(*labels);
+        if (!y) return error(name + ": " + y.error().message);
+        return make_xy(std::move(*x), &*y);
+    }
+    return make_xy(std::move(*x), nullptr);
+}
+
+/// Gives each sample of x the shape [extents …], as which the file stores its numbers already.
+Status<> reshape(DataSet& data, const std::vector<std::uint64_t>& shape) {
+    if (shape.empty()) return Unit{};
+    for (DataSet::Part& part : data.parts) {
+        if (part.name != "x") continue;
+        kernels::Dims dims{part.tensor.dims.front()};
+        dims.insert(dims.end(), shape.begin(), shape.end());
+        RETRACE_CHECK(kernels::check_dims(dims));
+        kernels::Tensor reshaped = std::move(part.tensor);
+        const std::uint64_t before = reshaped.elements();
+        reshaped.dims = std::move(dims);
+        if (reshaped.elements() != before)
+            return error("--shape: a sample has " + std::to_string(before / reshaped.dims.front()) +
+                         " numbers and the shape " + std::to_string(reshaped.elements() / reshaped.dims.front()));
+        part = make_part("x", std::move(reshaped));
+    }
+    return Unit{};
+}
+
+Result<DataSet> decode_file(const fs::path& path, const std::string& suffix, View file, const ImportOptions& options) {
+    if (suffix == ".csv") return decode_csv(file, options.label, options.delimiter);
+    if (suffix == ".tsv") return decode_csv(file, options.label, options.delimiter == 0 ? '\t' : options.delimiter);
+    if (suffix == ".npz") return decode_npz(file, options.split);
+    if (suffix == ".npy") return load_npy(path, file);
+    if (suffix == ".safetensors") return decode_safetensors_data(file, options.split);
+    if (options.raw_tokens || suffix == ".txt" || suffix == ".bin" || suffix == ".tokens")
+        return decode_tokens(file, options);
+    return error(
+        "a file of this kind is not understood: .csv, .tsv (also .gz), .npz, .npy, .safetensors, and raw "
+        "tokens in .txt, .bin or .tokens are; --raw-tokens takes its bytes as tokens");
 }
 
 Result<DataSet> load_path(const fs::path& path, const ImportOptions& options) {
@@ -78,11 +148,14 @@ Result<DataSet> load_path(const fs::path& path, const ImportOptions& options) {
     }
     auto file = read_file(path, kDataBytesMax);
     if (!file) return error(file.error().message);
-    const std::string suffix = path.extension().string();
-    auto data = suffix == ".csv"           ? decode_csv(*file, options.label)
-                : suffix == ".npz"         ? decode_npz(*file)
-                : suffix == ".safetensors" ? decode_safetensors_data(*file)
-                                           : decode_tokens(*file, options);
+    std::string suffix = lower_case(path.extension().string());
+    if (suffix == ".gz" && !options.raw_tokens) {
+        auto unpacked = gunzip(*file, kDataBytesMax);
+        if (!unpacked) return error(path.string() + ": " + unpacked.error().message);
+        file = std::move(*unpacked);
+        suffix = lower_case(path.stem().extension().string());
+    }
+    auto data = decode_file(path, suffix, *file, options);
     if (!data) return error(path.string() + ": " + data.error().message);
     return data;
 }
@@ -117,9 +190,9 @@ Result<DataSet> make_xy(kernels::Tensor x, const kernels::Tensor* y) {
     return out;
 }
 
-Result<DataSet> decode_npz(View file) {
+Result<DataSet> decode_npz(View file, Split split) {
     RETRACE_TRY(members, read_zip(file, kDataBytesMax));
-    std::vector<std::pair<std::string, kernels::Tensor>> arrays;
+    NamedArrays arrays;
     for (const ZipMember& member : members) {
         auto tensor = decode_npy(member.data);
         if (!tensor) return error(member.name.substr(0, 40) + ": " + tensor.error().message);
@@ -127,14 +200,14 @@ Result<DataSet> decode_npz(View file) {
             member.name.ends_with(".npy") ? member.name.substr(0, member.name.size() - 4) : member.name;
         arrays.emplace_back(name, std::move(*tensor));
     }
-    return from_named(std::move(arrays));
+    return from_named(std::move(arrays), split);
 }
 
-Result<DataSet> decode_safetensors_data(View file) {
+Result<DataSet> decode_safetensors_data(View file, Split split) {
     RETRACE_TRY(content, solver::decode_safetensors(file));
-    std::vector<std::pair<std::string, kernels::Tensor>> arrays;
+    NamedArrays arrays;
     for (auto& named : content.tensors) arrays.emplace_back(named.name, std::move(named.tensor));
-    return from_named(std::move(arrays));
+    return from_named(std::move(arrays), split);
 }
 
 Result<DataSet> decode_tokens(View file, const ImportOptions& options) {
@@ -179,6 +252,7 @@ Result<DataSet> import_dataset(const std::string& path, const ImportOptions& opt
         source = folder;
     }
     RETRACE_TRY(data, load_path(source, options));
+    RETRACE_CHECK(reshape(data, options.shape));
     const fs::path named = source.filename().empty() ? source.parent_path() : source;
     if (data.source.empty()) data.source = named.filename().string().substr(0, 300);
     if (!is_idx_folder(source)) data.name = named.stem().string().substr(0, 64);

@@ -17,6 +17,7 @@ namespace {
 using kernels::Dims;
 using kernels::DType;
 using test::write_file;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 template <class T>
@@ -49,11 +50,41 @@ TEST(Csv, BadTablesAreRefusedWithTheirLine) {
     EXPECT_THAT(error_of(decode_csv(view("a,b\n"), "")), HasSubstr("no rows"));
     EXPECT_THAT(error_of(decode_csv(view("1\n2\n"), "")), HasSubstr("one column"));
     EXPECT_THAT(error_of(decode_csv(view("1,2\n3\n"), "")), HasSubstr("line 2 has 1 fields instead of 2"));
-    for (const char* const field : {"nan", "inf", "1e39", "", "\"1\"", "0x10", "1 2", "=cmd()"}) {
+    for (const char* const field : {"nan", "inf", "1e39", "", "\"x\"", "0x10", "1 2", "=cmd()"}) {
         EXPECT_THAT(error_of(decode_csv(view("1,2\n" + std::string(field) + ",2\n"), "")), HasSubstr("line 2"))
             << field;
     }
     EXPECT_THAT(error_of(decode_csv(view("a,b\n1,2\n"), "c")), HasSubstr("no column is named c"));
+}
+
+TEST(Csv, OtherDelimitersAndQuotedFieldsAreUnderstood) {
+    for (const char* const text : {"a;b;kind\n1;2;0\n3;4;1\n", "a\tb\tkind\n1\t2\t0\n3\t4\t1\n",
+                                   "\"a, the first\",\"b \"\"two\"\"\",kind\n\"1\",2,0\r\n3, \"4\" ,1\n",
+                                   "\xef\xbb\xbf"
+                                   "1,2,0\n3,4,1"}) {
+        const auto data = decode_csv(view(text), "");
+        ASSERT_TRUE(data) << text << data.error().message;
+        EXPECT_EQ(floats(*data->find("x")), (std::vector<float>{1, 2, 3, 4})) << text;
+        EXPECT_EQ(data->find("y")->data, (Bytes{0, 1})) << text;
+    }
+    EXPECT_EQ(floats(*decode_csv(view("1|2|0\n"), "", '|')->find("x")), (std::vector<float>{1, 2}));
+    EXPECT_EQ(floats(*decode_csv(view("\"a\nb\",n\n1,2\n"), "n")->find("y")), (std::vector<float>{2}));
+    EXPECT_THAT(error_of(decode_csv(view("1,2\n\"1,2\n"), "")), HasSubstr("line 2: a quote is not closed"));
+    EXPECT_THAT(error_of(decode_csv(view("1,2\n\"1\"2,2\n"), "")), HasSubstr("line 2: a field in quotes"));
+    EXPECT_THAT(error_of(decode_csv(view("1,5;2\n"), "")), HasSubstr("\"1,5\" is not a finite number"));
+}
+
+TEST(Csv, LabelsMayBeTextsAndOtherColumnsMayNot) {
+    const auto data = decode_csv(view("size,kind,age\n1,dog,3\n2,cat,4\n3,dog,5\n"), "kind");
+    ASSERT_TRUE(data) << data.error().message;
+    EXPECT_EQ(data->find("y")->data, (Bytes{1, 0, 1}));
+    EXPECT_EQ(data->class_names, (std::vector<std::string>{"cat", "dog"}));
+    EXPECT_EQ(data->classes, 2u);
+    EXPECT_EQ(decode_csv(view("1,2,a\n3,4,7\n"), "")->class_names, (std::vector<std::string>{"7", "a"}));
+    EXPECT_TRUE(decode_csv(view("1,2,1\n3,4,7\n"), "")->class_names.empty());
+    EXPECT_THAT(error_of(decode_csv(view("size,kind\n1,0\nred,1\n"), "")),
+                AllOf(HasSubstr("line 3: \"red\" in column size"), HasSubstr("--label")));
+    EXPECT_THAT(error_of(decode_csv(view("1,2,nan\n"), "")), HasSubstr("\"nan\"")) << "a broken number is no class";
 }
 
 Bytes npy(const std::string& descr, const std::string& shape, View data, const char* order = "False") {
@@ -235,6 +266,33 @@ TEST_F(FolderTest, FilesAreToldByTheirSuffix) {
     EXPECT_THAT(error_of(import_dataset((path / "t.safetensors").string(), {})), HasSubstr("t.safetensors"));
     EXPECT_EQ(import_dataset((path / "t.txt").string(), {})->samples(), 7u);
     EXPECT_THAT(error_of(import_dataset((path / "none.csv").string(), {})), HasSubstr("none.csv"));
+    write_file(path / "t.tsv", view("1\t0\n2\t1\n"));
+    EXPECT_EQ(import_dataset((path / "t.tsv").string(), {})->classes, 2u);
+}
+
+TEST_F(FolderTest, AFileThatIsNotUnderstoodIsRefusedUnlessItHoldsRawTokens) {
+    write_file(path / "t.parquet", Bytes(1000, 'a'));
+    EXPECT_THAT(error_of(import_dataset((path / "t.parquet").string(), {})),
+                AllOf(HasSubstr("t.parquet"), HasSubstr("not understood"), HasSubstr("--raw-tokens")));
+    ImportOptions options;
+    options.raw_tokens = true;
+    EXPECT_EQ(import_dataset((path / "t.parquet").string(), options)->samples(), 7u);
+}
+
+TEST_F(FolderTest, AnNpyFileHasItsLabelsBesideIt) {
+    const std::uint8_t pixels[] = {1, 2, 3, 4, 5, 6, 7, 8}, labels[] = {0, 1};
+    write_file(path / "X_train.npy", npy("|u1", "(2, 4)", pixels));
+    EXPECT_EQ(import_dataset((path / "X_train.npy").string(), {})->find("y"), nullptr);
+    write_file(path / "y_train.npy", npy("|u1", "(2,)", labels));
+    ImportOptions options;
+    options.shape = {1, 2, 2};
+    const auto data = import_dataset((path / "X_train.npy").string(), options);
+    ASSERT_TRUE(data) << data.error().message;
+    EXPECT_EQ(data->classes, 2u);
+    EXPECT_EQ(data->find("x")->dims, (Dims{2, 1, 2, 2}));
+    options.shape = {3};
+    EXPECT_THAT(error_of(import_dataset((path / "X_train.npy").string(), options)),
+                HasSubstr("a sample has 4 numbers and the shape 3"));
 }
 
 TEST(MakeXy, ValuesFromOutsideAreChecked) {
