@@ -7,13 +7,17 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <atomic>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 
+#include "kernels/commit/commitment.hpp"
 #include "kernels/program/codec.hpp"
 #include "node/cmd/outlier_report.hpp"
 #include "node/cmd/renamed.hpp"
@@ -21,12 +25,14 @@
 #include "node/tasks/data/dataset.hpp"
 #include "node/tasks/initial_state.hpp"
 #include "node/tasks/model_files.hpp"
+#include "node/tasks/run_progress.hpp"
 #include "solver/run/device.hpp"
 #include "solver/run/step_runner.hpp"
 
 namespace retrace::node::cli {
 namespace {
 
+namespace fs = std::filesystem;
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
@@ -42,33 +48,76 @@ Status<> check_fit(const kernels::Program& program, const DataSet& data) {
     return Unit{};
 }
 
-/// Shows progress in a line that is overwritten on a terminal, and as plain lines elsewhere.
+using Losses = std::vector<std::pair<std::uint64_t, float>>;  // with their steps
+
+constexpr std::chrono::seconds kSaveEvery{60};
+
+std::atomic<bool> g_interrupted{false};  // Signal handlers can access globals only.
+extern "C" void on_interrupt(int) {
+    if (g_interrupted.exchange(true)) ::_exit(kFailed);
+}
+
+/// Shows progress in a line that is overwritten, on a terminal only.
 void show_step(const TaskFile& task, std::uint64_t step, float loss, Clock::time_point start) {
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const double rate = static_cast<double>(step + 1) / std::max(seconds, 1e-9);
-    if (::isatty(STDOUT_FILENO) == 0) {
-        std::cout << "step " << step << " loss " << loss << '\n';
-        return;
-    }
-    std::printf("\rstep %llu of %llu, loss %.4f, %.1f steps/s, %.0f s left   ",
-                static_cast<unsigned long long>(step + 1), static_cast<unsigned long long>(task.steps),
-                static_cast<double>(loss), rate, static_cast<double>(task.steps - step - 1) / rate);
-    if (step + 1 == task.steps) std::printf("\n");
-    std::fflush(stdout);
+    std::fprintf(stderr, "\rstep %llu of %llu, loss %.4f, %.1f steps/s, %.0f s left   ",
+                 static_cast<unsigned long long>(step + 1), static_cast<unsigned long long>(task.steps),
+                 static_cast<double>(loss), rate, static_cast<double>(task.steps - step - 1) / rate);
+    if (step + 1 == task.steps) std::fprintf(stderr, "\n");
+    std::fflush(stderr);
 }
 
-MetricTable train(const Program& program, const TaskFile& task, solver::Training& training) {
-    MetricTable table{{"loss"}, {}};
+/// Where an interrupted training is kept, and which one it is.
+struct Resume {
+    fs::path file;
+    Hash32 identity;
+};
+
+/// Trains to the end, or until a signal comes: then the state is saved and `training` is not at its last step. It is
+/// saved every minute too, for the power cut.
+Status<> train(const TaskFile& task, solver::Training& training, const Resume& resume, Losses& losses) {
+    const bool terminal = ::isatty(STDERR_FILENO) != 0;
     const Clock::time_point start = Clock::now();
+    Clock::time_point saved = start;
+    const auto save = [&] { return save_progress(resume.file, resume.identity, {training.state(), losses}); };
     while (training.step() < task.steps) {
         const std::uint64_t step = training.step();
         for (const kernels::Metric& metric : training.advance()) {
             if (metric.name != "loss") continue;
-            table.rows.push_back({step, {metric.value}});
-            if (!program.json) show_step(task, step, metric.value, start);
+            losses.emplace_back(step, metric.value);
+            if (terminal) show_step(task, step, metric.value, start);
         }
+        if (g_interrupted) return save();
+        if (Clock::now() < saved + kSaveEvery) continue;
+        RETRACE_CHECK(save());
+        saved = Clock::now();
     }
+    return Unit{};
+}
+
+MetricTable table_of(const Losses& losses) {
+    MetricTable table{{"loss"}, {}};
+    for (const auto& [step, loss] : losses) table.rows.push_back({step, {loss}});
     return table;
+}
+
+/// Goes on with an interrupted run of the same training: replaces the first state and the losses.
+Status<> go_on(const Resume& resume, kernels::State& state, Losses& losses) {
+    RETRACE_TRY(progress, load_progress(resume.file, resume.identity, state));
+    if (!progress) return Unit{};
+    std::cerr << "going on at step " << progress->state.step << " from " << resume.file.string()
+              << " (delete it to begin again)\n";
+    state = std::move(progress->state);
+    losses = std::move(progress->losses);
+    return Unit{};
+}
+
+/// `FOLDER` is task.toml or its folder.
+fs::path folder_of(const TaskRunFlags& flags) {
+    if (!flags.out.empty()) return flags.out;
+    std::error_code ignored;
+    return fs::is_directory(flags.folder, ignored) ? fs::path(flags.folder) : fs::path(flags.folder).parent_path();
 }
 
 int run_local(const Program& program, const TaskRunFlags& flags) {
@@ -93,13 +142,29 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
     solver::ProgramRunner runner = *device == nullptr ? solver::ProgramRunner(*step, inputs, pool)
                                                       : solver::ProgramRunner(*step, inputs, pool, std::move(*device));
     const kernels::CommittedProgram committed(*step);
+    const Resume resume{
+        folder_of(flags) / "unfinished.run",
+        training_identity(kernels::commit_state(committed.root(), *state, pool).root, *data, task->seed)};
+    std::error_code ignored;
+    fs::create_directories(resume.file.parent_path(), ignored);
+    Losses steps;
+    if (const auto resumed = go_on(resume, *state, steps); !resumed) return fail(program, resumed.error().message);
+    std::signal(SIGINT, on_interrupt);
+    std::signal(SIGTERM, on_interrupt);
     const std::unique_ptr<solver::Training> training = runner.train(committed, *state, pool);
-    const MetricTable table = train(program, *task, *training);
+    if (const auto trained = train(*task, *training, resume, steps); !trained)
+        return fail(program, trained.error().message);
+    if (training->step() < task->steps)
+        return fail(program, "interrupted at step " + std::to_string(training->step()) + " of " +
+                                 std::to_string(task->steps) + ", which is saved in " + resume.file.string() +
+                                 "; the same command goes on there");
+    fs::remove(resume.file, ignored);
+    const MetricTable table = table_of(steps);
     const Hash32 root = training->commit().root;
     training->state();  // makes `state` current for the evaluation and the model's file
     json::array losses;
     for (const MetricTable::Row& row : table.rows) losses.emplace_back(*row.values[0]);
-    json::object out{{"losses", std::move(losses)}, {"state_root", to_hex(view(root))}};
+    json::object out{{"losses", std::move(losses)}, {"state_root", to_0x(view(root))}};
     if (flags.evaluate) {
         const auto result = evaluate_task(*task, *state, pool);
         if (!result) return fail(program, result.error().message);
@@ -121,7 +186,7 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
         std::cout << json::serialize(out) << '\n';
         return kDone;
     }
-    std::cout << "state root " << to_hex(view(root)) << '\n';
+    std::cout << "state root " << to_0x(view(root)) << '\n';
     if (flags.evaluate) std::cout << "test loss " << out["test_loss"].as_double() << '\n';
     if (flags.outliers) std::cout << "precision    " << outliers.text << '\n';
     if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";

@@ -91,7 +91,7 @@ int run_rounds(const Program& program, const TaskFile& task, const kernels::Prog
                      {"members", members},
                      {"losses", std::move(losses)},
                      {"message_bytes", group.message_bytes()},
-                     {"state_root", to_hex(view(group.commit(0).root))}};
+                     {"state_root", to_0x(view(group.commit(0).root))}};
     if (flags.evaluate) {
         const auto result = evaluate_task(task, *state, pool);
         if (!result) return fail(program, result.error().message);
@@ -106,7 +106,7 @@ int run_rounds(const Program& program, const TaskFile& task, const kernels::Prog
         std::cout << json::serialize(out) << '\n';
         return kDone;
     }
-    std::cout << "state root " << to_hex(view(group.commit(0).root)) << '\n';
+    std::cout << "state root " << to_0x(view(group.commit(0).root)) << '\n';
     std::cout << "message " << group.message_bytes() << " bytes a round and member, before packing\n";
     if (flags.evaluate) std::cout << "test loss " << out["test_loss"].as_double() << '\n';
     if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";

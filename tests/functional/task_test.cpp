@@ -14,6 +14,7 @@ namespace json = boost::json;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 class Task : public TaskTest {
 protected:
@@ -51,8 +52,31 @@ TEST_F(Task, TheSameTaskEndsInTheSameState) {
     compile("mlp --data " + small_images(32).string() + " --batch 8 --steps 5 --seed 3");
     const json::object first = run(), second = run(" --threads 1");
     EXPECT_EQ(first.at("losses").as_array().size(), 5u);
-    EXPECT_EQ(first.at("state_root").as_string().size(), 64u);
+    EXPECT_EQ(first.at("state_root").as_string().size(), 66u);
     EXPECT_EQ(first, second);
+}
+
+TEST_F(Task, AnInterruptedTrainingGoesOnWhereItWasAndEndsInTheSameState) {
+    compile("mlp --data " + small_images(256).string() + " --hidden 512 --batch 128 --steps 400 --seed 3");
+    const fs::path folder = path("task"), kept = folder / "unfinished.run";
+    const Ran whole = retrace("task run " + folder.string() + " --local --json -o " + path("whole").string());
+    ASSERT_EQ(whole.status, 0) << whole.err;
+    const std::string run = "task run " + folder.string() + " --local --json";
+    const Ran interrupted = retrace(run, "timeout -s INT 1 ");
+    ASSERT_NE(interrupted.status, 0) << "it takes longer than a second";
+    EXPECT_THAT(interrupted.err, HasSubstr("interrupted at step "));
+    EXPECT_THAT(interrupted.err, HasSubstr("the same command goes on there"));
+    EXPECT_THAT(interrupted.err, Not(HasSubstr("steps/s"))) << "progress is for a terminal";
+    ASSERT_TRUE(fs::exists(kept));
+    const Ran resumed = retrace(run);
+    EXPECT_EQ(resumed.status, 0) << resumed.err;
+    EXPECT_THAT(resumed.err, HasSubstr("going on at step "));
+    EXPECT_EQ(json::parse(resumed.out), json::parse(whole.out)) << "losses and state root";
+    EXPECT_FALSE(fs::exists(kept));
+    std::ofstream(kept) << "retrace-run/1\n and something else that is long enough to have a digest";
+    const Ran damaged = retrace(run);
+    EXPECT_EQ(damaged.status, 1);
+    EXPECT_THAT(damaged.err, HasSubstr("is damaged; delete it"));
 }
 
 TEST_F(Task, ATrainingInRoundsEndsInTheSameState) {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// The file of a training on this machine that was interrupted, from which the next run goes on.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "kernels/runtime/tensor.hpp"
+#include "merkle/base/result.hpp"
+#include "node/tasks/data/dataset.hpp"
+
+namespace retrace::node {
+
+struct RunProgress {
+    kernels::State state;
+    std::vector<std::pair<std::uint64_t, float>> losses;  ///< That the program has reported so far, with their steps.
+};
+
+/// SHA-256 of everything that decides the bits of a training: its first state with the program's root (`first_root`),
+/// data and seed.
+Hash32 training_identity(const Hash32& first_root, const DataSet& data, std::uint64_t seed);
+
+/// Writes the file durably, in the place of an older one.
+Status<> save_progress(const std::filesystem::path& path, const Hash32& identity, const RunProgress& progress);
+/// Returns nullopt if there is no file, or one of another training. A damaged file is an error. `first`: the training's
+/// first state, of which the file has the shapes.
+Result<std::optional<RunProgress>> load_progress(const std::filesystem::path& path, const Hash32& identity,
+                                                 const kernels::State& first);
+
+}  // namespace retrace::node
