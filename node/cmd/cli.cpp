@@ -13,6 +13,7 @@
 #include <boost/json/serialize.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -20,9 +21,11 @@
 
 #include "kernels/runtime/dispatch.hpp"
 #include "kernels/runtime/pages.hpp"
+#include "node/cmd/client_defaults.hpp"
 #include "node/cmd/commands.hpp"
 #include "node/cmd/config_flags.hpp"
 #include "node/cmd/renamed.hpp"
+#include "node/cmd/usage.hpp"
 #include "node/platform/permissions.hpp"
 
 namespace retrace::node::cli {
@@ -84,6 +87,23 @@ Result<ledger::SecretText> first_line(const std::string& path) {
     return std::move(*line);
 }
 
+int refuse(const Program& program, const std::string& message) {
+    fail(program, message);
+    return kWrongUsage;
+}
+
+/// A result that could not be written, for instance to a full disk, is a failure of the command.
+int checked_output(int code) {
+    errno = 0;
+    std::cout.flush();
+    const bool written = std::cout.good() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (written || code != kDone) return code;
+    const std::string why = errno != 0 ? std::string(" (") + std::strerror(errno) + ")" : std::string();
+    std::cerr << "error: standard output could not be written" << why
+              << ", so a part of the result is lost; free space or name another file\n";
+    return kFailed;
+}
+
 }  // namespace
 
 CLI::Option* add_json(CLI::App& command, Program& program) {
@@ -134,28 +154,31 @@ int run_main(int argc, char** argv) {
     app.require_subcommand(1);
     Program program;
     for (const AddCommand add : commands()) add(app, program);
-    // Checked here because CLI11 would only report a missing subcommand.
-    const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
-    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
-        fail(program, "there is no command \"" + std::string(argv[1]) + "\"; `retrace --help` lists them");
-        return kWrongUsage;
-    }
     std::vector<std::string> typed(argv + 1, argv + std::max(argc, 1));
+    typed = with_help_last(std::move(typed));
     std::transform(typed.begin(), typed.end(), typed.begin(), with_current_name);
-    auto arguments = with_config_flags(app, std::move(typed));
-    if (!arguments) {
-        fail(program, arguments.error().message);
-        return kWrongUsage;
-    }
+    // Usage errors come before the flag is parsed.
+    program.json = std::find(typed.begin(), typed.end(), "--json") != typed.end();
+    // Checked here because CLI11 would only report a missing subcommand.
+    if (const std::string wrong = wrong_command(app, typed); !wrong.empty()) return refuse(program, wrong);
+    auto configured = with_config_flags(app, std::move(typed));
+    if (!configured) return refuse(program, configured.error().message);
+    auto arguments = with_client_defaults(app, std::move(*configured));
+    if (!arguments) return refuse(program, arguments.error().message);
     std::reverse(arguments->begin(), arguments->end());  // CLI11 takes the arguments in reverse order
     try {
         app.parse(std::move(*arguments));
+    } catch (const CLI::CallForHelp&) {
+        std::cout << wrapped_help(app.help());
+        return checked_output(kDone);
     } catch (const CLI::ParseError& e) {
-        return app.exit(e) == 0 ? kDone : kWrongUsage;
+        return refuse(program, e.what() + std::string("; `retrace help COMMAND` shows its flags"));
     }
     (void)kernels::cpu_level();  // A wrong RETRACE_CPU ends the program here, not on a thread during a task.
     try {
-        return program.run ? program.run() : kWrongUsage;
+        return program.run ? checked_output(program.run()) : kWrongUsage;
+    } catch (const CLI::ParseError& e) {  // A flag that a command needs in some cases.
+        return refuse(program, e.what());
     } catch (const kernels::NoMemory& e) {
         return fail(program, "out of memory: " + std::to_string(e.bytes()) + " bytes could not be allocated at once");
     } catch (const std::bad_alloc&) {

@@ -12,11 +12,13 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <thread>
 
 #include "ledger/crypto/eip55.hpp"
 #include "node/cmd/cli.hpp"
+#include "node/platform/data_dir.hpp"
 #include "node/platform/log.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/server/extensions.hpp"
@@ -182,10 +184,12 @@ void print_started(const Program& program, const Node& node, const std::string& 
     if (node.config().rpc.console) std::cout << "console at " << url << "/\n";
     if (node.config().rpc.tls) std::cout << "certificate SHA-256 " << fingerprint(node) << '\n';
     if (node.config().dev) {
-        std::cout << "developer accounts of \"" << kDevMnemonic << "\", " << kDevCoins << " coins each:\n";
+        std::cout << "developer accounts of \"" << kDevMnemonic << "\", " << kDevCoins
+                  << " coins each (N of --dev-account N, address, key):\n";
         for (std::uint32_t i = 0; i < kDevAccounts; ++i) {
             const auto key = wallet::account_key(kDevMnemonic, "", i);
-            std::cout << "  " << ledger::to_checksum(key->address()) << "  " << to_0x(key->bytes()) << '\n';
+            std::cout << "  " << i << "  " << ledger::to_checksum(key->address()) << "  " << to_0x(key->bytes())
+                      << '\n';
         }
     }
     std::cout << std::flush;
@@ -220,20 +224,46 @@ void add_admin_methods(rpc::Router& router) {
                 .admin = true});
 }
 
+bool has_chain(const std::string& data_dir) {
+    std::error_code ignored;
+    return std::filesystem::exists(std::filesystem::path(data_dir) / "genesis", ignored);
+}
+
+/// Deletes the chain that a start has begun and that failed afterwards: a second start with another genesis would
+/// otherwise be refused because of it. Other files in the folder stay.
+void forget_chain(const std::string& data_dir) {
+    const auto lock = DataDir::open(data_dir);
+    if (!lock) return;  // Another process has it, and the chain is that one's.
+    std::error_code ignored;
+    for (const char* const name : {"genesis", "db", "blocks.log", "pool"})
+        std::filesystem::remove_all(std::filesystem::path(data_dir) / name, ignored);
+}
+
 int run_node(const Program& program, const Config& config) {
     set_up_log(config.log.level);
     raise_descriptor_limit();
     const sigset_t signals = block_signals();
     std::optional<SignalsAtStart> watched(std::in_place, signals);
+    // CometBFT's files, which remember what was signed, are not touched.
+    const bool fresh = config.engine.kind == "solo" && !has_chain(config.data_dir);
     auto node = Node::open(config, native_rules());
-    if (!node) return fail(program, node.error().message);
+    if (!node) {
+        if (fresh) forget_chain(config.data_dir);
+        return fail(program, node.error().message);
+    }
     const auto extensions = extend(**node);
-    if (!extensions) return fail(program, extensions.error().message);
+    if (!extensions) {
+        node->reset();
+        if (fresh) forget_chain(config.data_dir);
+        return fail(program, extensions.error().message);
+    }
     add_admin_methods((*node)->router());
     const auto port = (*node)->start();
     watched.reset();
     if (!port) {
         (*node)->stop();
+        node->reset();
+        if (fresh) forget_chain(config.data_dir);
         return fail(program, port.error().message);
     }
     const bool ipv6 = config.rpc.host.find(':') != std::string::npos;

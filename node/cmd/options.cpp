@@ -12,6 +12,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "node/cmd/cli.hpp"
+#include "node/cmd/client_defaults.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/wallet/key_folder.hpp"
 #include "node/wallet/mnemonic.hpp"
@@ -118,9 +119,31 @@ void KeyOptions::add_to(CLI::App& command) {
         ->check(CLI::Range(0U, kDevAccounts - 1));
 }
 
+namespace {
+
+void require_key(const std::string& key) {
+    if (!key.empty()) return;
+    throw CLI::RequiredError("--key FILE, --key ADDRESS or --dev-account N (or RETRACE_KEY, or key in " +
+                             client_file() + ")");
+}
+
+}  // namespace
+
+Result<ledger::Address> KeyOptions::address() const {
+    if (dev_account) {
+        RETRACE_TRY(secret, wallet::account_key(kDevMnemonic, "", *dev_account));
+        return secret.address();
+    }
+    require_key(key);
+    if (ledger::parse_address(key)) return typed_address(key);
+    const auto named = wallet::address_in(key);
+    if (!named) return error(key + " does not name its address; give --key ADDRESS");
+    return *named;
+}
+
 Result<ledger::SecretKey> KeyOptions::load() const {
     if (dev_account) return wallet::account_key(kDevMnemonic, "", *dev_account);
-    if (key.empty()) return error("name a key: --key FILE, --key ADDRESS or --dev-account N");
+    require_key(key);
     std::string path = key;
     if (ledger::parse_address(key)) {
         RETRACE_TRY(address, typed_address(key));

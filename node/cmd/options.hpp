@@ -73,6 +73,8 @@ struct KeyOptions {
     void add_to(CLI::App& command);
     /// Unlocks the key; asks for the passphrase when no file was given.
     Result<ledger::SecretKey> load() const;
+    /// The key's account; asks for no passphrase. Fails if the keystore file does not name it.
+    Result<ledger::Address> address() const;
 };
 
 /// Adds --keys alone, with its default.

@@ -9,6 +9,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -25,11 +26,15 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr const char* kEmptyPassphrase =
+    "the passphrase is empty: whoever reads the keystore has the key; choose one, or give --empty-passphrase";
+
 struct NewOptions {
     std::string keys;
     std::string passphrase_file;
     bool mnemonic = false;
     bool light = false;
+    bool empty_passphrase = false;
     // import only
     std::string keystore, private_key_file, mnemonic_file;
     std::uint32_t index = 0;
@@ -40,6 +45,7 @@ struct NewOptions {
 void add_new_options(CLI::App& command, NewOptions& options) {
     add_keys_option(command, options.keys);
     command.add_option("--passphrase-file", options.passphrase_file, "File whose first line locks the key");
+    command.add_flag("--empty-passphrase", options.empty_passphrase, "Accept an empty passphrase");
     command.add_flag("--light", options.light, "Cheap key derivation: for test keys only");
 }
 
@@ -57,21 +63,22 @@ Result<ledger::SecretKey> account_of(std::string_view words, const NewOptions& o
     return wallet::account_key(words, passphrase.view(), options.index);
 }
 
-/// Writes directly to the descriptor: the buffers of the standard streams are not wiped.
-void print_secret(const ledger::SecretText& line) {
+/// Writes directly to the descriptor: the buffers of the standard streams are not wiped. Returns false if it cannot.
+bool print_secret(const ledger::SecretText& line) {
     std::cout << std::flush;
     for (std::string_view left = line.view(); !left.empty();) {
         const ssize_t size = ::write(STDOUT_FILENO, left.data(), left.size());
-        if (size < 0 && errno != EINTR) return;
+        if (size < 0 && errno != EINTR) return false;
         if (size > 0) left.remove_prefix(static_cast<std::size_t>(size));
     }
+    return std::cout.good();
 }
 
 /// Prints `before`, `secret`, `after` and a newline from a buffer that is wiped.
-void print_with(std::string_view before, std::string_view secret, std::string_view after) {
+bool print_with(std::string_view before, std::string_view secret, std::string_view after) {
     ledger::SecretText line(before.size() + secret.size() + after.size() + 1);
     ensure(line.append(before) && line.append(secret) && line.append(after) && line.append("\n"), "room for all");
-    print_secret(line);
+    return print_secret(line);
 }
 
 ledger::SecretText hex_of(View secret) {
@@ -84,25 +91,36 @@ ledger::SecretText hex_of(View secret) {
     return out;
 }
 
+/// A key whose words nobody has seen is of no use: its owner believes to have a copy.
+int forget_unseen(const Program& program, const std::string& path) {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    return fail(program, "standard output could not be written, so the words were not shown and the new keystore " +
+                             path + " is removed; free space or name another output, and make a key again");
+}
+
 /// Stores the key and reports it. `words` is printed once and never stored.
 int store(const Program& program, const NewOptions& options, const ledger::SecretKey& key, std::string_view words) {
     const auto passphrase = read_passphrase(options.passphrase_file, "passphrase for the new keystore", true);
     if (!passphrase) return fail(program, passphrase.error().message);
+    if (passphrase->view().empty() && !options.empty_passphrase) return fail(program, kEmptyPassphrase);
     const auto path = wallet::KeyFolder(options.keys)
                           .add(key, passphrase->view(), options.light ? wallet::kLightScrypt : wallet::kStandardScrypt);
     if (!path) return fail(program, path.error().message);
     const std::string address = ledger::to_checksum(key.address());
     if (program.json) {
         const std::string out = json::serialize(json::object{{"address", address}, {"file", *path}});
-        if (words.empty())
+        if (words.empty()) {
             std::cout << out << '\n';
-        else
-            print_with(out.substr(0, out.size() - 1) + R"(,"mnemonic":")", words, R"("})");
-        return kDone;
+            return kDone;
+        }
+        return print_with(out.substr(0, out.size() - 1) + R"(,"mnemonic":")", words, R"("})")
+                   ? kDone
+                   : forget_unseen(program, *path);
     }
     std::cout << address << "  " << *path << '\n';
-    if (!words.empty()) print_with("mnemonic (write it down, it is shown once): ", words, "");
-    return kDone;
+    if (words.empty() || print_with("mnemonic (write it down, it is shown once): ", words, "")) return kDone;
+    return forget_unseen(program, *path);
 }
 
 int run_new(const Program& program, const NewOptions& options) {
@@ -143,20 +161,20 @@ int run_import(const Program& program, const NewOptions& options) {
     return store(program, options, *key, {});
 }
 
-int run_export(const Program& program, const KeyOptions& options, bool private_key) {
+int run_export(const Program& program, const KeyOptions& options, bool private_key, bool empty_passphrase) {
     const auto key = options.load();
     if (!key) return fail(program, key.error().message);
     const std::string address = ledger::to_checksum(key->address());
     if (private_key) {
         const ledger::SecretText secret = hex_of(key->bytes());
         if (program.json)
-            print_with(R"({"address":")" + address + R"(","private_key":")", secret.view(), R"("})");
-        else
-            print_with("", secret.view(), "");
-        return kDone;
+            return print_with(R"({"address":")" + address + R"(","private_key":")", secret.view(), R"("})") ? kDone
+                                                                                                            : kFailed;
+        return print_with("", secret.view(), "") ? kDone : kFailed;
     }
     const auto passphrase = read_passphrase(options.passphrase_file, "passphrase of the exported keystore", true);
     if (!passphrase) return fail(program, passphrase.error().message);
+    if (passphrase->view().empty() && !empty_passphrase) return fail(program, kEmptyPassphrase);
     std::cout << wallet::encrypt_keystore(*key, passphrase->view());
     return kDone;
 }
@@ -208,9 +226,13 @@ void add_wallet_keys(CLI::App& wallet, Program& program) {
     auto private_key = std::make_shared<bool>(false);
     export_options->add_to(*out);
     out->add_flag("--private-key", *private_key, "Print the private key itself");
+    auto empty = std::make_shared<bool>(false);
+    out->add_flag("--empty-passphrase", *empty, "Accept an empty passphrase");
     add_json(*out, program);
-    out->callback([&program, export_options, private_key] {
-        program.run = [&, export_options, private_key] { return run_export(program, *export_options, *private_key); };
+    out->callback([&program, export_options, private_key, empty] {
+        program.run = [&, export_options, private_key, empty] {
+            return run_export(program, *export_options, *private_key, *empty);
+        };
     });
 
     CLI::App* list = wallet.add_subcommand("list", "List the folder of keys");

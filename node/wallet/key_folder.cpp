@@ -63,6 +63,11 @@ std::optional<std::string> KeyFolder::find(const ledger::Address& address) const
     return std::nullopt;
 }
 
+std::optional<ledger::Address> address_in(const std::string& path) {
+    const auto text = read_text(path);
+    return text ? keystore_address(*text) : std::nullopt;
+}
+
 Result<ledger::SecretKey> unlock(const std::string& path, std::string_view passphrase) {
     const auto text = read_text(path);
     if (!text) return error("cannot read the keystore " + path);

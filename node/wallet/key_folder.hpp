@@ -32,6 +32,8 @@ private:
     std::string path_;
 };
 
+/// Returns the address that a keystore file names, without decrypting it; nullopt if it names none or cannot be read.
+std::optional<ledger::Address> address_in(const std::string& path);
 /// Reads and decrypts one file.
 Result<ledger::SecretKey> unlock(const std::string& path, std::string_view passphrase);
 
