@@ -172,8 +172,8 @@ void say(const TaskFile& task, const Plan& plan, const Price& price) {
               << amount(plan.commitment_bytes) << " for commitments, " << amount(plan.data_bytes)
               << " of data\n             solvers and verifiers count " << plan.party_bytes << " bytes ("
               << mebibytes(plan.party_bytes) << " MiB) against --memory\n"
-              << on_device(plan) << "price        at most " << format_coins(price.escrow.work) << " for "
-              << price.segments << " segments and " << format_coins(price.escrow.audits)
+              << on_device(plan) << "price        at most " << describe_coins(price.escrow.work) << " for "
+              << price.segments << " segments and " << describe_coins(price.escrow.audits)
               << " set aside for audits\naudits       " << chances_of(price) << "\n             "
               << auditors_of(task, price) << '\n'
               << "evidence     a dispute ends with at most " << plan.evidence_bytes / 1024

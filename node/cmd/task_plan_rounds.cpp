@@ -190,10 +190,10 @@ void say(const TaskFile& task, const RoundsPlan& plan, const Price& price, doubl
         std::cout << "time         not timed: " << plan.not_measured << '\n';
     }
     std::cout << "stake        "
-              << (price.stake ? "a member locks " + format_coins(*price.stake)
+              << (price.stake ? "a member locks " + describe_coins_needed(*price.stake)
                               : "no stake is enough: nothing is audited")
-              << "\nprice        at most " << format_coins(price.escrow.work) << " for " << price.segments
-              << " segments of each member and " << format_coins(price.escrow.audits) << " set aside for audits\n"
+              << "\nprice        at most " << describe_coins(price.escrow.work) << " for " << price.segments
+              << " segments of each member and " << describe_coins(price.escrow.audits) << " set aside for audits\n"
               << "audits       about " << static_cast<double>(price.audit_cost_bp) / 100
               << " % of the price are expected; " << chances_of(price) << "\n             " << auditors_of(task, price)
               << '\n';

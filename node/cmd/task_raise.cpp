@@ -29,7 +29,7 @@ int raise(const Program& program, const RaiseFlags& flags) {
     if (program.json) {
         std::cout << json::serialize(json::object{{"task", flags.task}, {"escrow", paid->to_decimal()}}) << '\n';
     } else {
-        std::cout << "an auction for more replicas is open, " << format_coins(*paid) << " more in escrow\n";
+        std::cout << "an auction for more replicas is open, " << describe_coins(*paid) << " more in escrow\n";
     }
     return kDone;
 }

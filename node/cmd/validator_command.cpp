@@ -48,8 +48,8 @@ int print_validator(const Program& program, ChainSession& at, const ledger::Addr
     const std::uint64_t next = market::power_of(*info, *rules);
     if (program.json) {
         json::object out{{"account", ledger::to_checksum(account)},
-                         {"key", to_hex(view(info->key))},
-                         {"vrf_key", to_hex(info->vrf_key)},
+                         {"key", to_0x(view(info->key))},
+                         {"vrf_key", to_0x(info->vrf_key)},
                          {"stake", info->stake.to_decimal()},
                          {"leaving", info->leaving.to_decimal()},
                          {"leaving_height", info->leaving_height},
@@ -65,9 +65,9 @@ int print_validator(const Program& program, ChainSession& at, const ledger::Addr
     }
     std::cout << "key " << to_hex(view(info->key)) << '\n' << "power in the set " << power;
     if (next != power) std::cout << ", " << next << " for the next election";
-    std::cout << "\nstake " << format_coins(info->stake) << '\n';
+    std::cout << "\nstake " << describe_coins(info->stake) << '\n';
     if (!info->leaving.is_zero()) {
-        std::cout << "leaving " << format_coins(info->leaving) << ", `retrace validator release` from block "
+        std::cout << "leaving " << describe_coins(info->leaving) << ", `retrace validator release` from block "
                   << info->leaving_height << '\n';
     }
     if (info->double_signed) std::cout << "it signed two blocks of one height and is out for ever\n";
@@ -90,7 +90,7 @@ int print_set(const Program& program, ChainSession& at) {
         json::array members;
         for (const contracts::SetMember& member : set) {
             members.push_back(json::object{{"account", ledger::to_checksum(member.account)},
-                                           {"key", to_hex(view(member.key))},
+                                           {"key", to_0x(view(member.key))},
                                            {"power", member.power}});
         }
         json::object out{{"height", state.height()},

@@ -10,6 +10,7 @@ using ledger::U256;
 
 constexpr std::size_t kDecimals = 18;
 constexpr std::uint64_t kCoin = 1'000'000'000'000'000'000;
+constexpr std::uint64_t kMicrocoin = 1'000'000'000'000;  // the sixth decimal
 
 std::optional<U256> bounded(std::optional<U256> amount) {
     if (!amount || amount->limbs()[2] != 0 || amount->limbs()[3] != 0) return std::nullopt;
@@ -45,6 +46,17 @@ std::string format_coins(const U256& amount, unsigned decimals) {
     const std::string whole = (amount / U256(kCoin)).to_decimal();
     if (decimals == 0) return whole;
     return whole + "." + decimals_of(amount).substr(0, std::min<std::size_t>(decimals, kDecimals));
+}
+
+std::string describe_coins(const U256& amount) {
+    if (amount < U256(kMicrocoin / 2) && !amount.is_zero()) return "less than 0.000001 coins";
+    const std::string text = format_coins((amount + U256(kMicrocoin / 2)) / U256(kMicrocoin) * U256(kMicrocoin));
+    return text + (text == "1" ? " coin" : " coins");
+}
+
+std::string describe_coins_needed(const U256& amount) {
+    const std::string text = format_coins((amount + U256(kMicrocoin - 1)) / U256(kMicrocoin) * U256(kMicrocoin));
+    return text + (text == "1" ? " coin" : " coins");
 }
 
 }  // namespace retrace::node

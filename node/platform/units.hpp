@@ -18,4 +18,9 @@ std::string format_coins(const ledger::U256& amount);
 /// Rounds towards zero to exactly `decimals` places: "1.500".
 std::string format_coins(const ledger::U256& amount, unsigned decimals);
 
+/// The amount for people, rounded to at most six decimals: "47.5 coins", "less than 0.000001 coins".
+std::string describe_coins(const ledger::U256& amount);
+/// The same rounded upwards, for an amount that is needed.
+std::string describe_coins_needed(const ledger::U256& amount);
+
 }  // namespace retrace::node
