@@ -186,8 +186,8 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
     if (!escrow) return error("price_ceiling is too large");
     out.escrow = escrow->total();
     if (balance < out.escrow) {
-        return error("the task needs " + format_coins(out.escrow) + " coins in escrow and the account has " +
-                     format_coins(balance) + "; lower price_ceiling or steps, or fund the account");
+        return error("the task needs " + describe_coins_needed(out.escrow) + " in escrow and the account has " +
+                     describe_coins(balance) + "; lower price_ceiling or steps, or fund the account");
     }
     RETRACE_TRY(outcome, send_terms(task, out, submitter));
     for (const ledger::Log& log : outcome.logs) {
@@ -279,9 +279,9 @@ Result<TaskStatus> task_status(ChainReader& chain, std::uint64_t id) {
 }
 
 Result<TaskStatus> wait_for_delivery(ChainReader& chain, std::uint64_t id,
-                                     const std::function<void(const TaskStatus&)>& on_change) {
+                                     const std::function<void(const TaskStatus&)>& on_block) {
     using Clock = std::chrono::steady_clock;
-    std::optional<TaskStatus> before;
+    bool before = false;
     std::uint64_t read_height = 0;
     std::optional<Clock::time_point> failing_since;
     for (;; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
@@ -295,13 +295,9 @@ Result<TaskStatus> wait_for_delivery(ChainReader& chain, std::uint64_t id,
         }
         failing_since.reset();
         read_height = *height;
-        if (!before || before->task != status->task || before->group != status->group ||
-            before->committed != status->committed || before->verified != status->verified ||
-            before->waiting != status->waiting) {
-            on_change(*status);
-        }
+        on_block(*status);
         if (market::is_final(status->task.state) || status->task.state == market::TaskState::delivering) return status;
-        before = std::move(*status);
+        before = true;
     }
 }
 

@@ -66,11 +66,11 @@ struct TaskStatus {
 };
 Result<TaskStatus> task_status(ChainReader& chain, std::uint64_t task);
 
-/// Blocks until the task is in a final state or in `delivering`; calls `on_change` whenever the status has changed. If
-/// what is read is proved, then after a first status only a failure that lasts for half a minute ends it, because nothing
-/// is proved while the node is restarted.
+/// Blocks until the task is in a final state or in `delivering`; calls `on_block` with the status at each new height.
+/// If what is read is proved, then after a first status only a failure that lasts for half a minute ends it, because
+/// nothing is proved while the node is restarted.
 Result<TaskStatus> wait_for_delivery(ChainReader& chain, std::uint64_t task,
-                                     const std::function<void(const TaskStatus&)>& on_change);
+                                     const std::function<void(const TaskStatus&)>& on_block);
 
 struct Delivered {
     kernels::Program program;

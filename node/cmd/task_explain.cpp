@@ -12,8 +12,9 @@
 
 #include "contracts/records/group_views.hpp"
 #include "ledger/crypto/eip55.hpp"
+#include "node/agents/explained_task.hpp"
 #include "node/agents/remote_state.hpp"
-#include "node/cmd/task_options.hpp"
+#include "node/cmd/task_follow.hpp"
 #include "node/platform/json_values.hpp"
 #include "node/platform/units.hpp"
 
@@ -22,111 +23,6 @@ namespace {
 
 namespace json = boost::json;
 namespace views = contracts::views;
-using market::GroupPhase;
-using market::TaskState;
-
-/// What a task waits for. `remedy` is empty if the requester need not do anything; next_height 0: no height is set.
-struct Explanation {
-    std::string reason, remedy, next;
-    std::uint64_t next_height = 0;
-};
-
-/// The last heights of these phases are known; they end earlier when all have done their part.
-Explanation explain_round(const TaskStatus::Group& group) {
-    const market::Group& now = group.now;
-    const std::string round = "round " + std::to_string(now.round) + " of " + std::to_string(group.terms.rounds);
-    const std::string sent = std::to_string(now.committed.size());
-    switch (now.phase) {
-        case GroupPhase::starting:
-            return {"members fetch the plan and the data, and commit to their first state",
-                    {},
-                    "the first round begins when all have, or at the deadline when " +
-                        std::to_string(group.terms.least) + " have",
-                    now.deadline};
-        case GroupPhase::training:
-            return {round + ": members train; " + sent + " of " + std::to_string(now.senders) + " have sent a message",
-                    {},
-                    "the messages are fetched",
-                    now.deadline};
-        case GroupPhase::spreading:
-            return {round + ": members fetch " + sent + " messages; " + std::to_string(now.listed.size()) +
-                        " have stated what they have" + (now.extended ? " (extended once)" : ""),
-                    {},
-                    "what they have is revealed",
-                    now.deadline};
-        case GroupPhase::revealing:
-            return {round + ": members reveal what they have; " + std::to_string(now.revealed.size()) + " of " +
-                        std::to_string(now.listed.size()) + " have",
-                    {},
-                    "the round is closed",
-                    now.deadline};
-        case GroupPhase::over: break;
-    }
-    return {"all rounds are closed; members take in the last messages, and their segments are finalised",
-            {},
-            "the model is delivered when the segments of all members are final",
-            now.deadline};
-}
-
-Explanation explain_run(const TaskStatus& status) {
-    if (status.waiting)
-        return {"segment " + std::to_string(status.waiting->segment) + " of run " +
-                    std::to_string(status.waiting->run) + " waits for auditors",
-                "wait for verifiers, or decide with `retrace task decide` once that is allowed", "you may decide",
-                status.waiting->decide_from};
-    if (status.group) return explain_round(*status.group);
-    const market::Run& run = status.runs.back();
-    if (run.next_state > status.spec.segments())
-        return {"all checkpoints are committed; segments are audited and their windows run",
-                {},
-                "the model is delivered when all segments are paid",
-                0};
-    return {"the solver trains; checkpoint " + std::to_string(run.next_state) + " of " +
-                std::to_string(status.spec.segments()) + " is next",
-            {},
-            "the solver loses its lock if the checkpoint is late",
-            run.deadline};
-}
-
-Explanation explain(const TaskStatus& status, std::uint64_t height) {
-    const market::Task& task = status.task;
-    switch (task.state) {
-        case TaskState::posted:
-        case TaskState::bidding: {
-            const bool sealed = height + 1 < task.bid_end;
-            const std::string bids = std::to_string(task.bidders.size()) + " bids";
-            return {sealed ? bids + " are sealed so far" : bids + " are revealed",
-                    task.bidders.empty() ? "if nobody bids: raise price_ceiling or replay_blocks, and see "
-                                           "retrace_explainBids for what keeps a solver from bidding"
-                                         : "",
-                    sealed ? "bids are revealed" : "the auction closes", sealed ? task.bid_end : task.reveal_end};
-        }
-        case TaskState::assigned:
-            return {"the winners fetch the program and the data", "",
-                    "a winner that has not accepted by then loses the task",
-                    status.runs.empty() ? 0 : status.runs.back().deadline};
-        case TaskState::running: return explain_run(status);
-        case TaskState::delivering:
-            return {"the model is ready", "fetch it with `retrace task fetch`, then `retrace task accept`",
-                    "the model counts as accepted", task.deliver_end};
-        case TaskState::settled: return {"the model was accepted, and all is paid", {}, {}, 0};
-        case TaskState::cancelled: return {"the requester cancelled it; the escrow was returned", {}, {}, 0};
-        case TaskState::expired:
-            return {"too few solvers took part or were left; the rest of the escrow was returned",
-                    "post it again with a higher price_ceiling, longer windows or a smaller least_members; solvers "
-                    "take part in "
-                    "rounds only with --groups",
-                    {},
-                    0};
-        case TaskState::forfeited:
-            return {
-                "every solver was convicted or silent; the rest of the escrow was returned", "post it again", {}, 0};
-        case TaskState::frozen:
-            return {"a rule about it broke an invariant; nothing in it changes", {}, "its coins are returned", 0};
-        case TaskState::released: return {"it was frozen, and its coins were returned", {}, {}, 0};
-    }
-    return {};
-}
 
 /// A round of a member. `outcome`: recorded, not_listed, too_few_listed (the round closed empty), absent, open.
 struct MemberRound {
@@ -243,7 +139,7 @@ std::string line_of(const MemberStory& story) {
                       std::string(market::slug(story.run.state)) + (story.member.leaving ? ", leaving" : "") +
                       ", from round " + std::to_string(story.member.entered) + ", recorded " +
                       std::to_string(counts["recorded"]) + ", absent " + std::to_string(counts["absent"]) +
-                      ", earned " + format_coins(story.run.earned);
+                      ", earned " + describe_coins(story.run.earned);
     return out + (exceptions.empty() ? "" : "; rounds" + exceptions.substr(1));
 }
 
@@ -265,15 +161,10 @@ int explain_task(const Program& program, const ChainOptions& options, std::uint6
         for (MemberRound& round : story.rounds)
             if (round.outcome == "not_listed")
                 round.not_listed_by = not_listed_by((*at)->client, id, round.round, story.run.index);
-    const Explanation why = explain(*status, state->height());
+    const auto why = explained_task((*at)->chain, id);
+    if (!why) return fail(program, why.error().message);
     if (program.json) {
-        json::object out{{"task", id},
-                         {"height", state->height()},
-                         {"state", std::string(market::slug(status->task.state))},
-                         {"reason", why.reason},
-                         {"remedy", why.remedy},
-                         {"next", why.next},
-                         {"next_height", why.next_height == 0 ? json::value() : json::value(why.next_height)}};
+        json::object out = explanation_json(*why);
         if (status->group) {
             json::array all;
             for (const MemberStory& story : members) all.push_back(to_json(story));
@@ -283,14 +174,7 @@ int explain_task(const Program& program, const ChainOptions& options, std::uint6
         std::cout << json::serialize(out) << '\n';
         return kDone;
     }
-    std::cout << "task " << id << " is " << market::slug(status->task.state) << " at height " << state->height() << ": "
-              << why.reason << '\n';
-    if (!why.remedy.empty()) std::cout << "remedy: " << why.remedy << '\n';
-    if (!why.next.empty()) {
-        std::cout << "next: " << why.next;
-        if (why.next_height != 0) std::cout << ", at the latest at height " << why.next_height;
-        std::cout << '\n';
-    }
+    std::cout << explanation_text(*why) << '\n';
     for (const MemberStory& story : members) std::cout << line_of(story) << '\n';
     std::cout << (*at)->proven_line();
     return kDone;

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -12,6 +13,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "market/odds.hpp"
+#include "node/agents/explained_task.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/platform/printable.hpp"
@@ -45,20 +47,40 @@ json::object to_json(const TaskStatus& status) {
             {"paid", status.paid},
             {"escrow", status.task.escrow.to_decimal()},
             {"audit_budget", status.task.audit_budget.to_decimal()},
-            {"program_root", to_hex(view(status.spec.program_root))},
+            {"program_root", to_0x(view(status.spec.program_root))},
             {"runs", std::move(runs)}};
 }
 
-int list(const Program& program, const ChainOptions& options) {
-    const auto at = options.open();
+/// The numbers of the newest tasks, of one requester or of all, ascending.
+std::vector<std::uint64_t> newest_tasks(const RemoteState& state, std::uint64_t count,
+                                        const std::optional<ledger::Address>& requester) {
+    constexpr std::size_t kNewest = 100;
+    std::vector<std::uint64_t> out;
+    for (std::uint64_t id = count; id != 0 && out.size() < kNewest; --id) {
+        const auto task = requester ? contracts::views::task(state, id) : std::nullopt;
+        if (!requester || (task && task->requester == *requester)) out.push_back(id);
+    }
+    std::reverse(out.begin(), out.end());
+    return out;
+}
+
+int list(const Program& program, const SignerOptions& options, bool mine) {
+    std::optional<ledger::Address> requester;
+    if (mine) {
+        const auto address = options.key.address();
+        if (!address) return fail(program, address.error().message);
+        requester = *address;
+    }
+    const auto at = options.chain.open();
     if (!at) return fail(program, at.error().message);
     const auto state = (*at)->chain.newest();
     if (!state) return fail(program, state.error().message);
     const std::uint64_t count = contracts::views::task_count(*state);
     if (state->failure()) return fail(program, state->failure()->message);
     json::array out;
-    constexpr std::uint64_t kNewest = 100;
-    for (std::uint64_t id = count > kNewest ? count - kNewest + 1 : 1; id <= count; ++id) {
+    const std::vector<std::uint64_t> ids = newest_tasks(*state, count, requester);
+    if (state->failure()) return fail(program, state->failure()->message);
+    for (const std::uint64_t id : ids) {
         const auto status = task_status((*at)->chain, id);
         if (!status) return fail(program, status.error().message);
         if (program.json) {
@@ -86,10 +108,14 @@ int show(const Program& program, const ChainOptions& options, std::uint64_t id) 
         std::cout << json::serialize(out) << '\n';
         return kDone;
     }
+    const auto why = explained_task((*at)->chain, id);
+    if (!why) return fail(program, why.error().message);
     std::cout << "task " << id << " \"" << printable(status->spec.name) << "\": " << market::slug(status->task.state)
-              << "\nsegments " << status->spec.segments() << ": committed " << status->committed << ", verified "
-              << status->verified << ", paid " << status->paid << "\nescrow " << format_coins(status->task.escrow)
-              << ", for audits " << format_coins(status->task.audit_budget) << '\n';
+              << ": " << why->why << "\n"
+              << (why->remedy.empty() ? "" : "remedy: " + why->remedy + "\n") << "segments " << status->spec.segments()
+              << ": committed " << status->committed << ", verified " << status->verified << ", paid " << status->paid
+              << "\nescrow " << describe_coins(status->task.escrow) << ", for audits "
+              << describe_coins(status->task.audit_budget) << '\n';
     if (status->waiting) {
         std::cout << "segment " << status->waiting->segment << " of run " << status->waiting->run
                   << " waits for auditors; from height " << status->waiting->decide_from
@@ -97,7 +123,7 @@ int show(const Program& program, const ChainOptions& options, std::uint64_t id) 
     }
     for (const market::Run& run : status->runs) {
         std::cout << "run " << run.index << " by " << ledger::to_checksum(run.solver) << ": " << market::slug(run.state)
-                  << ", " << format_coins(run.price) << " a segment, earned " << format_coins(run.earned) << '\n';
+                  << ", " << describe_coins(run.price) << " a segment, earned " << describe_coins(run.earned) << '\n';
     }
     std::cout << (*at)->proven_line();
     return kDone;
@@ -163,7 +189,8 @@ int odds(const Program& program, const ChainOptions& options, const std::string&
                   << 100 * probability.as_double() << " %\n";
     }
     std::cout << "audits cost about " << 100 * cost << " % of the price ceiling\n"
-              << "a bid locks " << (floor ? format_coins(*floor) : std::string("more than there can be")) << '\n'
+              << "a bid locks " << (floor ? describe_coins_needed(*floor) : std::string("more than there can be"))
+              << '\n'
               << (possible == 0
                       ? "the probability that a bad segment is detected is unknown, because no auditor can be drawn; "
                       : "the first and the last segment are always audited; ")
@@ -179,6 +206,7 @@ void add_task_show(CLI::App& parent, Program& program) {
         SignerOptions signer;
         std::string file;
         std::uint64_t task = 0;
+        bool mine = false;
     };
     const auto add = [&](const char* name, const char* what) {
         CLI::App* command = parent.add_subcommand(name, what);
@@ -187,9 +215,10 @@ void add_task_show(CLI::App& parent, Program& program) {
     };
     auto flags = std::make_shared<Flags>();
     CLI::App* list_command = add("list", "List the newest tasks");
-    flags->signer.chain.add_to(*list_command);
+    flags->signer.add_to(*list_command);
+    list_command->add_flag("--mine", flags->mine, "Only tasks of the account of --key or --dev-account");
     list_command->callback(
-        [&program, flags] { program.run = [&program, flags] { return list(program, flags->signer.chain); }; });
+        [&program, flags] { program.run = [&program, flags] { return list(program, flags->signer, flags->mine); }; });
     CLI::App* show_command = add("show", "Show a task");
     show_command->add_option("ID", flags->task, "Task")->required();
     flags->signer.chain.add_to(*show_command);

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "node/cmd/task_options.hpp"
+#include "node/cmd/task_follow.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node::cli {
@@ -22,25 +22,8 @@ struct TaskSubmitFlags {
     std::string data_dir, file;
     std::uint64_t task = 0;
     bool wait = false, allow_unaudited = false;
+    std::uint32_t again = 0;  ///< How often it is posted again if too few solvers bid.
 };
-
-std::string progress_line(const TaskStatus& status) {
-    std::string line(market::slug(status.task.state));
-    if (status.group) {
-        const market::Group& group = status.group->now;
-        line += ", round " + std::to_string(group.round) + " of " + std::to_string(status.group->terms.rounds) + ": " +
-                std::string(market::slug(group.phase)) + ", " + std::to_string(status.task.active.size()) +
-                " members, " + std::to_string(group.committed.size()) + " messages";
-    }
-    line += ", segments committed " + std::to_string(status.committed) + ", verified " +
-            std::to_string(status.verified) + ", paid " + std::to_string(status.paid);
-    if (!status.group) line += " of " + std::to_string(status.spec.segments());
-    if (status.waiting) {
-        line += "; segment " + std::to_string(status.waiting->segment) + " waits for auditors; from height " +
-                std::to_string(status.waiting->decide_from) + " on, decide about it with `retrace task decide`";
-    }
-    return line;
-}
 
 /// Records the task's folder for convenience: `task fetch` finds test data and the TorchScript file there.
 void note_folder(const TaskSubmitFlags& flags, std::uint64_t chain_id, std::uint64_t task) {
@@ -50,16 +33,25 @@ void note_folder(const TaskSubmitFlags& flags, std::uint64_t chain_id, std::uint
     std::ofstream(note) << fs::absolute(flags.file, ignored).lexically_normal().string() << '\n';
 }
 
-/// Waits until the model is ready, also across restarts of the node; fails if the task ends without one.
-Status<> wait_for_model(const TaskSubmitFlags& flags, ChainSession& at, std::uint64_t task, json::object& out) {
+/// Waits until the model is ready or the task has ended, also across restarts of the node.
+Result<TaskExplanation> wait_for_end(const Program& program, const TaskSubmitFlags& flags, ChainSession& at,
+                                     std::uint64_t task, json::object& out) {
     flags.signer.chain.node.wait_longer(at.client);
-    RETRACE_TRY(status, wait_for_delivery(at.chain, task,
-                                          [](const TaskStatus& now) { std::cerr << progress_line(now) << std::endl; }));
-    const market::TaskState state = status.task.state;
-    out["state"] = std::string(market::slug(state));
+    RETRACE_TRY(end, follow_task(program, at, task));
+    out["state"] = std::string(market::slug(end.state));
     at.add_proven(out);
-    if (state == market::TaskState::delivering || state == market::TaskState::settled) return Unit{};
-    return error("the task ended as " + std::string(market::slug(state)));
+    return end;
+}
+
+/// An error if the task ended without a model.
+Status<> has_model(const TaskExplanation& end) {
+    if (end.state == market::TaskState::delivering || end.state == market::TaskState::settled) return Unit{};
+    return error("the task ended without a model. " + explanation_text(end));
+}
+
+bool had_too_few_bids(const TaskExplanation& end) {
+    return end.reason == TaskReason::no_bids || end.reason == TaskReason::too_few_bids ||
+           end.reason == TaskReason::no_winner;
 }
 
 int print(const Program& program, const json::object& out, std::uint64_t task) {
@@ -79,17 +71,23 @@ int submit(const Program& program, const TaskSubmitFlags& flags) {
     const auto session = Session::open(flags.signer);
     if (!session) return fail(program, session.error().message);
     ChainSession& at = *(*session)->at;
-    const auto posted = post_task(*task, **store, (*session)->submitter, at.chain, show_transfer);
-    if (!posted) return fail(program, posted.error().message);
-    note_folder(flags, (*session)->chain_id, posted->id);
-    std::cerr << "task " << posted->id << " posted, " << format_coins(posted->escrow) << " in escrow" << std::endl;
-    json::object out{{"task", posted->id}, {"escrow", posted->escrow.to_decimal()}};
-    at.add_proven(out);
-    if (flags.wait) {
-        if (const auto ready = wait_for_model(flags, at, posted->id, out); !ready)
-            return fail(program, ready.error().message);
+    for (std::uint32_t times = 0;; ++times) {
+        const auto posted = post_task(*task, **store, (*session)->submitter, at.chain, show_transfer);
+        if (!posted) return fail(program, posted.error().message);
+        note_folder(flags, (*session)->chain_id, posted->id);
+        std::cerr << "task " << posted->id << " posted, " << describe_coins(posted->escrow) << " in escrow"
+                  << std::endl;
+        json::object out{{"task", posted->id}, {"escrow", posted->escrow.to_decimal()}};
+        at.add_proven(out);
+        if (!flags.wait) return print(program, out, posted->id);
+        const auto end = wait_for_end(program, flags, at, posted->id, out);
+        if (!end) return fail(program, end.error().message);
+        const auto ready = has_model(*end);
+        if (ready) return print(program, out, posted->id);
+        if (times == flags.again || !had_too_few_bids(*end)) return fail(program, ready.error().message);
+        std::cerr << "too few solvers bid; posting it again (" << times + 1 << " of " << flags.again << ")"
+                  << std::endl;
     }
-    return print(program, out, posted->id);
 }
 
 /// Does the part of `submit` after the posting; pieces that have arrived are not sent again.
@@ -120,8 +118,9 @@ int follow(const Program& program, const TaskSubmitFlags& flags) {
     if (!at) return fail(program, at.error().message);
     if (const auto there = (*at)->chain.height(); !there) return fail(program, there.error().message);
     json::object out{{"task", flags.task}};
-    if (const auto ready = wait_for_model(flags, **at, flags.task, out); !ready)
-        return fail(program, ready.error().message);
+    const auto end = wait_for_end(program, flags, **at, flags.task, out);
+    if (!end) return fail(program, end.error().message);
+    if (const auto ready = has_model(*end); !ready) return fail(program, ready.error().message);
     return print(program, out, flags.task);
 }
 
@@ -145,7 +144,10 @@ void add_task_submit(CLI::App& parent, Program& program) {
     post->add_option("FILE", post_flags->file, "task.toml or its folder")->required();
     post_flags->signer.add_to(*post);
     add_store_option(*post, *post_flags);
-    post->add_flag("--wait", post_flags->wait, "Wait until the model is ready");
+    CLI::Option* wait = post->add_flag("--wait", post_flags->wait, "Wait until the model is ready");
+    post->add_option("--again", post_flags->again, "Post it again up to so many times if too few solvers bid (0)")
+        ->needs(wait)
+        ->check(CLI::Range(0, 1000));
     post->add_flag("--allow-unaudited", post_flags->allow_unaudited,
                    "Pay for segments that no auditor can be drawn for");
 

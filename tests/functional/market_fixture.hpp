@@ -84,11 +84,12 @@ protected:
     std::string requester() const { return node() + " --dev-account 0"; }
     std::string store() const { return " --data-dir " + path("requester").string(); }
 
-    /// Runs a command that must succeed, and returns its --json output.
+    /// Runs a command that must succeed, and returns its --json output; of a stream the last line.
     json::object say(const std::string& arguments) const {
-        const Ran ran = retrace(arguments + " --json");
+        Ran ran = retrace(arguments + " --json");
         EXPECT_EQ(ran.status, 0) << arguments << "\n" << ran.err;
-        return ran.status == 0 ? json::parse(ran.out).as_object() : json::object{};
+        while (ran.out.ends_with('\n')) ran.out.pop_back();
+        return ran.status == 0 ? json::parse(ran.out.substr(ran.out.rfind('\n') + 1)).as_object() : json::object{};
     }
     /// Compiles an MLP on small images into `name`.
     std::string compile(const std::string& options, const std::string& name = "task") {

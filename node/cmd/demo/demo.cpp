@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "ledger/crypto/eip55.hpp"
+#include "node/agents/event_log.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/requester.hpp"
-#include "node/cmd/demo/event_log.hpp"
 #include "node/cmd/demo/local_network.hpp"
 #include "node/cmd/demo/referee_time.hpp"
 #include "node/cmd/demo/supply.hpp"
@@ -163,9 +163,10 @@ Status<> Demo::open_purse() {
     store_ = std::move(*store);
     std::map<ledger::Address, std::string> names;
     for (std::uint32_t i = 0; i < kRoles; ++i) names[network_->address(Role{i})] = std::string(name_of(Role{i}));
-    event_log_ = std::make_unique<EventLog>(std::move(names), [this](std::uint64_t height, const std::string& line) {
-        say("block " + std::to_string(height) + "  " + line);
-    });
+    event_log_ = std::make_unique<EventLog>(std::move(names),
+                                            [this](std::uint64_t height, std::uint64_t task, const std::string& line) {
+                                                say("block " + std::to_string(height) + "  " + with_task(task, line));
+                                            });
     return Unit{};
 }
 

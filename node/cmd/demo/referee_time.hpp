@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "node/cmd/demo/event_log.hpp"
+#include "node/agents/event_log.hpp"
 
 namespace retrace::node {
 

@@ -8,11 +8,11 @@
 
 #include "contracts/records/group_views.hpp"
 #include "ledger/crypto/eip55.hpp"
+#include "node/agents/event_log.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/requester.hpp"
 #include "node/agents/run_peers.hpp"
 #include "node/artifacts/peer_source.hpp"
-#include "node/cmd/demo/event_log.hpp"
 #include "node/cmd/demo/local_network.hpp"
 #include "node/cmd/demo/supply.hpp"
 #include "node/platform/units.hpp"
@@ -180,9 +180,10 @@ Status<> RoundsDemo::open_purse() {
     std::map<ledger::Address, std::string> names;
     for (std::uint32_t i = 0; i < network_->parties().size(); ++i)
         names[network_->address(Role{i})] = network_->name(Role{i});
-    event_log_ = std::make_unique<EventLog>(std::move(names), [this](std::uint64_t height, const std::string& line) {
-        say("block " + std::to_string(height) + "  " + line);
-    });
+    event_log_ = std::make_unique<EventLog>(std::move(names),
+                                            [this](std::uint64_t height, std::uint64_t task, const std::string& line) {
+                                                say("block " + std::to_string(height) + "  " + with_task(task, line));
+                                            });
     return Unit{};
 }
 

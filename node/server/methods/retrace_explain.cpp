@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Explains why a bid was not made, not accepted or did not win, and why a transaction was refused.
+// Explains why a bid was not made, not accepted or did not win, what a task waits for, and why a transaction was
+// refused.
 #include "contracts/calls/encode.hpp"
 #include "market/odds.hpp"
+#include "node/explain/task_reason.hpp"
 #include "node/server/methods/methods.hpp"
 #include "node/server/methods/task_events.hpp"
 
@@ -79,6 +81,18 @@ Answer explain_bids(const Backend& backend, const Params& params, Caller& caller
     return record_json(out);
 }
 
+Answer explain_a_task(const Backend& backend, const Params& params, Caller& caller) {
+    RETRACE_TRY(id, params.u64(0));
+    RETRACE_TRY(ref, params.block(1));
+    RETRACE_TRY(asked, state_at(backend, caller, ref));
+    const auto task = views::task(*asked.view, id);
+    if (!task) return json::value(nullptr);
+    const std::uint64_t height = auction_height(*task);
+    const auto auction =
+        height == 0 ? Checked<StateAt>(asked) : state_at(backend, caller, BlockRef{BlockRef::Kind::height, height, {}});
+    return record_json(explain_task(*asked.view, id, asked.height, height != 0 && auction ? &*auction->view : nullptr));
+}
+
 Answer explain_tx(const Backend& backend, const Params& params) {
     RETRACE_TRY(hash, params.hash(0));
     const auto record = backend.chain.tx(hash);
@@ -108,6 +122,11 @@ void register_retrace_explain(Router& router, const Backend& backend) {
                 {{"task", "Quantity"}, {"solver", "Address", false}, {"block", "BlockTag", false}},
                 "BidsExplanation?",
                 [&backend](const Params& params, Caller& caller) { return explain_bids(backend, params, caller); }});
+    router.add({"retrace_explainTask",
+                "What a task waits for or why it ended, with a remedy and what happens next.",
+                {{"task", "Quantity"}, {"block", "BlockTag", false}},
+                "TaskExplanation?",
+                [&backend](const Params& params, Caller& caller) { return explain_a_task(backend, params, caller); }});
     router.add({"retrace_explainTransaction",
                 "Why a mined transaction was refused, or what it did.",
                 {{"hash", "Hash"}},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/server/methods/schemas.hpp"
 
+#include "node/explain/task_reason.hpp"
 #include "node/server/methods/answers.hpp"
 
 namespace retrace::node::rpc {
@@ -198,6 +199,7 @@ void add_market(json::object& out) {
     out["Round"] = schema_of<RoundAnswer>();
     out["Bid"] = schema_of<BidAnswer>();
     out["BidsExplanation"] = schema_of<BidsExplanation>();
+    out["TaskExplanation"] = schema_of<TaskExplanation>();
     out["TxExplanation"] = schema_of<TxExplanation>();
     out["Audit"] = schema_of<market::Audit>();
     out["AuditPage"] = schema_of<Page<market::Audit>>();

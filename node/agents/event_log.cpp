@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "node/cmd/demo/event_log.hpp"
+#include "node/agents/event_log.hpp"
 
 #include <algorithm>
 
@@ -13,9 +13,11 @@ namespace {
 
 using contracts::decode_event;
 
-std::string task_words(std::uint64_t task) { return "task " + std::to_string(task) + ": "; }
-
 }  // namespace
+
+std::string with_task(std::uint64_t task, const std::string& line) {
+    return task == 0 ? line : "task " + std::to_string(task) + ": " + line;
+}
 
 std::string EventLog::name(const ledger::Address& address) const {
     const auto found = names_.find(address);
@@ -27,7 +29,12 @@ Status<> EventLog::advance(RpcClient& client) {
     if (!tip) return error(tip.error().message);
     if (*tip == height_) return Unit{};
     std::vector<PlacedLog> all;
-    for (const contracts::Contract contract : contracts::kContracts) {
+    // In a block, verdicts are told before what follows from them.
+    std::vector<contracts::Contract> order(std::begin(contracts::kContracts), std::end(contracts::kContracts));
+    std::stable_partition(order.begin(), order.end(), [](contracts::Contract contract) {
+        return contract == contracts::Contract::audits || contract == contracts::Contract::disputes;
+    });
+    for (const contracts::Contract contract : order) {
         auto logs = client.logs(contracts::address_of(contract), height_ + 1, *tip);
         if (!logs) return error(logs.error().message);
         all.insert(all.end(), logs->begin(), logs->end());
@@ -42,9 +49,9 @@ Status<> EventLog::advance(RpcClient& client) {
 void EventLog::take(const PlacedLog& placed) {
     if (const auto slash = decode_event<contracts::Slashed>(placed.log)) {
         slashed_[slash->party] += slash->amount;
-        print(placed.height, name(slash->party) + " is slashed " + format_coins(slash->amount) + " (" + slash->reason +
-                                 "): " + format_coins(slash->burned) + " burned, " + format_coins(slash->to_others) +
-                                 " to others");
+        print(placed.height, slash->task,
+              name(slash->party) + " is slashed " + describe_coins(slash->amount) + " (" + slash->reason + "): " +
+                  describe_coins(slash->burned) + " burned, " + describe_coins(slash->to_others) + " to others");
         return;
     }
     take_capability(placed.height, placed.log);
@@ -56,58 +63,75 @@ void EventLog::take(const PlacedLog& placed) {
 
 void EventLog::take_groups(std::uint64_t height, const ledger::Log& log) {
     if (const auto e = decode_event<contracts::RoundClosed>(log)) {
-        print(height, task_words(e->task) + "round " + std::to_string(e->round) +
-                          " is closed: " + std::to_string(e->recorded) + " of " + std::to_string(e->committed) +
-                          " messages are recorded, " + std::to_string(e->total) + " steps");
+        print(height, e->task,
+              "round " + std::to_string(e->round) + " is closed: " + std::to_string(e->recorded) + " of " +
+                  std::to_string(e->committed) + " messages are recorded, " + std::to_string(e->total) + " steps");
     } else if (const auto e = decode_event<contracts::MemberJoined>(log)) {
-        print(height, task_words(e->task) + name(e->solver) + " joins at round " + std::to_string(e->base));
+        print(height, e->task, name(e->solver) + " joins at round " + std::to_string(e->base));
     } else if (const auto e = decode_event<contracts::MemberLeaves>(log)) {
-        print(height, task_words(e->task) + "member " + std::to_string(e->run) +
-                          (e->absent ? " was away for too long and leaves" : " leaves") + " in round " +
-                          std::to_string(e->round));
+        print(height, e->task,
+              "member " + std::to_string(e->run) + (e->absent ? " was away for too long and leaves" : " leaves") +
+                  " in round " + std::to_string(e->round));
     }
 }
 
 void EventLog::take_capability(std::uint64_t height, const ledger::Log& log) {
     if (const auto e = decode_event<contracts::CapabilityAnswered>(log)) {
-        print(height, name(e->solver) + " ran " + std::to_string(e->rounds) + " rounds of its benchmark");
+        print(height, 0, name(e->solver) + " ran " + std::to_string(e->rounds) + " rounds of its benchmark");
     } else if (const auto e = decode_event<contracts::CapabilityMeasured>(log)) {
         capability_[e->solver] = e->score;
         const auto state = market::slug(static_cast<market::ChallengeState>(e->state));
-        print(height, name(e->solver) + " is measured: " + std::to_string(e->score) + " multiply-adds a block (" +
-                          std::string(state) + ")");
+        print(height, 0,
+              name(e->solver) + " is measured: " + std::to_string(e->score) + " multiply-adds a block (" +
+                  std::string(state) + ")");
     }
 }
 
 void EventLog::take_market(std::uint64_t height, const ledger::Log& log) {
     if (const auto e = decode_event<contracts::TaskPosted>(log)) {
-        print(height, task_words(e->task) + "posted \"" + e->name + "\", " + std::to_string(e->segments) +
-                          " segments, at most " + format_coins(e->price_ceiling) + " each, in escrow");
+        print(height, e->task,
+              "posted \"" + e->name + "\", " + std::to_string(e->segments) + " segments, at most " +
+                  describe_coins(e->price_ceiling) + " each, in escrow");
     } else if (const auto e = decode_event<contracts::TaskStateChanged>(log)) {
         states_[e->task] = static_cast<market::TaskState>(e->to);
-        print(height, task_words(e->task) + std::string(market::slug(static_cast<market::TaskState>(e->to))));
+        print(height, e->task, std::string(market::slug(static_cast<market::TaskState>(e->to))));
+    } else if (const auto e = decode_event<contracts::BidCommitted>(log)) {
+        print(height, e->task, name(e->bidder) + " has bid; the price is sealed");
+    } else if (const auto e = decode_event<contracts::BidForfeited>(log)) {
+        print(height, e->task, name(e->bidder) + " has not revealed its bid; its deposit is burned");
     } else if (const auto e = decode_event<contracts::BidRevealed>(log)) {
-        print(height, task_words(e->task) + name(e->bidder) + " bids " + format_coins(e->price) +
-                          " a segment and locks " + format_coins(e->locked));
+        asked_[{e->task, e->bidder}] = e->price;
+        print(height, e->task,
+              name(e->bidder) + " bids " + describe_coins(e->price) + " a segment and locks " +
+                  describe_coins(e->locked));
     } else if (const auto e = decode_event<contracts::TaskAssigned>(log)) {
         runs_[e->task].push_back({e->solver, e->first_state, {}});
-        print(height, task_words(e->task) + "assigned to " + name(e->solver) + " for " + format_coins(e->price) +
-                          " a segment, from checkpoint " + std::to_string(e->first_state));
+        const auto asked = asked_.find({e->task, e->solver});
+        const bool above = asked != asked_.end() && asked->second < e->price;
+        print(height, e->task,
+              "assigned to " + name(e->solver) + " for " + describe_coins(e->price) + " a segment, from checkpoint " +
+                  std::to_string(e->first_state) +
+                  (above ? "; it asked " + describe_coins(asked->second) +
+                               ", and is paid the price at which it would have lost"
+                         : ""));
     } else if (const auto e = decode_event<contracts::CheckpointCommitted>(log)) {
-        print(height, task_words(e->task) + "checkpoint " + std::to_string(e->index) + " committed, blind");
+        print(height, e->task, "checkpoint " + std::to_string(e->index) + " committed, blind");
     } else if (const auto e = decode_event<contracts::SegmentDrawn>(log)) {
-        if (!e->audited)
-            print(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " is not audited");
+        if (!e->audited) print(height, e->task, "segment " + std::to_string(e->segment) + " is not audited");
     } else if (const auto e = decode_event<contracts::SegmentVerified>(log)) {
-        print(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " verified");
+        print(height, e->task, "segment " + std::to_string(e->segment) + " verified");
     } else if (const auto e = decode_event<contracts::SegmentsPaid>(log)) {
         Paid& paid = paid_[e->task][e->solver];
         paid.segments += e->count;
         paid.amount += e->amount;
-        print(height, task_words(e->task) + name(e->solver) + " is paid " + format_coins(e->amount) + " for " +
-                          std::to_string(e->count) + " segments");
+        print(height, e->task,
+              name(e->solver) + " is paid " + describe_coins(e->amount) + " for " + std::to_string(e->count) +
+                  " segments");
     } else if (const auto e = decode_event<contracts::RunEnded>(log)) {
         if (e->run < runs_[e->task].size()) runs_[e->task][e->run].ended = e->reason;
+        print(height, e->task, "the run of " + name(e->solver) + " ends (" + e->reason + ")");
+    } else if (const auto e = decode_event<contracts::EscrowReturned>(log)) {
+        print(height, e->task, describe_coins(e->amount) + " of the escrow are returned to " + name(e->requester));
     }
 }
 
@@ -118,37 +142,43 @@ void EventLog::take_audits(std::uint64_t height, const ledger::Log& log) {
         segment_of_audit_[e->audit] = e->segment;
         std::string who;
         for (const ledger::Address& auditor : e->auditors) who += (who.empty() ? "" : ", ") + name(auditor);
-        print(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " is audited by " + who);
+        print(height, e->task, "segment " + std::to_string(e->segment) + " is audited by " + who);
     } else if (const auto e = decode_event<contracts::VerdictRevealed>(log)) {
         const std::uint64_t task = task_of_audit_[e->audit];
         if (e->matches) ++equal_[task];
-        print(height, task_words(task) + name(e->auditor) + (e->matches ? " got the same bits" : " got OTHER bits") +
-                          " in segment " + std::to_string(segment_of_audit_[e->audit]));
+        print(height, task,
+              name(e->auditor) + (e->matches ? " got the same bits" : " got OTHER bits") + " in segment " +
+                  std::to_string(segment_of_audit_[e->audit]));
     } else if (const auto e = decode_event<contracts::AuditPaid>(log)) {
         audit_fees_[e->auditor] += e->amount;
+        print(height, task_of_audit_[e->audit],
+              name(e->auditor) + " is paid " + describe_coins(e->amount) + " for its audit of segment " +
+                  std::to_string(segment_of_audit_[e->audit]));
     }
 }
 
 void EventLog::take_disputes(const PlacedLog& placed) {
     if (const auto e = decode_event<contracts::DisputeOpened>(placed.log)) {
         disputes_[e->dispute].opened = *e;
-        print(placed.height, task_words(e->task) + "dispute " + std::to_string(e->dispute) + " of segment " +
-                                 std::to_string(e->segment) + ": " + name(e->challenger) + " against " +
-                                 name(e->solver));
+        print(placed.height, e->task,
+              "dispute " + std::to_string(e->dispute) + " of segment " + std::to_string(e->segment) + ": " +
+                  name(e->challenger) + " against " + name(e->solver));
     } else if (const auto e = decode_event<contracts::DisputeMoved>(placed.log)) {
-        print(placed.height, "dispute " + std::to_string(e->dispute) + ": round " + std::to_string(e->rounds) + ", " +
-                                 std::string(verifier::slug(static_cast<verifier::Phase>(e->phase))));
+        print(placed.height, disputes_[e->dispute].opened.task,
+              "dispute " + std::to_string(e->dispute) + ": round " + std::to_string(e->rounds) + ", " +
+                  std::string(verifier::slug(static_cast<verifier::Phase>(e->phase))));
     } else if (const auto e = decode_event<contracts::DisputeDecided>(placed.log)) {
         DisputeFacts& facts = disputes_[e->dispute];
         facts.decided = *e;
         facts.decided_height = placed.height;
         facts.last_move = placed.tx;
         const auto ending = verifier::slug(static_cast<verifier::Ending>(e->ending));
-        print(placed.height, "dispute " + std::to_string(e->dispute) + ": " +
-                                 (e->loser.is_zero() ? std::string("withdrawn") : name(e->loser) + " loses") + " (" +
-                                 std::string(ending) + "), step " + std::to_string(e->step) + ", op " +
-                                 std::to_string(e->op) + ", tile " + std::to_string(e->tile) + ", link " +
-                                 std::to_string(e->link) + ", element " + std::to_string(e->element));
+        print(placed.height, e->task,
+              "dispute " + std::to_string(e->dispute) + ": " +
+                  (e->loser.is_zero() ? std::string("withdrawn") : name(e->loser) + " loses") + " (" +
+                  std::string(ending) + "), step " + std::to_string(e->step) + ", op " + std::to_string(e->op) +
+                  ", tile " + std::to_string(e->tile) + ", link " + std::to_string(e->link) + ", element " +
+                  std::to_string(e->element));
     }
 }
 

@@ -20,13 +20,16 @@ struct DisputeFacts {
     std::optional<double> referee_us;  ///< Time to check its last move on this machine, in microseconds.
 };
 
+/// The line, after the number of its task if it has one.
+std::string with_task(std::uint64_t task, const std::string& line);
+
 class EventLog {
 public:
-    /// Called with a readable line for each notable event.
-    using Printer = std::function<void(std::uint64_t height, const std::string& line)>;
-    /// `names`: display names of addresses.
-    EventLog(std::map<ledger::Address, std::string> names, Printer print)
-        : names_(std::move(names)), print_(std::move(print)) {}
+    /// Called with a readable line for each notable event. `task` is 0 for an event of no task.
+    using Printer = std::function<void(std::uint64_t height, std::uint64_t task, const std::string& line)>;
+    /// `names`: display names of addresses. Events of the blocks up to `after` are left out.
+    EventLog(std::map<ledger::Address, std::string> names, Printer print, std::uint64_t after = 0)
+        : names_(std::move(names)), print_(std::move(print)), height_(after) {}
 
     /// Reads the events of the blocks since the last call.
     Status<> advance(RpcClient& client);
@@ -64,11 +67,11 @@ private:
     void take_audits(std::uint64_t height, const ledger::Log& log);
     void take_disputes(const PlacedLog& placed);
     void take_groups(std::uint64_t height, const ledger::Log& log);
-    void print(std::uint64_t height, const std::string& line) { print_(height, line); }
+    void print(std::uint64_t height, std::uint64_t task, const std::string& line) { print_(height, task, line); }
 
     std::map<ledger::Address, std::string> names_;
     Printer print_;
-    std::uint64_t height_ = 0;
+    std::uint64_t height_;
     std::map<std::uint64_t, market::TaskState> states_;
     std::map<std::uint64_t, std::set<std::uint64_t>> audits_;
     std::map<std::uint64_t, std::uint64_t> task_of_audit_, segment_of_audit_, equal_;
@@ -77,6 +80,7 @@ private:
     std::map<std::uint64_t, std::map<ledger::Address, Paid>> paid_;
     std::map<std::uint64_t, std::vector<RunFacts>> runs_;
     std::map<ledger::Address, std::uint64_t> capability_;
+    std::map<std::pair<std::uint64_t, ledger::Address>, ledger::U256> asked_;  ///< Price of the newest bid on a task.
 };
 
 }  // namespace retrace::node

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Tells what happens to a task, until its model is ready or it has ended.
+#pragma once
+
+#include "node/cmd/task_options.hpp"
+#include "node/explain/task_reason.hpp"
+
+namespace retrace::node::cli {
+
+/// The explanation as a JSON object, and as lines for people without a line's end.
+boost::json::object explanation_json(const TaskExplanation& why);
+std::string explanation_text(const TaskExplanation& why);
+
+/// Waits until the task's model is ready or it has ended, also across restarts of the node. Each event is told once:
+/// as a line on standard error, and with --json as an object in a line of its own on standard output. If the node's
+/// answers are proved, its events, which are not, are left out.
+Result<TaskExplanation> follow_task(const Program& program, ChainSession& at, std::uint64_t task);
+
+}  // namespace retrace::node::cli

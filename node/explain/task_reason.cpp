@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+#include "node/explain/task_reason.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "contracts/records/explain_bids.hpp"
+#include "contracts/records/group_views.hpp"
+#include "contracts/records/views.hpp"
+#include "market/odds.hpp"
+#include "node/platform/units.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace views = contracts::views;
+using contracts::CallStatus;
+using ledger::StateView;
+using market::GroupPhase;
+using market::TaskState;
+
+constexpr std::size_t kSolversExamined = 64;  // Each costs some reads of the state.
+
+std::string counted(std::uint64_t count, const std::string& noun) {
+    return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// What the rules say of the solvers that have no bid.
+struct OtherSolvers {
+    std::uint64_t registered = 0;  ///< Solvers without a bid that are registered,
+    std::uint64_t examined = 0;    ///< those that were looked at,
+    std::uint64_t free = 0;        ///< and those of them that no rule keeps from bidding.
+    std::map<CallStatus, std::uint64_t> obstacles;
+    ledger::U256 most_stake;                  ///< The greatest free stake of those that have too little.
+    std::optional<ledger::U256> stake_floor;  ///< Stake that a bid locks; nullopt: no stake is enough.
+};
+
+OtherSolvers other_solvers(const StateView& view, const market::Task& task) {
+    OtherSolvers out;
+    const auto params = views::params(view);
+    const auto spec = views::spec(view, task.id);
+    if (!params || !spec) return out;
+    out.stake_floor = market::stake_floor(*params, *spec);
+    for (const ledger::Address& solver : views::solvers(view)) {
+        if (std::find(task.bidders.begin(), task.bidders.end(), solver) != task.bidders.end()) continue;
+        ++out.registered;
+        if (out.examined == kSolversExamined) continue;
+        ++out.examined;
+        const std::vector<CallStatus> rules = views::bid_obstacles(view, task.id, solver);
+        if (rules.empty()) ++out.free;
+        for (const CallStatus rule : rules) ++out.obstacles[rule];
+        if (std::find(rules.begin(), rules.end(), CallStatus::stake_too_low) != rules.end())
+            out.most_stake = std::max(out.most_stake, views::free_stake(view, *params, solver));
+    }
+    return out;
+}
+
+std::string words_of(const OtherSolvers& others) {
+    if (others.registered == 0) return "no solver without a bid is registered";
+    std::string out = counted(others.registered, "solver") + " without a bid " +
+                      (others.registered == 1 ? "is" : "are") + " registered";
+    if (others.registered > others.examined) out += ", of whom " + std::to_string(others.examined) + " were examined";
+    std::string rest;
+    for (const auto& [rule, count] : others.obstacles) {
+        rest += rest.empty() ? ": " : ", ";
+        rest += std::to_string(count) + (rule == CallStatus::stake_too_low
+                                             ? " with too little free stake"
+                                             : " stopped by the rule " + std::string(contracts::slug(rule)));
+        if (rule == CallStatus::stake_too_low && others.stake_floor)
+            rest += " (a bid locks " + describe_coins_needed(*others.stake_floor) +
+                    ", and the most that one has free is " + describe_coins(others.most_stake) + ")";
+    }
+    if (others.free != 0)
+        rest += (rest.empty() ? ": " : ", ") + std::to_string(others.free) +
+                " stopped by no rule, but by limits of their own, such as a higher price";
+    return out + rest;
+}
+
+/// What a requester can do so that these solvers bid.
+std::string remedy_for(const OtherSolvers& others) {
+    if (others.registered == 0) return "wait until solvers register, or start one with `retrace solver`";
+    std::string out;
+    const auto add = [&](const std::string& what) { out += (out.empty() ? "" : "; ") + what; };
+    if (others.obstacles.contains(CallStatus::no_stake_suffices))
+        add("raise audit_percent or auditors: with these no stake makes cheating a loss");
+    if (others.obstacles.contains(CallStatus::stake_too_low))
+        add("solvers: bond more (`retrace solver --stake`); you: lower price_ceiling, or raise audit_percent, so that "
+            "a bid locks less");
+    if (others.free != 0) add("raise price_ceiling or checkpoint_blocks; a solver's log names its own limits");
+    if (others.obstacles.contains(CallStatus::balance_too_low)) add("solvers: fund the account for the bid's deposit");
+    if (out.empty()) add("wait for other solvers");
+    return out;
+}
+
+/// The newest auction, if it ended without winners.
+void explain_no_winners(const StateView* auction, const market::Task& task, TaskExplanation& out) {
+    const std::string auctions = counted(task.round, "auction");
+    if (auction == nullptr) {
+        out.reason = TaskReason::no_winner;
+        out.why = "too few solvers bid in " + auctions + "; the escrow was returned";
+        out.remedy = "see the log of a solver for why it did not bid";
+        return;
+    }
+    const auto then = views::task(*auction, task.id);
+    const auto bids = views::explain_bids(*auction, task.id, true);
+    const auto revealed = static_cast<std::uint64_t>(
+        bids ? std::count_if(bids->begin(), bids->end(), [](const auto& bid) { return bid.revealed; }) : 0);
+    out.reason = revealed == 0 ? TaskReason::no_bids : TaskReason::too_few_bids;
+    out.why = revealed == 0 ? "nobody bid in " + auctions : "there were too few bids in " + auctions;
+    for (const auto& bid : bids.value_or(std::vector<views::ExplainedBid>{}))
+        out.why += "; " + ledger::to_0x(bid.bidder) + ": " + bid.why;
+    const OtherSolvers others = other_solvers(*auction, then.value_or(task));
+    out.why += "; " + words_of(others) + "; the escrow was returned";
+    out.remedy = "post it again when this is mended: " + remedy_for(others);
+}
+
+void explain_auction(const StateView& view, const market::Task& task, TaskExplanation& out) {
+    const bool sealed = out.height + 1 < task.bid_end;
+    std::uint64_t revealed = 0;
+    for (const ledger::Address& bidder : task.bidders) {
+        const auto bid = views::bid(view, task.id, bidder);
+        revealed += bid && bid->revealed ? 1 : 0;
+    }
+    out.next = sealed ? "bids are revealed" : "the auction closes";
+    out.next_height = sealed ? task.bid_end : task.reveal_end;
+    const std::string before =
+        task.round > 1 ? "; this is auction " + std::to_string(task.round) + " of the task" : std::string();
+    if (!task.bidders.empty()) {
+        out.reason = sealed ? TaskReason::bids_sealed : TaskReason::bids_revealed;
+        out.why = sealed ? counted(task.bidders.size(), "bid") + " are sealed so far"
+                         : std::to_string(revealed) + " of " + counted(task.bidders.size(), "bid") + " are revealed";
+        if (task.bidders.size() == 1) out.why.replace(out.why.rfind("are"), 3, "is");
+        out.why += before;
+        return;
+    }
+    const OtherSolvers others = other_solvers(view, task);
+    out.reason = TaskReason::no_bids_yet;
+    out.why = "nobody has bid yet; " + words_of(others) + before;
+    if (others.free == 0) out.remedy = remedy_for(others);
+}
+
+/// Phases of a round end at their deadline, or earlier when all have done their part.
+void explain_group(const StateView& view, const market::Task& task, TaskExplanation& out) {
+    const auto terms = views::group_spec(view, task.id);
+    const auto group = views::group(view, task.id);
+    if (!terms || !group) return;
+    const std::string round = "round " + std::to_string(group->round) + " of " + std::to_string(terms->rounds);
+    const std::string sent = std::to_string(group->committed.size());
+    out.next_height = group->deadline == 0 ? std::nullopt : std::optional(group->deadline);
+    switch (group->phase) {
+        case GroupPhase::starting:
+            out.reason = TaskReason::group_starting;
+            out.why = "members fetch the plan and the data, and commit to their first state";
+            out.next = "the first round begins when all have, or at the deadline when " + std::to_string(terms->least) +
+                       " have";
+            return;
+        case GroupPhase::training:
+            out.reason = TaskReason::group_training;
+            out.why =
+                round + ": members train; " + sent + " of " + std::to_string(group->senders) + " have sent a message";
+            out.next = "the messages are fetched";
+            return;
+        case GroupPhase::spreading:
+            out.reason = TaskReason::group_fetching;
+            out.why = round + ": members fetch " + sent + " messages; " + std::to_string(group->listed.size()) +
+                      " have stated what they have" + (group->extended ? " (extended once)" : "");
+            out.next = "what they have is revealed";
+            return;
+        case GroupPhase::revealing:
+            out.reason = TaskReason::group_revealing;
+            out.why = round + ": members reveal what they have; " + std::to_string(group->revealed.size()) + " of " +
+                      std::to_string(group->listed.size()) + " have";
+            out.next = "the round is closed";
+            return;
+        case GroupPhase::over: break;
+    }
+    out.reason = TaskReason::group_finishing;
+    out.why = "all rounds are closed; members take in the last messages, and their segments are finalised";
+    out.next = "the model is delivered when the segments of all members are final";
+}
+
+void explain_run(const StateView& view, const market::Task& task, TaskExplanation& out) {
+    const auto params = views::params(view);
+    const auto spec = views::spec(view, task.id);
+    std::optional<market::Run> newest;
+    for (const std::uint32_t index : task.active) {
+        auto run = views::run(view, task.id, index);
+        if (!run) continue;
+        if (params && run->unaudited_since != 0) {
+            out.reason = TaskReason::no_auditors;
+            out.why = "segment " + std::to_string(run->unaudited_from) + " of run " + std::to_string(index) +
+                      " waits for auditors, and none can be drawn";
+            out.remedy = "wait for verifiers, or decide with `retrace task decide` once that is allowed";
+            out.next = "you may decide";
+            out.next_height = run->unaudited_since + params->unaudited_blocks;
+            return;
+        }
+        newest = std::move(*run);
+    }
+    if (views::is_group(view, task.id)) return explain_group(view, task, out);
+    if (!newest || !spec) return;
+    if (newest->next_state > spec->segments()) {
+        out.reason = TaskReason::auditing;
+        out.why = "all checkpoints are committed, and " + std::to_string(newest->paid) + " of " +
+                  counted(spec->segments(), "segment") + " are paid; the others are audited or can still be challenged";
+        out.next = "the model is delivered when all segments are paid";
+        const auto segment = views::segment(view, task.id, newest->index, newest->paid);
+        if (segment && segment->window_end > out.height) {
+            out.next = "the challenge window of segment " + std::to_string(newest->paid) +
+                       ", the next to be paid, ends; " + out.next;
+            out.next_height = segment->window_end;
+        }
+        return;
+    }
+    out.reason = TaskReason::training;
+    out.why = "the solver trains; checkpoint " + std::to_string(newest->next_state) + " of " +
+              std::to_string(spec->segments()) + " is next";
+    out.next = "the solver loses its lock if the checkpoint is late";
+    if (newest->deadline != 0) out.next_height = newest->deadline;
+}
+
+/// Whether the newest auction had winners: they are assigned in the block that closes it.
+bool had_winners(const StateView& view, const market::Task& task) {
+    const auto newest = task.runs == 0 ? std::nullopt : views::run(view, task.id, task.runs - 1);
+    return newest && newest->assigned_height >= task.reveal_end;
+}
+
+void explain_expired(const StateView& view, const market::Task& task, const StateView* auction, TaskExplanation& out) {
+    if (!had_winners(view, task)) return explain_no_winners(auction, task, out);
+    const auto params = views::params(view);
+    const bool used_up = params && task.round >= params->rounds && !views::is_group(view, task.id);
+    out.reason = used_up ? TaskReason::auctions_used_up : TaskReason::solvers_lost;
+    out.why = used_up ? "solvers left or failed in all " + counted(task.round, "auction") + " that a task may have"
+                      : std::string("every solver left or failed");
+    for (std::uint32_t i = 0; i < task.runs; ++i) {
+        const auto run = views::run(view, task.id, i);
+        if (run)
+            out.why += "; run " + std::to_string(i) + " by " + ledger::to_0x(run->solver) + ": " +
+                       std::string(market::slug(run->state)) + " with " + counted(run->paid, "segment") + " paid";
+    }
+    out.why += "; the rest of the escrow was returned";
+    out.remedy =
+        "`retrace task follow` shows why each run ended; post the task again, from its last state if one is "
+        "served (`retrace task compile --start`)";
+}
+
+void explain_state(const StateView& view, const market::Task& task, const StateView* auction, TaskExplanation& out) {
+    switch (task.state) {
+        case TaskState::posted:
+        case TaskState::bidding: return explain_auction(view, task, out);
+        case TaskState::assigned: {
+            out.reason = TaskReason::fetching_data;
+            out.why = "the winners fetch the program and the data";
+            out.next = "a winner that has not accepted by then loses the task";
+            const auto run = task.runs == 0 ? std::nullopt : views::run(view, task.id, task.runs - 1);
+            if (run && run->deadline != 0) out.next_height = run->deadline;
+            return;
+        }
+        case TaskState::running: return explain_run(view, task, out);
+        case TaskState::delivering:
+            out.reason = TaskReason::model_ready;
+            out.why = "the model is ready";
+            out.remedy = "fetch it with `retrace task fetch`, check it, then `retrace task accept`";
+            out.next = "the model counts as accepted";
+            out.next_height = task.deliver_end;
+            return;
+        case TaskState::settled:
+            out.reason = TaskReason::settled;
+            out.why = "the model was accepted, or its time to be refused is over, and all is paid";
+            return;
+        case TaskState::cancelled:
+            out.reason = TaskReason::cancelled;
+            out.why = "the requester cancelled it; the escrow was returned";
+            return;
+        case TaskState::expired:
+        case TaskState::forfeited: return explain_expired(view, task, auction, out);
+        case TaskState::frozen:
+            out.reason = TaskReason::frozen;
+            out.why = "a rule about it broke an invariant; nothing in it changes";
+            out.next = "its coins are returned";
+            return;
+        case TaskState::released:
+            out.reason = TaskReason::released;
+            out.why = "it was frozen, and its coins were returned";
+            return;
+    }
+}
+
+}  // namespace
+
+std::string_view slug(TaskReason reason) noexcept {
+    switch (reason) {
+        case TaskReason::no_bids_yet: return "no_bids_yet";
+        case TaskReason::bids_sealed: return "bids_sealed";
+        case TaskReason::bids_revealed: return "bids_revealed";
+        case TaskReason::fetching_data: return "fetching_data";
+        case TaskReason::training: return "training";
+        case TaskReason::auditing: return "auditing";
+        case TaskReason::no_auditors: return "no_auditors";
+        case TaskReason::group_starting: return "group_starting";
+        case TaskReason::group_training: return "group_training";
+        case TaskReason::group_fetching: return "group_fetching";
+        case TaskReason::group_revealing: return "group_revealing";
+        case TaskReason::group_finishing: return "group_finishing";
+        case TaskReason::model_ready: return "model_ready";
+        case TaskReason::settled: return "settled";
+        case TaskReason::cancelled: return "cancelled";
+        case TaskReason::no_bids: return "no_bids";
+        case TaskReason::too_few_bids: return "too_few_bids";
+        case TaskReason::no_winner: return "no_winner";
+        case TaskReason::auctions_used_up: return "auctions_used_up";
+        case TaskReason::solvers_lost: return "solvers_lost";
+        case TaskReason::frozen: return "frozen";
+        case TaskReason::released: return "released";
+    }
+    return "unknown";
+}
+
+std::uint64_t auction_height(const market::Task& task) {
+    const bool ended = task.state == TaskState::expired || task.state == TaskState::forfeited;
+    return ended && task.reveal_end != 0 ? task.reveal_end - 1 : 0;
+}
+
+std::optional<TaskExplanation> explain_task(const StateView& view, std::uint64_t id, std::uint64_t height,
+                                            const StateView* auction) {
+    const auto task = views::task(view, id);
+    if (!task || !views::spec(view, id)) return std::nullopt;
+    TaskExplanation out;
+    out.task = id;
+    out.height = height;
+    out.state = task->state;
+    explain_state(view, *task, auction, out);
+    return out;
+}
+
+}  // namespace retrace::node
