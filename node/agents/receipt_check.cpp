@@ -128,9 +128,8 @@ Status<> require_audits(const CheckedReceipt& checked, const Receipt& receipt, c
     return Unit{};
 }
 
-Result<std::vector<StepLoss>> replay_segment(const Receipt& receipt, std::size_t segment,
-                                             const std::vector<std::string>& peers, Store& store,
-                                             ArtifactClient& fetcher) {
+Result<Replayed> replay_segment(const Receipt& receipt, std::size_t segment, const std::vector<std::string>& peers,
+                                Store& store, ArtifactClient& fetcher) {
     const Receipt::State &from = receipt.states.at(segment), &to = receipt.states.at(segment + 1);
     PeerSource source(store, fetcher, [&peers] { return peers; });
     kernels::ThreadPool pool;
@@ -144,18 +143,25 @@ Result<std::vector<StepLoss>> replay_segment(const Receipt& receipt, std::size_t
     inputs.seed = receipt.seed;
     for (const kernels::Tensor& tensor : *data) inputs.datasets.push_back(&tensor);
     solver::ProgramRunner runner(program->program(), inputs, pool);
-    std::vector<StepLoss> losses;
+    Replayed out;
     while (state->step < schedule.step_of(to.index)) {
         const std::uint64_t step = state->step;
         for (const kernels::Metric& metric : runner.step(*state)) {
-            if (metric.name == "loss") losses.push_back({step, metric.value});
+            if (metric.name == "loss") out.losses.push_back({step, metric.value});
         }
     }
-    if (kernels::commit_state(program->root(), *state, pool).root != to.root) {
-        return error("segment " + std::to_string(from.index) +
-                     " was replayed and ends in another state than the receipt says");
-    }
-    return losses;
+    out.root = kernels::commit_state(program->root(), *state, pool).root;
+    out.matches = out.root == to.root;
+    return out;
+}
+
+std::string contradiction(const Receipt& receipt, std::size_t segment, const Replayed& replayed) {
+    const std::string index = std::to_string(receipt.states.at(segment).index);
+    const std::string task = std::to_string(receipt.task);
+    return "CONTRADICTION: segment " + index + " of task " + task + " was replayed here and ends in the state " +
+           to_0x(view(replayed.root)) + ", not in " + to_0x(view(receipt.states.at(segment + 1).root)) +
+           " as the solver says, so the model is not what was asked for. Do not accept it; `retrace task challenge " +
+           task + " --key K` disputes it while its challenge window is open";
 }
 
 }  // namespace retrace::node

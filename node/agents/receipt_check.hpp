@@ -32,11 +32,18 @@ struct StepLoss {
     std::uint64_t step = 0;
     float loss = 0;
 };
-/// Fetches the state before `segment` (counted in the receipt's states), trains to the next and compares roots. Returns
-/// the "loss" that the program reported at each step: this machine's own figures for the steps that end in the
-/// receipt's state.
-Result<std::vector<StepLoss>> replay_segment(const Receipt& receipt, std::size_t segment,
-                                             const std::vector<std::string>& peers, Store& store,
-                                             ArtifactClient& fetcher);
+/// A segment that this machine has trained again.
+struct Replayed {
+    /// What the program reported at each step: this machine's own figures for the steps that end in the state.
+    std::vector<StepLoss> losses;
+    Hash32 root;           ///< Of the state in which the segment ends here.
+    bool matches = false;  ///< Whether it is the receipt's.
+};
+/// Names the segment, both roots and what the requester can do about them.
+std::string contradiction(const Receipt& receipt, std::size_t segment, const Replayed& replayed);
+/// Fetches the state before `segment` (counted in the receipt's states), trains to the next and compares roots. Fails
+/// if the segment cannot be replayed, which says nothing about the receipt.
+Result<Replayed> replay_segment(const Receipt& receipt, std::size_t segment, const std::vector<std::string>& peers,
+                                Store& store, ArtifactClient& fetcher);
 
 }  // namespace retrace::node

@@ -129,6 +129,7 @@ Status<> VerifierService::enroll() {
     const auto info = contracts::views::verifier(state, process_->address());
     if (!params) return error("the chain's parameters cannot be read");
     RETRACE_CHECK(process_->bond(params->min_verifier_stake));
+    if (options_.challenged_task) return Unit{};
     if (!info || !info->member) {
         const auto head = agent_->beacon().head_to_register(head_on_ledger(info));
         if (!head) return error(kUsedUp);
@@ -167,7 +168,7 @@ bool VerifierService::waits_for_place(const RemoteState& state) {
 }
 
 void VerifierService::run(const std::atomic<bool>& stop) {
-    while (!stop) {
+    while (!stop && !finished_) {
         if (const auto result = order_thread_.poll()) verifier_->on_done(*result);
         for (const std::string& problem : verifier_->take_problems()) {
             ++problems_;
@@ -189,6 +190,7 @@ void VerifierService::on_block(std::uint64_t height) {
     WatchChoice choice;
     if (!options_.attack) {
         choice = [this](std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
+            if (options_.challenged_task && task != *options_.challenged_task) return false;
             return agent_->watches(task, run, segment);
         };
     }
@@ -224,17 +226,21 @@ void VerifierService::on_block(std::uint64_t height) {
     state.read_ahead(read);
     state.read(read);
     if (state.failure() || !params) return;  // The next block brings another view.
+    if (options_.challenged_task)
+        std::erase_if(view.initials,
+                      [&](const auto& initial) { return initial.terms.id != *options_.challenged_task; });
     seats_ = std::move(seats);
     process_->immutable().forget_unused();
     process_->set_peers(std::move(peers));
     // If the node was down, this member may have missed a reveal and dropped out; it joins again as soon as the node is
     // back.
-    if (info && !info->member && !waits_for_place(state) && height > enrolled_height_ + params->epoch_blocks) {
+    if (!options_.challenged_task && info && !info->member && !waits_for_place(state) &&
+        height > enrolled_height_ + params->epoch_blocks) {
         spdlog::warn("event=dropped_from_beacon action=\"joins again\"");
         if (const auto joined = enroll(); !joined)
             spdlog::warn("event=not_joined reason=\"{}\"", joined.error().message);
     }
-    if (info) update_registration(*info, *params, height);
+    if (info && !options_.challenged_task) update_registration(*info, *params, height);
 
     // Before new work is added: an agent that is never without work would otherwise keep every task that it ever had.
     if (order_thread_.idle()) task_cache_.keep_only(tasks);
@@ -243,6 +249,7 @@ void VerifierService::on_block(std::uint64_t height) {
         const auto sent = std::visit(VerifierCall{process_->submitter(), *params, state, process_->immutable()}, move);
         if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
     }
+    finished_ = options_.challenged_task && is_finished(state, view, out);
     if (out.work) order_thread_.add(process_->in_time(std::move(*out.work)));
     // A kept state is proved with its task's program, which possibly nobody else serves by then.
     for (const verifier::KeepView& kept : view.keep) {
@@ -252,6 +259,19 @@ void VerifierService::on_block(std::uint64_t height) {
     }
     if (!state.failure()) process_->collect_garbage(height, tasks);
     write_metrics(view);
+}
+
+bool VerifierService::is_finished(const RemoteState& state, const verifier::VerifierView& view,
+                                  const verifier::Verifier::Output& out) {
+    constexpr std::uint64_t kIdleBlocks = 3;  // A call that was just sent is in no view yet.
+    std::optional<market::Task> task;
+    state.read([&] { task = contracts::views::task(state, *options_.challenged_task); });
+    const bool runs =
+        state.failure() || (task && !market::is_final(task->state) && task->state != market::TaskState::delivering);
+    const bool busy = runs || out.work || !out.moves.empty() || !order_thread_.idle() || !view.disputes.empty() ||
+                      process_->submitter().pending() != 0;
+    idle_blocks_ = busy ? 0 : idle_blocks_ + 1;
+    return idle_blocks_ >= kIdleBlocks;
 }
 
 void VerifierService::write_metrics(const verifier::VerifierView& view) {

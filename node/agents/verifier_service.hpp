@@ -16,6 +16,9 @@ struct VerifierOptions {
     AgentOptions agent;
     std::optional<verifier::VerifierAttack> attack;  ///< Developer chains only.
     std::uint64_t watch_bp = 0;  ///< Share of all opened segments that it checks without a seat, in basis points.
+    /// It only replays the segments of this task as they are opened, and disputes wrong ones: it joins no beacon, and
+    /// `run` ends when the task has ended or is delivered, nothing is left to replay, and its disputes are over.
+    std::optional<std::uint64_t> challenged_task;
 };
 
 class VerifierService {
@@ -38,6 +41,9 @@ private:
     bool waits_for_place(const RemoteState& state);
     void on_block(std::uint64_t height);
     void write_metrics(const verifier::VerifierView& view);
+    /// Whether the task that it challenges runs no more, and there was nothing to do in this block and in some before.
+    bool is_finished(const RemoteState& state, const verifier::VerifierView& view,
+                     const verifier::Verifier::Output& out);
 
     VerifierOptions options_;
     std::unique_ptr<AgentProcess> process_;
@@ -51,6 +57,8 @@ private:
     bool waits_ = false;  ///< It has logged that it is a candidate.
     MetricsFile metrics_;
     std::uint64_t problems_ = 0;  // Reported so far.
+    std::uint64_t idle_blocks_ = 0;
+    bool finished_ = false;
 };
 
 }  // namespace retrace::node

@@ -44,7 +44,8 @@ Result<std::uint64_t> replay(const Receipt& receipt, const ReceiptFlags& flags, 
     fetcher.set_progress(show_transfer);
     std::uint64_t replayed = 0;
     for (const std::size_t segment : choose_segments(receipt, flags.replay)) {
-        RETRACE_CHECK(replay_segment(receipt, segment, peers, *store, fetcher));
+        RETRACE_TRY(again, replay_segment(receipt, segment, peers, *store, fetcher));
+        if (!again.matches) return error(contradiction(receipt, segment, again));
         ++replayed;
     }
     return replayed;
@@ -60,6 +61,16 @@ Result<Root> newest_root(ChainReader& chain) {
     if (const ledger::Header* const proven = chain.proven()) return Root{proven->height, proven->state_root};
     RETRACE_TRY(root, state_root_at(chain.client(), *height));
     return Root{*height, root};
+}
+
+/// A line for a model, or a part of it, that rests on its solver's word although the terms promise audits.
+std::string not_audited(const CheckedReceipt& checked) {
+    if (checked.verified == 0)
+        return "NOT AUDITED: nobody has checked any segment; the model rests on its solver's word. Replay segments "
+               "yourself with --replay N\n";
+    if (checked.unaudited == 0) return {};
+    return "NOT AUDITED in part: " + std::to_string(checked.unaudited) +
+           " segments that were drawn rest on their solver's word. Replay segments yourself with --replay N\n";
 }
 
 int verify(const Program& program, const ReceiptFlags& flags) {
@@ -89,7 +100,7 @@ int verify(const Program& program, const ReceiptFlags& flags) {
         std::cout << json::serialize(json::object{{"valid", true},
                                                   {"task", receipt->task},
                                                   {"height", height},
-                                                  {"state_root", to_hex(view(root))},
+                                                  {"state_root", to_0x(view(root))},
                                                   {"proofs", state.proofs()},
                                                   {"states", checked->states},
                                                   {"audits", checked->audits},
@@ -97,16 +108,18 @@ int verify(const Program& program, const ReceiptFlags& flags) {
                                                   {"not_drawn_segments", checked->not_drawn},
                                                   {"unaudited_segments", checked->unaudited},
                                                   {"matching_verdicts", checked->auditors},
+                                                  {"audited", checked->verified != 0 && checked->unaudited == 0},
                                                   {"replayed", *replayed}})
                   << '\n';
         return kDone;
     }
     std::cout << "task " << receipt->task << ": " << checked->states << " states and " << checked->audits
               << " audits are on the ledger as the receipt says (" << state.proofs() << " proofs under state root "
-              << to_hex(view(root)) << " of block " << height << ")\n"
+              << to_0x(view(root)) << " of block " << height << ")\n"
               << checked->verified << " segments were audited, with " << checked->auditors
               << " verdicts equal to the last bit; " << checked->not_drawn << " were not drawn; " << checked->unaudited
-              << " were drawn and paid though nobody audited them\n";
+              << " were drawn and paid though nobody audited them\n"
+              << not_audited(*checked);
     if (flags.replay > 0) std::cout << *replayed << " segments were replayed and end in the receipt's states\n";
     return kDone;
 }

@@ -57,6 +57,8 @@ void add_task(CLI::App& app, Program& program) {
     add_task_submit(*task, program);
     add_task_show(*task, program);
     add_task_explain(*task, program);
+    add_task_challenge(*task, program);
+    add_task_statement(*task, program);
     add_task_fetch(*task, program);
     add_task_run(*task, program);
     add_task_raise(*task, program);

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "node/agents/explained_task.hpp"
 #include "node/agents/receipt_check.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/run_peers.hpp"
@@ -42,9 +43,9 @@ std::optional<TaskFile> task_of(const FetchFlags& flags, std::uint64_t chain_id)
 }
 
 /// Replays the last segments of the receipt and returns the losses that the program reports at each step. A segment
-/// that cannot be replayed is reported and skipped.
-std::vector<StepLoss> replayed_losses(const Receipt& receipt, const FetchFlags& flags, ChainReader& chain,
-                                      Store& store) {
+/// that cannot be replayed is reported and skipped; one that ends in another state than the receipt's is an error.
+Result<std::vector<StepLoss>> replayed_losses(const Receipt& receipt, const FetchFlags& flags, ChainReader& chain,
+                                              Store& store) {
     std::vector<StepLoss> out;
     const auto state = flags.losses != 0 ? chain.newest() : Result<RemoteState>(error(""));
     if (!state) return out;
@@ -55,13 +56,17 @@ std::vector<StepLoss> replayed_losses(const Receipt& receipt, const FetchFlags& 
     const std::size_t segments = receipt.states.empty() ? 0 : receipt.states.size() - 1;
     for (std::size_t i = segments - std::min<std::size_t>(segments, flags.losses); i < segments; ++i) {
         if (receipt.states[i + 1].index != receipt.states[i].index + 1) continue;
-        const auto losses = replay_segment(receipt, i, peers, store, fetcher);
-        if (losses) {
-            out.insert(out.end(), losses->begin(), losses->end());
-        } else {
+        const auto again = replay_segment(receipt, i, peers, store, fetcher);
+        if (!again) {
             std::cerr << "metrics.csv has no losses of segment " << receipt.states[i].index << ": "
-                      << losses.error().message << '\n';
+                      << again.error().message << '\n';
+            continue;
         }
+        if (!again->matches)
+            return error(contradiction(receipt, i, *again) +
+                         ". Nothing was written; --losses 0 writes the model all "
+                         "the same");
+        out.insert(out.end(), again->losses.begin(), again->losses.end());
     }
     return out;
 }
@@ -102,6 +107,20 @@ Status<> to_plain_model(const TaskFile& task, Delivered& model) {
     return Unit{};
 }
 
+/// Says whether the model is final, and what its requester does next.
+std::string standing(const TaskExplanation& now, std::uint64_t audited) {
+    std::string out;
+    if (audited == 0) out += "NOT AUDITED: nobody has checked any segment; the model rests on its solver's word\n";
+    const std::string id = std::to_string(now.task), by = now.next_height ? std::to_string(*now.next_height) : "";
+    if (now.state == market::TaskState::delivering)
+        return out + "the model is not accepted yet; next: `retrace task accept " + id +
+               " --key K`, or it counts as accepted at block " + by + '\n';
+    if (now.state != market::TaskState::settled)
+        return out + "PROVISIONAL: segments of this model can still be challenged (" + now.why +
+               "); next: `retrace task follow " + id + "`, then fetch again\n";
+    return out;
+}
+
 int fetch(const Program& program, const FetchFlags& flags) {
     auto store = open_store(flags.data_dir);
     if (!store) return fail(program, store.error().message);
@@ -112,7 +131,7 @@ int fetch(const Program& program, const FetchFlags& flags) {
     json::object out{{"task", flags.task},
                      {"model", (flags.out / "model.safetensors").string()},
                      {"receipt", (flags.out / "receipt.json").string()},
-                     {"state_root", to_hex(view(model->receipt.states.back().root))}};
+                     {"state_root", to_0x(view(model->receipt.states.back().root))}};
     std::uint64_t verdicts = 0;
     for (const Receipt::Audit& audit : model->receipt.audits) verdicts += audit.auditors.size();
     const std::uint64_t segments = model->receipt.states.back().index, audited = model->receipt.audits.size();
@@ -124,9 +143,14 @@ int fetch(const Program& program, const FetchFlags& flags) {
     if (const auto plain = task && task->group ? to_plain_model(*task, *model) : Status<>(Unit{}); !plain)
         return fail(program, plain.error().message);
     // A receipt has not the messages that a replay of a member's segment takes in.
-    const std::vector<StepLoss> losses =
-        model->in_rounds ? std::vector<StepLoss>() : replayed_losses(model->receipt, flags, (*at)->chain, **store);
-    if (const auto written = write_files(*model, losses, task, flags.out, out); !written)
+    const auto losses = model->in_rounds ? Result<std::vector<StepLoss>>(std::vector<StepLoss>())
+                                         : replayed_losses(model->receipt, flags, (*at)->chain, **store);
+    if (!losses) return fail(program, losses.error().message);
+    const auto now = explained_task((*at)->chain, flags.task);
+    if (!now) return fail(program, now.error().message);
+    out["state"] = std::string(market::slug(now->state));
+    out["provisional"] = now->state != market::TaskState::settled;
+    if (const auto written = write_files(*model, *losses, task, flags.out, out); !written)
         return fail(program, written.error().message);
     (*at)->add_proven(out);
     if (program.json) {
@@ -137,7 +161,7 @@ int fetch(const Program& program, const FetchFlags& flags) {
         std::cout << audited << " of " << segments << " segments were audited, with " << verdicts
                   << " verdicts equal to the last bit\n";
         if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
-        std::cout << (*at)->proven_line();
+        std::cout << standing(*now, audited) << (*at)->proven_line();
     }
     return kDone;
 }

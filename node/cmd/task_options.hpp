@@ -28,5 +28,7 @@ void add_task_decide(CLI::App& task, Program& program);
 void add_task_plan(CLI::App& task, Program& program);
 void add_task_show(CLI::App& task, Program& program);  ///< show, list, cancel, accept, odds
 void add_task_explain(CLI::App& task, Program& program);
+void add_task_challenge(CLI::App& task, Program& program);
+void add_task_statement(CLI::App& task, Program& program);
 
 }  // namespace retrace::node::cli

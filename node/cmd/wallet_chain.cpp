@@ -13,8 +13,10 @@
 #include <optional>
 #include <thread>
 
+#include "contracts/calls/encode.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/tx/transaction.hpp"
+#include "node/cmd/fiat.hpp"
 #include "node/cmd/options.hpp"
 #include "node/cmd/wallet_command.hpp"
 #include "node/platform/json_values.hpp"
@@ -72,6 +74,12 @@ Result<ledger::TxPtr> make_tx(const SendOptions& options, Session& session) {
     RETRACE_TRY(value, amount_of(options.value, ""));
     const auto data = from_hex(options.data);
     if (!data) return error("--data is not hex");
+    RETRACE_TRY(state, session.at->chain.newest());
+    const ledger::U256 balance = state.account(session.key.address()).balance;
+    if (state.failure()) return error(state.failure()->message);
+    if (balance < value)
+        return error("insufficient funds: the account has " + describe_coins(balance) + " and the payment needs " +
+                     describe_coins_needed(value) + " and its fee");
     const auto gas = client.estimate_gas(session.key.address(), to, value, *data);
     if (!gas) return failed(gas.error());
     const auto nonce = options.nonce ? Result<std::uint64_t, RpcFailure>(*options.nonce)
@@ -114,6 +122,7 @@ int run_send(const Program& program, const SendOptions& options) {
     if (!tx) return fail(program, tx.error().message);
     const auto sent = client.send_raw((*tx)->raw);
     if (!sent) return fail(program, sent.error().message);
+    ledger::U256 fee;
     json::object out{{"hash", rpc::data(*sent)}, {"nonce", (*tx)->tx.nonce}};
     if (!options.no_wait) {
         const auto outcome = wait_for((*session)->at->chain, *sent, (*tx)->raw, options.timeout_s);
@@ -121,14 +130,15 @@ int run_send(const Program& program, const SendOptions& options) {
         if (!outcome->ok) return fail(program, rpc::data(*sent) + " reverted: " + outcome->reason);
         out["height"] = outcome->height;
         out["gas_used"] = outcome->gas_used;
-        out["fee"] = format_coins(outcome->gas_price * ledger::U256{outcome->gas_used});
+        fee = outcome->gas_price * ledger::U256{outcome->gas_used};
+        out["fee"] = fee.to_decimal();
         (*session)->at->add_proven(out);
     }
     if (program.json) {
         std::cout << json::serialize(out) << '\n';
     } else {
         std::cout << "sent " << rpc::data(*sent);
-        if (!options.no_wait) std::cout << ", in block " << out["height"] << ", fee " << out["fee"].as_string().c_str();
+        if (!options.no_wait) std::cout << ", in block " << out["height"] << ", fee " << describe_coins(fee);
         std::cout << '\n';
     }
     return kDone;
@@ -136,11 +146,15 @@ int run_send(const Program& program, const SendOptions& options) {
 
 struct AccountOptions {
     ChainOptions chain;
+    FiatOption fiat;
     std::string address;
     std::uint64_t blocks = 1000;
+    bool csv = false;
 };
 
 int run_balance(const Program& program, const AccountOptions& options) {
+    const auto fiat = options.fiat.rate();
+    if (!fiat) throw CLI::ValidationError(fiat.error().message);
     const auto address = typed_address(options.address);
     if (!address) return fail(program, address.error().message);
     const auto at = options.chain.open();
@@ -151,13 +165,12 @@ int run_balance(const Program& program, const AccountOptions& options) {
     if (state->failure()) return fail(program, state->failure()->message);
     if (program.json) {
         json::object out{{"address", ledger::to_checksum(*address)},
-                         {"balance", format_coins(account.balance)},
-                         {"balance_wei", account.balance.to_decimal()},
+                         {"balance", account.balance.to_decimal()},
                          {"nonce", account.nonce}};
         (*at)->add_proven(out);
         std::cout << json::serialize(out) << '\n';
     } else {
-        std::cout << format_coins(account.balance) << '\n' << (*at)->proven_line();
+        std::cout << with_fiat(account.balance, *fiat) << '\n' << (*at)->proven_line();
     }
     return kDone;
 }
@@ -167,12 +180,23 @@ std::string member(const json::object& object, const char* name) {
     return v != nullptr && v->is_string() ? printable(v->get_string().c_str()) : std::string();
 }
 
+/// A movement of coins to or from an account, or a transaction of it that was refused and cost its fee.
+struct HistoryLine {
+    std::uint64_t height = 0;
+    std::string kind;  ///< "transaction", "segments", "audit" or "returned"
+    std::string hash, from, to;
+    ledger::U256 value, fee;  ///< `fee`: if the account sent the transaction.
+    bool ok = true;
+    std::string reason;
+    std::uint64_t task = 0;
+};
+
 bool concerns(const json::object& tx, const std::string& address) {
     return member(tx, "from") == address || member(tx, "to") == address;
 }
 
 /// A refused transaction is in a block but moved nothing, so each line has its outcome.
-Result<json::object> history_line(RpcClient& client, const json::object& tx) {
+Result<HistoryLine> history_line(RpcClient& client, const json::object& tx, const std::string& address) {
     const json::value* coins = tx.if_contains("value");
     const auto value = rpc::parse_u256(coins != nullptr ? *coins : json::value());
     const auto hash = rpc::parse_hash(json::value(member(tx, "hash")));
@@ -180,19 +204,19 @@ Result<json::object> history_line(RpcClient& client, const json::object& tx) {
     const auto outcome = client.outcome(*hash);
     if (!outcome) return failed(outcome.error());
     if (!*outcome) return error("the node has no receipt of " + member(tx, "hash"));
-    json::object out{{"height", (*outcome)->height}, {"hash", member(tx, "hash")},    {"from", member(tx, "from")},
-                     {"to", member(tx, "to")},       {"value", format_coins(*value)}, {"ok", (*outcome)->ok}};
-    if (!(*outcome)->ok) out["reason"] = (*outcome)->reason;
+    HistoryLine out{(*outcome)->height, "transaction",
+                    member(tx, "hash"), member(tx, "from"),
+                    member(tx, "to"),   *value,
+                    ledger::U256(),     (*outcome)->ok,
+                    (*outcome)->reason, 0};
+    if (out.from == address) out.fee = (*outcome)->gas_price * ledger::U256{(*outcome)->gas_used};
     return out;
 }
 
-/// Reads the last blocks one by one, because the node keeps no index by account.
-Result<json::array> read_history(RpcClient& client, const ledger::Address& address, std::uint64_t blocks) {
-    const auto tip = client.height();
-    if (!tip) return failed(tip.error());
-    const std::string wanted = rpc::data(address);
-    json::array out;
-    for (std::uint64_t height = *tip >= blocks ? *tip - blocks + 1 : 0; height <= *tip; ++height) {
+/// Reads the blocks one by one, because the node keeps no index by account.
+Status<> read_transactions(RpcClient& client, const std::string& wanted, std::uint64_t from, std::uint64_t to,
+                           std::vector<HistoryLine>& out) {
+    for (std::uint64_t height = from; height <= to; ++height) {
         const auto block = client.call("eth_getBlockByNumber", {rpc::quantity(height), true});
         if (!block) return failed(block.error());
         const json::object* object = block->if_object();
@@ -200,14 +224,113 @@ Result<json::array> read_history(RpcClient& client, const ledger::Address& addre
         if (txs == nullptr || !txs->is_array()) return error("the node sent a malformed block");
         for (const json::value& tx : txs->get_array()) {
             if (!tx.is_object() || !concerns(tx.get_object(), wanted)) continue;
-            RETRACE_TRY(line, history_line(client, tx.get_object()));
+            RETRACE_TRY(line, history_line(client, tx.get_object(), wanted));
             out.push_back(std::move(line));
         }
     }
+    return Unit{};
+}
+
+/// What the contracts paid to the account, of which no transaction names it.
+Status<> read_income(RpcClient& client, const ledger::Address& address, std::uint64_t from, std::uint64_t to,
+                     std::vector<HistoryLine>& out) {
+    for (const auto contract : {contracts::Contract::market, contracts::Contract::audits}) {
+        const ledger::Address payer = contracts::address_of(contract);
+        const auto logs = client.logs(payer, from, to);
+        if (!logs) return failed(logs.error());
+        const auto add = [&](const PlacedLog& placed, const char* kind, const ledger::U256& amount,
+                             std::uint64_t task) {
+            out.push_back({placed.height,
+                           kind,
+                           rpc::data(placed.tx),
+                           rpc::data(payer),
+                           rpc::data(address),
+                           amount,
+                           ledger::U256(),
+                           true,
+                           {},
+                           task});
+        };
+        for (const PlacedLog& placed : *logs) {
+            if (const auto e = contracts::decode_event<contracts::SegmentsPaid>(placed.log); e && e->solver == address)
+                add(placed, "segments", e->amount, e->task);
+            else if (const auto e = contracts::decode_event<contracts::AuditPaid>(placed.log);
+                     e && e->auditor == address)
+                add(placed, "audit", e->amount, 0);
+            else if (const auto e = contracts::decode_event<contracts::EscrowReturned>(placed.log);
+                     e && e->requester == address)
+                add(placed, "returned", e->amount, e->task);
+        }
+    }
+    return Unit{};
+}
+
+Result<std::vector<HistoryLine>> read_history(RpcClient& client, const ledger::Address& address, std::uint64_t blocks) {
+    const auto tip = client.height();
+    if (!tip) return failed(tip.error());
+    const std::uint64_t from = *tip >= blocks ? *tip - blocks + 1 : 0;
+    std::vector<HistoryLine> out;
+    RETRACE_CHECK(read_transactions(client, rpc::data(address), from, *tip, out));
+    RETRACE_CHECK(read_income(client, address, from, *tip, out));
+    std::stable_sort(out.begin(), out.end(),
+                     [](const HistoryLine& a, const HistoryLine& b) { return a.height < b.height; });
     return out;
 }
 
+json::object json_of(const HistoryLine& line) {
+    json::object out{{"height", line.height},
+                     {"kind", line.kind},
+                     {"hash", line.hash},
+                     {"from", line.from},
+                     {"to", line.to},
+                     {"value", line.value.to_decimal()},
+                     {"fee", line.fee.to_decimal()},
+                     {"ok", line.ok}};
+    if (!line.ok) out["reason"] = line.reason;
+    if (line.task != 0) out["task"] = line.task;
+    return out;
+}
+
+void print_history(const std::vector<HistoryLine>& lines, bool csv) {
+    if (csv) std::cout << "height,kind,hash,from,to,value_wei,fee_wei,ok,task\n";
+    for (const HistoryLine& line : lines) {
+        if (csv) {
+            std::cout << line.height << ',' << line.kind << ',' << line.hash << ',' << line.from << ',' << line.to
+                      << ',' << line.value.to_decimal() << ',' << line.fee.to_decimal() << ','
+                      << (line.ok ? "true" : "false") << ',' << line.task << '\n';
+            continue;
+        }
+        std::cout << line.height << "  " << line.hash << "  " << line.from << " -> " << line.to << "  "
+                  << describe_coins(line.value);
+        if (line.kind == "segments") std::cout << " earned by training task " << line.task;
+        if (line.kind == "audit") std::cout << " earned by an audit";
+        if (line.kind == "returned") std::cout << " returned from the escrow of task " << line.task;
+        if (!line.ok) std::cout << "  reverted: " << printable(line.reason);
+        std::cout << '\n';
+    }
+}
+
+/// Sums for people: what came in, what went out, and the fees, of transactions that were not refused.
+void print_sums(const std::vector<HistoryLine>& lines, const std::string& address,
+                const std::optional<FiatRate>& fiat) {
+    ledger::U256 earned, received, sent, fees;
+    for (const HistoryLine& line : lines) {
+        fees += line.fee;
+        if (!line.ok) continue;
+        if (line.kind != "transaction")
+            earned += line.value;
+        else if (line.to == address)
+            received += line.value;
+        else
+            sent += line.value;
+    }
+    std::cout << "earned or returned " << with_fiat(earned, fiat) << ", received " << with_fiat(received, fiat)
+              << ", sent " << with_fiat(sent, fiat) << ", fees " << with_fiat(fees, fiat) << '\n';
+}
+
 int run_history(const Program& program, const AccountOptions& options) {
+    const auto fiat = options.fiat.rate();
+    if (!fiat) throw CLI::ValidationError(fiat.error().message);
     const auto address = typed_address(options.address);
     if (!address) return fail(program, address.error().message);
     auto client = options.chain.node.connect();
@@ -215,16 +338,13 @@ int run_history(const Program& program, const AccountOptions& options) {
     const auto lines = read_history(*client, *address, options.blocks);
     if (!lines) return fail(program, lines.error().message);
     if (program.json) {
-        std::cout << json::serialize(*lines) << '\n';
+        json::array out;
+        for (const HistoryLine& line : *lines) out.push_back(json_of(line));
+        std::cout << json::serialize(out) << '\n';
         return kDone;
     }
-    for (const json::value& line : *lines) {
-        const json::object& tx = line.get_object();
-        std::cout << tx.at("height") << "  " << member(tx, "hash") << "  " << member(tx, "from") << " -> "
-                  << member(tx, "to") << "  " << member(tx, "value");
-        if (!tx.at("ok").as_bool()) std::cout << "  reverted: " << member(tx, "reason");
-        std::cout << '\n';
-    }
+    print_history(*lines, options.csv);
+    if (!options.csv) print_sums(*lines, rpc::data(*address), *fiat);
     return kDone;
 }
 
@@ -252,16 +372,19 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
     auto balance_options = std::make_shared<AccountOptions>();
     balance->add_option("address", balance_options->address, "Account")->required();
     balance_options->chain.add_to(*balance);
+    balance_options->fiat.add_to(*balance);
     add_json(*balance, program);
     balance->callback([&program, balance_options] {
         program.run = [&, balance_options] { return run_balance(program, *balance_options); };
     });
 
-    CLI::App* history = wallet.add_subcommand("history", "Transactions of an account in the last blocks");
+    CLI::App* history = wallet.add_subcommand("history", "Transactions and income of an account in the last blocks");
     auto history_options = std::make_shared<AccountOptions>();
     history->add_option("address", history_options->address, "Account")->required();
     history->add_option("--blocks", history_options->blocks, "How many blocks to look through (1000)");
     history_options->chain.node.add_to(*history);
+    history_options->fiat.add_to(*history);
+    history->add_flag("--csv", history_options->csv, "Comma-separated lines, amounts in wei");
     add_json(*history, program);
     history->callback([&program, history_options] {
         program.run = [&, history_options] { return run_history(program, *history_options); };

@@ -108,7 +108,7 @@ TEST_F(Testnet, ANewNodeFetchesASnapshotInsteadOfAllBlocks) {
 
     // A wallet that trusts that block needs to trust no node.
     const json::value proven = balance(0, {"--trust-height", "5", "--trust-hash", hash});
-    EXPECT_EQ(proven.at("balance").as_string(), "1");
+    EXPECT_EQ(proven.at("balance").as_string(), "1000000000000000000");
     const std::uint64_t proven_at = proven.at("proven").at("height").to_number<std::uint64_t>();
     EXPECT_GE(proven_at, 10U);
     EXPECT_LE(proven_at, height(0));

@@ -118,7 +118,7 @@ TEST_F(TlsMarket, ATaskIsTrainedAuditedAndPaid) {
     say("wallet send --dev-account 0 --to 0x00000000000000000000000000000000000000bb --value 1" + by_file());
     EXPECT_EQ(
         say("wallet balance 0x00000000000000000000000000000000000000bb" + by_fingerprint()).at("balance").as_string(),
-        "1");
+        "1000000000000000000");
 
     ASSERT_TRUE(network_->start(Role::honest_solver, {"--price", "0.5", "--stake", "400000"}).has_value());
     ASSERT_TRUE(network_->start(Role::verifier_1, {}).has_value());

@@ -44,7 +44,7 @@ export async function clientsTrustThePrintedFingerprint() {
         }));
         const balance = retrace("wallet", "balance", receiver, "--json", "--node", said.rpc, "--tls-fingerprint",
             printed);
-        assert.equal(JSON.parse(balance).balance_wei, "9");
+        assert.equal(JSON.parse(balance).balance, "9");
     } finally {
         node.kill();
     }

@@ -18,7 +18,7 @@ struct Replay : ::testing::Test {
         return {step, {kernels::zeros(dtype, std::move(dims))}};
     }
     /// Replays one segment of one step, from `from` to the zeros that the program makes of zeros.
-    Result<std::vector<StepLoss>> replay(const kernels::State& from, std::vector<Hash32> data = {}) {
+    Result<Replayed> replay(const kernels::State& from, std::vector<Hash32> data = {}) {
         Receipt receipt;
         receipt.program = program;
         receipt.data = std::move(data);
@@ -33,8 +33,24 @@ struct Replay : ::testing::Test {
 };
 
 TEST_F(Replay, AnHonestSegmentEndsWhereTheReceiptSays) {
-    const auto losses = replay(state(0, {4, 3}));
-    EXPECT_TRUE(losses) << losses.error().message;
+    const auto again = replay(state(0, {4, 3}));
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_TRUE(again->matches);
+}
+
+TEST_F(Replay, AContradictionNamesBothRootsAndTheRemedy) {
+    kernels::State other = state(0, {4, 3});
+    other.tensors[0].data[3] = 0x3f;
+    const auto again = replay(other);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_FALSE(again->matches);
+    Receipt receipt;
+    receipt.task = 7;
+    receipt.states = {{3, 1, {}}, {4, 2, Hash32{{5}}}};
+    const std::string said = contradiction(receipt, 0, *again);
+    for (const std::string& part : {std::string("CONTRADICTION: segment 3 of task 7"), to_0x(view(again->root)),
+                                    to_0x(view(Hash32{{5}})), std::string("retrace task challenge 7")})
+        EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;
 }
 
 TEST_F(Replay, AStateOfAnotherProgramIsRefusedBeforeItIsRun) {

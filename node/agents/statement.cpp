@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "node/agents/statement.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "contracts/calls/encode.hpp"
+#include "contracts/records/views.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/platform/json_values.hpp"
+
+namespace retrace::node {
+namespace {
+
+using contracts::decode_event;
+using Kind = StatementLine::Kind;
+
+struct Payment {
+    ledger::Address from;
+    ledger::U256 value;
+};
+
+/// Coins that a transaction carried.
+Result<Payment> payment_of(RpcClient& client, const Hash32& tx) {
+    const auto answer = client.call("eth_getTransactionByHash", {rpc::data(tx)});
+    if (!answer) return error(answer.error().message);
+    const boost::json::object* object = answer->if_object();
+    const auto member = [&](const char* name) {
+        const boost::json::value* found = object != nullptr ? object->if_contains(name) : nullptr;
+        return found != nullptr ? *found : boost::json::value();
+    };
+    const auto from = rpc::parse_address(member("from"));
+    const auto value = rpc::parse_u256(member("value"));
+    if (!from || !value)
+        return error("the node no longer has the transaction " + rpc::data(tx) +
+                     "; ask a node that keeps more blocks (--keep-blocks)");
+    return Payment{*from, *value};
+}
+
+class Reader {
+public:
+    Reader(RpcClient& client, std::uint64_t task) : client_(client), task_(task) {}
+
+    Status<> take(const PlacedLog& placed) {
+        const ledger::Log& log = placed.log;
+        if (const auto e = decode_event<contracts::TaskPosted>(log)) {
+            if (e->task == task_) return paid_in(placed, Kind::posted);
+        } else if (const auto e = decode_event<contracts::ReplicasWanted>(log)) {
+            if (e->task == task_) return paid_in(placed, Kind::raised);
+        } else if (const auto e = decode_event<contracts::MemberJoined>(log)) {
+            if (e->task == task_) return paid_in(placed, Kind::joined);
+        } else if (const auto e = decode_event<contracts::SegmentsPaid>(log)) {
+            if (e->task == task_)
+                out_.push_back({placed.height, Kind::segments, e->solver, e->amount, e->run, e->first, e->count});
+        } else if (const auto e = decode_event<contracts::AuditorsDrawn>(log)) {
+            if (e->task == task_) segment_of_audit_[e->audit] = {e->run, e->segment};
+        } else if (const auto e = decode_event<contracts::AuditPaid>(log)) {
+            const auto audit = segment_of_audit_.find(e->audit);
+            if (audit != segment_of_audit_.end())
+                out_.push_back(
+                    {placed.height, Kind::audit, e->auditor, e->amount, audit->second.first, audit->second.second, 1});
+        } else if (const auto e = decode_event<contracts::EscrowReturned>(log)) {
+            if (e->task == task_) out_.push_back({placed.height, Kind::returned, e->requester, e->amount, 0, 0, 0});
+        }
+        return Unit{};
+    }
+    std::vector<StatementLine> lines() { return std::move(out_); }
+
+private:
+    Status<> paid_in(const PlacedLog& placed, Kind kind) {
+        RETRACE_TRY(payment, payment_of(client_, placed.tx));
+        out_.push_back({placed.height, kind, payment.from, payment.value, 0, 0, 0});
+        return Unit{};
+    }
+
+    RpcClient& client_;
+    std::uint64_t task_;
+    std::vector<StatementLine> out_;
+    std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> segment_of_audit_;
+};
+
+/// The logs of the contracts in which a task's coins move, in the order of their blocks.
+Result<std::vector<PlacedLog>> money_logs(RpcClient& client, std::uint64_t from, std::uint64_t to) {
+    std::vector<PlacedLog> all;
+    // Audits before the market, because a payment is found by its audit.
+    for (const auto contract :
+         {contracts::Contract::audits, contracts::Contract::market, contracts::Contract::groups}) {
+        const auto logs = client.logs(contracts::address_of(contract), from, to);
+        if (!logs) return error(logs.error().message);
+        all.insert(all.end(), logs->begin(), logs->end());
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const PlacedLog& a, const PlacedLog& b) { return a.height < b.height; });
+    return all;
+}
+
+}  // namespace
+
+std::string_view slug(StatementLine::Kind kind) noexcept {
+    switch (kind) {
+        case Kind::posted: return "posted";
+        case Kind::raised: return "raised";
+        case Kind::joined: return "joined";
+        case Kind::segments: return "segments";
+        case Kind::audit: return "audit";
+        case Kind::returned: return "returned";
+    }
+    return "unknown";
+}
+
+Result<Statement> task_statement(RpcClient& client, std::uint64_t id) {
+    const auto height = client.height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(client, *height);
+    std::optional<market::Task> task;
+    state.read([&] { task = contracts::views::task(state, id); });
+    if (state.failure()) return error(state.failure()->message);
+    if (!task) return error("there is no task " + std::to_string(id));
+    RETRACE_TRY(logs, money_logs(client, task->posted_height, *height));
+    Reader reader(client, id);
+    for (const PlacedLog& placed : logs) RETRACE_CHECK(reader.take(placed));
+    Statement out;
+    out.task = id;
+    out.height = *height;
+    out.requester = task->requester;
+    out.lines = reader.lines();
+    out.held = task->escrow + task->audit_budget;
+    for (const StatementLine& line : out.lines) (line.in() ? out.paid_in : out.paid_out) += line.amount;
+    return out;
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// The books of a task: what was put into its escrow, what was paid out of it, and what is left.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ledger/state/view.hpp"
+#include "node/rpc_client/rpc_client.hpp"
+
+namespace retrace::node {
+
+/// A movement of coins into or out of a task's escrow.
+struct StatementLine {
+    enum class Kind : std::uint8_t { posted, raised, joined, segments, audit, returned };
+    std::uint64_t height = 0;
+    Kind kind{};
+    ledger::Address party;  ///< Who paid in, or was paid.
+    ledger::U256 amount;
+    std::uint32_t run = 0;               ///< segments
+    std::uint64_t first = 0, count = 0;  ///< segments: from `first` on; audit: the segment.
+    bool in() const { return kind == Kind::posted || kind == Kind::raised || kind == Kind::joined; }
+};
+std::string_view slug(StatementLine::Kind kind) noexcept;
+
+struct Statement {
+    std::uint64_t task = 0, height = 0;
+    ledger::Address requester;
+    std::vector<StatementLine> lines;  ///< In the order of their blocks.
+    ledger::U256 paid_in, paid_out;
+    ledger::U256 held;  ///< Still in the escrow, for segments and for audits.
+    bool adds_up() const { return paid_in == paid_out + held; }
+};
+
+/// Reads the movements from the events and transactions since the posting, as the node tells them, and what is held
+/// from its newest state.
+Result<Statement> task_statement(RpcClient& client, std::uint64_t task);
+
+}  // namespace retrace::node

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// retrace task challenge: replays the opened segments of a task and disputes those that end elsewhere than the solver
+// says, until the disputes are over.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <iostream>
+
+#include "node/agents/verifier_service.hpp"
+#include "node/cmd/task_options.hpp"
+#include "node/platform/log.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+namespace views = contracts::views;
+
+struct ChallengeFlags {
+    SignerOptions signer;
+    std::string data_dir;
+    std::uint64_t task = 0;
+    unsigned threads = 0;
+};
+
+/// The disputes about the task that `challenger` has opened with numbers over `after`.
+Result<std::vector<market::Dispute>> disputes_since(ChainReader& chain, std::uint64_t after, std::uint64_t task,
+                                                    const ledger::Address& challenger) {
+    RETRACE_TRY(state, chain.newest());
+    std::vector<market::Dispute> out;
+    for (std::uint64_t id = after + 1; id <= views::dispute_count(state); ++id) {
+        auto dispute = views::dispute(state, id);
+        if (dispute && dispute->task == task && dispute->challenger == challenger) out.push_back(std::move(*dispute));
+    }
+    if (state.failure()) return error(state.failure()->message);
+    return out;
+}
+
+int report(const Program& program, std::uint64_t task, const std::vector<market::Dispute>& disputes) {
+    if (program.json) {
+        json::array list;
+        for (const market::Dispute& dispute : disputes)
+            list.push_back(json::object{{"dispute", dispute.id},
+                                        {"run", dispute.run},
+                                        {"segment", dispute.segment},
+                                        {"state", std::string(market::slug(dispute.state))}});
+        std::cout << json::serialize(json::object{{"task", task}, {"disputes", std::move(list)}}) << '\n';
+        return kDone;
+    }
+    if (disputes.empty())
+        std::cout << "every segment of task " << task
+                  << " that could be challenged ends here where its solver says; nothing was disputed\n";
+    for (const market::Dispute& dispute : disputes)
+        std::cout << "dispute " << dispute.id << " of segment " << dispute.segment << " of run " << dispute.run
+                  << " ended: " << market::slug(dispute.state) << '\n';
+    return kDone;
+}
+
+int challenge(const Program& program, const ChallengeFlags& flags) {
+    auto key = flags.signer.key.load();
+    if (!key) return fail(program, key.error().message);
+    const ledger::Address self = key->address();
+    const auto at = flags.signer.chain.open();
+    if (!at) return fail(program, at.error().message);
+    const auto status = task_status((*at)->chain, flags.task);
+    if (!status) return fail(program, status.error().message);
+    const auto state = (*at)->chain.newest();
+    if (!state) return fail(program, state.error().message);
+    const std::uint64_t before = views::dispute_count(*state);
+    if (state->failure()) return fail(program, state->failure()->message);
+    set_up_log("warn");
+    VerifierOptions options;
+    options.agent.node_url = flags.signer.chain.node.url;
+    options.agent.data_dir = requester_folder(flags.data_dir) / "challenges";
+    options.agent.threads = flags.threads;
+    if (flags.signer.chain.trust.given()) options.agent.trust = flags.signer.chain.trust.block;
+    options.watch_bp = 10'000;
+    options.challenged_task = flags.task;
+    auto service = VerifierService::open(options, std::move(*key));
+    if (!service) return fail(program, service.error().message);
+    std::cerr << "replaying the segments of task " << flags.task
+              << " as they are opened, until it is delivered or ends; let it run: who does not answer loses a dispute"
+              << std::endl;
+    const std::atomic<bool> never{false};
+    (*service)->run(never);
+    const auto disputes = disputes_since((*at)->chain, before, flags.task, self);
+    if (!disputes) return fail(program, disputes.error().message);
+    return report(program, flags.task, *disputes);
+}
+
+}  // namespace
+
+void add_task_challenge(CLI::App& parent, Program& program) {
+    CLI::App* command = parent.add_subcommand(
+        "challenge", "Replay a task's segments while they can be challenged, and dispute wrong ones");
+    auto flags = std::make_shared<ChallengeFlags>();
+    command->add_option("ID", flags->task, "Task")->required();
+    flags->signer.add_to(*command);
+    command->add_option("--data-dir", flags->data_dir, "Where fetched states are kept (~/.retrace/requester)");
+    add_threads(*command, flags->threads);
+    add_json(*command, program);
+    command->callback([&program, flags] { program.run = [&program, flags] { return challenge(program, *flags); }; });
+}
+
+}  // namespace retrace::node::cli
