@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// What a user reads who mistypes a command, asks for help, leaves a flag out or has a full disk. No node is needed.
+#include <gmock/gmock.h>
+
+#include <boost/json.hpp>
+#include <sstream>
+
+#include "market/types.hpp"
+#include "tests/functional/task_fixture.hpp"
+
+namespace retrace::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class CommandLine : public TaskTest {
+protected:
+    void write(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
+    /// A home without files of the user who runs the test.
+    std::string at_home(const std::string& more = {}) const {
+        return "env -u RETRACE_NODE -u RETRACE_KEY -u RETRACE_CONFIG HOME=" + path("").string() + " " + more + " ";
+    }
+};
+
+TEST_F(CommandLine, TellsItsVersionAndHelpInEveryUsualWay) {
+    for (const char* const words : {"--version", "version"})
+        EXPECT_THAT(retrace(words).out, ::testing::StartsWith("retrace ")) << words;
+    for (const char* const words : {"help", "--help"}) {
+        const Ran ran = retrace(words);
+        EXPECT_EQ(ran.status, 0) << words;
+        EXPECT_THAT(ran.out, AllOf(HasSubstr("Usage: retrace"), HasSubstr("solver"))) << words;
+    }
+    EXPECT_EQ(retrace("help task fetch").out, retrace("task fetch --help").out);
+    EXPECT_THAT(retrace("help task fetch").out, HasSubstr("Usage: retrace task fetch"));
+}
+
+TEST_F(CommandLine, HelpFitsEightyColumns) {
+    for (const char* const command : {"", "node", "task", "task compile", "task submit", "solver", "verifier",
+                                      "data import", "wallet send", "demo", "econ", "testnet init"}) {
+        std::istringstream lines(retrace("help " + std::string(command)).out);
+        std::size_t count = 0;
+        for (std::string line; std::getline(lines, line); ++count) {
+            const bool one_word = line.find(' ', line.find_first_not_of(' ')) == std::string::npos;
+            EXPECT_TRUE(line.size() <= 80 || one_word) << command << ": " << line;
+        }
+        EXPECT_GT(count, 5U) << command;
+    }
+}
+
+TEST_F(CommandLine, AMistypedCommandIsAnsweredWithASimilarOne) {
+    const Ran first = retrace("taks list");
+    EXPECT_EQ(first.status, 2);
+    EXPECT_THAT(first.err, HasSubstr("no command \"taks\" of `retrace`; did you mean `retrace task`?"));
+    const Ran second = retrace("task ftech 1");
+    EXPECT_EQ(second.status, 2);
+    EXPECT_THAT(second.err, HasSubstr("did you mean `retrace task fetch`?"));
+    EXPECT_THAT(retrace("task xyzzy").err, AllOf(HasSubstr("`retrace task --help`"), Not(HasSubstr("did you mean"))));
+    const Ran missing = retrace("task");
+    EXPECT_EQ(missing.status, 2);
+    EXPECT_THAT(missing.err, HasSubstr("`retrace task` needs a command: compile, "));
+}
+
+TEST_F(CommandLine, AMissingFlagIsWrongUsageInJsonToo) {
+    const Ran fetch = retrace("task fetch 1 --json");
+    EXPECT_EQ(fetch.status, 2);
+    EXPECT_THAT(fetch.err, HasSubstr("--out is required"));
+    EXPECT_THAT(std::string(boost::json::parse(fetch.out).at("error").as_string()), HasSubstr("--out is required"));
+    const Ran accept = retrace("task accept 1 --json", at_home());
+    EXPECT_EQ(accept.status, 2);
+    EXPECT_THAT(accept.err, AllOf(HasSubstr("--key FILE"), HasSubstr("--dev-account N"), HasSubstr("RETRACE_KEY")));
+    EXPECT_THAT(std::string(boost::json::parse(accept.out).at("error").as_string()), HasSubstr("--key FILE"));
+    EXPECT_EQ(retrace("task show").status, 2);
+}
+
+TEST_F(CommandLine, AFullStandardOutputIsAnError) {
+    const Ran ran = retrace("version > /dev/full");
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.err, HasSubstr("standard output could not be written (No space left on device)"));
+    write("pass", "a long passphrase\n");
+    const Ran words = retrace("wallet new --mnemonic --light --keys " + path("keys").string() + " --passphrase-file " +
+                              path("pass").string() + " > /dev/full");
+    EXPECT_EQ(words.status, 1);
+    EXPECT_THAT(words.err, AllOf(HasSubstr("the words were not shown"), HasSubstr("is removed")));
+    EXPECT_TRUE(fs::is_empty(path("keys"))) << "a key whose words nobody saw";
+}
+
+TEST_F(CommandLine, AnEmptyPassphraseIsRefusedUnlessAskedFor) {
+    write("pass", "\n");
+    const std::string make =
+        "wallet new --light --keys " + path("keys").string() + " --passphrase-file " + path("pass").string();
+    const Ran refused = retrace(make);
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("the passphrase is empty"), HasSubstr("--empty-passphrase")));
+    EXPECT_EQ(retrace(make + " --empty-passphrase").status, 0);
+}
+
+TEST_F(CommandLine, DefaultsComeFromTheEnvironmentAndTheClientFile) {
+    const std::string balance = "wallet balance 0x00000000000000000000000000000000000000bb --timeout 0";
+    const auto asked = [&](const std::string& before, const std::string& more = {}) {
+        return retrace(balance + more, at_home(before)).err;
+    };
+    EXPECT_THAT(asked("RETRACE_NODE=http://127.0.0.1:1"), HasSubstr("http://127.0.0.1:1"));
+    fs::create_directories(path(".retrace"));
+    write(".retrace/client.toml", "node = \"http://127.0.0.1:2\"\nfiat = \"0.35 EUR\"\n");
+    EXPECT_THAT(asked(""), HasSubstr("http://127.0.0.1:2"));
+    EXPECT_THAT(asked("RETRACE_NODE=http://127.0.0.1:1"), HasSubstr("http://127.0.0.1:1")) << "it goes first";
+    EXPECT_THAT(asked("RETRACE_NODE=http://127.0.0.1:1", " --node http://127.0.0.1:3"), HasSubstr("127.0.0.1:3"));
+    EXPECT_EQ(retrace("version", at_home()).status, 0) << "a command without these flags";
+    write(".retrace/client.toml", "price = \"2\"\n");
+    const Ran wrong = retrace(balance, at_home());
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_THAT(wrong.err, AllOf(HasSubstr("client.toml: price is not one of node, "), HasSubstr("fiat")));
+    EXPECT_EQ(retrace(balance + " --fiat much", at_home("RETRACE_CONFIG=/dev/null")).status, 2);
+}
+
+/// Events carry numbers, so a program that reads them needs the page.
+TEST_F(CommandLine, ThePageOnJsonRpcNamesEveryNumberOfAState) {
+    std::ifstream in(RETRACE_SOURCE_DIR "/docs/json-rpc.md");
+    const std::string page(std::istreambuf_iterator<char>(in), {});
+    const auto named = [&](auto last, const char* row) {
+        std::string numbers;
+        for (unsigned i = 1; i <= static_cast<unsigned>(last); ++i)
+            numbers +=
+                (i == 1 ? "" : ", ") + std::to_string(i) + " " + std::string(slug(static_cast<decltype(last)>(i)));
+        EXPECT_THAT(page, HasSubstr("| " + std::string(row) + " | " + numbers + " |"));
+    };
+    named(market::TaskState::released, "task (`TaskStateChanged`)");
+    named(market::RunState::left, "run (`RunEnded`)");
+    named(market::SegmentState::verified, "segment");
+    named(market::AuditPhase::no_auditors, "audit (`AuditPhaseChanged`)");
+    named(market::DisputeState::withdrawn, "dispute");
+}
+
+TEST_F(CommandLine, DeveloperAccountsAreNumbered) {
+    const Ran ran = retrace("node --dev --data-dir " + path("chain").string() + " --rpc-port 0 --log-level off",
+                            "timeout -s TERM 3 ");
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("  0  0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  0x"),
+                               HasSubstr("  9  0xa0Ee7A142d267C1f36714E4a8F75612F20a79720  0x")));
+}
+
+}  // namespace
+}  // namespace retrace::testing

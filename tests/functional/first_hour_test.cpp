@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// What the users of a market read in their first hour: why a task ended, what happens to it, what was paid, and that a
+// model is not what was bought. Real processes, each test with its own chain.
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "tests/functional/market_fixture.hpp"
+
+namespace retrace::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::vector<std::string> kSolver{"--price", "0.5", "--stake", "400000"};
+const std::string kTraining = " --hidden 16 --batch 16 --price-ceiling 1 --steps 40 --checkpoint-every 10";
+
+class FirstHour : public MarketTest {
+protected:
+    static std::vector<json::object> lines_of(const std::string& text) {
+        std::vector<json::object> out;
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) out.push_back(json::parse(line).as_object());
+        return out;
+    }
+    /// Compiles the small training with short times to replay, which are a part of every challenge window.
+    std::string compile_short(const std::string& options) {
+        const std::string folder = compile(kTraining + options);
+        const fs::path file = fs::path(folder) / "task.toml";
+        std::string text = text_of(file);
+        const std::string usual = "replay_blocks = 300";
+        const std::size_t at = text.find(usual);
+        EXPECT_NE(at, std::string::npos) << text;
+        if (at != std::string::npos) text.replace(at, usual.size(), "replay_blocks = 60");
+        std::ofstream(file) << text;
+        return folder;
+    }
+    static ledger::U256 wei(const json::value& text) {
+        return ledger::U256::from_decimal(std::string(text.as_string())).value();
+    }
+};
+
+TEST_F(FirstHour, ATaskThatNobodyBidsForSaysWhyAndWhatToDo) {
+    start({{Role::honest_solver, {"--price", "0.5", "--stake", "2"}}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});
+    if (HasFatalFailure()) return;
+    const Ran submitted = retrace("task submit " + compile(kTraining) + requester() + store() + " --wait");
+    EXPECT_EQ(submitted.status, 1);
+    const auto says_why = AllOf(HasSubstr("nobody bid"), HasSubstr("1 solver without a bid is registered"),
+                                HasSubstr("1 with too little free stake (a bid locks "),
+                                HasSubstr("the most that one has free is 2 coins"),
+                                HasSubstr("bond more (`retrace solver --stake`)"), HasSubstr("lower price_ceiling"));
+    EXPECT_THAT(submitted.err, AllOf(HasSubstr("the task ended without a model"), says_why));
+    const Ran again = retrace("task submit " + path("task").string() + requester() + store() + " --wait --again 1");
+    EXPECT_THAT(again.err,
+                AllOf(HasSubstr("task 2 posted"), HasSubstr("posting it again (1 of 1)"), HasSubstr("task 3 posted")));
+    EXPECT_THAT(retrace("task show 1" + node()).out, says_why);
+    EXPECT_THAT(retrace("task follow 1" + node()).err, says_why);
+    EXPECT_THAT(retrace("task explain 1" + node()).out, says_why);
+    const json::object told = say("task explain 1" + node());
+    EXPECT_EQ(told.at("state"), "expired");
+    EXPECT_EQ(told.at("reason"), "no_bids");
+    EXPECT_THAT(std::string(told.at("why").as_string()), HasSubstr("nobody bid"));
+    EXPECT_TRUE(told.at("next_height").is_null());
+    auto rpc = client();
+    const auto same = rpc.call("retrace_explainTask", {"0x1"});
+    ASSERT_TRUE(same.has_value()) << same.error().message;
+    EXPECT_EQ(same->at("why"), told.at("why")) << "the same over JSON-RPC";
+    EXPECT_TRUE(say("task statement 1" + node()).at("adds_up").as_bool()) << "the escrow came back";
+}
+
+TEST_F(FirstHour, FollowTellsWhatHappensAndTheBooksAddUpToTheWei) {
+    start({{Role::honest_solver, kSolver}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});
+    if (HasFatalFailure()) return;
+    const std::uint64_t id = submit(compile_short(" --audit-percent 50"));
+    const std::string number = std::to_string(id);
+    const Ran followed = retrace("task follow " + number + node() + " --json");
+    ASSERT_EQ(followed.status, 0) << followed.err;
+    EXPECT_THAT(followed.err, AllOf(HasSubstr("has bid; the price is sealed"), HasSubstr("is audited by"),
+                                    HasSubstr("got the same bits"), HasSubstr("coins for 1 segments"),
+                                    HasSubstr("for its audit of segment"), HasSubstr(" segments\nblock "),
+                                    HasSubstr("running: the solver trains"),
+                                    HasSubstr("delivering: the model is ready"), HasSubstr("retrace task accept")));
+    const std::vector<json::object> stream = lines_of(followed.out);
+    std::set<std::string> once;
+    for (const json::object& line : stream) {
+        EXPECT_TRUE(once.insert(json::serialize(line)).second) << "twice: " << json::serialize(line);
+        EXPECT_EQ(line.at("task"), id);
+    }
+    EXPECT_GT(stream.size(), 10U);
+    EXPECT_EQ(stream.back().at("state"), "delivering");
+
+    const Ran fetched = retrace("task fetch " + number + node() + store() + " -o " + path("model").string());
+    EXPECT_EQ(fetched.status, 0) << fetched.err;
+    EXPECT_THAT(fetched.out, AllOf(HasSubstr("not accepted yet"), HasSubstr("`retrace task accept " + number),
+                                   Not(HasSubstr("NOT AUDITED"))));
+    EXPECT_THAT(retrace("receipt verify " + path("model/receipt.json").string() + node()).out,
+                Not(HasSubstr("NOT AUDITED")));
+    say("task accept " + number + requester());
+
+    const json::object statement = say("task statement " + number + node());
+    EXPECT_TRUE(statement.at("adds_up").as_bool());
+    EXPECT_EQ(statement.at("held"), "0");
+    ledger::U256 in, out;
+    for (const json::value& line : statement.at("lines").as_array()) {
+        in += wei(line.at("in"));
+        out += wei(line.at("out"));
+    }
+    EXPECT_EQ(in, wei(statement.at("paid_in")));
+    EXPECT_EQ(in, out) << "to the wei";
+    EXPECT_FALSE(in.is_zero());
+    const std::string solver = ledger::to_0x(network_->address(Role::honest_solver));
+    const std::string csv = retrace("wallet history " + solver + node() + " --csv").out;
+    EXPECT_THAT(csv, AllOf(HasSubstr("height,kind,hash,from,to,value_wei,fee_wei,ok,task\n"), HasSubstr(",segments,"),
+                           HasSubstr(",transaction,")));
+    EXPECT_THAT(
+        retrace("wallet history " + solver + node() + " --fiat \"2 EUR\"").out,
+        AllOf(HasSubstr("earned by training task " + number), HasSubstr("earned or returned "), HasSubstr(" EUR)")));
+    EXPECT_THAT(retrace("task list --mine --dev-account 0" + node()).out, HasSubstr("settled        4/4 paid"));
+    EXPECT_EQ(retrace("task list --mine --dev-account 7" + node()).out, "");
+}
+
+/// The first and the last segment are always audited, so the lie lies between them, and nobody is drawn for it.
+TEST_F(FirstHour, AWrongModelIsNotFetchedQuietlyAndCanBeChallenged) {
+    std::vector<std::string> cheat = kSolver;
+    cheat.insert(cheat.end(), {"--cheat", "ulp", "--cheat-segment", "1"});
+    start({{Role::cheating_solver, cheat}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});
+    if (HasFatalFailure()) return;
+    const std::string task = compile_short(" --audit-percent 0.01");
+    const std::string first = std::to_string(submit(task));
+    ASSERT_EQ(say("task follow " + first + node()).at("state"), "delivering");
+    const Ran fetched =
+        retrace("task fetch " + first + node() + store() + " --losses 4 --json -o " + path("model").string());
+    EXPECT_EQ(fetched.status, 1);
+    EXPECT_THAT(fetched.err, AllOf(HasSubstr("CONTRADICTION: segment 1 of task " + first),
+                                   HasSubstr("Do not accept it"), HasSubstr("retrace task challenge " + first)));
+    EXPECT_THAT(std::string(json::parse(fetched.out).at("error").as_string()), HasSubstr("CONTRADICTION"));
+    EXPECT_FALSE(fs::exists(path("model/model.safetensors")));
+    EXPECT_EQ(retrace("task fetch " + first + node() + store() + " --losses 0 -o " + path("model").string()).status, 0);
+    EXPECT_EQ(retrace("receipt verify " + path("model/receipt.json").string() + node() + " --replay 4 --data-dir " +
+                      path("requester").string())
+                  .status,
+              1);
+
+    const std::string second = std::to_string(submit(task));
+    const Ran challenged = retrace("task challenge " + second + requester() + store());
+    EXPECT_EQ(challenged.status, 0) << challenged.err;
+    EXPECT_THAT(challenged.out, HasSubstr("of segment 1 of run 0 ended: solver_lost"));
+}
+
+}  // namespace
+}  // namespace retrace::testing
