@@ -12,6 +12,8 @@
 namespace retrace::node {
 namespace {
 
+namespace json = boost::json;
+
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
