@@ -86,6 +86,8 @@ std::optional<Opening> SolverAgent::opening_of(const RunView& run, std::uint64_t
 }
 
 void SolverAgent::open(const RunView& run, std::uint64_t height, Output& out) {
+    // A state may be asked for as the start of a segment, as the end of another and by itself. Whichever opens it
+    // serves all, and the others would be refused (contracts 13.9.6), so a state is opened once.
     const std::uint64_t task = run.terms.id;
     for (const std::uint64_t index : run.open_segments) {
         const auto opening = opening_of(run, index);
@@ -95,14 +97,14 @@ void SolverAgent::open(const RunView& run, std::uint64_t height, Output& out) {
     }
     for (const std::uint64_t index : run.reveal_segments) {
         const auto opening = opening_of(run, index);
-        if (opening && due("reveal", task, run.run, index, height)) {
+        if (opening && due("open", task, run.run, index, height)) {
             out.moves.emplace_back(RevealSegment{task, run.run, *opening});
         }
     }
     OpenRoots roots{task, run.run, {}};
     for (const std::uint64_t index : run.open_roots) {
         const auto opening = opening_of(run, index);
-        if (opening && due("roots", task, run.run, index, height)) roots.openings.push_back(*opening);
+        if (opening && due("open", task, run.run, index, height)) roots.openings.push_back(*opening);
     }
     if (!roots.openings.empty()) out.moves.emplace_back(std::move(roots));
 }
