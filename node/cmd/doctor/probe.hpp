@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Measures what the checks of `retrace doctor` judge. Each probe takes a few seconds at most and changes nothing.
+#pragma once
+
+#include <filesystem>
+
+#include "node/agents/agent_process.hpp"
+#include "node/cmd/doctor/check.hpp"
+
+namespace retrace::node::doctor {
+
+struct Question {
+    std::string node_url;
+    std::filesystem::path data_dir;  ///< It need not exist: then its nearest parent is tested.
+    std::string listen = "127.0.0.1";
+    std::uint16_t port = 0;
+    std::string endpoint;      ///< Empty: http://listen:port.
+    unsigned threads = 0;      ///< 0: all.
+    std::uint64_t memory = 0;  ///< 0: default_memory().
+    bool wants_gpu = false;
+};
+
+Cpu probe_cpu(unsigned threads);
+Memory probe_memory(std::uint64_t tasks);
+Disk probe_disk(const std::filesystem::path& folder);
+Gpu probe_gpu(bool wanted);
+NodeFacts probe_node(const std::string& url, const std::filesystem::path& data_dir);
+/// `url` as for parse_url, of a node that answers.
+Clock probe_clock(const std::string& url);
+Port probe_port(const Question& question);
+/// The IPv4 or IPv6 address in text form; `unknown` for anything else.
+Reach reach_of(const std::string& address);
+
+/// All checks, in the order of their names in check.hpp.
+std::vector<Check> examine(const Question& question);
+
+}  // namespace retrace::node::doctor

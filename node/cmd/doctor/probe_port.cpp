@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Whether the port of artifacts can be listened on, and what can be known from here about who reaches it.
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "ledger/crypto/secret.hpp"
+#include "node/cmd/doctor/probe.hpp"
+#include "node/net/http_client.hpp"
+#include "node/platform/files.hpp"
+
+namespace retrace::node::doctor {
+namespace {
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+Addresses resolve(const std::string& host, const std::string& port, int flags) {
+    addrinfo hints{}, *found = nullptr;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags;
+    if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) found = nullptr;
+    return {found, &::freeaddrinfo};
+}
+
+FileDescriptor bound(const addrinfo& at, int& error_number) {
+    FileDescriptor out(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const int yes = 1;
+    if (out.get() >= 0) ::setsockopt(out.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    const bool done =
+        out.get() >= 0 && ::bind(out.get(), at.ai_addr, at.ai_addrlen) == 0 && ::listen(out.get(), 8) == 0;
+    error_number = done ? 0 : errno;
+    return out;
+}
+
+bool becomes(int socket, short event) {
+    pollfd one{socket, event, 0};
+    return ::poll(&one, 1, 2000) == 1;
+}
+
+/// Connects to `to` and sends 16 random bytes; whether they arrive at `listener`. A stranger's process at that address
+/// does not send them.
+bool arrives(int listener, const addrinfo& to) {
+    const FileDescriptor out(::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (out.get() < 0) return false;
+    if (::connect(out.get(), to.ai_addr, to.ai_addrlen) != 0 && (errno != EINPROGRESS || !becomes(out.get(), POLLOUT)))
+        return false;
+    std::array<std::uint8_t, 16> sent{}, received{};
+    ledger::random_bytes(sent);
+    if (::send(out.get(), sent.data(), sent.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(sent.size())) return false;
+    if (!becomes(listener, POLLIN)) return false;
+    const FileDescriptor in(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (in.get() < 0 || !becomes(in.get(), POLLIN)) return false;
+    return ::recv(in.get(), received.data(), received.size(), 0) == static_cast<ssize_t>(sent.size()) &&
+           sent == received;
+}
+
+std::string text_of_address(const addrinfo& address) {
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(address.ai_addr, address.ai_addrlen, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0)
+        return {};
+    return text.data();
+}
+
+/// Whether an address of this machine: a socket can be bound to it.
+bool is_own(const std::string& host) {
+    const Addresses found = resolve(host, "0", 0);
+    int ignored = 0;
+    return found && bound(*found, ignored).get() >= 0 && ignored == 0;
+}
+
+}  // namespace
+
+Reach reach_of(const std::string& address) {
+    in_addr four{};
+    if (::inet_pton(AF_INET, address.c_str(), &four) == 1) {
+        const std::uint32_t ip = ntohl(four.s_addr);
+        const auto in = [&](std::uint32_t net, int bits) { return ip >> (32 - bits) == net >> (32 - bits); };
+        if (in(0x7f000000, 8) || ip == 0) return Reach::loopback;
+        const bool local =
+            in(0x0a000000, 8) || in(0xac100000, 12) || in(0xc0a80000, 16) || in(0xa9fe0000, 16) || in(0x64400000, 10);
+        return local ? Reach::local : Reach::open;
+    }
+    in6_addr six{};
+    if (::inet_pton(AF_INET6, address.substr(0, address.find('%')).c_str(), &six) != 1) return Reach::unknown;
+    if (IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_UNSPECIFIED(&six)) return Reach::loopback;
+    const bool local = IN6_IS_ADDR_LINKLOCAL(&six) || (six.s6_addr[0] & 0xfe) == 0xfc;
+    return local ? Reach::local : Reach::open;
+}
+
+Port probe_port(const Question& question) {
+    Port out;
+    out.listen = question.listen + ":" + std::to_string(question.port);
+    out.endpoint = question.endpoint.empty() ? "http://" + out.listen : question.endpoint;
+    if (const auto node = parse_url(question.node_url)) out.node_is_here = is_own(node->host);
+    const Addresses here = resolve(question.listen, std::to_string(question.port), AI_PASSIVE | AI_NUMERICHOST);
+    int problem = 0;
+    FileDescriptor listener;
+    if (here) listener = bound(*here, problem);
+    if (!here) out.bind_failure = "it is no address";
+    if (problem == EADDRINUSE) out.in_use = true;
+    if (problem != 0 && !out.in_use) out.bind_failure = std::strerror(problem);
+
+    const auto url = parse_url(out.endpoint);
+    const Addresses there = url ? resolve(url->host, url->port, 0) : Addresses(nullptr, &::freeaddrinfo);
+    out.reach = there ? reach_of(text_of_address(*there)) : Reach::unknown;
+    // With port 0 and no endpoint the agent's port is another one at each start: there is nothing to connect to.
+    const bool named = question.port != 0 || !question.endpoint.empty();
+    if (there && named && problem == 0) out.reached = arrives(listener.get(), *there);
+    return out;
+}
+
+}  // namespace retrace::node::doctor
