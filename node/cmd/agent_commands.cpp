@@ -6,12 +6,14 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <csignal>
+#include <iostream>
 
 #include "node/agents/solver_service.hpp"
 #include "node/agents/verifier_service.hpp"
 #include "node/cmd/cli.hpp"
 #include "node/cmd/config_flags.hpp"
 #include "node/cmd/options.hpp"
+#include "node/cmd/quickstart.hpp"
 #include "node/platform/log.hpp"
 #include "node/platform/units.hpp"
 
@@ -22,6 +24,7 @@ struct AgentFlags {
     NodeOptions node;
     TrustOptions trust;
     KeyOptions key;
+    QuickstartFlags quickstart;
     std::string data_dir, listen = "127.0.0.1", endpoint, stake, log_level = "info", cheat;
     std::uint16_t port = 0;
     unsigned threads = 0;
@@ -71,7 +74,9 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     flags.node.add_to(command, "for ever at the start");
     flags.trust.add_to(command);
     flags.key.add_to(command);
-    command.add_option("--data-dir", flags.data_dir, "Folder of checkpoints and artifacts")->required();
+    command.add_option("--data-dir", flags.data_dir,
+                       "Folder of checkpoints and artifacts (with --quickstart ~/.retrace/ROLE)");
+    flags.quickstart.add_to(command);
     command.add_option("--listen", flags.listen, "Address to serve artifacts on (127.0.0.1)");
     command.add_option("--port", flags.port, "Port to serve artifacts on; 0: any free one");
     command.add_option("--endpoint", flags.endpoint, "URL under which others reach that port");
@@ -150,17 +155,30 @@ Result<VerifierOptions> verifier_options(const VerifierFlags& flags) {
     return out;
 }
 
+bool wants_gpu(const SolverOptions& options) { return options.device == solver::DeviceChoice::cuda; }
+bool wants_gpu(const VerifierOptions&) { return false; }
+
 template <class Service, class Options>
-int run_service(const Program& program, const AgentFlags& flags, const Result<Options>& options) {
+int run_service(const Program& program, const AgentFlags& flags, AgentRole role, Result<Options> options) {
+    const bool quick = flags.quickstart.on;
+    if (options && options->agent.data_dir.empty() && !quick) options = error("--data-dir is required");
+    if (options && !quick && (!flags.quickstart.words_file.empty() || flags.quickstart.skip_checks))
+        options = error("--words-file and --skip-checks belong to --quickstart");
     if (!options) {
         fail(program, options.error().message);
         return kWrongUsage;
     }
     set_up_log(flags.log_level);
-    auto key = flags.key.load();
+    if (options->agent.data_dir.empty()) options->agent.data_dir = default_data_dir(role);
+    auto key = quick ? prepare_agent(role, flags.quickstart, flags.key, options->agent, wants_gpu(*options))
+                     : flags.key.load();
     if (!key) return fail(program, key.error().message);
     auto service = Service::open(*options, std::move(*key));
     if (!service) return fail(program, service.error().message);
+    if (quick) {
+        std::cout << "step 5 of 5: earns from now on as a " << name_of(role) << "; the log tells what it does, and "
+                  << "SIGTERM ends it" << std::endl;
+    }
     return run_until_signal([&](const std::atomic<bool>& stop) { (*service)->run(stop); });
 }
 
@@ -186,7 +204,7 @@ void add_solver(CLI::App& app, Program& program) {
                       "Take part in trainings in rounds: bid for seats, and join for free ones");
     command->callback([&program, flags] {
         program.run = [&program, flags] {
-            return run_service<SolverService>(program, flags->agent, solver_options(*flags));
+            return run_service<SolverService>(program, flags->agent, AgentRole::solver, solver_options(*flags));
         };
     });
 }
@@ -202,7 +220,7 @@ void add_verifier(CLI::App& app, Program& program) {
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{10'000}));
     command->callback([&program, flags] {
         program.run = [&program, flags] {
-            return run_service<VerifierService>(program, flags->agent, verifier_options(*flags));
+            return run_service<VerifierService>(program, flags->agent, AgentRole::verifier, verifier_options(*flags));
         };
     });
 }

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+#include "node/cmd/quickstart.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <array>
+#include <filesystem>
+#include <iostream>
+#include <thread>
+
+#include "ledger/crypto/eip55.hpp"
+#include "market/odds.hpp"
+#include "node/agents/bidding.hpp"
+#include "node/cmd/cli.hpp"
+#include "node/cmd/doctor/probe.hpp"
+#include "node/platform/permissions.hpp"
+#include "node/platform/units.hpp"
+#include "node/server/config/dev_chain.hpp"
+#include "node/wallet/key_folder.hpp"
+#include "node/wallet/mnemonic.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ledger::U256;
+
+constexpr unsigned kSteps = 5;
+
+void say(unsigned step, const std::string& text) {
+    std::cout << "step " << step << " of " << kSteps << ": " << text << std::endl;
+}
+
+/// Shows the words on the terminal, never on a pipe, and asks for two of them.
+Status<> confirm_on_terminal(const ledger::SecretText& words) {
+    const FileDescriptor terminal(::open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC));
+    if (!terminal || ::isatty(STDIN_FILENO) == 0) {
+        return error(
+            "no terminal to show the words of a new key on: give --words-file FILE, which keeps them readable for this "
+            "user alone, and --passphrase-file FILE; or name a key that there is with --key");
+    }
+    const auto put = [&](std::string_view text) {
+        while (!text.empty()) {
+            const ssize_t size = ::write(terminal.get(), text.data(), text.size());
+            if (size <= 0) return false;
+            text.remove_prefix(static_cast<std::size_t>(size));
+        }
+        return true;
+    };
+    if (!put("\nThe twelve words of your key. Whoever has them has its coins; without them a lost\n"
+             "disk loses the coins. Write them on paper; they are shown this once:\n\n  ") ||
+        !put(words.view()) || !put("\n\n"))
+        return error("the terminal cannot be written to; no key was made");
+    std::array<std::uint8_t, 2> drawn{};
+    ledger::random_bytes(drawn);
+    const std::size_t first = drawn[0] % 12, second = (first + 1 + drawn[1] % 11) % 12;
+    for (const std::size_t index : {std::min(first, second), std::max(first, second)}) {
+        RETRACE_TRY(typed, read_passphrase({}, "word number " + std::to_string(index + 1)));
+        if (typed.view() != word_of(words.view(), index))
+            return error("that is not word number " + std::to_string(index + 1) +
+                         "; no key was made: start again and write the new words down");
+    }
+    return Unit{};
+}
+
+/// Writes the words to a new file of mode 0600, on disk before it returns.
+Status<> write_words(const std::string& path, const ledger::SecretText& words) {
+    ledger::SecretText line(words.view().size() + 1);
+    ensure(line.append(words.view()) && line.push_back('\n'), "room for the words");
+    const auto written = write_durably(path, {view(line.view())}, 0600);
+    return written ? Status<>(Unit{}) : error(written.error().message);
+}
+
+ledger::SecretText new_words() {
+    std::array<std::uint8_t, 16> entropy{};
+    ledger::random_bytes(entropy);
+    ledger::SecretText words = wallet::mnemonic_of(entropy);
+    ledger::wipe(entropy);
+    return words;
+}
+
+/// Makes a key from twelve words, or from those that an interrupted start has left in the words' file.
+Result<ledger::SecretKey> make_key(const QuickstartFlags& flags, const KeyOptions& options) {
+    const bool resumed = !flags.words_file.empty() && fs::exists(flags.words_file);
+    auto words = resumed ? read_secret(flags.words_file) : Result<ledger::SecretText>(new_words());
+    if (!words) return error(words.error().message);
+    RETRACE_TRY(key, wallet::account_key(words->view(), "", 0));
+    const wallet::KeyFolder folder(options.keys);
+    if (!folder.find(key.address())) {
+        if (flags.words_file.empty()) RETRACE_CHECK(confirm_on_terminal(*words));
+        RETRACE_TRY(passphrase, read_passphrase(options.passphrase_file, "passphrase for the new keystore", true));
+        if (passphrase.view().empty()) return error("the passphrase is empty: anybody who copies the keystore has it");
+        if (!flags.words_file.empty() && !resumed) RETRACE_CHECK(write_words(flags.words_file, *words));
+        RETRACE_TRY(file, folder.add(key, passphrase.view(), wallet::kStandardScrypt));
+        say(1, "made the key " + ledger::to_checksum(key.address()) + " in " + file +
+                   (flags.words_file.empty() ? std::string() : "; its words are in " + flags.words_file));
+    }
+    return key;
+}
+
+/// The key that is named, or that an earlier quickstart of this folder has made, or a new one.
+Result<ledger::SecretKey> find_or_make_key(const QuickstartFlags& flags, KeyOptions options, const fs::path& data_dir) {
+    RETRACE_CHECK(make_private_folder(data_dir.string()));
+    const fs::path kept = data_dir / "account";
+    const bool named = options.dev_account || !options.key.empty();
+    if (!named) {
+        if (const auto text = read_file(kept, 64)) options.key = std::string(text->begin(), text->end());
+    }
+    if (named || !options.key.empty()) {
+        RETRACE_TRY(key, options.load());
+        say(1, "the key is that of " + ledger::to_checksum(key.address()));
+        return key;
+    }
+    RETRACE_TRY(key, make_key(flags, options));
+    const std::string address = ledger::to_checksum(key.address());
+    const auto written = write_durably(kept, {view(std::string_view(address))}, 0600);
+    if (!written) return error(written.error().message);
+    return key;
+}
+
+Status<> test_machine(const AgentOptions& options, bool wants_gpu) {
+    doctor::Question question;
+    question.node_url = options.node_url;
+    question.data_dir = options.data_dir;
+    question.listen = options.listen;
+    question.port = options.port;
+    question.endpoint = options.endpoint;
+    question.threads = options.threads;
+    question.memory = options.memory;
+    question.wants_gpu = wants_gpu;
+    const std::vector<doctor::Check> checks = doctor::examine(question);
+    std::string names;
+    for (const doctor::Check& check : checks) {
+        if (check.grade == doctor::Grade::pass)
+            names += (names.empty() ? "" : ", ") + check.name;
+        else
+            std::cout << doctor::text_of(check);
+    }
+    if (doctor::grade_of(checks) == doctor::Grade::fail)
+        return error("this machine is not ready (above): mend what failed and start again, or give --skip-checks");
+    say(2, "the machine was tested; it passes: " + names);
+    return Unit{};
+}
+
+/// What an account has and needs, read at the newest block.
+struct Funds {
+    U256 stake, fees, bonded, balance;
+    bool developer_chain = false;
+    U256 missing() const { return coins_missing(stake, fees, bonded, balance); }
+};
+
+Result<Funds> funds_of(ChainReader& chain, AgentRole role, const AgentOptions& options, const ledger::Address& self) {
+    const auto newest = chain.newest();
+    if (!newest) return error(newest.error().message);
+    const auto base_fee = chain.client().base_fee();
+    if (!base_fee) return error(base_fee.error().message);
+    Funds out;
+    bool known = false;
+    newest->read([&] {
+        const auto params = contracts::views::params(*newest);
+        known = params.has_value();
+        if (!known) return;
+        out.developer_chain = params->developer_chain;
+        const U256 least = role == AgentRole::solver ? params->min_solver_stake : params->min_verifier_stake;
+        out.stake =
+            options.stake.is_zero() ? stake_to_start(*newest, *params, role) : ledger::max(options.stake, least);
+        out.fees = fees_to_start(*params, *base_fee, role);
+        out.bonded = contracts::views::stake(*newest, self).bonded;
+        out.balance = newest->account(self).balance;
+    });
+    if (newest->failure()) return error(newest->failure()->message);
+    if (!known) return error("the node at " + options.node_url + " has no Retrace contracts");
+    return out;
+}
+
+/// Sends coins of a developer account, whose key is published. Solvers and verifiers use different ones, so that two
+/// that start at once do not take each other's nonce.
+Status<> take_from_developers(RpcClient& client, AgentRole role, const ledger::Address& to, const U256& amount) {
+    RETRACE_TRY(key, wallet::account_key(kDevMnemonic, "", role == AgentRole::solver ? 9 : 8));
+    const auto chain_id = client.chain_id();
+    if (!chain_id) return error(chain_id.error().message);
+    Submitter submitter(client, key, *chain_id);
+    RETRACE_TRY(sent, submitter.send("fund " + ledger::to_checksum(to), to, amount, {}));
+    RETRACE_CHECK(submitter.wait(sent));
+    return Unit{};
+}
+
+Status<> wait_for_coins(AgentRole role, const ledger::Address& self, AgentOptions& options) {
+    RETRACE_TRY(client, RpcClient::connect(options.node_url));
+    RETRACE_CHECK(wait_for_node(client, options.timeout));
+    ChainReader chain(client, options.trust);
+    RETRACE_TRY(funds, funds_of(chain, role, options, self));
+    options.stake = funds.stake;
+    if (!funds.missing().is_zero() && funds.developer_chain) {
+        say(3, "this is a developer chain: developer account " + std::string(role == AgentRole::solver ? "9" : "8") +
+                   " sends " + format_coins(funds.missing()) + " coins");
+        if (const auto sent = take_from_developers(client, role, self, funds.missing()); !sent)
+            say(3, "it could not: " + sent.error().message);
+    }
+    for (std::optional<U256> told;;) {
+        const auto now = funds_of(chain, role, options, self);
+        if (now && now->missing().is_zero()) {
+            say(3, "the account has the coins: " + format_coins(now->bonded) + " bonded, " +
+                       format_coins(now->balance) + " free");
+            return Unit{};
+        }
+        if (now && told != now->missing()) {
+            told = now->missing();
+            say(3, "waiting for " + format_coins(*told) + " coins at " + ledger::to_checksum(self) + ": " +
+                       format_coins(now->stake) + " to bond (--stake) and " + format_coins(now->fees) +
+                       " for deposits and fees; it has " + format_coins(now->balance) + " and has bonded " +
+                       format_coins(now->bonded) + ". Stopping here loses nothing");
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+}
+
+}  // namespace
+
+void QuickstartFlags::add_to(CLI::App& command) {
+    command.add_flag("--quickstart", on,
+                     "From nothing to earning: makes a key unless there is one, tests the machine, waits for coins, "
+                     "registers; start it again to go on");
+    command.add_option("--words-file", words_file,
+                       "With --quickstart: new file for the key's words, instead of the terminal");
+    command.add_flag("--skip-checks", skip_checks, "With --quickstart: do not test the machine");
+}
+
+std::string_view name_of(AgentRole role) noexcept { return role == AgentRole::solver ? "solver" : "verifier"; }
+
+std::string default_data_dir(AgentRole role) {
+    return (fs::path(wallet::KeyFolder::default_path()).parent_path() / name_of(role)).string();
+}
+
+U256 stake_to_start(const ledger::StateView& state, const market::Params& params, AgentRole role) {
+    namespace views = contracts::views;
+    if (role == AgentRole::verifier) return params.min_verifier_stake + params.audit_bond * U256(10);
+    std::optional<U256> least;
+    for (const std::uint64_t id : views::active_tasks(state)) {
+        const auto task = views::task(state, id);
+        const auto spec = views::spec(state, id);
+        if (!task || !spec || task->wanted == 0) continue;
+        const auto lock = market::stake_floor(params, *spec);
+        if (lock && (!least || *lock < *least)) least = lock;
+    }
+    if (!least) {
+        market::TaskSpec usual;
+        usual.price_ceiling = U256(1000) * U256(market::kMilli);
+        usual.steps = usual.interval = 1;
+        least = market::stake_floor(params, usual);
+    }
+    const U256 unit(market::kMilli);
+    return ledger::max(params.min_solver_stake, (least.value_or(U256()) + unit - U256(1)) / market::kMilli * unit);
+}
+
+U256 fees_to_start(const market::Params& params, const U256& base_fee, AgentRole role) {
+    const U256 segments = segment_fees(base_fee) * U256(20);
+    return role == AgentRole::solver ? segments + params.bid_deposit * U256(20) : segments;
+}
+
+U256 coins_missing(const U256& stake, const U256& fees, const U256& bonded, const U256& balance) {
+    const U256 needed = bonded < stake ? stake - bonded + fees : fees / 10;
+    return needed > balance ? needed - balance : U256();
+}
+
+std::string_view word_of(std::string_view words, std::size_t index) {
+    for (; index != 0; --index) {
+        const std::size_t space = words.find(' ');
+        if (space == std::string_view::npos) return {};
+        words.remove_prefix(space + 1);
+    }
+    return words.substr(0, words.find(' '));
+}
+
+Result<ledger::SecretKey> prepare_agent(AgentRole role, const QuickstartFlags& flags, const KeyOptions& options,
+                                        AgentOptions& agent, bool wants_gpu) {
+    RETRACE_TRY(key, find_or_make_key(flags, options, agent.data_dir));
+    if (flags.skip_checks)
+        say(2, "the machine is not tested (--skip-checks)");
+    else
+        RETRACE_CHECK(test_machine(agent, wants_gpu));
+    RETRACE_CHECK(wait_for_coins(role, key.address(), agent));
+    say(4, "bonds " + format_coins(agent.stake) + " coins and registers as a " + std::string(name_of(role)));
+    return key;
+}
+
+}  // namespace retrace::node::cli
