@@ -60,7 +60,9 @@ CallStatus admit(const JoinTask& call, const TxContext& context, const StateView
     const auto group = views::group(view, call.task);
     if (!group) return CallStatus::not_group;                                            // 21.10.2
     if (task->state != market::TaskState::running) return CallStatus::wrong_task_state;  // 21.10.3
-    if (group->phase == GroupPhase::over) return CallStatus::wrong_group_phase;          // 21.10.4
+    // A group that is to end for want of members is not held by one joiner after another.
+    const bool too_late = group->phase == GroupPhase::starting && context.height > group->deadline;
+    if (group->phase == GroupPhase::over || too_late) return CallStatus::wrong_group_phase;  // 21.10.4
     const CallStatus status = admit_solver(call, context, view, *task);
     if (status != CallStatus::ok) return status;
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
