@@ -3,6 +3,7 @@
 #include "contracts/records/store.hpp"
 #include "solver/artifacts/availability.hpp"
 #include "solver/commitments.hpp"
+#include "tests/stateful/group_states.hpp"
 #include "tests/stateful/send.hpp"
 
 namespace retrace::stateful {
@@ -21,11 +22,18 @@ void Players::report(const Address& who, ReportKind kind, std::uint64_t task, st
 
 void Players::serve_seat(const market::Audit& audit, const market::Seat& seat) {
     const TaskModel& task = mirror().tasks[audit.task - 1];
-    const Hash32 salt = Secrets::salt(audit.id, 2, 2), root = secrets_.verdict_root(task.spec, audit, seat.auditor);
+    const Hash32 salt = Secrets::salt(audit.id, 2, 2);
+    Hash32 root = secrets_.verdict_root(task.spec, audit, seat.auditor);
+    if (task.group && root == secrets_.true_root(task.spec, audit.segment + 1))
+        root = MemberCalls(world_.state(), task.runs[audit.run].run).right_root(audit.segment + 1);
     if (audit.phase == AuditPhase::collecting && seat.state == SeatState::drawn) {
         if (draws_.one_in(12)) {
             const auto kind = static_cast<ReportKind>(draws_.between(1, 3));
-            report(seat.auditor, kind, audit.task, audit.run, kind == ReportKind::state ? audit.segment : 0);
+            const auto message = message_taken_in(audit);
+            if (message && draws_.one_in(2))
+                report(seat.auditor, ReportKind::message, audit.task, audit.run, *message);
+            else
+                report(seat.auditor, kind, audit.task, audit.run, kind == ReportKind::state ? audit.segment : 0);
         } else if (diligent()) {
             send(seat.auditor,
                  CommitVerdict{audit.id, solver::verdict_commitment(root, salt, seat.auditor.bytes, audit.id)});
@@ -41,10 +49,11 @@ void Players::serve_audit(const market::Audit& audit) {
     const TaskModel& task = mirror().tasks[audit.task - 1];
     const Address solver = task.runs[audit.run].run.solver;
     const std::uint64_t start = audit.segment, end = start + 1;
-    if (audit.phase == AuditPhase::opening && diligent())
+    const bool opens = !task.group && diligent();  // A member opens its states itself.
+    if (audit.phase == AuditPhase::opening && opens)
         send(solver, OpenSegment{audit.task, audit.run, start, Secrets::salt(audit.task, audit.run, start),
                                  secrets_.run_root(task, audit.run, start)});
-    if (audit.phase == AuditPhase::revealing && audit.deadline != 0 && diligent())
+    if (audit.phase == AuditPhase::revealing && audit.deadline != 0 && opens)
         send(solver, RevealSegment{audit.task, audit.run, start, Secrets::salt(audit.task, audit.run, end),
                                    secrets_.run_root(task, audit.run, end)});
     for (std::size_t i = 0; i < audit.seats.size(); ++i) {
@@ -110,7 +119,7 @@ void Players::answer(const market::Report& report) {
         return (void)send(run.run.solver, AnswerUnavailable{report.id, encode(answer)});
     }
     const auto state = run.states.find(report.index);
-    if (state == run.states.end()) return;
+    if (state == run.states.end() || task.group) return;  // A member's tiles cannot be made up.
     const std::uint64_t step = std::min(task.spec.steps, report.index * task.spec.interval);
     const bool wrong = state->second.root == secrets_.root(step, Secrets::Truth::wrong);
     answer.state = solver::TileAnswer::InState{

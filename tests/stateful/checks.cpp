@@ -64,6 +64,7 @@ bool is_running(const RunModel& model) { return model.run.state == RunState::run
 /// Whether another run of the task still has to commit, open or be audited up to `index`, so that this one waits for
 /// it.
 bool others_owe(const TaskModel& task, std::uint32_t run, std::uint64_t index) {
+    if (task.group) return false;  // Its members have states of their own.
     for (const std::uint32_t active : task.task.active) {
         if (active == run) continue;
         const RunModel& other = task.runs[active];
@@ -97,7 +98,7 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
         return std::nullopt;  // Audits are checked separately.
     if (segment.window_end != 0)
         return pending.has_single(ScheduledKind::payment, run.task, 0) || run.open_disputes != 0 ||
-                       others_owe(task, run.index, run.finalised + 1) || task.task.active.size() > 1 ||
+                       others_owe(task, run.index, run.finalised + 1) || task.task.active.size() > 1 || task.group ||
                        pending.plays_challenge(run.solver)
                    ? std::nullopt
                    : std::optional(at("a window that ends has a scheduled item of the payment", run.task, run.index));
@@ -141,8 +142,18 @@ std::optional<std::string> unscheduled_run(const TaskModel& task, const RunModel
     return stuck_run(task, model, pending);
 }
 
+/// The phases of an open round end by themselves.
+std::optional<std::string> unscheduled_group(const TaskModel& model, const Pending& pending) {
+    const market::GroupPhase phase = model.group->phase;
+    if (phase == market::GroupPhase::starting || phase == market::GroupPhase::over) return std::nullopt;
+    if (pending.has_single(ScheduledKind::group_clock, model.task.id, 0)) return std::nullopt;
+    return at("an open round has its clock scheduled", model.task.id);
+}
+
 std::optional<std::string> unscheduled_task(const TaskModel& model, const Pending& pending) {
     const market::Task& task = model.task;
+    if (model.group && task.state == TaskState::running)
+        if (auto broken = unscheduled_group(model, pending)) return broken;
     const bool auction = task.state == TaskState::bidding || (task.state == TaskState::running && task.wanted != 0);
     if (auction && !pending.has(ScheduledKind::auction_close, task.id, task.round))
         return at("an auction has its end scheduled", task.id);
@@ -205,7 +216,9 @@ bool has_fees_uncovered(const Mirror& mirror, const TaskModel& task, const RunMo
     std::uint64_t at_risk = 0;
     for (auto it = model.segments.lower_bound(run.finalised); it != model.segments.end(); ++it)
         at_risk += it->second.audit != 0 && !mirror.audits[it->second.audit - 1].seats.empty();
-    return at_risk > std::max<std::uint64_t>(1, market::audits_covered(params, task.spec, run.locked));
+    // The first of a member may be audited because of a contradiction, beside those that the lock covers (21.8.9).
+    const std::uint64_t covered = std::max<std::uint64_t>(1, market::audits_covered(params, task.spec, run.locked));
+    return at_risk > covered + (task.group ? 1 : 0);
 }
 
 }  // namespace
@@ -233,8 +246,10 @@ std::optional<std::string> over_bound(const Mirror& mirror, const market::Params
     std::map<Address, std::size_t> runs;
     for (const std::uint64_t id : mirror.active_tasks) {
         const TaskModel& model = mirror.tasks[id - 1];
-        if (model.task.bidders.size() > market::kBiddersMax) return at("an auction has at most 64 bids", id);
-        if (model.task.active.size() > market::kReplicasMax) return at("a task has at most five replicas", id);
+        if (model.task.bidders.size() > (model.group ? market::kGroupBiddersMax : market::kBiddersMax))
+            return at("an auction has at most 64 bids, that of a group 512", id);
+        if (model.task.active.size() > (model.group ? market::kMembersMax : market::kReplicasMax))
+            return at("a task has at most five replicas, a group 255 members", id);
         for (const std::uint32_t active : model.task.active) {
             ++runs[model.runs[active].run.solver];
             if (has_fees_uncovered(mirror, model, model.runs[active], params))

@@ -9,12 +9,11 @@ namespace {
 
 using namespace contracts;
 
-/// Names of the methods that these games play: all but those of groups, which have games of their own
-/// (unit/contracts/groups, fuzz/contracts).
+/// Names of the methods that these games play.
 template <class... Call>
 std::vector<std::string> method_names(std::type_identity<std::variant<Call...>>) {
     std::vector<std::string> out;
-    ((Call::kContract == Contract::groups ? void() : out.push_back(std::string(Call::kName))), ...);
+    (out.push_back(std::string(Call::kName)), ...);
     return out;
 }
 
@@ -64,7 +63,6 @@ std::vector<std::string> never_reached(const Coverage& coverage) {
     missing_states<market::DisputeKind>(out, r.dispute_kinds, "dispute kind");
     missing_states<market::ReportState>(out, r.reports, "report state");
     missing_states<market::ReportKind>(out, r.report_kinds, "report kind");
-    std::erase(out, "report kind " + std::to_string(static_cast<int>(market::ReportKind::message)));  // Of groups.
     missing_states<market::RetentionState>(out, r.retentions, "retention state");
     missing_states<market::ChallengeState>(out, r.challenges, "challenge state");
     using verifier::Ending;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A group without machines, for the fuzzer of the contracts: the tensors of its members' states are words. Tensor 0 is
+// A group without machines, for random calls and games: the tensors of its members' states are words. Tensor 0 is
 // shared, 1 is a member's own, 2 and 3 are its message.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "solver/commitments.hpp"
 #include "verifier/game/public_leaves.hpp"
 
-namespace retrace::fuzz {
+namespace retrace::stateful {
 
 inline Hash32 word(std::uint8_t kind, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
     Hash32 out;
@@ -141,4 +141,4 @@ private:
     std::optional<market::Member> member_;
 };
 
-}  // namespace retrace::fuzz
+}  // namespace retrace::stateful

@@ -83,6 +83,8 @@ void Mirror::apply(const ledger::StateDiff& diff) {
             validators[ledger::address_of_bytes(View(slot.key).subspan(1))] = decode<market::ValidatorInfo>(value);
         else if (slot.contract == address_of(Contract::disputes))
             disputes_record(slot.key, value);
+        else if (slot.contract == address_of(Contract::groups))
+            groups_record(slot.key, value);
     }
 }
 
@@ -298,6 +300,14 @@ void Mirror::disputes_record(View key, const Bytes& value) {
     visit(reached.endings, dispute.ending, now.ending);
     dispute = std::move(now);
     keep_if(open_disputes, id, dispute.state == market::DisputeState::open);
+}
+
+void Mirror::groups_record(View key, const Bytes& value) {
+    KeyReader in(key);
+    if (key[0] == 'g' && !value.empty()) task_of(in.number()).group = decode<market::Group>(value);
+    if (key[0] != 'e' || value.empty()) return;
+    Reader list(value);
+    reached.longest_list = std::max<std::size_t>(reached.longest_list, list.u32());
 }
 
 std::optional<std::uint64_t> Mirror::next_due() const {

@@ -27,6 +27,7 @@ struct TaskModel {
     market::TaskSpec spec;
     std::map<Address, market::Bid> bids;
     std::vector<RunModel> runs;
+    std::optional<market::Group> group;  ///< Of the task of a group.
 };
 
 /// How often records entered each of their states, indexed by the state's number.
@@ -76,6 +77,7 @@ private:
     void staking_record(View key, const Bytes& value);
     void audits_record(View key, const Bytes& value);
     void disputes_record(View key, const Bytes& value);
+    void groups_record(View key, const Bytes& value);
     void task_record(std::uint64_t id, const Bytes& value);
     void run_record(std::uint64_t id, std::uint64_t index, const Bytes& value);
     void audit_record(std::uint64_t id, const Bytes& value);

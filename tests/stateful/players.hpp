@@ -42,6 +42,16 @@ private:
     void open_states(const TaskModel& model, const RunModel& run);
     void challenge_windows(const TaskModel& model, const RunModel& run);
     void serve_requester(const TaskModel& model);
+    void report_model(const TaskModel& model, std::uint32_t run);
+    // groups.cpp
+    void post_group();
+    void serve_group(const TaskModel& model);
+    void serve_member(const TaskModel& model, const RunModel& run);
+    void commit_segment(const TaskModel& model, const market::Run& run);
+    void exchange_messages(const TaskModel& model, const market::Run& run);
+    void open_member_states(const market::Run& run, const RunModel& model);
+    /// What a report names of a message that the audited segment takes in; nullopt: none.
+    std::optional<std::uint64_t> message_taken_in(const market::Audit& audit);
     // cases.cpp
     void serve_audits();
     void serve_audit(const market::Audit& audit);

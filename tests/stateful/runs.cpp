@@ -160,6 +160,7 @@ void Players::challenge_windows(const TaskModel& model, const RunModel& run) {
 
 void Players::serve_run(const TaskModel& model, const RunModel& run) {
     const market::Run now = run.run;
+    if (model.group && now.state == RunState::running) return serve_member(model, run);
     if (now.state == RunState::assigned) {
         if (now.first_state > 0 && draws_.one_in(8)) ask_keepers(model, run);
         if (draws_.one_in(40))
@@ -189,12 +190,17 @@ void Players::serve_run(const TaskModel& model, const RunModel& run) {
     }
 }
 
+void Players::report_model(const TaskModel& model, std::uint32_t run) {
+    const std::uint64_t last = model.group ? model.runs[run].run.next_state - 1 : model.spec.segments();
+    report(model.task.requester, market::ReportKind::model, model.task.id, run, last);
+}
+
 void Players::serve_requester(const TaskModel& model) {
     const market::Task task = model.task;
     if (task.state == TaskState::bidding && draws_.one_in(100)) send(task.requester, CancelTask{task.id});
     if (task.state == TaskState::delivering) {
         if (draws_.one_in(8) && !task.active.empty())
-            report(task.requester, market::ReportKind::model, task.id, draws_.pick(task.active), model.spec.segments());
+            report_model(model, draws_.pick(task.active));
         else if (draws_.one_in(5))
             send(task.requester, AcceptModel{task.id});
     }
@@ -204,6 +210,7 @@ void Players::serve_requester(const TaskModel& model) {
             continue;
         if (draws_.one_in(3)) return (void)send(task.requester, DecideUnaudited{task.id, active, draws_.one_in(2)});
     }
+    if (model.group) return;  // It has no replicas.
     if (task.state == TaskState::running && task.wanted == 0 && task.active.size() < market::kReplicasMax &&
         draws_.one_in(profile_.raises)) {
         const auto joining = views::newest_finalised_state(world_.state(), task);
@@ -219,7 +226,7 @@ void Players::serve_tasks() {
     for (std::uint64_t i = 0;
          i < burst && mirror().active_tasks.size() < profile_.tasks && posted_ < profile_.tasks_in_all && !out_of_gas();
          ++i)
-        if (burst > 1 || draws_.one_in(4)) post_task();
+        if (burst > 1 || draws_.one_in(4)) profile_.kind != Kind::crowd&& draws_.one_in(4) ? post_group() : post_task();
     const std::vector<std::uint64_t> active(mirror().active_tasks.begin(), mirror().active_tasks.end());
     for (const std::uint64_t id : active) {
         if (out_of_gas()) return;
@@ -227,6 +234,7 @@ void Players::serve_tasks() {
         if (model.task.wanted != 0) serve_auction(model);
         const std::vector<std::uint32_t> runs = model.task.active;
         for (const std::uint32_t run : runs) serve_run(model, model.runs[run]);
+        if (model.group) serve_group(model);
         serve_requester(model);
     }
 }

@@ -11,8 +11,8 @@
 #include "market/auction.hpp"
 #include "market/escrow.hpp"
 #include "solver/commitments.hpp"
-#include "tests/fuzz/contracts/group_states.hpp"
 #include "tests/fuzz/driver/choices.hpp"
+#include "tests/stateful/group_states.hpp"
 
 namespace retrace::fuzz {
 
@@ -111,7 +111,7 @@ private:
         post_group(std::move(spec));
     }
     void post_group(market::TaskSpec spec) {
-        const market::GroupSpec terms = group_terms();
+        const market::GroupSpec terms = stateful::group_terms();
         spec.program_root = contracts::plan_of(terms).root();
         spec.init_root = terms.phases[0].program_root;
         spec.initial_state_root = {};
@@ -162,7 +162,7 @@ private:
     void of_member(const market::Run& run) {
         using namespace contracts;
         if (!views::member(view_, run.task, run.index)) return;
-        const MemberCalls calls(view_, run);
+        const stateful::MemberCalls calls(view_, run);
         if (run.next_state == 0) return add(run.solver, calls.first(lie()));
         const std::uint32_t behind = static_cast<std::uint32_t>(choices_.below(2));
         for (const std::uint32_t steps : {0u, 1u + static_cast<std::uint32_t>(choices_.below(5))})
@@ -192,7 +192,7 @@ private:
         const std::uint64_t first = audit.segment, last = audit.segment + 1;
         const auto found = [&](bool wrong) {
             if (wrong || !views::is_group(view_, audit.task)) return root(last, wrong);
-            return MemberCalls(view_, *run).right_root(last);
+            return stateful::MemberCalls(view_, *run).right_root(last);
         };
         add(run->solver, OpenSegment{audit.task, audit.run, first, {}, opening(audit.task, audit.run, first)});
         add(run->solver, RevealSegment{audit.task, audit.run, first, {}, opening(audit.task, audit.run, last)});
