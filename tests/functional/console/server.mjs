@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// How the node serves the console: size, headers, a restart, bad input. The chain is a developer's without a market.
+import assert from "node:assert/strict";
+import path from "node:path";
+import WebSocket from "ws";
+import { folder, go, openBrowser, openPage, passesAxe, start, until } from "./common.mjs";
+
+const kBytesMax = 300_000;
+
+async function startNode(name, port, ...more) {
+    const node = start("node", "--dev", "--data-dir", path.join(folder, name), "--rpc-port", String(port), "--block-ms", "200", "--json", ...more);
+    const line = await until(20, "the node's first line", () => /"rpc":"([^"]+)"/.exec(node.out)?.[1]);
+    return { ...node, url: line, node };
+}
+
+export async function thePageIsSmallAndStrict() {
+    const { url, node } = await startNode("size", 0);
+    const first = await fetch(url + "/");
+    const html = await first.text();
+    assert.equal(first.status, 200, html);
+    assert.match(first.headers.get("content-security-policy"), /default-src 'none'.*script-src 'self'.*frame-ancestors 'none'/);
+    assert.equal(first.headers.get("x-content-type-options"), "nosniff");
+    let sum = html.length;
+    const files = [...html.matchAll(/(?:src|href)="\.?(\/console\/[^"]+)"/g)].map((match) => match[1]);
+    assert.ok(files.length >= 2, html);
+    for (const file of files) {
+        const reply = await fetch(url + file, { headers: { "accept-encoding": "gzip" } });
+        assert.equal(reply.status, 200, file);
+        assert.equal(reply.headers.get("content-encoding"), "gzip");
+        sum += Number(reply.headers.get("content-length"));
+        const again = await fetch(url + file, { headers: { "if-none-match": reply.headers.get("etag") } });
+        assert.equal(again.status, 304, file);
+    }
+    assert.ok(sum <= kBytesMax, `${sum} bytes are sent`);
+    await node.end();
+    return `${sum} bytes`;
+}
+
+/// Prints figures, because how quick a page is depends on what else the machine does.
+export async function thePageIsQuick() {
+    const { url, node } = await startNode("quick", 0);
+    const heard = new Map();
+    const socket = new WebSocket(url.replace("http", "ws"));
+    socket.on("open", () => socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] })));
+    socket.on("message", (text) => {
+        const head = JSON.parse(text).params?.result;
+        if (head) heard.set(Number(head.number), Date.now());
+    });
+    const browser = await openBrowser();
+    const page = await openPage(browser, url + "/");
+    await page.locator(".link.open .num").waitFor();
+    const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
+    const shown = await page.evaluate(() => new Promise((resolve) => {
+        const times = [];
+        const field = document.querySelector(".link.open");
+        new MutationObserver(() => {
+            times.push([Number(field.textContent.replace(/\D/g, "")), Date.now()]);
+            if (times.length >= 20) resolve(times);
+        }).observe(field, { subtree: true, childList: true, characterData: true });
+    }));
+    const delays = shown.filter(([height]) => heard.has(height)).map(([height, at]) => at - heard.get(height));
+    assert.ok(delays.length >= 10, `${delays.length} blocks were seen by both`);
+    socket.close();
+    await browser.close();
+    await node.end();
+    return `first_paint ${paint.toFixed(0)} ms, live_delay at most ${Math.max(...delays)} ms behind another subscriber`;
+}
+
+export async function noConsoleMeansNone() {
+    const { url, node } = await startNode("off", 0, "--no-console");
+    const reply = await fetch(url + "/");
+    assert.equal(reply.status, 405);
+    assert.match(await reply.text(), /JSON-RPC is served here/);
+    await node.end();
+}
+
+export async function aNodeThatRestartsIsFoundAgain() {
+    const first = await startNode("restart", 0);
+    const browser = await openBrowser();
+    const page = await openPage(browser, first.url + "/");
+    await page.locator(".link.open").waitFor();
+    await first.node.end("SIGKILL");
+    await page.locator(".banner").waitFor({ timeout: 10_000 });
+    await passesAxe(page, "without a node");
+    const second = await startNode("restart", new URL(first.url).port);
+    await page.locator(".link.open").waitFor({ timeout: 30_000 });
+    const height = async () => Number((await page.locator(".link.open .num").textContent()).replace(/\D/g, ""));
+    const before = await height();
+    await until(10, "a new block", async () => (await height()) > before);
+    assert.equal(await page.locator(".banner").count(), 0);
+    assert.deepEqual(page.wrong, []);
+    await browser.close();
+    await second.node.end();
+}
+
+export async function whatIsNotThereIsSaid() {
+    const { url, node } = await startNode("bad", 0);
+    const browser = await openBrowser();
+    const page = await openPage(browser, url + "/");
+    for (const [hash, text] of [["#/task/99", "There is no such task 99"], ["#/task/x", "A task has a number"],
+        ["#/block/soon", "A block has a number"], ["#/block/999999", "There is no such block"], ["#/tx/0x1", "64 hex digits"],
+        ["#/account/none", "40 hex digits"], ["#/dispute/7", "There is no such dispute"], ["#/nothing", "There is no such page"],
+        ["#/search/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "Nothing is called that"]]) {
+        await page.evaluate((to) => { location.hash = to; }, hash);
+        await page.getByText(text).first().waitFor({ timeout: 10_000 });
+    }
+    assert.equal(await page.locator("main img").count(), 0);
+    await go(page, "#/", "Network");
+    await page.keyboard.press("/");
+    await page.keyboard.type("1");
+    await page.keyboard.press("Enter");
+    await page.locator("h1", { hasText: "Block 1" }).waitFor({ timeout: 10_000 });
+    assert.deepEqual(page.wrong, []);
+    await browser.close();
+    await node.end();
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// A wallet as browsers have them (EIP-6963), with the key in this process: the page sees only its provider.
+import { ethers } from "ethers";
+
+const phrase = "test test test test test test test test test test test junk";
+
+/// Gives the browser's pages a wallet of developer account `index`. `state.refuse`: the person refuses what comes next;
+/// `state.chain`: the chain that the wallet is on.
+export async function addWallet(browser, url, index, state) {
+    const provider = new ethers.JsonRpcProvider(url);
+    const signer = ethers.HDNodeWallet.fromPhrase(phrase, "", `m/44'/60'/0'/0/${index}`).connect(provider);
+    await browser.exposeFunction("walletRequest", async ({ method, params }) => {
+        if (state.refuse && method !== "eth_chainId") return { error: { code: 4001, message: "User rejected the request." } };
+        if (method === "eth_requestAccounts") return { result: [signer.address] };
+        if (method === "eth_chainId") return { result: state.chain };
+        if (method === "wallet_switchEthereumChain")
+            return state.known ? ((state.chain = params[0].chainId), { result: null }) : { error: { code: 4902, message: "Unrecognized chain" } };
+        if (method === "wallet_addEthereumChain") return (state.known = true), (state.chain = params[0].chainId), { result: null };
+        if (method === "eth_sendTransaction") {
+            const { to, data, value } = params[0];
+            return { result: (await signer.sendTransaction({ to, data, value })).hash };
+        }
+        return { error: { code: 4200, message: `${method} is not supported` } };
+    });
+    await browser.addInitScript(() => {
+        const provider = {
+            request: async (call) => {
+                const { result, error } = await window.walletRequest(call);
+                if (error) throw error;
+                return result;
+            },
+            on: () => undefined,
+        };
+        const announce = () => window.dispatchEvent(new CustomEvent("eip6963:announceProvider",
+            { detail: Object.freeze({ info: { uuid: "1", name: "Test <b>wallet</b>", icon: "", rdns: "test" }, provider }) }));
+        window.addEventListener("eip6963:requestProvider", announce);
+        announce();
+    });
+    return { address: signer.address.toLowerCase(), close: () => provider.destroy() };
+}
