@@ -13,6 +13,6 @@ export default defineConfig({
         modulePreload: { polyfill: false },
         reportCompressedSize: false,
     },
-    // `npm run dev` serves the sources; calls go to a node on its usual port.
-    server: { proxy: { "^/$": { target: "ws://127.0.0.1:8545", ws: true, changeOrigin: true } } },
+    // `npm run dev` serves the sources; the page calls a developer's node on its usual port (src/rpc.ts).
+    server: { proxy: { "/artifact": "http://127.0.0.1:8545" } },
 });

@@ -161,4 +161,4 @@ export class NodeLink {
 }
 
 const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-export const node = new NodeLink(`${scheme}//${location.host}/`);
+export const node = new NodeLink(import.meta.env.DEV ? "ws://127.0.0.1:8545/" : `${scheme}//${location.host}/`);

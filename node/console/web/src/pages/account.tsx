@@ -4,10 +4,11 @@ import { useEffect, useState } from "preact/hooks";
 import { contractAt, eventOf } from "../abi";
 import { count, hex, num, parseCoins, tame, words } from "../format";
 import { useContracts, useHead, useQuery, useTitle } from "../hooks";
-import { BlockLink, Coins, Facts, Hash, Panel, Pending, Table, TaskLink, Tiles, TxLink } from "../parts";
+import { BlockLink, Coins, Facts, Hash, Panel, Pending, Table, Tiles, TxLink } from "../parts";
 import type { Log, Page, Party, TaskSummary } from "../records";
 import { node } from "../rpc";
 import { Send, useAccount } from "../actions";
+import { Duties, Income } from "./income";
 import { TaskTable } from "./tasks";
 
 const kBlocks = 50_000;
@@ -26,7 +27,7 @@ function useLogs(address: string | null, height: number): { logs: Log[] | undefi
         Promise.all([[padded], [null, padded]].map((rest) => node.call<Log[]>("eth_getLogs", [{ fromBlock: from, topics: [null, ...rest] }]))).then(
             (lists) => {
                 const all = lists.flat().sort((a, b) => num(b.blockNumber) - num(a.blockNumber) || num(b.logIndex) - num(a.logIndex));
-                if (current) setLogs(all.slice(0, kShown));
+                if (current) setLogs(all);
             },
             (e: Error) => current && setError(e.message),
         );
@@ -69,7 +70,8 @@ export function AccountPage({ address }: { address: string }) {
     const contracts = useContracts();
     const party = useQuery<Party>(known ? "retrace_party" : null, [address], "blocks");
     const tasks = useQuery<Page<TaskSummary>>(known ? "retrace_tasks" : null, [{ party: address, limit: 20 }], { task: 0 });
-    const { logs, error } = useLogs(known ? address : null, num(head?.number ?? tip.data));
+    const height = num(head?.number ?? tip.data);
+    const { logs, error } = useLogs(known ? address : null, height);
     if (!known) return <p class="error">An address has 40 hex digits.</p>;
     const contract = contractAt(contracts, address);
     const p = party.data;
@@ -89,14 +91,7 @@ export function AccountPage({ address }: { address: string }) {
                             ["transactions", count(p.nonce)],
                         ]}
                     />
-                    {(p.openRuns.length > 0 || p.openAudits.length > 0 || p.openDisputes.length > 0) && (
-                        <p class="lead">
-                            Now:{" "}
-                            {p.openRuns.map((run) => <span key={run.task}>run {run.run} of <TaskLink of={run.task} /> </span>)}
-                            {p.openAudits.map((one) => <a key={one} href={`#/audit/${num(one)}`}>audit {num(one)} </a>)}
-                            {p.openDisputes.map((one) => <a key={one} href={`#/dispute/${num(one)}`}>dispute {num(one)} </a>)}
-                        </p>
-                    )}
+                    <Duties party={p} height={height} />
                     <Stake address={address} />
                     {p.solver && (
                         <Panel title="Solver">
@@ -123,6 +118,7 @@ export function AccountPage({ address }: { address: string }) {
                     )}
                 </>
             )}
+            {logs && <Income contracts={contracts} address={address} logs={logs} blocks={Math.min(kBlocks, height)} />}
             {tasks.data && tasks.data.items.length > 0 && (
                 <Panel title="Tasks">
                     <TaskTable tasks={tasks.data.items} />
@@ -131,7 +127,7 @@ export function AccountPage({ address }: { address: string }) {
             <Panel title="Newest events" aside={`of ${count(kBlocks)} blocks`}>
                 {error && <Pending error={error} data={undefined} what="events" />}
                 <Table label="Newest events" head={[["block", "num"], ["event"], ["transaction"]]} empty={logs?.length === 0 && "None."}>
-                    {logs?.map((log) => (
+                    {logs?.slice(0, kShown).map((log) => (
                         <tr key={`${log.blockNumber} ${log.logIndex}`}>
                             <td class="num"><BlockLink of={log.blockNumber} /></td>
                             <td>{tame(eventOf(contracts, log)?.name ?? "unknown")}</td>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The model of a task, compared with its root; its receipt, to save; a check of one that somebody gave.
 import { useState } from "preact/hooks";
-import { bytes, count, hex, num, short, tame } from "../format";
+import { bytes, count, hex, num, save, short, tame } from "../format";
 import { fetchModel } from "../model";
 import { ErrorLine, FileField, Panel } from "../parts";
 import { compare, deliveredRun, type Line, parseReceipt, receiptOf } from "../receipt";
@@ -10,14 +10,6 @@ import { node } from "../rpc";
 import { Bar } from "./tasks";
 
 const kBytesMax = 16 << 20;
-
-function save(name: string, content: string | Uint8Array) {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([content as BlobPart], { type: "application/octet-stream" }));
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
 
 /** The URLs of the solver and of the keepers of its last state; what a stranger announced is used as an origin only. */
 async function peersOf(addresses: string[]): Promise<string[]> {
