@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // How the node serves the console: size, headers, a restart, bad input. The chain is a developer's without a market.
 import assert from "node:assert/strict";
+import http from "node:http";
 import path from "node:path";
-import WebSocket from "ws";
+import WebSocket, { WebSocketServer } from "ws";
 import { folder, go, openBrowser, openPage, passesAxe, start, until } from "./common.mjs";
 
 const kBytesMax = 300_000;
@@ -64,6 +65,56 @@ export async function thePageIsQuick() {
     await browser.close();
     await node.end();
     return `first_paint ${paint.toFixed(0)} ms, live_delay at most ${Math.max(...delays)} ms behind another subscriber`;
+}
+
+/// What a liar answers. Each method gets each of these in turn.
+const kNonsense = [null, {}, [], [null], "", "0x", "0xzz", -1, 1e308, true, { items: null, next: {} }, { items: [{}], next: "0x1" },
+    { task: {}, spec: {}, runs: [{}], segments: "0xffffffffffffffff" }, { dispute: {}, decision: { arguments: null } },
+    { task: { id: "0x1", requester: 7, state: null }, spec: { name: {}, steps: "0x0", interval: "0x0", dataRoots: 1 }, segments: "0x989680", runs: [] },
+    [{ address: null, abi: [{ type: "event" }] }], { number: "1", transactions: [{}] }, [{ index: "0x0", segment: null }]];
+
+/// The page of a node that sends nonsense stays, says so, and does not fail.
+export async function aNodeThatSendsNonsenseBreaksNothing() {
+    const { url, node } = await startNode("honest", 0);
+    let turn = 0;
+    const liar = http.createServer(async (request, reply) => {
+        const honest = await fetch(url + request.url);
+        reply.writeHead(honest.status, { "content-type": honest.headers.get("content-type"),
+            "content-security-policy": honest.headers.get("content-security-policy") ?? "" });
+        reply.end(Buffer.from(await honest.arrayBuffer()));
+    });
+    new WebSocketServer({ server: liar }).on("connection", (socket) => {
+        socket.on("message", (text) => {
+            const { id, method } = JSON.parse(text);
+            const result = method === "eth_subscribe" ? `0x${id}` : kNonsense[turn++ % kNonsense.length];
+            socket.send(JSON.stringify({ jsonrpc: "2.0", id, result }));
+            if (method !== "eth_subscribe") return;
+            for (const said of ["{", "[]", "null", "7", '{"id":999,"result":1}', '{"method":"eth_subscription"}'])
+                socket.send(said);
+            for (const nonsense of kNonsense)
+                socket.send(JSON.stringify({ jsonrpc: "2.0", method: "eth_subscription", params: { subscription: `0x${id}`, result: nonsense } }));
+        });
+    });
+    await new Promise((resolve) => liar.listen(0, "127.0.0.1", resolve));
+    const own = `http://127.0.0.1:${liar.address().port}`;
+    const browser = await openBrowser();
+    const page = await openPage(browser, own + "/");
+    const pages = ["#/", "#/tasks", "#/task/1", "#/disputes", "#/dispute/1", "#/audit/1", "#/blocks", "#/block/1", `#/tx/0x${"1".repeat(64)}`,
+        `#/account/0x${"2".repeat(40)}`, "#/post/1", "#/search/1", "#/search/name"];
+    for (let round = 0; round < kNonsense.length; round++) {
+        turn = round;
+        for (const hash of pages) {
+            await page.evaluate((to) => { location.hash = to; }, hash);
+            await page.waitForTimeout(50);
+            assert.ok(await page.locator("header.top a.name").isVisible(), `${hash}, from nonsense ${round}`);
+        }
+    }
+    assert.deepEqual(page.wrong.filter((one) => one.startsWith("exception")), []);
+    await browser.close();
+    liar.closeAllConnections();
+    liar.close();
+    await node.end();
+    return `${kNonsense.length * pages.length} pages`;
 }
 
 export async function noConsoleMeansNone() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The frame of every page: navigation, search, the state of the connection. Every page has a URL behind "#".
-import { render } from "preact";
+import { Component, type ComponentChildren, render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { WalletButton } from "./actions";
-import { count } from "./format";
+import { count, tame } from "./format";
 import { useHead, useLink, useQuery, useRoute, useTitle } from "./hooks";
 import { AccountPage } from "./pages/account";
 import { AuditPage } from "./pages/audit";
@@ -55,6 +55,26 @@ function Page({ parts }: { parts: string[] }) {
             return <SearchPage key={id} what={id} />;
         default:
             return <NotFound />;
+    }
+}
+
+/** Shows a sentence in place of a page that failed, e.g. on an answer that no node should give. */
+class Boundary extends Component<{ children: ComponentChildren }, { error: string }> {
+    state = { error: "" };
+    componentDidCatch(error: Error) {
+        this.setState({ error: error.message });
+    }
+    render() {
+        if (!this.state.error) return this.props.children;
+        return (
+            <>
+                <h1>This page cannot be shown</h1>
+                <p class="error" role="alert">
+                    The node gave an answer that the page does not understand ({tame(this.state.error, 200)}). Load it again, or use a node of the
+                    version that this console came with.
+                </p>
+            </>
+        );
     }
 }
 
@@ -165,7 +185,9 @@ function App() {
                 </p>
             )}
             <main id="main" ref={main} tabIndex={-1}>
-                <Page parts={parts} />
+                <Boundary key={path}>
+                    <Page parts={parts} />
+                </Boundary>
             </main>
             <footer>
                 Shown as this node tells it. The page checks no proofs of the chain; <code>retrace task fetch</code> and{" "}

@@ -100,7 +100,7 @@ export function Facts({ rows }: { rows: [string, ComponentChildren][] }) {
     );
 }
 
-export function Tiles({ rows }: { rows: [string, ComponentChildren, string?][] }) {
+export function Tiles({ rows }: { rows: [string, ComponentChildren, ComponentChildren?][] }) {
     return (
         <dl class="tiles">
             {rows.map(([name, value, note]) => (

@@ -197,6 +197,18 @@ export interface DisputeAnswer {
     why: string;
 }
 
+export interface Group {
+    spec: { rounds: number };
+    group: { phase: string; round: number; deadline: string; committed: number[]; listed: number[]; revealed: number[]; price: string };
+    members: {
+        run: number;
+        solver: string;
+        state: string;
+        earned: string;
+        member: { base: number; messages: string; lastRound: number; absent: number; leaving: boolean };
+    }[];
+}
+
 export interface Stake {
     bonded: string;
     locked: string;
@@ -290,6 +302,14 @@ export interface TxReceipt {
     blockNumber: string;
     logs: Log[];
     error?: string;
+}
+
+export interface TaskExplanation {
+    reason: string;
+    why: string;
+    remedy: string;
+    next: string;
+    nextHeight: string | null;
 }
 
 export interface TxExplanation {

@@ -127,12 +127,14 @@ export class NodeLink {
 
     private take(text: string): void {
         this.heardAt = Date.now();
-        let message: { id?: number; result?: Json; error?: { code: number; message: string; data?: Json }; params?: Json };
+        let message: { id?: number; result?: Json; error?: { code: number; message: string; data?: Json }; params?: Json } | null;
         try {
             message = JSON.parse(text);
         } catch {
-            return; // a node that sends anything else is not understood, and calls time out
+            message = null;
         }
+        // A node that sends anything but objects is not understood, and calls time out.
+        if (typeof message !== "object" || message === null) return;
         if (message.id === undefined) {
             const params = message.params as { subscription?: string; result?: Json } | undefined;
             if (params?.subscription) this.subscriptions.get(params.subscription)?.(params.result ?? null);

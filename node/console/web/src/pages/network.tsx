@@ -174,6 +174,9 @@ export function NetworkPage() {
                     ]}
                 />
             )}
+            {made !== undefined && made - now > 15 && (
+                <p class="caption">By the clock of this machine the newest block was made {duration(made - now)} in the future: one of the two clocks is wrong.</p>
+            )}
             {s && (s.halted || s.stalled || s.syncing) && (
                 <p class="error" role="alert">
                     This node {s.halted ? `has halted: ${s.reason ?? ""}` : s.stalled ? "gets no new blocks" : "is catching up"}.

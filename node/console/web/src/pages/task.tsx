@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // One task: its terms and state, the segments of each run, bids and why they won or not, money, what happened.
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { DisputeLink, EventList } from "../events";
 import { big, bytes, count, figure, hex, num, tame, words } from "../format";
 import { useQuery, useTitle } from "../hooks";
 import { Address, BlockLink, Coins, Facts, Hash, Panel, Pending, State, Table, Tiles } from "../parts";
-import type { Bids, Dispute, Page, Run, Segment, Task } from "../records";
+import type { Bids, Dispute, Page, Run, Segment, Task, TaskExplanation } from "../records";
 import type { TaskEvent } from "../rpc";
 import { Send, useAccount } from "../actions";
+import { GroupPanel } from "./group";
 import { Metrics } from "./metrics";
 import { ReceiptPanel } from "./receipt";
 
@@ -193,6 +195,18 @@ function Money({ task, events }: { task: Task; events: TaskEvent[] }) {
     );
 }
 
+/** Why it waits or ended, what would change that, and what happens next. */
+function Reason({ of }: { of: TaskExplanation }) {
+    const rows: [string, ComponentChildren][] = [["now", tame(of.why, 400)]];
+    if (of.remedy) rows.push(["to be done", tame(of.remedy, 400)]);
+    if (of.next) rows.push(["next", <>{tame(of.next, 400)}{of.nextHeight !== null && <>, by block <BlockLink of={of.nextHeight} /></>}</>]);
+    return (
+        <Panel title="Why">
+            <Facts rows={rows} />
+        </Panel>
+    );
+}
+
 /** What the requester can do now. */
 function Requester({ task }: { task: Task }) {
     const account = useAccount();
@@ -213,13 +227,13 @@ export function TaskPage({ id }: { id: number }) {
     const name = known ? hex(id) : null;
     const task = useQuery<Task | null>(name && "retrace_task", [name], { task: id });
     const events = useQuery<TaskEvent[]>(name && "retrace_taskEvents", [name], { task: id });
+    const reason = useQuery<TaskExplanation | null>(name && "retrace_explainTask", [name], { task: id });
     const disputes = useQuery<Page<Dispute>>(name && "retrace_disputes", [{ task: name, limit: 50 }], { task: id });
     useTitle(task.data ? `${tame(task.data.spec.name)}, task ${id}` : `task ${id}`);
     if (!known) return <p class="error">A task has a number.</p>;
     if (!task.data) return <Pending error={task.error} data={task.data} what={`task ${id}`} />;
     const { spec, task: record } = task.data;
     const list = events.data ?? [];
-    const end = list.filter((one) => one.event === "RunEnded").pop();
     return (
         <>
             <h1>
@@ -235,7 +249,7 @@ export function TaskPage({ id }: { id: number }) {
                     ["audited", `${figure(spec.auditBp / 100)} %`, `${spec.auditors} auditors each`],
                 ]}
             />
-            {end && record.state === "running" && <p class="caption">The last run that ended: run {num(end.arguments.run)}, {tame(words(end.arguments.reason))}.</p>}
+            {reason.data && <Reason of={reason.data} />}
             <Requester task={task.data} />
             <Panel title="Segments">
                 {task.data.runs.length === 0 && <p class="dim">No solver was assigned yet; the bids below say why.</p>}
@@ -244,6 +258,7 @@ export function TaskPage({ id }: { id: number }) {
                 ))}
                 {task.data.runs.length > 0 && <Legend />}
             </Panel>
+            <GroupPanel task={record.id} />
             <div class="columns">
                 <Panel title="Progress">
                     <Pending error={events.error} data={events.data} what="events" />
