@@ -84,6 +84,7 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
     config.bench = &bench_;
     config.retention_blocks = options_.agent.retention_blocks;
     config.messages = &process_->messages();
+    config.pace = options_.pace;
     agent_ = std::make_unique<solver::SolverAgent>(std::move(config), task_cache_, process_->checkpoints());
     const auto own_state = [this](const verifier::DisputeView& view) {
         return agent_->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
@@ -101,6 +102,8 @@ Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& 
     if (options.cheat && !process->developer_chain()) {
         return error("--cheat is refused: the chain at " + options.agent.node_url + " is not a developer chain");
     }
+    if (options.pace != 0 && !process->developer_chain())
+        return error("--pace is refused: the chain at " + options.agent.node_url + " is not a developer chain");
     WorkerSettings settings = process->worker_settings();
     settings.device = options.device;
     RETRACE_TRY(workers, WorkerProcesses::open(settings));

@@ -25,6 +25,7 @@ struct SolverOptions {
     std::optional<SolverCheat> cheat;                               ///< Developer chains only.
     std::set<std::uint64_t> only_tasks;                             ///< Tasks to bid for; empty: all.
     bool groups = false;                                            ///< Whether to take part in trainings in rounds.
+    double pace = 0;                 ///< Inner steps a second at most, 0: no limit. Developer chains only.
     bool pay_for_retention = false;  ///< Offers verifiers a fee for keeping states, to be paid between audits.
 };
 

@@ -40,6 +40,7 @@ struct SolverFlags {
     std::vector<std::uint64_t> only;
     bool groups = false;
     bool pay_for_retention = false;
+    double pace = 0;
     std::optional<std::uint64_t> cheat_segment;
 };
 struct VerifierFlags {
@@ -129,6 +130,7 @@ Result<SolverOptions> solver_options(const SolverFlags& flags) {
     out.pay_for_retention = flags.pay_for_retention;
     out.only_tasks.insert(flags.only.begin(), flags.only.end());
     out.groups = flags.groups;
+    out.pace = flags.pace;
     if (!flags.price.empty()) {
         out.price = parse_coins(flags.price);
         if (!out.price) return error("--price must be coins for a segment, like 0.5");
@@ -202,6 +204,11 @@ void add_solver(CLI::App& app, Program& program) {
     command->add_option("--only", flags->only, "Bid for these tasks only");
     command->add_flag("--groups", flags->groups,
                       "Take part in trainings in rounds: bid for seats, and join for free ones");
+    command
+        ->add_option(
+            "--pace", flags->pace,
+            "Steps a second at most of a member of a group, for measurements; refused outside developer chains")
+        ->check(CLI::PositiveNumber);
     command->callback([&program, flags] {
         program.run = [&program, flags] {
             return run_service<SolverService>(program, flags->agent, AgentRole::solver, solver_options(*flags));

@@ -34,6 +34,7 @@ struct SolverConfig {
     /// Messages of the groups that it is a member of; must outlive the agent. Null: tasks of groups are declined.
     MessageStore* messages = nullptr;
     std::uint32_t member_steps = 0;   ///< Inner steps of a member in each round; 0: as many as fit.
+    double pace = 0;                  ///< For measurements: inner steps a second at most; 0: as fast as it can.
     std::uint64_t commit_blocks = 2;  ///< Blocks that a member leaves to commit before a phase of a round ends.
     /// Whether a member stays away from a round; null: from none.
     std::function<bool(std::uint64_t task, std::uint32_t round)> away;

@@ -2,7 +2,9 @@
 // What the solver's agent does for a run that is a member of a group: it commits to segments and to what it has of a
 // round, fetches messages, and opens its states.
 #include <algorithm>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "solver/agent/agent.hpp"
 #include "solver/agent/deadline_check.hpp"
@@ -246,7 +248,13 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
         if (const auto withdrawn = member.withdraw(order->index, order->span.base); !withdrawn)
             return fail(withdrawn.error().message);
         const std::uint64_t began = clock.height;
+        const auto started = std::chrono::steady_clock::now();
         const auto more = [&](std::uint32_t done) {
+            if (config_.pace > 0) {
+                const auto due = started + std::chrono::duration<double>(done / config_.pace);
+                while (std::chrono::steady_clock::now() < due && !preemption.requested())
+                    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            }
             if (config_.member_steps != 0) return done < config_.member_steps;
             const std::uint64_t height = clock.height, deadline = clock.deadline;
             const std::uint64_t step = (height - began + done - 1) / done;  // Blocks of a step so far, rounded up.

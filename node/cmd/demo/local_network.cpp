@@ -152,7 +152,7 @@ Status<> LocalNetwork::trust_a_block() {
     }
 }
 
-Status<> LocalNetwork::start_node() {
+Status<> LocalNetwork::start_node(const std::vector<std::string>& arguments) {
     if (validators_ != 0) return start_validators();
     std::vector<std::string> all{"node",
                                  "--genesis",
@@ -164,6 +164,7 @@ Status<> LocalNetwork::start_node() {
                                  "--block-ms",
                                  std::to_string(block_ms_)};
     if (tls_) all.emplace_back("--tls");
+    all.insert(all.end(), arguments.begin(), arguments.end());
     auto process = Process::start(executable_, all, log_of("node"));
     if (!process) return Unexpected{process.error()};
     node_ = std::make_unique<Process>(std::move(*process));
@@ -177,12 +178,12 @@ Status<> LocalNetwork::start_node() {
     return error("the node did not start; its log is " + log_of("node").string());
 }
 
-Status<> LocalNetwork::start(Role role, const std::vector<std::string>& arguments) {
+Status<> LocalNetwork::start(Role role, const std::vector<std::string>& arguments, const std::string& url) {
     const bool solver = all_.at(static_cast<std::uint32_t>(role)).kind == Party::Kind::solver;
     const std::string number = std::to_string(static_cast<std::uint32_t>(role));
     std::vector<std::string> all{solver ? "solver" : "verifier",
                                  "--node",
-                                 url_,
+                                 url.empty() ? url_ : url,
                                  "--key",
                                  (folder_ / ("key-" + number + ".json")).string(),
                                  "--passphrase-file",

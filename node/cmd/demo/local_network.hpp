@@ -56,10 +56,10 @@ public:
     ledger::Address address(Role role) const;
     ledger::SecretKey key(Role role) const;
 
-    /// Starts the node and waits until it answers.
-    Status<> start_node();
-    /// `arguments` are appended to the role's own: --cheat, --price, ….
-    Status<> start(Role role, const std::vector<std::string>& arguments);
+    /// Starts the node and waits until it answers. `arguments` are appended to those of the embedded engine's node.
+    Status<> start_node(const std::vector<std::string>& arguments = {});
+    /// `arguments` are appended to the role's own: --cheat, --price, …. `url`: where it reaches the node, if elsewhere.
+    Status<> start(Role role, const std::vector<std::string>& arguments, const std::string& url = {});
     void stop(Role role) { parties_.erase(role); }
     void kill(Role role);  ///< SIGKILL.
     void kill_node();

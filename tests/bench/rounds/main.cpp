@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `bench_rounds [--json] [--steps N] [--seeds N] [--outer-rate X] [--only ROW]`: trainings in rounds beside the same
+// `bench_rounds [--json] [--steps N] [--seeds N] [--outer-rate X] [--round-seconds S] [--only ROW]`: trainings in rounds beside the same
 // training on one machine, bytes of messages beside dense updates, and what rounds add to the work of a member.
 #include <algorithm>
 #include <cstdio>
@@ -26,9 +26,13 @@ int run(const std::vector<std::string>& arguments) {
             options.seeds = std::max(1, std::atoi(arguments[++i].c_str()));
         else if (arguments[i] == "--outer-rate" && more)
             options.outer_rate = std::strtof(arguments[++i].c_str(), nullptr);
+        else if (arguments[i] == "--round-seconds" && more)
+            options.round_seconds = std::max(5.0, std::atof(arguments[++i].c_str()));
         else
-            return std::fputs("usage: bench_rounds [--json] [--steps N] [--seeds N] [--outer-rate X] [--only ROW]\n",
-                              stderr),
+            return std::fputs(
+                       "usage: bench_rounds [--json] [--steps N] [--seeds N] [--outer-rate X] "
+                       "[--round-seconds S] [--only ROW]\n",
+                       stderr),
                    2;
     }
     const Wants wants = [&](const std::string& row) { return only.empty() || only == row; };
@@ -37,6 +41,7 @@ int run(const std::vector<std::string>& arguments) {
     if (wants("rounds_ratio")) append(measure_ratio());
     if (wants("rounds_outer")) append(measure_outer());
     if (wants("rounds_ledger")) append(measure_ledger());
+    append(measure_network(options, wants));
     append(measure_quality(options, wants));
     report("quality on one core, the rest on all", rows, json);
     return 0;

@@ -18,6 +18,7 @@ struct RoundsOptions {
     std::uint64_t steps = 1000;  ///< Of each training but those of dp_accuracy.
     std::uint64_t seeds = 2;     ///< Trainings of each kind, averaged.
     std::optional<float> outer_rate;
+    double round_seconds = 30;  ///< Of the steps of a member in a round, where members are real processes.
 };
 
 using Wants = std::function<bool(const std::string& row)>;
@@ -33,5 +34,8 @@ std::vector<Row> measure_ledger();
 /// The share of begin, add, end and press in a round: rounds_outer. The time of a round of members that compute all by
 /// themselves, over that of a local group, which computes once what they have in common: rounds_local_gpt and _mlp.
 std::vector<Row> measure_outer();
+
+/// Eight real members behind slow links: rounds_utilisation, rounds_slow10, rounds_scale. Needs network namespaces.
+std::vector<Row> measure_network(const RoundsOptions& options, const Wants& wants);
 
 }  // namespace retrace::bench

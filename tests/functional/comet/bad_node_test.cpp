@@ -3,8 +3,8 @@
 // it stays.
 #include <sys/mount.h>
 
-#include "tests/functional/comet/namespaces.hpp"
 #include "tests/functional/comet/testnet_fixture.hpp"
+#include "tests/netlab/namespaces.hpp"
 
 namespace retrace::node {
 namespace {

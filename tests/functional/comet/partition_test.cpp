@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <ctime>
 
-#include "tests/functional/comet/namespaces.hpp"
 #include "tests/functional/comet/testnet_fixture.hpp"
+#include "tests/netlab/namespaces.hpp"
 
 namespace retrace::node {
 namespace {

@@ -10,8 +10,8 @@
 #include "node/agents/remote_state.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/wallet/mnemonic.hpp"
-#include "tests/functional/comet/namespaces.hpp"
 #include "tests/functional/comet/testnet_fixture.hpp"
+#include "tests/netlab/namespaces.hpp"
 
 namespace retrace::node {
 namespace {

@@ -42,8 +42,9 @@ TEST_F(GroupFraud, AnOpeningShowsTheMessageThatWasSent) {
         for (const std::uint32_t index : {1u, 2u, 3u}) serve_member(index);
         for (std::uint64_t i = 0; i < 2; ++i) {
             const auto point = views::checkpoint(state, 1, 0, i).value();
-            if (!point.opened && is_opening_due(0, i, point))
+            if (!point.opened && is_opening_due(0, i, point)) {
                 EXPECT_EQ(send("alice", opening(0, i)), i == 0 ? CallStatus::ok : CallStatus::wrong_leaves);
+            }
         }
         audit_members();
         return run(0).state != RunState::running;

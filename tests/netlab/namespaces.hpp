@@ -2,6 +2,7 @@
 // Network namespaces for the nodes of a test, whose links it can cut.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -25,6 +26,8 @@ public:
     /// Drops all packets between two nodes.
     Status<> cut(std::size_t a, std::size_t b);
     Status<> join(std::size_t a, std::size_t b);
+    /// Limits what a node sends, and what it receives, to so many bytes a second each.
+    Status<> limit_rate(std::size_t node, std::uint64_t bytes_per_second);
 
 private:
     explicit Namespaces(std::size_t nodes) : nodes_(nodes) {}

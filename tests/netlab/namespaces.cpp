@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tests/functional/comet/namespaces.hpp"
+#include "tests/netlab/namespaces.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -104,5 +104,11 @@ fs::path Namespaces::write_program(const fs::path& folder, const fs::path& progr
 
 Status<> Namespaces::cut(std::size_t a, std::size_t b) { return run_shell(drop("add", a, b) + drop("add", b, a)); }
 Status<> Namespaces::join(std::size_t a, std::size_t b) { return run_shell(drop("del", a, b) + drop("del", b, a)); }
+
+Status<> Namespaces::limit_rate(std::size_t node, std::uint64_t bytes_per_second) {
+    const std::string i = std::to_string(node);
+    const std::string filter = " root tbf rate " + std::to_string(8 * bytes_per_second) + "bit burst 32kb latency 1s\n";
+    return run_shell("tc qdisc replace dev port" + i + filter + "tc -n node" + i + " qdisc replace dev eth0" + filter);
+}
 
 }  // namespace retrace::node

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// Real members, each in a network namespace behind a link of a given rate, paced, so that what one machine shows holds
+// for faster machines on faster links: only the ratio of the time of a dense update on a link to that of a round's
+// steps counts.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "contracts/records/group_views.hpp"
+#include "node/agents/requester.hpp"
+#include "node/cmd/demo/local_network.hpp"
+#include "node/platform/units.hpp"
+#include "node/server/config/dev_chain.hpp"
+#include "node/tasks/compile.hpp"
+#include "node/tasks/open_data.hpp"
+#include "tests/bench/rounds/measurements.hpp"
+#include "tests/netlab/namespaces.hpp"
+#include "tests/netlab/relay.hpp"
+
+namespace retrace::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using node::Namespaces;
+
+constexpr std::uint32_t kPacedMembers = 8, kVerifiers = 2;
+constexpr std::uint64_t kBlockMs = 200;
+constexpr std::uint32_t kMeasured = 3;  ///< Rounds; the first of a training is not one of them.
+constexpr double kTimeout = 120;        // seconds beyond the time of the steps
+constexpr std::uint64_t kWidth = 1024;  ///< Of both hidden layers: 1.9 million parameters.
+constexpr std::uint32_t kHost = 254;    ///< This process on the bridge.
+
+template <class T, class E>
+T must(Result<T, E> result) {
+    if (!result) throw std::runtime_error(result.error().message);
+    return std::move(result).value();
+}
+void must(Status<> status) {
+    if (!status) throw std::runtime_error(status.error().message);
+}
+
+std::uint64_t parameters() { return 784 * kWidth + kWidth + kWidth * kWidth + kWidth + kWidth * 10 + 10; }
+
+std::string host_of(std::uint32_t number) { return Namespaces::kPrefix + std::to_string(number); }
+
+/// A training in rounds of real processes, of which only the first rounds are played.
+class PacedTraining {
+public:
+    PacedTraining(double ratio, double seconds, const std::string& program);
+    ~PacedTraining() {
+        network_.reset();
+        std::error_code ignored;
+        fs::remove_all(folder_, ignored);
+    }
+    /// Seconds from the end of a round to that of the next, when every member makes all its steps.
+    double seconds_of_a_round();
+
+private:
+    void compile(double seconds);
+    void start(double seconds);
+    void await_round(std::uint32_t round);
+
+    fs::path folder_;
+    std::optional<node::TaskFile> task_;
+    std::unique_ptr<node::LocalNetwork> network_;
+    std::uint16_t node_port_ = 0;
+    std::optional<netlab::Relay> relay_;  ///< A developer chain's node serves on 127.0.0.1 only.
+    std::unique_ptr<node::RpcClient> client_;
+    std::unique_ptr<node::ChainReader> chain_;
+    std::unique_ptr<node::Store> store_;
+    std::uint64_t id_ = 0;
+    Clock::time_point end_;
+};
+
+void PacedTraining::compile(double seconds) {
+    node::DataRequest data;
+    data.data = "fashion-mnist";
+    auto opened = must(node::open_data(data));
+    node::CompileRequest request;
+    request.model.kind = "mlp";
+    request.model.hidden = {kWidth, kWidth};
+    request.training.batch = 16;
+    request.rounds.emplace();
+    node::RoundsRequest& rounds = *request.rounds;
+    rounds.spec.inner = kInner;
+    rounds.terms.rounds = 64;
+    rounds.terms.members = kPacedMembers;
+    rounds.terms.least = kPacedMembers;
+    const auto blocks = static_cast<std::uint64_t>(1000 * seconds) / kBlockMs;
+    rounds.terms.round_blocks = 2 * blocks;
+    rounds.terms.grace_blocks = 2 * blocks;
+    rounds.terms.fetch_blocks = rounds.terms.reveal_blocks = blocks;
+    rounds.terms.absence_limit = 2;
+    request.task.name = "measured";
+    request.task.steps = rounds.terms.rounds * kInner;
+    request.task.interval = kInner;
+    request.task.price_ceiling = *node::parse_coins("0.6");
+    request.task.audit_bp = 500;
+    request.task.auditors = kVerifiers;
+    request.task.replay_blocks = 300;
+    request.task.checkpoint_blocks = 100;
+    request.task.finish_blocks = 100'000;
+    request.out = folder_ / "task";
+    const node::DataSet test = *std::move(opened.test);
+    task_ = must(node::compile_task(request, opened.train, &test));
+}
+
+PacedTraining::PacedTraining(double ratio, double seconds, const std::string& program) {
+    std::string pattern = (fs::temp_directory_path() / "retrace-rounds-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder can be made");
+    folder_ = pattern;
+    compile(seconds);
+    const auto rate = static_cast<std::uint64_t>(4 * static_cast<double>(parameters()) / (ratio * seconds));
+    auto namespaces = must(Namespaces::enter(kPacedMembers));
+    const fs::path script = folder_ / "in_namespace";
+    std::ofstream out(script);
+    out << "#!/bin/sh\nPATH=$PATH:/usr/sbin:/sbin\ncase \"$*\" in\n";
+    for (std::uint32_t i = 0; i < kPacedMembers; ++i) {
+        must(namespaces.limit_rate(i, rate));
+        out << "*/party-" << i + 1 << "\\ *) exec ip netns exec node" << i << " \"" << program << "\" \"$@\" ;;\n";
+    }
+    out << "esac\nexec \"" << program << "\" \"$@\"\n";
+    out.close();
+    fs::permissions(script, fs::perms::owner_all);
+
+    std::vector<node::Party> parties{{node::Party::Kind::requester, "requester"}};
+    for (std::uint32_t i = 1; i <= kPacedMembers; ++i)
+        parties.push_back({node::Party::Kind::solver, "member " + std::to_string(i)});
+    for (std::uint32_t i = 1; i <= kVerifiers; ++i)
+        parties.push_back({node::Party::Kind::verifier, "verifier " + std::to_string(i)});
+    network_ = must(node::LocalNetwork::assemble(folder_ / "network", script, kBlockMs, {{"unbond_blocks", 500'000}},
+                                                 false, 0, std::move(parties)));
+    must(network_->start_node({"--rpc-allow-host", host_of(kHost)}));
+    const std::string& url = network_->node_url();
+    node_port_ = static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1)));
+    relay_.emplace(host_of(kHost), node_port_);
+    start(seconds);
+}
+
+void PacedTraining::start(double seconds) {
+    client_ = std::make_unique<node::RpcClient>(must(node::RpcClient::connect(network_->node_url())));
+    chain_ = std::make_unique<node::ChainReader>(*client_);
+    for (std::uint32_t i = 1; i <= kPacedMembers; ++i) {
+        const std::string host = host_of(i);
+        must(network_->start(
+            node::Role{i},
+            {"--price", "0.5", "--stake", "200", "--groups", "--listen", host, "--port", "9000", "--endpoint",
+             "http://" + host + ":9000", "--poll-ms", "100", "--pace", std::to_string(kInner / seconds)},
+            "http://" + host_of(kHost) + ":" + std::to_string(node_port_)));
+    }
+    const std::string host = host_of(kHost);
+    for (std::uint32_t i = 1; i <= kVerifiers; ++i) {
+        const std::string port = std::to_string(9000 + i);
+        must(network_->start(node::Role{kPacedMembers + i},
+                             {"--listen", host, "--port", port, "--endpoint", "http://" + host + ":" + port}));
+    }
+    end_ = Clock::now() + std::chrono::seconds(60);
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
+        const node::RemoteState state = must(chain_->newest());
+        std::uint32_t there = 0;
+        for (std::uint32_t i = 1; i <= kPacedMembers; ++i)
+            there += contracts::views::solver(state, network_->address(node::Role{i})) ? 1 : 0;
+        if (const auto ended = network_->ended_process()) throw std::runtime_error(*ended + " ended");
+        if (there == kPacedMembers && contracts::views::verifiers(state).size() == kVerifiers) break;
+        if (Clock::now() > end_) throw std::runtime_error("the parties did not register in time");
+    }
+    store_ = must(node::Store::open(folder_ / "requester"));
+    const ledger::SecretKey key = network_->key(node::Role::requester);
+    node::Submitter submitter(*client_, key, node::kDevChainId, chain_.get());
+    id_ = must(node::post_task(*task_, *store_, submitter, *chain_, [](const node::ArtifactClient::Progress&) {})).id;
+    end_ = Clock::now() +
+           std::chrono::milliseconds(static_cast<std::int64_t>(1000 * (kTimeout + (kMeasured + 1) * 4 * seconds)));
+}
+
+void PacedTraining::await_round(std::uint32_t round) {
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+        const node::RemoteState state = must(chain_->newest());
+        const auto group = contracts::views::group(state, id_);
+        if (group && group->round >= round) return;
+        if (const auto ended = network_->ended_process()) throw std::runtime_error(*ended + " ended");
+        if (Clock::now() > end_) throw std::runtime_error("the rounds did not end in time");
+    }
+}
+
+double PacedTraining::seconds_of_a_round() {
+    await_round(1);
+    const Clock::time_point from = Clock::now();
+    await_round(1 + kMeasured);
+    const double seconds = std::chrono::duration<double>(Clock::now() - from).count() / kMeasured;
+    const node::RemoteState state = must(chain_->newest());
+    for (std::uint32_t round = 1; round <= kMeasured; ++round) {
+        const auto record = contracts::views::round(state, id_, round);
+        std::uint32_t steps = 0;
+        if (record)
+            for (const auto& entry : record->entries) steps += entry.steps;
+        if (steps != kPacedMembers * kInner)
+            throw std::runtime_error("round " + std::to_string(round) + " has " + std::to_string(steps) + " steps of " +
+                                     std::to_string(kPacedMembers * kInner));
+    }
+    return seconds;
+}
+
+/// Time of a round over that of its steps. Computed in a child, because a process enters new namespaces once.
+double stretch(double ratio, double seconds, const std::string& program) {
+    int ends[2];
+    if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
+    const pid_t child = ::fork();
+    if (child < 0) throw std::runtime_error("no process");
+    if (child == 0) {
+        ::close(ends[0]);
+        std::string said;
+        try {
+            said = std::to_string(PacedTraining(ratio, seconds, program).seconds_of_a_round());
+        } catch (const std::exception& e) {
+            said = std::string("!") + e.what();
+        }
+        const bool written = ::write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
+        ::_exit(written ? 0 : 1);
+    }
+    ::close(ends[1]);
+    std::string said;
+    char piece[512];
+    for (ssize_t n = 0; (n = ::read(ends[0], piece, sizeof piece)) > 0;)
+        said.append(piece, static_cast<std::size_t>(n));
+    ::close(ends[0]);
+    ::waitpid(child, nullptr, 0);
+    if (said.empty() || said[0] == '!')
+        throw std::runtime_error(said.empty() ? "the measuring process ended" : said.substr(1));
+    const double round = std::stod(said);
+    std::fprintf(stderr, "ratio %.2f: a round takes %.2f s, its steps %.2f s\n", ratio, round, seconds);
+    return round / seconds;
+}
+
+}  // namespace
+
+std::vector<Row> measure_network(const RoundsOptions& options, const Wants& wants) {
+    std::vector<Row> rows;
+    const std::string program = program_beside("retrace");
+    const auto add = [&](const char* name, const char* peer, const std::function<double()>& value, double peer_value) {
+        if (!wants(name)) return;
+        try {
+            rows.push_back({name, "", peer, value(), peer_value});
+        } catch (const std::exception& e) {
+            rows.push_back({name, "", e.what()});
+        }
+    };
+    std::map<double, double> known;
+    const auto stretched = [&](double ratio) {
+        if (!known.contains(ratio)) known[ratio] = stretch(ratio, options.round_seconds, program);
+        return known.at(ratio);
+    };
+    add(
+        "rounds_utilisation", "share of the steps in a round, goal", [&] { return 1 / stretched(1); }, 0.945);
+    add(
+        "rounds_slow10", "speed on a link ten times as fast, goal", [&] { return stretched(0.1) / stretched(1); }, 0.8);
+    add(
+        "rounds_scale", "eight times one member, goal", [&] { return 1 / stretched(0.5); }, 0.93);
+    return rows;
+}
+
+}  // namespace retrace::bench
