@@ -131,5 +131,21 @@ TEST(Groups, MembersThatAreAwayReturnAndOthersJoin) {
     EXPECT_FALSE(run_of(outcome, "solver4").earned.is_zero());
 }
 
+/// Cut off before it has committed to a segment, a member misses rounds and nothing else.
+TEST(Groups, AMemberThatIsCutOffForRoundsCatchesUp) {
+    Scenario scenario = calm_group();
+    PlannedTask& planned = scenario.planned_tasks[0];
+    planned.group->rounds = 8;
+    planned.group->absence_limit = 6;
+    planned.at_height = 150;  // The solvers' benchmarks are proved by then, and they have no others.
+    scenario.params.capability_rest_blocks = 5'000;
+    scenario.triggered_cuts = {{2, "RoundPhaseChanged task=1 round=0 phase=2", 0, 120, std::nullopt}};
+    const Outcome outcome = play(9, scenario, catalogue(), {});
+    expect_good(outcome);
+    const ledger::U256 all = run_of(outcome, "solver0").earned;
+    EXPECT_LT(run_of(outcome, "solver1").earned, all);
+    EXPECT_EQ(all, run_of(outcome, "solver0").price * ledger::U256(8));
+}
+
 }  // namespace
 }  // namespace retrace::sim
