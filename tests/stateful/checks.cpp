@@ -33,6 +33,12 @@ public:
     bool has(ScheduledKind kind, std::uint64_t id, std::uint64_t run = 0, std::uint64_t index = 0) const {
         return items_.contains(key(kind, id, run, index));
     }
+    /// Whether an item looks at the state soon: one of the run, or of all runs of the task, which names run 0.
+    bool wakes(std::uint64_t task, std::uint32_t run, std::uint64_t state) const {
+        for (std::uint64_t from = 0; from <= state; ++from)
+            if (has(ScheduledKind::wake, task, 0, from) || has(ScheduledKind::wake, task, run, from)) return true;
+        return false;
+    }
     /// While more of the challenges that a solver takes part in are open than contracts 18.6 allows, the windows of its
     /// runs have no end; the end of such a challenge schedules the item.
     bool plays_challenge(const Address& party) const {
@@ -112,9 +118,7 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
             const auto before = index == 0 ? model.segments.end() : model.segments.find(index - 1);
             const bool blind = before != model.segments.end() && (before->second.state == SegmentState::auditing ||
                                                                   before->second.state == SegmentState::waiting_draw);
-            if (!blind)
-                for (std::uint64_t from = 0; from <= index; ++from)
-                    if (pending.has(ScheduledKind::wake, run.task, 0, from)) return std::nullopt;
+            if (!blind && pending.wakes(run.task, run.index, index)) return std::nullopt;
             if (!blind) {
                 std::string where = "task " + std::to_string(run.task) + ", run " + std::to_string(run.index) +
                                     ", state " + std::to_string(index) + " of " + std::to_string(run.next_state) +
@@ -203,9 +207,10 @@ std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market:
     if (audit.phase == AuditPhase::waiting && before != run.segments.end() &&
         (before->second.state == SegmentState::auditing || before->second.state == SegmentState::waiting_draw))
         return std::nullopt;
-    for (std::uint64_t from = 0; from <= state; ++from)
-        if (pending.has(ScheduledKind::wake, audit.task, 0, from)) return std::nullopt;
-    return at("an audit without a deadline waits for somebody", audit.id);
+    if (pending.wakes(audit.task, audit.run, state)) return std::nullopt;
+    return at("an audit without a deadline waits for somebody", audit.id) + ": task " + std::to_string(audit.task) +
+           (task.group ? ", a group" : "") + ", run " + std::to_string(audit.run) + ", segment " +
+           std::to_string(audit.segment) + ", " + std::string(market::slug(audit.phase));
 }
 
 /// Whether more segments have auditors and are not finalised than the lock covers, except the first (contracts 14.13).
@@ -217,8 +222,8 @@ bool has_fees_uncovered(const Mirror& mirror, const TaskModel& task, const RunMo
     for (auto it = model.segments.lower_bound(run.finalised); it != model.segments.end(); ++it)
         at_risk += it->second.audit != 0 && !mirror.audits[it->second.audit - 1].seats.empty();
     // The first of a member may be audited because of a contradiction, beside those that the lock covers (21.8.9).
-    const std::uint64_t covered = std::max<std::uint64_t>(1, market::audits_covered(params, task.spec, run.locked));
-    return at_risk > covered + (task.group ? 1 : 0);
+    if (task.group && at_risk != 0) --at_risk;
+    return at_risk > std::max<std::uint64_t>(1, market::audits_covered(params, task.spec, run.locked));
 }
 
 }  // namespace
