@@ -68,7 +68,7 @@ TEST(Csv, OtherDelimitersAndQuotedFieldsAreUnderstood) {
         EXPECT_EQ(data->find("y")->data, (Bytes{0, 1})) << text;
     }
     EXPECT_EQ(floats(*decode_csv(view("1|2|0\n"), "", '|')->find("x")), (std::vector<float>{1, 2}));
-    EXPECT_EQ(floats(*decode_csv(view("\"a\nb\",n\n1,2\n"), "n")->find("y")), (std::vector<float>{2}));
+    EXPECT_EQ(decode_csv(view("\"a\nb\",n\n1,2\n"), "n")->find("y")->data, (Bytes{2}));
     EXPECT_THAT(error_of(decode_csv(view("1,2\n\"1,2\n"), "")), HasSubstr("line 2: a quote is not closed"));
     EXPECT_THAT(error_of(decode_csv(view("1,2\n\"1\"2,2\n"), "")), HasSubstr("line 2: a field in quotes"));
     EXPECT_THAT(error_of(decode_csv(view("1,5;2\n"), "")), HasSubstr("\"1,5\" is not a finite number"));
