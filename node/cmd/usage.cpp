@@ -31,11 +31,13 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
+/// Leaves out groups of options, which CLI11 keeps as commands without a name, and commands that help does not list.
+bool is_command(const CLI::App* each) { return !each->get_name().empty() && !each->get_group().empty(); }
+
 std::string most_similar(const CLI::App& parent, const std::string& word) {
     std::string best;
     std::size_t least = kSimilar + 1;
-    for (const CLI::App* command :
-         parent.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+    for (const CLI::App* command : parent.get_subcommands(is_command)) {
         const std::size_t changes = distance(word, command->get_name());
         if (changes >= least) continue;
         least = changes;
@@ -81,7 +83,7 @@ std::string wrong_command(const CLI::App& app, const std::vector<std::string>& a
     const CLI::App* command = &app;
     std::string path = "retrace";
     for (std::size_t i = 0;; ++i) {
-        const auto all = command->get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); });
+        const auto all = command->get_subcommands(is_command);
         if (all.empty()) return {};
         if (i == arguments.size() || arguments[i].starts_with('-')) {
             if (std::find(arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end(), "--help") !=

@@ -57,6 +57,8 @@ TEST_F(CommandLine, AMistypedCommandIsAnsweredWithASimilarOne) {
     EXPECT_EQ(second.status, 2);
     EXPECT_THAT(second.err, HasSubstr("did you mean `retrace task fetch`?"));
     EXPECT_THAT(retrace("task xyzzy").err, AllOf(HasSubstr("`retrace task --help`"), Not(HasSubstr("did you mean"))));
+    EXPECT_THAT(retrace("task decide 1 --pay", at_home()).err, HasSubstr("--key FILE"))
+        << "a group of flags is no command";
     const Ran missing = retrace("task");
     EXPECT_EQ(missing.status, 2);
     EXPECT_THAT(missing.err, HasSubstr("`retrace task` needs a command: compile, "));
