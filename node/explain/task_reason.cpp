@@ -127,9 +127,9 @@ void explain_auction(const StateView& view, const market::Task& task, TaskExplan
         task.round > 1 ? "; this is auction " + std::to_string(task.round) + " of the task" : std::string();
     if (!task.bidders.empty()) {
         out.reason = sealed ? TaskReason::bids_sealed : TaskReason::bids_revealed;
-        out.why = sealed ? counted(task.bidders.size(), "bid") + " are sealed so far"
-                         : std::to_string(revealed) + " of " + counted(task.bidders.size(), "bid") + " are revealed";
-        if (task.bidders.size() == 1) out.why.replace(out.why.rfind("are"), 3, "is");
+        const std::string bids = counted(task.bidders.size(), "bid");
+        out.why = sealed ? bids + (task.bidders.size() == 1 ? " is" : " are") + " sealed so far"
+                         : std::to_string(revealed) + " of " + bids + " are revealed";
         out.why += before;
         return;
     }

@@ -2,13 +2,17 @@
 // The retrace_ methods about the market, during an auction.
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "ledger/crypto/keccak.hpp"
+#include "node/explain/task_reason.hpp"
 #include "node/server/http/event.hpp"
 #include "tests/unit/node/rpc_market_world.hpp"
 
 namespace retrace::node::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 using RpcMarket = MarketWorld;
@@ -112,6 +116,63 @@ TEST_F(RpcMarket, ExplainsWhoWonWhoWasOutbidAndWhoDidNotReveal) {
     EXPECT_EQ(bid_of(closed, address(3)).at("outcome"), "hidden");
     EXPECT_THAT(text(closed.at("solver").at("why")), HasSubstr("place 2 of 2"));
     EXPECT_EQ(world.result("retrace_bids", {"0x1"}).as_array().size(), 0U) << "bids are gone once it is closed";
+}
+
+TEST_F(RpcMarket, ExplainsWhatATaskWaitsForAndWhyItEnded) {
+    const auto told = [&] { return world.result("retrace_explainTask", {"0x1"}); };
+    post();
+    json::value why = told();
+    EXPECT_EQ(why.at("state"), "bidding");
+    EXPECT_EQ(why.at("reason"), "no_bids_yet");
+    EXPECT_THAT(text(why.at("why")), HasSubstr("nobody has bid yet; no solver without a bid is registered"));
+    EXPECT_THAT(text(why.at("remedy")), HasSubstr("retrace solver"));
+    EXPECT_EQ(text(why.at("next")), "bids are revealed");
+    EXPECT_EQ(text(why.at("nextHeight")), rpc::quantity(task().bid_end));
+    mine_to(task().reveal_end);
+    why = told();
+    EXPECT_EQ(why.at("state"), "expired");
+    EXPECT_EQ(why.at("reason"), "no_bids");
+    EXPECT_THAT(text(why.at("why")), AllOf(HasSubstr("nobody bid in 1 auction"), HasSubstr("the escrow was returned")));
+    EXPECT_THAT(text(why.at("remedy")), HasSubstr("post it again when this is mended"));
+    EXPECT_EQ(text(why.at("next")), "");
+    EXPECT_TRUE(why.at("nextHeight").is_null());
+    EXPECT_TRUE(world.result("retrace_explainTask", {"0x9"}).is_null());
+}
+
+TEST_F(RpcMarket, ExplainsBidsThatWereNotRevealedAndTheWinnersTurn) {
+    const auto told = [&] { return world.result("retrace_explainTask", {"0x1"}); };
+    add_solver(1);
+    add_solver(2);
+    world.mine();
+    post();
+    commit(1, 100'000);
+    world.mine();
+    json::value why = told();
+    EXPECT_EQ(why.at("reason"), "bids_sealed");
+    EXPECT_EQ(text(why.at("why")), "1 bid is sealed so far");
+    mine_to(task().bid_end);
+    EXPECT_EQ(told().at("reason"), "bids_revealed");
+    EXPECT_EQ(text(told().at("why")), "0 of 1 bid are revealed");
+    mine_to(task().reveal_end);
+    why = told();
+    EXPECT_EQ(why.at("reason"), "no_bids");
+    EXPECT_THAT(text(why.at("why")), AllOf(HasSubstr(address(1)), HasSubstr("never revealed"),
+                                           HasSubstr("1 solver without a bid is registered: 1 stopped by no rule")));
+}
+
+TEST_F(RpcMarket, ExplainsWhatTheWinnersOwe) {
+    play_auction();
+    const json::value why = world.result("retrace_explainTask", {"0x1"});
+    EXPECT_EQ(why.at("reason"), "fetching_data");
+    EXPECT_EQ(text(why.at("nextHeight")), rpc::quantity(contracts::views::run(*world.chain->view(), 1, 0)->deadline));
+}
+
+/// Programs switch on them.
+TEST(TaskReasons, HaveDistinctNames) {
+    std::set<std::string_view> names;
+    for (unsigned i = 1; i <= static_cast<unsigned>(last_of(TaskReason{})); ++i)
+        EXPECT_TRUE(names.insert(slug(static_cast<TaskReason>(i))).second) << i;
+    EXPECT_FALSE(names.contains("unknown"));
 }
 
 TEST_F(RpcMarket, NamesEveryRuleThatKeepsASolverFromBidding) {
