@@ -165,6 +165,27 @@ Result<TxOutcome> send_terms(const TaskFile& task, const PostedTask& posted, Sub
 
 }  // namespace
 
+Result<PostingCall> posting_call(const TaskFile& task, Store& store, ChainReader& chain) {
+    RETRACE_TRY(spec, spec_of(task, store));
+    RETRACE_TRY(state, chain.newest());
+    const auto params = views::params(state);
+    if (state.failure()) return error(state.failure()->message);
+    if (!params) return error("the node at " + chain.client().url() + " has no Retrace contracts");
+    const auto escrow = market::escrow_of(spec, *params);
+    if (!escrow) return error("price_ceiling is too large");
+    PostingCall out;
+    out.value = escrow->total();
+    out.to = contracts::address_of(task.group ? contracts::PostGroup::kContract : contracts::PostTask::kContract);
+    if (!task.group) {
+        out.data = contracts::calldata(contracts::PostTask{spec});
+        return out;
+    }
+    RETRACE_TRY(plan, read_plan(*task.group));
+    RETRACE_TRY(group, group_spec_of(*task.group, plan));
+    out.data = contracts::calldata(contracts::PostGroup{spec, std::move(group)});
+    return out;
+}
+
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, ChainReader& chain,
                              const Progress& progress) {
     PostedTask out;

@@ -30,6 +30,14 @@ std::size_t possible_auditors(const ledger::StateView& state, const market::Para
 Status<> check_auditors(const ledger::StateView& state, const market::Params& params, const market::TaskSpec& spec,
                         const ledger::Address& requester);
 
+/// The transaction that posts the task, for a wallet that signs elsewhere.
+struct PostingCall {
+    ledger::Address to;
+    Bytes data;
+    ledger::U256 value;  ///< The escrow.
+};
+Result<PostingCall> posting_call(const TaskFile& task, Store& store, ChainReader& chain);
+
 /// Posts the task, unless its segments would wait for auditors, and uploads programs and data to the node, which serves
 /// them until settlement. An error after the posting names the task id; `upload_task` then resumes the upload.
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, ChainReader& chain,

@@ -5,9 +5,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <thread>
+#include <utility>
 
 #include "node/cmd/task_options.hpp"
 
@@ -28,9 +31,16 @@ Result<std::unique_ptr<Store>> open_store(const std::string& data_dir) {
     std::error_code code;
     std::filesystem::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
-    auto store = Store::open(folder);
-    if (!store) return error(store.error().message);
-    return std::move(*store);
+    constexpr std::chrono::seconds kWait{600};  // Another command holds it for an upload or a fetch.
+    const auto end = std::chrono::steady_clock::now() + kWait;
+    for (bool told = false;; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
+        auto store = Store::open(folder);
+        if (store) return std::move(*store);
+        if (store.error().fault != Fault::in_use || std::chrono::steady_clock::now() > end)
+            return error(store.error().message);
+        if (!std::exchange(told, true))
+            std::cerr << "waiting for another command that uses " << folder.string() << std::endl;
+    }
 }
 
 std::string describe_auditors(std::size_t possible, const TaskFile& task) {

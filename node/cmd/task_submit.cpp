@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "ledger/crypto/eip55.hpp"
 #include "node/cmd/task_follow.hpp"
 #include "node/platform/units.hpp"
 
@@ -66,12 +67,12 @@ int submit(const Program& program, const TaskSubmitFlags& flags) {
     auto task = load_task_file(flags.file);
     if (!task) return fail(program, task.error().message);
     task->allow_unaudited = task->allow_unaudited || flags.allow_unaudited;
-    auto store = open_store(flags.data_dir);
-    if (!store) return fail(program, store.error().message);
     const auto session = Session::open(flags.signer);
     if (!session) return fail(program, session.error().message);
     ChainSession& at = *(*session)->at;
     for (std::uint32_t times = 0;; ++times) {
+        auto store = open_store(flags.data_dir);
+        if (!store) return fail(program, store.error().message);
         const auto posted = post_task(*task, **store, (*session)->submitter, at.chain, show_transfer);
         if (!posted) return fail(program, posted.error().message);
         note_folder(flags, (*session)->chain_id, posted->id);
@@ -80,6 +81,7 @@ int submit(const Program& program, const TaskSubmitFlags& flags) {
         json::object out{{"task", posted->id}, {"escrow", posted->escrow.to_decimal()}};
         at.add_proven(out);
         if (!flags.wait) return print(program, out, posted->id);
+        store->reset();  // Other commands can use it meanwhile.
         const auto end = wait_for_end(program, flags, at, posted->id, out);
         if (!end) return fail(program, end.error().message);
         const auto ready = has_model(*end);
@@ -90,27 +92,53 @@ int submit(const Program& program, const TaskSubmitFlags& flags) {
     }
 }
 
+/// A compiled task, and where it goes.
+struct CompiledTask {
+    TaskFile task;
+    std::unique_ptr<Store> store;
+    std::unique_ptr<ChainSession> at;
+};
+
+Result<CompiledTask> open_compiled(const TaskSubmitFlags& flags) {
+    RETRACE_TRY(task, load_task_file(flags.file));
+    RETRACE_TRY(store, open_store(flags.data_dir));
+    RETRACE_TRY(at, flags.signer.chain.open());
+    return CompiledTask{std::move(task), std::move(store), std::move(at)};
+}
+
 /// Does the part of `submit` after the posting; pieces that have arrived are not sent again.
 int upload(const Program& program, const TaskSubmitFlags& flags) {
-    const auto task = load_task_file(flags.file);
-    if (!task) return fail(program, task.error().message);
-    auto store = open_store(flags.data_dir);
-    if (!store) return fail(program, store.error().message);
-    const auto at = flags.signer.chain.open();
-    if (!at) return fail(program, at.error().message);
-    const auto chain_id = (*at)->chain.chain_id();
+    const auto opened = open_compiled(flags);
+    if (!opened) return fail(program, opened.error().message);
+    ChainSession& at = *opened->at;
+    const auto chain_id = at.chain.chain_id();
     if (!chain_id) return fail(program, chain_id.error().message);
-    const auto status = task_status((*at)->chain, flags.task);
+    const auto status = task_status(at.chain, flags.task);
     if (!status) return fail(program, status.error().message);
-    const auto spec = spec_of(*task, **store);
+    const auto spec = spec_of(opened->task, *opened->store);
     if (!spec) return fail(program, spec.error().message);
     if (spec->program_root != status->spec.program_root || spec->data_roots != status->spec.data_roots ||
         spec->init_root != status->spec.init_root || spec->initial_state_root != status->spec.initial_state_root)
         return fail(program, flags.file + " is not what task " + std::to_string(flags.task) + " was posted from");
-    if (const auto done = upload_task(*spec, **store, (*at)->client, show_transfer); !done)
+    if (const auto done = upload_task(*spec, *opened->store, at.client, show_transfer); !done)
         return fail(program, done.error().message);
     note_folder(flags, *chain_id, flags.task);
     return print(program, {{"task", flags.task}}, flags.task);
+}
+
+/// Prints the transaction that posts a task, for a wallet or a program that signs it.
+int encode(const Program& program, const TaskSubmitFlags& flags) {
+    const auto opened = open_compiled(flags);
+    if (!opened) return fail(program, opened.error().message);
+    const auto call = posting_call(opened->task, *opened->store, opened->at->chain);
+    if (!call) return fail(program, call.error().message);
+    const std::string to = ledger::to_checksum(call->to), data = to_0x(call->data);
+    if (program.json)
+        std::cout << json::serialize(json::object{{"to", to}, {"data", data}, {"value", call->value.to_decimal()}})
+                  << '\n';
+    else
+        std::cout << "to    " << to << "\nvalue " << call->value.to_decimal() << " wei\ndata  " << data << '\n';
+    return kDone;
 }
 
 int follow(const Program& program, const TaskSubmitFlags& flags) {
@@ -156,6 +184,12 @@ void add_task_submit(CLI::App& parent, Program& program) {
     again->add_option("FILE", again_flags->file, "task.toml or its folder")->required();
     again_flags->signer.chain.add_to(*again);
     add_store_option(*again, *again_flags);
+
+    const auto [shown, shown_flags] =
+        add("encode", "Print the transaction that posts a compiled task, for a wallet that signs it", encode);
+    shown->add_option("FILE", shown_flags->file, "task.toml or its folder")->required();
+    shown_flags->signer.chain.add_to(*shown);
+    add_store_option(*shown, *shown_flags);
 
     const auto [watch, watch_flags] =
         add("follow", "Wait until a task's model is ready, and show its progress", follow);

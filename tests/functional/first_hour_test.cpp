@@ -78,9 +78,8 @@ TEST_F(FirstHour, FollowTellsWhatHappensAndTheBooksAddUpToTheWei) {
     const Ran followed = retrace("task follow " + number + node() + " --json");
     ASSERT_EQ(followed.status, 0) << followed.err;
     EXPECT_THAT(followed.err, AllOf(HasSubstr("has bid; the price is sealed"), HasSubstr("is audited by"),
-                                    HasSubstr("got the same bits"), HasSubstr("coins for 1 segments"),
-                                    HasSubstr("for its audit of segment"), HasSubstr(" segments\nblock "),
-                                    HasSubstr("running: the solver trains"),
+                                    HasSubstr("got the same bits"), HasSubstr("for its audit of segment"),
+                                    HasSubstr(" segments\nblock "), HasSubstr("running: the solver trains"),
                                     HasSubstr("delivering: the model is ready"), HasSubstr("retrace task accept")));
     const std::vector<json::object> stream = lines_of(followed.out);
     std::set<std::string> once;
@@ -119,6 +118,21 @@ TEST_F(FirstHour, FollowTellsWhatHappensAndTheBooksAddUpToTheWei) {
         AllOf(HasSubstr("earned by training task " + number), HasSubstr("earned or returned "), HasSubstr(" EUR)")));
     EXPECT_THAT(retrace("task list --mine --dev-account 0" + node()).out, HasSubstr("settled        4/4 paid"));
     EXPECT_EQ(retrace("task list --mine --dev-account 7" + node()).out, "");
+}
+
+TEST_F(FirstHour, TwoSubmitsThatWaitWorkAtOnce) {
+    start({{Role::honest_solver, kSolver}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});
+    if (HasFatalFailure()) return;
+    const std::string task = compile_short(" --audit-percent 1");
+    Ran runs[2];
+    const std::string submit_it = "task submit " + task + requester() + store() + " --wait --json";
+    std::thread other([&] { runs[1] = retrace(submit_it, {}, "other"); });
+    runs[0] = retrace(submit_it);
+    other.join();
+    for (const Ran& ran : runs) {
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        EXPECT_EQ(lines_of(ran.out).back().at("state"), "delivering");
+    }
 }
 
 /// The first and the last segment are always audited, so the lie lies between them, and nobody is drawn for it.

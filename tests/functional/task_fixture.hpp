@@ -37,9 +37,9 @@ protected:
     fs::path path(const std::string& name) const { return folder_ / name; }
 
     /// Runs `retrace ARGUMENTS`. The shell interprets the quotes and the text `before` the command: a limit, a
-    /// variable.
-    Ran retrace(const std::string& arguments, const std::string& before = {}) const {
-        const fs::path err = path("stderr");
+    /// variable. `name`: of the file of its standard error; two that run at once need two.
+    Ran retrace(const std::string& arguments, const std::string& before = {}, const char* name = "stderr") const {
+        const fs::path err = path(name);
         const std::string command = before + std::string(RETRACE_PROGRAM) + " " + arguments + " 2>" + err.string();
         Ran ran;
         std::FILE* const pipe = ::popen(command.c_str(), "r");
