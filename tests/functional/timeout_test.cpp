@@ -45,7 +45,7 @@ TEST_F(WithoutNode, ACommandThatComesBeforeItsNodeWaitsForIt) {
     const Ran ran = early.get();
     ASSERT_TRUE(started.has_value());
     EXPECT_EQ(ran.status, 0) << ran.err;
-    EXPECT_EQ(ran.out, "1000000\n");
+    EXPECT_EQ(ran.out, "1000000 coins\n");
     EXPECT_THAT(ran.err, HasSubstr("waiting for the node at http://127.0.0.1:" + port_));
     EXPECT_THAT(ran.err, HasSubstr("answers"));
 }

@@ -219,7 +219,7 @@ TEST_F(Wallet, TellsWhatWasRefusedInItsBlock) {
     ASSERT_TRUE(sent.has_value()) << sent.error().message;
     for (int i = 0; i < 500 && !rpc.outcome(*sent).value(); ++i) std::this_thread::sleep_for(10ms);
     ASSERT_EQ(run({"wallet", "history", kFirst, "--node", url_}), 0) << text("run.log");
-    EXPECT_THAT(text("run.log"), HasSubstr("  1  reverted: not_payable"));
+    EXPECT_THAT(text("run.log"), HasSubstr("  1 coin  reverted: not_payable"));
 }
 
 TEST_F(Wallet, WhatWaitsInThePoolSurvivesAKill) {
