@@ -17,6 +17,7 @@
 namespace retrace::node {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 std::string failure(std::string_view text) {
@@ -126,6 +127,14 @@ TEST(GenesisFile, IsReadStrictly) {
     EXPECT_EQ(good->alloc.begin()->second, ledger::U256{12});
     EXPECT_EQ(good->contracts, to_bytes(view(std::string_view(R"({"a":1})"))));
     EXPECT_THAT(genesis("[]").error().message, HasSubstr("not a JSON object"));
+    EXPECT_THAT(genesis("{\"chainId\": 1,\n \"alloc\": {}\n,}").error().message, HasSubstr(", line 3"));
+    EXPECT_THAT(genesis("{\"chainId\": 1,\n \"alloc\": {}}\n{").error().message, HasSubstr(", line 3"));
+    EXPECT_THAT(genesis("{\"chainId\": 1,\n\n \"alloc\": {},\n \"x\": 1}").error().message,
+                AllOf(HasSubstr("x is not known"), HasSubstr(", line 4")));
+    const std::string account = "0x" + std::string(40, '1');
+    EXPECT_THAT(
+        genesis("{\"chainId\": 1,\n \"alloc\": {\n  \"" + account + "\": {\n   \"balance\": 5}}}").error().message,
+        AllOf(HasSubstr("balance must be a decimal number in quotes"), HasSubstr(", line 4")));
     EXPECT_THAT(genesis(R"({"alloc":{}})").error().message, HasSubstr("chainId is missing"));
     EXPECT_THAT(genesis(R"({"chainId":1,"alloc":{},"x":1})").error().message, HasSubstr("x is not known"));
     EXPECT_THAT(genesis(R"({"chainId":-1,"alloc":{}})").error().message, HasSubstr("chainId must be"));

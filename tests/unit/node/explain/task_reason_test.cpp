@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// Each reason of the closed list, with its remedy, what happens next and when.
+#include "node/explain/task_reason.hpp"
+
+#include <gmock/gmock.h>
+
+#include "contracts/records/store.hpp"
+#include "market/groups.hpp"
+#include "market/params.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace keys = contracts::keys;
+using market::TaskState;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class NothingStored final : public ledger::StateView {
+public:
+    ledger::Account account(const ledger::Address&) const override { return {}; }
+    Bytes slot(const ledger::Address&, View) const override { return {}; }
+};
+
+struct Reasons : ::testing::Test {
+    NothingStored nothing;
+    ledger::State state{nothing};
+    market::Params params;
+    market::TaskSpec spec;
+    market::Task task;
+    market::Run run;
+
+    Reasons() {
+        contracts::store(state, keys::params(), params);
+        spec.program_root = spec.init_root = Hash32{{1}};
+        spec.steps = 40;
+        spec.interval = 10;
+        spec.price_ceiling = ledger::U256(market::kMilli);
+        contracts::store(state, keys::spec(1), spec);
+        task.id = 1;
+        task.requester = ledger::Address{{1}};
+        task.round = 1;
+        task.bid_end = 110;
+        task.reveal_end = 120;
+        task.deliver_end = 900;
+        run.task = 1;
+        run.solver = ledger::Address{{2}};
+        run.state = market::RunState::running;
+        run.assigned_height = 120;
+        run.deadline = 700;
+    }
+    void in(TaskState of, bool runs = true) {
+        task.state = of;
+        task.runs = runs ? 1 : 0;
+        task.active.clear();
+        if (runs) task.active.push_back(0);
+        contracts::store(state, keys::task(1), task);
+        contracts::store(state, keys::run(1, 0), run);
+    }
+    TaskExplanation told(const ledger::StateView* auction = nullptr) const {
+        return explain_task(state, 1, 100, auction).value();
+    }
+};
+
+TEST_F(Reasons, AreThoseOfARunThatGoesWell) {
+    in(TaskState::assigned);
+    EXPECT_EQ(told().reason, TaskReason::fetching_data);
+    EXPECT_EQ(told().next_height, 700U);
+    run.next_state = 2;
+    in(TaskState::running);
+    EXPECT_EQ(told().reason, TaskReason::training);
+    EXPECT_THAT(told().why, HasSubstr("checkpoint 2 of 4 is next"));
+    EXPECT_EQ(told().next_height, 700U);
+    EXPECT_EQ(told().remedy, "") << "nothing need be done";
+    run.next_state = 5;
+    run.paid = 1;
+    in(TaskState::running);
+    EXPECT_EQ(told().reason, TaskReason::auditing);
+    EXPECT_THAT(told().why, HasSubstr("1 of 4 segments are paid"));
+    EXPECT_EQ(told().next_height, std::nullopt) << "its end is not opened yet";
+    market::Segment segment;
+    segment.state = market::SegmentState::verified;
+    segment.window_end = 444;
+    contracts::store(state, keys::segment(1, 0, 1), segment);
+    EXPECT_EQ(told().next_height, 444U);
+    EXPECT_THAT(told().next, HasSubstr("the challenge window of segment 1"));
+    in(TaskState::delivering);
+    EXPECT_EQ(told().reason, TaskReason::model_ready);
+    EXPECT_THAT(told().remedy, AllOf(HasSubstr("retrace task fetch"), HasSubstr("retrace task accept")));
+    EXPECT_EQ(told().next_height, 900U);
+    in(TaskState::settled);
+    EXPECT_EQ(told().reason, TaskReason::settled);
+    EXPECT_EQ(told().next, "");
+}
+
+TEST_F(Reasons, ASegmentWithoutAuditorsNamesTheHeightOfTheDecision) {
+    run.unaudited_since = 50;
+    run.unaudited_from = 3;
+    in(TaskState::running);
+    EXPECT_EQ(told().reason, TaskReason::no_auditors);
+    EXPECT_THAT(told().why, HasSubstr("segment 3 of run 0"));
+    EXPECT_THAT(told().remedy, HasSubstr("retrace task decide"));
+    EXPECT_EQ(told().next_height, 50 + params.unaudited_blocks);
+}
+
+TEST_F(Reasons, AreThoseOfATaskThatEndedWithoutAModel) {
+    in(TaskState::cancelled, false);
+    EXPECT_EQ(told().reason, TaskReason::cancelled);
+    in(TaskState::expired, false);
+    EXPECT_EQ(auction_height(task), 119U);
+    EXPECT_EQ(told().reason, TaskReason::no_winner) << "the last state of the auction is not kept";
+    EXPECT_EQ(told(&state).reason, TaskReason::no_bids);
+    run.state = market::RunState::forfeited;
+    in(TaskState::expired);
+    EXPECT_EQ(told().reason, TaskReason::solvers_lost);
+    EXPECT_THAT(told().why, AllOf(HasSubstr("run 0 by 0x02"), HasSubstr("forfeited with 0 segments paid")));
+    task.round = static_cast<std::uint32_t>(params.rounds);
+    in(TaskState::expired);
+    EXPECT_EQ(told().reason, TaskReason::auctions_used_up);
+    run.assigned_height = 60;  // in an auction before the newest
+    in(TaskState::expired);
+    EXPECT_EQ(told(&state).reason, TaskReason::no_bids) << "the successor's auction had none";
+    in(TaskState::frozen);
+    EXPECT_EQ(told().reason, TaskReason::frozen);
+    in(TaskState::released, false);
+    EXPECT_EQ(told().reason, TaskReason::released);
+    EXPECT_EQ(explain_task(state, 2, 100, nullptr), std::nullopt);
+}
+
+TEST_F(Reasons, FewerBidsThanReplicasAreTooFew) {
+    spec.replicas = 2;
+    contracts::store(state, keys::spec(1), spec);
+    task.bidders = {ledger::Address{{7}}};
+    in(TaskState::bidding, false);
+    contracts::store(state, keys::solver(ledger::Address{{7}}), market::SolverInfo{});
+    market::Bid bid;
+    bid.revealed = true;
+    bid.price = ledger::U256(5);
+    bid.finish_height = 500;
+    contracts::store(state, keys::bid(1, ledger::Address{{7}}), bid);
+    EXPECT_EQ(told().reason, TaskReason::bids_sealed);
+    EXPECT_EQ(explain_task(state, 1, 110, nullptr)->reason, TaskReason::bids_revealed);
+    ledger::State ended{nothing};
+    task.bidders.clear();
+    task.state = TaskState::expired;
+    contracts::store(ended, keys::spec(1), spec);
+    contracts::store(ended, keys::task(1), task);
+    const auto why = explain_task(ended, 1, 121, &state);
+    EXPECT_EQ(why->reason, TaskReason::too_few_bids);
+    EXPECT_THAT(why->why, HasSubstr("1 bids were revealed and the task asks for 2"));
+}
+
+TEST_F(Reasons, AreThoseOfEachPhaseOfARound) {
+    market::GroupSpec terms;
+    terms.rounds = 9;
+    market::Group group;
+    group.task = 1;
+    group.round = 3;
+    group.deadline = 333;
+    group.committed = {0, 1};
+    contracts::store(state, keys::group_spec(1), terms);
+    in(TaskState::running);
+    for (const auto& [phase, reason] : {std::pair{market::GroupPhase::starting, TaskReason::group_starting},
+                                        std::pair{market::GroupPhase::training, TaskReason::group_training},
+                                        std::pair{market::GroupPhase::spreading, TaskReason::group_fetching},
+                                        std::pair{market::GroupPhase::revealing, TaskReason::group_revealing},
+                                        std::pair{market::GroupPhase::over, TaskReason::group_finishing}}) {
+        group.phase = phase;
+        contracts::store(state, keys::group(1), group);
+        EXPECT_EQ(told().reason, reason);
+        EXPECT_EQ(told().next_height, 333U) << slug(reason);
+        EXPECT_NE(told().next, "") << slug(reason);
+    }
+}
+
+}  // namespace
+}  // namespace retrace::node
