@@ -84,7 +84,7 @@ std::string wrong_command(const CLI::App& app, const std::vector<std::string>& a
     std::string path = "retrace";
     for (std::size_t i = 0;; ++i) {
         const auto all = command->get_subcommands(is_command);
-        if (all.empty()) return {};
+        if (all.empty() || command->get_require_subcommand_min() == 0) return {};
         if (i == arguments.size() || arguments[i].starts_with('-')) {
             if (std::find(arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end(), "--help") !=
                     arguments.end() ||
