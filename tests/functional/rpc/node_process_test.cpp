@@ -4,10 +4,13 @@
 
 #include <sys/stat.h>
 
+#include <ctime>
 #include <random>
 
 namespace retrace::node {
 namespace {
+
+using testing::AllOf;
 
 TEST_F(NodeProcess, KeepsAConfirmedTransferThroughKill) {
     start_node();
@@ -133,6 +136,20 @@ TEST_F(NodeProcess, VerifyDbFindsDamageOfTheBlockLogAndOfTheDatabase) {
         EXPECT_THAT(text("run.log"), HasSubstr("is damaged"));
         return;
     }
+}
+
+TEST_F(NodeProcess, WarnsOfAClockThatWasFarAhead) {
+    const std::uint64_t tomorrow = static_cast<std::uint64_t>(std::time(nullptr)) + 86'400;
+    std::ofstream(folder_ / "genesis.json") << R"({"chainId": 5, "alloc": {}, "timestamp": )" << tomorrow << "}";
+    auto node = Process::start(RETRACE_PROGRAM,
+                               {"node", "--genesis", (folder_ / "genesis.json").string(), "--data-dir",
+                                (folder_ / "data").string(), "--rpc-port", port_},
+                               folder_ / "ahead.log");
+    ASSERT_TRUE(node.has_value());
+    for (int i = 0; i < 200 && text("ahead.log").find("event=started") == std::string::npos; ++i)
+        std::this_thread::sleep_for(50ms);
+    EXPECT_THAT(text("ahead.log"), AllOf(HasSubstr("event=clock"), HasSubstr("after the time of this machine's clock"),
+                                         HasSubstr("set the clock (NTP)")));
 }
 
 TEST_F(NodeProcess, RefusesAnotherChainsDirectory) {
