@@ -37,6 +37,7 @@ genesis = "g.json"
 host = "::1"
 port = 9000
 cors = ["https://a", "https://b"]
+console = false
 allowed_hosts = ["node.example"]
 connections = 10
 connections_per_address = 3
@@ -61,6 +62,7 @@ level = "debug"
     EXPECT_TRUE(config.dev);
     EXPECT_EQ(config.rpc.port, 9000);
     EXPECT_EQ(config.rpc.cors.size(), 2U);
+    EXPECT_FALSE(config.rpc.console);
     EXPECT_EQ(config.rpc.allowed_hosts, std::vector<std::string>{"node.example"});
     EXPECT_EQ(config.artifacts.quota_mib, 1000U);
     EXPECT_EQ(config.artifacts.requester_quota_mib, 100U);
