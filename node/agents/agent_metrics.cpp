@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include "merkle/base/durable_file.hpp"
+#include "node/agents/work_choice.hpp"
 
 namespace retrace::node {
 
@@ -26,6 +27,17 @@ std::string metrics_text(const AgentFigures& figures) {
     set("retrace_agent_problems", "Problems logged since the start", figures.problems);
     set("retrace_agent_pending_calls", "Calls that were sent and are in no block yet", figures.pending_calls);
     set("retrace_agent_remembered", "Records kept of what is open", figures.remembered);
+    const auto set_coins = [&](const char* name, const char* help, const ledger::U256& amount) {
+        prometheus::BuildGauge()
+            .Name(name)
+            .Help(help)
+            .Register(registry)
+            .Add({{"role", figures.role}})
+            .Set(coins_of(amount));
+    };
+    set_coins("retrace_agent_earned_coins", "Paid for segments and audits since the start", figures.earnings.income());
+    set_coins("retrace_agent_fees_coins", "Fees of calls since the start", figures.earnings.fees);
+    set_coins("retrace_agent_slashed_coins", "Stake lost since the start", figures.earnings.slashed);
     set("retrace_agent_waiting", "Work orders that failed and will be retried", figures.waiting.size());
     set("retrace_agent_worker_starts", "Worker processes started", figures.workers.starts);
     set("retrace_agent_worker_deaths", "Worker processes that ended by themselves", figures.workers.deaths);
@@ -46,9 +58,8 @@ std::string metrics_text(const AgentFigures& figures) {
 }
 
 void MetricsFile::write(const AgentFigures& figures) {
-    constexpr std::uint64_t kEvery = 10;
     const bool changed = figures.waiting.size() != waiting_;
-    if (!changed && written_height_ != 0 && figures.height < written_height_ + kEvery) return;
+    if (!changed && !is_due(figures.height)) return;
     written_height_ = figures.height;
     waiting_ = figures.waiting.size();
     const std::string text = metrics_text(figures);

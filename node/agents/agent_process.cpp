@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "ledger/crypto/eip55.hpp"
+#include "ledger/crypto/secret.hpp"
 #include "merkle/base/durable_file.hpp"
 #include "merkle/hash/sha256.hpp"
 #include "node/agents/remote_state.hpp"
@@ -78,6 +79,7 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     const auto params = process->immutable_.params(state);
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
     process->developer_chain_ = params->developer_chain;
+    process->earnings_.last = *height;
     RETRACE_CHECK(process->open_stores());
     spdlog::info("event=started address={} chain={} endpoint={}", ledger::to_checksum(process->address()), *chain_id,
                  process->endpoint());
@@ -105,6 +107,10 @@ Status<> AgentProcess::open_stores() {
     provider_ = std::make_unique<CheckpointProvider>(*checkpoints_);
     server_->add_provider(*provider_);
     server_->add_messages(*messages_);
+    ledger::random_bytes(instance_.bytes);
+    server_->answer_party([secret = secret(), instance = instance_](std::string_view challenge) {
+        return party_answer(secret, instance, challenge);
+    });
     if (options_.tamper) server_->tamper_with_answers(options_.tamper);
     ArtifactHttpServer::Options serving{.address = options_.listen, .port = options_.port};
     // A proxy in front of a loopback port may pass on the host name by which it was reached.
@@ -163,6 +169,27 @@ bool AgentProcess::fetching_is_over() {
     return height >= fetching_.by;
 }
 
+Status<> AgentProcess::check_alone(const std::string& registered) const {
+    if (registered.empty() || registered == endpoint()) return Unit{};
+    const auto other = ask_party(registered, secret());
+    if (!other || *other == instance_) return Unit{};
+    return error(already_runs(ledger::to_checksum(submitter_->address()), registered));
+}
+
+Status<> AgentProcess::check_not_replaced(const std::string& registered) {
+    if (!guard_) guard_.emplace(endpoint());
+    if (!guard_->is_replaced(registered)) return Unit{};
+    return error(already_runs(ledger::to_checksum(address()), registered));
+}
+
+const Earnings& AgentProcess::earnings() {
+    if (const auto read = earnings_.advance(client_, address(), height_); !read)
+        spdlog::debug("event=earnings_not_read reason=\"{}\"", read.error().message);
+    return earnings_;
+}
+
+void AgentProcess::report_earnings() { spdlog::info("event=earned total=\"{}\"", text_of(earnings())); }
+
 Status<> AgentProcess::bond(const ledger::U256& minimum) {
     const auto height = chain_.height();
     if (!height) return error(height.error().message);
@@ -194,6 +221,7 @@ std::optional<std::uint64_t> AgentProcess::new_height() {
 
 void AgentProcess::report_outcomes() {
     for (const Finished& finished : submitter_->poll()) {
+        earnings_.add_fees(finished.outcome);
         if (finished.outcome.ok)
             spdlog::debug("event=included call=\"{}\" height={}", finished.what, finished.outcome.height);
         else

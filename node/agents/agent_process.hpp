@@ -7,7 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "node/agents/account_guard.hpp"
 #include "node/agents/chain_reader.hpp"
+#include "node/agents/earnings.hpp"
 #include "node/agents/run_peers.hpp"
 #include "node/agents/submitter.hpp"
 #include "node/agents/views.hpp"
@@ -94,6 +96,14 @@ public:
     }
     /// Called when the party stops: the running order no longer waits for peers.
     void stop_fetching() { stopping_ = true; }
+    /// Fails if another agent of this account answers at `registered`, an endpoint that the ledger names for it.
+    Status<> check_alone(const std::string& registered) const;
+    /// Fails from when the ledger names another endpoint than ours for this account after it has named ours.
+    Status<> check_not_replaced(const std::string& registered);
+    /// Reads what was earned up to the height of the last view, and returns the sum since the start.
+    const Earnings& earnings();
+    /// Logs what was earned since the start.
+    void report_earnings();
     /// Bonds the missing part of the wanted stake (at least `minimum`) and waits until it is in a block.
     Status<> bond(const ledger::U256& minimum);
     /// Returns the height if there is a new block since the last call. Logs once when the node becomes unreachable and
@@ -138,6 +148,9 @@ private:
     std::atomic<std::uint64_t> height_ = 0;
     std::uint64_t first_height_ = 0;  ///< With `trust`: what it sent before it looked at blocks is in none above it.
     std::atomic<bool> stopping_ = false;
+    Hash32 instance_;  ///< Random: tells this process from others of the account.
+    std::optional<AccountGuard> guard_;
+    Earnings earnings_;
     struct Fetching {
         solver::RunKey of;
         std::string what;

@@ -69,32 +69,60 @@ std::string Bidding::unfit(const ledger::StateView& state, const market::Params&
 std::string Bidding::lacks_stake(const ledger::StateView& state, const market::Params& params, std::uint64_t id,
                                  const market::TaskSpec& spec) const {
     const auto floor = market::stake_floor(params, spec);
-    const ledger::U256 unlocked = views::free_stake(state, params, self_), in_flight = stake_in_flight_except(id);
+    const ledger::U256 unlocked = options_.assumed_stake.value_or(views::free_stake(state, params, self_)),
+                       in_flight = stake_in_flight_except(id);
     const ledger::U256 free = unlocked > in_flight ? unlocked - in_flight : ledger::U256();
     if (floor && free >= *floor) return {};
     return "it locks " + (floor ? format_coins(*floor) : std::string("too much")) + " of stake and " +
            format_coins(free) + " is free; raise --stake";
 }
 
-ledger::U256 Bidding::own_price(const ledger::U256& base_fee, const market::TaskSpec& spec) const {
+ledger::U256 Bidding::own_price(const market::Params& params, const ledger::U256& base_fee,
+                                const market::TaskSpec& spec, std::uint64_t segments) const {
     // Without a configured price the fees must be covered; the fees of one more segment are for the auction and the
     // start.
-    const std::uint64_t segments = spec.segments();
-    const ledger::U256 fees = ledger::mul_div(segment_fees(base_fee), segments + 1, segments);
-    const ledger::U256 default_price = ledger::max(ledger::mul_div(spec.price_ceiling, 4, 5), fees);
-    return options_.price.value_or(default_price);
+    const std::uint64_t all = spec.segments();
+    const ledger::U256 fees = ledger::mul_div(segment_fees(base_fee), all + 1, all);
+    if (options_.price) return *options_.price;
+    if (options_.min_per_hour)
+        return amount_of(price_at(terms(params, base_fee, spec, segments), machine_, coins_of(*options_.min_per_hour)));
+    return ledger::max(ledger::mul_div(spec.price_ceiling, 4, 5), fees);
+}
+
+WorkTerms Bidding::terms(const market::Params& params, const ledger::U256& base_fee, const market::TaskSpec& spec,
+                         std::uint64_t segments) const {
+    const std::uint64_t all = std::max<std::uint64_t>(1, spec.segments());
+    WorkTerms out;
+    out.segments = segments;
+    out.segment_work = static_cast<double>(spec.step_cost) * static_cast<double>(spec.steps) / static_cast<double>(all);
+    out.segment_price = coins_of(spec.price_ceiling);
+    // The fees of one more segment are for the auction and the start.
+    out.segment_fees = coins_of(segment_fees(base_fee)) * static_cast<double>(all + 1) / static_cast<double>(all);
+    out.lock = coins_of(market::stake_floor(params, spec).value_or(ledger::U256::max()));
+    out.checkpoint_s =
+        static_cast<double>(std::max(spec.checkpoint_blocks, params.checkpoint_blocks)) * machine_.block_s;
+    out.finish_s = static_cast<double>(spec.finish_blocks) * machine_.block_s;
+    return out;
 }
 
 Quote Bidding::quote(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                      std::uint64_t id, const market::TaskSpec& spec) const {
     const auto task = views::task(state, id);
     if (auto why = unfit(state, params, task ? &*task : nullptr, id, spec); !why.empty()) return {std::nullopt, why};
-    ledger::U256 price = own_price(base_fee, spec);
+    const std::uint64_t start = task ? views::joining_state(state, *task).index : 0;
+    const std::uint64_t segments = spec.segments() - std::min(start, spec.segments());
+    ledger::U256 price = own_price(params, base_fee, spec, segments);
     const bool raised = task && task->state == market::TaskState::running;
     if (raised) {
         const auto more = price_of_raise(state, *task, spec.segments(), price);
         if (!more) return {std::nullopt, "others will have committed to all that a replica could be paid for"};
         price = *more;
+    }
+    if (price > spec.price_ceiling && options_.min_per_hour && !raised) {
+        const Profit profit = expected_profit(terms(params, base_fee, spec, segments), machine_);
+        return {std::nullopt, "it brings at most " + short_coins(profit.per_hour) + " coins an hour, in " +
+                                  short_coins(profit.hours) + " hours of this machine; --min-price asks for " +
+                                  short_coins(coins_of(*options_.min_per_hour))};
     }
     if (price > spec.price_ceiling) {
         const char* const what = raised ? "the price that makes up for segments that a replica may not be paid for"
@@ -111,7 +139,7 @@ Quote Bidding::seat(const ledger::StateView& state, const market::Params& params
     const auto task = views::task(state, seat.task);
     if (auto why = unfit(state, params, task ? &*task : nullptr, seat.task, spec); !why.empty())
         return {std::nullopt, why};
-    const ledger::U256 price = own_price(base_fee, spec);
+    const ledger::U256 price = own_price(params, base_fee, spec, seat.rounds_left);
     if (price > seat.price)
         return {std::nullopt, "its members are paid " + format_coins(seat.price) + ", below " + format_coins(price)};
     // What the rounds that are left pay above the asked price has to cover the fees of the two audits of a new member.
@@ -131,32 +159,92 @@ Quote Bidding::consider(const ledger::StateView& state, const market::Params& pa
 }
 
 void Bidding::explain(std::uint64_t id, const Quote& refused) {
-    if (logged_.insert(id).second && !logged_before_.contains(id))
-        spdlog::info("event=no_bid task={} reason=\"{}\"", id, refused.why_not);
+    const auto before = logged_before_.find(id);
+    const bool known = before != logged_before_.end() || logged_.contains(id);
+    if (!known) spdlog::info("event=no_bid task={} reason=\"{}\"", id, refused.why_not);
+    logged_[id] = refused.why_not;
 }
 
-void Bidding::on_view(const ledger::StateView& state, const market::Params& params, Immutable& immutable,
-                      solver::SolverView& view) {
-    logged_before_ = std::exchange(logged_, {});
+std::vector<Choice> Bidding::choices() const {
+    std::vector<Choice> out = choices_;
+    for (const auto* reasons : {&logged_, &logged_before_})
+        for (const auto& [task, why] : *reasons)
+            if (std::none_of(out.begin(), out.end(), [&](const Choice& choice) { return choice.task == task; }))
+                out.push_back({task, false, {}, why});
+    return out;
+}
+
+Room Bidding::room(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                   Immutable& immutable, const solver::SolverView& view) const {
+    Room out;
+    out.most = kNewBidsMax;
+    const ledger::U256 stake = options_.assumed_stake.value_or(views::free_stake(state, params, self_));
+    ledger::U256 in_flight;
+    for (const auto& [task, bid] : in_flight_) in_flight = in_flight + bid.stake;
+    out.stake = coins_of(stake) - coins_of(in_flight);
+    for (const auto& [task, bid] : loads_) out.load -= bid.load;
+    for (const solver::RunView& run : view.runs) {
+        const auto spec = immutable.spec(state, run.terms.id);
+        const std::uint64_t all = spec ? spec->segments() : 0;
+        // A run computes until its last state is committed.
+        if (run.next_state > all) continue;
+        out.load -=
+            expected_profit(terms(params, base_fee, *spec, all - std::min(all, run.first_state)), machine_).load;
+    }
+    return out;
+}
+
+void Bidding::choose(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                     Immutable& immutable, solver::SolverView& view) {
+    const auto info = views::solver(state, self_);
+    machine_.loss_rate = info ? loss_rate_of(info->reputation) : 0;
+    std::map<std::uint64_t, solver::AuctionView> open;
+    std::vector<Candidate> candidates;
+    std::vector<solver::AuctionView> kept;
+    for (solver::AuctionView& auction : view.auctions) {
+        const std::uint64_t id = auction.terms.id;
+        const auto spec = auction.may_commit ? immutable.spec(state, id) : std::nullopt;
+        const auto task = views::task(state, id);
+        if (!spec || !task) {
+            if (!auction.may_commit) kept.push_back(std::move(auction));
+            continue;
+        }
+        const std::uint64_t all = spec->segments(), start = views::joining_state(state, *task).index;
+        candidates.push_back({id, terms(params, base_fee, *spec, all - std::min(all, start))});
+        // What a bid in flight takes is no longer in the room, and the bid may have to be sent again.
+        if (in_flight_.contains(id)) candidates.back().terms.lock = 0;
+        open.emplace(id, std::move(auction));
+    }
+    const std::optional<double> least =
+        options_.min_per_hour ? std::optional(coins_of(*options_.min_per_hour)) : std::nullopt;
+    Room left = room(state, params, base_fee, immutable, view);
+    for (const Candidate& candidate : candidates)
+        if (const auto own = loads_.find(candidate.task); own != loads_.end()) left.load += own->second.load;
+    choices_ = choose_work(candidates, machine_, left, least);
+    std::size_t taken = 0;
+    for (const Choice& choice : choices_) {
+        if (choice.taken) {
+            kept.push_back(std::move(open.at(choice.task)));
+            ++taken;
+        } else if (taken < kNewBidsMax) {  // What a later block may take is not worth a line of the log.
+            explain(choice.task, {std::nullopt, choice.why});
+        }
+    }
+    view.auctions = std::move(kept);
+}
+
+void Bidding::on_view(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                      Immutable& immutable, solver::SolverView& view) {
     std::erase_if(in_flight_, [&](const auto& item) {
         return view.height > item.second.height + params.bid_blocks || views::bid(state, item.first, self_);
     });
-    const auto worth = [&](const solver::AuctionView& auction) {
-        const auto spec = immutable.spec(state, auction.terms.id);
-        return spec ? spec->price_ceiling * ledger::U256(spec->segments()) : ledger::U256();
-    };
-    std::vector<std::pair<ledger::U256, solver::AuctionView>> new_bids;
-    std::vector<solver::AuctionView> kept;
-    for (solver::AuctionView& auction : view.auctions) {
-        if (auction.may_commit)
-            new_bids.emplace_back(worth(auction), std::move(auction));
-        else
-            kept.push_back(std::move(auction));
-    }
-    std::stable_sort(new_bids.begin(), new_bids.end(), [](const auto& a, const auto& b) { return b.first < a.first; });
-    if (new_bids.size() > kNewBidsMax) new_bids.resize(kNewBidsMax);
-    for (auto& [coins, auction] : new_bids) kept.push_back(std::move(auction));
-    view.auctions = std::move(kept);
+    std::erase_if(loads_, [&](const auto& item) {
+        return view.height >= item.second.until ||
+               std::any_of(view.runs.begin(), view.runs.end(),
+                           [&](const solver::RunView& run) { return run.terms.id == item.first; });
+    });
+    choose(state, params, base_fee, immutable, view);
+    logged_before_ = std::exchange(logged_, {});
 
     reveal_ends_.clear();
     for (const solver::AuctionView& auction : view.auctions)
@@ -181,8 +269,12 @@ Result<std::optional<contracts::CommitBid>> Bidding::commit(const solver::Commit
         return error(kept.error().message);
     }
     in_flight_[move.task] = {*market::stake_floor(params, spec), height};
+    const auto choice =
+        std::find_if(choices_.begin(), choices_.end(), [&](const Choice& one) { return one.task == move.task; });
+    if (choice != choices_.end()) loads_[move.task] = {choice->profit.load, end->second};
     const Hash32 commitment = market::bid_commitment(move.task, move.round, bid.price, bid.finish, move.salt, self_);
-    spdlog::info("event=bid task={} round={} price={}", move.task, move.round, format_coins(bid.price));
+    spdlog::info("event=bid task={} round={} price={} reason=\"{}\"", move.task, move.round, format_coins(bid.price),
+                 choice != choices_.end() ? choice->why : std::string());
     return std::optional(contracts::CommitBid{move.task, commitment});
 }
 

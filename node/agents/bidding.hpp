@@ -9,6 +9,7 @@
 #include "contracts/calls/calls.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/sealed_bids.hpp"
+#include "node/agents/work_choice.hpp"
 
 namespace retrace::node {
 
@@ -20,6 +21,10 @@ public:
         std::uint8_t hardware_class = 0;
         std::set<std::uint64_t> only;  ///< Tasks to bid for; empty: all.
         bool groups = false;           ///< Whether to take part in trainings in rounds.
+        /// Coins that an hour of this machine must bring: bids ask for as much, and only for tasks that fit its time.
+        std::optional<ledger::U256> min_per_hour = {};
+        /// Stake that is taken as free, for a dry run; none: what the ledger has.
+        std::optional<ledger::U256> assumed_stake = {};
     };
     /// Limit on new bids per block. Each bid is written to disk and sent before the agent does anything else.
     static constexpr std::size_t kNewBidsMax = 32;
@@ -41,11 +46,18 @@ public:
                    std::uint64_t id, const market::TaskSpec& spec);
     /// Logs the reason for no bid, or for not taking a seat, once.
     void explain(std::uint64_t id, const Quote& refused);
-    /// Processes a view that was read completely. It keeps only the most valuable auctions that may be bid in, in
-    /// descending order of value, so that many cheap ones take neither stake nor time from them. Entries of auctions
-    /// that are over are dropped.
-    void on_view(const ledger::StateView& state, const market::Params& params, Immutable& immutable,
-                 solver::SolverView& view);
+    /// Processes a view that was read completely. Of the auctions that may be bid in it keeps those that choose_work
+    /// takes, the most profitable first, so that many cheap ones take neither stake nor time from them. Entries of
+    /// auctions that are over are dropped.
+    void on_view(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                 Immutable& immutable, solver::SolverView& view);
+    /// The part of on_view that only chooses: it writes and deletes nothing.
+    void choose(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                Immutable& immutable, solver::SolverView& view);
+    /// What this machine computes and how long a block takes.
+    void set_machine(const Machine& machine) { machine_ = machine; }
+    /// The last choices, the best first, then the tasks for which it does not bid at any price.
+    std::vector<Choice> choices() const;
     /// Stores the price on disk, then returns the call; returns nothing if the quote has no price or the auction is not
     /// in the last view. A repeated bid in an auction uses the stored price: the first bid may be in flight, and the
     /// stored price must open it.
@@ -56,7 +68,8 @@ public:
 
     /// Number of entries in memory: auctions, logged reasons and bids in flight.
     std::size_t remembered() const noexcept {
-        return logged_.size() + logged_before_.size() + reveal_ends_.size() + in_flight_.size();
+        return logged_.size() + logged_before_.size() + reveal_ends_.size() + in_flight_.size() + loads_.size() +
+               choices_.size();
     }
     const SealedBids& sealed() const noexcept { return sealed_; }
 
@@ -73,14 +86,29 @@ private:
     std::string lacks_stake(const ledger::StateView& state, const market::Params& params, std::uint64_t id,
                             const market::TaskSpec& spec) const;
     /// What it asks for a segment unless the task has special terms.
-    ledger::U256 own_price(const ledger::U256& base_fee, const market::TaskSpec& spec) const;
+    ledger::U256 own_price(const market::Params& params, const ledger::U256& base_fee, const market::TaskSpec& spec,
+                           std::uint64_t segments) const;
+    /// The terms of a task of which this many segments are to be computed.
+    WorkTerms terms(const market::Params& params, const ledger::U256& base_fee, const market::TaskSpec& spec,
+                    std::uint64_t segments) const;
+    /// What the runs of a view and the bids that may still win leave of this machine's time and stake.
+    Room room(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+              Immutable& immutable, const solver::SolverView& view) const;
     /// Returns the sum of the stakes that the bids in flight for other tasks will lock.
     ledger::U256 stake_in_flight_except(std::uint64_t task) const;
 
     Options options_;
     SealedBids sealed_;
     ledger::Address self_;
-    std::set<std::uint64_t> logged_, logged_before_;      ///< Tasks whose reason was logged: in this view, in the last.
+    Machine machine_;
+    std::map<std::uint64_t, std::string> logged_, logged_before_;  ///< Reasons by task: of this view, of the last.
+    /// A bid that may still win, by its task.
+    struct BidLoad {
+        double load = 0;          ///< Share of this machine's time.
+        std::uint64_t until = 0;  ///< End of the auction.
+    };
+    std::map<std::uint64_t, BidLoad> loads_;
+    std::vector<Choice> choices_;
     std::map<std::uint64_t, std::uint64_t> reveal_ends_;  ///< By task, for the auctions of the last view.
     std::map<std::uint64_t, InFlightBid> in_flight_;      ///< By task.
     std::uint64_t deletion_height_ = 0;

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <thread>
 
+#include "ledger/crypto/eip55.hpp"
 #include "node/agents/group_views.hpp"
+#include "node/agents/machine_speed.hpp"
 #include "node/agents/opening_calls.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/platform/printable.hpp"
@@ -18,6 +20,8 @@ namespace retrace::node {
 namespace {
 
 namespace calls = contracts;
+
+constexpr std::chrono::milliseconds kMeasure{300};  // Of this machine's speed, at the start.
 
 template <class Result>
 solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(solver::WorkOrder<Result> order) {
@@ -55,6 +59,21 @@ solver::RunnerFactory runners_of(const SolverOptions& options, const WorkerProce
     return solver::attacking_runners(*options.cheat->compute_attack, options.cheat->segment, &messages);
 }
 
+Bidding::Options bidding_options(const SolverOptions& options) {
+    return {options.price, options.hardware_class, options.only_tasks, options.groups, options.min_price};
+}
+
+/// Seconds between two blocks, over the last hundred; nullopt: the node does not say, or there are too few.
+std::optional<double> block_time(RpcClient& client, std::uint64_t height) {
+    constexpr std::uint64_t kBlocks = 100;
+    const std::uint64_t from = height > kBlocks ? height - kBlocks : 1;  // Block 0 has the genesis' time.
+    if (height <= from) return std::nullopt;
+    const auto time_of = [&](std::uint64_t at) { return client.block_time(at); };
+    const auto first = time_of(from), last = time_of(height);
+    if (!first || !last || *last <= *first) return std::nullopt;
+    return static_cast<double>(*last - *first) / static_cast<double>(height - from);
+}
+
 /// Flooding fills blocks with refused calls, so these are sent without an estimate.
 constexpr std::uint64_t kFloodGas = 10'000'000;  // a commitment's, with its scheduled items
 
@@ -65,8 +84,7 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Agent
     : options_(options),
       process_(std::move(process)),
       workers_(std::move(workers)),
-      bidding_({options.price, options.hardware_class, options.only_tasks, options.groups},
-               process_->options().data_dir / "bids", process_->address()),
+      bidding_(bidding_options(options), process_->options().data_dir / "bids", process_->address()),
       withheld_(options.agent.retention_blocks),
       task_cache_(process_->source(), process_->pool(), runners_of(options, *workers_, process_->messages()),
                   process_->memory(), workers_->initialisers()),
@@ -108,8 +126,22 @@ Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& 
     settings.device = options.device;
     RETRACE_TRY(workers, WorkerProcesses::open(settings));
     std::unique_ptr<SolverService> service(new SolverService(options, std::move(process), std::move(workers)));
+    service->machine_.multiply_adds_per_s = multiply_adds_per_second(service->bench_pool_, kMeasure);
     RETRACE_CHECK(service->enroll());
     return service;
+}
+
+Status<> SolverService::check_account(const RemoteState& state) const {
+    const auto solver = contracts::views::solver(state, process_->address());
+    const auto verifier = contracts::views::verifier(state, process_->address());
+    if (state.failure()) return error(state.failure()->message);
+    if (solver) RETRACE_CHECK(process_->check_alone(solver->endpoint));
+    if (verifier) RETRACE_CHECK(process_->check_alone(verifier->endpoint));
+    if (verifier && verifier->member)
+        return error("the account " + ledger::to_checksum(process_->address()) +
+                     " is a verifier, and its stake is for audits; give the solver a key of its own (retrace wallet "
+                     "new)");
+    return Unit{};
 }
 
 Status<> SolverService::enroll() {
@@ -119,6 +151,7 @@ Status<> SolverService::enroll() {
     const auto params = process_->immutable().params(state);
     const auto info = contracts::views::solver(state, process_->address());
     if (!params) return error("the chain's parameters cannot be read");
+    RETRACE_CHECK(check_account(state));
     RETRACE_CHECK(process_->bond(params->min_solver_stake));
     if (!info || info->endpoint != process_->endpoint() || info->hardware_class != options_.hardware_class) {
         RETRACE_CHECK(process_->submitter().execute(
@@ -128,8 +161,14 @@ Status<> SolverService::enroll() {
     return Unit{};
 }
 
-void SolverService::run(const std::atomic<bool>& stop) {
-    while (!stop) {
+Status<> SolverService::run(const std::atomic<bool>& stop, const std::atomic<bool>& drain) {
+    while (!stop && !drained_ && !ended_) {
+        if (drain && !draining_) {
+            draining_ = true;
+            spdlog::info(
+                "event=draining action=\"bids no more, and ends at the next checkpoint of each task; a second "
+                "signal ends it at once\"");
+        }
         take_result();
         if (const auto height = process_->new_height()) {
             on_block(*height);
@@ -138,6 +177,85 @@ void SolverService::run(const std::atomic<bool>& stop) {
         std::this_thread::sleep_for(process_->options().poll);
     }
     process_->stop_fetching();
+    process_->report_earnings();
+    return ended_ ? Status<>(error(*ended_)) : Status<>(Unit{});
+}
+
+void SolverService::drain(const solver::SolverView& view, std::vector<solver::SolverMove>& moves) {
+    std::erase_if(moves,
+                  [](const solver::SolverMove& move) { return std::holds_alternative<solver::CommitBid>(move); });
+    std::uint64_t due = 0;
+    drained_ = true;
+    for (const solver::RunView& run : view.runs) {
+        const auto [from, first] = drain_from_.try_emplace({run.terms.id, run.run}, run.next_state);
+        const bool waits = !run.may_accept && run.deadline != 0 && run.next_state <= from->second;
+        drained_ = drained_ && !waits;
+        if (run.deadline != 0) due = due == 0 ? run.deadline : std::min(due, run.deadline);
+    }
+    if (!drained_) return;
+    if (view.runs.empty())
+        spdlog::info("event=drained runs=0");
+    else
+        spdlog::warn(
+            "event=drained runs={} action=\"start it again{}: it owes checkpoints and answers, and its stake "
+            "depends on them\"",
+            view.runs.size(), due == 0 ? "" : " before block " + std::to_string(due));
+}
+
+void SolverService::update_machine(std::uint64_t height) {
+    constexpr std::uint64_t kEvery = 100;  // Blocks.
+    if (machine_height_ != 0 && height < machine_height_ + kEvery) return;
+    if (const auto time = block_time(process_->client(), height)) {
+        machine_.block_s = *time;
+        machine_height_ = height;
+    }
+    bidding_.set_machine(machine_);
+}
+
+void SolverService::write_choices(std::uint64_t height) {
+    const std::string text = choices_json(bidding_.choices());
+    if (text == choices_) return;
+    choices_ = text;
+    const std::string file = "{\"height\":" + std::to_string(height) + ",\"choices\":" + text + "}\n";
+    const auto path = process_->options().data_dir / kChoicesFile;
+    if (const auto written = write_durably(path, {view(std::string_view(file))}, 0600); !written)
+        spdlog::debug("event=choices_not_written reason=\"{}\"", written.error().message);
+}
+
+Result<std::vector<Choice>> SolverService::dry_run(const SolverOptions& options, const ledger::Address& self) {
+    RETRACE_TRY(client, RpcClient::connect(options.agent.node_url));
+    RETRACE_CHECK(wait_for_node(client, options.agent.timeout));
+    ChainReader chain(client, options.agent.trust);
+    const auto newest = chain.newest();
+    if (!newest) return error(newest.error().message);
+    const auto base_fee = client.base_fee();
+    if (!base_fee) return error(base_fee.error().message);
+    kernels::ThreadPool pool(options.agent.threads);
+    Machine machine;
+    machine.multiply_adds_per_s = multiply_adds_per_second(pool, kMeasure);
+    machine.block_s = block_time(client, newest->height()).value_or(machine.block_s);
+    Immutable immutable;
+    std::vector<Choice> out;
+    bool known = false;
+    newest->read([&] {
+        const auto params = immutable.params(*newest);
+        known = params.has_value();
+        if (!known) return;
+        Bidding::Options bids = bidding_options(options);
+        const ledger::U256 free = contracts::views::free_stake(*newest, *params, self);
+        bids.assumed_stake = ledger::max(free, ledger::max(options.agent.stake, params->min_solver_stake));
+        Bidding bidding(std::move(bids), {}, self);
+        bidding.set_machine(machine);
+        const Pricing pricing = [&](std::uint64_t task, const market::TaskSpec& spec) {
+            return bidding.consider(*newest, *params, *base_fee, task, spec);
+        };
+        solver::SolverView view = solver_view(*newest, newest->height(), self, pricing, immutable);
+        bidding.choose(*newest, *params, *base_fee, immutable, view);
+        out = bidding.choices();
+    });
+    if (newest->failure()) return error(newest->failure()->message);
+    if (!known) return error("the node at " + options.agent.node_url + " has no Retrace contracts");
+    return out;
 }
 
 void SolverService::take_result() {
@@ -173,9 +291,11 @@ void SolverService::on_block(std::uint64_t height) {
         return ahead ? bidding_.quote(state, *params, *base_fee, task, spec)
                      : bidding_.consider(state, *params, *base_fee, task, spec);
     };
+    update_machine(height);
     solver::SolverView view;
     std::vector<verifier::DisputeView> disputes;
     RunPeers peers;
+    std::optional<std::string> registered;
     Withheld withheld = withheld_;
     std::vector<FreeSeat> seats;
     const auto read = [&] {
@@ -192,13 +312,22 @@ void SolverService::on_block(std::uint64_t height) {
         for (const verifier::DisputeView& dispute : disputes)
             if (dispute.member) peers.add_authors(state, authors_of(dispute.terms.id, dispute.member->records));
         peers.add_verifiers(state);
+        const auto info = contracts::views::solver(state, process_->address());
+        registered = info ? std::optional(info->endpoint) : std::nullopt;
     };
     state.read_ahead(read);
     ahead = false;
     state.read(read);
     if (state.failure() || !params) return;  // The next block brings another view.
-    state.read([&] { bidding_.on_view(state, *params, process_->immutable(), view); });
+    state.read(
+        [&] { bidding_.on_view(state, *params, base_fee.value_or(ledger::U256()), process_->immutable(), view); });
     if (state.failure()) return;
+    if (registered) {
+        if (const auto alone = process_->check_not_replaced(*registered); !alone) {
+            ended_ = alone.error().message;
+            return;
+        }
+    }
     process_->immutable().forget_unused();
     process_->set_peers(std::move(peers));
     withheld_ = std::move(withheld);
@@ -212,14 +341,17 @@ void SolverService::on_block(std::uint64_t height) {
     solver::SolverAgent::Output out = agent_->on_view(view);
     if (unresponsive_) unresponsive_->filter(view, out.moves);
     if (protocol_attacks_) protocol_attacks_->filter(view, out.moves);
+    if (draining_) drain(view, out.moves);
     for (const solver::SolverMove& move : out.moves) send(view, move);
     std::erase_if(joined_, [&](const auto& item) { return height > item.second + kResendBlocks; });
-    for (const FreeSeat& seat : seats) join(state, height, *params, seat);
+    if (!draining_)
+        for (const FreeSeat& seat : seats) join(state, height, *params, seat);
     if (out.work) order_thread_.add(process_->in_time(widen(std::move(*out.work))));
     if (out.benchmark) bench_thread_.add(std::move(*out.benchmark));
     play(height, disputes);
     process_->collect_garbage(height, tasks);
     write_metrics(view, disputes.size());
+    write_choices(height);
 }
 
 void SolverService::join(const RemoteState& state, std::uint64_t height, const market::Params& params,
@@ -248,6 +380,7 @@ void SolverService::write_metrics(const solver::SolverView& view, std::size_t di
     figures.duties = view.runs.size();
     figures.disputes = disputes;
     figures.problems = problems_;
+    if (metrics_.is_due(view.height)) figures.earnings = process_->earnings();
     figures.pending_calls = process_->submitter().pending();
     figures.remembered = process_->immutable().specs() + bidding_.remembered();
     figures.workers = workers_->figures();

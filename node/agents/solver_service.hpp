@@ -19,7 +19,8 @@ namespace retrace::node {
 
 struct SolverOptions {
     AgentOptions agent;
-    std::optional<ledger::U256> price;  ///< Price of a segment; default: four fifths of the ceiling.
+    std::optional<ledger::U256> price;      ///< Price of a segment; default: four fifths of the ceiling.
+    std::optional<ledger::U256> min_price;  ///< What an hour of this machine must bring; not together with `price`.
     std::uint8_t hardware_class = 0;
     solver::DeviceChoice device = solver::DeviceChoice::automatic;  ///< A cheat computes on the CPU.
     std::optional<SolverCheat> cheat;                               ///< Developer chains only.
@@ -33,8 +34,11 @@ class SolverService {
 public:
     /// Registers and bonds. Fails when a fraud is asked for on a chain that is not a developer's.
     static Result<std::unique_ptr<SolverService>> open(const SolverOptions& options, ledger::SecretKey key);
-    /// Runs until `stop` is true.
-    void run(const std::atomic<bool>& stop);
+    /// Runs until `stop` is true, or until it has drained after `drain` became true: it bids no more, and ends when
+    /// each of its runs has committed its next checkpoint. Fails when another agent has taken over the account.
+    Status<> run(const std::atomic<bool>& stop, const std::atomic<bool>& drain);
+    /// What it would bid for in the newest block. Reads the chain and this machine's speed; sends and writes nothing.
+    static Result<std::vector<Choice>> dry_run(const SolverOptions& options, const ledger::Address& self);
 
 private:
     using AnyResult = std::variant<solver::SolverResult, verifier::Answer>;
@@ -42,6 +46,12 @@ private:
     SolverService(const SolverOptions& options, std::unique_ptr<AgentProcess> process,
                   std::unique_ptr<WorkerProcesses> workers);
     Status<> enroll();
+    /// Fails if the account is a verifier's, or another agent of it runs.
+    Status<> check_account(const RemoteState& state) const;
+    /// Drops the moves that begin new work, and notes whether all runs have reached their next checkpoint.
+    void drain(const solver::SolverView& view, std::vector<solver::SolverMove>& moves);
+    void update_machine(std::uint64_t height);
+    void write_choices(std::uint64_t height);
     void on_block(std::uint64_t height);
     void take_result();
     void play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes);
@@ -73,7 +83,13 @@ private:
     OrderThread<AnyResult> order_thread_;
     OrderThread<solver::CapabilityResult> bench_thread_;
     MetricsFile metrics_;
-    std::uint64_t problems_ = 0;  // Reported so far.
+    std::uint64_t problems_ = 0;        // Reported so far.
+    std::optional<std::string> ended_;  ///< Why it must not go on.
+    bool draining_ = false, drained_ = false;
+    std::map<solver::RunKey, std::uint64_t> drain_from_;  ///< By run: its next state when the draining began.
+    Machine machine_;
+    std::uint64_t machine_height_ = 0;  ///< When the time of blocks was measured.
+    std::string choices_;               ///< As last written.
 };
 
 }  // namespace retrace::node

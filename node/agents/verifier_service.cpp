@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "ledger/crypto/eip55.hpp"
 #include "market/escrow.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/remote_state.hpp"
@@ -119,6 +120,19 @@ std::optional<Hash32> head_on_ledger(const std::optional<market::VerifierInfo>& 
 
 }  // namespace
 
+Status<> VerifierService::check_account(const RemoteState& state,
+                                        const std::optional<market::VerifierInfo>& info) const {
+    if (info) RETRACE_CHECK(process_->check_alone(info->endpoint));
+    const auto solver = contracts::views::solver(state, process_->address());
+    if (!solver) return Unit{};
+    RETRACE_CHECK(process_->check_alone(solver->endpoint));
+    if (!contracts::views::open_runs(state, process_->address()).empty())
+        return error("the account " + ledger::to_checksum(process_->address()) +
+                     " has tasks as a solver, which it could not audit; give the verifier a key of its own (retrace "
+                     "wallet new)");
+    return Unit{};
+}
+
 Status<> VerifierService::enroll() {
     const auto height = process_->chain().height();
     if (!height) return error(height.error().message);
@@ -128,6 +142,7 @@ Status<> VerifierService::enroll() {
     const auto params = process_->immutable().params(state);
     const auto info = contracts::views::verifier(state, process_->address());
     if (!params) return error("the chain's parameters cannot be read");
+    if (!options_.challenged_task) RETRACE_CHECK(check_account(state, info));
     RETRACE_CHECK(process_->bond(params->min_verifier_stake));
     if (options_.challenged_task) return Unit{};
     if (!info || !info->member) {
@@ -167,8 +182,8 @@ bool VerifierService::waits_for_place(const RemoteState& state) {
     return candidate;
 }
 
-void VerifierService::run(const std::atomic<bool>& stop) {
-    while (!stop && !finished_) {
+Status<> VerifierService::run(const std::atomic<bool>& stop) {
+    while (!stop && !finished_ && !ended_) {
         if (const auto result = order_thread_.poll()) verifier_->on_done(*result);
         for (const std::string& problem : verifier_->take_problems()) {
             ++problems_;
@@ -181,6 +196,8 @@ void VerifierService::run(const std::atomic<bool>& stop) {
         std::this_thread::sleep_for(process_->options().poll);
     }
     process_->stop_fetching();
+    process_->report_earnings();
+    return ended_ ? Status<>(error(*ended_)) : Status<>(Unit{});
 }
 
 void VerifierService::on_block(std::uint64_t height) {
@@ -230,6 +247,11 @@ void VerifierService::on_block(std::uint64_t height) {
         std::erase_if(view.initials,
                       [&](const auto& initial) { return initial.terms.id != *options_.challenged_task; });
     seats_ = std::move(seats);
+    if (info && info->member && !options_.challenged_task)
+        if (const auto alone = process_->check_not_replaced(info->endpoint); !alone) {
+            ended_ = alone.error().message;
+            return;
+        }
     process_->immutable().forget_unused();
     process_->set_peers(std::move(peers));
     // If the node was down, this member may have missed a reveal and dropped out; it joins again as soon as the node is
@@ -281,6 +303,7 @@ void VerifierService::write_metrics(const verifier::VerifierView& view) {
     figures.duties = view.audits.size();
     figures.disputes = view.disputes.size();
     figures.problems = problems_;
+    if (metrics_.is_due(view.height)) figures.earnings = process_->earnings();
     figures.pending_calls = process_->submitter().pending();
     figures.workers = workers_->figures();
     figures.remembered = process_->immutable().specs() + seats_.audits().size() + seats_.offers().size();

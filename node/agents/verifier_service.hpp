@@ -25,13 +25,15 @@ class VerifierService {
 public:
     /// Bonds and joins the beacon. Fails when a fraud is asked for on a chain that is not a developer's.
     static Result<std::unique_ptr<VerifierService>> open(const VerifierOptions& options, ledger::SecretKey key);
-    /// Runs until `stop` is true.
-    void run(const std::atomic<bool>& stop);
+    /// Runs until `stop` is true; fails when another agent has taken over the account.
+    Status<> run(const std::atomic<bool>& stop);
 
 private:
     VerifierService(const VerifierOptions& options, std::unique_ptr<AgentProcess> process,
                     std::unique_ptr<WorkerProcesses> workers);
     Status<> enroll();
+    /// Fails if the account is a solver's, or another agent of it runs.
+    Status<> check_account(const RemoteState& state, const std::optional<market::VerifierInfo>& info) const;
     /// Registers again when a restarted member serves from another port, or when its chain of links ends and the next
     /// one is needed. It does so only when it owes no reveal: until then the chain refuses it (contracts SPEC 10.5.5),
     /// and waiting for it must not cost the reveal.
@@ -54,7 +56,8 @@ private:
     Seats seats_;
     OrderThread<verifier::VerifierResult> order_thread_;
     std::uint64_t enrolled_height_ = 0, moved_height_ = 0;
-    bool waits_ = false;  ///< It has logged that it is a candidate.
+    std::optional<std::string> ended_;  ///< Why it must not go on.
+    bool waits_ = false;                ///< It has logged that it is a candidate.
     MetricsFile metrics_;
     std::uint64_t problems_ = 0;  // Reported so far.
     std::uint64_t idle_blocks_ = 0;

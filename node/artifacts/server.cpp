@@ -184,6 +184,12 @@ ArtifactServer::Wait ArtifactServer::wait_for(const HttpRequest& request) const 
 }
 
 HttpReply ArtifactServer::handle(const HttpRequest& request, const std::string& client) {
+    constexpr std::string_view kParty = "/party/";
+    if (party_ && request.method == "GET" && request.target.starts_with(kParty)) {
+        const auto answer = party_(std::string_view(request.target).substr(kParty.size()));
+        if (!answer) return refusal({Fault::malformed, "a challenge has 64 hex digits"});
+        return {200, "text/plain", to_bytes(view(std::string_view(*answer)))};
+    }
     const auto target = parse_target(request.target);
     if (!target) return refusal({Fault::malformed, "no such path; artifacts are at /artifact/{root}/…"});
     auto reply = request.method == "GET"   ? get(target->root, target->what, target->query, client)

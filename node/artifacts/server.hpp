@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,10 @@ public:
     void add_provider(CheckpointProvider& provider) { provider_ = &provider; }
     /// Adds the messages of groups that this party has. Call it before the first request; `messages` outlives this.
     void add_messages(const solver::MessageStore& messages) { messages_ = &messages; }
+    /// Answers GET /party/{challenge}, by which an account's owner finds its agents; nullopt: malformed. Set it before
+    /// the first request; it is called from the serving threads.
+    using PartyAnswer = std::function<std::optional<std::string>(std::string_view challenge)>;
+    void answer_party(PartyAnswer answer) { party_ = std::move(answer); }
     /// Changes answers before they are sent, for frauds on developer chains. Set it before the first request; it is
     /// called from the serving threads.
     using Tamper = std::function<void(const HttpRequest& request, HttpReply& reply)>;
@@ -99,6 +104,7 @@ private:
     CheckpointProvider* provider_ = nullptr;
     const solver::MessageStore* messages_ = nullptr;
     Tamper tamper_;
+    PartyAnswer party_;
     QuotaHooks quota_hooks_;
     std::mutex mutex_;
     std::multimap<Hash32, Hash32> states_of_;  ///< Tensor root → uploaded states that name it.

@@ -14,6 +14,7 @@
 #include "node/cmd/config_flags.hpp"
 #include "node/cmd/options.hpp"
 #include "node/cmd/quickstart.hpp"
+#include "node/cmd/solver_explain.hpp"
 #include "node/platform/log.hpp"
 #include "node/platform/units.hpp"
 
@@ -34,7 +35,8 @@ struct AgentFlags {
 };
 struct SolverFlags {
     AgentFlags agent;
-    std::string price;
+    std::string price, min_price;
+    bool dry_run = false;
     std::uint8_t hardware_class = 0;
     std::string device = "auto";
     std::vector<std::uint64_t> only;
@@ -51,23 +53,34 @@ struct VerifierFlags {
 /// Grace period in seconds: a loop may be inside a long training step, which is not waited for.
 constexpr unsigned kStopSeconds = 3;
 
-std::atomic<bool> g_stop{false};  // Signal handlers can access globals only.
+std::atomic<bool> g_stop{false}, g_drain{false};  // Signal handlers can access globals only.
+std::atomic<int> g_code{kDone};
 
-extern "C" void on_signal(int) {
+extern "C" void on_stop(int) {
     if (g_stop.exchange(true)) ::_exit(kFailed);
     ::alarm(kStopSeconds);
 }
-extern "C" void on_alarm(int) { ::_exit(kDone); }
+extern "C" void on_drain(int) {
+    if (g_drain.exchange(true)) ::_exit(kFailed);
+}
+extern "C" void on_alarm(int) { ::_exit(g_code); }
 
-/// Runs `body` until SIGINT or SIGTERM; a second signal ends the process at once. All durable state of an agent is on
+/// Takes SIGINT and SIGTERM from now on; a second signal ends the process at once. All durable state of an agent is on
 /// the chain and in atomically written files, so it can be stopped at any point.
-int run_until_signal(const std::function<void(const std::atomic<bool>& stop)>& body) {
+void take_signals(void (*on_signal)(int)) {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
     std::signal(SIGALRM, on_alarm);
     std::signal(SIGPIPE, SIG_IGN);
-    body(g_stop);
-    return kDone;
+}
+
+Status<> run_until_signal(SolverService& service) {
+    take_signals(on_drain);
+    return service.run(g_stop, g_drain);
+}
+Status<> run_until_signal(VerifierService& service) {
+    take_signals(on_stop);
+    return service.run(g_stop);
 }
 
 void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<CheatName>& cheats) {
@@ -135,6 +148,11 @@ Result<SolverOptions> solver_options(const SolverFlags& flags) {
         out.price = parse_coins(flags.price);
         if (!out.price) return error("--price must be coins for a segment, like 0.5");
     }
+    if (!flags.min_price.empty()) {
+        out.min_price = parse_coins(flags.min_price);
+        if (!out.min_price) return error("--min-price must be coins for an hour of this machine, like 2.5");
+        if (out.price) return error("--price and --min-price exclude each other: a bid has one price");
+    }
     if (!flags.agent.cheat.empty()) {
         RETRACE_TRY(cheat, parse_solver_cheat(flags.agent.cheat));
         out.cheat = cheat;
@@ -181,7 +199,26 @@ int run_service(const Program& program, const AgentFlags& flags, AgentRole role,
         std::cout << "step 5 of 5: earns from now on as a " << name_of(role) << "; the log tells what it does, and "
                   << "SIGTERM ends it" << std::endl;
     }
-    return run_until_signal([&](const std::atomic<bool>& stop) { (*service)->run(stop); });
+    const auto ended = run_until_signal(**service);
+    if (!ended) g_code = fail(program, ended.error().message);
+    ::alarm(kStopSeconds);  // The service's threads may be inside a long step.
+    return g_code;
+}
+
+/// Says what the solver would do: its stake and registration, and the tasks that it would bid for.
+int dry_run(const Program& program, const SolverFlags& flags) {
+    const auto options = solver_options(flags);
+    if (!options) {
+        fail(program, options.error().message);
+        return kWrongUsage;
+    }
+    set_up_log(flags.agent.log_level == "info" ? "warn" : flags.agent.log_level);  // The choices are printed below.
+    const bool named = flags.agent.key.dev_account || !flags.agent.key.key.empty();
+    // Whoever has no key yet sees what a newcomer would choose.
+    const auto key = named ? flags.agent.key.load() : Result<ledger::SecretKey>(ledger::SecretKey::random());
+    if (!key) return fail(program, key.error().message);
+    const auto choices = SolverService::dry_run(*options, key->address());
+    return choices ? print_choices(program, *choices) : fail(program, choices.error().message);
 }
 
 }  // namespace
@@ -192,6 +229,13 @@ void add_solver(CLI::App& app, Program& program) {
     add_agent_options(*command, flags->agent, solver_cheats());
     command->add_option("--price", flags->price,
                         "Price to bid for a segment, in coins (four fifths of a task's ceiling)");
+    command->add_option("--min-price", flags->min_price,
+                        "Coins that an hour of this machine must bring: bids ask for as much, and only for tasks that "
+                        "fit its time; instead of --price");
+    command->add_flag("--dry-run", flags->dry_run,
+                      "Say for which open tasks it would bid and why, send nothing, and exit; needs no key");
+    add_json(*command, program);
+    add_solver_explain(*command, program);
     command
         ->add_option("--device", flags->device, "Device to train on: cpu, cuda, or auto for cuda if available (auto)")
         ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
@@ -209,8 +253,10 @@ void add_solver(CLI::App& app, Program& program) {
             "--pace", flags->pace,
             "Steps a second at most of a member of a group, for measurements; refused outside developer chains")
         ->check(CLI::PositiveNumber);
-    command->callback([&program, flags] {
+    command->callback([&program, flags, command] {
+        if (!command->get_subcommands().empty()) return;  // `explain` has set what runs.
         program.run = [&program, flags] {
+            if (flags->dry_run) return dry_run(program, *flags);
             return run_service<SolverService>(program, flags->agent, AgentRole::solver, solver_options(*flags));
         };
     });

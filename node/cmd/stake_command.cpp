@@ -9,6 +9,7 @@
 
 #include "contracts/records/views.hpp"
 #include "ledger/crypto/eip55.hpp"
+#include "node/agents/earnings.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/cli.hpp"
 #include "node/cmd/options.hpp"
@@ -53,6 +54,8 @@ int print_stake(const Program& program, ChainSession& at, const ledger::Address&
     const RemoteState& state = *newest;
     const market::Stake stake = contracts::views::stake(state, party);
     const auto solver = contracts::views::solver(state, party);
+    Earnings earned;
+    const auto read = earned.advance(at.client, party, state.height());
     const auto challenge = solver ? contracts::views::challenge(state, solver->challenge) : std::nullopt;
     if (state.failure()) return fail(program, state.failure()->message);
     if (program.json) {
@@ -61,6 +64,13 @@ int print_stake(const Program& program, ChainSession& at, const ledger::Address&
                          {"locked", stake.locked.to_decimal()},
                          {"unbonding", stake.unbonding.to_decimal()},
                          {"unbond_height", stake.unbond_height}};
+        if (read) {
+            out["earned"] = earned.income().to_decimal();
+            out["earned_segments"] = earned.segment_count;
+            out["earned_audits"] = earned.audit_count;
+            out["slashed"] = earned.slashed.to_decimal();
+            out["earned_from_block"] = earned.first;
+        }
         if (solver) out["capability"] = capability_json(*solver, challenge);
         at.add_proven(out);
         std::cout << json::serialize(out) << '\n';
@@ -69,6 +79,11 @@ int print_stake(const Program& program, ChainSession& at, const ledger::Address&
     std::cout << "bonded " << format_coins(stake.bonded) << ", of it locked " << format_coins(stake.locked) << '\n';
     if (!stake.unbonding.is_zero()) {
         std::cout << "unbonding " << format_coins(stake.unbonding) << ", free at block " << stake.unbond_height << '\n';
+    }
+    if (read && earned.first != 0) {
+        std::cout << "earned " << format_coins(earned.income()) << " for " << earned.segment_count << " segments and "
+                  << earned.audit_count << " audits, slashed " << format_coins(earned.slashed) << ", since block "
+                  << earned.first << (at.chain.proves() ? " (as the node says)" : "") << '\n';
     }
     if (solver) print_capability(*solver, challenge);
     std::cout << at.proven_line();

@@ -85,7 +85,7 @@ int challenge(const Program& program, const ChallengeFlags& flags) {
               << " as they are opened, until it is delivered or ends; let it run: who does not answer loses a dispute"
               << std::endl;
     const std::atomic<bool> never{false};
-    (*service)->run(never);
+    if (const auto ran = (*service)->run(never); !ran) return fail(program, ran.error().message);
     const auto disputes = disputes_since((*at)->chain, before, flags.task, self);
     if (!disputes) return fail(program, disputes.error().message);
     return report(program, flags.task, *disputes);

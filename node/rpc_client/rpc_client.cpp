@@ -226,9 +226,21 @@ Result<std::vector<BlockReceipt>, RpcFailure> RpcClient::block_receipts(std::uin
 
 Result<std::vector<PlacedLog>, RpcFailure> RpcClient::logs(const ledger::Address& address, std::uint64_t from,
                                                            std::uint64_t to) {
-    RETRACE_TRY(value, call("eth_getLogs", {json::object{{"address", rpc::data(address)},
-                                                         {"fromBlock", rpc::quantity(from)},
-                                                         {"toBlock", rpc::quantity(to)}}}));
+    return find_logs({{"address", rpc::data(address)}}, from, to);
+}
+
+Result<std::vector<PlacedLog>, RpcFailure> RpcClient::logs_with(const std::vector<std::optional<Hash32>>& topics,
+                                                                std::uint64_t from, std::uint64_t to) {
+    json::array wanted;
+    for (const auto& topic : topics) wanted.push_back(topic ? json::value(rpc::data(*topic)) : json::value(nullptr));
+    return find_logs({{"topics", std::move(wanted)}}, from, to);
+}
+
+Result<std::vector<PlacedLog>, RpcFailure> RpcClient::find_logs(json::object filter, std::uint64_t from,
+                                                                std::uint64_t to) {
+    filter["fromBlock"] = rpc::quantity(from);
+    filter["toBlock"] = rpc::quantity(to);
+    RETRACE_TRY(value, call("eth_getLogs", {std::move(filter)}));
     if (!value.is_array()) return Unexpected{strange("no logs")};
     std::vector<PlacedLog> out;
     for (const json::value& entry : value.get_array()) {
@@ -238,6 +250,11 @@ Result<std::vector<PlacedLog>, RpcFailure> RpcClient::logs(const ledger::Address
         out.push_back({height, tx, std::move(log)});
     }
     return out;
+}
+
+Result<std::uint64_t, RpcFailure> RpcClient::block_time(std::uint64_t height) {
+    RETRACE_TRY(value, call("eth_getBlockByNumber", {rpc::quantity(height), false}));
+    return member(value, "timestamp", rpc::parse_u64);
 }
 
 Result<bool, RpcFailure> RpcClient::known(const Hash32& tx) {

@@ -84,6 +84,8 @@ public:
     // Typed calls. Heights are block heights.
     Result<std::uint64_t, RpcFailure> chain_id();
     Result<std::uint64_t, RpcFailure> height();
+    /// Seconds since 1970 at which a block was made, as its header says.
+    Result<std::uint64_t, RpcFailure> block_time(std::uint64_t height);
     Result<ledger::Account, RpcFailure> account(const ledger::Address& address);
     /// Counts the transactions in the mempool too.
     Result<std::uint64_t, RpcFailure> next_nonce(const ledger::Address& address);
@@ -99,6 +101,9 @@ public:
     /// Logs of `address` in blocks from … to, in order.
     Result<std::vector<PlacedLog>, RpcFailure> logs(const ledger::Address& address, std::uint64_t from,
                                                     std::uint64_t to);
+    /// Logs of any address with these topics, nullopt for any, in order.
+    Result<std::vector<PlacedLog>, RpcFailure> logs_with(const std::vector<std::optional<Hash32>>& topics,
+                                                         std::uint64_t from, std::uint64_t to);
     /// Whether the node knows the transaction, mined or not.
     Result<bool, RpcFailure> known(const Hash32& tx);
 
@@ -106,6 +111,8 @@ private:
     RpcClient(std::string url, HttpConnection connection, const Options& options)
         : url_(std::move(url)), connection_(std::move(connection)), options_(options) {}
 
+    Result<std::vector<PlacedLog>, RpcFailure> find_logs(boost::json::object filter, std::uint64_t from,
+                                                         std::uint64_t to);
     Result<HttpReply, Failure> exchange(const HttpRequest& request);
     Result<std::uint64_t, RpcFailure> quantity(std::string_view method, boost::json::array params);
 

@@ -69,6 +69,7 @@ public:
     /// The validators' nodes; nullptr with the embedded engine.
     TestnetProcesses* validators() noexcept { return testnet_ ? &*testnet_ : nullptr; }
     bool running(Role role);
+    Process& process(Role role) { return parties_.at(role); }  ///< Of a role that was started.
     /// Returns the name of a process that ended by itself, if any; its log says why.
     std::optional<std::string> ended_process();
     std::filesystem::path log_of(const std::string& name) const { return folder_ / (name + ".log"); }

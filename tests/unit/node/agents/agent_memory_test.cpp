@@ -129,7 +129,7 @@ TEST_F(AgentMemory, ReasonsAndAuctionsThatAreOverAreForgotten) {
         const auto spec = post(id);
         EXPECT_FALSE(dear.consider(book, params, kBaseFee, id, spec).price);
         solver::SolverView view = auctions({id});
-        dear.on_view(book, params, immutable, view);
+        dear.on_view(book, params, kBaseFee, immutable, view);
         ASSERT_LE(dear.remembered(), 4U) << id;
     }
 }
@@ -139,7 +139,7 @@ TEST_F(AgentMemory, SealedBidsLeaveTheDiskWhenNothingIsLeftToReveal) {
     for (std::uint64_t id = 1; id <= 150; ++id, ++height) {
         post(id);
         solver::SolverView view = auctions({id});
-        agent.on_view(book, params, immutable, view);
+        agent.on_view(book, params, kBaseFee, immutable, view);
         ASSERT_TRUE(bid(agent, id));
         immutable.forget_unused();
         ASSERT_LE(files(), 75U) << id;
@@ -154,13 +154,13 @@ TEST_F(AgentMemory, ASealedBidStaysUntilItIsRevealedRefundedOrVoid) {
         {
             Bidding first = bidding();
             solver::SolverView view = auctions({id});
-            first.on_view(book, params, immutable, view);
+            first.on_view(book, params, kBaseFee, immutable, view);
             EXPECT_TRUE(bid(first, id));
         }
         what(id);
         Bidding restarted = bidding();
         solver::SolverView view = auctions({});
-        restarted.on_view(book, params, immutable, view);
+        restarted.on_view(book, params, kBaseFee, immutable, view);
         const auto call = restarted.reveal({id, 1, Hash32{{3}}});
         EXPECT_EQ(call.has_value(), stays) << id;
         if (call) {
@@ -185,7 +185,7 @@ TEST_F(AgentMemory, WhatLiesBesideTheSealedBidsIsNotTouched) {
     Bidding agent = bidding();
     post(7);
     solver::SolverView view = auctions({7});
-    agent.on_view(book, params, immutable, view);
+    agent.on_view(book, params, kBaseFee, immutable, view);
     ASSERT_TRUE(bid(agent, 7));
     for (const char* name : {"7", "7-", "7-1.bak", "07-1", "-1", "7-1-1", "notes"})
         std::ofstream(folder.path() / "bids" / name) << "mine";
@@ -198,11 +198,11 @@ TEST_F(AgentMemory, ARestartWithAnotherPriceBidsTheSameAgain) {
     post(1);
     solver::SolverView view = auctions({1});
     Bidding first = bidding(U256(300) * U256(kMilli));
-    first.on_view(book, params, immutable, view);
+    first.on_view(book, params, kBaseFee, immutable, view);
     const auto sent = bid(first, 1);
     ASSERT_TRUE(sent);
     Bidding restarted = bidding(U256(200) * U256(kMilli));
-    restarted.on_view(book, params, immutable, view);
+    restarted.on_view(book, params, kBaseFee, immutable, view);
     const auto again = bid(restarted, 1);
     ASSERT_TRUE(again);
     EXPECT_EQ(again->commitment, sent->commitment);
@@ -217,13 +217,13 @@ TEST_F(AgentMemory, BidsThatNoBlockShowsYetHaveTheirStakeAlready) {
     book.put(keys::stake(self), stake);
     Bidding agent = bidding();
     solver::SolverView view = auctions({1, 2});
-    agent.on_view(book, params, immutable, view);
+    agent.on_view(book, params, kBaseFee, immutable, view);
     ASSERT_TRUE(bid(agent, 1));
     EXPECT_FALSE(bid(agent, 2)) << "it would be refused, and its fee be gone";
     EXPECT_TRUE(bid(agent, 1)) << "the same again";
     height += params.bid_blocks + 1;  // No block included it.
     view = auctions({2});
-    agent.on_view(book, params, immutable, view);
+    agent.on_view(book, params, kBaseFee, immutable, view);
     EXPECT_TRUE(bid(agent, 2));
 }
 
@@ -239,7 +239,7 @@ TEST_F(AgentMemory, OfManyAuctionsThoseThatBringMostAreBegun) {
     solver::SolverView view = auctions(tasks);
     view.auctions[5].may_commit = false;
     view.auctions[5].may_reveal = true;
-    agent.on_view(book, params, immutable, view);
+    agent.on_view(book, params, kBaseFee, immutable, view);
     ASSERT_EQ(view.auctions.size(), Bidding::kNewBidsMax + 1);
     EXPECT_EQ(view.auctions[0].terms.id, 6U) << "a deposit hangs on a reveal";
     EXPECT_EQ(view.auctions[1].terms.id, 401U);

@@ -316,8 +316,8 @@ TEST_F(Requester, ASolverOutlivesAStateThatNoRuleMakes) {
     auto copy = ledger::SecretKey::from_bytes(key.bytes());
     const auto service = SolverService::open(options, std::move(*copy));
     ASSERT_TRUE(service) << service.error().message;
-    std::atomic<bool> stop{false};
-    std::thread running([&] { (*service)->run(stop); });
+    std::atomic<bool> stop{false}, drain{false};
+    std::thread running([&] { EXPECT_TRUE((*service)->run(stop, drain)); });
     for (int block = 0; block < 3; ++block) {  // Each block is read anew.
         const int before = chain.asked_for_slots;
         ++chain.height;

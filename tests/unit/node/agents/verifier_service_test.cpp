@@ -67,7 +67,7 @@ struct ToldVerifier : testing::Test {
         const auto service = open();
         ASSERT_NE(service, nullptr);
         std::atomic<bool> stop{false};
-        std::thread running([&] { service->run(stop); });
+        std::thread running([&] { EXPECT_TRUE(service->run(stop)); });
         for (int block = 0; block < blocks; ++block) {
             const int before = chain.asked_for_slots;
             ++chain.height;

@@ -217,5 +217,27 @@ TEST_F(AcceptedRun, AStateThatIsLostIsMadeAgainWhenItIsAskedFor) {
     EXPECT_TRUE(opened);
 }
 
+/// Only the first of the calls would be accepted (contracts 13.9.6), and the others would cost their fees.
+TEST_F(AcceptedRun, AStateIsOpenedOnceWhateverAsksForIt) {
+    pass(6);
+    view.runs[0].next_state = 2;
+    view.runs[0].open_segments = {1};
+    view.runs[0].reveal_segments = {1};
+    view.runs[0].open_roots = {1};
+    const auto openings = [&](int blocks) {
+        std::size_t count = 0;
+        for (int i = 0; i < blocks; ++i)
+            for (const SolverMove& move : next())
+                count += std::holds_alternative<OpenSegment>(move) || std::holds_alternative<RevealSegment>(move) ||
+                         std::holds_alternative<OpenRoots>(move);
+        return count;
+    };
+    EXPECT_EQ(openings(8), 1U);
+    EXPECT_EQ(openings(8), 1U) << "again, because the chain does not show it";
+    view.runs[0].open_segments.clear();
+    view.runs[0].reveal_segments.clear();
+    EXPECT_EQ(openings(8), 1U) << "by any call";
+}
+
 }  // namespace
 }  // namespace retrace::solver

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "node/agents/work_choice.hpp"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <cmath>
+#include <cstdio>
+
+namespace retrace::node {
+namespace {
+
+constexpr double kMost = 1e30;  // Products of two stay finite, and quotients by at least kLeast.
+constexpr double kLeast = 1e-9;
+
+double bounded(double value) { return std::isnan(value) ? 0 : std::clamp(value, 0.0, kMost); }
+
+/// Seconds for a segment.
+double segment_s(const WorkTerms& terms, const Machine& machine) {
+    const double block = std::max(bounded(machine.block_s), kLeast);
+    const double work = bounded(terms.segment_work), speed = bounded(machine.multiply_adds_per_s);
+    const double time = work > 0 && speed > 0 ? work / std::max(speed, kLeast) : bounded(terms.checkpoint_s);
+    return std::max(block, bounded(time));
+}
+
+double hours_of(const WorkTerms& terms, const Machine& machine) {
+    return bounded(static_cast<double>(terms.segments) * segment_s(terms, machine)) / 3600;
+}
+
+double cost_of(const WorkTerms& terms, const Machine& machine) {
+    return bounded(static_cast<double>(terms.segments) * bounded(terms.segment_fees)) +
+           std::min(bounded(machine.loss_rate), 1.0) * bounded(terms.lock);
+}
+
+std::string percent(double share) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.0f %%", std::min(share, 1e4) * 100);
+    return text;
+}
+
+std::string brings(const Profit& profit) {
+    return "it brings at most " + short_coins(profit.per_hour) + " coins an hour, in " + short_coins(profit.hours) +
+           " hours of this machine";
+}
+
+}  // namespace
+
+Profit expected_profit(const WorkTerms& terms, const Machine& machine) {
+    Profit out;
+    if (terms.segments == 0) return out;
+    const double all = static_cast<double>(terms.segments), segment = segment_s(terms, machine);
+    out.hours = hours_of(terms, machine);
+    out.cost = cost_of(terms, machine);
+    out.per_hour = (bounded(all * bounded(terms.segment_price)) - out.cost) / std::max(out.hours, kLeast);
+    const auto share = [](double time, double window) { return time / std::max(bounded(window), kLeast); };
+    out.load = bounded(std::max(share(segment, terms.checkpoint_s), share(bounded(all * segment), terms.finish_s)));
+    return out;
+}
+
+double price_at(const WorkTerms& terms, const Machine& machine, double per_hour) {
+    if (terms.segments == 0) return kMost;
+    const double wanted = bounded(bounded(per_hour) * hours_of(terms, machine)) + cost_of(terms, machine);
+    return bounded(wanted / static_cast<double>(terms.segments));
+}
+
+double loss_rate_of(const market::Reputation& reputation) {
+    const double faults = reputation.faults;
+    return faults / (1.0 + reputation.settled + faults);
+}
+
+std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const Machine& machine, Room room,
+                                std::optional<double> min_per_hour) {
+    struct Entry {
+        Choice choice;
+        double lock = 0;
+    };
+    std::vector<Entry> entries;
+    for (const Candidate& candidate : candidates)
+        entries.push_back(
+            {{candidate.task, false, expected_profit(candidate.terms, machine), {}}, bounded(candidate.terms.lock)});
+    std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return a.choice.profit.per_hour > b.choice.profit.per_hour;
+    });
+    std::vector<Choice> out;
+    for (Entry& entry : entries) {
+        Choice& choice = entry.choice;
+        const Profit& profit = choice.profit;
+        if (min_per_hour && profit.per_hour < *min_per_hour) {
+            choice.why = brings(profit) + "; --min-price asks for " + short_coins(*min_per_hour);
+        } else if (min_per_hour && profit.load > room.load) {
+            choice.why = brings(profit) + ", but its deadlines need " + percent(profit.load) +
+                         " of this machine's time and " + percent(std::max(room.load, 0.0)) + " is left";
+        } else if (entry.lock > room.stake) {
+            choice.why = brings(profit) + ", but it locks " + short_coins(entry.lock) + " of stake and " +
+                         short_coins(std::max(room.stake, 0.0)) + " is left; raise --stake";
+        } else if (room.most == 0) {
+            choice.why = brings(profit) + "; others bring more, and bids are limited in one block";
+        } else {
+            choice.taken = true;
+            choice.why = brings(profit) + "; its deadlines need " + percent(profit.load) + " of this machine's time";
+            room.load -= profit.load;
+            room.stake -= entry.lock;
+            --room.most;
+        }
+        out.push_back(std::move(choice));
+    }
+    return out;
+}
+
+std::string choices_json(const std::vector<Choice>& choices) {
+    boost::json::array out;
+    for (const Choice& choice : choices) {
+        boost::json::object one{{"task", choice.task}, {"taken", choice.taken}};
+        const bool priced = choice.profit.hours > 0;
+        const auto number = [&](double value) {
+            return priced ? boost::json::value(value) : boost::json::value(nullptr);
+        };
+        one["coins_per_hour"] = number(choice.profit.per_hour);
+        one["hours"] = number(choice.profit.hours);
+        one["load"] = number(choice.profit.load);
+        one["reason"] = choice.why;
+        out.push_back(std::move(one));
+    }
+    return boost::json::serialize(out);
+}
+
+double coins_of(const ledger::U256& amount) {
+    double out = 0;
+    for (const std::uint8_t byte : amount.to_be()) out = out * 256 + byte;
+    return out / 1e18;
+}
+
+ledger::U256 amount_of(double coins) {
+    constexpr double kCoinsMost = static_cast<double>(std::uint64_t{1} << 60);
+    if (!(coins > 0)) return {};
+    const double capped = std::min(coins, kCoinsMost), whole = std::floor(capped);
+    const auto millionths = static_cast<std::uint64_t>(std::ceil((capped - whole) * 1e6));
+    constexpr std::uint64_t kMillionth = 1'000'000'000'000;
+    return (ledger::U256(static_cast<std::uint64_t>(whole)) * ledger::U256(1'000'000) + ledger::U256(millionths)) *
+           ledger::U256(kMillionth);
+}
+
+std::string short_coins(double coins) {
+    char text[64];
+    const double size = std::abs(coins);
+    std::snprintf(text, sizeof text,
+                  size >= 1e9    ? "%.3g"
+                  : size >= 100  ? "%.0f"
+                  : size >= 0.01 ? "%.3f"
+                                 : "%.3g",
+                  coins);
+    std::string out = text;
+    if (out.find('.') != std::string::npos && out.find('e') == std::string::npos) {
+        out.erase(out.find_last_not_of('0') + 1);
+        if (out.ends_with('.')) out.pop_back();
+    }
+    return out;
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// What an hour of this machine's work on a task is expected to bring, and which tasks it does together. Pure: no chain,
+// no clock, and no result that is not finite, whatever the terms of a stranger's task are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ledger/types/u256.hpp"
+#include "market/types.hpp"
+
+namespace retrace::node {
+
+struct Machine {
+    double multiply_adds_per_s = 0;  ///< Measured; 0: unknown.
+    double block_s = 1;              ///< Measured time between two blocks of the chain.
+    double loss_rate = 0;            ///< Share of tasks that cost it its lock, see loss_rate_of.
+};
+
+/// The terms of a task that decide what it brings. Amounts in coins.
+struct WorkTerms {
+    std::uint64_t segments = 0;  ///< To be computed.
+    double segment_work = 0;     ///< Multiply-adds; 0: the task does not say.
+    double segment_price = 0;    ///< The most that is paid for a segment.
+    double segment_fees = 0;     ///< Of the calls for a segment.
+    double lock = 0;             ///< Stake that a bid locks.
+    double checkpoint_s = 0;     ///< Longest time from one checkpoint to the next, in seconds.
+    double finish_s = 0;         ///< Longest time for all.
+};
+
+struct Profit {
+    double hours = 0;     ///< Of this machine, alone on the task.
+    double cost = 0;      ///< Fees and expected loss of stake, in coins.
+    double per_hour = 0;  ///< Coins an hour: what all segments pay at most, less the cost.
+    double load = 0;      ///< Share of the machine's time that keeps the task's deadlines; above 1: none does.
+};
+
+/// With s = max(block, work / speed) seconds a segment (the longest time between checkpoints where work or speed are
+/// unknown), n segments, price p, fees f, lock L and loss rate r: hours = n·s / 3600, cost = n·f + r·L, per_hour =
+/// (n·p − cost) / hours, load = max(s / checkpoint_s, n·s / finish_s).
+Profit expected_profit(const WorkTerms& terms, const Machine& machine);
+
+/// The price of a segment at which an hour brings `per_hour`: (per_hour · hours + cost) / n.
+double price_at(const WorkTerms& terms, const Machine& machine, double per_hour);
+
+/// The share of its tasks in which a solver with this record lost its lock: faults / (1 + settled + faults). A newcomer
+/// has none: an honest solver loses no lock, and what went wrong on this machine before is what may do so again.
+double loss_rate_of(const market::Reputation& reputation);
+
+struct Candidate {
+    std::uint64_t task = 0;
+    WorkTerms terms;
+};
+struct Choice {
+    std::uint64_t task = 0;
+    bool taken = false;
+    Profit profit;
+    std::string why;  ///< One sentence.
+};
+/// What is left for new work.
+struct Room {
+    double load = 1;              ///< Share of the machine's time.
+    double stake = 0;             ///< Coins that may be locked.
+    std::size_t most = SIZE_MAX;  ///< Number of tasks.
+};
+/// Takes the candidates with the highest profit an hour for as long as they fit: into the room's number, its stake and,
+/// with `min_per_hour`, its time; with `min_per_hour` only those that bring as much. Returns one choice for each, the
+/// best first; equal ones in the order of the candidates.
+std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const Machine& machine, Room room,
+                                std::optional<double> min_per_hour);
+
+/// The file of an agent's data folder that has its last choices: {"height", "choices"}.
+inline constexpr const char* kChoicesFile = "choices.json";
+/// [{"task", "taken", "coins_per_hour", "hours", "load", "reason"}]; the numbers are null for a task that was refused at
+/// any price.
+std::string choices_json(const std::vector<Choice>& choices);
+
+/// In coins.
+double coins_of(const ledger::U256& amount);
+/// Rounded up to a millionth of a coin; zero for what is no positive number, at most 2^60 coins.
+ledger::U256 amount_of(double coins);
+/// With at most three digits after the point.
+std::string short_coins(double coins);
+
+}  // namespace retrace::node

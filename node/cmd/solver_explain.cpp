@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// retrace solver explain
+#include "node/cmd/solver_explain.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "merkle/base/durable_file.hpp"
+#include "node/cmd/quickstart.hpp"
+#include "node/platform/printable.hpp"
+#include "node/platform/strict_json.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kFileMax = std::size_t{16} << 20;
+
+void print_line(const std::string& task, bool taken, const std::string& why) {
+    std::cout << "task " << task << ": " << (taken ? "bids: " : "no bid: ") << printable(why) << '\n';
+}
+
+int explain(const Program& program, const std::string& folder) {
+    const std::filesystem::path path = std::filesystem::path(folder) / kChoicesFile;
+    const auto bytes = read_file(path, kFileMax);
+    if (!bytes)
+        return fail(program, path.string() + " cannot be read: no solver has run with this --data-dir (" + folder +
+                                 "); what one would choose is told by `retrace solver --dry-run`");
+    const auto parsed = parse_json(View(*bytes), path.string());
+    const json::object* const object = parsed ? parsed->if_object() : nullptr;
+    const json::value* const list = object != nullptr ? object->if_contains("choices") : nullptr;
+    if (list == nullptr || !list->is_array() || !object->contains("height"))
+        return fail(program, path.string() + " is damaged; the solver writes it again at its next block");
+    if (program.json) {
+        std::cout << json::serialize(*object) << '\n';
+        return kDone;
+    }
+    std::cout << "at block " << json::serialize(object->at("height")) << ":\n";
+    if (list->as_array().empty()) std::cout << "no task takes bids\n";
+    for (const json::value& one : list->as_array()) {
+        const json::object* const choice = one.if_object();
+        const json::value* const reason = choice != nullptr ? choice->if_contains("reason") : nullptr;
+        if (reason == nullptr || !reason->is_string() || !choice->contains("task")) continue;
+        const json::value* const taken = choice->if_contains("taken");
+        print_line(json::serialize(choice->at("task")), taken != nullptr && taken->is_bool() && taken->as_bool(),
+                   std::string(reason->as_string()));
+    }
+    return kDone;
+}
+
+}  // namespace
+
+int print_choices(const Program& program, const std::vector<Choice>& choices) {
+    if (program.json) {
+        std::cout << "{\"choices\":" << choices_json(choices) << "}\n";
+        return kDone;
+    }
+    if (choices.empty()) std::cout << "no task takes bids\n";
+    for (const Choice& choice : choices) print_line(std::to_string(choice.task), choice.taken, choice.why);
+    return kDone;
+}
+
+void add_solver_explain(CLI::App& solver, Program& program) {
+    CLI::App* command = solver.add_subcommand("explain", "Which tasks a running solver last chose, and why");
+    auto folder = std::make_shared<std::string>(default_data_dir(AgentRole::solver));
+    command->add_option("--data-dir", *folder, "The solver's folder (" + *folder + ")");
+    add_json(*command, program);
+    command->callback([&program, folder] { program.run = [&program, folder] { return explain(program, *folder); }; });
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// An agent of the same account is found by its proof, and nobody else passes for one.
+#include "node/agents/account_guard.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "node/artifacts/http_server.hpp"
+#include "tests/unit/node/artifacts_fixture.hpp"
+
+namespace retrace::node {
+namespace {
+
+const Hash32 kSecret{{7}}, kOther{{8}}, kInstance{{9}};
+
+struct AccountAgent : ::testing::Test {
+    test::TemporaryFolder folder;
+    std::unique_ptr<Store> store = std::move(Store::open(folder.path() / "store")).value();
+    ArtifactServer server{*store, [](const Hash32&) { return false; }};
+    std::unique_ptr<ArtifactHttpServer> http;
+
+    void serve(ArtifactServer::PartyAnswer answer) {
+        if (answer) server.answer_party(std::move(answer));
+        http = std::move(ArtifactHttpServer::start(server, {})).value();
+    }
+};
+
+TEST_F(AccountAgent, IsFoundByWhoHasItsSecret) {
+    serve([](std::string_view challenge) { return party_answer(kSecret, kInstance, challenge); });
+    EXPECT_EQ(ask_party(http->url(), kSecret), kInstance);
+    EXPECT_EQ(ask_party(http->url(), kOther), std::nullopt) << "the agent of another account";
+}
+
+TEST_F(AccountAgent, IsNotFoundWhereNoneAnswersOrTheAnswerIsNoProof) {
+    EXPECT_EQ(ask_party("http://127.0.0.1:1", kSecret), std::nullopt);
+    EXPECT_EQ(ask_party("nonsense", kSecret), std::nullopt);
+    serve({});
+    EXPECT_EQ(ask_party(http->url(), kSecret), std::nullopt) << "an agent from before this path";
+    // A stranger who took over the address has only old answers.
+    const std::string old = *party_answer(kSecret, kInstance, std::string(64, '0'));
+    server.answer_party([old](std::string_view) { return old; });
+    EXPECT_EQ(ask_party(http->url(), kSecret), std::nullopt);
+    server.answer_party([](std::string_view) { return std::string(128, 'x'); });
+    EXPECT_EQ(ask_party(http->url(), kSecret), std::nullopt);
+}
+
+TEST(AccountGuard, RefusesAMalformedChallenge) {
+    EXPECT_FALSE(party_answer(kSecret, kInstance, ""));
+    EXPECT_FALSE(party_answer(kSecret, kInstance, std::string(63, '0')));
+    EXPECT_FALSE(party_answer(kSecret, kInstance, std::string(64, 'g')));
+    EXPECT_TRUE(party_answer(kSecret, kInstance, std::string(64, 'f')));
+}
+
+TEST(AccountGuard, NoticesAnEndpointThatReplacesOurs) {
+    AccountGuard guard("http://a:1");
+    EXPECT_FALSE(guard.is_replaced("http://old:1")) << "ours is not in a block yet";
+    EXPECT_FALSE(guard.is_replaced("http://a:1"));
+    EXPECT_TRUE(guard.is_replaced("http://b:1"));
+}
+
+TEST(AccountGuard, SaysWhatToDo) {
+    EXPECT_THAT(already_runs("0xA", "http://a:1"),
+                ::testing::AllOf(::testing::HasSubstr("another agent with the key of 0xA runs at http://a:1"),
+                                 ::testing::HasSubstr("stop one of them")));
+}
+
+}  // namespace
+}  // namespace retrace::node

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// The expected profit of tasks, also of hostile ones, and the choice among them.
+#include "node/agents/work_choice.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace retrace::node {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::HasSubstr;
+
+constexpr Machine kMachine{1e9, 1, 0};
+
+/// Ten segments of six minutes each on kMachine, for a coin each.
+WorkTerms hour() {
+    return {.segments = 10,
+            .segment_work = 360e9,
+            .segment_price = 1,
+            .segment_fees = 0.1,
+            .lock = 20,
+            .checkpoint_s = 720,
+            .finish_s = 36'000};
+}
+
+TEST(WorkChoice, CountsHoursFeesAndLoad) {
+    const Profit profit = expected_profit(hour(), kMachine);
+    EXPECT_THAT(profit.hours, DoubleNear(1, 1e-9));
+    EXPECT_THAT(profit.cost, DoubleNear(1, 1e-9));
+    EXPECT_THAT(profit.per_hour, DoubleNear(9, 1e-9));
+    EXPECT_THAT(profit.load, DoubleNear(0.5, 1e-9)) << "a segment takes half of the time between checkpoints";
+    WorkTerms late = hour();
+    late.finish_s = 3000;
+    EXPECT_THAT(expected_profit(late, kMachine).load, DoubleNear(1.2, 1e-9)) << "the end comes before that";
+}
+
+TEST(WorkChoice, ARecordWithFaultsCostsItsShareOfTheLock) {
+    EXPECT_EQ(loss_rate_of({}), 0);
+    EXPECT_EQ(loss_rate_of({.settled = 2, .faults = 1}), 0.25);
+    Machine machine = kMachine;
+    machine.loss_rate = 0.25;
+    EXPECT_THAT(expected_profit(hour(), machine).per_hour, DoubleNear(9 - 5, 1e-9));
+}
+
+TEST(WorkChoice, ASegmentTakesABlockAtLeastAndTheWholeWindowWhereWorkOrSpeedAreUnknown) {
+    WorkTerms tiny = hour();
+    tiny.segment_work = 1;
+    EXPECT_THAT(expected_profit(tiny, kMachine).hours, DoubleNear(10.0 / 3600, 1e-12));
+    WorkTerms silent = hour();
+    silent.segment_work = 0;
+    EXPECT_THAT(expected_profit(silent, kMachine).hours, DoubleNear(2, 1e-9));
+    EXPECT_THAT(expected_profit(hour(), Machine{0, 1, 0}).hours, DoubleNear(2, 1e-9));
+}
+
+TEST(WorkChoice, ThePriceOfAnHourIsThatOfItsSegments) {
+    const double price = price_at(hour(), kMachine, 3);
+    EXPECT_THAT(price, DoubleNear(0.4, 1e-9));
+    WorkTerms sold = hour();
+    sold.segment_price = price;
+    EXPECT_THAT(expected_profit(sold, kMachine).per_hour, DoubleNear(3, 1e-9));
+}
+
+TEST(WorkChoice, HostileTermsGiveFiniteNumbers) {
+    const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
+    for (const double value : {0.0, -1.0, 1e-300, 1e300, infinity, -infinity, nan})
+        for (const std::uint64_t segments : {std::uint64_t{0}, std::uint64_t{1}, market::kStepsMax, UINT64_MAX})
+            for (const Machine& machine : {kMachine, Machine{value, value, value}, Machine{}}) {
+                const WorkTerms terms{segments, value, value, value, value, value, value};
+                const Profit profit = expected_profit(terms, machine);
+                for (const double number : {profit.hours, profit.cost, profit.per_hour, profit.load,
+                                            price_at(terms, machine, value), price_at(terms, machine, 1)})
+                    EXPECT_TRUE(std::isfinite(number)) << value << ' ' << segments;
+                EXPECT_GE(profit.load, 0);
+                const auto choices = choose_work({{1, terms}}, machine, {1, 1, 1}, value);
+                ASSERT_EQ(choices.size(), 1u);
+            }
+    WorkTerms free = hour();
+    free.segment_price = 0;
+    EXPECT_LT(expected_profit(free, kMachine).per_hour, 0) << "its fees are lost";
+}
+
+TEST(WorkChoice, TakesTheBestThatFit) {
+    std::vector<Candidate> candidates;
+    for (std::uint64_t task = 1; task <= 4; ++task) {
+        WorkTerms terms = hour();
+        terms.segment_price = static_cast<double>(task);
+        candidates.push_back({task, terms});
+    }
+    const auto choices = choose_work(candidates, kMachine, {1, 100, 32}, 15.0);
+    ASSERT_EQ(choices.size(), 4u);
+    EXPECT_EQ(choices[0].task, 4u);
+    EXPECT_TRUE(choices[0].taken);
+    EXPECT_THAT(choices[0].why, HasSubstr("39 coins an hour, in 1 hours of this machine; its deadlines need 50 %"));
+    EXPECT_TRUE(choices[1].taken);
+    EXPECT_FALSE(choices[2].taken);
+    EXPECT_THAT(choices[2].why, HasSubstr("need 50 % of this machine's time and 0 % is left"));
+    EXPECT_FALSE(choices[3].taken);
+    EXPECT_THAT(choices[3].why, HasSubstr("9 coins an hour, in 1 hours of this machine; --min-price asks for 15"));
+
+    const auto poor = choose_work(candidates, kMachine, {1, 30, 32}, 0.0);
+    EXPECT_TRUE(poor[0].taken);
+    EXPECT_THAT(poor[1].why, HasSubstr("it locks 20 of stake and 10 is left; raise --stake"));
+    const auto few = choose_work(candidates, kMachine, {1, 1000, 1}, std::nullopt);
+    EXPECT_TRUE(few[0].taken);
+    EXPECT_THAT(few[1].why, HasSubstr("others bring more"));
+    const auto all = choose_work(candidates, kMachine, {1, 1000, 32}, std::nullopt);
+    EXPECT_TRUE(all[3].taken) << "without a price of an hour, time is not counted";
+}
+
+TEST(WorkChoice, ASmallTaskFitsBesideALargeOne) {
+    WorkTerms large = hour(), medium = hour(), small = hour();
+    large.checkpoint_s = 450;
+    large.segment_price = 3;
+    medium.segment_price = 2;
+    small.segment_work /= 10;
+    small.segment_price = 0.15;
+    const auto choices = choose_work({{1, large}, {2, medium}, {3, small}}, kMachine, {1, 100, 32}, 0.0);
+    EXPECT_TRUE(choices[0].taken);
+    EXPECT_FALSE(choices[1].taken);
+    EXPECT_TRUE(choices[2].taken);
+}
+
+TEST(WorkChoice, ConvertsCoins) {
+    EXPECT_THAT(coins_of(ledger::U256(1'500'000'000'000'000'000u)), DoubleNear(1.5, 1e-12));
+    EXPECT_TRUE(std::isfinite(coins_of(ledger::U256::max())));
+    EXPECT_EQ(amount_of(1.5), ledger::U256(1'500'000'000'000'000'000u));
+    EXPECT_EQ(amount_of(1e-9), ledger::U256(1'000'000'000'000u)) << "rounded up";
+    EXPECT_EQ(amount_of(-1), ledger::U256());
+    EXPECT_EQ(amount_of(std::nan("")), ledger::U256());
+    EXPECT_EQ(amount_of(1e300), amount_of(1e200));
+    EXPECT_EQ(short_coins(1.5), "1.5");
+    EXPECT_EQ(short_coins(100), "100");
+    EXPECT_EQ(short_coins(0), "0");
+}
+
+}  // namespace
+}  // namespace retrace::node
