@@ -8,6 +8,7 @@
 #include <csignal>
 #include <iostream>
 
+#include "ledger/crypto/eip55.hpp"
 #include "node/agents/solver_service.hpp"
 #include "node/agents/verifier_service.hpp"
 #include "node/cmd/cli.hpp"
@@ -193,9 +194,12 @@ int run_service(const Program& program, const AgentFlags& flags, AgentRole role,
     auto key = quick ? prepare_agent(role, flags.quickstart, flags.key, options->agent, wants_gpu(*options))
                      : flags.key.load();
     if (!key) return fail(program, key.error().message);
+    const std::string account = ledger::to_checksum(key->address());
     auto service = Service::open(*options, std::move(*key));
     if (!service) return fail(program, service.error().message);
     if (quick) {
+        const std::string url = flags.node.url.substr(0, flags.node.url.find('#'));
+        std::cout << "its page in the node's console: " << url << "/#/account/" << account << '\n';
         std::cout << "step 5 of 5: earns from now on as a " << name_of(role) << "; the log tells what it does, and "
                   << "SIGTERM ends it" << std::endl;
     }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A newcomer earns with one command: quickstart, choice of work, what an agent says, and what it refuses.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <sstream>
 
 #include "tests/functional/market_fixture.hpp"
 
@@ -95,6 +99,73 @@ TEST_F(Earn, ANewcomerBidsWithinAMinuteAndSaysWhatItEarned) {
                 AllOf(HasSubstr("event=drained runs=0"), HasSubstr("(6 segments, 0 audits); fees 0.")));
     EXPECT_THAT(text_of(path("home") / ".retrace/solver/metrics.prom"), HasSubstr("retrace_agent_earned_coins"));
     EXPECT_THAT(text_of(path("agent.log")), Not(HasSubstr("event=refused"))) << "it sent no call that was refused";
+}
+
+TEST_F(Earn, ANewcomerWithoutCoinsWaitsForThem) {
+    fs::create_directory(path("home"));
+    start({});
+    if (HasFatalFailure()) return;
+    // The developer account that would send them has spent its own.
+    const std::string requester_address = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+    ASSERT_EQ(retrace("wallet send --to " + requester_address + " --value 999999.5 --dev-account 9" + node()).status,
+              0);
+    node::Process solver = start_agent(quickstart("solver", {"--skip-checks"}));
+    until_says("step 3 of 5: waiting for 48.03");
+    EXPECT_THAT(text_of(path("agent.log")), AllOf(HasSubstr("step 2 of 5: the machine is not tested"),
+                                                  HasSubstr("47.501 to bond (--stake)"), HasSubstr("it has 0")));
+    EXPECT_EQ(retrace("wallet send --to " + account() + " --value 60" + requester()).status, 0);
+    until_says("step 5 of 5");
+    solver.send(SIGTERM);
+    until_ended(solver, 0);
+}
+
+TEST_F(TaskTest, QuickstartShowsItsWordsOnATerminalAndAsksForTwo) {
+    std::ofstream(path("pass")) << "secret\n";
+    fs::permissions(path("pass"), fs::perms(0600));
+    /// Runs it on a terminal and answers by `answer`; returns what the terminal showed.
+    const auto run = [&](const std::function<std::string(const std::vector<std::string>&, std::size_t)>& answer) {
+        const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+        EXPECT_EQ(::grantpt(terminal), 0);
+        EXPECT_EQ(::unlockpt(terminal), 0);
+        const std::string name = ::ptsname(terminal);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::setsid();  // The first terminal that it opens is its own.
+            const int own = ::open(name.c_str(), O_RDWR);
+            for (const int file : {0, 1, 2}) ::dup2(own, file);
+            ::setenv("HOME", path("home").c_str(), 1);
+            ::execl(RETRACE_PROGRAM, "retrace", "solver", "--quickstart", "--skip-checks", "--node",
+                    "http://127.0.0.1:1", "--timeout", "0", "--passphrase-file", path("pass").c_str(), nullptr);
+            ::_exit(127);
+        }
+        std::string shown;
+        std::vector<std::string> words;
+        std::size_t asked = 0;
+        std::array<char, 512> buffer;
+        for (ssize_t size; (size = ::read(terminal, buffer.data(), buffer.size())) > 0;) {
+            shown.append(buffer.data(), static_cast<std::size_t>(size));
+            const std::size_t question = shown.find("word number ", asked);
+            if (question == std::string::npos || shown.find(": ", question) == std::string::npos) continue;
+            if (words.empty()) {
+                std::istringstream list(shown.substr(shown.find("this once:") + 10));
+                for (std::string word; words.size() < 12 && list >> word;) words.push_back(word);
+            }
+            asked = question + 12;
+            const std::string line = answer(words, std::stoul(shown.substr(asked)) - 1) + "\n";
+            EXPECT_EQ(::write(terminal, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+        }
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        ::close(terminal);
+        EXPECT_EQ(WEXITSTATUS(status), 1);
+        return shown;
+    };
+    const std::string wrong = run([](const auto&, std::size_t) { return std::string("nonsense"); });
+    EXPECT_THAT(wrong, AllOf(HasSubstr("that is not word number "), HasSubstr("no key was made")));
+    EXPECT_FALSE(fs::exists(path("home") / ".retrace/keys"));
+    const std::string right = run([](const auto& words, std::size_t index) { return words.at(index); });
+    EXPECT_THAT(right, AllOf(HasSubstr("step 1 of 5: made the key 0x"), HasSubstr("no answer from the node")));
+    EXPECT_TRUE(fs::exists(path("home") / ".retrace/solver/account"));
 }
 
 TEST_F(Earn, ASecondAgentOfAnAccountDoesNotStart) {
