@@ -80,7 +80,11 @@ Status<> train(const TaskFile& task, solver::Training& training, const Resume& r
     const bool terminal = ::isatty(STDERR_FILENO) != 0;
     const Clock::time_point start = Clock::now();
     Clock::time_point saved = start;
-    const auto save = [&] { return save_progress(resume.file, resume.identity, {training.state(), losses}); };
+    const auto save = [&] {
+        std::error_code ignored;  // If there is no folder, the file cannot be written.
+        fs::create_directories(resume.file.parent_path(), ignored);
+        return save_progress(resume.file, resume.identity, {training.state(), losses});
+    };
     while (training.step() < task.steps) {
         const std::uint64_t step = training.step();
         for (const kernels::Metric& metric : training.advance()) {
@@ -146,7 +150,6 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
         folder_of(flags) / "unfinished.run",
         training_identity(kernels::commit_state(committed.root(), *state, pool).root, *data, task->seed)};
     std::error_code ignored;
-    fs::create_directories(resume.file.parent_path(), ignored);
     Losses steps;
     if (const auto resumed = go_on(resume, *state, steps); !resumed) return fail(program, resumed.error().message);
     std::signal(SIGINT, on_interrupt);
