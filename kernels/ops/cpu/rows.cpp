@@ -22,6 +22,7 @@ std::uint64_t row_bytes(const OpFacts::Operand& table) {
 void run_gather_rows(const OpCall& call) {
     const OpFacts::Operand& table = call.facts.inputs[0];
     const std::uint64_t bytes = row_bytes(table);
+    if (bytes == 0) return;  // An output without elements may have no memory.
     const std::int32_t* index = call.in<std::int32_t>(1);
     const std::uint64_t grain = 1 + 65536 / (bytes + 1);
     call.pool.parallel_for(call.facts.inputs[1].dims[0], grain, [&](std::uint64_t begin, std::uint64_t end) {
