@@ -202,16 +202,12 @@ void end_training(Effects& fx, Group& group) {
 /// 21.4: the group begins when all of its members have their first state, or its time is over and enough have.
 void end_start(Effects& fx, Group& group) {
     const GroupSpec terms = terms_of(fx, group);
-    const std::size_t members = task_of(fx, group).active.size();
     const bool late = fx.height > group.deadline;
+    // Nobody's first state is waited for any longer, however much time its solver has for it: the others are locked.
+    if (late && group.senders < terms.least) return disband_group(fx, group.task);
+    const bool ready = group.senders == task_of(fx, group).active.size() || late;
     // A seat that is free may be taken until then.
-    if (late && members < terms.least) return disband_group(fx, group.task);
-    const bool ready = group.senders == members || late;
-    if (!ready || group.senders < terms.least) {
-        // Afterwards each first state, and each member that is gone, has the clock looked at.
-        if (!late) look_at(fx, group, group.deadline + 1);
-        return;
-    }
+    if (!ready || group.senders < terms.least) return look_at(fx, group, group.deadline + 1);
     enter(fx, group, GroupPhase::training, terms.round_blocks);
 }
 

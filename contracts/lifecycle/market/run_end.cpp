@@ -389,8 +389,15 @@ void leave_group(Effects& fx, std::uint64_t id, std::uint32_t index) {
 }
 
 void disband_group(Effects& fx, std::uint64_t id) {
-    for (const std::uint32_t index : must_load<market::Task>(fx.state, keys::task(id)).active)
-        leave_group(fx, id, index);
+    for (const std::uint32_t index : must_load<market::Task>(fx.state, keys::task(id)).active) {
+        const market::Run run = run_of(fx, id, index);
+        if (!checkpoint_is_late(fx, run))
+            leave_group(fx, id, index);
+        else if (run.state == RunState::assigned)
+            leave_run(fx, id, index, true);
+        else
+            forfeit_silent_run(fx, id, index, SlashReason::not_checkpointed);
+    }
 }
 
 void release_run(Effects& fx, std::uint64_t id, std::uint32_t index) {

@@ -90,7 +90,7 @@ void wake_after(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_
 void leave_run(Effects& fx, std::uint64_t task, std::uint32_t run, bool silent);
 /// 21.10: ends a member that leaves. Its lock returns.
 void leave_group(Effects& fx, std::uint64_t task, std::uint32_t run);
-/// 21.4: ends all members of a group that cannot begin, and so the task.
+/// 21.4: ends all members of a group that cannot begin, and so the task; those that are late as for a missed deadline.
 void disband_group(Effects& fx, std::uint64_t task);
 /// 8.5: ends a run of a frozen task without payment or penalty.
 void release_run(Effects& fx, std::uint64_t task, std::uint32_t run);

@@ -91,7 +91,8 @@ void apply(const JoinTask& call, const TxContext& context, Effects& fx) {
     run.state = market::RunState::running;
     run.price = group.price;
     run.assigned_height = fx.height;
-    run.finish_height = fx.height + spec.finish_blocks;
+    // 21.4: the other members wait for its first state until then only.
+    run.finish_height = group.phase == GroupPhase::starting ? group.deadline : fx.height + spec.finish_blocks;
     run.locked = market::stake_floor(fx.params, spec).value();
     run.work_counted = backlog(fx.state, run.solver).total;
     lock(fx, run.solver, run.locked);

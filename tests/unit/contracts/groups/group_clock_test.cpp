@@ -227,6 +227,32 @@ TEST_F(GroupClock, ASeatThatIsGivenUpBeforeTheFirstRoundIsFree) {
     EXPECT_EQ(recorded(0), (Runs{0, 1, 2, 4}));
 }
 
+TEST_F(GroupClock, ASeatThatIsTakenLateDoesNotHoldAGroupThatCannotBegin) {
+    auto terms = small_terms();
+    terms.least = 4;
+    for (const char* name : {"v1", "v2"}) add_verifier(name);
+    for (const char* name : {"alice", "bob", "carol", "dave", "erin"}) add_solver(name);
+    ASSERT_EQ(post_group(spec_of(terms), terms), CallStatus::ok);
+    auction({{"alice", 400}, {"bob", 410}, {"carol", 420}, {"dave", 430}});
+    for (const char* name : {"alice", "bob", "carol"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
+    for (const std::uint32_t index : {0u, 1u, 2u}) ASSERT_EQ(commit_first(index), CallStatus::ok);
+    ASSERT_EQ(send("dave", DeclineTask{1}), CallStatus::ok);
+    const std::uint64_t until = group().deadline;
+    while (height + 2 < until) next_block();
+    const U256 fee = market::join_fee(params, views::spec(state, 1).value());
+    ASSERT_EQ(send("erin", JoinTask{1, 0, 0}, fee), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(run(4).deadline, until);
+    while (height < until) next_block();
+    EXPECT_EQ(task().state, TaskState::running);
+    next_block();
+    EXPECT_EQ(task().state, TaskState::expired);
+    EXPECT_EQ(run(4).state, RunState::forfeited);
+    for (const std::uint32_t index : {0u, 1u, 2u}) EXPECT_EQ(run(index).state, RunState::left);
+    ASSERT_EQ(all<Slashed>().size(), 1u);
+    EXPECT_EQ(all<Slashed>()[0].party, party("erin"));
+    EXPECT_EQ(all<Slashed>()[0].reason, "not_checkpointed");
+}
+
 TEST_F(GroupClock, TheAuctionNeedsTheLeastNumberOfMembers) {
     auto terms = small_terms();
     terms.least = 3;
