@@ -43,7 +43,9 @@ Hash32 shared_digest(const std::vector<Hash32>& roots) {
     return hash.finish();
 }
 
-U256 join_fee(const Params& params, const TaskSpec& spec) {
+U256 join_fee(const Params& params, const TaskSpec& spec, std::uint64_t index) {
+    // No audit of the seat has been paid for yet, so the budget of the task still has them.
+    if (index == 0) return {};
     return audit_fee(params, spec) * U256(std::uint64_t{2} * spec.auditors);
 }
 

@@ -176,8 +176,9 @@ constexpr ReportedMessage reported_message(std::uint64_t index) {
 Hash32 holding_commitment(std::uint64_t task, std::uint32_t run, std::uint32_t round, const Hash32& salt, View bitmap);
 /// SHA-256("retrace/shared/1" ‖ count u32 ‖ roots): stands for the shared tensors of a state.
 Hash32 shared_digest(const std::vector<Hash32>& roots);
-/// What a member that joins brings: the fees of its two audits that no draw decides (5.3).
-U256 join_fee(const Params& params, const TaskSpec& spec);
+/// What a member that joins at state `index` of another one brings (11.4): the fees of its two audits that no draw
+/// decides (5.3). Nothing at state 0, before the first round.
+U256 join_fee(const Params& params, const TaskSpec& spec, std::uint64_t index);
 /// Pay of a segment with `steps` of at most `steps_max` inner steps: price · steps / steps_max, rounded down.
 U256 segment_pay(const U256& price, std::uint32_t steps, std::uint32_t steps_max);
 

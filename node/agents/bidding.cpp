@@ -143,7 +143,7 @@ Quote Bidding::seat(const ledger::StateView& state, const market::Params& params
     if (price > seat.price)
         return {std::nullopt, "its members are paid " + format_coins(seat.price) + ", below " + format_coins(price)};
     // What the rounds that are left pay above the asked price has to cover the fees of the two audits of a new member.
-    const ledger::U256 fee = market::join_fee(params, spec), left = ledger::U256(seat.rounds_left);
+    const ledger::U256 fee = market::join_fee(params, spec, seat.anchor.index), left = ledger::U256(seat.rounds_left);
     if ((options_.price ? seat.price - price : seat.price) * left < fee)
         return {std::nullopt, "the rounds that are left do not pay for the " + format_coins(fee) +
                                   " of joining above the asked price"};

@@ -369,7 +369,7 @@ void SolverService::join(const RemoteState& state, std::uint64_t height, const m
                  format_coins(*quote.price));
     const auto sent = process_->submitter().send("join task " + std::to_string(seat.task),
                                                  calls::JoinTask{seat.task, seat.anchor.run, seat.anchor.index},
-                                                 market::join_fee(params, *spec));
+                                                 market::join_fee(params, *spec, seat.anchor.index));
     if (!sent) spdlog::warn("event=not_sent reason=\"{}\"", sent.error().message);
 }
 

@@ -39,7 +39,7 @@ void SolverParty::join_groups(const ledger::StateView& view, std::uint64_t heigh
         if (joined_.contains(seat.task) && height < joined_[seat.task] + kResendBlocks) continue;
         joined_[seat.task] = height;
         call("joins the group", contracts::JoinTask{seat.task, seat.anchor.run, seat.anchor.index},
-             market::join_fee(world().params, *spec));
+             market::join_fee(world().params, *spec, seat.anchor.index));
     }
 }
 

@@ -52,7 +52,7 @@ void Players::serve_group(const TaskModel& model) {
     const bool begins = model.group->phase == GroupPhase::starting;
     const std::uint32_t anchor = begins ? 0 : draws_.pick(task.active);
     const std::uint64_t index = begins ? 0 : model.runs[anchor].run.finalised;
-    send(who, JoinTask{task.id, anchor, index}, market::join_fee(profile_.params, model.spec));
+    send(who, JoinTask{task.id, anchor, index}, market::join_fee(profile_.params, model.spec, index));
 }
 
 void Players::commit_segment(const TaskModel& model, const market::Run& run) {

@@ -42,8 +42,8 @@ CallStatus admit_solver(const JoinTask& call, const TxContext& context, const St
     if (!solver) return CallStatus::not_registered;  // 21.10.7
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
     if (spec.hardware_class != 0 && spec.hardware_class != solver->hardware_class)
-        return CallStatus::wrong_hardware;                                                        // 21.10.8
-    if (context.value != market::join_fee(context.params, spec)) return CallStatus::wrong_value;  // 21.10.9
+        return CallStatus::wrong_hardware;                                                                    // 21.10.8
+    if (context.value != market::join_fee(context.params, spec, call.index)) return CallStatus::wrong_value;  // 21.10.9
     if (views::open_runs(view, context.sender).size() + views::open_bids(view, context.sender) >= market::kOpenItemsMax)
         return CallStatus::too_many_open;                                                    // 21.10.10
     if (run_of_solver(view, call.task, context.sender)) return CallStatus::already_running;  // 21.10.11

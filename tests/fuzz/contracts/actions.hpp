@@ -180,7 +180,7 @@ private:
                 add(party(3), ReportUnavailable{6, run.task, run.index, run.index, 0, 0}, params_.report_fee);
             if (choices_.below(8) == 0)
                 if (const auto spec = views::spec(view_, run.task))
-                    add(party(4), JoinTask{run.task, run.index, i}, market::join_fee(params_, *spec));
+                    add(party(4), JoinTask{run.task, run.index, i}, market::join_fee(params_, *spec, i));
         }
         if (choices_.below(16) == 0) add(run.solver, LeaveTask{run.task, run.index});
     }

@@ -78,7 +78,8 @@ TEST(GroupPay, FollowsTheStepsAndRoundsDown) {
     TaskSpec spec;
     spec.price_ceiling = U256(1'000) * kMilli;
     spec.auditors = 3;
-    EXPECT_EQ(join_fee(Params{}, spec), audit_fee(Params{}, spec) * U256(6));
+    EXPECT_EQ(join_fee(Params{}, spec, 1), audit_fee(Params{}, spec) * U256(6));
+    EXPECT_EQ(join_fee(Params{}, spec, 0), U256()) << "the escrow has the audits of all seats";
 }
 
 TEST(GroupCommitments, DependOnAllTheyName) {

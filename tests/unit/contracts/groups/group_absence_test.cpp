@@ -71,7 +71,7 @@ TEST_F(GroupAbsence, EmptyRecordsBehindTheBaseOfAJoinerAreTakenIn) {
     ASSERT_TRUE(serve_until([&] { return run(3).state == RunState::left && run(0).finalised >= 2; }));
     add_solver("erin");
     ASSERT_EQ(group().round, 3u);
-    const U256 fee = market::join_fee(params, views::spec(state, 1).value());
+    const U256 fee = market::join_fee(params, views::spec(state, 1).value(), 2);
     ASSERT_EQ(send("erin", JoinTask{1, 0, 2}, fee), CallStatus::ok) << last.revert_reason;
     ASSERT_EQ(commit_first(4), CallStatus::ok);
     ASSERT_EQ(member(4).base, 1u);

@@ -212,11 +212,12 @@ TEST_F(GroupClock, ASeatThatIsGivenUpBeforeTheFirstRoundIsFree) {
     auction({{"alice", 400}, {"bob", 410}, {"carol", 420}, {"dave", 430}});
     for (const char* name : {"alice", "bob", "carol"}) ASSERT_EQ(send(name, AcceptData{1}), CallStatus::ok);
     for (const std::uint32_t index : {0u, 1u, 2u}) ASSERT_EQ(commit_first(index), CallStatus::ok);
-    const U256 fee = market::join_fee(params, views::spec(state, 1).value());
-    EXPECT_EQ(send("erin", JoinTask{1, 0, 0}, fee), CallStatus::seats_taken);
+    EXPECT_EQ(send("erin", JoinTask{1, 0, 0}), CallStatus::seats_taken);
     ASSERT_EQ(send("dave", DeclineTask{1}), CallStatus::ok);
+    const U256 fee = market::join_fee(params, views::spec(state, 1).value(), 1);
     EXPECT_EQ(send("erin", JoinTask{1, 0, 1}, fee), CallStatus::wrong_anchor) << "it begins as the others do";
-    ASSERT_EQ(send("erin", JoinTask{1, 0, 0}, fee), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(send("erin", JoinTask{1, 0, 0}, fee), CallStatus::wrong_value) << "the requester would have it";
+    ASSERT_EQ(send("erin", JoinTask{1, 0, 0}), CallStatus::ok) << last.revert_reason;
     EXPECT_TRUE(member(4).anchor.empty());
     next_block();
     EXPECT_EQ(group().phase, GroupPhase::starting);
@@ -239,8 +240,7 @@ TEST_F(GroupClock, ASeatThatIsTakenLateDoesNotHoldAGroupThatCannotBegin) {
     ASSERT_EQ(send("dave", DeclineTask{1}), CallStatus::ok);
     const std::uint64_t until = group().deadline;
     while (height + 2 < until) next_block();
-    const U256 fee = market::join_fee(params, views::spec(state, 1).value());
-    ASSERT_EQ(send("erin", JoinTask{1, 0, 0}, fee), CallStatus::ok) << last.revert_reason;
+    ASSERT_EQ(send("erin", JoinTask{1, 0, 0}), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(run(4).deadline, until);
     while (height < until) next_block();
     EXPECT_EQ(task().state, TaskState::running);

@@ -67,8 +67,9 @@ protected:
         for (const char* name : {"erin", "frank"}) {
             if (!with_chance(5)) continue;
             const std::uint32_t anchor = between(0, task().runs - 1);
-            const U256 fee = market::join_fee(params, views::spec(state, 1).value());
-            send(name, JoinTask{1, anchor, run(anchor).finalised}, fee);
+            const std::uint64_t index = run(anchor).finalised;
+            const U256 fee = market::join_fee(params, views::spec(state, 1).value(), index);
+            send(name, JoinTask{1, anchor, index}, fee);
         }
         for (const std::uint32_t index : task().active)
             if (with_chance(1)) send(solver_of(index), LeaveTask{1, index});

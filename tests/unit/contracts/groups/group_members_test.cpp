@@ -13,7 +13,7 @@ protected:
         begin_rounds();
     }
     CallStatus join(std::string_view name, std::uint32_t anchor, std::uint64_t index) {
-        return send(name, JoinTask{1, anchor, index}, market::join_fee(params, views::spec(state, 1).value()));
+        return send(name, JoinTask{1, anchor, index}, market::join_fee(params, views::spec(state, 1).value(), index));
     }
     /// The member's first `count` segments are finalised.
     void finalise(std::uint32_t index, std::uint64_t count) {
@@ -143,7 +143,7 @@ TEST_F(GroupMembers, AFreeSeatIsTakenAtTheSharedTensorsOfAFinalisedState) {
     EXPECT_EQ(joined.state, RunState::running);
     EXPECT_EQ(joined.price, group().price);
     EXPECT_EQ(joined.locked, market::stake_floor(params, views::spec(state, 1).value()));
-    EXPECT_EQ(task().audit_budget, budget + market::join_fee(params, views::spec(state, 1).value()));
+    EXPECT_EQ(task().audit_budget, budget + market::join_fee(params, views::spec(state, 1).value(), 2));
     const std::uint32_t entered = views::member_segment(state, 1, 0, 1)->base;
     EXPECT_EQ(member(4).entered, entered);
     EXPECT_EQ(member(4).anchor, views::member_segment(state, 1, 0, 1)->shared);

@@ -224,9 +224,9 @@ TEST_F(GroupRefusals, WhoMayNotJoin) {
     long_terms.rounds = 40;
     start(long_terms);
     const auto spec = views::spec(state, 1).value();
-    const U256 fee = market::join_fee(params, spec);
+    const U256 fee = market::join_fee(params, spec, 1);
     const auto join = [&](std::string_view who, std::uint32_t anchor = 0, std::uint64_t index = 1) {
-        return name(send(who, JoinTask{1, anchor, index}, fee));
+        return name(send(who, JoinTask{1, anchor, index}, index == 0 ? U256() : fee));
     };
     EXPECT_EQ(name(send("erin", JoinTask{2, 0, 1}, fee)), "unknown_task");
     EXPECT_EQ(join("requester"), "own_task");
@@ -260,7 +260,7 @@ TEST_F(GroupRefusals, AnAnchorWhoseRoundsAreNotKept) {
     ASSERT_EQ(send("dave", LeaveTask{1, 3}), CallStatus::ok);
     ASSERT_TRUE(serve_until([&] { return run(0).finalised >= 1 && run(3).state == RunState::left; }));
     while (group().round < 3) play_round({0, 1, 2});
-    const U256 fee = market::join_fee(params, views::spec(state, 1).value());
+    const U256 fee = market::join_fee(params, views::spec(state, 1).value(), 1);
     EXPECT_EQ(name(send("erin", JoinTask{1, 0, 1}, fee)), "wrong_anchor");
 }
 
