@@ -29,6 +29,10 @@ void count_audited(Effects& fx, const market::Run& run, std::uint64_t segment) {
     store(fx.state, key, Counter{before + 1});
 }
 
+bool is_counted(const StateView& view, const market::Audit& audit) {
+    return load<Counter>(view, keys::audited_before(audit.task, audit.run, audit.segment)).has_value();
+}
+
 void count_finalised_audit(Effects& fx, const market::Run& run, std::uint64_t segment) {
     if (!load<Counter>(fx.state, keys::audited_before(run.task, run.index, segment)))
         return;  // It has no number (21.8).

@@ -8,6 +8,8 @@ namespace retrace::contracts {
 
 /// Called when a segment of the run is drawn for its first audit.
 void count_audited(Effects& fx, const market::Run& run, std::uint64_t segment);
+/// Whether the segment that is audited was drawn so, and not because of a contradiction (21.8.9).
+bool is_counted(const StateView& view, const market::Audit& audit);
 /// Called when an audited segment of the run becomes finalised.
 void count_finalised_audit(Effects& fx, const market::Run& run, std::uint64_t segment);
 

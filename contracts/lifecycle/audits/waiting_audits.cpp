@@ -2,6 +2,7 @@
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 
 #include "contracts/lifecycle/audits/auditor_draw.hpp"
+#include "contracts/lifecycle/audits/fees_at_risk.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
@@ -51,6 +52,14 @@ std::vector<market::Audit> without_auditors(const Effects& fx, std::uint64_t tas
         if (out.size() == most) break;
     }
     return out;
+}
+
+/// 21.8.11: whether the audit was decided on because of a contradiction that there is no more. Such audits have no number
+/// among those whose fees are at risk (21.8.9).
+bool is_settled_otherwise(const Effects& fx, const market::Audit& audit) {
+    if (!views::is_group(fx.state, audit.task) || is_counted(fx.state, audit)) return false;
+    const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
+    return !is_contradicted(fx.state, run, audit.segment);
 }
 
 void look_again(Effects& fx, const market::Run& run) {
@@ -170,7 +179,7 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
     const auto audits = without_auditors(fx, task, index, waiting(fx, task, index), kAtOnceMax);
     // 14.12.13: closes an audit whose segment was audited in a replica meanwhile.
     for (const market::Audit& waits : audits) {
-        if (!is_audited_in_replica(fx, waits)) continue;
+        if (!is_audited_in_replica(fx, waits) && !is_settled_otherwise(fx, waits)) continue;
         auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
         close_without_verdict(fx, audit);
         return schedule_single(fx, fx.height + 1, ScheduledKind::unaudited, task, index);

@@ -18,8 +18,16 @@ struct Openings {
 };
 Openings openings_like(const StateView& view, const market::Run& run, const market::MemberSegment& segment) {
     const Hash32 mine = market::shared_digest(segment.shared);
+    const auto convictions = list<ConvictedSegment>(view, keys::convictions(run.task));
+    // What a convicted run opened after its proved lie must not have segments of others audited for ever.
+    const auto is_forged = [&](const views::SharedOpening& opening) {
+        return std::any_of(convictions.begin(), convictions.end(), [&](const ConvictedSegment& proved) {
+            return proved.run == opening.run && proved.segment <= opening.segment;
+        });
+    };
     Openings out;
     for (const views::SharedOpening& opening : views::shared_openings(view, run.task, segment.base)) {
+        if (is_forged(opening)) continue;
         if (opening.digest == mine)
             out.alike.push_back(opening);
         else

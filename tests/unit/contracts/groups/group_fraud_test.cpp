@@ -200,6 +200,45 @@ TEST_F(GroupContradictions, AnotherIsAuditedWhileTheFirstFindsNoAuditors) {
     EXPECT_TRUE(all<Slashed>().empty());
 }
 
+TEST_F(GroupContradictions, AfterItsConvictionALiarHasNoMoreSegmentsOfOthersAudited) {
+    contradict();
+    for (int i = 0; i < 4; ++i) play_round({0, 1, 2, 3});
+    ASSERT_TRUE(serve_until([&] { return run(3).state == RunState::forfeited; }));
+    std::size_t lies = 0;
+    for (std::uint32_t base = 2; base < 7; ++base)
+        for (const auto& opening : views::shared_openings(state, 1, base)) lies += opening.run == 3 ? 1 : 0;
+    ASSERT_GE(lies, 4u) << "it has contradicted the others in several segments";
+    const auto drawn = [&] {
+        const auto draws = all<SegmentDrawn>();
+        return std::count_if(draws.begin(), draws.end(), [](const SegmentDrawn& draw) { return draw.audited; });
+    };
+    const auto before = drawn();
+    ASSERT_TRUE(serve_until([&] { return run(0).finalised == 7 && run(1).finalised == 7 && run(2).finalised == 7; }));
+    EXPECT_LE(drawn(), before + 1);
+    for (const Slashed& slashed : all<Slashed>()) EXPECT_EQ(slashed.party, party("dave"));
+}
+
+TEST_F(GroupContradictions, AuditsThatWaitForAuditorsEndWithTheContradiction) {
+    contradict();
+    ASSERT_TRUE(serve_until([&] { return run(0).finalised == 2 && run(1).finalised == 2 && run(2).finalised == 2; }));
+    for (const char* name : {"v1", "v2", "v3", "v4"}) lazy.insert(name);
+    const auto play = [&](auto condition) {
+        return advance_until(
+            [&] {
+                for (const std::uint32_t index : task().active) serve_member(index);
+                return condition();
+            },
+            600);
+    };
+    ASSERT_TRUE(play([&] { return run(0).unaudited_since != 0; }));
+    auto fx = Effects{state, params, height, {}};
+    store_list(state, keys::convictions(1), std::vector<ConvictedSegment>{{3, 2}});
+    forfeit_run(fx, 1, 3, run(3).locked, {}, SlashReason::wrong_result, 2);
+    ASSERT_TRUE(play([&] { return run(0).unaudited_since == 0; }));
+    EXPECT_EQ(segment(2, 0).state, market::SegmentState::unaudited);
+    ASSERT_TRUE(play([&] { return run(0).finalised == 3; }));
+}
+
 TEST_F(GroupFraud, AuditsOfMembersWithoutAuditorsWaitForTheRequester) {
     start(small_terms());
     for (const char* name : {"v1", "v2", "v3", "v4"}) lazy.insert(name);
