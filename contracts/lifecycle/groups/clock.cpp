@@ -108,11 +108,13 @@ std::vector<market::RoundEntry> record_messages(Effects& fx, const Group& group)
     return out;
 }
 
-/// 21.10: the absences that a round without a message counts as: one for each time of a round that it took, so that
-/// `absence_limit` of them are never longer than openings wait (21.10.21).
-std::uint32_t absences_of_round(const Effects& fx, const Group& group, const GroupSpec& terms) {
+/// 21.10: the absences that a round without a message of this run counts as: one for each time of a round that it took
+/// since the run has its first state, so that `absence_limit` of them are never longer than openings wait (21.10.21).
+std::uint32_t absences_of_round(const Effects& fx, const Group& group, const GroupSpec& terms, std::uint32_t run) {
     if (group.round == 0) return 1;  // No round before it made it longer.
-    const std::uint64_t began = must_load<market::Round>(fx.state, keys::round(group.task, group.round - 1)).height;
+    const std::uint64_t began =
+        std::max(must_load<market::Round>(fx.state, keys::round(group.task, group.round - 1)).height,
+                 must_load<market::Checkpoint>(fx.state, keys::checkpoint(group.task, run, 0)).height);
     const std::uint64_t longest = longest_round(terms);
     return static_cast<std::uint32_t>((fx.height - began + longest - 1) / longest);
 }
@@ -120,7 +122,6 @@ std::uint32_t absences_of_round(const Effects& fx, const Group& group, const Gro
 /// 21.10: counts the absences. A member that was away for too long commits nothing more.
 void count_absences(Effects& fx, const Group& group) {
     const GroupSpec terms = terms_of(fx, group);
-    const std::uint32_t missed = absences_of_round(fx, group, terms);
     for (const std::uint32_t index : task_of(fx, group).active) {
         const auto run = must_load<market::Run>(fx.state, keys::run(group.task, index));
         if (run.state != market::RunState::running || run.next_state == 0) continue;
@@ -128,7 +129,7 @@ void count_absences(Effects& fx, const Group& group) {
         if (member.leaving) continue;
         const bool sent = std::find(group.committed.begin(), group.committed.end(), index) != group.committed.end();
         if (sent && member.absent == 0) continue;
-        member.absent = sent ? member.absent - 1 : member.absent + missed;
+        member.absent = sent ? member.absent - 1 : member.absent + absences_of_round(fx, group, terms, index);
         store(fx.state, keys::member(group.task, index), member);
         if (member.absent >= terms.absence_limit) begin_leaving(fx, group.task, index, true);
     }

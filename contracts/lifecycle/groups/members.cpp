@@ -131,7 +131,11 @@ void note_first_state(Effects& fx, std::uint64_t task, std::uint32_t run) {
     auto group = group_of(fx.state, task);
     ++group.senders;
     store(fx.state, keys::group(task), group);
-    if (group.phase == market::GroupPhase::over && fx.height > group.deadline) begin_leaving(fx, task, run, true);
+    const auto terms = must_load<market::GroupSpec>(fx.state, keys::group_spec(task));
+    // 21.5.19: all of this would be read whenever it commits.
+    const bool far_behind = group.round - views::member(fx.state, task, run)->base > terms.keep_rounds;
+    const bool ended = group.phase == market::GroupPhase::over && fx.height > group.deadline;
+    if (far_behind || ended) begin_leaving(fx, task, run, true);
     if (group.phase == market::GroupPhase::starting)
         schedule_single(fx, fx.height + 1, ScheduledKind::group_clock, task, 0);
 }
@@ -160,7 +164,7 @@ void note_rounds_over(Effects& fx, std::uint64_t task, std::uint32_t run) {
     const auto terms = must_load<market::GroupSpec>(fx.state, keys::group_spec(task));
     auto member = must_load<market::Member>(fx.state, keys::member(task, run));
     // Without a segment it has no state that it could deliver.
-    if (must_load<market::Run>(fx.state, keys::run(task, run)).next_state < 2) return;
+    if (member.leaving || must_load<market::Run>(fx.state, keys::run(task, run)).next_state < 2) return;
     if (views::taken_in_until(fx.state, task, run) != terms.rounds) return;
     member.base = terms.rounds;
     store(fx.state, keys::member(task, run), member);

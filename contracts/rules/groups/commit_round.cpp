@@ -86,8 +86,10 @@ void apply(const CommitRound& call, const TxContext&, Effects& fx) {
     store(fx.state, keys::member(call.task, call.run), member);
     fx.emit(SegmentCommitted{call.task, call.run, call.base, index, call.steps});
     commit_state(fx, call.task, call.run, call.index, call.commitment);
-    if (call.steps == 0) return;
     auto group = must_load<market::Group>(fx.state, keys::group(call.task));
+    if (group.phase == GroupPhase::over)
+        note_rounds_over(fx, call.task, call.run);  // Empty records may follow its base.
+    if (call.steps == 0) return;
     group.committed.push_back(call.run);
     note_progress(fx, group);
 }

@@ -88,5 +88,74 @@ TEST_F(GroupAbsence, EmptyRecordsBehindTheBaseOfAJoinerAreTakenIn) {
     EXPECT_TRUE(all<Slashed>().empty());
 }
 
+TEST_F(GroupAbsence, AJoinersAbsenceCountsFromItsFirstState) {
+    auto terms = small_terms();
+    terms.rounds = 30;
+    terms.fetch_blocks = terms.reveal_blocks = 1;  // A round lasts 20 + 2 · 2 + 5 = 29 blocks at most.
+    terms.absence_limit = terms.keep_rounds = 16;
+    start(terms);
+    play_round({0, 1, 2, 3});
+    ASSERT_EQ(send("dave", LeaveTask{1, 3}), CallStatus::ok);
+    add_solver("erin");
+    const auto rounds_are_long = [&] { return group().deadline > height + 40; };
+    ASSERT_TRUE(
+        serve_until([&] { return rounds_are_long() && run(3).state == RunState::left && run(0).finalised > 0; }));
+    const std::uint32_t now = group().round;
+    const std::uint32_t absent = member(0).absent;
+    const std::uint64_t until = group().deadline;
+    while (height + 2 < until) serve_block();
+    const U256 fee = market::join_fee(params, views::spec(state, 1).value(), 1);
+    ASSERT_EQ(send("erin", JoinTask{1, 0, 1}, fee), CallStatus::ok) << last.revert_reason;
+    ASSERT_EQ(commit_first(4), CallStatus::ok);
+    ASSERT_TRUE(serve_until([&] { return group().round > now; }));
+    EXPECT_GT(member(0).absent, absent + 1) << "the round took as long as several";
+    EXPECT_EQ(member(4).absent, 1u);
+}
+
+TEST_F(GroupAbsence, AJoinerThatIsFarBehindAtItsFirstStateLeavesWithItsLock) {
+    auto terms = small_terms();
+    terms.rounds = 12;
+    terms.keep_rounds = 2;
+    start(terms);
+    play_round({0, 1, 2, 3});
+    ASSERT_EQ(send("dave", LeaveTask{1, 3}), CallStatus::ok);
+    play_empty({0, 1, 2});
+    play_empty({0, 1, 2});
+    ASSERT_TRUE(serve_until([&] { return run(3).state == RunState::left && run(0).finalised >= 2; }));
+    add_solver("erin");
+    ASSERT_EQ(group().round, 3u);
+    const U256 fee = market::join_fee(params, views::spec(state, 1).value(), 2);
+    ASSERT_EQ(send("erin", JoinTask{1, 0, 2}, fee), CallStatus::ok) << last.revert_reason;
+    play_empty({0, 1, 2});
+    ASSERT_EQ(commit_first(4), CallStatus::ok);
+    EXPECT_TRUE(member(4).leaving) << "three rounds behind";
+    ASSERT_TRUE(serve_until([&] { return run(4).state == RunState::left; }));
+    EXPECT_EQ(group().senders, 3u);
+    EXPECT_TRUE(all<Slashed>().empty());
+}
+
+TEST_F(GroupAbsence, EmptyRecordsBehindTheLastSegmentAreTakenIn) {
+    auto terms = small_terms();
+    terms.rounds = 4;
+    terms.keep_rounds = 2;
+    start(terms);
+    play_round({0, 1, 2, 3});
+    ASSERT_EQ(send("dave", LeaveTask{1, 3}), CallStatus::ok);
+    play_round({0, 1, 2});
+    play_empty({0, 1, 2});
+    ASSERT_TRUE(serve_until([&] { return run(3).state == RunState::left && run(0).finalised >= 2; }));
+    add_solver("erin");
+    ASSERT_EQ(group().round, 3u);
+    const U256 fee = market::join_fee(params, views::spec(state, 1).value(), 2);
+    ASSERT_EQ(send("erin", JoinTask{1, 0, 2}, fee), CallStatus::ok) << last.revert_reason;
+    ASSERT_EQ(commit_first(4), CallStatus::ok);
+    play_empty({0, 1, 2});
+    ASSERT_EQ(group().phase, GroupPhase::over);
+    ASSERT_EQ(send("erin", next_commit(4, 3, 0)), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(member(4).base, 4u) << "nothing is left to take in";
+    deliver({0, 1, 2});
+    EXPECT_EQ(run(4).state, RunState::delivering);
+}
+
 }  // namespace
 }  // namespace retrace::contracts
