@@ -34,7 +34,12 @@ std::string name_of(const MessageKey& key) {
     return std::to_string(key.task) + "-" + std::to_string(key.round) + "-" + std::to_string(key.run);
 }
 
-/// A tensor of a file; or why not, and whether what the file has is wrong.
+/// Whether another attempt may read the file: this process or machine lacked something for a moment.
+bool may_read_later(int code) {
+    return code == EMFILE || code == ENFILE || code == ENOMEM || code == EINTR || code == EAGAIN;
+}
+
+/// A tensor of a file; or why not, and whether the file has to be replaced.
 struct Read {
     Result<kernels::Tensor> tensor;
     bool damaged = false;
@@ -43,8 +48,8 @@ Read read_tensor(const std::filesystem::path& path, const Hash32& root, const ke
                  kernels::ThreadPool& pool) {
     const auto fail = [&](const Error& cause) { return error(path.string() + ": " + cause.message); };
     const auto bytes = read_file(path, transport_bytes_max(record));
-    // Another attempt may read it, unless it is gone or too long.
-    if (!bytes) return {fail(bytes.error()), bytes.error().too_long || bytes.error().code == ENOENT};
+    // What a disk cannot read is of no more use than what is gone: others may still serve the message.
+    if (!bytes) return {fail(bytes.error()), !may_read_later(bytes.error().code)};
     auto out = from_transport_form(*bytes, record);
     if (!out) return {fail(out.error()), true};
     if (const auto right = check_fetched(*out, record, root, pool); !right) return {fail(right.error()), true};

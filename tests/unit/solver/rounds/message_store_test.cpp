@@ -107,6 +107,18 @@ TEST_F(MessageStoreTest, KeepsAMessageThatCannotBeReadNow) {
     EXPECT_FALSE(store->has({7, 0, 0}, {root(a)})) << "a file that is gone is fetched again";
 }
 
+TEST_F(MessageStoreTest, RemovesAMessageThatTheDiskCannotRead) {
+    const Tensor a = numbered(1);
+    ASSERT_TRUE(store->save({7, 0, 0}, {root(a)}, {a}).has_value());
+    const std::filesystem::path path = std::filesystem::directory_iterator(folder.path)->path();
+    std::filesystem::remove(path);
+    std::filesystem::create_symlink(path, path);  // Whoever opens it follows it without end (ELOOP).
+    EXPECT_FALSE(store->tensor_of({7, 0, 0}, 0, record(a), pool).has_value());
+    EXPECT_FALSE(store->has({7, 0, 0}, {root(a)})) << "it is fetched again";
+    ASSERT_TRUE(store->save({7, 0, 0}, {root(a)}, {a}).has_value());
+    EXPECT_TRUE(store->tensor_of({7, 0, 0}, 0, record(a), pool).has_value());
+}
+
 TEST_F(MessageStoreTest, ARootThatAStrangerNamesWithAnotherShapeRemovesNothing) {
     const Tensor a = numbered(1);
     ASSERT_TRUE(store->save({7, 0, 0}, {root(a)}, {a}).has_value());
