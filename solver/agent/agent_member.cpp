@@ -44,6 +44,7 @@ void SolverAgent::update_clock(const RunView& run, std::uint64_t height) {
     record.clock->height = height;
     record.clock->deadline = run.member->deadline;
     record.clock->round = run.member->round;
+    record.clock->training = run.member->phase == RoundPhase::training;
 }
 
 bool SolverAgent::is_away(const RunView& run) const {
@@ -262,7 +263,9 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
         };
         const auto watch = [&] {
             preemption.begin_step();
-            if (order->span.steps != 0 && clock.round != order->span.base) return OrderState::too_late;
+            // The grace may have ended the training early; the deadline is that of the next phase then.
+            const bool ended = !clock.training || clock.round != order->span.base;
+            if (order->span.steps != 0 && ended) return OrderState::too_late;
             return preemption.requested() ? OrderState::interrupted : OrderState::going_on;
         };
         made = member.make(*order, more, watch, preemption.step_stop(), suspended);

@@ -20,6 +20,7 @@ inline RunKey key_of(const RunView& run) { return {run.terms.id, run.run}; }
 struct RoundClock {
     std::atomic<std::uint64_t> height = 0, deadline = 0;
     std::atomic<std::uint32_t> round = 0;
+    std::atomic<bool> training = true;  ///< Whether the round still takes messages.
 };
 
 struct RunRecord {
