@@ -192,7 +192,8 @@ net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const Ht
     co_await end_with(connection, shared, request, status, std::move(why));
 }
 
-constexpr const char* kForeign = "this origin is not listed (--cors)\n";
+constexpr const char* kForeign =
+    "this origin is not listed (--cors; a name or private address of this node: --rpc-allow-host)\n";
 
 /// Whether to refuse a request that a script of a foreign page may have sent. Requests that only read are allowed,
 /// because browsers hide the answers from other origins (add_cors); a WebSocket upgrade is checked separately.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/ip/network_v4.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -166,12 +167,24 @@ std::string_view authority_of(std::string_view origin) {
     return at == std::string_view::npos ? std::string_view() : origin.substr(at + 3);
 }
 
-/// Whether a Host field names an IP address and no domain.
-bool names_address(std::string_view field) {
-    const auto host = host_of(field);
+/// Whether a host is "localhost" or an IP address that means one machine everywhere or this machine: nobody's DNS can
+/// point it elsewhere. An address of a private network means another machine in each network.
+bool is_unambiguous(std::string_view host) {
+    if (host == "localhost") return true;
     boost::system::error_code malformed;
-    if (host) net::ip::make_address(*host, malformed);
-    return host && !malformed;
+    net::ip::address address = net::ip::make_address(host, malformed);
+    if (malformed) return false;
+    if (address.is_v6() && address.to_v6().is_v4_mapped())
+        address = net::ip::make_address_v4(net::ip::v4_mapped, address.to_v6());
+    if (address.is_loopback()) return true;
+    if (address.is_unspecified()) return false;
+    if (address.is_v6()) return !address.to_v6().is_link_local() && (address.to_v6().to_bytes()[0] & 0xfe) != 0xfc;
+    const auto inside = [bytes = address.to_v4()](const char* network) {
+        const auto range = net::ip::make_network_v4(network);
+        return net::ip::network_v4(bytes, range.prefix_length()).network() == range.network();
+    };
+    return !inside("10.0.0.0/8") && !inside("100.64.0.0/10") && !inside("169.254.0.0/16") && !inside("172.16.0.0/12") &&
+           !inside("192.168.0.0/16");
 }
 
 }  // namespace
@@ -188,10 +201,20 @@ bool Shared::is_foreign(const HttpMessage& request) const {
     };
     const std::string_view origin = field(http::field::origin);
     if (origin.empty() || is_extension(origin) || origin_allowed(origin)) return false;
-    // A request of the port's own origin is allowed. That comparison is meaningful only if the port's names are listed,
-    // or if the name is an address: no page can make that of another server its own (DNS rebinding).
-    const std::string_view host = field(http::field::host);
-    return (options.hosts.empty() && !names_address(host)) || authority_of(origin) != host;
+    return !is_own(origin, field(http::field::host));
+}
+
+bool Shared::is_own(std::string_view origin, std::string_view host) const {
+    const auto name = host_of(host);
+    if (!name || authority_of(origin) != host) return false;
+    const bool secure = origin.starts_with("https://");
+    if (!secure && (options.tls || !origin.starts_with("http://"))) return false;
+    // "*" names no host: any page could call itself anything then (DNS rebinding).
+    const bool listed = *name == options.host || std::ranges::any_of(options.hosts, [&](const std::string& allowed) {
+        return allowed != "*" && host_allowed(*name, {allowed});
+    });
+    // A proxy in front of a port without TLS may have TLS; it then has a listed name.
+    return listed || (secure == options.tls.has_value() && is_unambiguous(*name));
 }
 
 namespace {

@@ -152,6 +152,9 @@ struct Shared {
     bool origin_allowed(std::string_view origin) const;
     /// Whether a script of another origin sent it, and the origin is not listed as allowed.
     bool is_foreign(const HttpMessage& request) const;
+    /// Whether `origin` is that of this port's own pages, asked for by the Host field `host`: the name is listed or
+    /// `rpc.host`, or it is localhost or an IP address outside private networks, and the scheme is the port's.
+    bool is_own(std::string_view origin, std::string_view host) const;
 };
 
 /// A job that a connection runs on a pool.

@@ -148,22 +148,44 @@ TEST(RpcHttp, AWebSocketIsAskedAboutItsOriginAsAPostIs) {
     }
 }
 
-// On an address that others reach no names are listed. A page's own name proves nothing then, its own address does.
+unsigned status_of_post(const Served& served, const std::string& host, const std::string& origin) {
+    Client client(served.port);
+    client.write("POST / HTTP/1.1\r\nHost: " + host + "\r\nOrigin: " + origin +
+                 "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(kChainId.size()) +
+                 "\r\n\r\n" + kChainId);
+    return client.read().result_int();
+}
+
+// On an address that others reach no names are listed, or "*". A page's own name proves nothing then, its own address
+// does, unless each network has a machine of that address.
 TEST(RpcHttp, APageOfThePortsOwnAddressMayPost) {
-    Served served;
-    const auto post = [&](const std::string& host, const std::string& origin) {
-        Client client(served.port);
-        client.write("POST / HTTP/1.1\r\nHost: " + host + "\r\nOrigin: " + origin +
-                     "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(kChainId.size()) +
-                     "\r\n\r\n" + kChainId);
-        return client.read().result_int();
-    };
-    EXPECT_EQ(post("192.0.2.7:8545", "http://192.0.2.7:8545"), 200U);
-    EXPECT_EQ(post("[2001:db8::7]:8545", "http://[2001:db8::7]:8545"), 200U);
-    EXPECT_EQ(post("node.example:8545", "http://node.example:8545"), 403U) << "any page can call itself that";
-    EXPECT_EQ(post("192.0.2.7:8545", "http://192.0.2.7:1"), 403U);
-    EXPECT_EQ(post("192.0.2.7:8545", "http://192.0.2.8:8545"), 403U);
-    EXPECT_EQ(post("192.0.2.7.evil.example", "http://192.0.2.7.evil.example"), 403U);
+    for (const std::vector<std::string>& hosts : {std::vector<std::string>{}, std::vector<std::string>{"*"}}) {
+        rpc::ServerOptions options;
+        options.hosts = hosts;
+        const Served served(options);
+        const auto post = [&](const std::string& host, const std::string& origin) {
+            return status_of_post(served, host, origin);
+        };
+        for (const char* own : {"192.0.2.7:8545", "[2001:db8::7]:8545", "127.0.0.1:8545", "[::1]:8545", "localhost"})
+            EXPECT_EQ(post(own, std::string("http://") + own), 200U) << own;
+        EXPECT_EQ(post("node.example:8545", "http://node.example:8545"), 403U) << "any page can call itself that";
+        EXPECT_EQ(post("192.0.2.7:8545", "http://192.0.2.7:1"), 403U);
+        EXPECT_EQ(post("192.0.2.7:8545", "http://192.0.2.8:8545"), 403U);
+        EXPECT_EQ(post("192.0.2.7:8545", "https://192.0.2.7:8545"), 403U) << "this port has no TLS";
+        EXPECT_EQ(post("192.0.2.7:8545", "ftp://192.0.2.7:8545"), 403U);
+        EXPECT_EQ(post("192.0.2.7.evil.example", "http://192.0.2.7.evil.example"), 403U);
+        for (const char* ambiguous : {"10.0.0.1", "100.64.0.1", "169.254.1.1", "172.31.0.1:8545", "192.168.1.5:8545",
+                                      "[fe80::1]", "[fd00::1]:8545", "[::ffff:192.168.1.5]", "0.0.0.0"})
+            EXPECT_EQ(post(ambiguous, std::string("http://") + ambiguous), 403U) << ambiguous;
+    }
+}
+
+TEST(RpcHttp, APageOfAListedPrivateAddressMayPost) {
+    rpc::ServerOptions options;
+    options.hosts = {"*", "192.168.1.5"};
+    const Served served(options);
+    EXPECT_EQ(status_of_post(served, "192.168.1.5:8545", "http://192.168.1.5:8545"), 200U);
+    EXPECT_EQ(status_of_post(served, "192.168.1.6:8545", "http://192.168.1.6:8545"), 403U);
 }
 
 TEST(RpcHttp, ThePageIsReadWhereJsonRpcIsPosted) {
