@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { bytes, count, hex, num, save, short, tame } from "../format";
 import { fetchModel } from "../model";
 import { ErrorLine, FileField, Panel } from "../parts";
-import { compare, deliveredRun, type Line, parseReceipt, receiptOf } from "../receipt";
+import { compare, deliveredRun, type Line, parseReceipt, receiptOf, textOf, unaudited } from "../receipt";
 import type { Party, Segment, Task } from "../records";
 import { node } from "../rpc";
 import { Bar } from "./tasks";
@@ -73,6 +73,7 @@ export function ReceiptPanel({ task }: { task: Task }) {
     const [name, setName] = useState("");
     const [error, setError] = useState("");
     const [saved, setSaved] = useState("");
+    const [doubt, setDoubt] = useState("");
     const attempt = async (work: () => Promise<void>) => {
         setError("");
         setLines(undefined);
@@ -85,8 +86,8 @@ export function ReceiptPanel({ task }: { task: Task }) {
     };
     const make = () =>
         attempt(async () => {
-            const receipt = await receiptOf(id);
-            save(`receipt-${id}.json`, JSON.stringify(receipt));
+            const { receipt } = await receiptOf(id);
+            save(`receipt-${id}.json`, textOf(receipt));
             setSaved(`${count(receipt.states.length)} states, ${count(receipt.audits.length)} audits`);
         });
     const check = (file: File) =>
@@ -94,7 +95,9 @@ export function ReceiptPanel({ task }: { task: Task }) {
             if (file.size > kBytesMax) throw new Error("A receipt has at most 16 MiB.");
             const given = parseReceipt(await file.text());
             if (given.task !== id) throw new Error(`This is the receipt of task ${given.task}.`);
-            setLines(compare(given, await receiptOf(id, given.solver)));
+            const held = await receiptOf(id, given.solver);
+            setLines(compare(given, held.receipt));
+            setDoubt(unaudited(held));
             setName(tame(file.name, 60));
         });
     const wrong = lines?.filter((line) => !line.ok).length ?? 0;
@@ -118,7 +121,7 @@ export function ReceiptPanel({ task }: { task: Task }) {
             {lines && (
                 <div role="status">
                     <p>
-                        <strong>{wrong === 0 ? `${name} agrees with the ledger, as this node tells it.` : `${name}: ${wrong} of ${lines.length} parts differ from the ledger.`}</strong>
+                        <strong>{wrong === 0 ? `${name} agrees with the ledger, as this node tells it.` : `${name}: ${wrong} of ${lines.length} parts differ from the ledger.`} {doubt}</strong>
                     </p>
                     <ul class="plain">
                         {lines.map((line) => (
