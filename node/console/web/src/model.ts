@@ -212,24 +212,49 @@ export interface Source {
 const kTimeoutMs = 30_000;
 const kProgramPiece = 4 << 20;
 const kTiles = 1024; // in one message
+const kEnvelope = 64 << 10; // what a message has beside its tiles or its piece of a program
+const kManifestMax = 64 << 20;
 
-async function get(source: Source, what: string): Promise<Uint8Array> {
-    const reply = await fetch(`${source.base}/artifact/${source.root.replace(/^0x/, "")}/${what}`, {
-        signal: AbortSignal.timeout(kTimeoutMs), referrerPolicy: "no-referrer", credentials: "omit", redirect: "error",
-    });
-    if (!reply.ok) throw new Fault(`it answers ${reply.status}`);
-    return new Uint8Array(await reply.arrayBuffer());
+/** Reads a reply of at most `most` bytes; whoever sends more is cut off. `stop`: the person's. */
+async function get(source: Source, what: string, most: number, stop: AbortSignal): Promise<Uint8Array> {
+    const end = new AbortController();
+    const late = setTimeout(() => end.abort(), kTimeoutMs);
+    const cancel = () => end.abort();
+    stop.addEventListener("abort", cancel);
+    try {
+        const reply = await fetch(`${source.base}/artifact/${source.root.replace(/^0x/, "")}/${what}`, {
+            signal: end.signal, referrerPolicy: "no-referrer", credentials: "omit", redirect: "error",
+        });
+        if (!reply.ok) throw new Fault(`it answers ${reply.status}`);
+        const reader = reply.body?.getReader();
+        const parts: Uint8Array[] = [];
+        for (let size = 0; reader; ) {
+            const { done, value } = await reader.read();
+            if (done) break;
+            size += value.length;
+            if (size > most) throw new Fault("it sends more than was asked for");
+            parts.push(value);
+        }
+        return joined(...parts);
+    } finally {
+        clearTimeout(late);
+        stop.removeEventListener("abort", cancel);
+        end.abort(); // ends what is still being received
+    }
 }
 
-export async function fetchProgram(root: string, size: number): Promise<StateTensor[]> {
+export async function fetchProgram(root: string, size: number, stop: AbortSignal): Promise<StateTensor[]> {
     const parts: Uint8Array[] = [];
-    for (let at = 0; at < size; at += kProgramPiece) parts.push(await get({ base: "", root }, `program?at=${at}&count=${Math.min(kProgramPiece, size - at)}`));
+    for (let at = 0; at < size; at += kProgramPiece) {
+        const count = Math.min(kProgramPiece, size - at);
+        parts.push(await get({ base: "", root }, `program?at=${at}&count=${count}`, count + kEnvelope, stop));
+    }
     return readProgram(joined(...parts), fromHex(root));
 }
 
 /** The roots of the tensors of a state; a Fault if the answer does not lead to its root. */
-async function fetchManifest(source: Source, contract: string, program: string): Promise<Uint8Array[]> {
-    const all = fields(await get(source, "state"));
+async function fetchManifest(source: Source, contract: string, program: string, stop: AbortSignal): Promise<Uint8Array[]> {
+    const all = fields(await get(source, "state", kManifestMax, stop));
     const joinedRoots = bytesOf(all, 4);
     const roots = Array.from({ length: Math.floor(joinedRoots.length / 32) }, (_, i) => joinedRoots.subarray(32 * i, 32 * i + 32));
     const step = all.find((one) => one.number === 3)?.value ?? 0;
@@ -239,14 +264,14 @@ async function fetchManifest(source: Source, contract: string, program: string):
 }
 
 /** Row-major elements of a tensor, each tile of which was hashed to its root. */
-async function fetchTensor(base: string, tensor: StateTensor, root: Uint8Array, progress: (bytes: number) => void): Promise<Uint8Array> {
+async function fetchTensor(base: string, tensor: StateTensor, root: Uint8Array, stop: AbortSignal, progress: (bytes: number) => void): Promise<Uint8Array> {
     const { rows, cols, tileRows, tileCols, size } = sizes(tensor);
     const out = new Uint8Array(rows * cols * size);
     const leaves: Uint8Array[] = [];
     const tiles = tileRows * tileCols;
     for (let first = 0; first < tiles; first += kTiles) {
         const count = Math.min(kTiles, tiles - first);
-        const all = fields(await get({ base, root: toHex(root) }, `tiles?first=${first}&count=${count}`));
+        const all = fields(await get({ base, root: toHex(root) }, `tiles?first=${first}&count=${count}`, count * 1024 * size + kEnvelope, stop));
         const dims = numbers(fields(bytesOf(all, 1)), 2);
         const data = bytesOf(all, 3);
         if (dims.join() !== tensor.dims.join() || data.length !== count * 1024 * size) throw new Fault(`it sends something else for the tensor ${tensor.name}`);
@@ -299,9 +324,13 @@ export interface ModelRequest {
 }
 
 /** The model as a file; throws a sentence that names each peer and what it did wrong. */
-export async function fetchModel(request: ModelRequest, tell: (progress: string, part: number) => void): Promise<{ file: Uint8Array; tensors: number; bytes: number }> {
+export async function fetchModel(
+    request: ModelRequest,
+    stop: AbortSignal,
+    tell: (progress: string, part: number) => void,
+): Promise<{ file: Uint8Array; tensors: number; bytes: number }> {
     tell("fetching the program …", 0);
-    const program = await fetchProgram(request.program, request.programBytes);
+    const program = await fetchProgram(request.program, request.programBytes, stop);
     const wanted = modelTensors(program);
     const total = wanted.reduce((sum, i) => {
         const { tileRows, tileCols, size } = sizes(program[i] as StateTensor);
@@ -310,13 +339,13 @@ export async function fetchModel(request: ModelRequest, tell: (progress: string,
     const failures: string[] = [];
     for (const base of request.peers) {
         try {
-            const roots = await fetchManifest({ base, root: request.stateRoot }, request.contract, request.program);
+            const roots = await fetchManifest({ base, root: request.stateRoot }, request.contract, request.program, stop);
             if (roots.length !== program.length) throw new Fault("it sends the names of another state");
             const parts: { tensor: StateTensor; data: Uint8Array }[] = [];
             let done = 0;
             for (const i of wanted) {
                 const tensor = program[i] as StateTensor;
-                parts.push({ tensor, data: await fetchTensor(base, tensor, roots[i] as Uint8Array, (bytes) => {
+                parts.push({ tensor, data: await fetchTensor(base, tensor, roots[i] as Uint8Array, stop, (bytes) => {
                     done += bytes;
                     tell(`from ${base}: ${Math.floor((100 * done) / total)} %`, done / total);
                 }) });
@@ -324,6 +353,7 @@ export async function fetchModel(request: ModelRequest, tell: (progress: string,
             const file = safetensors(parts, { format: "pt", "retrace.task": String(request.task) });
             return { file, tensors: parts.length, bytes: done };
         } catch (error) {
+            if (stop.aborted) throw new Fault("Cancelled.");
             failures.push(`${base}: ${error instanceof Fault ? error.message : "no answer to this page"}`);
         }
     }

@@ -11,12 +11,27 @@ import { Bar } from "./tasks";
 
 const kBytesMax = 16 << 20;
 
-/** The URLs of the solver and of the keepers of its last state; what a stranger announced is used as an origin only. */
+/** Whether a host is this machine or in a private network, where it means another machine for each reader. */
+function isLocal(host: string): boolean {
+    if (/^\[/.test(host)) return /^\[(::1?\]|::ffff:|f[cd]|fe[89ab])/.test(host);
+    if (/^(0|10|127)\.[\d.]+$|^192\.168\.[\d.]+$|^169\.254\.[\d.]+$/.test(host)) return true;
+    const [, first, second] = /^(\d+)\.(\d+)\.\d+\.\d+$/.exec(host) ?? [];
+    if (first === "172" && Number(second) >> 4 === 1) return true;
+    if (first === "100" && Number(second) >> 6 === 1) return true;
+    return !host.includes(".") || /\.(localhost|local|internal|home\.arpa)\.?$/.test(host);
+}
+
+/**
+ * The URLs of the solver and of the keepers of its last state; what a stranger announced is used as an origin only. One
+ * of a private network is left out unless the page itself comes from one: a stranger could name the reader's devices.
+ */
 async function peersOf(addresses: string[]): Promise<string[]> {
     const parties = await Promise.all([...new Set(addresses)].map((one) => node.call<Party>("retrace_party", [one])));
     const out = new Set<string>();
     for (const endpoint of parties.flatMap((one) => [one.solver?.endpoint, one.verifier?.endpoint])) {
-        if (endpoint && /^https?:\/\//i.test(endpoint) && URL.canParse(endpoint)) out.add(new URL(endpoint).origin);
+        if (!endpoint || !/^https?:\/\//i.test(endpoint) || !URL.canParse(endpoint)) continue;
+        const { origin, hostname } = new URL(endpoint);
+        if (!isLocal(hostname) || isLocal(location.hostname)) out.add(origin);
     }
     return [...out];
 }
@@ -25,9 +40,10 @@ function Model({ task }: { task: Task }) {
     const [progress, setProgress] = useState<[string, number]>();
     const [error, setError] = useState("");
     const [done, setDone] = useState("");
+    const [stop, setStop] = useState<AbortController>();
     const run = deliveredRun(task);
     if (!run) return <p class="dim">The model can be fetched when it is delivered.</p>;
-    const work = async () => {
+    const work = async (signal: AbortSignal) => {
         setProgress(["asking the node …", 0]);
         const last = Math.ceil(num(task.spec.steps) / num(task.spec.interval));
         const [segment] = (await node.call<Segment[] | null>("retrace_segments", [task.task.id, hex(run.index), hex(last - 1), "0x1"])) ?? [];
@@ -41,6 +57,7 @@ function Model({ task }: { task: Task }) {
                 stateRoot: segment.end.root,
                 peers: await peersOf([run.solver, ...segment.end.keepers]),
             },
+            signal,
             (text, part) => setProgress([text, part]),
         );
         save(`model-${num(task.task.id)}.safetensors`, result.file);
@@ -49,7 +66,9 @@ function Model({ task }: { task: Task }) {
     const go = () => {
         setError("");
         setDone("");
-        work()
+        const controller = new AbortController();
+        setStop(controller);
+        work(controller.signal)
             .catch((e: Error) => setError(e.message))
             .finally(() => setProgress(undefined));
     };
@@ -59,6 +78,11 @@ function Model({ task }: { task: Task }) {
                 <button type="button" disabled={progress !== undefined} onClick={go}>
                     Fetch the model
                 </button>{" "}
+                {progress && (
+                    <button type="button" class="quiet" onClick={() => stop?.abort()}>
+                        Cancel
+                    </button>
+                )}{" "}
                 {progress && <Bar done={progress[1]} of={1} label={progress[0]} />} <span role="status">{progress ? tame(progress[0], 120) : done}</span>
             </p>
             {task.task.state === "delivering" && <p class="caption">It is provisional until the task is settled: a dispute may still convict its solver.</p>}
