@@ -154,6 +154,10 @@ async function usesAWallet(browser, url) {
     await button.click();
     await page.getByText("The wallet refused; nothing was sent.").waitFor();
     state.refuse = false;
+    state.otherChain = true;
+    await button.click();
+    await page.getByText("another first block").waitFor();
+    state.otherChain = false;
     await button.click();
     await page.locator(".wallet a").waitFor();
     assert.equal(Number(state.chain), 7298);
@@ -212,8 +216,13 @@ async function checksAReceipt(page) {
     await check("own.json", own);
     await panel.getByText("own.json agrees with the ledger").waitFor();
     await check("changed.json", own.replace(/("index":3,"height":\d+,"root":"0x)(.)/, (_, before, digit) => before + (digit === "0" ? "1" : "0")));
-    await panel.getByText("changed.json: 1 of 12 parts differ from the ledger").waitFor();
+    await panel.getByText("changed.json: 1 of 13 parts differ from the ledger").waitFor();
     await panel.getByText("the root or height of state 3 is not the ledger's").waitFor();
+    await check("fewer.json", own.replace(/"audits":\[.*\]/s, '"audits":[]'));
+    await panel.getByText("fewer.json: 1 of 13 parts differ from the ledger").waitFor();
+    await panel.getByText("the file lacks the audit of segment").waitFor();
+    await check("seed.json", own.replace(/"seed":\s*\d+/, '"seed":9007199254740993'));
+    await panel.getByText("the file says \"9007199254740993\"").waitFor();
     await check("empty.json", "{}");
     await panel.getByText("This is no receipt.json").waitFor();
 }

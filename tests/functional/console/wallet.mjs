@@ -5,19 +5,21 @@ import { ethers } from "ethers";
 const phrase = "test test test test test test test test test test test junk";
 
 /// Gives the browser's pages a wallet of developer account `index`. `state.refuse`: the person refuses what comes next;
-/// `state.chain`: the chain that the wallet is on.
+/// `state.chain`: the chain that the wallet is on; `state.otherChain`: its node has another chain of that number.
 export async function addWallet(browser, url, index, state) {
     const provider = new ethers.JsonRpcProvider(url);
     const signer = ethers.HDNodeWallet.fromPhrase(phrase, "", `m/44'/60'/0'/0/${index}`).connect(provider);
     await browser.exposeFunction("walletRequest", async ({ method, params }) => {
-        if (state.refuse && method !== "eth_chainId") return { error: { code: 4001, message: "User rejected the request." } };
+        if (state.refuse && !["eth_chainId", "eth_getBlockByNumber"].includes(method)) return { error: { code: 4001, message: "User rejected the request." } };
         if (method === "eth_requestAccounts") return { result: [signer.address] };
         if (method === "eth_chainId") return { result: state.chain };
         if (method === "wallet_switchEthereumChain")
             return state.known ? ((state.chain = params[0].chainId), { result: null }) : { error: { code: 4902, message: "Unrecognized chain" } };
         if (method === "wallet_addEthereumChain") return (state.known = true), (state.chain = params[0].chainId), { result: null };
+        if (method === "eth_getBlockByNumber") return { result: state.otherChain ? { hash: "0x" + "11".repeat(32) } : await provider.send(method, params) };
         if (method === "eth_sendTransaction") {
-            const { to, data, value } = params[0];
+            const { to, data, value, chainId } = params[0];
+            if (chainId !== state.chain) return { error: { code: -32602, message: `the chain is ${state.chain}, not ${chainId}` } };
             return { result: (await signer.sendTransaction({ to, data, value })).hash };
         }
         return { error: { code: 4200, message: `${method} is not supported` } };

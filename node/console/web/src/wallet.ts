@@ -11,6 +11,7 @@ import { type Json, node, RpcError } from "./rpc";
 export interface Provider {
     request(call: { method: string; params?: unknown[] }): Promise<unknown>;
     on?(event: string, listener: (value: unknown) => void): void;
+    removeListener?(event: string, listener: (value: unknown) => void): void;
 }
 
 export interface Found {
@@ -80,22 +81,45 @@ async function chooseChain(provider: Provider): Promise<void> {
         throw new Error(`The wallet is on another chain than this node; switch it to chain ${num(wanted)}.`);
 }
 
+/** Two chains may have one id; an Error unless the wallet's node has the same first block as this one. */
+async function compareChains(provider: Provider): Promise<void> {
+    const first: [string, Json[]] = ["eth_getBlockByNumber", ["0x0", false]];
+    const own = await node.call<{ hash?: string } | null>(...first);
+    const other = (await provider.request({ method: first[0], params: first[1] }).catch(() => null)) as { hash?: unknown } | null;
+    if (!own?.hash) throw new Error("This node does not say what its first block is.");
+    if (other?.hash !== own.hash)
+        throw new Error("The wallet's node has another first block than this one, or none: it is on another chain of the same number. Set this node's address for the chain in the wallet.");
+}
+
+/** Why no wallet may be connected to this page; empty if one may. */
+function insecure(): string {
+    const local = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(location.hostname);
+    return window.isSecureContext || local ? "" : "This page came without TLS, so somebody in between could have changed it: open it by https:// or on the node's own machine to connect a wallet.";
+}
+
 export async function connect(wallet: Found): Promise<void> {
+    const why = insecure();
+    if (why) throw new Error(why);
     try {
         const accounts = (await wallet.provider.request({ method: "eth_requestAccounts" })) as unknown;
         const first = Array.isArray(accounts) ? accounts[0] : undefined;
         if (typeof first !== "string" || !/^0x[0-9a-f]{40}$/i.test(first)) throw new Error("The wallet names no account.");
         await chooseChain(wallet.provider);
+        await compareChains(wallet.provider);
+        disconnect();
         account = { address: first.toLowerCase(), wallet: wallet.name, provider: wallet.provider };
-        wallet.provider.on?.("accountsChanged", () => disconnect());
-        wallet.provider.on?.("chainChanged", () => disconnect());
+        for (const event of kEnds) wallet.provider.on?.(event, disconnect);
         changed();
     } catch (error) {
         throw explain(error);
     }
 }
 
+/** Events after which the connection's account or chain is another. */
+const kEnds = ["accountsChanged", "chainChanged"];
+
 export function disconnect(): void {
+    for (const event of kEnds) account?.provider.removeListener?.(event, disconnect);
     account = undefined;
     changed();
 }
@@ -141,7 +165,9 @@ export async function send(call: Call, tell: (progress: string) => void): Promis
     let hash: unknown;
     try {
         await chooseChain(provider);
-        hash = await provider.request({ method: "eth_sendTransaction", params: [{ from: address, to: contract.address, data, value: hex(value) }] });
+        await compareChains(provider);
+        const chainId = await node.call<string>("eth_chainId");
+        hash = await provider.request({ method: "eth_sendTransaction", params: [{ from: address, to: contract.address, data, value: hex(value), chainId }] });
     } catch (error) {
         throw explain(error);
     }
