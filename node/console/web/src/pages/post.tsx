@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Posts a task: the terms of one whose program and data this node has, with other numbers.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Send, useAccount } from "../actions";
-import { big, coins, hex, num, parseCoins, tame } from "../format";
+import { big, bytes, coins, count, hex, num, parseCoins, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
-import { Panel, Pending } from "../parts";
-import type { Page, Spec, Task, TaskSummary } from "../records";
+import { Address, ErrorLine, Facts, Hash, Panel, Pending } from "../parts";
+import type { Group, Page, Spec, Task, TaskSummary } from "../records";
 import type { Call } from "../wallet";
 
 interface MarketParams {
@@ -31,9 +31,10 @@ interface Form {
     audit: string;
     auditors: string;
     replicas: string;
+    allowUnaudited: boolean;
 }
 
-const kFields: [key: keyof Form, label: string][] = [
+const kFields: [key: Exclude<keyof Form, "allowUnaudited">, label: string][] = [
     ["name", "name"],
     ["steps", "steps"],
     ["interval", "steps of a segment"],
@@ -68,6 +69,7 @@ export function termsOf(old: Spec, form: Form): Spec {
         auditBp: Math.round(percent * 100),
         auditors: Number(whole(form.auditors, "The number of auditors", 1n, 5n)),
         replicas: Number(whole(form.replicas, "The number of replicas", 1n, 5n)),
+        allowUnaudited: form.allowUnaudited,
     };
 }
 
@@ -89,6 +91,7 @@ function Terms({ task, params }: { task: Task; params: MarketParams }) {
         audit: String(spec.auditBp / 100),
         auditors: String(spec.auditors),
         replicas: String(spec.replicas),
+        allowUnaudited: false,
     });
     let escrow: bigint | undefined;
     let wrong = "";
@@ -111,7 +114,33 @@ function Terms({ task, params }: { task: Task; params: MarketParams }) {
                         <input value={form[key]} maxLength={80} onInput={(event) => setForm({ ...form, [key]: event.currentTarget.value })} />
                     </label>
                 ))}
+                <label>
+                    <input type="checkbox" checked={form.allowUnaudited} onChange={(event) => setForm({ ...form, allowUnaudited: event.currentTarget.checked })} />{" "}
+                    pay also for segments that were drawn and that nobody audited
+                </label>
             </div>
+            <h3>Taken from task {num(task.task.id)}</h3>
+            <Facts
+                rows={[
+                    ["its requester", <Address of={task.task.requester} full />],
+                    ["program", <Hash of={spec.programRoot} />],
+                    ["size of the program", bytes(num(spec.programBytes))],
+                    ["initialiser", <Hash of={spec.initRoot} />],
+                    ["first state", <Hash of={spec.initialStateRoot} />],
+                    ["data", spec.dataRoots.map((root) => <div key={root}><Hash of={root} /></div>)],
+                    ["numeric contract", <Hash of={spec.contractHash} />],
+                    ["hardware class", count(spec.hardwareClass)],
+                    ["blocks for a segment", count(spec.checkpointBlocks)],
+                    ["blocks for a replay", count(spec.replayBlocks)],
+                    ["blocks until the end", count(spec.finishBlocks)],
+                    ["cost of a step", count(spec.stepCost)],
+                ]}
+            />
+            {account?.address !== task.task.requester && (
+                <p>
+                    <strong>Another account chose this program and these data and periods. Whoever posts them pays for what they compute.</strong>
+                </p>
+            )}
             {wrong ? (
                 <p class="error" role="alert">
                     {wrong}
@@ -131,10 +160,9 @@ export function PostPage({ like }: { like: string }) {
     const tasks = useQuery<Page<TaskSummary>>("retrace_tasks", [{ limit: 100 }]);
     const params = useQuery<MarketParams>("retrace_params", []);
     const [id, setId] = useState(/^\d+$/.test(like) ? Number(like) : 0);
-    useEffect(() => {
-        if (!id && tasks.data?.items[0]) setId(num(tasks.data.items[0].id));
-    }, [tasks.data]);
     const task = useQuery<Task | null>(id ? "retrace_task" : null, [hex(id)]);
+    const group = useQuery<Group | null>(id ? "retrace_group" : null, [hex(id)]);
+    const terms = group.data === undefined || group.data?.group ? undefined : task.data;
     return (
         <>
             <h1>Post a task</h1>
@@ -150,6 +178,7 @@ export function PostPage({ like }: { like: string }) {
                         <label>
                             like{" "}
                             <select value={String(id)} onChange={(event) => setId(Number(event.currentTarget.value))}>
+                                <option value="0">choose a task …</option>
                                 {tasks.data.items.map((one) => (
                                     <option key={one.id} value={String(num(one.id))}>
                                         task {num(one.id)}: {tame(one.name, 40)}
@@ -159,7 +188,9 @@ export function PostPage({ like }: { like: string }) {
                         </label>
                     </p>
                 )}
-                {task.data && params.data && <Terms key={id} task={task.data} params={params.data} />}
+                <ErrorLine text={task.error || group.error} />
+                {group.data?.group && <p>Task {id} is trained by a group in rounds. This page posts no such task: use retrace task submit.</p>}
+                {terms && params.data && <Terms key={id} task={terms} params={params.data} />}
             </Panel>
         </>
     );
