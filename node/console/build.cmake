@@ -2,7 +2,8 @@
 # Builds the console and writes it as C++ to OUT. Run at build time: cmake -DWEB=… -DWORK=… -DOUT=… -DNPM=… -P
 #   WEB: the sources (node/console/web)   WORK: a folder for a copy of them with its packages
 #   NPM: the program, or a false value    OUT: the file that defines embedded_console()
-# A build never fails for want of npm or of its packages: OUT then holds no files, and says why.
+# A build never fails for want of npm or of its packages: OUT then holds no files, and says why. It fails if a package
+# has another hash than the lock file's (EINTEGRITY), because that is an attack or a broken cache.
 set(failure "")
 if(NOT NPM)
   set(failure "npm was not found when it was built. Install Debian's packages nodejs and npm and build again.")
@@ -28,6 +29,10 @@ else()
       WORKING_DIRECTORY ${WORK} TIMEOUT 300 RESULT_VARIABLE result OUTPUT_VARIABLE log ERROR_VARIABLE log)
     if(result EQUAL 0)
       file(WRITE ${WORK}/installed ${lock})
+    elseif(log MATCHES "EINTEGRITY")
+      message(FATAL_ERROR "The console is not built: a package that npm fetched is not the one whose hash is in \
+node/console/web/package-lock.json. Remove npm's cache (npm cache clean --force) and build again; if that does not \
+help, the registry serves changed packages.\n${log}")
     else()
       set(failure "npm could not fetch its packages when it was built. With a network, touch \
 node/console/web/package.json and build again.")
