@@ -43,6 +43,8 @@ HttpReply answer_with(const EmbeddedConsole& console, const HttpRequest& request
     reply.headers = {{"ETag", std::string(file->etag)},
                      {"Cache-Control", path == "/" ? "no-cache" : "public, max-age=31536000, immutable"},
                      {"Content-Security-Policy", kPolicy},
+                     {"Cross-Origin-Opener-Policy", "same-origin"},
+                     {"Cross-Origin-Resource-Policy", "same-origin"},
                      {"Referrer-Policy", "no-referrer"},
                      {"X-Frame-Options", "DENY"}};
     if (request.if_none_match.find(file->etag) != std::string::npos) {

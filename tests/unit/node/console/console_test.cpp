@@ -43,6 +43,10 @@ TEST(Console, SendsItsFilesWithAPolicyThatForbidsAllOthers) {
     EXPECT_THAT(header(page, "Content-Security-Policy"), testing::Not(HasSubstr("unsafe")));
     const HttpReply script = get("/console/main-X.js");
     EXPECT_EQ(script.status, 200U);
+    for (const HttpReply& reply : {page, script}) {
+        EXPECT_EQ(header(reply, "Cross-Origin-Opener-Policy"), "same-origin");
+        EXPECT_EQ(header(reply, "Cross-Origin-Resource-Policy"), "same-origin");
+    }
     EXPECT_EQ(header(script, "Content-Encoding"), "gzip");
     EXPECT_THAT(header(script, "Cache-Control"), HasSubstr("immutable"));
 }
