@@ -32,7 +32,7 @@ export interface Held {
 }
 
 const kSegments = 1000;
-const kSeveralRuns = "The model comes from several runs, which this page cannot check: use retrace receipt.";
+const kSeveralRuns = "The model comes from several runs, which this page cannot check: use retrace receipt verify.";
 
 const stands = (run: Run) => run.state !== "forfeited" && run.state !== "left";
 
