@@ -117,6 +117,7 @@ Status<> AgentProcess::open_stores() {
     const auto own = parse_url(options_.endpoint);
     if (is_loopback(options_.listen))
         serving.hosts = hosts_of(options_.listen, own ? std::vector{own->host} : std::vector<std::string>());
+    serving.any_page = !is_loopback(options_.listen) || own;
     auto http = ArtifactHttpServer::start(*server_, serving);
     if (!http) return error(http.error().message);
     http_ = std::move(*http);

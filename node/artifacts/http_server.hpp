@@ -23,6 +23,7 @@ public:
         std::size_t connections = 256;             ///< Maximum number of open connections.
         std::size_t connections_per_address = 32;  ///< Limit for one address; an IPv6 /64 network counts as one.
         std::vector<std::string> hosts{};  ///< Hosts that a request may name, see node/net/http_head.hpp; empty: any.
+        bool any_page = true;  ///< Whether pages of all origins may read artifacts (CORS), else only of this machine.
         unsigned threads = 4;
         std::chrono::seconds head{10};      ///< Timeout of the first request's head.
         std::chrono::seconds idle{60};      ///< Timeout between requests of one connection.

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
@@ -30,6 +31,27 @@ constexpr int kUnsentBytesMax = 128 << 10;
 constexpr const char* kTooManyReplies = "the replies to this address hold too much, try again later";
 
 std::string_view to_view(beast::string_view text) { return {text.data(), text.size()}; }
+
+/// The value of Access-Control-Allow-Origin for the answer; empty: no page may read it. Any page may read the artifacts
+/// that any program may, if the port is meant for others; else a page of this machine. A page sends no PUT, because
+/// nothing answers the preflight that comes before it.
+std::string reader_of(const http::fields& head, std::string_view target, bool any_page) {
+    if (!target.starts_with("/artifact/")) return {};
+    if (any_page) return "*";
+    const std::string_view origin = to_view(head[http::field::origin]);
+    const auto scheme_end = origin.find("://");
+    const auto host = scheme_end == origin.npos ? std::nullopt : host_of(origin.substr(scheme_end + 3));
+    if (!host) return {};
+    beast::error_code is_name;
+    const bool local = *host == "localhost" || asio::ip::make_address(*host, is_name).is_loopback();
+    return local ? std::string(origin) : std::string();
+}
+
+/// Whether a browser sent the request for a page, rather than for its user or an agent.
+bool is_of_page(const http::fields& head) {
+    const auto site = head.find("Sec-Fetch-Site");
+    return head.count(http::field::origin) != 0 || (site != head.end() && site->value() != "none");
+}
 
 }  // namespace
 
@@ -194,10 +216,13 @@ void ArtifactSession::read_body(beast::error_code code, std::size_t) {
     sessions_.begin_request(id);
     served_ = true;
     const auto& head = parser_->get();
+    reader_ = reader_of(head, to_view(head.target()), options_.any_page);
     if (const auto fault = fault_of_head(head, to_view(head.target()), head.version(), options_.hosts)) {
         const Fault reason = *fault == HeadFault::host_not_listed ? Fault::not_wanted : Fault::malformed;
         return write(refusal({reason, std::string(text_of(*fault))}), false);
     }
+    if (to_view(head.target()).starts_with("/party/") && is_of_page(head))
+        return write(refusal({Fault::not_wanted, "no page may ask whose port this is"}), false);
     const std::size_t limit = server_.body_limit(to_view(head.method_string()), to_view(head.target()));
     const bool announced = parser_->content_length() && *parser_->content_length() > 0;
     if ((announced && *parser_->content_length() > limit) || (parser_->chunked() && limit == 0)) {
@@ -269,8 +294,10 @@ void ArtifactSession::write(HttpReply reply, bool keep_alive) {
     reply_.version(11);
     reply_.result(reply.status);
     reply_.set(http::field::content_type, reply.content_type);
-    // Any page may read what any program may. A page sends no PUT: nothing answers the question that comes before it.
-    reply_.set(http::field::access_control_allow_origin, "*");
+    if (!reader_.empty()) {
+        reply_.set(http::field::access_control_allow_origin, reader_);
+        reply_.set(http::field::vary, "Origin");
+    }
     reply_.set("X-Content-Type-Options", "nosniff");
     reply_.keep_alive(keep_alive);
     reply_.body() = std::move(reply.body);

@@ -125,6 +125,7 @@ private:
     bool on_thread_ = false;  ///< A slow-request thread has its request, which counts for its address until that ends.
     boost::beast::flat_buffer buffer_;
     std::optional<boost::beast::http::request_parser<Body>> parser_;
+    std::string reader_;  ///< The origin of pages that may read the reply, "*" for any, empty for none.
     boost::beast::http::response<Body> reply_;
     std::optional<boost::beast::http::response_serializer<Body>> serializer_;
     std::chrono::steady_clock::time_point write_begin_;

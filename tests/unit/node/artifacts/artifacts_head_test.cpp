@@ -20,9 +20,10 @@ struct ArtifactHead : ::testing::Test {
     std::unique_ptr<ArtifactHttpServer> http;
     const std::string target = "/artifact/" + std::string(64, '0') + "/info";
 
-    void start(const std::vector<std::string>& hosts) {
+    void start(const std::vector<std::string>& hosts, bool any_page = true) {
         ArtifactHttpServer::Options options;
         options.hosts = hosts_of("127.0.0.1", hosts);
+        options.any_page = any_page;
         http = *ArtifactHttpServer::start(server, options);
     }
     /// Returns everything received until the server ends the connection or is silent for a second.
@@ -77,6 +78,47 @@ TEST_F(ArtifactHead, NamesOneHostThatIsListed) {
         client.exchange({"GET", target, {}}, 1 << 20, kernels::StopToken::after(std::chrono::milliseconds(3000)));
     ASSERT_TRUE(reply);
     EXPECT_EQ(reply->status, 404u) << "our own client names it as it is called";
+}
+
+std::string allowed_of(const std::string& reply) {
+    const std::string name = "Access-Control-Allow-Origin: ";
+    const auto at = reply.find(name);
+    return at == std::string::npos ? "" : reply.substr(at + name.size(), reply.find('\r', at) - at - name.size());
+}
+
+TEST_F(ArtifactHead, PagesOfAllOriginsReadArtifactsOnly) {
+    start({});
+    EXPECT_EQ(allowed_of(get("Host: localhost\r\nOrigin: https://a.example\r\n")), "*");
+    EXPECT_EQ(allowed_of(answer("GET /other HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")), "");
+}
+
+TEST_F(ArtifactHead, WhereOthersDoNotComeOnlyPagesOfThisMachineRead) {
+    start({}, false);
+    const auto allowed = [&](const std::string& origin) {
+        return allowed_of(get("Host: localhost\r\nOrigin: " + origin + "\r\n"));
+    };
+    for (const char* own : {"http://127.0.0.1:8545", "https://localhost", "http://localhost:3000"})
+        EXPECT_EQ(allowed(own), own);
+    for (const char* other : {"https://a.example", "null", "http://localhost.a.example", "http://127.a.example"})
+        EXPECT_EQ(allowed(other), "") << other;
+    EXPECT_EQ(allowed_of(get("Host: localhost\r\n")), "");
+}
+
+TEST_F(ArtifactHead, NoPageAsksWhosePortItIs) {
+    server.answer_party([](std::string_view) { return std::string("an answer"); });
+    start({});
+    const auto ask = [&](const std::string& more) {
+        return answer("GET /party/" + std::string(64, '0') + " HTTP/1.1\r\nHost: localhost\r\n" + more +
+                      "Connection: close\r\n\r\n");
+    };
+    for (const char* agent : {"", "Sec-Fetch-Site: none\r\n"}) {
+        const std::string reply = ask(agent);
+        EXPECT_TRUE(reply.starts_with("HTTP/1.1 200 ")) << reply;
+        EXPECT_EQ(allowed_of(reply), "");
+    }
+    for (const char* page : {"Origin: https://a.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n",
+                             "Sec-Fetch-Site: same-site\r\n"})
+        EXPECT_TRUE(ask(page).starts_with("HTTP/1.1 403 ")) << page;
 }
 
 }  // namespace
