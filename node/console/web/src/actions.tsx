@@ -52,8 +52,8 @@ export function WalletButton() {
     );
 }
 
-/** A button that sends the call of `make`, which may throw a sentence about the input. */
-export function Send({ label, make, done }: { label: string; make: () => Call; done?: ComponentChildren }) {
+/** A button that sends the call of `make`, which may throw a sentence about the input. `over`: only the outcome is shown. */
+export function Send({ label, make, done, over }: { label: string; make: () => Call; done?: ComponentChildren; over?: boolean }) {
     const [progress, setProgress] = useState("");
     const [error, setError] = useState("");
     const [hash, setHash] = useState("");
@@ -70,9 +70,11 @@ export function Send({ label, make, done }: { label: string; make: () => Call; d
     };
     return (
         <span class="send">
-            <button type="button" class="main" disabled={progress !== ""} onClick={() => void go()}>
-                {label}
-            </button>{" "}
+            {!over && (
+                <button type="button" class="main" disabled={progress !== ""} onClick={() => void go()}>
+                    {label}
+                </button>
+            )}{" "}
             <span role="status">
                 {progress}
                 {hash && (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One task: its terms and state, the segments of each run, bids and why they won or not, money, what happened.
 import type { ComponentChildren } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { DisputeLink, EventList } from "../events";
 import { big, bytes, count, figure, hex, num, tame, words } from "../format";
@@ -211,11 +211,16 @@ function Reason({ of }: { of: TaskExplanation }) {
 function Requester({ task }: { task: Task }) {
     const account = useAccount();
     const { id, requester, state } = task.task;
+    // The task may be seen as settled before the wallet's transaction is: its outcome is shown then too.
+    const [offered, setOffered] = useState(false);
+    useEffect(() => setOffered((before) => before || state === "delivering"), [state]);
     if (account?.address !== requester.toLowerCase()) return null;
     const call = (method: string) => () => ({ contract: "IMarket", method, args: [big(id)] });
     return (
         <p>
-            {state === "delivering" && <Send label="Accept the model and pay" make={call("acceptModel")} done="Accepted" />}
+            {(state === "delivering" || offered) && (
+                <Send label="Accept the model and pay" make={call("acceptModel")} done="Accepted" over={state !== "delivering"} />
+            )}
             {state === "bidding" && <Send label="Cancel the task" make={call("cancelTask")} done="Cancelled" />}{" "}
             <a href={`#/post/${num(id)}`}>Post one like it</a>
         </p>
