@@ -91,7 +91,10 @@ bool host_allowed(std::string_view host, const std::vector<std::string>& allowed
                        [&](const std::string& name) { return name == "*" || lower(without_brackets(name)) == host; });
 }
 
-bool is_loopback(std::string_view host) { return host == "localhost" || host == "::1" || host.substr(0, 4) == "127."; }
+bool is_loopback(std::string_view host) {
+    const bool is_number = host.find_first_not_of("0123456789.") == std::string_view::npos;  // 127.a.example is a name.
+    return host == "localhost" || host == "::1" || (host.starts_with("127.") && is_number);
+}
 
 std::vector<std::string> hosts_of(std::string_view address, const std::vector<std::string>& more) {
     std::vector<std::string> out = more;

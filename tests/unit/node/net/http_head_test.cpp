@@ -24,6 +24,8 @@ TEST(HttpHead, AHostIsANameOrAnAddressWithAPortOrWithout) {
 }
 
 TEST(HttpHead, LoopbackHasAClosedListOfNames) {
+    EXPECT_TRUE(is_loopback("127.0.0.5"));
+    EXPECT_FALSE(is_loopback("127.evil.example"));
     EXPECT_THAT(hosts_of("127.0.0.1", {}), ElementsAre("localhost", "127.0.0.1", "::1"));
     EXPECT_THAT(hosts_of("127.0.0.5", {"a.example"}),
                 ElementsAre("a.example", "localhost", "127.0.0.1", "::1", "127.0.0.5"));
