@@ -70,8 +70,8 @@ std::optional<ledger::SecretText> read_line(int file) {
 }
 
 Result<ledger::SecretText> ask(std::string_view prompt) {
+    const NoEcho no_echo;  // Before the prompt: it discards what was typed, and an answer may follow at once.
     std::cerr << prompt << ": " << std::flush;
-    const NoEcho no_echo;
     auto line = read_line(STDIN_FILENO);
     std::cerr << '\n';
     if (!line) return error("no passphrase was typed, or one over 1024 bytes");
