@@ -33,10 +33,11 @@ using node::Namespaces;
 
 constexpr std::uint32_t kPacedMembers = 8, kVerifiers = 2;
 constexpr std::uint64_t kBlockMs = 200;
-constexpr std::uint32_t kMeasured = 3;  ///< Rounds; the first of a training is not one of them.
-constexpr double kTimeout = 120;        // seconds beyond the time of the steps
-constexpr std::uint64_t kWidth = 1024;  ///< Of both hidden layers: 1.9 million parameters.
-constexpr std::uint32_t kHost = 254;    ///< This process on the bridge.
+constexpr std::uint32_t kMeasured = 3;    ///< Rounds; the first of a training is not one of them.
+constexpr double kTimeout = 120;          // seconds beyond the time of the steps
+constexpr std::uint64_t kWidth = 1024;    ///< Of both hidden layers: 1.9 million parameters.
+constexpr std::uint32_t kHost = 254;      ///< This process on the bridge.
+constexpr std::uint64_t kSamples = 2048;  ///< Members fetch the data on the links of the rounds before they begin.
 
 template <class T, class E>
 T must(Result<T, E> result) {
@@ -48,6 +49,17 @@ void must(Status<> status) {
 }
 
 std::uint64_t parameters() { return 784 * kWidth + kWidth + kWidth * kWidth + kWidth + kWidth * 10 + 10; }
+
+/// The first samples of a data set.
+node::DataSet first_samples(node::DataSet data) {
+    for (node::DataSet::Part& part : data.parts) {
+        kernels::Tensor& tensor = part.tensor;
+        tensor.data.resize(tensor.data.size() / tensor.dims[0] * kSamples);
+        tensor.dims[0] = kSamples;
+        part = node::make_part(part.name, std::move(tensor));
+    }
+    return data;
+}
 
 std::string host_of(std::uint32_t number) { return Namespaces::kPrefix + std::to_string(number); }
 
@@ -109,8 +121,8 @@ void PacedTraining::compile(double seconds) {
     request.task.checkpoint_blocks = 100;
     request.task.finish_blocks = 100'000;
     request.out = folder_ / "task";
-    const node::DataSet test = *std::move(opened.test);
-    task_ = must(node::compile_task(request, opened.train, &test));
+    const node::DataSet test = first_samples(*std::move(opened.test));
+    task_ = must(node::compile_task(request, first_samples(std::move(opened.train)), &test));
 }
 
 PacedTraining::PacedTraining(double ratio, double seconds, const std::string& program) {
