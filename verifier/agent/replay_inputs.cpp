@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "verifier/replay/replayer.hpp"
 #include "verifier/replay/segment_steps.hpp"
 
 namespace retrace::verifier {
@@ -20,6 +21,19 @@ MemberSetup setup_of(const solver::GroupMaterial& material, kernels::ThreadPool&
     MemberSetup setup{material.runner.get(), &pool, {}, run};
     for (const kernels::Tensor& tensor : material.data) setup.data.push_back(&tensor);
     return setup;
+}
+
+/// Fetches nothing for a first segment whose start everybody can make: `initialiser` makes state 0. A party that has
+/// opened another state 0 has to serve it.
+std::function<Result<kernels::State, Unavailable>(const Hash32&)> make_or_fetch(
+    std::function<std::unique_ptr<ReplaySteps>()> initialiser, kernels::ThreadPool& pool,
+    std::function<Result<kernels::State, Unavailable>(const Hash32&)> fetch) {
+    return [initialiser = std::move(initialiser), &pool,
+            fetch = std::move(fetch)](const Hash32& root) -> Result<kernels::State, Unavailable> {
+        Replayer replay(initialiser(), pool);
+        if (replay.end_root() == root) return replay.end_state();
+        return fetch(root);
+    };
 }
 
 }  // namespace
@@ -41,6 +55,9 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::segment(const solver::TaskT
     out.fetch_start = [this, material, segment](const Hash32& root) {
         return task_cache_.fetch(*material, root, segment);
     };
+    if (segment == 0 && material->init != nullptr)
+        out.fetch_start = make_or_fetch([this, material, seed = terms.seed] { return init_steps(*material, seed); },
+                                        task_cache_.pool(), std::move(out.fetch_start));
     return out;
 }
 
@@ -64,7 +81,17 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::member_segment(const solver
     out.fetch_start = [this, material, step = segment.start_step](const Hash32& root) {
         return task_cache_.fetch(*material, root, step);
     };
+    // State 0 of a member that joins later follows from the shared tensors of another's state instead.
+    if (segment.start_step == 0 && material->plan->has(kernels::Phase::init))
+        out.fetch_start =
+            make_or_fetch([this, material, run] { return init_steps_of(setup_of(*material, task_cache_.pool(), run)); },
+                          task_cache_.pool(), std::move(out.fetch_start));
     return out;
+}
+
+std::unique_ptr<ReplaySteps> ReplayInputSource::init_steps(const solver::TaskMaterial& material, std::uint64_t seed) {
+    return steps_of(
+        {material.program.get(), material.init.get(), material.init_runner.get(), &task_cache_.pool(), seed, {}});
 }
 
 Status<Unavailable> ReplayInputSource::fetch_messages(const solver::GroupMaterial& material,
@@ -118,12 +145,7 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::initial(const solver::TaskT
     if (!terms.group) {
         RETRACE_TRY(material, task_cache_.material(terms, free_memory));
         if (material->init == nullptr) return impossible("the task has no initialiser");
-        out.steps = steps_of({material->program.get(),
-                              material->init.get(),
-                              material->init_runner.get(),
-                              &task_cache_.pool(),
-                              terms.seed,
-                              {}});
+        out.steps = init_steps(*material, terms.seed);
         return out;
     }
     if (!entry) return impossible("the node does not say how the member's first state is made");

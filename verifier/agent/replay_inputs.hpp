@@ -17,7 +17,7 @@ namespace retrace::verifier {
 struct ReplayInputs {
     std::unique_ptr<ReplaySteps> steps;
     std::uint64_t first = 0, last = 0;  ///< Numbers of the segment's start and end (ReplaySteps); both 0: state 0.
-    /// Fetches the start state and checks it against `root`.
+    /// Returns the start state with this root: made where everybody can make it, otherwise fetched and checked.
     std::function<Result<kernels::State, solver::Unavailable>(const Hash32& root)> fetch_start;
 };
 
@@ -49,6 +49,7 @@ private:
     Result<ReplayInputs, solver::Unavailable> member_segment(const solver::TaskTerms& terms, std::uint32_t run,
                                                              const solver::SegmentView& segment,
                                                              const solver::TaskCache::FreeMemory& free_memory);
+    std::unique_ptr<ReplaySteps> init_steps(const solver::TaskMaterial& material, std::uint64_t seed);
     /// Stores the messages that the segment took in, those that are not here yet.
     Status<solver::Unavailable> fetch_messages(const solver::GroupMaterial& material,
                                                const solver::SegmentView& segment);
