@@ -135,8 +135,9 @@ private:
     std::vector<SentMessage> missing_messages(const RunView& run) const;
     std::optional<SolverWork> work_of_member(const RunView& run);
     Prepared prepare_member(const RunView& run);
+    /// Uses nothing of `record` but what is the running order's.
     Reached reach_member(const RunView& run, const std::optional<SegmentOrder>& order, RoundClock& clock,
-                         std::optional<kernels::State>& suspended);
+                         RunRecord& record);
     Gathered gather(const RunView& run, const std::vector<SentMessage>& messages);
     Answered answer_as_member(const RunView& run, const ReportView& report);
 

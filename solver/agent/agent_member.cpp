@@ -5,6 +5,7 @@
 #include <chrono>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "solver/agent/agent.hpp"
 #include "solver/agent/deadline_check.hpp"
@@ -164,6 +165,9 @@ std::vector<SentMessage> SolverAgent::missing_messages(const RunView& run) const
     for (const SentMessage& sent : run.member->committed)
         if (sent.run != run.run && !config_.messages->has({run.terms.id, run.member->round, sent.run}, sent.tensors))
             out.push_back(sent);
+    // Each member begins with the next one's: if all asked the same author first, its link would be everybody's.
+    std::rotate(out.begin(), std::ranges::find_if(out, [&](const SentMessage& sent) { return sent.run > run.run; }),
+                out.end());
     return out;
 }
 
@@ -180,8 +184,8 @@ std::optional<SolverWork> SolverAgent::work_of_member(const RunView& run) {
                                        : "make the first state of " + task;
         return make_order<SolverResult>(
             what, Reached{key.first, key.second, index, std::nullopt},
-            [this, run, order = std::move(order), clock = record.clock, &suspended = record.suspended] {
-                return SolverResult(reach_member(run, order, *clock, suspended));
+            [this, run, order = std::move(order), clock = record.clock, &record] {
+                return SolverResult(reach_member(run, order, *clock, record));
             },
             member.deadline, key);
     }
@@ -230,7 +234,7 @@ Prepared SolverAgent::prepare_member(const RunView& run) {
 }
 
 Reached SolverAgent::reach_member(const RunView& run, const std::optional<SegmentOrder>& order, RoundClock& clock,
-                                  std::optional<kernels::State>& suspended) {
+                                  RunRecord& record) {
     Reached reached{run.terms.id, run.run, order ? order->index : 0, std::nullopt};
     // A failure after a preemption request is not a problem: the fetch was interrupted.
     const auto fail = [&](const std::string& problem) {
@@ -249,13 +253,18 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
         if (const auto withdrawn = member.withdraw(order->index, order->span.base); !withdrawn)
             return fail(withdrawn.error().message);
         const std::uint64_t began = clock.height;
-        const auto started = std::chrono::steady_clock::now();
+        bool resumed = record.paced && record.paced->index == order->index;
+        const auto keep_pace = [&](std::uint32_t done) {
+            const auto now = std::chrono::steady_clock::now();
+            if (!record.paced || record.paced->index != order->index) record.paced = PacedSteps{order->index, now, now};
+            if (std::exchange(resumed, false)) record.paced->began += now - record.paced->left;
+            const auto due = record.paced->began + std::chrono::duration<double>(done / config_.pace);
+            while (std::chrono::steady_clock::now() < due && !preemption.requested())
+                std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            record.paced->left = std::chrono::steady_clock::now();
+        };
         const auto more = [&](std::uint32_t done) {
-            if (config_.pace > 0) {
-                const auto due = started + std::chrono::duration<double>(done / config_.pace);
-                while (std::chrono::steady_clock::now() < due && !preemption.requested())
-                    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-            }
+            if (config_.pace > 0) keep_pace(done);
             if (config_.member_steps != 0) return done < config_.member_steps;
             const std::uint64_t height = clock.height, deadline = clock.deadline;
             const std::uint64_t step = (height - began + done - 1) / done;  // Blocks of a step so far, rounded up.
@@ -268,7 +277,7 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
             if (order->span.steps != 0 && ended) return OrderState::too_late;
             return preemption.requested() ? OrderState::interrupted : OrderState::going_on;
         };
-        made = member.make(*order, more, watch, preemption.step_stop(), suspended);
+        made = member.make(*order, more, watch, preemption.step_stop(), record.suspended);
     } else {
         made = member.enter(entry_of(*run.member), preemption.step_stop());
     }

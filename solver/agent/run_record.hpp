@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +24,12 @@ struct RoundClock {
     std::atomic<bool> training = true;  ///< Whether the round still takes messages.
 };
 
+/// When the inner steps of a segment began, of a member whose speed is held down; interruptions move it on.
+struct PacedSteps {
+    std::uint64_t index = 0;
+    std::chrono::steady_clock::time_point began = {}, left = {};  ///< `left`: at the end of the newest step.
+};
+
 struct RunRecord {
     std::optional<Prepared> prepared = {};         ///< Result of the newest preparation that was not preempted.
     std::optional<Retry> retry = {};               ///< Present if the run's last order failed.
@@ -33,6 +40,7 @@ struct RunRecord {
     /// agent accesses it, and erases records, only while no order of its own runs.
     std::optional<kernels::State> suspended = {};
     // Of a group's member:
+    std::optional<PacedSteps> paced = {};    ///< As `suspended`.
     std::optional<Retry> gathering = {};     ///< Present if messages of a round could not be fetched last time.
     std::shared_ptr<RoundClock> clock = {};  ///< Null before the first view.
 };
