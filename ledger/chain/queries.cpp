@@ -52,6 +52,18 @@ Result<std::shared_ptr<const StateView>, ChainFailure> Chain::view_at(std::uint6
     return std::shared_ptr<const StateView>(std::make_shared<CommittedView>(impl_->store, impl_->writing, height));
 }
 
+std::optional<std::vector<Bytes>> Chain::changed_slots(std::uint64_t height) const {
+    if (height > impl_->height) return std::nullopt;
+    const auto record = impl_->store.get(keys::changed(height));
+    const auto changed = record ? decode_keys(*record) : std::nullopt;
+    if (!changed) return std::nullopt;
+    const std::uint8_t letter = keys::slot({}, {}).front();
+    std::vector<Bytes> out;
+    for (const Bytes& key : *changed)
+        if (key.front() == letter) out.emplace_back(key.begin() + 1, key.end());
+    return out;
+}
+
 Result<BlockContext, ChainFailure> Chain::context_at(std::uint64_t height) const {
     const auto found = header(height);
     if (!found) return not_kept("header", height);

@@ -49,8 +49,11 @@ void ChainReader::look_at_age() {
     told_old_ = old;
 }
 
-RemoteState ChainReader::state(std::uint64_t height) const {
-    if (!trust_) return RemoteState(client_, height);
+RemoteState ChainReader::state(std::uint64_t height) {
+    if (!trust_) {
+        slots_->advance(client_, height);
+        return RemoteState(client_, height, slots_);
+    }
     const auto header = headers_.find(height);
     if (header != headers_.end()) return RemoteState(client_, height, header->second.state_root);
     return RemoteState::unreadable(client_, height, "block " + std::to_string(height) + " is not proved");

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -32,7 +33,7 @@ public:
     /// The newest block that can be read; it never falls.
     Result<std::uint64_t, RpcFailure> height();
     /// The state after a block that `height` has returned, at most kKept blocks ago. Any other is one whose reads fail.
-    RemoteState state(std::uint64_t height) const;
+    RemoteState state(std::uint64_t height);
     /// The state after the newest block.
     Result<RemoteState> newest();
     /// The header of the newest block that is proved; nullptr: nothing is.
@@ -65,6 +66,7 @@ private:
     std::map<std::uint64_t, ledger::Header> headers_;  // of proved blocks
     std::function<void(const std::string&)> on_old_;
     bool told_old_ = false;
+    std::shared_ptr<SlotCache> slots_ = std::make_shared<SlotCache>();  // unused by what is proved
 };
 
 }  // namespace retrace::node

@@ -48,6 +48,8 @@ Bytes RemoteState::slot(const ledger::Address& contract, View key) const {
     const Slot name{contract, to_bytes(key)};
     const auto known = slots_.find(name);
     if (known != slots_.end()) return known->second;
+    if (SlotCache* const kept = cache())
+        if (const Bytes* const value = kept->find(name)) return *value;
     if (unknown_ != nullptr) {
         if (unknown_->size() < kUnknownMax) unknown_->insert(name);
         return {};
@@ -89,7 +91,9 @@ void RemoteState::request(std::span<const Slot> slots) const {
         for (std::size_t i = 0; i < slots.size(); ++i) {
             auto bytes = rpc::parse_data(values->get_array()[i]);
             all = all && bytes;
-            if (bytes) slots_[slots[i]] = std::move(*bytes);
+            if (!bytes) continue;
+            if (SlotCache* const kept = cache()) kept->put(slots[i], *bytes);
+            slots_[slots[i]] = std::move(*bytes);
         }
         if (all) return;
     }

@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 
 #include "ledger/state/view.hpp"
+#include "node/agents/slot_cache.hpp"
 #include "node/rpc_client/rpc_client.hpp"
 
 namespace retrace::node {
@@ -22,6 +24,9 @@ public:
     /// is believed.
     RemoteState(RpcClient& client, std::uint64_t height, const std::optional<Hash32>& root = std::nullopt)
         : client_(client), height_(height), root_(root) {}
+    /// The same of a node that is believed, with the slots that `cache` has of this height.
+    RemoteState(RpcClient& client, std::uint64_t height, std::shared_ptr<SlotCache> cache)
+        : client_(client), height_(height), cache_(std::move(cache)) {}
     /// A state of which nothing can be read.
     static RemoteState unreadable(RpcClient& client, std::uint64_t height, std::string why) {
         RemoteState out(client, height);
@@ -44,8 +49,10 @@ public:
     Bytes slot(const ledger::Address& contract, View key) const override;
 
 private:
-    using Slot = std::pair<ledger::Address, Bytes>;  ///< A contract and a key.
+    using Slot = SlotName;
 
+    /// The cache while it is of this height; a later state takes it over.
+    SlotCache* cache() const noexcept { return cache_ && cache_->height() == height_ ? cache_.get() : nullptr; }
     /// Requests the slots. If they are too long for one answer, each half is requested.
     void request(std::span<const Slot> slots) const;
     /// Requests each with its proof.
@@ -54,6 +61,7 @@ private:
     RpcClient& client_;
     std::uint64_t height_;
     std::optional<Hash32> root_;
+    std::shared_ptr<SlotCache> cache_ = nullptr;
     mutable std::map<Slot, Bytes> slots_;
     mutable std::set<Slot>* unknown_ = nullptr;  ///< Collects the slots that are read ahead.
     mutable std::optional<RpcFailure> failure_;

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "ledger/chain/state_proof.hpp"
+#include "merkle/hash/sha256.hpp"
 #include "node/server/methods/methods.hpp"
 
 namespace retrace::node::rpc {
@@ -11,6 +12,8 @@ namespace {
 constexpr std::size_t kSlotsMax = 1000;
 constexpr std::size_t kSlotKeyMax = 256;
 constexpr std::size_t kSlotBytesMax = std::size_t{8} << 20;  // in one answer
+constexpr std::uint64_t kChangedBlocksMax = 256;
+constexpr std::size_t kChangedSlotsMax = 1 << 14;
 constexpr std::size_t kProofWork = 64;  // for the pages of its path; later changes are charged by their size
 
 struct SlotName {
@@ -44,6 +47,35 @@ Answer get_slots(const Backend& backend, const Params& params, Caller& caller) {
         values.emplace_back(data(View(value)));
     }
     return json::value(json::object{{"height", state.height}, {"values", std::move(values)}});
+}
+
+/// Which slots changed after block `from`, up to block `to`: of each one four bytes of a hash, so that who knows slots of
+/// block `from` reads again only those of them whose hash is among these.
+Answer get_changed_slots(const Backend& backend, const Params& params, Caller& caller) {
+    RETRACE_TRY(from_ref, params.block(0));
+    RETRACE_TRY(to_ref, params.block(1));
+    RETRACE_TRY(from, known_height(backend, from_ref));
+    RETRACE_TRY(to, known_height(backend, to_ref));
+    if (from > to || to - from > kChangedBlocksMax)
+        return invalid_argument(0, "a height of the 256 below the second argument");
+    Bytes tags;
+    for (std::uint64_t height = from + 1; height <= to; ++height) {
+        const auto changed = backend.chain.changed_slots(height);
+        if (!changed) return server_error("the changes of block " + std::to_string(height) + " are not kept");
+        RETRACE_CHECK(caller.spend(1 + changed->size() / 16));
+        for (const Bytes& slot : *changed) {
+            const Hash32 hash = merkle::sha256({View(slot)});
+            tags.insert(tags.end(), hash.bytes.begin(), hash.bytes.begin() + 4);
+        }
+        if (tags.size() > 4 * kChangedSlotsMax)
+            return server_error("more than 16384 slots changed; ask for fewer blocks");
+    }
+    const auto before = backend.chain.header(from), after = backend.chain.header(to);
+    if (!before || !after) return server_error("the headers of these blocks are not kept");
+    return json::value(json::object{{"height", to},
+                                    {"from_hash", data(block_hash(*before))},
+                                    {"hash", data(block_hash(*after))},
+                                    {"changed", data(View(tags))}});
 }
 
 Answer get_account(const Backend& backend, const Params& params, Caller& caller) {
@@ -125,6 +157,13 @@ void register_retrace_state(Router& router, const Backend& backend) {
                 {{"slots", "Slot[]"}, block},
                 "Slots",
                 [&backend](const Params& params, Caller& caller) { return get_slots(backend, params, caller); }});
+    router.add(
+        {"retrace_getChangedSlots",
+         "Which slots changed after the first block, up to the second: the first four bytes of SHA-256 of each "
+         "one's contract and key, one after the other.",
+         {{"from", "BlockTag"}, block},
+         "ChangedSlots",
+         [&backend](const Params& params, Caller& caller) { return get_changed_slots(backend, params, caller); }});
     router.add({"retrace_getAccount",
                 "Nonce and balance at one height.",
                 {{"address", "Address"}, block},

@@ -174,6 +174,9 @@ void add_node(json::object& out) {
                                   {{"reason", "Text"}});
     out["Contract"] = answer_schema("native contract", {{"name", "Text"}, {"address", "Address"}, {"abi", "Object[]"}});
     out["Slots"] = answer_schema("slots at one height", {{"height", "Count"}, {"values", "Data[]"}});
+    out["ChangedSlots"] =
+        answer_schema("slots that changed between two blocks",
+                      {{"height", "Count"}, {"from_hash", "Hash"}, {"hash", "Hash"}, {"changed", "Data"}});
     out["Account"] =
         answer_schema("account at one height", {{"height", "Count"}, {"nonce", "Quantity"}, {"balance", "Quantity"}});
     out["EncodedHeader"] =

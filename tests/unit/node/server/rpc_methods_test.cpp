@@ -3,11 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "merkle/hash/sha256.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 const ledger::Address kBob = *ledger::parse_address("0x00000000000000000000000000000000000000bb");
 const std::string kUnknownHash = "0x" + std::string(64, '7');
@@ -310,6 +316,35 @@ TEST(RpcRetrace, ReadsSlotsOfOneHeight) {
     EXPECT_EQ(world.error("retrace_getSlots", {json::array{1}}).at("message"),
               "invalid argument 0: a slot is {contract, key}");
     EXPECT_EQ(world.result("retrace_getAccount", {address(0)}).at("nonce"), "0x1");
+}
+
+TEST(RpcRetrace, NamesTheSlotsThatChangedBetweenTwoBlocks) {
+    RpcWorld world;
+    const auto store = [&](std::uint64_t nonce, std::uint8_t key) {
+        world.send(world.make_tx(0, ToyExecutor::contract(), nonce, {ToyExecutor::store, key, 0xaa}));
+        world.mine();
+    };
+    const auto tag = [](std::uint8_t key) {
+        Bytes slot = to_bytes(view(ToyExecutor::contract()));
+        slot.push_back(key);
+        return to_hex(view(merkle::sha256({View(slot)}))).substr(0, 8);
+    };
+    const auto changed = [&](const char* from, const char* to) {
+        return text(world.result("retrace_getChangedSlots", {from, to}).at("changed"));
+    };
+    store(0, 7);
+    store(1, 8);
+    const std::string first = changed("0x0", "0x1"), second = changed("0x1", "0x2");
+    EXPECT_THAT(first, AllOf(StartsWith("0x" + tag(7)), Not(HasSubstr(tag(8)))));  // Each block changes others as well.
+    EXPECT_THAT(second, AllOf(StartsWith("0x" + tag(8)), Not(HasSubstr(tag(7)))));
+    EXPECT_EQ(changed("0x0", "latest"), first + second.substr(2));
+    EXPECT_EQ(changed("0x2", "0x2"), "0x");
+    const json::value both = world.result("retrace_getChangedSlots", {"0x1", "0x2"});
+    EXPECT_EQ(both.at("from_hash"), world.result("retrace_getHeader", {"0x1"}).at("hash"));
+    EXPECT_EQ(both.at("hash"), world.result("retrace_getHeader", {"0x2"}).at("hash"));
+    EXPECT_EQ(world.error("retrace_getChangedSlots", {"0x2", "0x1"}).at("code"), -32602);
+    for (int i = 0; i < 300; ++i) world.mine();
+    EXPECT_EQ(world.error("retrace_getChangedSlots", {"0x2", "latest"}).at("code"), -32602);
 }
 
 TEST(RpcRetrace, ProvesPresenceAndAbsence) {

@@ -166,6 +166,7 @@ void RpcSchema::call_market() {
     const json::object slot{{"contract", ledger::to_0x(contracts::address_of(contracts::Contract::market))},
                             {"key", "0x01"}};
     call("retrace_getSlots", {json::array{slot}});
+    call("retrace_getChangedSlots", {"0x0"});
     call("retrace_getAccount", {address(0)});
     call("retrace_getHeader", {"latest"});
     call("retrace_getProof", {address(0)});
