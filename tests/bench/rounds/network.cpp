@@ -162,11 +162,11 @@ void PacedTraining::start(double seconds) {
     chain_ = std::make_unique<node::ChainReader>(*client_);
     for (std::uint32_t i = 1; i <= kPacedMembers; ++i) {
         const std::string host = host_of(i);
-        must(network_->start(
-            node::Role{i},
-            {"--price", "0.5", "--stake", "200", "--groups", "--listen", host, "--port", "9000", "--endpoint",
-             "http://" + host + ":9000", "--poll-ms", "100", "--pace", std::to_string(kInner / seconds)},
-            "http://" + host_of(kHost) + ":" + std::to_string(node_port_)));
+        must(network_->start(node::Role{i},
+                             {"--price", "0.5", "--stake", "200", "--groups", "--listen", host, "--port", "9000",
+                              "--endpoint", "http://" + host + ":9000", "--poll-ms", "100", "--log-level", "debug",
+                              "--pace", std::to_string(kInner / seconds)},
+                             "http://" + host_of(kHost) + ":" + std::to_string(node_port_)));
     }
     const std::string host = host_of(kHost);
     for (std::uint32_t i = 1; i <= kVerifiers; ++i) {
@@ -202,11 +202,27 @@ void PacedTraining::await_round(std::uint32_t round) {
     }
 }
 
+/// Bytes that a member has received, headers of all layers included.
+std::uint64_t bytes_received(std::uint32_t member) {
+    std::ifstream devices("/proc/self/net/dev");
+    const std::string name = "port" + std::to_string(member) + ":";
+    for (std::string word; devices >> word;) {
+        if (word != name) continue;
+        for (int column = 0; column < 9; ++column) devices >> word;  // What the bridge sends to it is the ninth.
+        return std::stoull(word);
+    }
+    throw std::runtime_error("/proc/net/dev has no " + name);
+}
+
 double PacedTraining::seconds_of_a_round() {
     await_round(1);
+    const std::uint64_t received = bytes_received(0);
     const Clock::time_point from = Clock::now();
     await_round(1 + kMeasured);
     const double seconds = std::chrono::duration<double>(Clock::now() - from).count() / kMeasured;
+    std::fprintf(stderr, "a member received %.0f bytes a round; a dense update has %llu\n",
+                 static_cast<double>(bytes_received(0) - received) / kMeasured,
+                 static_cast<unsigned long long>(4 * parameters()));
     const node::RemoteState state = must(chain_->newest());
     for (std::uint32_t round = 1; round <= kMeasured; ++round) {
         const auto record = contracts::views::round(state, id_, round);
