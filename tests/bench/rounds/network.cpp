@@ -117,7 +117,8 @@ void PacedTraining::compile(double seconds) {
     request.task.price_ceiling = *node::parse_coins("0.6");
     request.task.audit_bp = 500;
     request.task.auditors = kVerifiers;
-    request.task.replay_blocks = 300;
+    // An auditor fetches five tensors of a dense update's size on the member's link, and beside messages.
+    request.task.replay_blocks = 12 * blocks;
     request.task.checkpoint_blocks = 100;
     request.task.finish_blocks = 100'000;
     request.out = folder_ / "task";
