@@ -58,6 +58,7 @@ void add_demo(CLI::App& app, Program& program);
 void add_testnet(CLI::App& app, Program& program);
 void add_doctor(CLI::App& app, Program& program);
 void add_version(CLI::App& app, Program& program);
+void add_completion(CLI::App& app, Program& program);
 
 /// Parses the command line and runs it; returns the exit code.
 int run_main(int argc, char** argv);
