@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# package.sh SUITE [FOLDER]: installs the packages that ./dev package left in FOLDER (build/package) on a bare Debian,
+# and tries what they bring: the programs, users, configuration, completion, manual pages, the console; then removes and
+# purges them. Needs root, debootstrap and the network. TREES=FOLDER keeps the tree.
+set -euo pipefail
+# shellcheck source=tests/install/debian_tree.sh
+source "$(dirname "${BASH_SOURCE[0]}")/debian_tree.sh"
+
+suite=${1:?bookworm or trixie}
+packages=${2:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/package}
+fail() { echo "package.sh: $*"; exit 1; }
+declare -A number=([bookworm]=12 [trixie]=13)
+package=$(echo "$packages"/retrace_*~deb"${number[$suite]}"_*.deb)
+[ -f "$package" ] || skip "no $package; ./dev package makes it"
+
+open_tree "$suite"
+cp "$packages"/retrace*~deb"${number[$suite]}"_*.deb "$tree/root/"
+name=$(basename "$package") version=$(basename "$package" | cut -d _ -f 2)
+apt() { in_tree DEBIAN_FRONTEND=noninteractive timeout 900 apt-get -q "$@"; }
+apt -o APT::Update::Error-Mode=any update || skip "Debian's package lists cannot be fetched"
+apt install -y "/root/$name" >"$tree/install.log" 2>&1 || fail "it does not install: $(tail -n 20 "$tree/install.log")"
+if in_tree dpkg -l 'libtorch*' 2>/dev/null | grep -q '^ii'; then fail "the main package brings LibTorch"; fi
+apt install -s "/root/retrace-torch${name#retrace}" | grep -q '^Inst libtorch' || fail "retrace-torch needs no LibTorch"
+
+[ "$(in_tree retrace --version)" = "retrace ${version%~*}" ] || fail "another version than ${version%~*}"
+in_tree retrace solver --help | grep -q -- --min-price || fail "retrace solver --help"
+in_tree retrace doctor --node http://127.0.0.1:1 >"$tree/doctor.log" 2>&1 || true
+for check in cpu disk memory node; do grep -qi "$check" "$tree/doctor.log" || fail "retrace doctor has no check of $check"; done
+for service in node solver verifier; do
+    [ "$(in_tree stat -c '%U %a' "/var/lib/retrace/$service")" = "retrace-$service 700" ] || fail "the folder of $service"
+    in_tree test -f "/usr/lib/systemd/system/retrace-$service.service" || fail "no unit of $service"
+done
+in_tree gzip -t /usr/share/man/man1/retrace-task.1.gz || fail "no manual page"
+in_tree bash -c 'source /usr/share/bash-completion/completions/retrace
+    COMP_WORDS=(retrace "") COMP_CWORD=1; _retrace; printf "%s\n" "${COMPREPLY[@]}"' | grep -qx solver || fail "completion"
+grep -q '"SPDX-2.3"' "$tree/usr/share/doc/retrace/retrace.spdx.json" || fail "no bill of materials"
+[ -z "$(in_tree dpkg --verify retrace)" ] || fail "files differ from the package: $(in_tree dpkg --verify retrace)"
+
+# The node runs as its user with the installed configuration, up to the genesis that an operator has to bring.
+status=0
+in_tree runuser -u retrace-node -- retrace node --config /etc/retrace/node.toml >"$tree/node.log" 2>&1 || status=$?
+[ $status = 1 ] && grep -q /etc/retrace/genesis.json "$tree/node.log" || fail "node.toml: $(cat "$tree/node.log")"
+# With one it serves the console that is in the program.
+cp "$tree/usr/share/doc/retrace/docs/examples/genesis.json" "$tree/etc/retrace/genesis.json"
+sed -i 's/^port = .*/port = 18545/' "$tree/etc/retrace/node.toml"
+in_tree timeout 120 bash -c '
+    runuser -u retrace-node -- retrace node --config /etc/retrace/node.toml >/root/node.out 2>&1 &
+    for _ in $(seq 300); do
+        if grep -q "console at" /root/node.out; then break; fi
+        sleep 0.1
+    done
+    exec 3<>/dev/tcp/127.0.0.1/18545
+    printf "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" >&3
+    cat <&3 >/root/page
+    kill $(pidof retrace) && wait' || fail "the node: $(cat "$tree/root/node.out")"
+grep -q '<html' "$tree/root/page" || fail "no console: $(head -n 20 "$tree/root/page")"
+
+apt remove -y retrace >"$tree/remove.log" 2>&1 || fail "remove: $(tail -n 20 "$tree/remove.log")"
+in_tree test -f /etc/retrace/node.toml || fail "removal deletes the configuration"
+apt purge -y retrace >"$tree/purge.log" 2>&1 || fail "purge: $(tail -n 20 "$tree/purge.log")"
+if in_tree test -e /etc/retrace/node.toml; then fail "purging keeps the configuration"; fi
+in_tree test -d /var/lib/retrace/node/db || fail "purging deletes the chain"
+grep -q 'is kept' "$tree/purge.log" || fail "purging does not say what it keeps"
+echo "installed, tried and purged ${package##*/}"
