@@ -56,6 +56,37 @@ in_tree timeout 120 bash -c '
     kill $(pidof retrace) && wait' || fail "the node: $(cat "$tree/root/node.out")"
 grep -q '<html' "$tree/root/page" || fail "no console: $(head -n 20 "$tree/root/page")"
 
+# From the installed package to the first bid, on a developer chain, which has somebody who sends a newcomer coins.
+in_tree timeout 240 bash -c 'set -e
+    cd /root
+    echo a passphrase >passphrase
+    chmod 600 passphrase
+    retrace node --dev --data-dir chain --rpc-port 18546 >node.out 2>&1 &
+    for _ in $(seq 300); do
+        if grep -q "console at" node.out; then break; fi
+        sleep 0.1
+    done
+    export RETRACE_NODE=http://127.0.0.1:18546
+    for account in 4 5; do
+        retrace verifier --dev-account $account --data-dir verifier-$account --stake 50 --port 0 >verifier-$account.out 2>&1 &
+    done
+    awk "BEGIN { for (i = 0; i < 400; ++i) print i % 7 \",\" i % 5 \",\" i % 2 }" >table.csv
+    retrace task compile mlp --data table.csv --steps 40 --checkpoint-every 20 --batch 16 --hidden 8 -o task
+    # Refused while the verifiers are not drawn yet.
+    for _ in $(seq 60); do
+        if retrace task submit task --dev-account 0; then break; fi
+        sleep 1
+    done
+    began=$(date +%s%N)
+    retrace solver --quickstart --words-file words --passphrase-file passphrase --port 0 >solver.out 2>&1 &
+    until grep -q "event=bid " solver.out; do sleep 0.1; done
+    echo $((($(date +%s%N) - began) / 1000000)) >first-bid
+    # A solver whose node is gone would wait for it.
+    kill -9 $(jobs -p) && wait || true' >"$tree/quickstart.log" 2>&1 || fail "quickstart: $(tail -n 20 "$tree/quickstart.log" "$tree/root/solver.out")"
+first_bid=$(cat "$tree/root/first-bid")
+[ "$first_bid" -le 60000 ] || fail "the first bid came after $first_bid ms"
+echo "first bid after $first_bid ms"
+
 apt remove -y retrace >"$tree/remove.log" 2>&1 || fail "remove: $(tail -n 20 "$tree/remove.log")"
 in_tree test -f /etc/retrace/node.toml || fail "removal deletes the configuration"
 apt purge -y retrace >"$tree/purge.log" 2>&1 || fail "purge: $(tail -n 20 "$tree/purge.log")"

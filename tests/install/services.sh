@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# services.sh SUITE [FOLDER]: a bare Debian with systemd and the packages of FOLDER (build/package) boots in a container
+# of systemd-nspawn. Node, solver and verifier run as the hardened services that the package brings; a requester buys a
+# training from them, and they end when they are told to. Needs root, debootstrap, systemd-nspawn and the network.
+set -euo pipefail
+# shellcheck source=tests/install/debian_tree.sh
+source "$(dirname "${BASH_SOURCE[0]}")/debian_tree.sh"
+
+suite=${1:?bookworm or trixie}
+packages=${2:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/package}
+fail() { echo "services.sh: $*"; exit 1; }
+declare -A number=([bookworm]=12 [trixie]=13)
+package=$(echo "$packages"/retrace_*~deb"${number[$suite]}"_*.deb)
+[ -f "$package" ] || skip "no $package; ./dev package makes it"
+command -v systemd-nspawn >/dev/null || skip "no systemd-nspawn (Debian package systemd-container)"
+
+open_tree "$suite"
+cp "$package" "$tree/root/retrace.deb"
+apt() { in_tree DEBIAN_FRONTEND=noninteractive timeout 900 apt-get -q "$@"; }
+apt -o APT::Update::Error-Mode=any update || skip "Debian's package lists cannot be fetched"
+apt install -y systemd dbus /root/retrace.deb >"$tree/install.log" 2>&1 ||
+    fail "it does not install: $(tail -n 20 "$tree/install.log")"
+
+cat >"$tree/root/try.sh" <<'TRY'
+#!/bin/bash
+set -euxo pipefail
+cd /root
+# What an administrator does: keys, their passphrases, a genesis, the lines of the configuration that are theirs.
+echo a passphrase >passphrase
+key_of() {  # USER HOME
+    install -o "$1" -m 0600 passphrase "$2/first-passphrase"
+    runuser -u "$1" -- env HOME="$2" retrace wallet new --light --passphrase-file "$2/first-passphrase" --json |
+        grep -oE '0x[0-9a-fA-F]{40}' | head -n 1
+    rm "$2/first-passphrase"
+}
+requester=$(key_of root /root)
+alloc="\"$requester\": {\"balance\": \"1000000000000000000000000\"}"
+for role in solver verifier; do
+    address=$(key_of retrace-$role /var/lib/retrace/$role)
+    alloc+=", \"$address\": {\"balance\": \"1000000000000000000000\"}"
+    install -m 0600 passphrase /etc/retrace/$role.passphrase
+    sed -i "s/^# key = .*/key = \"$address\"/" /etc/retrace/$role.toml
+    printf 'require_sandbox = true\nstake = "200"\n' >>/etc/retrace/$role.toml
+done
+echo 'price = "0.5"' >>/etc/retrace/solver.toml
+tr -d '\n' </usr/share/doc/retrace/docs/examples/genesis.json |
+    sed "s/\"alloc\": {[^}]*}[^}]*}[^}]*}/\"alloc\": {$alloc}/" >/etc/retrace/genesis.json
+sed -i 's/^port = .*/port = 18547/' /etc/retrace/node.toml
+sed -i 's/127.0.0.1:8545/127.0.0.1:18547/; s/^port = .*/port = 0/' /etc/retrace/solver.toml /etc/retrace/verifier.toml
+printf '[engine]\nblock_ms = 100\n' >>/etc/retrace/node.toml
+export RETRACE_NODE=http://127.0.0.1:18547 HOME=/root
+
+began=$(date +%s)
+systemctl start retrace-node retrace-solver retrace-verifier
+for _ in $(seq 100); do
+    if retrace stake show "$(grep -oE '0x[0-9a-fA-F]{40}' /etc/retrace/verifier.toml)" | grep -q 200; then break; fi
+    sleep 0.5
+done
+awk 'BEGIN { srand(1); for (i = 0; i < 400; ++i) { a = rand(); b = rand(); print a "," b "," (a > b) } }' >table.csv
+retrace task compile mlp --data table.csv --steps 40 --checkpoint-every 20 --batch 16 --hidden 8 --auditors 1 \
+    --audit-percent 100 -o task
+timeout 240 retrace task submit task --key "$requester" --passphrase-file passphrase --wait
+timeout 60 retrace task fetch 1 -o model
+echo "bought after $(($(date +%s) - began)) s"
+for service in solver verifier node; do
+    timeout 90 systemctl stop retrace-$service
+    [ "$(systemctl show -p Result --value retrace-$service)" = success ]
+done
+[ "$(stat -c %U /var/lib/retrace/node/db)" = retrace-node ]
+touch /root/done
+TRY
+chmod +x "$tree/root/try.sh"
+cat >"$tree/etc/systemd/system/try.service" <<'UNIT'
+[Unit]
+After=multi-user.target
+[Service]
+Type=oneshot
+ExecStart=/root/try.sh
+ExecStopPost=/bin/sh -c 'journalctl --no-pager -u "retrace-*" >/root/journal; journalctl --no-pager -u try >/root/tried'
+ExecStopPost=systemctl poweroff --no-block
+UNIT
+# Started by the boot, not before it: a unit that the boot waits for would wait for itself.
+mkdir -p "$tree/etc/systemd/system/graphical.target.wants"
+ln -sf ../try.service "$tree/etc/systemd/system/graphical.target.wants/try.service"
+umount "$tree/proc" "$tree/dev"
+rm -f "$tree/root/done"
+timeout 420 systemd-nspawn --quiet --directory="$tree" --register=no --keep-unit --private-network --boot \
+    >"$tree/boot.log" 2>&1 </dev/null || true
+[ -f "$tree/root/done" ] || fail "in the container: $(tail -n 25 "$tree/root/tried" 2>/dev/null) \
+$(tail -n 10 "$tree/root/journal" 2>/dev/null || tail -n 10 "$tree/boot.log")"
+grep -o 'bought after .*' "$tree/root/tried" | tail -n 1
