@@ -61,6 +61,10 @@ std::string record_name() {
         return "Beacon";
     else if constexpr (std::same_as<T, contracts::TaskIds>)
         return "TaskIds";
+    else if constexpr (std::same_as<T, contracts::Places>)
+        return "Places";
+    else if constexpr (std::same_as<T, market::Place>)
+        return "Place";
     else if constexpr (std::same_as<T, ValidatorInfo>)
         return "ValidatorInfo";
     else if constexpr (std::same_as<T, ValidatorRules>)

@@ -158,6 +158,15 @@ interface IMarket {
         bool notAwaited;
         uint64 notPaid;
     }
+    struct Places {
+        uint64 taken;
+        uint64 most;
+        uint256 rent;
+    }
+    struct Place {
+        uint256 rent;
+        uint256 deposit;
+    }
     function postTask(TaskSpec calldata spec) external payable;
     function cancelTask(uint64 task) external;
     function commitBid(uint64 task, bytes32 commitment) external payable;
@@ -188,6 +197,8 @@ interface IMarket {
     function runOf(uint64 task, uint32 run) external view returns (Run memory);
     function checkpointOf(uint64 task, uint32 run, uint64 index) external view returns (Checkpoint memory);
     function segmentOf(uint64 task, uint32 run, uint64 index) external view returns (Segment memory);
+    function places() external view returns (Places memory);
+    function placeOf(uint64 task) external view returns (Place memory);
     event TaskPosted(
         uint64 indexed task,
         address indexed requester,
@@ -270,5 +281,6 @@ interface IMarket {
         uint64 revealEnd
     );
     event UnauditedDecided(uint64 indexed task, uint32 run, uint64 segment, bool pay);
+    event PlacePaid(uint64 indexed task, address indexed party, uint256 amount);
     error Refused(uint16 code, string slug);
 }

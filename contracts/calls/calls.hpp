@@ -110,7 +110,8 @@ struct ProveCapability {
 
 // --- market ---
 
-/// msg.value is the escrow: market::escrow_of(spec, params). More is refused.
+/// msg.value is the escrow: market::escrow_of(spec, params), and the deposit for the rent of a place, if there is one
+/// (SPEC 12.8). More returns at the end.
 struct PostTask {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "postTask";
@@ -127,8 +128,8 @@ struct CancelTask {
     static auto tie(auto& c) { return std::tie(c.task); }
     std::uint64_t task = 0;
 };
-/// msg.value is params.bid_deposit; commitment by market::bid_commitment. Locks market::stake_floor of the
-/// sender's stake until the auction is lost or the run is over.
+/// msg.value is params.bid_deposit and market::bid_place_fee; more returns at once. `commitment` is
+/// market::bid_commitment. Locks market::stake_floor of the sender's stake until the auction is lost or the run is over.
 struct CommitBid {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "commitBid";

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Events about offers of requesters and solvers while a task runs. SPEC 5.
+// Events about places, and about offers of requesters and solvers while a task runs. SPEC 5.
 #pragma once
 
 #include "contracts/calls/calls.hpp"
 
 namespace retrace::contracts {
 
+/// Coins were burned for a place: of a bid when it is made, or for the rent of a task when it ends.
+struct PlacePaid {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "PlacePaid";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "party", "amount"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.party, e.amount); }
+    std::uint64_t task = 0;
+    Address party;
+    U256 amount;
+};
 /// An auction for more replicas has begun.
 struct ReplicasWanted {
     static constexpr Contract kContract = Contract::market;

@@ -3,7 +3,7 @@
 
 #include "contracts/lifecycle/disputes/open_cases.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
-#include "contracts/records/store.hpp"
+#include "contracts/records/places.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 #include "ledger/state/supply.hpp"
@@ -125,7 +125,7 @@ U256 most_owed(const StateView& view, const market::Task& task) {
 
 std::optional<std::string> add_task(const StateView& view, std::uint64_t id, Sums& sums) {
     const auto task = must_load<market::Task>(view, keys::task(id));
-    sums.market += task.escrow + task.audit_budget;
+    sums.market += task.escrow + task.audit_budget + views::place(view, id).value_or(market::Place{}).deposit;
     const auto active = views::active_tasks(view);
     const bool listed = std::binary_search(active.begin(), active.end(), id);
     if (listed == market::is_final(task.state)) return "the list of active tasks is right";

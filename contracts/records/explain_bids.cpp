@@ -5,6 +5,7 @@
 
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/offers.hpp"
+#include "contracts/records/places.hpp"
 #include "market/odds.hpp"
 
 namespace retrace::contracts::views {
@@ -176,9 +177,10 @@ std::vector<CallStatus> bid_obstacles(const StateView& view, std::uint64_t id, c
     if (!info) out.push_back(CallStatus::not_registered);
     if (info && spec->hardware_class != 0 && spec->hardware_class != info->hardware_class)
         out.push_back(CallStatus::wrong_hardware);
-    if (!has_bid && view.account(party).balance < params->bid_deposit) out.push_back(CallStatus::balance_too_low);
-    if (!has_bid && found->bidders.size() >= (is_group(view, id) ? market::kGroupBiddersMax : market::kBiddersMax))
-        out.push_back(CallStatus::auction_full);
+    const auto fee = bid_place_fee(view, *params, *found);
+    if (!has_bid && view.account(party).balance < params->bid_deposit + fee.value_or(U256()))
+        out.push_back(CallStatus::balance_too_low);
+    if (!has_bid && !fee) out.push_back(CallStatus::auction_full);
     const std::size_t others = open_bids(view, party) - (has_bid ? 1 : 0);
     if (open_runs(view, party).size() + others >= market::kOpenItemsMax) out.push_back(CallStatus::too_many_open);
     const auto own = has_bid ? bid(view, id, party) : std::nullopt;

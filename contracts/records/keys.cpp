@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/records/keys.hpp"
 
+#include "contracts/records/places.hpp"
+
 namespace retrace::contracts::keys {
 namespace {
 
@@ -43,6 +45,8 @@ Key scheduled_height(std::uint8_t kind, std::uint64_t id, std::uint32_t run) {
 }
 Key task_count() { return market('n'); }
 Key active_tasks() { return market('a'); }
+Key open_tasks_page(std::uint64_t page) { return page == 0 ? active_tasks() : std::move(market('A').number(page)); }
+Key place(std::uint64_t task) { return std::move(market('L').number(task)); }
 Key spec(std::uint64_t task) { return std::move(market('s').number(task)); }
 Key task(std::uint64_t task) { return std::move(market('t').number(task)); }
 Key bid(std::uint64_t task, const Address& bidder) { return std::move(market('b').number(task).party(bidder)); }

@@ -24,6 +24,17 @@ auto read(const ReadParams&, const StateView& view) { return views::params(view)
 std::optional<TaskIds> read(const ReadTaskIds&, const StateView& view) {
     return TaskIds{views::task_count(view), views::active_tasks(view)};
 }
+std::optional<Places> read(const ReadPlaces&, const StateView& view) {
+    const auto params = views::params(view);
+    if (!params) return std::nullopt;
+    const std::uint64_t taken = views::open_tasks(view);
+    const bool free = taken < market::kOpenTasksMax;
+    return Places{taken, market::kOpenTasksMax, free ? market::task_rent(*params, taken) : U256()};
+}
+std::optional<market::Place> read(const ReadPlace& call, const StateView& view) {
+    if (!views::task(view, call.task)) return std::nullopt;
+    return views::place(view, call.task).value_or(market::Place{});
+}
 auto read(const ReadSpec& call, const StateView& view) { return views::spec(view, call.task); }
 auto read(const ReadTask& call, const StateView& view) { return views::task(view, call.task); }
 auto read(const ReadBid& call, const StateView& view) { return views::bid(view, call.task, call.bidder); }

@@ -8,6 +8,7 @@
 #include "contracts/calls/call_status.hpp"
 #include "contracts/calls/calls.hpp"
 #include "contracts/records/group_methods.hpp"
+#include "contracts/records/places.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 
@@ -71,6 +72,29 @@ struct ReadTaskIds {
     using Answer = TaskIds;
     static Names names() { return {}; }
     static auto tie(auto&) { return std::tie(); }
+};
+/// The places of open tasks, and what the next one costs (12.8).
+struct Places {
+    static auto tie(auto& p) { return std::tie(p.taken, p.most, p.rent); }
+    static Names names() { return {"taken", "most", "rent"}; }
+    std::uint64_t taken = 0, most = 0;
+    U256 rent;  ///< A block, of the next task; 0 also when no place is free.
+};
+struct ReadPlaces {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "places";
+    using Answer = Places;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
+/// The rent of a task's place; zeros when it pays none.
+struct ReadPlace {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "placeOf";
+    using Answer = market::Place;
+    static Names names() { return {"task"}; }
+    static auto tie(auto& c) { return std::tie(c.task); }
+    std::uint64_t task = 0;
 };
 struct ReadSpec {
     static constexpr Contract kContract = Contract::market;
@@ -194,11 +218,11 @@ struct ReadValidatorRules {
     static auto tie(auto&) { return std::tie(); }
 };
 
-using AnyRead =
-    std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams, ReadTaskIds, ReadSpec,
-                 ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention,
-                 ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules, ReadUpgrade, ReadGroupSpec,
-                 ReadGroup, ReadRound, ReadRoundMessage, ReadHolding, ReadMember, ReadMemberSegment>;
+using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams, ReadTaskIds,
+                             ReadSpec, ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport,
+                             ReadRetention, ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules,
+                             ReadUpgrade, ReadGroupSpec, ReadGroup, ReadRound, ReadRoundMessage, ReadHolding,
+                             ReadMember, ReadMemberSegment, ReadPlaces, ReadPlace>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

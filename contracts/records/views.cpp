@@ -9,9 +9,6 @@ namespace retrace::contracts::views {
 std::optional<market::Params> params(const StateView& view) { return load<market::Params>(view, keys::params()); }
 
 std::uint64_t task_count(const StateView& view) { return counter(view, keys::task_count()); }
-std::vector<std::uint64_t> active_tasks(const StateView& view) {
-    return list<std::uint64_t>(view, keys::active_tasks());
-}
 std::optional<market::TaskSpec> spec(const StateView& view, std::uint64_t task) {
     return load<market::TaskSpec>(view, keys::spec(task));
 }

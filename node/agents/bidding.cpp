@@ -7,6 +7,7 @@
 
 #include "contracts/calls/gas.hpp"
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/places.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
 #include "node/agents/raise_pricing.hpp"
@@ -105,6 +106,9 @@ WorkTerms Bidding::terms(const market::Params& params, const ledger::U256& base_
     return out;
 }
 
+/// A bid may burn this part of what the work brings for its place.
+constexpr std::uint64_t kPlacesOfPay = 20;
+
 Quote Bidding::quote(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                      std::uint64_t id, const market::TaskSpec& spec) const {
     const auto task = views::task(state, id);
@@ -118,6 +122,10 @@ Quote Bidding::quote(const ledger::StateView& state, const market::Params& param
         if (!more) return {std::nullopt, "others will have committed to all that a replica could be paid for"};
         price = *more;
     }
+    const auto place = task ? views::bid_place_fee(state, params, *task) : std::nullopt;
+    if (place && *place * ledger::U256(kPlacesOfPay) > price * ledger::U256(segments))
+        return {std::nullopt, "a place in its auction burns " + format_coins(*place) +
+                                  " now, more than a twentieth of what it would be paid"};
     if (price > spec.price_ceiling && options_.min_per_hour && !raised) {
         const Profit profit = expected_profit(terms(params, base_fee, spec, segments), machine_);
         return {std::nullopt, "it brings at most " + short_coins(profit.per_hour) + " coins an hour, in " +

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "contracts/records/group_positions.hpp"
+#include "contracts/records/places.hpp"
 #include "kernels/commit/contract.hpp"
 #include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
@@ -163,6 +164,25 @@ Result<TxOutcome> send_terms(const TaskFile& task, const PostedTask& posted, Sub
     return submitter.execute("post task", contracts::PostGroup{posted.spec, std::move(group)}, posted.escrow);
 }
 
+/// Places that others may take between the question for the price and the posting.
+constexpr std::uint64_t kTasksAhead = 64;
+
+/// Coins that a posting brings: the escrow, and a deposit for the rent of its place if there is one (contracts 12.8).
+Result<ledger::U256> value_of(const ledger::StateView& state, const market::Params& params, const TaskFile& task,
+                              const market::TaskSpec& spec) {
+    const auto escrow = market::escrow_of(spec, params);
+    if (!escrow) return error("price_ceiling is too large");
+    std::optional<market::GroupSpec> group;
+    if (task.group) {
+        RETRACE_TRY(plan, read_plan(*task.group));
+        RETRACE_TRY(terms, group_spec_of(*task.group, plan));
+        group = std::move(terms);
+    }
+    const auto deposit = views::rent_deposit(state, params, spec, group ? &*group : nullptr, kTasksAhead);
+    if (!deposit) return error("the chain has as many open tasks as it may have; post when some of them have ended");
+    return escrow->total() + *deposit;
+}
+
 }  // namespace
 
 Result<PostingCall> posting_call(const TaskFile& task, Store& store, ChainReader& chain) {
@@ -171,10 +191,11 @@ Result<PostingCall> posting_call(const TaskFile& task, Store& store, ChainReader
     const auto params = views::params(state);
     if (state.failure()) return error(state.failure()->message);
     if (!params) return error("the node at " + chain.client().url() + " has no Retrace contracts");
-    const auto escrow = market::escrow_of(spec, *params);
-    if (!escrow) return error("price_ceiling is too large");
+    const auto value = value_of(state, *params, task, spec);
+    if (state.failure()) return error(state.failure()->message);
+    if (!value) return error(value.error().message);
     PostingCall out;
-    out.value = escrow->total();
+    out.value = *value;
     out.to = contracts::address_of(task.group ? contracts::PostGroup::kContract : contracts::PostTask::kContract);
     if (!task.group) {
         out.data = contracts::calldata(contracts::PostTask{spec});
@@ -201,11 +222,11 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
     }
     const auto auditors = check_auditors(state, *params, out.spec, submitter.address());
     const ledger::U256 balance = state.account(submitter.address()).balance;
+    const auto value = value_of(state, *params, task, out.spec);
     if (state.failure()) return error(state.failure()->message);
     RETRACE_CHECK(auditors);
-    const auto escrow = market::escrow_of(out.spec, *params);
-    if (!escrow) return error("price_ceiling is too large");
-    out.escrow = escrow->total();
+    RETRACE_CHECK(value);
+    out.escrow = *value;
     if (balance < out.escrow) {
         return error("the task needs " + describe_coins_needed(out.escrow) + " in escrow and the account has " +
                      describe_coins(balance) + "; lower price_ceiling or steps, or fund the account");

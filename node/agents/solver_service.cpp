@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "contracts/records/places.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "node/agents/group_views.hpp"
 #include "node/agents/machine_speed.hpp"
@@ -490,19 +491,26 @@ struct SolverCall {
 
 }  // namespace
 
+/// Bids that others may make before this one is in a block. What it then brings too much returns at once.
+constexpr std::size_t kBidsAhead = 4;
+
 Result<Hash32> SolverService::send_bid(const solver::SolverView& view, const solver::CommitBid& bid) {
     const RemoteState state = process_->chain().state(view.height);
     const auto spec = process_->immutable().spec(state, bid.task);
     const auto params = process_->immutable().params(state);
     const auto base_fee = process_->client().base_fee();
     Quote price;
+    std::optional<ledger::U256> place;
     state.read([&] {
         if (spec && params && base_fee) price = bidding_.quote(state, *params, *base_fee, bid.task, *spec);
+        const auto task = contracts::views::task(state, bid.task);
+        if (params && task) place = contracts::views::bid_place_fee(state, *params, *task, kBidsAhead);
     });
+    if (!place) return Hash32{};                           // The auction is full.
     if (state.failure() || !price.price) return Hash32{};  // Stake or fees have changed meanwhile.
     RETRACE_TRY(call, bidding_.commit(bid, price, *params, *spec, view.height));
     if (!call) return Hash32{};
-    return process_->submitter().send("bid for task " + std::to_string(bid.task), *call, params->bid_deposit);
+    return process_->submitter().send("bid for task " + std::to_string(bid.task), *call, params->bid_deposit + *place);
 }
 
 solver::SolverMove SolverService::accepted(const solver::SolverView& view, const solver::AcceptData& move) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "contracts/calls/encode.hpp"
+#include "contracts/records/places.hpp"
 #include "contracts/records/views.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/platform/json_values.hpp"
@@ -39,7 +40,7 @@ Result<Payment> payment_of(RpcClient& client, const Hash32& tx) {
 
 class Reader {
 public:
-    Reader(RpcClient& client, std::uint64_t task) : client_(client), task_(task) {}
+    Reader(RpcClient& client, const market::Task& task) : client_(client), task_(task.id), requester_(task.requester) {}
 
     Status<> take(const PlacedLog& placed) {
         const ledger::Log& log = placed.log;
@@ -59,6 +60,10 @@ public:
             if (audit != segment_of_audit_.end())
                 out_.push_back(
                     {placed.height, Kind::audit, e->auditor, e->amount, audit->second.first, audit->second.second, 1});
+        } else if (const auto e = decode_event<contracts::PlacePaid>(log)) {
+            // What a bid burns for its place did not come from the escrow.
+            if (e->task == task_ && e->party == requester_)
+                out_.push_back({placed.height, Kind::place, e->party, e->amount, 0, 0, 0});
         } else if (const auto e = decode_event<contracts::EscrowReturned>(log)) {
             if (e->task == task_) out_.push_back({placed.height, Kind::returned, e->requester, e->amount, 0, 0, 0});
         }
@@ -75,6 +80,7 @@ private:
 
     RpcClient& client_;
     std::uint64_t task_;
+    ledger::Address requester_;
     std::vector<StatementLine> out_;
     std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> segment_of_audit_;
 };
@@ -104,6 +110,7 @@ std::string_view slug(StatementLine::Kind kind) noexcept {
         case Kind::segments: return "segments";
         case Kind::audit: return "audit";
         case Kind::returned: return "returned";
+        case Kind::place: return "place";
     }
     return "unknown";
 }
@@ -113,18 +120,22 @@ Result<Statement> task_statement(RpcClient& client, std::uint64_t id) {
     if (!height) return error(height.error().message);
     const RemoteState state(client, *height);
     std::optional<market::Task> task;
-    state.read([&] { task = contracts::views::task(state, id); });
+    std::optional<market::Place> place;
+    state.read([&] {
+        task = contracts::views::task(state, id);
+        place = contracts::views::place(state, id);
+    });
     if (state.failure()) return error(state.failure()->message);
     if (!task) return error("there is no task " + std::to_string(id));
     RETRACE_TRY(logs, money_logs(client, task->posted_height, *height));
-    Reader reader(client, id);
+    Reader reader(client, *task);
     for (const PlacedLog& placed : logs) RETRACE_CHECK(reader.take(placed));
     Statement out;
     out.task = id;
     out.height = *height;
     out.requester = task->requester;
     out.lines = reader.lines();
-    out.held = task->escrow + task->audit_budget;
+    out.held = task->escrow + task->audit_budget + place.value_or(market::Place{}).deposit;
     for (const StatementLine& line : out.lines) (line.in() ? out.paid_in : out.paid_out) += line.amount;
     return out;
 }

@@ -12,7 +12,7 @@ namespace retrace::node {
 
 /// A movement of coins into or out of a task's escrow.
 struct StatementLine {
-    enum class Kind : std::uint8_t { posted, raised, joined, segments, audit, returned };
+    enum class Kind : std::uint8_t { posted, raised, joined, segments, audit, returned, place };
     std::uint64_t height = 0;
     Kind kind{};
     ledger::Address party;  ///< Who paid in, or was paid.
@@ -28,7 +28,7 @@ struct Statement {
     ledger::Address requester;
     std::vector<StatementLine> lines;  ///< In the order of their blocks.
     ledger::U256 paid_in, paid_out;
-    ledger::U256 held;  ///< Still in the escrow, for segments and for audits.
+    ledger::U256 held;  ///< Still in the escrow, for segments, audits and the rent of a place.
     bool adds_up() const { return paid_in == paid_out + held; }
 };
 

@@ -38,6 +38,7 @@ std::string words_of(const StatementLine& line) {
                    std::to_string(line.first + line.count - 1);
         case Kind::audit: return "to " + who + " for its audit of segment " + std::to_string(line.first);
         case Kind::returned: return "returned to " + who;
+        case Kind::place: return "burned for the rent of its place";
     }
     return {};
 }

@@ -2,6 +2,7 @@
 #include "contracts/lifecycle/market/posting.hpp"
 
 #include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/records/places.hpp"
 #include "market/escrow.hpp"
 #include "market/odds.hpp"
 #include "market/work.hpp"
@@ -37,7 +38,8 @@ CallStatus check_terms(const market::TaskSpec& spec, std::uint8_t most_runs) {
     return CallStatus::ok;
 }
 
-CallStatus admit_terms(const market::TaskSpec& spec, const TxContext& context, const StateView& view) {
+CallStatus admit_terms(const market::TaskSpec& spec, const market::GroupSpec* group, const TxContext& context,
+                       const StateView& view) {
     const Params& params = context.params;
     if (spec.contract_hash != params.contract_hash) return CallStatus::wrong_contract;  // 12.1.14
     // 12.1.15: stake that secures a run must not unbond before the longest dispute about it can end.
@@ -45,12 +47,26 @@ CallStatus admit_terms(const market::TaskSpec& spec, const TxContext& context, c
         return CallStatus::replay_too_long;
     if (!market::stake_floor(params, spec)) return CallStatus::no_stake_suffices;  // 12.1.16
     const auto escrow = market::escrow_of(spec, params);
-    if (!escrow || context.value != escrow->total()) return CallStatus::wrong_value;                    // 12.1.17
-    if (views::active_tasks(view).size() >= market::kRecordListMax) return CallStatus::too_many_tasks;  // 12.1.18
+    if (!escrow || context.value < escrow->total()) return CallStatus::wrong_value;  // 12.1.17
+    const auto deposit = views::rent_deposit(view, params, spec, group);
+    if (!deposit) return CallStatus::too_many_tasks;                                 // 12.1.18
+    if (context.value - escrow->total() < *deposit) return CallStatus::wrong_value;  // 12.1.19
     return CallStatus::ok;
 }
 
-std::uint64_t post_task(Effects& fx, const Address& requester, const market::TaskSpec& spec) {
+namespace {
+
+/// 12.8: what the task brought beyond its escrow pays the rent of its place; without a rent it returns at once.
+void take_place(Effects& fx, const market::Task& task, const U256& deposit) {
+    const U256 rent = market::task_rent(fx.params, views::open_tasks(fx.state));
+    if (!rent.is_zero()) return store(fx.state, keys::place(task.id), market::Place{rent, deposit});
+    pay(fx, Contract::market, task.requester, deposit);
+    if (!deposit.is_zero()) fx.emit(EscrowReturned{task.id, task.requester, deposit});
+}
+
+}  // namespace
+
+std::uint64_t post_task(Effects& fx, const Address& requester, const market::TaskSpec& spec, const U256& value) {
     const auto escrow = market::escrow_of(spec, fx.params);
     ensure(escrow.has_value(), "admit has seen that the escrow is a number");
     market::Task task;
@@ -62,7 +78,8 @@ std::uint64_t post_task(Effects& fx, const Address& requester, const market::Tas
     task.audit_budget = escrow->audits;
     store(fx.state, keys::spec(task.id), spec);
     store(fx.state, keys::task(task.id), task);
-    add_to_list(fx.state, keys::active_tasks(), task.id);
+    take_place(fx, task, value - escrow->total());
+    add_open_task(fx.state, task.id);
     open_auction(fx, task);
     fx.emit(TaskPosted{task.id, task.requester, spec.name, spec.segments(), spec.price_ceiling, task.bid_end,
                        task.reveal_end});

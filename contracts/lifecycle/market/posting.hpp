@@ -8,9 +8,11 @@ namespace retrace::contracts {
 
 /// 12.1.1 to 12.1.13; `most_runs` is the limit on TaskSpec::replicas.
 CallStatus check_terms(const market::TaskSpec& spec, std::uint8_t most_runs);
-/// 12.1.14 to 12.1.18.
-CallStatus admit_terms(const market::TaskSpec& spec, const TxContext& context, const StateView& view);
-/// Stores the task and opens its auction. The market's contract holds the escrow (market 6.1). Returns the task's id.
-std::uint64_t post_task(Effects& fx, const Address& requester, const market::TaskSpec& spec);
+/// 12.1.14 to 12.1.18; `group` is given for a group.
+CallStatus admit_terms(const market::TaskSpec& spec, const market::GroupSpec* group, const TxContext& context,
+                       const StateView& view);
+/// Stores the task and opens its auction. The market's contract holds `value`: the escrow (market 6.1) and the deposit
+/// for the place's rent. Returns the task's id.
+std::uint64_t post_task(Effects& fx, const Address& requester, const market::TaskSpec& spec, const U256& value);
 
 }  // namespace retrace::contracts

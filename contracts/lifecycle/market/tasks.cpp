@@ -8,6 +8,7 @@
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/records/offers.hpp"
+#include "contracts/records/places.hpp"
 #include "market/escrow.hpp"
 
 namespace retrace::contracts {
@@ -93,8 +94,29 @@ void stop_raising(Effects& fx, market::Task& task) {
     store(fx.state, keys::task(task.id), task);
 }
 
+namespace {
+
+/// 12.8.4: whether the task has held its place for as long as its deposit pays for.
+bool is_rent_over(const Effects& fx, const market::Task& task) {
+    const auto place = views::place(fx.state, task.id);
+    return place && U256(fx.height - task.posted_height) > market::paid_blocks(*place);
+}
+
+/// 12.8.3: burns the rent of a task that ends. Returns what is left of its deposit.
+U256 settle_place(Effects& fx, const market::Task& task) {
+    const auto place = views::place(fx.state, task.id);
+    if (!place) return {};
+    const U256 rent = market::rent_due(*place, fx.height - task.posted_height);
+    burn_held(fx, Contract::market, rent);
+    remove(fx.state, keys::place(task.id));
+    fx.emit(PlacePaid{task.id, task.requester, rent});
+    return place->deposit - rent;
+}
+
+}  // namespace
+
 void open_auction(Effects& fx, market::Task& task) {
-    if (task.round >= fx.params.rounds) {
+    if (task.round >= fx.params.rounds || is_rent_over(fx, task)) {
         move_task(fx, task, TaskEvent::no_bid);
         return end_task(fx, task);
     }
@@ -175,11 +197,11 @@ void end_task(Effects& fx, market::Task& task) {
     forget_matched(fx, task.id);
     pay_matched(fx, task.id);  // 13.6
     task = must_load<market::Task>(fx.state, keys::task(task.id));
-    const U256 rest = task.escrow + task.audit_budget;
+    const U256 rest = task.escrow + task.audit_budget + settle_place(fx, task);
     task.escrow = task.audit_budget = U256();
     store(fx.state, keys::task(task.id), task);
     pay(fx, Contract::market, task.requester, rest);
-    remove_from_list(fx.state, keys::active_tasks(), task.id);
+    remove_open_task(fx.state, task.id);
     if (!rest.is_zero()) fx.emit(EscrowReturned{task.id, task.requester, rest});
 }
 

@@ -79,14 +79,14 @@ CallStatus check(const PostGroup& call) {
 
 CallStatus admit(const PostGroup& call, const TxContext& context, const StateView& view) {
     if (absence_blocks(call.group) >= context.params.unbond_blocks)
-        return CallStatus::group_terms_out_of_range;  // 21.2.9
-    return admit_terms(call.spec, context, view);     // 21.2.10
+        return CallStatus::group_terms_out_of_range;            // 21.2.9
+    return admit_terms(call.spec, &call.group, context, view);  // 21.2.10
 }
 
 void apply(const PostGroup& call, const TxContext& context, Effects& fx) {
     hand_over(fx, Contract::groups, Contract::market, context.value);
     market::Group group;
-    group.task = post_task(fx, context.sender, call.spec);
+    group.task = post_task(fx, context.sender, call.spec, context.value);
     group.phase = market::GroupPhase::starting;
     store(fx.state, keys::group_spec(group.task), call.group);
     store(fx.state, keys::group(group.task), group);

@@ -4,7 +4,7 @@
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
-#include "contracts/records/group_views.hpp"
+#include "contracts/records/places.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
@@ -29,11 +29,11 @@ CallStatus admit(const CommitBid& call, const TxContext& context, const StateVie
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
     if (spec.hardware_class != 0 && spec.hardware_class != solver->hardware_class)
         return CallStatus::wrong_hardware;                                            // 12.3.8
-    if (context.value != context.params.bid_deposit) return CallStatus::wrong_value;  // 12.3.9
+    if (context.value < context.params.bid_deposit) return CallStatus::wrong_value;   // 12.3.9
     if (views::bid(view, call.task, context.sender)) return CallStatus::already_bid;  // 12.3.10
-    const bool in_group = views::is_group(view, call.task);
-    if (task->bidders.size() >= (in_group ? market::kGroupBiddersMax : market::kBiddersMax))
-        return CallStatus::auction_full;  // 12.3.11
+    const auto fee = views::bid_place_fee(view, context.params, *task);
+    if (!fee) return CallStatus::auction_full;                                              // 12.3.11
+    if (context.value < context.params.bid_deposit + *fee) return CallStatus::wrong_value;  // 12.3.15
     // 12.3.12: each of the sender's bids may win, and all auctions may end before the first run is over.
     if (views::open_runs(view, context.sender).size() + views::open_bids(view, context.sender) >= market::kOpenItemsMax)
         return CallStatus::too_many_open;
@@ -47,11 +47,15 @@ CallStatus admit(const CommitBid& call, const TxContext& context, const StateVie
 
 void apply(const CommitBid& call, const TxContext& context, Effects& fx) {
     auto task = must_load<market::Task>(fx.state, keys::task(call.task));
+    const U256 fee = views::bid_place_fee(fx.state, fx.params, task).value();
     task.bidders.push_back(context.sender);
     store(fx.state, keys::task(call.task), task);
+    burn_held(fx, Contract::market, fee);
+    if (!fee.is_zero()) fx.emit(PlacePaid{call.task, context.sender, fee});
+    pay(fx, Contract::market, context.sender, context.value - fx.params.bid_deposit - fee);
     market::Bid bid;
     bid.commitment = call.commitment;
-    bid.deposit = context.value;
+    bid.deposit = fx.params.bid_deposit;
     bid.locked = market::stake_floor(fx.params, must_load<TaskSpec>(fx.state, keys::spec(call.task))).value();
     store(fx.state, keys::bid(call.task, context.sender), bid);
     store(fx.state, keys::bid_work(call.task, context.sender), Counter{backlog(fx.state, context.sender).total});

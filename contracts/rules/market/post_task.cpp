@@ -8,9 +8,11 @@ namespace retrace::contracts {
 CallStatus check(const PostTask& call) { return check_terms(call.spec, market::kReplicasMax); }
 
 CallStatus admit(const PostTask& call, const TxContext& context, const StateView& view) {
-    return admit_terms(call.spec, context, view);
+    return admit_terms(call.spec, nullptr, context, view);
 }
 
-void apply(const PostTask& call, const TxContext& context, Effects& fx) { post_task(fx, context.sender, call.spec); }
+void apply(const PostTask& call, const TxContext& context, Effects& fx) {
+    post_task(fx, context.sender, call.spec, context.value);
+}
 
 }  // namespace retrace::contracts

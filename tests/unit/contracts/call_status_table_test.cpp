@@ -2,7 +2,7 @@
 // Provokes every status with which a call can be refused; a status that is not provoked fails the test.
 #include <functional>
 
-#include "contracts/records/store.hpp"
+#include "contracts/records/places.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -132,9 +132,7 @@ void CallStatusTable::malformed_rows() {
     row(CallStatus::move_too_large, [this] { return send("alice", PlayMove{1, Bytes(verifier::kMoveBytesMax + 1)}); });
     row(CallStatus::wrong_value, [this] { return send("requester", PostTask{small_spec()}, 1); });
     row(CallStatus::too_many_tasks, [this] {
-        std::vector<std::uint64_t> ids(market::kRecordListMax);
-        for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i + 1;
-        store_list(state, keys::active_tasks(), ids);  // a list that would take very long to fill
+        for (std::uint64_t i = 1; i <= market::kOpenTasksMax; ++i) add_open_task(state, 1'000 + i);
         return send("requester", PostTask{small_spec()}, market::escrow_of(small_spec(), params)->total());
     });
     row(CallStatus::out_of_gas, [this] {

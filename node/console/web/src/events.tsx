@@ -36,6 +36,7 @@ const kSentences: { [event: string]: (a: Arguments) => ComponentChildren } = {
     SegmentVerified: (a) => <>{segment(a)} is verified{num(a.audit) ? <> by {audit(a)}</> : null}</>,
     SegmentsPaid: (a) => <>{party(a.solver)} is paid {money(a.amount)} for {count(a.count)} segments of run {num(a.run)}</>,
     RunEnded: (a) => <>run {num(a.run)} of {party(a.solver)} ended: {tame(words(a.reason))}</>,
+    PlacePaid: (a) => <>{party(a.party)} burns {money(a.amount)} for its place</>,
     EscrowReturned: (a) => <>{money(a.amount)} of the escrow went back to {party(a.requester)}</>,
     ReplicasWanted: (a) => <>{num(a.wanted)} more replicas are wanted</>,
     AuditorsDrawn: (a) => <>{audit(a)} of {segment(a)} has {Array.isArray(a.auditors) ? a.auditors.length : 0} auditors</>,

@@ -103,6 +103,7 @@ export function entriesOf(contracts: Contract[], address: string, logs: Log[]): 
         if (event.name === "SegmentsPaid" && mine("solver")) add(`${a.count} segments`, a.amount);
         if (event.name === "AuditPaid" && mine("auditor")) add(`audit ${a.audit}`, a.amount);
         if (event.name === "Slashed" && mine("party")) add(`slashed: ${words(a.reason)}`, a.amount, -1n);
+        if (event.name === "PlacePaid" && mine("party")) add("burned for a place", a.amount, -1n);
         if (event.name === "BidForfeited" && mine("bidder")) add("deposit of a bid that was not revealed", a.deposit, -1n);
     }
     return out.sort((a, b) => a.height - b.height);

@@ -172,6 +172,7 @@ function Money({ task, events }: { task: Task; events: TaskEvent[] }) {
         const add = (what: string, who: unknown, amount: unknown) => entries.push({ event, what, who: String(who), amount });
         if (event.event === "SegmentsPaid") add(`${count(a.count)} segments of run ${num(a.run)}`, a.solver, a.amount);
         if (event.event === "AuditPaid") add(`audit ${num(a.audit)}`, a.auditor, a.amount);
+        if (event.event === "PlacePaid") add("burned for a place", a.party, a.amount);
         if (event.event === "EscrowReturned") add("escrow returned", a.requester, a.amount);
         if (event.event === "Slashed") add(`loses stake: ${words(a.reason)}`, a.party, a.amount);
         if (event.event === "BidForfeited") add("loses the deposit of a bid", a.bidder, a.deposit);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "market/places.hpp"
+
+namespace retrace::market {
+namespace {
+
+constexpr std::uint64_t kSteps = 32;  // Of a list's capacity; the price doubles with each one in the second half.
+/// A rent is a millionth of the deposit of a bid, times the multiplier.
+constexpr std::uint64_t kRentShare = 1'000'000;
+
+/// A round of a group of which nothing is doubled (contracts 21.10.21).
+std::uint64_t round_blocks(const GroupSpec& group) {
+    return group.round_blocks + 2 * (group.fetch_blocks + group.reveal_blocks) + 5;
+}
+
+}  // namespace
+
+std::uint64_t place_multiplier(std::uint64_t taken, std::uint64_t capacity) {
+    ensure(taken < capacity && capacity % kSteps == 0, "a place is free, and the list divides into steps");
+    const std::uint64_t half = capacity / 2;
+    return taken < half ? 0 : std::uint64_t{1} << (taken - half) / (capacity / kSteps);
+}
+
+U256 bid_place_fee(const Params& params, std::uint64_t taken, std::uint64_t capacity) {
+    return params.bid_deposit * U256(place_multiplier(taken, capacity));
+}
+
+U256 task_rent(const Params& params, std::uint64_t taken) {
+    const U256 least = std::max(U256(1), params.bid_deposit / U256(kRentShare));
+    return least * U256(place_multiplier(taken, kOpenTasksMax));
+}
+
+std::uint64_t rented_blocks(const Params& params, const TaskSpec& spec, const GroupSpec* group) {
+    const std::uint64_t auctions = params.rounds * (params.bid_blocks + params.reveal_blocks + params.accept_blocks);
+    const std::uint64_t work = group == nullptr ? spec.finish_blocks : spec.steps * round_blocks(*group);
+    return auctions + work + params.deliver_blocks + params.unbond_blocks;
+}
+
+U256 rent_due(const Place& place, std::uint64_t blocks) {
+    // The product cannot overflow: a rent is below 2^144 (SPEC 1.1).
+    return std::min(place.deposit, place.rent * U256(blocks));
+}
+
+U256 paid_blocks(const Place& place) { return place.deposit / place.rent; }
+
+}  // namespace retrace::market
