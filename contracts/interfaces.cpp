@@ -51,6 +51,8 @@ std::string record_name() {
         return "SolverInfo";
     else if constexpr (std::same_as<T, Reputation>)
         return "Reputation";
+    else if constexpr (std::same_as<T, Standing>)
+        return "Standing";
     else if constexpr (std::same_as<T, VerifierInfo>)
         return "VerifierInfo";
     else if constexpr (std::same_as<T, Challenge>)

@@ -56,6 +56,11 @@ interface IStaking {
         uint64 epoch;
         bytes32 value;
     }
+    struct Standing {
+        uint256 verified;
+        uint256 lost;
+        uint64 height;
+    }
     function deposit() external payable;
     function beginUnbond(uint256 amount) external;
     function withdraw() external;
@@ -70,6 +75,7 @@ interface IStaking {
     function verifierOf(address party) external view returns (VerifierInfo memory);
     function challengeOf(address solver) external view returns (Challenge memory);
     function beacon() external view returns (Beacon memory);
+    function standingOf(address party) external view returns (Standing memory);
     event StakeChanged(
         address indexed party,
         uint256 bonded,

@@ -2,6 +2,7 @@
 #include "contracts/records/keys.hpp"
 
 #include "contracts/records/places.hpp"
+#include "contracts/records/standing.hpp"
 
 namespace retrace::contracts::keys {
 namespace {
@@ -68,6 +69,7 @@ Key raise_from(std::uint64_t task) { return std::move(market('J').number(task));
 Key stopped(std::uint64_t task, std::uint32_t run) { return std::move(market('H').number(task).number(run)); }
 
 Key stake(const Address& party) { return std::move(staking('k').party(party)); }
+Key standing(const Address& solver) { return std::move(staking('t').party(solver)); }
 Key solver(const Address& party) { return std::move(staking('s').party(party)); }
 Key verifier(const Address& party) { return std::move(staking('v').party(party)); }
 Key verifiers() { return staking('m'); }

@@ -14,6 +14,9 @@ std::optional<market::Stake> read(const ReadStake& call, const StateView& view) 
     return views::stake(view, call.party);
 }
 auto read(const ReadSolver& call, const StateView& view) { return views::solver(view, call.party); }
+std::optional<market::Standing> read(const ReadStanding& call, const StateView& view) {
+    return views::standing(view, call.party);
+}
 auto read(const ReadVerifier& call, const StateView& view) { return views::verifier(view, call.party); }
 std::optional<market::Challenge> read(const ReadChallenge& call, const StateView& view) {
     const auto info = views::solver(view, call.solver);

@@ -9,6 +9,7 @@
 #include "contracts/calls/calls.hpp"
 #include "contracts/records/group_methods.hpp"
 #include "contracts/records/places.hpp"
+#include "contracts/records/standing.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 
@@ -26,6 +27,15 @@ struct ReadSolver {
     static constexpr Contract kContract = Contract::staking;
     static constexpr std::string_view kName = "solverOf";
     using Answer = market::SolverInfo;
+    static Names names() { return {"party"}; }
+    static auto tie(auto& c) { return std::tie(c.party); }
+    Address party;
+};
+/// As it weighed at its own height (market 13.2); zeros for who has done nothing.
+struct ReadStanding {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "standingOf";
+    using Answer = market::Standing;
     static Names names() { return {"party"}; }
     static auto tie(auto& c) { return std::tie(c.party); }
     Address party;
@@ -222,7 +232,7 @@ using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge,
                              ReadSpec, ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport,
                              ReadRetention, ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules,
                              ReadUpgrade, ReadGroupSpec, ReadGroup, ReadRound, ReadRoundMessage, ReadHolding,
-                             ReadMember, ReadMemberSegment, ReadPlaces, ReadPlace>;
+                             ReadMember, ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

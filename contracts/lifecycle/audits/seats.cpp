@@ -4,6 +4,7 @@
 #include "contracts/lifecycle/audits/members.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/records/standing.hpp"
 #include "market/draw.hpp"
 #include "market/escrow.hpp"
 #include "market/work.hpp"
@@ -185,6 +186,9 @@ void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
 void pay_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     seat.paid = true;
     const U256 fee = pay_audit_fee(fx, audit.task, seat.auditor);
+    const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
+    if (seat.state == market::SeatState::matched && run.state != market::RunState::forfeited)
+        note_verified(fx.state, run.solver, fee, fx.height);  // 13.11
     auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(seat.auditor));
     ++info.audits;
     store(fx.state, keys::verifier(seat.auditor), info);

@@ -15,6 +15,7 @@
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/records/forged_states.hpp"
+#include "contracts/records/standing.hpp"
 #include "market/escrow.hpp"
 
 namespace retrace::contracts {
@@ -270,6 +271,7 @@ void forfeit_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256&
     const bool fault = reason == SlashReason::wrong_result || reason == SlashReason::wrong_initial;
     ++(fault ? solver.reputation.faults : solver.reputation.silences);
     store(fx.state, keys::solver(run.solver), solver);
+    note_loss(fx.state, run.solver, amount, fault, fx.height);  // 13.11
     if (run.locked.is_zero()) pay_disputing_auditors(fx, run, shares);
     right_until = std::min(right_until, replicas_agree_until(fx.state, run));
     end_run(fx, id, index, RunState::forfeited, slug(reason));
