@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::uint64_t kTimeout = 10, kLongTimeout = 600;  // Seconds.
 
-/// "2026-11-29 02:40:11 UTC"
+}  // namespace
+
 std::string utc_text(std::uint64_t seconds) {
     const auto time = static_cast<std::time_t>(seconds);
     std::tm parts{};
@@ -31,8 +32,6 @@ std::string utc_text(std::uint64_t seconds) {
     std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
     return text;
 }
-
-}  // namespace
 
 void NodeOptions::add_to(CLI::App& command, const std::string& timeout) {
     command.add_option("--node", url, "JSON-RPC of a node (" + url + ")");

@@ -100,6 +100,9 @@ struct Session {
         : at(std::move(node)), key(std::move(key_in)), chain_id(id), submitter(at->client, key, id, &at->chain) {}
 };
 
+/// "2026-11-29 02:40:11 UTC"
+std::string utc_text(std::uint64_t seconds);
+
 /// Parses an address typed by a user: in mixed case the EIP-55 checksum must hold, because otherwise a digit is wrong.
 Result<ledger::Address> typed_address(const std::string& text);
 
