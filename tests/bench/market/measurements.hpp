@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// What bench_market measures.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/bench/rows.hpp"
+
+namespace retrace::bench {
+
+struct LoadOptions {
+    std::uint64_t tasks = 10'000;
+    std::uint64_t bids_each = 10;  ///< Sealed bids of every task's auction, all open at once.
+};
+
+/// A market of so many open bids, on a state in memory, with the checks that a chain makes after each call:
+/// `commit_bid`, `reveal_bid` and `post_task` in that market; `block_time_loaded`: the slowest of the blocks that close
+/// auctions, with as many reveals as a block's gas allows.
+std::vector<Row> measure_load(const LoadOptions& options);
+/// `match`: clearing one auction of 64 bids for 5 replicas; `match_group`: one of 512 bids for 255 seats.
+std::vector<Row> measure_match();
+/// `welfare`: what the agents' own choices and the auctions bring of the optimum, the mean of `instances` small ones;
+/// `welfare_worst`: the least of them.
+std::vector<Row> measure_welfare(std::uint64_t instances);
+/// `quickstart`: from the start of `retrace solver --quickstart` to its first bid in a block, on a chain of its own.
+std::vector<Row> measure_quickstart();
+
+}  // namespace retrace::bench

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// What the agents' choices (node/agents/work_choice) and the market's auctions bring, beside the best allocation that an
+// exact search finds: what the tasks are worth to their requesters, less what they cost those that solve them.
+#include <algorithm>
+#include <random>
+
+#include "market/auction.hpp"
+#include "market/params.hpp"
+#include "merkle/base/ensure.hpp"
+#include "node/agents/work_choice.hpp"
+#include "tests/bench/market/measurements.hpp"
+
+namespace retrace::bench {
+namespace {
+
+using node::Candidate;
+using node::Machine;
+using node::WorkTerms;
+
+constexpr std::size_t kTasks = 7, kSolvers = 4;
+
+struct Agent {
+    Machine machine;
+    double per_hour = 0;  ///< What an hour of it is worth elsewhere, in coins.
+};
+struct Instance {
+    std::vector<WorkTerms> tasks;
+    std::vector<Agent> agents;
+};
+
+Instance draw_instance(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto between = [&](double low, double high) {
+        return low + (high - low) * (static_cast<double>(random() >> 11) / 9007199254740992.0);
+    };
+    Instance out;
+    for (std::size_t i = 0; i < kTasks; ++i) {
+        WorkTerms task;
+        task.segments = 4 + random() % 20;
+        task.segment_work = between(1e10, 2e11);
+        // From what hardly anybody would work for to what pays everybody.
+        task.segment_price = task.segment_work / 1e10 * between(0.002, 0.03);
+        task.segment_fees = 0.0001;
+        task.checkpoint_s = 600;
+        task.finish_s = between(1'000, 6'000);
+        out.tasks.push_back(task);
+    }
+    for (std::size_t i = 0; i < kSolvers; ++i) out.agents.push_back({{between(5e8, 4e9), 1, 0}, between(0.2, 4)});
+    return out;
+}
+
+double cost_of(const Instance& in, std::size_t task, std::size_t agent) {
+    const WorkTerms& terms = in.tasks[task];
+    const Agent& who = in.agents[agent];
+    return node::price_at(terms, who.machine, who.per_hour) * static_cast<double>(terms.segments);
+}
+double value_of(const Instance& in, std::size_t task) {
+    return in.tasks[task].segment_price * static_cast<double>(in.tasks[task].segments);
+}
+double load_of(const Instance& in, std::size_t task, std::size_t agent) {
+    return node::expected_profit(in.tasks[task], in.agents[agent].machine).load;
+}
+
+/// Tries every assignment of the tasks from `task` on. `left`: what is left of each agent's time.
+double best_from(const Instance& in, std::size_t task, std::vector<double>& left) {
+    if (task == in.tasks.size()) return 0;
+    double best = best_from(in, task + 1, left);  // Nobody solves it.
+    for (std::size_t agent = 0; agent < in.agents.size(); ++agent) {
+        const double load = load_of(in, task, agent), gain = value_of(in, task) - cost_of(in, task, agent);
+        if (load > left[agent] || gain <= 0) continue;
+        left[agent] -= load;
+        best = std::max(best, gain + best_from(in, task + 1, left));
+        left[agent] += load;
+    }
+    return best;
+}
+
+/// All rounds of auctions: agents bid for what they choose, a bid holds its time until the auction ends, and a task
+/// without a bid has another auction.
+double played(const Instance& in) {
+    std::vector<double> left(in.agents.size(), 1.0);
+    std::vector<bool> solved(in.tasks.size());
+    double welfare = 0;
+    for (std::uint64_t round = 0; round < market::Params{}.rounds; ++round) {
+        std::vector<std::vector<market::Offer>> bids(in.tasks.size());
+        for (std::size_t agent = 0; agent < in.agents.size(); ++agent) {
+            std::vector<Candidate> open;
+            for (std::size_t task = 0; task < in.tasks.size(); ++task)
+                if (!solved[task]) open.push_back({task, in.tasks[task]});
+            const Agent& me = in.agents[agent];
+            for (const node::Choice& choice : node::choose_work(open, me.machine, {left[agent]}, me.per_hour)) {
+                if (!choice.taken) continue;
+                market::Offer offer;
+                offer.bidder.bytes[0] = static_cast<std::uint8_t>(agent);
+                offer.price = node::amount_of(node::price_at(in.tasks[choice.task], me.machine, me.per_hour));
+                bids[choice.task].push_back(offer);
+            }
+        }
+        for (std::size_t task = 0; task < in.tasks.size(); ++task) {
+            const auto ceiling = node::amount_of(in.tasks[task].segment_price);
+            std::erase_if(bids[task], [&](const market::Offer& offer) { return offer.price > ceiling; });
+            const auto winners = market::clear_auction(bids[task], 1, ceiling);
+            if (winners.empty()) continue;
+            const std::size_t agent = bids[task][winners[0].offer].bidder.bytes[0];
+            solved[task] = true;
+            left[agent] -= load_of(in, task, agent);
+            welfare += value_of(in, task) - cost_of(in, task, agent);
+        }
+    }
+    return welfare;
+}
+
+}  // namespace
+
+std::vector<Row> measure_welfare(std::uint64_t instances) {
+    double reached = 0, possible = 0, worst = 1;
+    for (std::uint64_t seed = 1; seed <= instances; ++seed) {
+        const Instance in = draw_instance(seed);
+        std::vector<double> left(in.agents.size(), 1.0);
+        const double best = best_from(in, 0, left);
+        if (best <= 0) continue;  // No agent would solve any task.
+        const double got = played(in);
+        ensure(got <= best * (1 + 1e-9), "nothing is better than the optimum");
+        reached += got;
+        possible += best;
+        worst = std::min(worst, got / best);
+    }
+    ensure(possible > 0, "there is something to allocate");
+    return {{"welfare", "of the optimum", "", reached / possible, 0},
+            {"welfare_worst", "of the optimum", "", worst, 0}};
+}
+
+}  // namespace retrace::bench
