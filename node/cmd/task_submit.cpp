@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "ledger/crypto/eip55.hpp"
+#include "market/price_curve.hpp"
 #include "node/cmd/task_follow.hpp"
 #include "node/platform/units.hpp"
 
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 
 struct TaskSubmitFlags {
     SignerOptions signer;
-    std::string data_dir, file;
+    std::string data_dir, file, raise_to;
     std::uint64_t task = 0;
     bool wait = false, allow_unaudited = false;
     std::uint32_t again = 0;  ///< How often it is posted again if too few solvers bid.
@@ -63,10 +64,23 @@ int print(const Program& program, const json::object& out, std::uint64_t task) {
     return kDone;
 }
 
+/// The ceiling of a segment in the last posting: that of the task, or --raise-to.
+Result<ledger::U256> last_ceiling(const TaskFile& task, const std::string& raise_to) {
+    const auto last = raise_to.empty() ? task.price_ceiling : parse_coins(raise_to);
+    if (!last || last->limbs()[2] != 0 || last->limbs()[3] != 0)
+        return error("--raise-to and price_ceiling must be coins for a segment, like 0.5, below 2^128 wei");
+    if (*last < task.price_ceiling)
+        return error("--raise-to is below the task's price_ceiling of " + describe_coins(task.price_ceiling));
+    return *last;
+}
+
 int submit(const Program& program, const TaskSubmitFlags& flags) {
     auto task = load_task_file(flags.file);
     if (!task) return fail(program, task.error().message);
     task->allow_unaudited = task->allow_unaudited || flags.allow_unaudited;
+    const ledger::U256 first = task->price_ceiling;
+    const auto last = last_ceiling(*task, flags.raise_to);
+    if (!last) return fail(program, last.error().message);
     const auto session = Session::open(flags.signer);
     if (!session) return fail(program, session.error().message);
     ChainSession& at = *(*session)->at;
@@ -87,8 +101,9 @@ int submit(const Program& program, const TaskSubmitFlags& flags) {
         const auto ready = has_model(*end);
         if (ready) return print(program, out, posted->id);
         if (times == flags.again || !had_too_few_bids(*end)) return fail(program, ready.error().message);
-        std::cerr << "too few solvers bid; posting it again (" << times + 1 << " of " << flags.again << ")"
-                  << std::endl;
+        task->price_ceiling = market::price_on_curve(first, *last, times + 1, flags.again);
+        std::cerr << "too few solvers bid; posting it again (" << times + 1 << " of " << flags.again
+                  << "), for at most " << describe_coins(task->price_ceiling) << " a segment" << std::endl;
     }
 }
 
@@ -176,6 +191,9 @@ void add_task_submit(CLI::App& parent, Program& program) {
     post->add_option("--again", post_flags->again, "Post it again up to so many times if too few solvers bid (0)")
         ->needs(wait)
         ->check(CLI::Range(0, 1000));
+    post->add_option("--raise-to", post_flags->raise_to,
+                     "Raise price_ceiling with each of these postings, in equal steps, to so many coins a segment")
+        ->needs("--again");
     post->add_flag("--allow-unaudited", post_flags->allow_unaudited,
                    "Pay for segments that no auditor can be drawn for");
 

@@ -52,9 +52,10 @@ TEST_F(FirstHour, ATaskThatNobodyBidsForSaysWhyAndWhatToDo) {
                                 HasSubstr("the most that one has free is 2 coins"),
                                 HasSubstr("bond more (`retrace solver --stake`)"), HasSubstr("lower price_ceiling"));
     EXPECT_THAT(submitted.err, AllOf(HasSubstr("the task ended without a model"), says_why));
-    const Ran again = retrace("task submit " + path("task").string() + requester() + store() + " --wait --again 1");
-    EXPECT_THAT(again.err,
-                AllOf(HasSubstr("task 2 posted"), HasSubstr("posting it again (1 of 1)"), HasSubstr("task 3 posted")));
+    const Ran again =
+        retrace("task submit " + path("task").string() + requester() + store() + " --wait --again 1 --raise-to 1.5");
+    EXPECT_THAT(again.err, AllOf(HasSubstr("task 2 posted"), HasSubstr("task 3 posted"),
+                                 HasSubstr("posting it again (1 of 1), for at most 1.5 coins a segment")));
     EXPECT_THAT(retrace("task show 1" + node()).out, says_why);
     EXPECT_THAT(retrace("task follow 1" + node()).err, says_why);
     EXPECT_THAT(retrace("task explain 1" + node()).out, says_why);
