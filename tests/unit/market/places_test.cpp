@@ -40,6 +40,16 @@ TEST(Places, AFullListBurnsAboutWhatFullBlocksBurn) {
     EXPECT_GT(a_block, U256(3) * kCoin / U256(10)) << "a full block burns 0.4 coin";
 }
 
+/// SPEC 12.7.7: what once held the whole list for years.
+TEST(Places, FourHundredAndThirtyCoinsHoldAFullListForTwentyMinutes) {
+    const Params params;
+    const U256 a_block = rent_of_all(params, kOpenTasksMax), coins = U256(430) * kCoin;
+    EXPECT_EQ(coins / a_block, 1'281) << "blocks";
+    TaskSpec shortest;
+    shortest.finish_blocks = 1;
+    EXPECT_EQ(a_block * U256(rented_blocks(params, shortest, nullptr)) / kCoin, 3'986) << "coins of deposits";
+}
+
 TEST(Places, AFullAuctionBurnsMoreThanATaskPays) {
     const Params params;
     U256 sum;
