@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/places.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
 #include "merkle/base/ensure.hpp"
@@ -249,7 +250,8 @@ void SolverParty::send_bid(const ledger::StateView& view, const solver::CommitBi
             .first->second;
     const Hash32 commitment =
         market::bid_commitment(bid.task, bid.round, sealed.price, sealed.finish, bid.salt, address());
-    call("bids", contracts::CommitBid{bid.task, commitment}, world().params.bid_deposit);
+    const auto place = views::bid_place_fee(view, world().params, *task);
+    if (place) call("bids", contracts::CommitBid{bid.task, commitment}, world().params.bid_deposit + *place);
 }
 
 void SolverParty::make_moves(const ledger::StateView& view, const solver::SolverView&,
