@@ -11,7 +11,19 @@ import type { Call } from "../wallet";
 interface MarketParams {
     auditFee: string;
     auditFeeBp: string;
+    bidDeposit: string;
+    rounds: string;
+    bidBlocks: string;
+    revealBlocks: string;
+    acceptBlocks: string;
+    deliverBlocks: string;
+    unbondBlocks: string;
 }
+
+/** The market's places(): taken, most, and the rent of the next one for a block (contracts 12.8). */
+const kPlaces = { to: "0x0000000000000000000000000000000000001002", data: "0x579ff7a2" };
+/** Places that others may take before this task. */
+const kTasksAhead = 64n;
 
 /** Market 6.1: the price of all segments and the fees of their auditors. */
 export function escrowOf(spec: Spec, ceiling: bigint, params: MarketParams): bigint {
@@ -20,6 +32,16 @@ export function escrowOf(spec: Spec, ceiling: bigint, params: MarketParams): big
     const steps = big(spec.steps);
     const segments = (steps + big(spec.interval) - 1n) / big(spec.interval);
     return (ceiling + fee * BigInt(spec.auditors)) * segments * BigInt(spec.replicas);
+}
+
+/** Market 12.4: a deposit for the rent of the place, twice as high as needed now; what is not used comes back. */
+export function rentDepositOf(spec: Spec, places: string, params: MarketParams): bigint {
+    const word = (index: number) => big(`0x${places.slice(2 + 64 * index, 66 + 64 * index)}`);
+    if (word(0) + kTasksAhead < word(1) / 2n) return 0n;
+    const least = big(params.bidDeposit) / 1_000_000n;
+    const rent = word(2) > least ? word(2) : least;
+    const auctions = big(params.rounds) * (big(params.bidBlocks) + big(params.revealBlocks) + big(params.acceptBlocks));
+    return 2n * rent * (auctions + big(spec.finishBlocks) + big(params.deliverBlocks) + big(params.unbondBlocks));
 }
 
 interface Form {
@@ -79,7 +101,7 @@ function encodable(spec: Spec): { [name: string]: unknown } {
     return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, wide.includes(name) ? big(value) : value]));
 }
 
-function Terms({ task, params }: { task: Task; params: MarketParams }) {
+function Terms({ task, params, places }: { task: Task; params: MarketParams; places: string }) {
     const account = useAccount();
     const { spec } = task;
     const [form, setForm] = useState<Form>({
@@ -94,16 +116,19 @@ function Terms({ task, params }: { task: Task; params: MarketParams }) {
         allowUnaudited: false,
     });
     let escrow: bigint | undefined;
+    let rent = 0n;
     let wrong = "";
     try {
         const terms = termsOf(spec, form);
         escrow = escrowOf(terms, big(terms.priceCeiling), params);
+        rent = rentDepositOf(terms, places, params);
     } catch (error) {
         wrong = (error as Error).message;
     }
     const make = (): Call => {
         const terms = termsOf(spec, form);
-        return { contract: "IMarket", method: "postTask", args: [encodable(terms)], value: escrowOf(terms, big(terms.priceCeiling), params) };
+        const value = escrowOf(terms, big(terms.priceCeiling), params) + rentDepositOf(terms, places, params);
+        return { contract: "IMarket", method: "postTask", args: [encodable(terms)], value };
     };
     return (
         <>
@@ -148,6 +173,12 @@ function Terms({ task, params }: { task: Task; params: MarketParams }) {
             ) : (
                 <p>
                     Locked as escrow: <strong>{coins(hex(escrow ?? 0n))}</strong> coins. What is not used comes back at the end.
+                    {rent > 0n && (
+                        <>
+                            {" "}
+                            The chain has many open tasks: <strong>{coins(hex(rent))}</strong> coins more are a deposit for the rent of this one's place.
+                        </>
+                    )}
                 </p>
             )}
             {account ? <Send label="Post the task" make={make} done="Posted" /> : <p class="dim">Connect a wallet (above) to post it.</p>}
@@ -159,6 +190,7 @@ export function PostPage({ like }: { like: string }) {
     useTitle("Post a task");
     const tasks = useQuery<Page<TaskSummary>>("retrace_tasks", [{ limit: 100 }]);
     const params = useQuery<MarketParams>("retrace_params", []);
+    const places = useQuery<string>("eth_call", [kPlaces, "latest"]);
     const [id, setId] = useState(/^\d+$/.test(like) ? Number(like) : 0);
     const task = useQuery<Task | null>(id ? "retrace_task" : null, [hex(id)]);
     const group = useQuery<Group | null>(id ? "retrace_group" : null, [hex(id)]);
@@ -171,7 +203,7 @@ export function PostPage({ like }: { like: string }) {
                 <code>retrace task compile</code> and <code>retrace task submit</code>.
             </p>
             <Panel title="Terms">
-                <Pending error={tasks.error || params.error} data={tasks.data && params.data} what="tasks" />
+                <Pending error={tasks.error || params.error || places.error} data={tasks.data && params.data && places.data} what="tasks" />
                 {tasks.data?.items.length === 0 && <p>There is no task yet whose files could be used.</p>}
                 {tasks.data && tasks.data.items.length > 0 && (
                     <p>
@@ -190,7 +222,7 @@ export function PostPage({ like }: { like: string }) {
                 )}
                 <ErrorLine text={task.error || group.error} />
                 {group.data?.group && <p>Task {id} is trained by a group in rounds. This page posts no such task: use retrace task submit.</p>}
-                {terms && params.data && <Terms key={id} task={terms} params={params.data} />}
+                {terms && params.data && places.data && <Terms key={id} task={terms} params={params.data} places={places.data} />}
             </Panel>
         </>
     );
