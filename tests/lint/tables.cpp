@@ -44,6 +44,7 @@ constexpr SubfolderRule kSubfolders[] = {
     {"contracts/rules", "contracts/lifecycle contracts/records contracts/calls contracts/abi"},
     {"node/platform", ""},
     {"node/wire", ""},
+    {"node/masks", ""},
     {"node/explain", "node/platform"},
     {"node/net", "node/platform"},
     {"node/console", "node/net"},

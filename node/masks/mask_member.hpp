@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// A member's part in the secure aggregation of one round. Each step is done once, in this order, from what the ledger
+// recorded, so that nobody gets two answers from it. market/SPEC.md 12.
+#pragma once
+
+#include "node/masks/mask_values.hpp"
+
+namespace retrace::node {
+
+class MaskMember {
+public:
+    MaskMember(const market::MaskRound& round, std::uint32_t run, market::RandomSource random);
+
+    market::MaskKeys keys() const { return secrets_.keys(); }
+    /// Deals shares to the cohort, which has the member's own keys (else not_in_cohort).
+    Result<market::MaskShares, market::MaskError> deal(const market::CohortKeys& cohort);
+    /// Masks values of `value_bits` bits (two's complement) with those that dealt. The result has masked_bits bits.
+    /// too_few: fewer than the threshold dealt, or not the member itself.
+    Result<std::vector<std::uint32_t>, market::MaskError> mask(const std::map<std::uint32_t, market::MaskShares>& dealt,
+                                                               std::span<const std::int32_t> values,
+                                                               unsigned value_bits);
+    /// The record is final: gives the member's shares of the secrets of all that dealt.
+    Result<market::RevealedShares, market::MaskError> unmask(const market::Runs& recorded);
+
+private:
+    enum class Step { keys, dealt, masked, over };
+
+    market::RandomSource random_;
+    std::uint32_t run_;
+    market::MaskSecrets secrets_;
+    market::MaskedRound masked_;
+    Step step_ = Step::keys;
+};
+
+}  // namespace retrace::node

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// What a member and the ledger refuse: keys, shares, secrets and records that do not fit. market/SPEC 12.
+#include <gtest/gtest.h>
+
+#include "tests/unit/masks/cohort.hpp"
+
+namespace retrace::test {
+namespace {
+
+using market::CurvePoint;
+using market::MaskKeys;
+using market::MaskShares;
+using market::ShareComplaint;
+
+template <class T>
+std::string refusal(const Result<T, MaskError>& result) {
+    return result ? "accepted" : std::string(slug(result.error()));
+}
+
+/// A cohort in which members have dealt and sent.
+struct SentCohort : Cohort {
+    explicit SentCohort(std::size_t members = 5) : Cohort(members, 4) {
+        deal();
+        send(4);
+    }
+    std::uint32_t run(std::size_t place) const { return std::next(members.begin(), static_cast<long>(place))->first; }
+};
+
+TEST(MaskRefusals, KeysOfWrongLengthOrOffTheCurve) {
+    const MaskKeys keys = Cohort(3, 1).masked.cohort.begin()->second;
+    const Bytes bytes = encode(keys);
+    ASSERT_EQ(bytes.size(), 132u);
+    EXPECT_EQ(*market::decode_mask_keys(bytes), keys);
+    EXPECT_EQ(refusal(market::decode_mask_keys(View(bytes).first(131))), "mask_wrong_length");
+    Bytes longer = bytes;
+    longer.push_back(0);
+    EXPECT_EQ(refusal(market::decode_mask_keys(longer)), "mask_wrong_length");
+    for (std::size_t point = 0; point < 4; ++point) {
+        Bytes off = bytes;
+        std::fill_n(off.begin() + static_cast<long>(33 * point + 1), 32, 0);
+        off[33 * point + 32] = 5;  // No point of the curve has this x.
+        EXPECT_EQ(refusal(market::decode_mask_keys(off)), "mask_off_curve");
+        off = bytes;
+        off[33 * point] = 4;
+        EXPECT_EQ(refusal(market::decode_mask_keys(off)), "mask_off_curve");
+    }
+}
+
+TEST(MaskRefusals, AKeyThatStandsTwice) {
+    Cohort cohort(4, 1);
+    EXPECT_EQ(refusal(check_cohort(cohort.masked.cohort)), "accepted");
+    CohortKeys of_another = cohort.masked.cohort;
+    of_another.begin()->second.receive = of_another.rbegin()->second.mask;
+    EXPECT_EQ(refusal(check_cohort(of_another)), "mask_same_key");
+    CohortKeys of_itself = cohort.masked.cohort;
+    of_itself.begin()->second.self = of_itself.begin()->second.deal;
+    EXPECT_EQ(refusal(check_cohort(of_itself)), "mask_same_key");
+    EXPECT_EQ(refusal(cohort.members.begin()->second.deal(of_itself)), "mask_same_key");
+}
+
+TEST(MaskRefusals, CohortsThatAreTooSmallOrTooLarge) {
+    EXPECT_EQ(refusal(check_cohort(Cohort(2, 1).masked.cohort)), "mask_wrong_count");
+    EXPECT_EQ(refusal(check_cohort(Cohort(65, 1).masked.cohort)), "mask_wrong_count");
+}
+
+TEST(MaskRefusals, ACohortWithOtherKeysOfTheMember) {
+    Cohort cohort(4, 1), other(4, 2);
+    EXPECT_EQ(refusal(cohort.members.begin()->second.deal(other.masked.cohort)), "mask_not_in_cohort");
+    CohortKeys without = cohort.masked.cohort;
+    without.erase(without.begin());
+    EXPECT_EQ(refusal(cohort.members.begin()->second.deal(without)), "mask_not_in_cohort");
+}
+
+TEST(MaskRefusals, SharesOfWrongLengthOrOffTheCurve) {
+    Cohort cohort(5, 1);
+    cohort.deal();
+    const MaskShares shares = cohort.masked.dealt.begin()->second;
+    const Bytes bytes = encode(shares);
+    EXPECT_EQ(*market::decode_mask_shares(bytes, 5), shares);
+    EXPECT_EQ(refusal(market::decode_mask_shares(View(bytes).first(bytes.size() - 1), 5)), "mask_wrong_length");
+    EXPECT_EQ(refusal(market::decode_mask_shares(bytes, 4)), "mask_wrong_length");
+    EXPECT_EQ(refusal(market::decode_mask_shares(bytes, 6)), "mask_wrong_length");
+    EXPECT_EQ(refusal(market::decode_mask_shares(bytes, 2)), "mask_wrong_count");
+    Bytes off = bytes;
+    off[0] = 9;
+    EXPECT_EQ(refusal(market::decode_mask_shares(off, 5)), "mask_off_curve");
+}
+
+TEST(MaskRefusals, StepsOutOfOrder) {
+    Cohort cohort(3, 1);
+    MaskMember& member = cohort.members.begin()->second;
+    EXPECT_EQ(refusal(member.unmask({2, 7})), "mask_wrong_phase");
+    EXPECT_EQ(refusal(member.mask({}, {}, 10)), "mask_wrong_phase");
+    cohort.deal();
+    EXPECT_EQ(refusal(member.deal(cohort.masked.cohort)), "mask_wrong_phase");
+    EXPECT_EQ(refusal(member.unmask({2, 7, 12})), "mask_wrong_phase");
+    const std::vector<std::int32_t> values(3);
+    EXPECT_EQ(refusal(member.mask(cohort.masked.dealt, values, 10)), "accepted");
+    // A second message under the same masks would show the difference of both.
+    EXPECT_EQ(refusal(member.mask(cohort.masked.dealt, values, 10)), "mask_wrong_phase");
+}
+
+TEST(MaskRefusals, ValuesThatNeedMoreBits) {
+    Cohort cohort(3, 1);
+    cohort.deal();
+    MaskMember& member = cohort.members.begin()->second;
+    for (const std::int32_t value : {512, -513}) {
+        const std::vector<std::int32_t> values{0, value};
+        EXPECT_EQ(refusal(member.mask(cohort.masked.dealt, values, 10)), "mask_value_out_of_range");
+    }
+    const std::vector<std::int32_t> values{-512, 511};
+    EXPECT_EQ(refusal(member.mask(cohort.masked.dealt, values, 31)), "mask_value_out_of_range");
+    EXPECT_EQ(refusal(member.mask(cohort.masked.dealt, values, 0)), "mask_value_out_of_range");
+    EXPECT_EQ(refusal(member.mask(cohort.masked.dealt, values, 10)), "accepted");
+}
+
+TEST(MaskRefusals, TooFewDealers) {
+    Cohort cohort(6, 1);
+    cohort.deal({2, 7, 12});
+    const std::vector<std::int32_t> values(3);
+    EXPECT_EQ(refusal(cohort.members.at(17).mask(cohort.masked.dealt, values, 10)), "mask_too_few");
+    Cohort absent(6, 1);
+    absent.deal({2});
+    EXPECT_EQ(refusal(absent.members.at(2).mask(absent.masked.dealt, values, 10)), "mask_wrong_phase");
+}
+
+TEST(MaskRefusals, RecordsOfTooFewOrOfStrangers) {
+    SentCohort cohort;
+    MaskMember& member = cohort.members.at(cohort.run(0));
+    EXPECT_EQ(refusal(member.unmask({cohort.run(0), cohort.run(1)})), "mask_too_few");
+    EXPECT_EQ(refusal(member.unmask({cohort.run(0), cohort.run(1), 999})), "mask_not_in_cohort");
+    EXPECT_EQ(refusal(member.unmask({cohort.run(0), cohort.run(0), cohort.run(1)})), "mask_wrong_count");
+    EXPECT_EQ(refusal(member.unmask({cohort.run(1), cohort.run(0), cohort.run(2)})), "mask_wrong_count");
+    EXPECT_EQ(refusal(member.unmask(cohort.masked.recorded)), "accepted");
+}
+
+TEST(MaskRefusals, AMemberWhoseMessageCameTooLateKeepsItsSeed) {
+    SentCohort cohort(6);
+    const std::uint32_t late = cohort.run(0);
+    cohort.masked.recorded.erase(cohort.masked.recorded.begin());
+    for (auto& [run, member] : cohort.members) {
+        const Scalar share = std::get<Scalar>(member.unmask(cohort.masked.recorded).value().at(late));
+        const MaskShares& shares = cohort.masked.dealt.at(late);
+        EXPECT_TRUE(is_dealt(cohort.masked.cohort, late, shares, run, ShareKind::mask, share));
+        EXPECT_FALSE(is_dealt(cohort.masked.cohort, late, shares, run, ShareKind::self, share));
+    }
+}
+
+/// Five of six members sent; 27 did not.
+struct RevealingCohort : Cohort {
+    RevealingCohort() : Cohort(6, 4) {
+        deal();
+        send(4, {27});
+    }
+    RevealedShares shares_of(std::uint32_t run) { return members.at(run).unmask(masked.recorded).value(); }
+    std::string judged(std::uint32_t run, const RevealedShares& shares) {
+        return refusal(check_revealed(masked, run, shares));
+    }
+};
+
+TEST(MaskRefusals, SharesThatAreMissingTooManyOrWrong) {
+    RevealingCohort cohort;
+    const RevealedShares honest = cohort.shares_of(2);
+    EXPECT_EQ(honest.size(), 6u);
+    EXPECT_EQ(cohort.judged(2, honest), "accepted");
+    EXPECT_EQ(cohort.judged(7, honest), "mask_wrong_share");
+    RevealedShares fewer = honest;
+    fewer.erase(22);
+    EXPECT_EQ(cohort.judged(2, fewer), "mask_wrong_count");
+    fewer.emplace(999, Scalar(1));
+    EXPECT_EQ(cohort.judged(2, fewer), "mask_wrong_count");
+    RevealedShares more = honest;
+    more.emplace(999, Scalar(1));
+    EXPECT_EQ(cohort.judged(2, more), "mask_wrong_count");
+    for (const auto& value : {RevealedShares::mapped_type(Scalar(1)), {Scalar()}, honest.at(22)}) {
+        RevealedShares wrong = honest;
+        wrong.at(27) = value;
+        EXPECT_EQ(cohort.judged(2, wrong), "mask_wrong_share");
+    }
+    EXPECT_EQ(cohort.judged(999, honest), "mask_not_in_cohort");
+}
+
+TEST(MaskRefusals, WrongSharesAreLeftOutAsLongAsThereAreEnough) {
+    RevealingCohort cohort;
+    for (const std::uint32_t run : cohort.masked.recorded) cohort.revealed.emplace(run, cohort.shares_of(run));
+    const auto honest = mask_terms(cohort.masked, cohort.revealed);
+    ASSERT_TRUE(honest.has_value());
+    EXPECT_EQ(honest->size(), 10u);  // Five masks of members, and five of pairs with 27.
+    cohort.revealed.at(2).at(22) = Scalar(5);
+    cohort.revealed.at(2).at(27) = Scalar(6);
+    EXPECT_EQ(*mask_terms(cohort.masked, cohort.revealed), *honest);
+    cohort.revealed.at(12).at(27) = Scalar(7);
+    EXPECT_EQ(refusal(mask_terms(cohort.masked, cohort.revealed)), "mask_too_few");
+}
+
+TEST(MaskRefusals, RevealedSharesThatDoNotDecode) {
+    RevealingCohort cohort;
+    const Bytes bytes = encode(cohort.shares_of(2));
+    EXPECT_EQ(bytes.size(), 1 + 6 * 37u);
+    EXPECT_EQ(encode(*market::decode_revealed_shares(bytes)), bytes);
+    EXPECT_EQ(refusal(market::decode_revealed_shares(View(bytes).first(bytes.size() - 1))), "mask_wrong_length");
+    Bytes many = bytes;
+    many[0] = 65;
+    EXPECT_EQ(refusal(market::decode_revealed_shares(many)), "mask_wrong_count");
+    Bytes twice = bytes;
+    std::copy_n(bytes.begin() + 1, 37, twice.begin() + 38);
+    EXPECT_EQ(refusal(market::decode_revealed_shares(twice)), "mask_wrong_count");
+    Bytes kind = bytes;
+    kind[5] = 3;
+    EXPECT_EQ(refusal(market::decode_revealed_shares(kind)), "mask_wrong_length");
+    Bytes large = bytes;
+    std::fill_n(large.begin() + 6, 32, 0xff);
+    EXPECT_EQ(refusal(market::decode_revealed_shares(large)), "mask_off_curve");
+}
+
+TEST(MaskRefusals, ADealerOfAWrongShareIsConvictedByItsReceiver) {
+    for (const ShareKind kind : {ShareKind::self, ShareKind::mask}) {
+        Cohort cohort(6, 4);
+        cohort.deal();
+        // 22 seals something else for 2.
+        auto& sealed = cohort.masked.dealt.at(22).sealed.front();
+        (kind == ShareKind::self ? sealed.self : sealed.mask).bytes[31] ^= 1;
+        cohort.send(4);
+        for (auto& [run, member] : cohort.members)
+            cohort.revealed.emplace(run, member.unmask(cohort.masked.recorded).value());
+        const RevealedShares& shares = cohort.revealed.at(2);
+        EXPECT_EQ(refusal(check_revealed(cohort.masked, 2, shares)), "accepted");
+        EXPECT_EQ(std::holds_alternative<ShareComplaint>(shares.at(22)), kind == ShareKind::self);
+        EXPECT_EQ(encode(*market::decode_revealed_shares(encode(shares))), encode(shares));
+        // The five others give the sum.
+        const auto terms = mask_terms(cohort.masked, cohort.revealed);
+        ASSERT_TRUE(terms.has_value());
+        EXPECT_EQ(node::unmasked(cohort.sum_of_messages(), *terms, 13), cohort.sum_of_values());
+    }
+}
+
+TEST(MaskRefusals, ComplaintsThatProveNothing) {
+    Cohort cohort(4, 4);
+    std::mt19937_64 random(3);
+    std::map<std::uint32_t, market::MaskSecrets> secrets;
+    for (auto& [run, keys] : cohort.masked.cohort) {
+        secrets.emplace(run, market::MaskSecrets::random(random_of(random)));
+        keys = secrets.at(run).keys();
+    }
+    const auto& [round, keys] = std::tie(cohort.masked.round, cohort.masked.cohort);
+    MaskShares shares = market::deal_shares(round, keys, 2, secrets.at(2), random_of(random));
+    const auto complaint = [&](std::uint32_t receiver) {
+        return market::complain(round, keys, 2, receiver, secrets.at(receiver), random_of(random));
+    };
+    const auto judged = [&](std::uint32_t receiver, const ShareComplaint& made) {
+        return refusal(market::check_complaint(round, keys, 2, shares, receiver, made));
+    };
+    EXPECT_EQ(judged(7, complaint(7)), "mask_wrong_share");  // Both shares fit.
+    shares.sealed[1].mask.bytes[3] ^= 1;
+    EXPECT_EQ(judged(7, complaint(7)), "accepted");
+    EXPECT_EQ(judged(12, complaint(12)), "mask_wrong_share");
+    EXPECT_EQ(judged(12, complaint(7)), "mask_wrong_proof");
+    ShareComplaint forged = complaint(12);  // Another point would open something else.
+    forged.agreed = ledger::generator();
+    EXPECT_EQ(judged(12, forged), "mask_wrong_proof");
+    for (Scalar ShareComplaint::*part : {&ShareComplaint::challenge, &ShareComplaint::response}) {
+        ShareComplaint wrong = complaint(7);
+        wrong.*part = wrong.*part + Scalar(1);
+        EXPECT_EQ(judged(7, wrong), "mask_wrong_proof");
+        wrong.*part = Scalar();
+        EXPECT_EQ(judged(7, wrong), "mask_wrong_proof");
+    }
+    const Bytes bytes = encode(complaint(7));
+    EXPECT_EQ(bytes.size(), 97u);
+    EXPECT_EQ(refusal(market::decode_share_complaint(View(bytes).first(96))), "mask_wrong_length");
+}
+
+}  // namespace
+}  // namespace retrace::test
