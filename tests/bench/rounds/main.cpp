@@ -41,6 +41,7 @@ int run(const std::vector<std::string>& arguments) {
     if (wants("rounds_ratio")) append(measure_ratio());
     if (wants("rounds_outer")) append(measure_outer());
     if (wants("rounds_ledger")) append(measure_ledger());
+    if (wants("mask_bytes")) append(measure_masks());
     if (!only.empty()) append(measure_network(options, wants));  // Minutes each: by name only.
     append(measure_quality(options, wants));
     report("quality on one core, the rest on all", rows, json);

@@ -31,6 +31,11 @@ std::vector<Row> measure_ratio();
 /// Milliseconds of the block that closes a round of the largest group, and of the one after it, which looks at its
 /// payments: rounds_ledger, rounds_ledger_payments. States are in memory; a round's calls come before.
 std::vector<Row> measure_ledger();
+/// Secure aggregation, 64 members, 2^20 values of ten bits: the bytes that a member sends (message, keys, shares, and what
+/// it reveals) over those of plain values, and the time that each part takes a member: mask_bytes, mask_keys, mask_deal,
+/// mask_message, mask_unmask; mask_terms: the time to get the masks of the sum from what was revealed. Fails unless the sum
+/// is exact.
+std::vector<Row> measure_masks();
 /// The share of begin, add, end and press in a round: rounds_outer. The time of a round of members that compute all by
 /// themselves, over that of a local group, which computes once what they have in common: rounds_local_gpt and _mlp.
 std::vector<Row> measure_outer();
