@@ -54,6 +54,11 @@ std::uint32_t taken_in_until(const StateView& view, std::uint64_t task, std::uin
         if (!record->entries.empty() || is_omitted(*known, *record, index)) break;
     return base;
 }
+bool grace_begins(const market::Group& group) {
+    const std::size_t before = group.round == 0 ? group.senders : group.committed_before;
+    const std::size_t expected = std::max<std::size_t>(before, (group.senders + 1) / 2);
+    return 5 * group.committed.size() >= 4 * expected;
+}
 std::optional<std::uint64_t> segment_taking_in(const StateView& view, std::uint64_t task, std::uint32_t index,
                                                std::uint64_t round) {
     const auto known = run(view, task, index);

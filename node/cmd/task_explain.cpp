@@ -10,11 +10,11 @@
 #include <iostream>
 #include <map>
 
-#include "contracts/records/group_views.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "node/agents/explained_task.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/task_follow.hpp"
+#include "node/explain/member_story.hpp"
 #include "node/platform/json_values.hpp"
 #include "node/platform/units.hpp"
 
@@ -22,23 +22,6 @@ namespace retrace::node::cli {
 namespace {
 
 namespace json = boost::json;
-namespace views = contracts::views;
-
-/// A round of a member. `outcome`: recorded, not_listed, too_few_listed (the round closed empty), absent, open.
-struct MemberRound {
-    std::uint32_t round = 0;
-    std::string outcome;
-    std::vector<std::uint32_t> not_listed_by;
-    std::uint32_t steps = 0;
-    bool drawn = false, final = false;
-    ledger::U256 paid;
-};
-
-struct MemberStory {
-    market::Run run;
-    market::Member member;
-    std::vector<MemberRound> rounds;
-};
 
 /// The runs that had not the message, as the node tells; nothing here depends on it.
 std::vector<std::uint32_t> not_listed_by(RpcClient& client, std::uint64_t task, std::uint32_t round,
@@ -60,55 +43,12 @@ std::vector<std::uint32_t> not_listed_by(RpcClient& client, std::uint64_t task, 
     return out;
 }
 
-MemberRound round_of(const ledger::StateView& state, const TaskStatus::Group& group, const market::Run& run,
-                     const market::RoundMessage& message, std::uint32_t round) {
-    MemberRound out;
-    out.round = round;
-    out.steps = message.steps;
-    const auto record = views::round(state, run.task, round);
-    out.outcome = message.recorded          ? "recorded"
-                  : !record                 ? "open"
-                  : record->entries.empty() ? "too_few_listed"
-                                            : "not_listed";
-    const auto segment = views::segment(state, run.task, run.index, message.segment);
-    out.drawn = segment && segment->audit != 0;
-    out.final = message.segment < run.finalised;
-    if (message.recorded && message.segment < run.paid)
-        out.paid = market::segment_pay(run.price, message.steps, group.terms.steps_max);
-    return out;
-}
-
-/// Reads what each member did in each round since it began.
-std::vector<MemberStory> read_members(const ledger::StateView& state, const TaskStatus& status) {
-    std::vector<MemberStory> out;
-    const market::Group& now = status.group->now;
-    for (const market::Run& run : status.runs) {
-        auto member = views::member(state, run.task, run.index);
-        if (!member) continue;
-        MemberStory story{run, std::move(*member), {}};
-        const bool over = market::is_over(run.state) || story.member.leaving;
-        const std::uint32_t end = std::min(now.round + 1, status.group->terms.rounds);
-        for (std::uint32_t round = story.member.entered; round < end; ++round) {
-            const auto message = views::round_message(state, run.task, round, run.index);
-            const auto record = views::round(state, run.task, round);
-            // A member that joined late begins with rounds that were closed before.
-            const bool missed = record && record->height > run.assigned_height;
-            if (message)
-                story.rounds.push_back(round_of(state, *status.group, run, *message, round));
-            else if (missed && (!over || round <= story.member.last_round))
-                story.rounds.push_back({round, "absent", {}, 0, false, false, {}});
-        }
-        out.push_back(std::move(story));
-    }
-    return out;
-}
-
 json::object to_json(const MemberStory& story) {
     json::array rounds;
     for (const MemberRound& round : story.rounds) {
         json::array by(round.not_listed_by.begin(), round.not_listed_by.end());
         rounds.push_back(json::object{{"round", round.round},
-                                      {"outcome", round.outcome},
+                                      {"outcome", std::string(slug(round.outcome))},
                                       {"not_listed_by", std::move(by)},
                                       {"steps", round.steps},
                                       {"drawn", round.drawn},
@@ -126,20 +66,21 @@ json::object to_json(const MemberStory& story) {
 }
 
 std::string line_of(const MemberStory& story) {
-    std::map<std::string, std::uint32_t> counts;
+    std::map<RoundOutcome, std::uint32_t> counts;
     std::string exceptions;
     for (const MemberRound& round : story.rounds) {
         ++counts[round.outcome];
-        if (round.outcome == "recorded" || round.outcome == "open") continue;
-        exceptions += (exceptions.empty() ? "; " : ", ") + std::to_string(round.round) + " " + round.outcome;
+        if (round.outcome == RoundOutcome::recorded) continue;
+        exceptions +=
+            (exceptions.empty() ? "; " : ", ") + std::to_string(round.round) + " " + std::string(slug(round.outcome));
         for (std::size_t i = 0; i < round.not_listed_by.size(); ++i)
             exceptions += (i == 0 ? " by run " : " and ") + std::to_string(round.not_listed_by[i]);
     }
     std::string out = "run " + std::to_string(story.run.index) + " by " + ledger::to_checksum(story.run.solver) + ": " +
                       std::string(market::slug(story.run.state)) + (story.member.leaving ? ", leaving" : "") +
                       ", from round " + std::to_string(story.member.entered) + ", recorded " +
-                      std::to_string(counts["recorded"]) + ", absent " + std::to_string(counts["absent"]) +
-                      ", earned " + describe_coins(story.run.earned);
+                      std::to_string(counts[RoundOutcome::recorded]) + ", absent " +
+                      std::to_string(counts[RoundOutcome::absent]) + ", earned " + describe_coins(story.run.earned);
     return out + (exceptions.empty() ? "" : "; rounds" + exceptions.substr(1));
 }
 
@@ -152,14 +93,14 @@ int explain_task(const Program& program, const ChainOptions& options, std::uint6
     if (!state) return fail(program, state.error().message);
     std::vector<MemberStory> members;
     if (status->group) {
-        const auto read = [&] { members = read_members(*state, *status); };
+        const auto read = [&] { members = member_stories(*state, id); };
         state->read_ahead(read);
         state->read(read);
     }
     if (state->failure()) return fail(program, state->failure()->message);
     for (MemberStory& story : members)
         for (MemberRound& round : story.rounds)
-            if (round.outcome == "not_listed")
+            if (round.outcome == RoundOutcome::not_listed)
                 round.not_listed_by = not_listed_by((*at)->client, id, round.round, story.run.index);
     const auto why = explained_task((*at)->chain, id);
     if (!why) return fail(program, why.error().message);

@@ -33,15 +33,6 @@ void enter(Effects& fx, Group& group, GroupPhase phase, std::uint64_t blocks) {
     look_at(fx, group, group.deadline + 1);
 }
 
-/// Number of members whose messages end the wait for the others, but for the grace (21.6.2). Half of all that may send
-/// count at least, so that a few fast ones do not shut out the others when a round was missed by most.
-std::size_t expected(const Group& group) {
-    const std::size_t before = group.round == 0 ? group.senders : group.committed_before;
-    return std::max<std::size_t>(before, (group.senders + 1) / 2);
-}
-
-bool grace_begins(const Group& group) { return 5 * group.committed.size() >= 4 * expected(group); }
-
 /// Whether all members that may send a message have sent one.
 bool all_sent(const StateView& view, const Group& group) {
     if (group.committed.empty() || group.committed.size() < group.senders) return false;
@@ -249,7 +240,8 @@ void group_clock(Effects& fx, std::uint64_t task) {
 void note_progress(Effects& fx, Group& group) {
     if (group.phase == GroupPhase::training) {
         const GroupSpec terms = terms_of(fx, group);
-        const std::uint64_t left = grace_begins(group) ? terms.grace_blocks : terms.round_blocks;  // 21.6.2, 21.6.7
+        const std::uint64_t left =
+            views::grace_begins(group) ? terms.grace_blocks : terms.round_blocks;  // 21.6.2, 21.6.7
         if (fx.height + left < group.deadline) {
             group.deadline = fx.height + left;
             look_at(fx, group, group.deadline + 1);

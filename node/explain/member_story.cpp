@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "node/explain/member_story.hpp"
+
+#include <algorithm>
+
+#include "contracts/records/group_views.hpp"
+#include "contracts/records/views.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace views = contracts::views;
+using market::GroupPhase;
+
+MemberRound with_message(const ledger::StateView& view, const market::GroupSpec& terms, const market::Run& run,
+                         const market::RoundMessage& message, std::uint32_t round) {
+    MemberRound out;
+    out.round = round;
+    out.steps = message.steps;
+    const auto record = views::round(view, run.task, round);
+    out.outcome = message.recorded          ? RoundOutcome::recorded
+                  : !record                 ? RoundOutcome::sent
+                  : record->entries.empty() ? RoundOutcome::too_few_listed
+                                            : RoundOutcome::not_listed;
+    const auto segment = views::segment(view, run.task, run.index, message.segment);
+    out.drawn = segment && segment->audit != 0;
+    out.final = message.segment < run.finalised;
+    if (message.recorded && message.segment < run.paid)
+        out.paid = market::segment_pay(run.price, message.steps, terms.steps_max);
+    return out;
+}
+
+RoundOutcome without_message(const market::Group& group, std::uint32_t round) {
+    if (round < group.round) return RoundOutcome::absent;
+    const bool waited_for = group.phase == GroupPhase::training && !views::grace_begins(group);
+    return waited_for ? RoundOutcome::training : RoundOutcome::late;
+}
+
+}  // namespace
+
+std::string_view slug(RoundOutcome outcome) noexcept {
+    switch (outcome) {
+        case RoundOutcome::training: return "training";
+        case RoundOutcome::late: return "late";
+        case RoundOutcome::sent: return "sent";
+        case RoundOutcome::recorded: return "recorded";
+        case RoundOutcome::not_listed: return "not_listed";
+        case RoundOutcome::too_few_listed: return "too_few_listed";
+        case RoundOutcome::absent: return "absent";
+    }
+    return "invalid";
+}
+
+std::vector<MemberStory> member_stories(const ledger::StateView& view, std::uint64_t id) {
+    std::vector<MemberStory> out;
+    const auto task = views::task(view, id);
+    const auto group = views::group(view, id);
+    const auto terms = views::group_spec(view, id);
+    if (!task || !group || !terms) return out;
+    const std::uint32_t runs = std::min(task->runs, market::kGroupRunsMax);
+    for (std::uint32_t index = 0; index < runs; ++index) {
+        const auto run = views::run(view, id, index);
+        auto member = views::member(view, id, index);
+        if (!run || !member) continue;
+        const bool sends_no_more = market::is_over(run->state) || member->leaving;
+        MemberStory story{*run, std::move(*member), {}};
+        const bool has_open = group->phase != GroupPhase::starting && group->round < terms->rounds;
+        const std::uint32_t end = std::min(group->round, terms->rounds) + (has_open ? 1 : 0);
+        for (std::uint32_t round = story.member.entered; round < end; ++round) {
+            if (const auto message = views::round_message(view, id, round, index)) {
+                story.rounds.push_back(with_message(view, *terms, *run, *message, round));
+                continue;
+            }
+            const auto record = views::round(view, id, round);
+            // One that joined late begins with rounds that were closed before.
+            if (record && record->height <= run->assigned_height) continue;
+            if (sends_no_more && (story.member.messages == 0 || round > story.member.last_round)) continue;
+            // Before its first state nobody waits for it.
+            if (!record && run->next_state == 0) continue;
+            MemberRound missed;
+            missed.round = round;
+            missed.outcome = without_message(*group, round);
+            story.rounds.push_back(std::move(missed));
+        }
+        out.push_back(std::move(story));
+    }
+    return out;
+}
+
+}  // namespace retrace::node
