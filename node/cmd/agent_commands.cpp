@@ -16,6 +16,7 @@
 #include "node/cmd/options.hpp"
 #include "node/cmd/quickstart.hpp"
 #include "node/cmd/solver_explain.hpp"
+#include "node/cmd/solver_leave.hpp"
 #include "node/platform/log.hpp"
 #include "node/platform/units.hpp"
 
@@ -240,6 +241,7 @@ void add_solver(CLI::App& app, Program& program) {
                       "Say for which open tasks it would bid and why, send nothing, and exit; needs no key");
     add_json(*command, program);
     add_solver_explain(*command, program);
+    add_solver_leave(*command, program);
     command
         ->add_option("--device", flags->device, "Device to train on: cpu, cuda, or auto for cuda if available (auto)")
         ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
@@ -258,7 +260,7 @@ void add_solver(CLI::App& app, Program& program) {
             "Steps a second at most of a member of a group, for measurements; refused outside developer chains")
         ->check(CLI::PositiveNumber);
     command->callback([&program, flags, command] {
-        if (!command->get_subcommands().empty()) return;  // `explain` has set what runs.
+        if (!command->get_subcommands().empty()) return;  // `explain` or `leave` has set what runs.
         program.run = [&program, flags] {
             if (flags->dry_run) return dry_run(program, *flags);
             return run_service<SolverService>(program, flags->agent, AgentRole::solver, solver_options(*flags));
