@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <thread>
 #include <utility>
@@ -24,6 +25,17 @@ std::filesystem::path requester_folder(const std::string& data_dir) {
 
 std::filesystem::path task_note(const std::string& data_dir, std::uint64_t chain_id, std::uint64_t task) {
     return requester_folder(data_dir) / "tasks" / (std::to_string(chain_id) + "-" + std::to_string(task));
+}
+
+std::optional<TaskFile> compiled_task(const std::string& named, const std::string& data_dir, std::uint64_t chain_id,
+                                      std::uint64_t id) {
+    std::string folder = named;
+    if (folder.empty()) {
+        std::ifstream note(task_note(data_dir, chain_id, id));
+        std::getline(note, folder);
+    }
+    auto task = folder.empty() ? Result<TaskFile>(error("")) : load_task_file(folder);
+    return task ? std::optional(std::move(*task)) : std::nullopt;
 }
 
 Result<std::unique_ptr<Store>> open_store(const std::string& data_dir) {

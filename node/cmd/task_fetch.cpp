@@ -31,17 +31,6 @@ struct FetchFlags {
     fs::path out;
 };
 
-/// Loads the compiled task: from the named folder, or from the one that it was submitted from, if that still exists.
-std::optional<TaskFile> task_of(const FetchFlags& flags, std::uint64_t chain_id) {
-    std::string folder = flags.task_folder;
-    if (folder.empty()) {
-        std::ifstream note(task_note(flags.data_dir, chain_id, flags.task));
-        std::getline(note, folder);
-    }
-    auto task = folder.empty() ? Result<TaskFile>(error("")) : load_task_file(folder);
-    return task ? std::optional(std::move(*task)) : std::nullopt;
-}
-
 /// Replays the last segments of the receipt and returns the losses that the program reports at each step. A segment
 /// that cannot be replayed is reported and skipped; one that ends in another state than the receipt's is an error.
 Result<std::vector<StepLoss>> replayed_losses(const Receipt& receipt, const FetchFlags& flags, ChainReader& chain,
@@ -138,7 +127,7 @@ int fetch(const Program& program, const FetchFlags& flags) {
     out["segments"] = segments;
     out["audited_segments"] = audited;
     out["matching_verdicts"] = verdicts;
-    const auto task = task_of(flags, model->receipt.chain_id);
+    const auto task = compiled_task(flags.task_folder, flags.data_dir, model->receipt.chain_id, flags.task);
     if (!task && !flags.task_folder.empty()) return fail(program, flags.task_folder + " is no compiled task");
     if (const auto plain = task && task->group ? to_plain_model(*task, *model) : Status<>(Unit{}); !plain)
         return fail(program, plain.error().message);

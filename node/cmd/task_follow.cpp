@@ -136,10 +136,14 @@ std::string explanation_text(const TaskExplanation& why) {
     return out;
 }
 
-Result<TaskExplanation> follow_task(const Program& program, ChainSession& at, std::uint64_t task) {
+Result<TaskExplanation> follow_task(const Program& program, ChainSession& at, std::uint64_t task,
+                                    const std::function<void(const TaskStatus&)>& on_block) {
     RETRACE_TRY(first, task_status(at.chain, task));
     Narrator narrator(program, at, task, first.task.posted_height == 0 ? 0 : first.task.posted_height - 1);
-    RETRACE_CHECK(wait_for_delivery(at.chain, task, [&](const TaskStatus& now) { narrator.block(now); }));
+    RETRACE_CHECK(wait_for_delivery(at.chain, task, [&](const TaskStatus& now) {
+        narrator.block(now);
+        if (on_block) on_block(now);
+    }));
     return explained_task(at.chain, task);
 }
 

@@ -13,7 +13,8 @@ std::string explanation_text(const TaskExplanation& why);
 
 /// Waits until the task's model is ready or it has ended, also across restarts of the node. Each event is told once:
 /// as a line on standard error, and with --json as an object in a line of its own on standard output. If the node's
-/// answers are proved, its events, which are not, are left out.
-Result<TaskExplanation> follow_task(const Program& program, ChainSession& at, std::uint64_t task);
+/// answers are proved, its events, which are not, are left out. `on_block` is called at each new height.
+Result<TaskExplanation> follow_task(const Program& program, ChainSession& at, std::uint64_t task,
+                                    const std::function<void(const TaskStatus&)>& on_block = {});
 
 }  // namespace retrace::node::cli

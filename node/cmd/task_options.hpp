@@ -15,6 +15,9 @@ std::string describe_auditors(std::size_t possible, const TaskFile& task);
 std::filesystem::path requester_folder(const std::string& data_dir);
 /// Returns the file that records from which folder a task was submitted.
 std::filesystem::path task_note(const std::string& data_dir, std::uint64_t chain_id, std::uint64_t task);
+/// Loads the compiled task: from the named folder, or from the one that it was submitted from, if that still exists.
+std::optional<TaskFile> compiled_task(const std::string& folder, const std::string& data_dir, std::uint64_t chain_id,
+                                      std::uint64_t task);
 /// Opens the requester's store, and waits up to ten minutes for another command that uses it.
 Result<std::unique_ptr<Store>> open_store(const std::string& data_dir);
 /// Shows progress in a line that is overwritten if standard error is a terminal; otherwise prints nothing.

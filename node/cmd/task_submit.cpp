@@ -11,6 +11,7 @@
 #include "ledger/crypto/eip55.hpp"
 #include "market/price_curve.hpp"
 #include "node/cmd/task_follow.hpp"
+#include "node/cmd/task_follow_model.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node::cli {
@@ -25,6 +26,7 @@ struct TaskSubmitFlags {
     std::uint64_t task = 0;
     bool wait = false, allow_unaudited = false;
     std::uint32_t again = 0;  ///< How often it is posted again if too few solvers bid.
+    std::string model;        ///< Where `follow` keeps the newest model; empty: nowhere.
 };
 
 /// Records the task's folder for convenience: `task fetch` finds test data and the TorchScript file there.
@@ -37,9 +39,10 @@ void note_folder(const TaskSubmitFlags& flags, std::uint64_t chain_id, std::uint
 
 /// Waits until the model is ready or the task has ended, also across restarts of the node.
 Result<TaskExplanation> wait_for_end(const Program& program, const TaskSubmitFlags& flags, ChainSession& at,
-                                     std::uint64_t task, json::object& out) {
+                                     std::uint64_t task, json::object& out,
+                                     const std::function<void(const TaskStatus&)>& on_block = {}) {
     flags.signer.chain.node.wait_longer(at.client);
-    RETRACE_TRY(end, follow_task(program, at, task));
+    RETRACE_TRY(end, follow_task(program, at, task, on_block));
     out["state"] = std::string(market::slug(end.state));
     at.add_proven(out);
     return end;
@@ -161,7 +164,23 @@ int follow(const Program& program, const TaskSubmitFlags& flags) {
     if (!at) return fail(program, at.error().message);
     if (const auto there = (*at)->chain.height(); !there) return fail(program, there.error().message);
     json::object out{{"task", flags.task}};
-    const auto end = wait_for_end(program, flags, **at, flags.task, out);
+    std::optional<ModelWriter> writer;
+    if (!flags.model.empty()) {
+        const auto chain_id = (*at)->chain.chain_id();
+        if (!chain_id) return fail(program, chain_id.error().message);
+        const auto status = task_status((*at)->chain, flags.task);
+        if (!status) return fail(program, status.error().message);
+        if (!status->group)
+            return fail(program,
+                        "--model follows a training in rounds; of another task `retrace task fetch` gets the "
+                        "model when it is ready");
+        writer.emplace(program, **at, flags.task, compiled_task(flags.file, flags.data_dir, *chain_id, flags.task),
+                       flags.model, flags.data_dir);
+    }
+    const auto on_block = [&](const TaskStatus& now) {
+        if (writer) writer->block(now);
+    };
+    const auto end = wait_for_end(program, flags, **at, flags.task, out, on_block);
     if (!end) return fail(program, end.error().message);
     if (const auto ready = has_model(*end); !ready) return fail(program, ready.error().message);
     return print(program, out, flags.task);
@@ -213,6 +232,12 @@ void add_task_submit(CLI::App& parent, Program& program) {
         add("follow", "Wait until a task's model is ready, and show its progress", follow);
     watch->add_option("ID", watch_flags->task, "Task")->required();
     watch_flags->signer.chain.add_to(*watch, "10 at the start, then 600");
+    CLI::Option* model =
+        watch->add_option("--model", watch_flags->model,
+                          "Of a training in rounds: folder in which model.safetensors is replaced after each round");
+    watch->add_option("--task", watch_flags->file, "Folder of the compiled task (the one it was submitted from)")
+        ->needs(model);
+    add_store_option(*watch, *watch_flags);
 }
 
 }  // namespace retrace::node::cli

@@ -157,6 +157,8 @@ TEST_P(RoundsDemo, HappensAsPromised) {
     EXPECT_TRUE(facts_.at("supply_conserved").as_bool());
     EXPECT_GE(facts_.at("model_accuracy").to_number<double>(),
               facts_.at("one_machine_accuracy").to_number<double>() - 0.02);
+    EXPECT_EQ(facts_.at("followed_rounds"), facts_.at("rounds"));
+    EXPECT_TRUE(facts_.at("followed_equal").as_bool()) << "the requester's replay of the messages";
     EXPECT_GT(facts_.at("message_ratio").to_number<double>(), 100);
     EXPECT_LT(facts_.at("seconds").to_number<double>(), 180);
     const json::array& members = facts_.at("paid").as_array();

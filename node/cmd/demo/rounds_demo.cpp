@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/cmd/demo/rounds_demo.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <set>
@@ -9,6 +10,7 @@
 #include "contracts/records/group_views.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "node/agents/event_log.hpp"
+#include "node/agents/model_follower.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/requester.hpp"
 #include "node/agents/run_peers.hpp"
@@ -78,6 +80,10 @@ private:
     Result<market::Group> group();
     Status<> await_round(std::uint32_t round);
     Status<> await_model();
+    /// The requester takes in what rounds have closed. What cannot be fetched now is tried again.
+    void follow_model();
+    /// Whether the followed model is the delivered one, to the last bit.
+    bool followed_equals(const Delivered& model) const;
     Status<> measure_model();
     Status<> measure_message();
     Result<json::object> conclude();
@@ -104,6 +110,9 @@ private:
     std::unique_ptr<Store> store_;
     std::unique_ptr<EventLog> event_log_;
     std::uint64_t id_ = 0, parameters_ = 0, message_bytes_ = 0;
+    std::optional<ModelFollower> follower_;
+    std::uint64_t followed_height_ = 0;
+    bool followed_equal_ = false;
     double accuracy_ = 0, one_machine_accuracy_ = 0;
 };
 
@@ -234,6 +243,7 @@ Status<> RoundsDemo::set_up() {
 
 Status<> RoundsDemo::advance() {
     RETRACE_CHECK(event_log_->advance(*client_));
+    follow_model();
     if (const auto ended = network_->ended_process())
         return error(*ended + " ended; its log is " + network_->log_of(*ended).string());
     if (seconds() > static_cast<double>(options_.timeout_s))
@@ -267,8 +277,36 @@ Status<> RoundsDemo::await_model() {
     }
 }
 
+void RoundsDemo::follow_model() {
+    if (id_ == 0 || followed_height_ == event_log_->height()) return;
+    followed_height_ = event_log_->height();
+    if (!follower_) follower_.emplace(*chain_, id_);
+    const auto open_store = [this]() -> Result<std::unique_ptr<Store>> {
+        auto store = Store::open(folder_ / "followed");
+        if (!store) return error(store.error().message);
+        return std::move(*store);
+    };
+    const std::uint32_t before = follower_->rounds();
+    const auto taken_in = follower_->advance(open_store);
+    if (!taken_in) return say("the model is not followed now: " + taken_in.error().message);
+    if (follower_->rounds() != before)
+        say("the requester has the model after round " + std::to_string(follower_->rounds()));
+}
+
+bool RoundsDemo::followed_equals(const Delivered& model) const {
+    if (!follower_ || follower_->rounds() != options_.rounds) return false;
+    const auto delivered = model_tensors(model.program, model.state);
+    const auto followed = model_tensors(follower_->program(), follower_->state());
+    return std::ranges::equal(delivered, followed, [](const auto& a, const auto& b) {
+        return a.name == b.name && a.tensor.data == b.tensor.data;
+    });
+}
+
 Status<> RoundsDemo::measure_model() {
     RETRACE_TRY(model, fetch_model(*chain_, id_, *store_, [](const ArtifactClient::Progress&) {}));
+    followed_height_ = 0;
+    follow_model();
+    followed_equal_ = followed_equals(model);
     RETRACE_TRY(plain, read_program(task_->program));
     RETRACE_TRY(state, model_state(model.program, model.state, plain, task_->steps));
     kernels::ThreadPool pool;
@@ -381,6 +419,8 @@ Result<json::object> RoundsDemo::conclude() {
         {"outcome", outcome(state)},
         {"model_accuracy", accuracy_},
         {"one_machine_accuracy", one_machine_accuracy_},
+        {"followed_rounds", follower_ ? follower_->rounds() : 0},
+        {"followed_equal", followed_equal_},
         {"message_bytes", message_bytes_},
         {"message_ratio", 4.0 * static_cast<double>(parameters_) / static_cast<double>(message_bytes_)},
         {"audits", event_log_->audits(id_)},
@@ -436,6 +476,7 @@ Result<json::object> RoundsDemo::play() {
     };
     if (accuracy_ < one_machine_accuracy_ - kAccuracyGap)
         return refuse("the model is more than two points below that of one machine");
+    if (!followed_equal_) return refuse("the model that follows from the messages is not the delivered one");
     if (!facts["supply_conserved"].as_bool()) return refuse("the supply was not conserved");
     if (facts["honest_slashed"] != 0) return refuse("an honest party was slashed");
     const std::string ended(facts["outcome"].as_string()), wanted = wanted_outcome(options_.cheat);
