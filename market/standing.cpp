@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "market/standing.hpp"
 
+#include "merkle/base/ensure.hpp"
+
 namespace retrace::market {
 namespace {
 

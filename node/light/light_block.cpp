@@ -18,7 +18,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::uint64_t kPrecommit = 2;
-constexpr std::size_t kChainIdMax = 50;  // as CometBFT
 
 /// A message of Protocol Buffers, fields in ascending order; a field with its default value is left out.
 class Message {

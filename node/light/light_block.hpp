@@ -16,6 +16,8 @@
 
 namespace retrace::node::light {
 
+inline constexpr std::size_t kChainIdMax = 50;  ///< Bytes, as in CometBFT.
+
 /// UTC, since 1970.
 struct Time {
     std::int64_t seconds = 0;

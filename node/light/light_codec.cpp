@@ -6,7 +6,6 @@
 namespace retrace::node::light {
 namespace {
 
-constexpr std::size_t kChainIdMax = 50;  // as CometBFT
 constexpr std::size_t kHashBytes = 32, kAddressBytes = 20, kSignatureBytes = 64;
 constexpr std::int64_t kPowerMax = std::numeric_limits<std::int64_t>::max() / 800;
 constexpr std::int64_t kSecondsMax = std::int64_t{1} << 40;
