@@ -22,11 +22,12 @@ namespace fs = std::filesystem;
 
 struct TaskSubmitFlags {
     SignerOptions signer;
-    std::string data_dir, file, raise_to;
+    std::string data_dir, file, raise_to, budget;
     std::uint64_t task = 0;
     bool wait = false, allow_unaudited = false;
-    std::uint32_t again = 0;  ///< How often it is posted again if too few solvers bid.
-    std::string model;        ///< Where `follow` keeps the newest model; empty: nowhere.
+    std::uint32_t again = 0;   ///< How often it is posted again if too few solvers bid.
+    std::uint32_t repeat = 1;  ///< How many models are wanted, one after another.
+    std::string model;         ///< Where `follow` keeps the newest model; empty: nowhere.
 };
 
 /// Records the task's folder for convenience: `task fetch` finds test data and the TorchScript file there.
@@ -77,37 +78,82 @@ Result<ledger::U256> last_ceiling(const TaskFile& task, const std::string& raise
     return *last;
 }
 
-int submit(const Program& program, const TaskSubmitFlags& flags) {
-    auto task = load_task_file(flags.file);
-    if (!task) return fail(program, task.error().message);
-    task->allow_unaudited = task->allow_unaudited || flags.allow_unaudited;
-    const ledger::U256 first = task->price_ceiling;
-    const auto last = last_ceiling(*task, flags.raise_to);
-    if (!last) return fail(program, last.error().message);
-    const auto session = Session::open(flags.signer);
-    if (!session) return fail(program, session.error().message);
-    ChainSession& at = *(*session)->at;
-    for (std::uint32_t times = 0;; ++times) {
-        auto store = open_store(flags.data_dir);
-        if (!store) return fail(program, store.error().message);
-        const auto posted = post_task(*task, **store, (*session)->submitter, at.chain, show_transfer);
-        if (!posted) return fail(program, posted.error().message);
-        note_folder(flags, (*session)->chain_id, posted->id);
-        std::cerr << "task " << posted->id << " posted, " << describe_coins(posted->escrow) << " in escrow"
-                  << std::endl;
-        json::object out{{"task", posted->id}, {"escrow", posted->escrow.to_decimal()}};
-        at.add_proven(out);
-        if (!flags.wait) return print(program, out, posted->id);
-        store->reset();  // Other commands can use it meanwhile.
-        const auto end = wait_for_end(program, flags, at, posted->id, out);
-        if (!end) return fail(program, end.error().message);
-        const auto ready = has_model(*end);
-        if (ready) return print(program, out, posted->id);
-        if (times == flags.again || !had_too_few_bids(*end)) return fail(program, ready.error().message);
-        task->price_ceiling = market::price_on_curve(first, *last, times + 1, flags.again);
-        std::cerr << "too few solvers bid; posting it again (" << times + 1 << " of " << flags.again
-                  << "), for at most " << describe_coins(task->price_ceiling) << " a segment" << std::endl;
+/// A task that was posted, and what the command says of it.
+struct Posted {
+    std::uint64_t id = 0;
+    ledger::U256 escrow;
+    json::object out;
+    std::string over_budget;  ///< Why it was not posted; empty: it was.
+};
+
+/// Posts the task unless that puts more than `left` in escrow.
+Result<Posted> post_once(const TaskSubmitFlags& flags, const TaskFile& task, const ledger::U256& left,
+                         Session& session) {
+    RETRACE_TRY(store, open_store(flags.data_dir));
+    if (!flags.budget.empty()) {
+        RETRACE_TRY(call, posting_call(task, *store, session.at->chain));
+        if (call.value > left)
+            return Posted{0,
+                          {},
+                          {},
+                          "the next task puts " + describe_coins(call.value) + " in escrow, and --budget has " +
+                              describe_coins(left) + " left"};
     }
+    RETRACE_TRY(posted, post_task(task, *store, session.submitter, session.at->chain, show_transfer));
+    note_folder(flags, session.chain_id, posted.id);
+    std::cerr << "task " << posted.id << " posted, " << describe_coins(posted.escrow) << " in escrow" << std::endl;
+    Posted out{posted.id, posted.escrow, {{"task", posted.id}, {"escrow", posted.escrow.to_decimal()}}, {}};
+    session.at->add_proven(out.out);
+    return out;
+}
+
+/// Posts a task, again with --again, until its model is ready; without --wait it only posts.
+Result<Posted> post_until_ready(const Program& program, const TaskSubmitFlags& flags, TaskFile task,
+                                const ledger::U256& left, Session& session) {
+    const ledger::U256 first = task.price_ceiling;
+    RETRACE_TRY(last, last_ceiling(task, flags.raise_to));
+    for (std::uint32_t times = 0;; ++times) {
+        RETRACE_TRY(posted, post_once(flags, task, left, session));  // From here on other commands can use the store.
+        if (!flags.wait || !posted.over_budget.empty()) return posted;
+        RETRACE_TRY(end, wait_for_end(program, flags, *session.at, posted.id, posted.out));
+        const auto ready = has_model(end);
+        if (ready) return posted;
+        if (times == flags.again || !had_too_few_bids(end)) return error(ready.error().message);
+        task.price_ceiling = market::price_on_curve(first, last, times + 1, flags.again);
+        std::cerr << "too few solvers bid; posting it again (" << times + 1 << " of " << flags.again
+                  << "), for at most " << describe_coins(task.price_ceiling) << " a segment" << std::endl;
+    }
+}
+
+/// Posts what the folder then has, --repeat times in all, each time when the model before is ready.
+int submit(const Program& program, const TaskSubmitFlags& flags) {
+    auto left = flags.budget.empty() ? ledger::U256::max() : parse_coins(flags.budget);
+    if (!left) throw CLI::ValidationError("--budget must be coins, like 20");
+    std::unique_ptr<Session> session;
+    json::array models;
+    for (std::uint32_t times = 1; times <= flags.repeat; ++times) {
+        auto task = load_task_file(flags.file);
+        if (!task) return fail(program, task.error().message);
+        task->allow_unaudited = task->allow_unaudited || flags.allow_unaudited;
+        if (!session) {
+            auto opened = Session::open(flags.signer);
+            if (!opened) return fail(program, opened.error().message);
+            session = std::move(*opened);
+        }
+        auto posted = post_until_ready(program, flags, std::move(*task), *left, *session);
+        if (!posted) return fail(program, posted.error().message);
+        if (!posted->over_budget.empty()) {
+            if (models.empty()) return fail(program, posted->over_budget);
+            std::cerr << posted->over_budget << std::endl;
+            break;
+        }
+        *left -= ledger::min(*left, posted->escrow);
+        if (flags.repeat == 1) return print(program, posted->out, posted->id);
+        if (!program.json) std::cout << posted->id << std::endl;
+        models.push_back(std::move(posted->out));
+    }
+    if (program.json) std::cout << json::serialize(json::object{{"tasks", std::move(models)}}) << '\n';
+    return kDone;
 }
 
 /// A compiled task, and where it goes.
@@ -213,6 +259,12 @@ void add_task_submit(CLI::App& parent, Program& program) {
     post->add_option("--raise-to", post_flags->raise_to,
                      "Raise price_ceiling with each of these postings, in equal steps, to so many coins a segment")
         ->needs("--again");
+    post->add_option("--repeat", post_flags->repeat,
+                     "Post what the folder then has again when the model is ready, for so many models (1)")
+        ->needs(wait)
+        ->check(CLI::Range(1, 1000));
+    post->add_option("--budget", post_flags->budget,
+                     "Post none that would take the escrows of all above so many coins");
     post->add_flag("--allow-unaudited", post_flags->allow_unaudited,
                    "Pay for segments that no auditor can be drawn for");
 

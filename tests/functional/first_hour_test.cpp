@@ -71,6 +71,22 @@ TEST_F(FirstHour, ATaskThatNobodyBidsForSaysWhyAndWhatToDo) {
     EXPECT_TRUE(say("task statement 1" + node()).at("adds_up").as_bool()) << "the escrow came back";
 }
 
+TEST_F(FirstHour, AStandingOrderPostsWhatTheFolderHasUntilItsBudgetEnds) {
+    start({{Role::honest_solver, kSolver}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});
+    if (HasFatalFailure()) return;
+    const std::string folder = compile_short("");
+    const std::string order = "task submit " + folder + requester() + store() + " --wait ";
+    const Ran none = retrace(order + "--budget 0.5");
+    EXPECT_EQ(none.status, 1);
+    EXPECT_THAT(none.err, HasSubstr("in escrow, and --budget has 0.5 coins left"));
+    const ledger::U256 escrow = wei(say("task plan " + folder + node()).at("escrow"));
+    const std::string two_and_a_half = (escrow * ledger::U256(5) / ledger::U256(2)).to_decimal();
+    const Ran ran = retrace(order + "--repeat 5 --budget '" + two_and_a_half + " wei'");
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out, "1\n2\n") << "two escrows fit the budget";
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("task 2 posted"), HasSubstr("and --budget has ")));
+}
+
 TEST_F(FirstHour, FollowTellsWhatHappensAndTheBooksAddUpToTheWei) {
     start({{Role::honest_solver, kSolver}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});
     if (HasFatalFailure()) return;
