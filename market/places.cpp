@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "market/places.hpp"
 
+#include <algorithm>
+
+#include "merkle/base/ensure.hpp"
+
 namespace retrace::market {
 namespace {
 

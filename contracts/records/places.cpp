@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/records/places.hpp"
 
+#include <algorithm>
+
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/views.hpp"
 

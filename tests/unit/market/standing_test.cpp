@@ -11,7 +11,7 @@
 namespace retrace::market {
 namespace {
 
-const U256 kCoin = 1'000 * kMilli;
+const U256 kOneCoin = 1'000 * kMilli;
 
 Standing of(const U256& verified, std::uint64_t height = 0) { return with_verified({}, verified, height); }
 
@@ -28,7 +28,7 @@ TEST(Standing, HalvesInFourStepsAtFixedHeights) {
 }
 
 TEST(Standing, DoesNotDependOnHowOftenItChanges) {
-    const U256 amount = U256(1'000'000) * kCoin;
+    const U256 amount = U256(1'000'000) * kOneCoin;
     Standing touched = of(amount, 7);
     for (std::uint64_t height = 7; height < 10 * kDecayBlocks; height += 9'973)
         touched = with_verified(touched, 0, height);
@@ -36,11 +36,11 @@ TEST(Standing, DoesNotDependOnHowOftenItChanges) {
 }
 
 TEST(Standing, AConvictionEndsItAndASilenceHalvesIt) {
-    const Standing good = of(8 * kCoin);
-    EXPECT_EQ(with_loss(good, kCoin, false, 1), (Standing{4 * kCoin, kCoin, 1}));
-    EXPECT_EQ(with_loss(good, kCoin, true, 1), (Standing{0, kCoin, 1}));
+    const Standing good = of(8 * kOneCoin);
+    EXPECT_EQ(with_loss(good, kOneCoin, false, 1), (Standing{4 * kOneCoin, kOneCoin, 1}));
+    EXPECT_EQ(with_loss(good, kOneCoin, true, 1), (Standing{0, kOneCoin, 1}));
     EXPECT_EQ(with_loss(of(0), U256::max(), true, 1).lost, U256::max());
-    EXPECT_EQ(with_loss(with_loss({}, U256::max(), true, 1), kCoin, true, 1).lost, U256::max()) << "no overflow";
+    EXPECT_EQ(with_loss(with_loss({}, U256::max(), true, 1), kOneCoin, true, 1).lost, U256::max()) << "no overflow";
 }
 
 /// Coins that an owner of `own` of ten equal members pays to strangers while it has `audits` audits of two auditors each
@@ -54,7 +54,7 @@ Bought self_dealing(std::uint8_t own, std::uint64_t audits, const U256& fee) {
     for (std::uint8_t i = 0; i < 10; ++i) {
         Address member;
         member.bytes[0] = i;
-        members.push_back({member, kCoin});
+        members.push_back({member, kOneCoin});
     }
     Bought out;
     for (std::uint64_t audit = 1; audit <= audits; ++audit) {
@@ -69,10 +69,10 @@ Bought self_dealing(std::uint8_t own, std::uint64_t audits, const U256& fee) {
 
 TEST(Standing, BuyingWorkFromOneselfPaysStrangers) {
     constexpr std::uint64_t kAudits = 1'000;
-    const U256 fee = kCoin / U256(100);
+    const U256 fee = kOneCoin / U256(100);
     for (const std::uint8_t own : {0, 2, 4}) {
         const Bought bought = self_dealing(own, kAudits, fee);
-        EXPECT_EQ(bought.standing.verified, U256(20) * kCoin);
+        EXPECT_EQ(bought.standing.verified, U256(20) * kOneCoin);
         const U256 expected = bought.standing.verified * U256(10 - own) / U256(10);
         EXPECT_GE(bought.to_strangers, expected * U256(95) / U256(100)) << int{own} << " of ten members";
         EXPECT_LE(bought.to_strangers, expected * U256(105) / U256(100)) << "the draw of this test is a fair one";
@@ -80,7 +80,7 @@ TEST(Standing, BuyingWorkFromOneselfPaysStrangers) {
 }
 
 TEST(Standing, ManyIdentitiesHaveWhatOneHas) {
-    const U256 fee = kCoin / U256(100);
+    const U256 fee = kOneCoin / U256(100);
     const Bought one = self_dealing(0, 100, fee);
     U256 all;
     for (int i = 0; i < 10; ++i) all += self_dealing(0, 10, fee).standing.verified;
@@ -89,11 +89,11 @@ TEST(Standing, ManyIdentitiesHaveWhatOneHas) {
 }
 
 TEST(Standing, ANewAccountMendsNothing) {
-    const Bought before = self_dealing(2, 100, kCoin / U256(100));
-    const Standing convicted = with_loss(before.standing, kCoin, true, 200);
+    const Bought before = self_dealing(2, 100, kOneCoin / U256(100));
+    const Standing convicted = with_loss(before.standing, kOneCoin, true, 200);
     EXPECT_EQ(convicted.verified, Standing{}.verified) << "it stands where a new account begins";
-    const Bought again = self_dealing(2, 100, kCoin / U256(100));
-    EXPECT_GT(again.to_strangers, kCoin) << "and has to pay for all of it again";
+    const Bought again = self_dealing(2, 100, kOneCoin / U256(100));
+    EXPECT_GT(again.to_strangers, kOneCoin) << "and has to pay for all of it again";
 }
 
 }  // namespace
