@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The memory of an agent depends on what is open, not on how many tasks there ever were; and a crowd of cheap tasks
 // takes neither stake, fees nor time from an expensive one.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <fstream>
 #include <map>
@@ -109,6 +109,20 @@ struct AgentMemory : ::testing::Test {
         return count;
     }
 };
+
+/// Contracts 12.9: in the second half of an auction a place burns coins.
+TEST_F(AgentMemory, ABidThatBurnsTooMuchForItsPlaceIsNotMade) {
+    const market::TaskSpec spec = post(1);
+    Bidding agent = bidding(U256(400) * U256(kMilli));  // 4 coins for all segments, a twentieth of which is 0.2.
+    const auto quote_beside = [&](std::size_t others) {
+        change(1, [&](market::Task& task) { task.bidders.resize(others); });
+        return agent.quote(book, params, kBaseFee, 1, spec);
+    };
+    EXPECT_TRUE(quote_beside(31).price) << "the first half burns nothing";
+    EXPECT_TRUE(quote_beside(40).price) << "0.16 coins";
+    EXPECT_FALSE(quote_beside(42).price);
+    EXPECT_THAT(quote_beside(42).why_not, ::testing::HasSubstr("a place in its auction burns 0.32 now"));
+}
 
 TEST_F(AgentMemory, SpecificationsOfTasksThatNobodyAsksForAreForgotten) {
     for (std::uint64_t id = 1; id <= 1000; ++id) {
