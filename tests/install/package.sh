@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # package.sh SUITE [FOLDER]: installs the packages that ./dev package left in FOLDER (build/package) on a bare Debian,
 # and tries what they bring: the programs, users, configuration, completion, manual pages, the console; then removes and
-# purges them. Needs root, debootstrap and the network. TREES=FOLDER keeps the tree.
+# purges them. A tree shares the process numbers of this machine, so a process is ended by the number that its start
+# gave, never by its name. Needs root, debootstrap and the network. TREES=FOLDER keeps the tree.
 set -euo pipefail
 # shellcheck source=tests/install/debian_tree.sh
 source "$(dirname "${BASH_SOURCE[0]}")/debian_tree.sh"
@@ -45,7 +46,9 @@ in_tree runuser -u retrace-node -- retrace node --config /etc/retrace/node.toml 
 cp "$tree/usr/share/doc/retrace/docs/examples/genesis.json" "$tree/etc/retrace/genesis.json"
 sed -i 's/^port = .*/port = 18545/' "$tree/etc/retrace/node.toml"
 in_tree timeout 120 bash -c '
-    runuser -u retrace-node -- retrace node --config /etc/retrace/node.toml >/root/node.out 2>&1 &
+    setpriv --reuid retrace-node --regid retrace-node --clear-groups \
+        retrace node --config /etc/retrace/node.toml >/root/node.out 2>&1 &
+    node=$!
     for _ in $(seq 300); do
         if grep -q "console at" /root/node.out; then break; fi
         sleep 0.1
@@ -53,7 +56,7 @@ in_tree timeout 120 bash -c '
     exec 3<>/dev/tcp/127.0.0.1/18545
     printf "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" >&3
     cat <&3 >/root/page
-    kill $(pidof retrace) && wait' || fail "the node: $(cat "$tree/root/node.out")"
+    kill $node && wait $node' || fail "the node: $(cat "$tree/root/node.out")"
 grep -q '<html' "$tree/root/page" || fail "no console: $(head -n 20 "$tree/root/page")"
 
 # From the installed package to the first bid, on a developer chain, which has somebody who sends a newcomer coins.
