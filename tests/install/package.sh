@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 # package.sh SUITE [FOLDER]: installs the packages that ./dev package left in FOLDER (build/package) on a bare Debian,
 # and tries what they bring: the programs, users, configuration, completion, manual pages, the console; then removes and
-# purges them. A tree shares the process numbers of this machine, so a process is ended by the number that its start
-# gave, never by its name. Needs root, debootstrap and the network. TREES=FOLDER keeps the tree.
+# purges them. Needs root, debootstrap and the network. TREES=FOLDER keeps the tree.
 set -euo pipefail
 # shellcheck source=tests/install/debian_tree.sh
 source "$(dirname "${BASH_SOURCE[0]}")/debian_tree.sh"
@@ -15,7 +14,11 @@ declare -A number=([bookworm]=12 [trixie]=13)
 package=$(echo "$packages"/retrace_*~deb"${number[$suite]}"_*.deb)
 [ -f "$package" ] || skip "no $package; ./dev package makes it"
 
+# Runs a command whose processes have numbers of their own and end with it: what it kills is nobody else's.
+confined() { in_tree unshare --pid --fork --kill-child "$@"; }
+
 open_tree "$suite"
+rm -rf "$tree"/root/* "$tree/root/.retrace" "$tree/var/lib/retrace" "$tree/etc/retrace"  # of a kept tree
 cp "$packages"/retrace*~deb"${number[$suite]}"_*.deb "$tree/root/"
 name=$(basename "$package") version=$(basename "$package" | cut -d _ -f 2)
 apt() { in_tree DEBIAN_FRONTEND=noninteractive timeout 900 apt-get -q "$@"; }
@@ -40,12 +43,12 @@ grep -q '"SPDX-2.3"' "$tree/usr/share/doc/retrace/retrace.spdx.json" || fail "no
 
 # The node runs as its user with the installed configuration, up to the genesis that an operator has to bring.
 status=0
-in_tree runuser -u retrace-node -- retrace node --config /etc/retrace/node.toml >"$tree/node.log" 2>&1 || status=$?
+confined timeout 60 runuser -u retrace-node -- retrace node --config /etc/retrace/node.toml >"$tree/node.log" 2>&1 || status=$?
 [ $status = 1 ] && grep -q /etc/retrace/genesis.json "$tree/node.log" || fail "node.toml: $(cat "$tree/node.log")"
 # With one it serves the console that is in the program.
 cp "$tree/usr/share/doc/retrace/docs/examples/genesis.json" "$tree/etc/retrace/genesis.json"
 sed -i 's/^port = .*/port = 18545/' "$tree/etc/retrace/node.toml"
-in_tree timeout 120 bash -c '
+confined timeout 120 bash -c '
     setpriv --reuid retrace-node --regid retrace-node --clear-groups \
         retrace node --config /etc/retrace/node.toml >/root/node.out 2>&1 &
     node=$!
@@ -60,7 +63,7 @@ in_tree timeout 120 bash -c '
 grep -q '<html' "$tree/root/page" || fail "no console: $(head -n 20 "$tree/root/page")"
 
 # From the installed package to the first bid, on a developer chain, which has somebody who sends a newcomer coins.
-in_tree timeout 240 bash -c 'set -e
+confined timeout 240 bash -c 'set -e
     cd /root
     echo a passphrase >passphrase
     chmod 600 passphrase
