@@ -49,7 +49,7 @@ fresh() {
     for package in g++ cmake ninja-build pkg-config libssl-dev libcrypto++-dev libsecp256k1-dev librocksdb-dev \
         libprotobuf-dev protobuf-compiler libspdlog-dev libfmt-dev libcli11-dev libtomlplusplus-dev \
         prometheus-cpp-dev libzstd-dev zlib1g-dev libpng-dev libicu-dev libjpeg-dev libgtest-dev libgmock-dev \
-        dataset-fashion-mnist libtorch-dev libopenblas0-openmp libseccomp-dev clang-19 libclang-rt-19-dev clang-14; do
+        dataset-fashion-mnist libtorch-dev libopenblas0-openmp libseccomp-dev dpkg-dev file clang-19 libclang-rt-19-dev clang-14; do
         echo "$package 1" >>"$work/archive"
     done
     printf '%s\n' "libboost-dev 1.74.0.3" "libboost1.81-dev 1.81.0-5" "libboost-json1.81-dev 1.81.0-5" >>"$work/archive"
@@ -124,4 +124,15 @@ for seconds in 0 3601 9999 x; do dev 2 bench --seconds $seconds; done
 dev 1 bench kernels
 said "it needs the Debian packages libdnnl-dev libopenblas-openmp-dev"
 said "nothing was measured"
+dev 2 package --elsewhere
+dev 2 package --here more
+
+# A package has the console in it, so none is made without npm. This machine may have it.
+mkdir "$work/programs"
+ln -s /usr/bin/* "$work/programs"
+rm -f "$work/programs/npm"
+fresh
+PATH=$work/bin:$work/programs dev 1 package --here
+said "npm is missing, and a package without the console is not made"
+has dpkg-dev file
 echo "as it says"

@@ -24,11 +24,11 @@ name=$(basename "$package") version=$(basename "$package" | cut -d _ -f 2)
 apt() { in_tree DEBIAN_FRONTEND=noninteractive timeout 900 apt-get -q "$@"; }
 apt -o APT::Update::Error-Mode=any update || skip "Debian's package lists cannot be fetched"
 apt install -y "/root/$name" >"$tree/install.log" 2>&1 || fail "it does not install: $(tail -n 20 "$tree/install.log")"
-if in_tree dpkg -l 'libtorch*' 2>/dev/null | grep -q '^ii'; then fail "the main package brings LibTorch"; fi
-apt install -s "/root/retrace-torch${name#retrace}" | grep -q '^Inst libtorch' || fail "retrace-torch needs no LibTorch"
+if in_tree dpkg -l 'libtorch*' 2>/dev/null | grep '^ii' >/dev/null; then fail "the main package brings LibTorch"; fi
+apt install -s "/root/retrace-torch${name#retrace}" | grep '^Inst libtorch' >/dev/null || fail "retrace-torch needs no LibTorch"
 
 [ "$(in_tree retrace --version)" = "retrace ${version%~*}" ] || fail "another version than ${version%~*}"
-in_tree retrace solver --help | grep -q -- --min-price || fail "retrace solver --help"
+in_tree retrace solver --help | grep -- --min-price >/dev/null || fail "retrace solver --help"
 in_tree retrace doctor --node http://127.0.0.1:1 >"$tree/doctor.log" 2>&1 || true
 for check in cpu disk memory node; do grep -qi "$check" "$tree/doctor.log" || fail "retrace doctor has no check of $check"; done
 for service in node solver verifier; do
@@ -37,7 +37,7 @@ for service in node solver verifier; do
 done
 in_tree gzip -t /usr/share/man/man1/retrace-task.1.gz || fail "no manual page"
 in_tree bash -c 'source /usr/share/bash-completion/completions/retrace
-    COMP_WORDS=(retrace "") COMP_CWORD=1; _retrace; printf "%s\n" "${COMPREPLY[@]}"' | grep -qx solver || fail "completion"
+    COMP_WORDS=(retrace "") COMP_CWORD=1; _retrace; printf "%s\n" "${COMPREPLY[@]}"' | grep -x solver >/dev/null || fail "completion"
 grep -q '"SPDX-2.3"' "$tree/usr/share/doc/retrace/retrace.spdx.json" || fail "no bill of materials"
 [ -z "$(in_tree dpkg --verify retrace)" ] || fail "files differ from the package: $(in_tree dpkg --verify retrace)"
 
