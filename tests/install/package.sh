@@ -78,11 +78,12 @@ confined timeout 240 bash -c 'set -e
     done
     awk "BEGIN { for (i = 0; i < 400; ++i) print i % 7 \",\" i % 5 \",\" i % 2 }" >table.csv
     retrace task compile mlp --data table.csv --steps 40 --checkpoint-every 20 --batch 16 --hidden 8 -o task
-    # Refused while the verifiers are not drawn yet.
-    for _ in $(seq 60); do
-        if retrace task submit task --dev-account 0; then break; fi
-        sleep 1
-    done
+    # Refused while the verifiers are not drawn yet. Posted again and again, because bids are taken for ten blocks only.
+    until retrace task submit task --dev-account 0; do sleep 1; done
+    while true; do
+        sleep 5
+        retrace task submit task --dev-account 0 || true
+    done >posts.out 2>&1 &
     began=$(date +%s%N)
     retrace solver --quickstart --words-file words --passphrase-file passphrase --port 0 >solver.out 2>&1 &
     until grep -q "event=bid " solver.out; do sleep 0.1; done
