@@ -93,6 +93,10 @@ std::string record_name() {
         return "RoundMessage";
     else if constexpr (std::same_as<T, market::Holding>)
         return "Holding";
+    else if constexpr (std::same_as<T, market::RoundMasks>)
+        return "RoundMasks";
+    else if constexpr (std::same_as<T, market::MemberMasks>)
+        return "MemberMasks";
     else if constexpr (std::same_as<T, market::MemberSegment>)
         return "MemberSegment";
     else if constexpr (std::same_as<T, market::Member>)

@@ -21,6 +21,7 @@ std::string_view slug(GroupPhase phase) noexcept {
         case GroupPhase::spreading: return "spreading";
         case GroupPhase::revealing: return "revealing";
         case GroupPhase::over: return "over";
+        case GroupPhase::unmasking: return "unmasking";
     }
     return "invalid";
 }

@@ -46,16 +46,19 @@ struct GroupSpec {
     std::uint32_t absence_limit = 0;  ///< Rounds without a message after which a member only ends.
     std::uint32_t keep_rounds = 0;    ///< Rounds for which messages are served; most records of one segment.
     std::uint32_t catch_up_max = 0;   ///< Most messages that one segment takes in.
+    std::uint8_t mask_bits = 0;       ///< Bits of a value of a message that is sent under masks (15); 0: without masks.
+    std::uint64_t mask_blocks = 0;    ///< Time to post keys, the same to deal shares, and the same to unmask.
 
     bool operator==(const GroupSpec&) const = default;
     static auto tie(auto& g) {
         return std::tie(g.rounds, g.steps_max, g.shared, g.public_tensors, g.phases, g.least, g.round_blocks,
-                        g.grace_blocks, g.fetch_blocks, g.reveal_blocks, g.absence_limit, g.keep_rounds,
-                        g.catch_up_max);
+                        g.grace_blocks, g.fetch_blocks, g.reveal_blocks, g.absence_limit, g.keep_rounds, g.catch_up_max,
+                        g.mask_bits, g.mask_blocks);
     }
     static Names names() {
-        return {"rounds",      "stepsMax",    "shared",       "publicTensors", "phases",     "least",     "roundBlocks",
-                "graceBlocks", "fetchBlocks", "revealBlocks", "absenceLimit",  "keepRounds", "catchUpMax"};
+        return {"rounds",       "stepsMax",    "shared",      "publicTensors", "phases",
+                "least",        "roundBlocks", "graceBlocks", "fetchBlocks",   "revealBlocks",
+                "absenceLimit", "keepRounds",  "catchUpMax",  "maskBits",      "maskBlocks"};
     }
 };
 
@@ -65,8 +68,9 @@ enum class GroupPhase : std::uint8_t {
     spreading = 3,  ///< Members fetch the messages, and commit to which they have.
     revealing = 4,  ///< They reveal it.
     over = 5,       ///< All rounds are closed.
+    unmasking = 6,  ///< After revealing, in a group with masks: members reveal shares of what masked the recorded sum.
 };
-constexpr GroupPhase last_of(GroupPhase) { return GroupPhase::over; }
+constexpr GroupPhase last_of(GroupPhase) { return GroupPhase::unmasking; }
 std::string_view slug(GroupPhase phase) noexcept;
 
 struct Group {

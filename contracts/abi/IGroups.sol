@@ -44,6 +44,8 @@ interface IGroups {
         uint32 absenceLimit;
         uint32 keepRounds;
         uint32 catchUpMax;
+        uint8 maskBits;
+        uint64 maskBlocks;
     }
     struct Group {
         uint64 task;
@@ -79,6 +81,20 @@ interface IGroups {
     struct Holding {
         bytes32 commitment;
         bytes bitmap;
+    }
+    struct RoundMasks {
+        uint8 step;
+        uint64 deadline;
+        uint32[] cohort;
+        uint32[] dealt;
+        uint32[] recorded;
+        uint32[] revealed;
+        bytes32 terms;
+    }
+    struct MemberMasks {
+        bytes keys;
+        bytes shares;
+        bytes revealed;
     }
     struct Member {
         uint32 base;
@@ -125,11 +141,26 @@ interface IGroups {
     ) external;
     function joinTask(uint64 task, uint32 anchor, uint64 index) external payable;
     function leaveTask(uint64 task, uint32 run) external;
+    function maskKeys(uint64 task, uint32 run, uint32 round, bytes calldata keys) external;
+    function maskShares(
+        uint64 task,
+        uint32 run,
+        uint32 round,
+        bytes calldata shares
+    ) external;
+    function unmask(
+        uint64 task,
+        uint32 run,
+        uint32 round,
+        bytes calldata shares
+    ) external;
     function groupSpecOf(uint64 task) external view returns (GroupSpec memory);
     function groupOf(uint64 task) external view returns (Group memory);
     function roundOf(uint64 task, uint32 round) external view returns (Round memory);
     function messageOf(uint64 task, uint32 round, uint32 run) external view returns (RoundMessage memory);
     function holdingOf(uint64 task, uint32 round, uint32 run) external view returns (Holding memory);
+    function masksOf(uint64 task, uint32 round) external view returns (RoundMasks memory);
+    function memberMasksOf(uint64 task, uint32 round, uint32 run) external view returns (MemberMasks memory);
     function memberOf(uint64 task, uint32 run) external view returns (Member memory);
     function memberSegmentOf(uint64 task, uint32 run, uint64 index) external view returns (MemberSegment memory);
     event RoundPhaseChanged(
@@ -152,6 +183,13 @@ interface IGroups {
         uint32 recorded,
         uint32 revealed,
         uint32 total
+    );
+    event MasksChanged(
+        uint64 indexed task,
+        uint32 indexed round,
+        uint8 step,
+        uint32 members,
+        uint64 deadline
     );
     event MemberJoined(
         uint64 indexed task,

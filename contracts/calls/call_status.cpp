@@ -166,6 +166,17 @@ constexpr Words kWords[] = {
     {unknown_round, "unknown_round", "the round is not closed, or has no such message"},
     {no_message, "no_message", "the run has no message in this round"},
     {runs_used_up, "runs_used_up", "the group has had 1,024 members, and takes no more"},
+    {not_masked, "not_masked", "the messages of this group have no masks"},
+    {wrong_mask_step, "wrong_mask_step", "the masks of the round are not at the step in which this call is taken"},
+    {not_in_cohort, "not_in_cohort", "the run did not post keys, or not deal shares, in this round"},
+    {mask_wrong_length, "mask_wrong_length", "the bytes end too soon, or go on behind the last value"},
+    {mask_wrong_count, "mask_wrong_count",
+     "there is a share for each member that dealt, and the cohort of a round has at most 32 members"},
+    {mask_off_curve, "mask_off_curve", "a point is not on secp256k1, or a share is not below its order"},
+    {mask_same_key, "mask_same_key", "a key stands twice; make new keys for each round"},
+    {mask_wrong_share, "mask_wrong_share",
+     "a share does not fit the dealer's commitments, or a complaint is about shares that fit"},
+    {mask_wrong_proof, "mask_wrong_proof", "the proof of a complaint does not hold"},
 };
 
 const Words* words_of(CallStatus status) noexcept {

@@ -157,6 +157,16 @@ enum class CallStatus : std::uint16_t {
     unknown_round = 513,
     no_message = 514,
     runs_used_up = 515,
+
+    not_masked = 516,
+    wrong_mask_step = 517,
+    not_in_cohort = 518,
+    mask_wrong_length = 519,
+    mask_wrong_count = 520,
+    mask_off_curve = 521,
+    mask_same_key = 522,
+    mask_wrong_share = 523,
+    mask_wrong_proof = 524,
 };
 
 std::string_view slug(CallStatus status) noexcept;

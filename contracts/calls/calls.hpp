@@ -427,6 +427,6 @@ using AnyCall =
                  RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable, AnswerUnavailable,
                  ChallengeSegment, ChallengeInitial, PlayMove, RegisterValidator, BondValidator, UnbondValidator,
                  ReleaseValidator, UnjailValidator, VoteUpgrade, PostGroup, CommitRound, CommitHoldings, RevealHoldings,
-                 OpenMember, JoinTask, LeaveTask>;
+                 OpenMember, JoinTask, LeaveTask, MaskKeys, MaskShares, Unmask>;
 
 }  // namespace retrace::contracts

@@ -397,6 +397,6 @@ using AnyEvent =
                  ReplicasWanted, RetentionRequested, RetentionClosed, CapabilityChallenged, CapabilityAnswered,
                  CapabilityMeasured, UnauditedDecided, ValidatorRegistered, ValidatorStakeChanged,
                  ValidatorPowerChanged, ValidatorJailed, UpgradeDecided, RoundPhaseChanged, SegmentCommitted,
-                 RoundClosed, MemberJoined, MemberLeaves, PlacePaid>;
+                 RoundClosed, MasksChanged, MemberJoined, MemberLeaves, PlacePaid>;
 
 }  // namespace retrace::contracts

@@ -90,6 +90,14 @@ inline std::uint64_t extra_gas(const RevealHoldings&) { return kGasOpening; }
 inline std::uint64_t extra_gas(const OpenMember&) { return 2 * kGasOpening; }       // The proof of its tensors.
 inline std::uint64_t extra_gas(const JoinTask&) { return 3 * kGasScheduledItem; }   // As AcceptData.
 inline std::uint64_t extra_gas(const LeaveTask&) { return 2 * kGasScheduledItem; }  // End of the run, and the clock.
+/// As a round's clock. Points are decoded, and when the last one unmasks, the secrets are put together.
+inline std::uint64_t extra_gas(const MaskKeys&) { return 2 * kGasScheduledItem; }
+inline std::uint64_t extra_gas(const MaskShares&) { return 2 * kGasScheduledItem; }
+/// Each share takes a product of a point and a scalar for each commitment, up to 22.
+inline std::uint64_t extra_gas(const Unmask& call) {
+    constexpr std::uint64_t kShare = 200'000, kShareBytes = 37;
+    return 2 * kGasScheduledItem + kShare * (call.shares.size() / kShareBytes);
+}
 
 template <class Call>
 std::uint64_t gas_of(const Call& call, std::size_t calldata_bytes) {

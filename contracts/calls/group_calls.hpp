@@ -4,6 +4,7 @@
 
 #include "contracts/calls/addresses.hpp"
 #include "market/groups.hpp"
+#include "market/masks/records.hpp"
 
 namespace retrace::contracts {
 
@@ -74,6 +75,39 @@ struct OpenMember {
     std::uint64_t index = 0;
     Hash32 salt, root;
     Bytes leaves;
+};
+/// Posts the member's one-time keys for the masks of the open round: an encoded market::MaskKeys.
+struct MaskKeys {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "maskKeys";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "round", "keys"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.round, c.keys); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0, round = 0;
+    Bytes keys;
+};
+/// Deals shares of the secrets of both masks to all that posted keys: an encoded market::MaskShares.
+struct MaskShares {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "maskShares";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "round", "shares"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.round, c.shares); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0, round = 0;
+    Bytes shares;
+};
+/// Reveals the member's share of each that dealt, or complaints: encoded market::RevealedShares.
+struct Unmask {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "unmask";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "round", "shares"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.round, c.shares); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0, round = 0;
+    Bytes shares;
 };
 /// Takes a free seat. The member begins at the base of state `index` of run `anchor`, which is finalised, with the
 /// shared tensors of that state. Locks the stake floor. msg.value is market::join_fee.

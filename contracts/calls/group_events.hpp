@@ -31,6 +31,19 @@ struct SegmentCommitted {
     std::uint64_t segment = 0;
     std::uint32_t steps = 0;
 };
+/// The masks of a round take another step (market::MaskStep); `members` are those that did what the last one asked for.
+struct MasksChanged {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "MasksChanged";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "round", "step", "members", "deadline"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.round, e.step, e.members, e.deadline); }
+    std::uint64_t task = 0;
+    std::uint32_t round = 0;
+    std::uint8_t step = 0;
+    std::uint32_t members = 0;
+    std::uint64_t deadline = 0;  ///< Of keys and shares; else 0.
+};
 struct RoundClosed {
     static constexpr Contract kContract = Contract::groups;
     static constexpr std::string_view kName = "RoundClosed";

@@ -51,6 +51,25 @@ struct ReadHolding {
     std::uint32_t round = 0;
     std::uint32_t run = 0;
 };
+struct ReadRoundMasks {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "masksOf";
+    using Answer = market::RoundMasks;
+    static Names names() { return {"task", "round"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.round); }
+    std::uint64_t task = 0;
+    std::uint32_t round = 0;
+};
+struct ReadMemberMasks {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "memberMasksOf";
+    using Answer = market::MemberMasks;
+    static Names names() { return {"task", "round", "run"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.round, c.run); }
+    std::uint64_t task = 0;
+    std::uint32_t round = 0;
+    std::uint32_t run = 0;
+};
 struct ReadMember {
     static constexpr Contract kContract = Contract::groups;
     static constexpr std::string_view kName = "memberOf";

@@ -35,6 +35,26 @@ std::optional<market::Holding> holding(const StateView& view, std::uint64_t task
                                        std::uint32_t run) {
     return load<market::Holding>(view, keys::holding(task, round, run));
 }
+std::optional<market::RoundMasks> round_masks(const StateView& view, std::uint64_t task, std::uint32_t round) {
+    return load<market::RoundMasks>(view, keys::round_masks(task, round));
+}
+std::optional<market::MemberMasks> member_masks(const StateView& view, std::uint64_t task, std::uint32_t round,
+                                                std::uint32_t run) {
+    return load<market::MemberMasks>(view, keys::member_masks(task, round, run));
+}
+market::MaskedRound masked_round(const StateView& view, std::uint64_t task, std::uint32_t round) {
+    const auto masks = must_load<market::RoundMasks>(view, keys::round_masks(task, round));
+    market::MaskedRound out;
+    out.round = {task, round, 0};
+    for (const std::uint32_t run : masks.cohort) {
+        const auto own = must_load<market::MemberMasks>(view, keys::member_masks(task, round, run));
+        out.cohort.emplace(run, market::decode_mask_keys(own.keys).value());
+        if (!own.shares.empty())
+            out.dealt.emplace(run, market::decode_mask_shares(own.shares, masks.cohort.size()).value());
+    }
+    out.recorded = masks.recorded;
+    return out;
+}
 std::optional<market::Member> member(const StateView& view, std::uint64_t task, std::uint32_t run) {
     return load<market::Member>(view, keys::member(task, run));
 }

@@ -7,6 +7,7 @@
 
 #include "ledger/state/view.hpp"
 #include "market/groups.hpp"
+#include "market/masks/records.hpp"
 
 namespace retrace::contracts::views {
 
@@ -25,6 +26,12 @@ std::optional<market::RoundMessage> round_message(const StateView& view, std::ui
                                                   std::uint32_t run);
 std::optional<market::Holding> holding(const StateView& view, std::uint64_t task, std::uint32_t round,
                                        std::uint32_t run);
+/// Exists in groups with masks, from the beginning of the round.
+std::optional<market::RoundMasks> round_masks(const StateView& view, std::uint64_t task, std::uint32_t round);
+std::optional<market::MemberMasks> member_masks(const StateView& view, std::uint64_t task, std::uint32_t round,
+                                                std::uint32_t run);
+/// The keys, shares and record of a round, as far as it has come.
+market::MaskedRound masked_round(const StateView& view, std::uint64_t task, std::uint32_t round);
 std::optional<market::Member> member(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Segment `index` leads from state `index` of the run to state `index` + 1.
 std::optional<market::MemberSegment> member_segment(const StateView& view, std::uint64_t task, std::uint32_t run,

@@ -162,6 +162,10 @@ Key round_message(std::uint64_t task, std::uint32_t round, std::uint32_t run) {
 Key holding(std::uint64_t task, std::uint32_t round, std::uint32_t run) {
     return std::move(groups('h').number(task).number(round).number(run));
 }
+Key round_masks(std::uint64_t task, std::uint32_t round) { return std::move(groups('k').number(task).number(round)); }
+Key member_masks(std::uint64_t task, std::uint32_t round, std::uint32_t run) {
+    return std::move(groups('p').number(task).number(round).number(run));
+}
 Key shared_openings(std::uint64_t task, std::uint32_t base) { return std::move(groups('e').number(task).number(base)); }
 
 Key held(Contract contract) { return Builder(contract, '$'); }

@@ -122,6 +122,8 @@ Key member_segment(std::uint64_t task, std::uint32_t run, std::uint64_t index);
 Key round(std::uint64_t task, std::uint32_t round);  ///< Once it is closed.
 Key round_message(std::uint64_t task, std::uint32_t round, std::uint32_t run);
 Key holding(std::uint64_t task, std::uint32_t round, std::uint32_t run);
+Key round_masks(std::uint64_t task, std::uint32_t round);
+Key member_masks(std::uint64_t task, std::uint32_t round, std::uint32_t run);
 Key shared_openings(std::uint64_t task, std::uint32_t base);  ///< Opened ends of segments with this base (21.8).
 
 Key held(Contract contract);  ///< Coins that the contract's records account for.

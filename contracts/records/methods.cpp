@@ -68,6 +68,10 @@ auto read(const ReadRoundMessage& call, const StateView& view) {
 auto read(const ReadHolding& call, const StateView& view) {
     return views::holding(view, call.task, call.round, call.run);
 }
+auto read(const ReadRoundMasks& call, const StateView& view) { return views::round_masks(view, call.task, call.round); }
+auto read(const ReadMemberMasks& call, const StateView& view) {
+    return views::member_masks(view, call.task, call.round, call.run);
+}
 auto read(const ReadMember& call, const StateView& view) { return views::member(view, call.task, call.run); }
 auto read(const ReadMemberSegment& call, const StateView& view) {
     return views::member_segment(view, call.task, call.run, call.index);

@@ -228,11 +228,12 @@ struct ReadValidatorRules {
     static auto tie(auto&) { return std::tie(); }
 };
 
-using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams, ReadTaskIds,
-                             ReadSpec, ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport,
-                             ReadRetention, ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules,
-                             ReadUpgrade, ReadGroupSpec, ReadGroup, ReadRound, ReadRoundMessage, ReadHolding,
-                             ReadMember, ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding>;
+using AnyRead =
+    std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams, ReadTaskIds, ReadSpec,
+                 ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention,
+                 ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules, ReadUpgrade, ReadGroupSpec,
+                 ReadGroup, ReadRound, ReadRoundMessage, ReadHolding, ReadRoundMasks, ReadMemberMasks, ReadMember,
+                 ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Secure aggregation in a cohort (Bonawitz et al., CCS 2017): keys, shares and what is revealed so that the masks of a
-// sum can be computed and those of a single member cannot. SPEC 12. The masks themselves are made by node/masks.
+// sum can be computed and those of a single member cannot. SPEC 15. The masks themselves are made by node/masks.
 #pragma once
 
 #include <map>

@@ -61,6 +61,8 @@ std::string Bidding::unfit(const ledger::StateView& state, const market::Params&
     if (!options_.only.empty() && !options_.only.contains(id)) return "not among --only";
     if (!options_.groups && views::is_group(state, id))
         return "it is a training in rounds; take part in them by --groups";
+    const auto group = views::group_spec(state, id);
+    if (group && group->mask_bits != 0) return "its messages have masks, which this version does not make";
     if (spec.contract_hash != params.contract_hash) return "it asks for another kernel contract";
     if (spec.hardware_class != 0 && spec.hardware_class != options_.hardware_class)
         return "it asks for hardware class " + std::to_string(spec.hardware_class);

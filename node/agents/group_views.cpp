@@ -167,7 +167,7 @@ std::vector<FreeSeat> free_seats(const ledger::StateView& view, const ledger::Ad
         const auto task = terms ? views::task(view, id) : std::nullopt;
         const auto group = terms ? views::group(view, id) : std::nullopt;
         if (!task || !spec || !group || task->state != market::TaskState::running) continue;
-        if (group->phase == GroupPhase::over) continue;
+        if (group->phase == GroupPhase::over || terms->mask_bits != 0) continue;  // No member makes masks yet.
         if (task->active.size() >= spec->replicas || group->round + 1 >= terms->rounds) continue;
         if (takes_part(view, *task, self)) continue;
         const auto anchor = newest_anchor(view, *task, *group);

@@ -172,6 +172,11 @@ void explain_group(const StateView& view, const market::Task& task, TaskExplanat
                       std::to_string(group->listed.size()) + " have";
             out.next = "the round is closed";
             return;
+        case GroupPhase::unmasking:
+            out.reason = TaskReason::group_revealing;
+            out.why = round + ": members reveal shares of what masked the sum of " + sent + " messages";
+            out.next = "the round is closed";
+            return;
         case GroupPhase::over: break;
     }
     out.reason = TaskReason::group_finishing;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A member's part in the secure aggregation of one round. Each step is done once, in this order, from what the ledger
-// recorded, so that nobody gets two answers from it. market/SPEC.md 12.
+// recorded, so that nobody gets two answers from it. market/SPEC.md 15.
 #pragma once
 
 #include "node/masks/mask_values.hpp"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "contracts/lifecycle/groups/masks.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 
@@ -33,8 +34,21 @@ void enter(Effects& fx, Group& group, GroupPhase phase, std::uint64_t blocks) {
     look_at(fx, group, group.deadline + 1);
 }
 
+void enter_training(Effects& fx, Group& group, const GroupSpec& terms, std::uint64_t blocks) {
+    enter(fx, group, GroupPhase::training, blocks);
+    if (terms.mask_bits != 0) begin_masks(fx, group, terms);
+}
+
+/// The height at which the phase is over, or before it a step of the masks.
+std::uint64_t next_deadline(const StateView& view, const Group& group) {
+    const auto masks = views::round_masks(view, group.task, group.round);
+    return masks && masks->deadline != 0 ? std::min(masks->deadline, group.deadline) : group.deadline;
+}
+
 /// Whether all members that may send a message have sent one.
 bool all_sent(const StateView& view, const Group& group) {
+    if (const auto masks = views::round_masks(view, group.task, group.round))
+        return !group.committed.empty() && all_dealers_in(view, *masks, group.task, group.committed);
     if (group.committed.empty() || group.committed.size() < group.senders) return false;
     const auto sent = std::count_if(group.committed.begin(), group.committed.end(), [&](std::uint32_t run) {
         return is_sender(view, must_load<market::Run>(view, keys::run(group.task, run)));
@@ -48,6 +62,10 @@ bool is_over(const StateView& view, const Group& group, std::uint64_t height) {
         case GroupPhase::training: return all_sent(view, group);
         case GroupPhase::spreading: return group.listed.size() == group.committed.size();
         case GroupPhase::revealing: return group.revealed.size() == group.listed.size();
+        case GroupPhase::unmasking: {
+            const auto masks = must_load<market::RoundMasks>(view, keys::round_masks(group.task, group.round));
+            return all_dealers_in(view, masks, group.task, masks.revealed);
+        }
         default: return false;
     }
 }
@@ -77,8 +95,8 @@ bool is_listed(const std::vector<Listing>& listings, std::uint32_t author, std::
     return others != 0 && 3 * have >= 2 * others;
 }
 
-/// Marks the messages that are recorded, and returns them by ascending run.
-std::vector<market::RoundEntry> record_messages(Effects& fx, const Group& group) {
+/// 21.6.5: the messages to be recorded, by ascending run.
+std::vector<market::RoundEntry> listed_messages(const Effects& fx, const Group& group) {
     std::vector<Listing> listings;
     for (const std::uint32_t run : group.revealed)
         listings.push_back(
@@ -90,10 +108,7 @@ std::vector<market::RoundEntry> record_messages(Effects& fx, const Group& group)
         const auto run = must_load<market::Run>(fx.state, keys::run(group.task, author));
         if (run.state != market::RunState::running || !is_listed(listings, author, place)) continue;
         const keys::Key key = keys::round_message(group.task, group.round, author);
-        auto message = must_load<market::RoundMessage>(fx.state, key);
-        message.recorded = true;
-        store(fx.state, key, message);
-        out.push_back({author, message.steps});
+        out.push_back({author, must_load<market::RoundMessage>(fx.state, key).steps});
     }
     std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.run < b.run; });
     return out;
@@ -151,18 +166,24 @@ void begin_next_round(Effects& fx, Group& group) {
     if (group.round == terms.rounds)
         for (const std::uint32_t run : task_of(fx, group).active) note_rounds_over(fx, group.task, run);
     if (group.round < terms.rounds)
-        enter(fx, group, GroupPhase::training, time_of_round(fx.state, group, terms));
+        enter_training(fx, group, terms, time_of_round(fx.state, group, terms));
     else
         enter(fx, group, GroupPhase::over, terms.round_blocks);
 }
 
-void close_round(Effects& fx, Group group) {
+void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entries) {
     market::Round record;
     record.index = group.round;
     record.height = fx.height;
     record.committed = static_cast<std::uint32_t>(group.committed.size());
-    if (has_quorum(group)) record.entries = record_messages(fx, group);
-    for (const market::RoundEntry& entry : record.entries) record.total += entry.steps;
+    record.entries = std::move(entries);
+    for (const market::RoundEntry& entry : record.entries) {
+        record.total += entry.steps;
+        const keys::Key key = keys::round_message(group.task, group.round, entry.run);
+        auto message = must_load<market::RoundMessage>(fx.state, key);
+        message.recorded = true;
+        store(fx.state, key, message);
+    }
     record.holds = group.revealed;
     std::sort(record.holds.begin(), record.holds.end());
     store(fx.state, keys::round(group.task, group.round), record);
@@ -176,9 +197,32 @@ void close_round(Effects& fx, Group group) {
         schedule_single(fx, fx.height + 1, ScheduledKind::payment, group.task, 0);
 }
 
+/// Closes the round with the messages that are listed, those of a group with masks once their sum is unmasked.
+void record_round(Effects& fx, Group& group) {
+    std::vector<market::RoundEntry> entries;
+    if (has_quorum(group)) entries = listed_messages(fx, group);
+    const GroupSpec terms = terms_of(fx, group);
+    if (terms.mask_bits == 0) return close_round(fx, group, std::move(entries));
+    std::vector<std::uint32_t> runs;
+    for (const market::RoundEntry& entry : entries) runs.push_back(entry.run);
+    if (!begin_unmasking(fx, group, std::move(runs))) return close_round(fx, group, {});
+    enter(fx, group, GroupPhase::unmasking, terms.mask_blocks);
+}
+
+/// 21.11.7: the record is the one that members unmasked, whatever became of a run since.
+void end_round_of_masks(Effects& fx, const Group& group) {
+    std::vector<market::RoundEntry> entries;
+    if (end_unmasking(fx, group)) {
+        const auto masks = must_load<market::RoundMasks>(fx.state, keys::round_masks(group.task, group.round));
+        for (const std::uint32_t run : masks.recorded)
+            entries.push_back({run, views::round_message(fx.state, group.task, group.round, run)->steps});
+    }
+    close_round(fx, group, std::move(entries));
+}
+
 /// 21.6.4: the time to fetch is given once more when too few have revealed; what they had committed to does not count.
 void end_revealing(Effects& fx, Group& group) {
-    if (has_quorum(group) || group.extended) return close_round(fx, group);
+    if (has_quorum(group) || group.extended) return record_round(fx, group);
     for (const std::uint32_t run : group.listed) remove(fx.state, keys::holding(group.task, group.round, run));
     clear_holdings(group);
     group.extended = true;
@@ -187,7 +231,7 @@ void end_revealing(Effects& fx, Group& group) {
 
 void end_training(Effects& fx, Group& group) {
     // Nobody else could have the only message.
-    if (group.committed.size() < 2) return close_round(fx, group);
+    if (group.committed.size() < 2) return close_round(fx, group, {});
     enter(fx, group, GroupPhase::spreading, terms_of(fx, group).fetch_blocks);
 }
 
@@ -200,7 +244,7 @@ void end_start(Effects& fx, Group& group) {
     const bool ready = group.senders == task_of(fx, group).active.size() || late;
     // A seat that is free may be taken until then.
     if (!ready || group.senders < terms.least) return look_at(fx, group, group.deadline + 1);
-    enter(fx, group, GroupPhase::training, terms.round_blocks);
+    enter_training(fx, group, terms, terms.round_blocks);
 }
 
 /// 21.9: a member that has not taken in the last records leaves.
@@ -226,13 +270,18 @@ void group_clock(Effects& fx, std::uint64_t task) {
     auto group = must_load<Group>(fx.state, keys::group(task));
     if (market::is_final(task_of(fx, group).state)) return;
     if (group.phase == GroupPhase::starting) return end_start(fx, group);
-    if (!is_over(fx.state, group, fx.height)) return look_at(fx, group, group.deadline + 1);
+    const GroupSpec terms = terms_of(fx, group);
+    // A round without enough keys or shares has no message, and closes empty.
+    if (terms.mask_bits != 0 && group.phase == GroupPhase::training && !advance_masks(fx, group, terms))
+        return close_round(fx, group, {});
+    if (!is_over(fx.state, group, fx.height)) return look_at(fx, group, next_deadline(fx.state, group) + 1);
     switch (group.phase) {
         case GroupPhase::training: return end_training(fx, group);
         case GroupPhase::spreading:
             if (group.listed.empty()) return end_revealing(fx, group);
-            return enter(fx, group, GroupPhase::revealing, terms_of(fx, group).reveal_blocks);
+            return enter(fx, group, GroupPhase::revealing, terms.reveal_blocks);
         case GroupPhase::revealing: return end_revealing(fx, group);
+        case GroupPhase::unmasking: return end_round_of_masks(fx, group);
         default: return end_last_phase(fx, group);
     }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "contracts/lifecycle/audits/segment_draw.hpp"
+#include "contracts/lifecycle/groups/masks.hpp"
 #include "contracts/records/group_positions.hpp"
 
 namespace retrace::contracts {
@@ -208,7 +209,8 @@ void wake_members(Effects& fx, std::uint64_t task) {
 
 std::uint64_t longest_round(const market::GroupSpec& terms) {
     constexpr std::uint64_t kPhasesMax = 5;  // Each ends at the first block after its last one.
-    return terms.round_blocks + 2 * (terms.fetch_blocks + terms.reveal_blocks) + kPhasesMax;
+    const std::uint64_t unmasking = terms.mask_bits == 0 ? 0 : terms.mask_blocks + 1;
+    return terms.round_blocks + 2 * (terms.fetch_blocks + terms.reveal_blocks) + kPhasesMax + unmasking;
 }
 
 std::uint64_t absence_blocks(const market::GroupSpec& terms) { return terms.absence_limit * longest_round(terms); }
@@ -237,7 +239,8 @@ U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_
         const auto segment = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, i));
         if (segment.steps == 0) continue;
         const keys::Key key = keys::round_message(run.task, segment.base, run.index);
-        if (must_load<market::RoundMessage>(view, key).recorded)
+        if (must_load<market::RoundMessage>(view, key).recorded &&
+            earns_in_round(view, run.task, segment.base, run.index))
             earned += market::segment_pay(run.price, segment.steps, terms.steps_max);
     }
     return earned;

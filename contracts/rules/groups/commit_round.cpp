@@ -68,7 +68,12 @@ CallStatus admit(const CommitRound& call, const TxContext& context, const StateV
     status = admit_message(call, member, *group, terms);
     if (status != CallStatus::ok) return status;
     const auto segment = next_segment(view, call.task, call.run, call.base, call.steps);
-    return segment ? CallStatus::ok : segment.error();  // 21.5.16 to 21.5.18
+    if (!segment) return segment.error();  // 21.5.16 to 21.5.18
+    const auto masks = views::round_masks(view, call.task, group->round);
+    if (!masks || call.steps == 0) return CallStatus::ok;
+    if (masks->step != market::MaskStep::messages) return CallStatus::wrong_mask_step;  // 21.11.4
+    const bool dealt = std::find(masks->dealt.begin(), masks->dealt.end(), call.run) != masks->dealt.end();
+    return dealt ? CallStatus::ok : CallStatus::not_in_cohort;  // 21.11.4
 }
 
 void apply(const CommitRound& call, const TxContext&, Effects& fx) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPEC 21.2. Posts the training of a group of members in rounds.
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "contracts/lifecycle/groups/members.hpp"
@@ -39,6 +40,14 @@ bool are_limits_in_range(const GroupSpec& group, const TaskSpec& spec) {
     return positions <= kernels::kPositionsMax;
 }
 
+/// 21.11.1: a group with masks has a cohort in each round, and time for keys and shares in it.
+bool are_masks_in_range(const GroupSpec& group, const TaskSpec& spec) {
+    if (group.mask_bits == 0) return group.mask_blocks == 0;
+    const unsigned sum_bits = group.mask_bits + static_cast<unsigned>(std::bit_width(spec.replicas - 1u));
+    return sum_bits <= 32 && group.least >= market::kCohortMin && spec.replicas <= market::kMaskedMembersMax &&
+           is_window(group.mask_blocks) && 2 * (group.mask_blocks + 1) < group.round_blocks;
+}
+
 bool are_tensors_legal(const GroupSpec& group) {
     const auto& sent = group.public_tensors;
     if (group.shared == 0 || group.shared > market::kSharedTensorsMax) return false;
@@ -71,6 +80,7 @@ CallStatus check(const PostGroup& call) {
     if (!is_window(group.round_blocks) || !is_window(group.grace_blocks) || !is_window(group.fetch_blocks) ||
         !is_window(group.reveal_blocks))
         return CallStatus::group_terms_out_of_range;                                         // 21.2.5
+    if (!are_masks_in_range(group, spec)) return CallStatus::group_terms_out_of_range;       // 21.11.1
     if (!are_tensors_legal(group) || !are_phases_legal(group)) return CallStatus::bad_plan;  // 21.2.6
     if (plan_of(group).root() != spec.program_root) return CallStatus::bad_plan;             // 21.2.7
     if (group.phases.front().program_root != spec.init_root) return CallStatus::bad_plan;    // 21.2.8

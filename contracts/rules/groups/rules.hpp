@@ -22,6 +22,18 @@ CallStatus check(const RevealHoldings& call);
 CallStatus admit(const RevealHoldings& call, const TxContext& context, const StateView& view);
 void apply(const RevealHoldings& call, const TxContext& context, Effects& fx);
 
+CallStatus check(const MaskKeys& call);
+CallStatus admit(const MaskKeys& call, const TxContext& context, const StateView& view);
+void apply(const MaskKeys& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const MaskShares& call);
+CallStatus admit(const MaskShares& call, const TxContext& context, const StateView& view);
+void apply(const MaskShares& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const Unmask& call);
+CallStatus admit(const Unmask& call, const TxContext& context, const StateView& view);
+void apply(const Unmask& call, const TxContext& context, Effects& fx);
+
 CallStatus check(const OpenMember& call);
 CallStatus admit(const OpenMember& call, const TxContext& context, const StateView& view);
 void apply(const OpenMember& call, const TxContext& context, Effects& fx);

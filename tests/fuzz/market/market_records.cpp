@@ -2,6 +2,7 @@
 // Records of the market and the parameters of genesis: a record has exactly one encoding, and escrow and stake can be
 // computed from any parameters that pass the check.
 #include "market/groups.hpp"
+#include "market/masks/records.hpp"
 #include "market/params.hpp"
 #include "market/record.hpp"
 #include "market/types.hpp"
@@ -12,9 +13,9 @@ namespace retrace::fuzz {
 namespace {
 
 using namespace market;
-using AnyRecord =
-    std::variant<TaskSpec, Task, Bid, Run, Checkpoint, Segment, Audit, Dispute, Report, Stake, SolverInfo, VerifierInfo,
-                 Params, GroupSpec, Group, Round, RoundMessage, Holding, MemberSegment, Member>;
+using AnyRecord = std::variant<TaskSpec, Task, Bid, Run, Checkpoint, Segment, Audit, Dispute, Report, Stake, SolverInfo,
+                               VerifierInfo, Params, GroupSpec, Group, Round, RoundMessage, Holding, MemberSegment,
+                               Member, RoundMasks, MemberMasks>;
 
 /// Fills fields so that enums are not zero and lists are not empty.
 struct Filler {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a member and the ledger refuse: keys, shares, secrets and records that do not fit. market/SPEC 12.
+// What a member and the ledger refuse: keys, shares, secrets and records that do not fit. market/SPEC 15.
 #include <gtest/gtest.h>
 
+#include "market/masks/records.hpp"
 #include "tests/unit/masks/cohort.hpp"
 
 namespace retrace::test {
@@ -84,6 +85,19 @@ TEST(MaskRefusals, SharesOfWrongLengthOrOffTheCurve) {
     Bytes off = bytes;
     off[0] = 9;
     EXPECT_EQ(refusal(market::decode_mask_shares(off, 5)), "mask_off_curve");
+}
+
+TEST(MaskRecords, WhatAMemberOfTheLargestCohortPostsFitsIntoARecord) {
+    Cohort cohort(market::kMaskedMembersMax, 1);
+    auto& [run, member] = *cohort.members.begin();
+    market::MemberMasks posted;
+    posted.keys = encode(member.keys());
+    posted.shares = encode(member.deal(cohort.masked.cohort).value());
+    RevealedShares complaints;  // Longer than shares.
+    for (const auto& [dealer, keys] : cohort.masked.cohort)
+        complaints.emplace(dealer, ShareComplaint{ledger::generator(), Scalar(1), Scalar(1)});
+    posted.revealed = encode(complaints);
+    EXPECT_EQ(market::decode_record<market::MemberMasks>(market::encode_record(posted)).value(), posted);
 }
 
 TEST(MaskRefusals, StepsOutOfOrder) {

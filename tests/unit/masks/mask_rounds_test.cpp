@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rounds of masks with members that drop, and with a record that is told differently to different members. market/SPEC 12.
+// Rounds of masks with members that drop, and with a record that is told differently to different members. market/SPEC 15.
 #include <gtest/gtest.h>
 
 #include "tests/unit/masks/cohort.hpp"

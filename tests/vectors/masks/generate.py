@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes round.txt: a round of masks of four members, of which one drops before its message, from the definitions in
-market/SPEC.md 12, with nothing but hashlib and Python's integers. Shares no code with the C++: points are affine, and
+market/SPEC.md 15, with nothing but hashlib and Python's integers. Shares no code with the C++: points are affine, and
 ChaCha20 is written from RFC 8439. Secrets are known to it, so it shares them but puts none together.
 A line is `name hex` or `name number number ...`."""
 import hashlib

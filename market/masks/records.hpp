@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// What the ledger stores of the masks of a round. SPEC 15, contracts 21.11.
+#pragma once
+
+#include "market/masks/unmasking.hpp"
+#include "market/record.hpp"
+
+namespace retrace::market {
+
+using Names = std::vector<std::string_view>;
+
+/// Members of a masked group: the shares that one deals to so many fit into a record.
+inline constexpr std::uint32_t kMaskedMembersMax = 32;
+
+enum class MaskStep : std::uint8_t {
+    keys = 1,       ///< Members post keys.
+    shares = 2,     ///< Those that did deal shares.
+    messages = 3,   ///< Those that dealt may send messages.
+    unmasking = 4,  ///< The record is fixed; those that dealt reveal shares.
+    open = 5,       ///< The masks of the sum are known.
+    lost = 6,       ///< Too few took part: the round is void.
+};
+constexpr MaskStep last_of(MaskStep) { return MaskStep::lost; }
+
+struct RoundMasks {
+    MaskStep step{};
+    std::uint64_t deadline = 0;           ///< Of keys and of shares.
+    std::vector<std::uint32_t> cohort;    ///< Runs that posted keys, in their order,
+    std::vector<std::uint32_t> dealt;     ///< and shares.
+    std::vector<std::uint32_t> recorded;  ///< Ascending; once the record is fixed.
+    std::vector<std::uint32_t> revealed;  ///< Runs that revealed shares.
+    Hash32 terms;                         ///< mask_terms_digest, once the masks of the sum are known.
+    bool operator==(const RoundMasks&) const = default;
+    static auto tie(auto& m) {
+        return std::tie(m.step, m.deadline, m.cohort, m.dealt, m.recorded, m.revealed, m.terms);
+    }
+    static Names names() { return {"step", "deadline", "cohort", "dealt", "recorded", "revealed", "terms"}; }
+};
+
+/// What a member posted, as encoded in masks.hpp and unmasking.hpp; empty until it did.
+struct MemberMasks {
+    Bytes keys, shares, revealed;
+    bool operator==(const MemberMasks&) const = default;
+    static auto tie(auto& m) { return std::tie(m.keys, m.shares, m.revealed); }
+    static Names names() { return {"keys", "shares", "revealed"}; }
+};
+
+/// SHA-256 of the terms: for each its seed and, as a byte, whether the messages added it.
+Hash32 mask_terms_digest(const std::vector<MaskTerm>& terms);
+
+}  // namespace retrace::market

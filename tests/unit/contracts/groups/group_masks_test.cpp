@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+// Rounds of a group whose messages have masks: the clock of keys, shares and unmasking, what is refused, who is paid.
+// SPEC 21.11.
+#include <random>
+
+#include "contracts/lifecycle/groups/masks.hpp"
+#include "tests/unit/contracts/groups/group_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::MaskStep;
+
+class GroupMasks : public GroupTest {
+protected:
+    market::GroupSpec masked_terms() const {
+        market::GroupSpec terms = small_terms();
+        terms.least = 3;
+        terms.mask_bits = 10;
+        terms.mask_blocks = 4;
+        return terms;
+    }
+    void begin(const std::vector<std::string>& names = {"alice", "bob", "carol", "dave"}) {
+        start_group(masked_terms(), names);
+        begin_rounds();
+    }
+
+    market::RandomSource source() {
+        return [this](std::span<std::uint8_t> out) {
+            for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(random_());
+        };
+    }
+    market::RoundMasks masks(std::uint32_t round = 0) const { return views::round_masks(state, 1, round).value(); }
+    market::MaskedRound masked(std::uint32_t round = 0) const { return views::masked_round(state, 1, round); }
+
+    CallStatus post_keys(std::uint32_t run) {
+        secrets_[run] = market::MaskSecrets::random(source());
+        return send(solver_of(run), MaskKeys{1, run, group().round, encode(secrets_.at(run).keys())});
+    }
+    Bytes shares_of(std::uint32_t run) {
+        const auto round = masked(group().round);
+        return encode(market::deal_shares(round.round, round.cohort, run, secrets_.at(run), source()));
+    }
+    CallStatus deal(std::uint32_t run) {
+        return send(solver_of(run), MaskShares{1, run, group().round, shares_of(run)});
+    }
+    /// What the member reveals of all that dealt, with complaints where a share does not fit.
+    market::RevealedShares revealed_of(std::uint32_t run) {
+        const auto round = masked(group().round);
+        market::RevealedShares out;
+        for (const auto& [dealer, shares] : round.dealt) {
+            const auto agreed = ledger::shared_point(secrets_.at(run).receive, round.cohort.at(dealer).deal);
+            const auto share = market::open_share(round.round, round.cohort, dealer, shares, run,
+                                                  market::wanted_share(round, dealer), agreed);
+            if (share)
+                out.emplace(dealer, share->value);
+            else
+                out.emplace(dealer,
+                            market::complain(round.round, round.cohort, dealer, run, secrets_.at(run), source()));
+        }
+        return out;
+    }
+    CallStatus unmask(std::uint32_t run) {
+        return send(solver_of(run), Unmask{1, run, group().round, encode(revealed_of(run))});
+    }
+
+    void agree_on_keys(const std::vector<std::uint32_t>& runs) {
+        for (const std::uint32_t run : runs) ASSERT_EQ(post_keys(run), CallStatus::ok) << last.revert_reason;
+        const std::uint32_t now = group().round;
+        ASSERT_TRUE(serve_until([&] { return masks(now).step != MaskStep::keys; }));
+    }
+    void deal_all(const std::vector<std::uint32_t>& runs) {
+        for (const std::uint32_t run : runs) ASSERT_EQ(deal(run), CallStatus::ok) << last.revert_reason;
+        const std::uint32_t now = group().round;
+        ASSERT_TRUE(serve_until([&] { return masks(now).step != MaskStep::shares; }));
+    }
+    void send_messages(const std::vector<std::uint32_t>& runs, const std::set<std::uint32_t>& hidden = {}) {
+        for (const std::uint32_t run : runs) ASSERT_EQ(train(run), CallStatus::ok) << last.revert_reason;
+        spread(runs, hidden);
+        ASSERT_TRUE(serve_until([&] { return group().phase != GroupPhase::revealing; }));
+    }
+    /// Up to unmasking; all members take part in all, but for messages that are listed by nobody.
+    void play_to_unmasking(const std::set<std::uint32_t>& hidden = {}) {
+        begin();
+        agree_on_keys({0, 1, 2, 3});
+        deal_all({0, 1, 2, 3});
+        send_messages({0, 1, 2, 3}, hidden);
+        ASSERT_EQ(group().phase, GroupPhase::unmasking);
+    }
+    std::vector<std::uint32_t> recorded_runs(std::uint32_t index) const {
+        std::vector<std::uint32_t> out;
+        for (const market::RoundEntry& entry : round(index).entries) out.push_back(entry.run);
+        return out;
+    }
+    std::string name(CallStatus status) const { return std::string(slug(status)); }
+
+    std::mt19937_64 random_{1};
+    std::map<std::uint32_t, market::MaskSecrets> secrets_;
+};
+
+using RunList = std::vector<std::uint32_t>;
+
+TEST_F(GroupMasks, ARoundIsRecordedOnceItsSumIsUnmasked) {
+    play_to_unmasking();
+    EXPECT_EQ(masks().recorded, (RunList{0, 1, 2, 3}));
+    EXPECT_FALSE(views::round(state, 1, 0).has_value());
+    for (const std::uint32_t run : {0u, 1u, 2u, 3u}) ASSERT_EQ(unmask(run), CallStatus::ok) << last.revert_reason;
+    next_block();
+    EXPECT_EQ(group().round, 1u);
+    EXPECT_EQ(recorded_runs(0), (RunList{0, 1, 2, 3}));
+    EXPECT_EQ(masks().step, MaskStep::open);
+    // The terms are those that anybody computes from the ledger, and that the members' secrets give.
+    std::vector<market::MaskTerm> terms;
+    for (const std::uint32_t run : {0u, 1u, 2u, 3u})
+        terms.push_back({market::self_seed({1, 0, 0}, run, secrets_.at(run).self), true});
+    EXPECT_EQ(masks().terms, market::mask_terms_digest(terms));
+    EXPECT_EQ(masks(1).step, MaskStep::keys);
+}
+
+TEST_F(GroupMasks, TheMasksOfOneThatSentNothingAreRevealed) {
+    play_to_unmasking({2});  // Nobody has its message.
+    EXPECT_EQ(masks().recorded, (RunList{0, 1, 3}));
+    for (const std::uint32_t run : {0u, 1u, 2u, 3u}) ASSERT_EQ(unmask(run), CallStatus::ok) << last.revert_reason;
+    next_block();
+    EXPECT_EQ(recorded_runs(0), (RunList{0, 1, 3}));
+    std::vector<market::MaskTerm> terms;
+    for (const std::uint32_t run : {0u, 1u, 3u})
+        terms.push_back({market::self_seed({1, 0, 0}, run, secrets_.at(run).self), true});
+    for (const std::uint32_t run : {0u, 1u, 3u}) {
+        const auto agreed = ledger::shared_point(secrets_.at(run).mask, secrets_.at(2).keys().mask);
+        terms.push_back({market::pair_seed({1, 0, 0}, run, 2, agreed), run < 2});
+    }
+    EXPECT_EQ(masks().terms, market::mask_terms_digest(terms));
+}
+
+TEST_F(GroupMasks, AMemberThatDoesNotUnmaskIsNotPaidForTheRound) {
+    play_to_unmasking();
+    for (const std::uint32_t run : {0u, 1u, 2u}) ASSERT_EQ(unmask(run), CallStatus::ok);
+    const std::uint64_t deadline = group().deadline;
+    ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
+    EXPECT_EQ(height, deadline + 1);
+    EXPECT_EQ(recorded_runs(0), (RunList{0, 1, 2, 3}));
+    EXPECT_EQ(masks().step, MaskStep::open);
+    EXPECT_TRUE(earns_in_round(state, 1, 0, 0));
+    EXPECT_FALSE(earns_in_round(state, 1, 0, 3));
+    EXPECT_FALSE(earned_in_group(state, run(0), 0, 1).is_zero());
+    EXPECT_TRUE(earned_in_group(state, run(3), 0, 1).is_zero());
+    EXPECT_EQ(run(3).state, RunState::running);
+}
+
+TEST_F(GroupMasks, WithTooFewSharesTheRoundIsVoid) {
+    play_to_unmasking();
+    for (const std::uint32_t run : {0u, 1u}) ASSERT_EQ(unmask(run), CallStatus::ok);
+    ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
+    EXPECT_EQ(masks().step, MaskStep::lost);
+    EXPECT_TRUE(masks().terms.is_zero());
+    EXPECT_TRUE(recorded_runs(0).empty());
+    EXPECT_EQ(round(0).committed, 4u);
+    EXPECT_FALSE(views::round_message(state, 1, 0, 0)->recorded);
+}
+
+TEST_F(GroupMasks, NothingIsUnmaskedOfARecordThatIsTooSmall) {
+    begin();
+    agree_on_keys({0, 1, 2, 3});
+    deal_all({0, 1, 2, 3});
+    send_messages({0, 1, 2, 3}, {1, 2});
+    EXPECT_EQ(group().round, 1u);
+    EXPECT_EQ(masks().step, MaskStep::lost);
+    EXPECT_TRUE(recorded_runs(0).empty());
+}
+
+TEST_F(GroupMasks, WithTooFewKeysOrSharesTheRoundClosesEmpty) {
+    begin();
+    agree_on_keys({0, 1});  // Three are the least.
+    EXPECT_EQ(masks(0).step, MaskStep::lost);
+    EXPECT_EQ(group().round, 1u);
+    agree_on_keys({0, 1, 2, 3});
+    deal_all({0, 1});
+    EXPECT_EQ(masks(1).step, MaskStep::lost);
+    EXPECT_EQ(group().round, 2u);
+    EXPECT_TRUE(round(1).entries.empty());
+}
+
+TEST_F(GroupMasks, WhoStaysAwayFromKeysOrSharesMissesTheRoundAndTheOthersGoOn) {
+    begin();
+    const std::uint64_t began = height;
+    agree_on_keys({0, 1, 2, 3});
+    EXPECT_EQ(height, began + 1);  // All are there, so nobody waits.
+    deal_all({0, 1, 2});
+    EXPECT_EQ(masks().step, MaskStep::messages);
+    EXPECT_GT(height, masks().deadline);
+    EXPECT_EQ(name(train(3)), "not_in_cohort");
+    send_messages({0, 1, 2});
+    ASSERT_EQ(group().phase, GroupPhase::unmasking);  // Nobody waited for a message of 3.
+    EXPECT_EQ(name(send("dave", Unmask{1, 3, 0, encode(revealed_of(0))})), "not_in_cohort");
+    for (const std::uint32_t run : {0u, 1u, 2u}) ASSERT_EQ(unmask(run), CallStatus::ok) << last.revert_reason;
+    next_block();
+    EXPECT_EQ(recorded_runs(0), (RunList{0, 1, 2}));
+}
+
+TEST_F(GroupMasks, MessagesWaitForKeysAndShares) {
+    begin();
+    EXPECT_EQ(name(train(0)), "wrong_mask_step");
+    agree_on_keys({0, 1, 2, 3});
+    EXPECT_EQ(name(train(0)), "wrong_mask_step");
+    deal_all({0, 1, 2, 3});
+    EXPECT_EQ(name(train(0)), "ok");
+}
+
+TEST_F(GroupMasks, WhoSealedAWrongShareLosesItsLock) {
+    begin();
+    agree_on_keys({0, 1, 2, 3});
+    for (const std::uint32_t run : {0u, 1u, 3u}) ASSERT_EQ(deal(run), CallStatus::ok);
+    Bytes wrong = shares_of(2);
+    wrong[wrong.size() - 4 * 64 + 40] ^= 1;  // For member 0, the share of the mask key.
+    wrong[wrong.size() - 4 * 64 + 8] ^= 1;   // And that of its own mask.
+    ASSERT_EQ(send("carol", MaskShares{1, 2, 0, wrong}), CallStatus::ok);
+    next_block();
+    send_messages({0, 1, 2, 3});
+    ASSERT_EQ(group().phase, GroupPhase::unmasking);
+    const U256 locked = run(2).locked;
+    ASSERT_FALSE(locked.is_zero());
+    ASSERT_EQ(unmask(0), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(run(2).state, RunState::forfeited);
+    EXPECT_TRUE(run(2).locked.is_zero());
+    for (const std::uint32_t other : {1u, 3u}) ASSERT_EQ(unmask(other), CallStatus::ok) << last.revert_reason;
+    // Two shares of its own are left of three that are needed.
+    ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
+    EXPECT_EQ(masks().step, MaskStep::lost);
+    EXPECT_EQ(run(0).state, RunState::running);
+}
+
+TEST_F(GroupMasks, KeysThatDoNotFit) {
+    begin();
+    const auto posted = [&](std::uint32_t run, const Bytes& keys, std::uint32_t round = 0) {
+        return name(send(solver_of(run), MaskKeys{1, run, round, keys}));
+    };
+    const Bytes keys = encode(market::MaskSecrets::random(source()).keys());
+    EXPECT_EQ(posted(0, Bytes(keys.begin(), keys.end() - 1)), "mask_wrong_length");
+    Bytes off = keys;
+    std::fill_n(off.begin() + 1, 32, 0);
+    EXPECT_EQ(posted(0, off), "mask_off_curve");
+    EXPECT_EQ(name(send("alice", MaskKeys{1, 1, 0, keys})), "not_solver");
+    EXPECT_EQ(posted(0, keys, 1), "wrong_round");
+    Bytes twice = keys;
+    std::copy_n(keys.begin(), 33, twice.begin() + 99);
+    EXPECT_EQ(posted(0, twice), "mask_same_key");
+    EXPECT_EQ(posted(0, keys), "ok");
+    EXPECT_EQ(posted(0, keys), "already_committed");
+    EXPECT_EQ(posted(1, keys), "mask_same_key");
+    EXPECT_EQ(name(send("alice", MaskShares{1, 0, 0, {}})), "wrong_mask_step");
+    EXPECT_EQ(name(send("alice", Unmask{1, 0, 0, {0}})), "wrong_mask_step");
+    ASSERT_EQ(send("bob", LeaveTask{1, 1}), CallStatus::ok);
+    EXPECT_EQ(name(post_keys(1)), "too_late");
+    ASSERT_TRUE(serve_until([&] { return height == masks().deadline; }));
+    EXPECT_EQ(post_keys(2), CallStatus::ok);
+    ++height;
+    EXPECT_EQ(name(post_keys(3)), "too_late");
+    --height;
+}
+
+TEST_F(GroupMasks, SharesThatDoNotFit) {
+    begin();
+    agree_on_keys({0, 1, 2});
+    const auto dealt = [&](std::uint32_t run, const Bytes& shares) {
+        return name(send(solver_of(run), MaskShares{1, run, 0, shares}));
+    };
+    const Bytes shares = shares_of(0);
+    Bytes longer = shares;
+    longer.push_back(0);
+    EXPECT_EQ(dealt(0, longer), "mask_wrong_length");
+    Bytes off = shares;
+    off[0] = 7;
+    EXPECT_EQ(dealt(0, off), "mask_off_curve");
+    EXPECT_EQ(dealt(3, shares), "not_in_cohort");
+    EXPECT_EQ(dealt(0, shares), "ok");
+    EXPECT_EQ(dealt(0, shares), "already_committed");
+}
+
+TEST_F(GroupMasks, RevealedSharesThatDoNotFit) {
+    play_to_unmasking();
+    const auto revealed = [&](std::uint32_t run, const market::RevealedShares& shares) {
+        return name(send(solver_of(run), Unmask{1, run, 0, encode(shares)}));
+    };
+    const market::RevealedShares honest = revealed_of(0);
+    EXPECT_EQ(name(send("alice", Unmask{1, 0, 0, {9}})), "mask_wrong_length");
+    EXPECT_EQ(revealed(1, honest), "mask_wrong_share");
+    market::RevealedShares wrong = honest;
+    wrong.at(2) = market::Scalar(5);
+    EXPECT_EQ(revealed(0, wrong), "mask_wrong_share");
+    wrong.erase(2);
+    EXPECT_EQ(revealed(0, wrong), "mask_wrong_count");
+    const auto round = masked();
+    const auto complaint = market::complain(round.round, round.cohort, 2, 0, secrets_.at(0), source());
+    wrong.emplace(2, complaint);  // The share fits.
+    EXPECT_EQ(revealed(0, wrong), "mask_wrong_share");
+    auto forged = complaint;
+    forged.response = forged.response + market::Scalar(1);
+    wrong.at(2) = forged;
+    EXPECT_EQ(revealed(0, wrong), "mask_wrong_proof");
+    EXPECT_EQ(run(2).state, RunState::running);
+    EXPECT_EQ(revealed(0, honest), "ok");
+    EXPECT_EQ(revealed(0, honest), "already_revealed");
+}
+
+TEST_F(GroupMasks, TermsOfMasks) {
+    const auto posted = [&](const std::function<void(market::GroupSpec&)>& change, std::uint8_t members = 4) {
+        market::GroupSpec terms = masked_terms();
+        change(terms);
+        return name(post_group(spec_of(terms, members), terms));
+    };
+    EXPECT_EQ(posted([](auto&) {}), "ok");
+    EXPECT_EQ(posted([](auto& terms) { terms.least = 2; }), "group_terms_out_of_range");
+    EXPECT_EQ(posted([](auto& terms) { terms.mask_bits = 31; }), "group_terms_out_of_range");
+    EXPECT_EQ(posted([](auto& terms) { terms.mask_bits = 30; }), "ok");
+    EXPECT_EQ(posted([](auto& terms) { terms.mask_blocks = 0; }), "group_terms_out_of_range");
+    EXPECT_EQ(posted([](auto& terms) { terms.mask_blocks = 9; }), "group_terms_out_of_range");
+    EXPECT_EQ(posted([](auto& terms) { terms.mask_bits = 0; }), "group_terms_out_of_range");
+    EXPECT_EQ(posted([](auto&) {}, 33), "group_terms_out_of_range");
+}
+
+TEST_F(GroupMasks, AGroupWithoutMasksTakesNoneOfTheCalls) {
+    start_group(small_terms());
+    begin_rounds();
+    EXPECT_EQ(name(post_keys(0)), "not_masked");
+    EXPECT_FALSE(views::round_masks(state, 1, 0).has_value());
+}
+
+TEST_F(GroupMasks, AGroupGoesThroughAllItsRounds) {
+    begin();
+    for (std::uint32_t now = 0; now < 3; ++now) {
+        agree_on_keys({0, 1, 2, 3});
+        deal_all({0, 1, 2, 3});
+        send_messages({0, 1, 2, 3});
+        for (const std::uint32_t run : {0u, 1u, 2u, 3u}) ASSERT_EQ(unmask(run), CallStatus::ok) << last.revert_reason;
+        ASSERT_TRUE(serve_until([&] { return group().round > now; }));
+        EXPECT_EQ(recorded_runs(now), (RunList{0, 1, 2, 3}));
+    }
+    deliver({0, 1, 2, 3});
+}
+
+}  // namespace
+}  // namespace retrace::contracts
