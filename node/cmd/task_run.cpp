@@ -107,8 +107,8 @@ MetricTable table_of(const Losses& losses) {
 }
 
 /// Goes on with an interrupted run of the same training: replaces the first state and the losses.
-Status<> go_on(const Resume& resume, kernels::State& state, Losses& losses) {
-    RETRACE_TRY(progress, load_progress(resume.file, resume.identity, state));
+Status<> go_on(const Resume& resume, std::uint64_t steps, kernels::State& state, Losses& losses) {
+    RETRACE_TRY(progress, load_progress(resume.file, resume.identity, state, steps));
     if (!progress) return Unit{};
     std::cerr << "going on at step " << progress->state.step << " from " << resume.file.string()
               << " (delete it to begin again)\n";
@@ -151,7 +151,7 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
         training_identity(kernels::commit_state(committed.root(), *state, pool).root, *data, task->seed)};
     std::error_code ignored;
     Losses steps;
-    if (const auto resumed = go_on(resume, *state, steps); !resumed) return fail(program, resumed.error().message);
+    if (const auto resumed = go_on(resume, task->steps, *state, steps); !resumed) return fail(program, resumed.error().message);
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
     const std::unique_ptr<solver::Training> training = runner.train(committed, *state, pool);

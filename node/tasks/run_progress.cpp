@@ -35,7 +35,7 @@ Status<> save_progress(const std::filesystem::path& path, const Hash32& identity
 }
 
 Result<std::optional<RunProgress>> load_progress(const std::filesystem::path& path, const Hash32& identity,
-                                                 const kernels::State& first) {
+                                                 const kernels::State& first, std::uint64_t steps) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) return std::optional<RunProgress>();
     const auto file = read_file(path, kProgressMax);
@@ -60,6 +60,10 @@ Result<std::optional<RunProgress>> load_progress(const std::filesystem::path& pa
         if (in.ok()) tensor.data.assign(data.begin(), data.end());
     }
     if (!in.finish()) return damaged();
+    if (out.state.step > steps)
+        return error(path.string() + " is the same training at step " + std::to_string(out.state.step) +
+                     ", beyond the task's " + std::to_string(steps) +
+                     " steps; delete it to begin again, or give the task its longer number of steps back");
     return std::optional(std::move(out));
 }
 

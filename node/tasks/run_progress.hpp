@@ -17,15 +17,16 @@ struct RunProgress {
     std::vector<std::pair<std::uint64_t, float>> losses;  ///< That the program has reported so far, with their steps.
 };
 
-/// SHA-256 of everything that decides the bits of a training: its first state with the program's root (`first_root`),
-/// data and seed.
+/// SHA-256 of everything that decides the bits of each step of a training: its first state with the program's root
+/// (`first_root`), data and seed. The number of steps is not in it: a task that was lengthened goes on.
 Hash32 training_identity(const Hash32& first_root, const DataSet& data, std::uint64_t seed);
 
 /// Writes the file durably, in the place of an older one.
 Status<> save_progress(const std::filesystem::path& path, const Hash32& identity, const RunProgress& progress);
-/// Returns nullopt if there is no file, or one of another training. A damaged file is an error. `first`: the training's
-/// first state, of which the file has the shapes.
+/// Returns nullopt if there is no file, or one of another training. A damaged file is an error, and so is one that is
+/// beyond `steps`, the training's number of steps: its state is not the result. `first`: the training's first state, of
+/// which the file has the shapes.
 Result<std::optional<RunProgress>> load_progress(const std::filesystem::path& path, const Hash32& identity,
-                                                 const kernels::State& first);
+                                                 const kernels::State& first, std::uint64_t steps);
 
 }  // namespace retrace::node
