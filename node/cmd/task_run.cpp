@@ -74,17 +74,26 @@ struct Resume {
     Hash32 identity;
 };
 
+Status<> save(const Resume& resume, solver::Training& training, const Losses& losses) {
+    std::error_code ignored;  // If there is no folder, the file cannot be written.
+    fs::create_directories(resume.file.parent_path(), ignored);
+    return save_progress(resume.file, resume.identity, {training.state(), losses});
+}
+
+/// Saves a training whose result could not be measured or written, and adds to the error what is left of it.
+std::string saved_after(const Error& failure, const Resume& resume, solver::Training& training, const Losses& losses) {
+    const auto saved = save(resume, training, losses);
+    return failure.message +
+           (saved ? "; the training is saved in " + resume.file.string() + ", from which the same command goes on"
+                  : "; the training could not be saved either: " + saved.error().message);
+}
+
 /// Trains to the end, or until a signal comes: then the state is saved and `training` is not at its last step. It is
 /// saved every minute too, for the power cut.
 Status<> train(const TaskFile& task, solver::Training& training, const Resume& resume, Losses& losses) {
     const bool terminal = ::isatty(STDERR_FILENO) != 0;
     const Clock::time_point start = Clock::now();
     Clock::time_point saved = start;
-    const auto save = [&] {
-        std::error_code ignored;  // If there is no folder, the file cannot be written.
-        fs::create_directories(resume.file.parent_path(), ignored);
-        return save_progress(resume.file, resume.identity, {training.state(), losses});
-    };
     while (training.step() < task.steps) {
         const std::uint64_t step = training.step();
         for (const kernels::Metric& metric : training.advance()) {
@@ -92,9 +101,9 @@ Status<> train(const TaskFile& task, solver::Training& training, const Resume& r
             losses.emplace_back(step, metric.value);
             if (terminal) show_step(task, step, metric.value, start);
         }
-        if (g_interrupted) return save();
+        if (g_interrupted) return save(resume, training, losses);
         if (Clock::now() < saved + kSaveEvery) continue;
-        RETRACE_CHECK(save());
+        RETRACE_CHECK(save(resume, training, losses));
         saved = Clock::now();
     }
     return Unit{};
@@ -149,9 +158,9 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
     const Resume resume{
         folder_of(flags) / "unfinished.run",
         training_identity(kernels::commit_state(committed.root(), *state, pool).root, *data, task->seed)};
-    std::error_code ignored;
     Losses steps;
-    if (const auto resumed = go_on(resume, task->steps, *state, steps); !resumed) return fail(program, resumed.error().message);
+    if (const auto resumed = go_on(resume, task->steps, *state, steps); !resumed)
+        return fail(program, resumed.error().message);
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
     const std::unique_ptr<solver::Training> training = runner.train(committed, *state, pool);
@@ -161,7 +170,6 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
         return fail(program, "interrupted at step " + std::to_string(training->step()) + " of " +
                                  std::to_string(task->steps) + ", which is saved in " + resume.file.string() +
                                  "; the same command goes on there");
-    fs::remove(resume.file, ignored);
     const MetricTable table = table_of(steps);
     const Hash32 root = training->commit().root;
     training->state();  // makes `state` current for the evaluation and the model's file
@@ -170,15 +178,17 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
     json::object out{{"losses", std::move(losses)}, {"state_root", to_0x(view(root))}};
     if (flags.evaluate) {
         const auto result = evaluate_task(*task, *state, pool);
-        if (!result) return fail(program, result.error().message);
+        if (!result) return fail(program, saved_after(result.error(), resume, *training, steps));
         out["test_loss"] = result->loss;
         if (result->counts_correct) out["accuracy"] = result->accuracy();
     }
     if (!flags.out.empty()) {
         if (const auto written = write_results(*task, *step, *state, table, flags.out); !written)
-            return fail(program, written.error().message);
+            return fail(program, saved_after(written.error(), resume, *training, steps));
     }
-    OutlierSampling outliers;  // Last, when the training is done and written.
+    std::error_code ignored;
+    fs::remove(resume.file, ignored);  // Not before the results are on disk.
+    OutlierSampling outliers;          // Last, when the training is done and written.
     if (flags.outliers) {
         kernels::Executor here(*step, pool);
         outliers = sample_outliers(here, *step, *state, inputs);

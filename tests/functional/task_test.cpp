@@ -83,6 +83,24 @@ TEST_F(Task, AnInterruptedTrainingGoesOnWhereItWasAndEndsInTheSameState) {
     EXPECT_THAT(damaged.err, HasSubstr("is damaged; delete it"));
 }
 
+TEST_F(Task, ATrainingWhoseModelCannotBeWrittenIsKept) {
+    compile("mlp --data " + small_images(32).string() + " --batch 8 --steps 5 --seed 3");
+    const fs::path out = path("result"), kept = out / "unfinished.run";
+    fs::create_directories(out / "model.safetensors");
+    const std::string command = "task run " + path("task").string() + " --local --json -o " + out.string();
+    const Ran failed = retrace(command);
+    EXPECT_EQ(failed.status, 1);
+    EXPECT_THAT(failed.err, HasSubstr("the training is saved in " + kept.string()));
+    ASSERT_TRUE(fs::exists(kept));
+    fs::remove(out / "model.safetensors");
+    const Ran again = retrace(command);
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_THAT(again.err, HasSubstr("going on at step 5 "));
+    EXPECT_EQ(json::parse(again.out), json::value(run()));
+    EXPECT_TRUE(fs::exists(out / "model.safetensors"));
+    EXPECT_FALSE(fs::exists(kept));
+}
+
 TEST_F(Task, ATrainingInRoundsEndsInTheSameState) {
     const std::string images = small_images(32).string();
     compile("mlp --data " + images + " --batch 8 --seed 3 --rounds 3 --members 4 --inner 2");
