@@ -27,6 +27,7 @@
 #include "node/cmd/renamed.hpp"
 #include "node/cmd/usage.hpp"
 #include "node/platform/permissions.hpp"
+#include "node/platform/printable.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -122,7 +123,7 @@ void warn_if_open(const std::string& path) {
 }
 
 int fail(const Program& program, const std::string& message) {
-    std::cerr << "error: " << message << '\n';
+    std::cerr << "error: " << printable_lines(message) << '\n';  // It may quote a file or a node.
     if (program.json) std::cout << boost::json::serialize(boost::json::object{{"error", message}}) << '\n';
     return kFailed;
 }

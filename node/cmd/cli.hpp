@@ -32,8 +32,8 @@ CLI::Option* add_json(CLI::App& command, Program& program);
 /// Adds --threads to a subcommand that computes.
 CLI::Option* add_threads(CLI::App& command, unsigned& threads);
 
-/// Prints the error (on standard error, and as {"error": …} on standard output with --json) and returns
-/// kFailed.
+/// Prints the error (on standard error without control characters, and as {"error": …} on standard output with --json)
+/// and returns kFailed.
 int fail(const Program& program, const std::string& message);
 
 /// Warns on standard error if other users may read the secret in this file.

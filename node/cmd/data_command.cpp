@@ -8,6 +8,7 @@
 
 #include "node/cmd/class_names.hpp"
 #include "node/cmd/cli.hpp"
+#include "node/platform/printable.hpp"
 #include "node/tasks/data/import.hpp"
 #include "node/tasks/open_data.hpp"
 
@@ -31,7 +32,8 @@ void print(const Program& program, const DataSet& data) {
         std::cout << manifest_json(data);
         return;
     }
-    std::cout << "data set  " << data.name << "\nsource    " << data.source << "\nsamples   " << data.samples() << '\n';
+    std::cout << "data set  " << printable(data.name) << "\nsource    " << printable(data.source) << "\nsamples   "
+              << data.samples() << '\n';
     if (data.classes > 0) std::cout << "classes   " << data.classes << '\n';
     for (const DataSet::Part& part : data.parts) {
         std::cout << "tensor    " << part.name << "  " << dtype_name(part.tensor.dtype) << ' ' << shape_of(part.tensor)

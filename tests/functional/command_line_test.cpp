@@ -49,6 +49,13 @@ TEST_F(CommandLine, HelpFitsEightyColumns) {
     }
 }
 
+TEST_F(CommandLine, AnErrorThatQuotesAFileDoesNotControlTheTerminal) {
+    write("evil.csv", "a,b\n1,2\n\033]0;x\007\033[31mX,3\n");
+    const Ran ran = retrace("data import " + path("evil.csv").string() + " -o " + path("out").string());
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("]0;x?"), Not(HasSubstr("\033")), Not(HasSubstr("\007"))));
+}
+
 TEST_F(CommandLine, AMistypedCommandIsAnsweredWithASimilarOne) {
     const Ran first = retrace("taks list");
     EXPECT_EQ(first.status, 2);
