@@ -9,9 +9,11 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <array>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -35,23 +37,44 @@ namespace {
 constexpr unsigned kThreadsMax = 1024;    // so that a mistyped number does not start a million threads
 constexpr std::size_t kSecretMax = 1024;  // bytes of a passphrase, a mnemonic or a key
 
-/// Switches the terminal's echo off while the object lives.
+termios g_with_echo{};  // Signal handlers can access globals only.
+
+/// SA_RESETHAND has restored the default action, which the second signal takes when the handler returns.
+extern "C" void restore_echo(int signal) {
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &g_with_echo);
+    ::raise(signal);
+}
+
+/// Switches the terminal's echo off while the object lives, or until a signal ends the process. Ctrl-Z does nothing
+/// meanwhile: the shell would get a terminal without echo, and after `fg` the secret would be shown.
 class NoEcho {
 public:
     NoEcho() {
-        if (::tcgetattr(STDIN_FILENO, &before_) != 0) return;
-        termios silent = before_;
+        if (::tcgetattr(STDIN_FILENO, &g_with_echo) != 0) return;
+        for (std::size_t i = 0; i < kSignals.size(); ++i) {
+            ::sigaction(kSignals[i], nullptr, &before_[i]);
+            if (before_[i].sa_handler == SIG_IGN) continue;
+            struct sigaction now {};
+            now.sa_handler = kSignals[i] == SIGTSTP ? SIG_IGN : restore_echo;
+            now.sa_flags = kSignals[i] == SIGTSTP ? 0 : static_cast<int>(SA_RESETHAND);
+            ::sigaction(kSignals[i], &now, nullptr);
+        }
+        changed_ = true;
+        termios silent = g_with_echo;
         silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-        changed_ = ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent) == 0;
+        ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent);
     }
     ~NoEcho() {
-        if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+        if (!changed_) return;
+        ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &g_with_echo);
+        for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
     }
     NoEcho(const NoEcho&) = delete;
     NoEcho& operator=(const NoEcho&) = delete;
 
 private:
-    termios before_{};
+    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
+    std::array<struct sigaction, kSignals.size()> before_{};
     bool changed_ = false;
 };
 

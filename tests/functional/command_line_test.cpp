@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: MIT
 // What a user reads who mistypes a command, asks for help, leaves a flag out or has a full disk. No node is needed.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
 
+#include <array>
 #include <boost/json.hpp>
+#include <csignal>
+#include <cstdlib>
 #include <sstream>
 
 #include "market/types.hpp"
@@ -54,6 +61,43 @@ TEST_F(CommandLine, AnErrorThatQuotesAFileDoesNotControlTheTerminal) {
     const Ran ran = retrace("data import " + path("evil.csv").string() + " -o " + path("out").string());
     EXPECT_EQ(ran.status, 1);
     EXPECT_THAT(ran.err, AllOf(HasSubstr("]0;x?"), Not(HasSubstr("\033")), Not(HasSubstr("\007"))));
+}
+
+TEST_F(CommandLine, CtrlCAtASecretPromptGivesTheTerminalItsEchoBack) {
+    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    ASSERT_EQ(::grantpt(terminal), 0);
+    ASSERT_EQ(::unlockpt(terminal), 0);
+    const std::string name = ::ptsname(terminal), keys = path("keys").string();
+    // Kept open, so that the terminal keeps its settings when the program ends.
+    const int own = ::open(name.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::setsid();  // The first terminal that it opens is its own.
+        const int opened = ::open(name.c_str(), O_RDWR);
+        for (const int file : {0, 1, 2}) ::dup2(opened, file);
+        ::execl(RETRACE_PROGRAM, "retrace", "wallet", "new", "--keys", keys.c_str(), nullptr);
+        ::_exit(127);
+    }
+    const auto echoes = [&] {
+        termios now{};
+        EXPECT_EQ(::tcgetattr(own, &now), 0);
+        return (now.c_lflag & ECHO) != 0;
+    };
+    std::string shown;
+    std::array<char, 512> buffer;
+    while (shown.find("passphrase") == std::string::npos) {
+        const ssize_t size = ::read(terminal, buffer.data(), buffer.size());
+        ASSERT_GT(size, 0);
+        shown.append(buffer.data(), static_cast<std::size_t>(size));
+    }
+    EXPECT_FALSE(echoes());
+    EXPECT_EQ(::write(terminal, "\x03", 1), 1);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) << status;
+    EXPECT_TRUE(echoes());
+    ::close(own);
+    ::close(terminal);
 }
 
 TEST_F(CommandLine, AMistypedCommandIsAnsweredWithASimilarOne) {
