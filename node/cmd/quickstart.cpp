@@ -2,12 +2,15 @@
 #include "node/cmd/quickstart.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <thread>
@@ -83,9 +86,19 @@ ledger::SecretText new_words() {
     return words;
 }
 
+/// Refuses words that another user may have planted: whoever knows them has the coins of their key.
+Status<> check_own_words(const std::string& path) {
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) return error(path + ": " + std::strerror(errno));
+    if (S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & 07777) == 0600) return Unit{};
+    return error(path + " exists and is not a file of this user with mode 0600, as --quickstart writes it, so that " +
+                 "others may know its words; name a new file with --words-file");
+}
+
 /// Makes a key from twelve words, or from those that an interrupted start has left in the words' file.
 Result<ledger::SecretKey> make_key(const QuickstartFlags& flags, const KeyOptions& options) {
-    const bool resumed = !flags.words_file.empty() && fs::exists(flags.words_file);
+    const bool resumed = !flags.words_file.empty() && fs::exists(fs::symlink_status(flags.words_file));
+    if (resumed) RETRACE_CHECK(check_own_words(flags.words_file));
     auto words = resumed ? read_secret(flags.words_file) : Result<ledger::SecretText>(new_words());
     if (!words) return error(words.error().message);
     RETRACE_TRY(key, wallet::account_key(words->view(), "", 0));
@@ -97,7 +110,11 @@ Result<ledger::SecretKey> make_key(const QuickstartFlags& flags, const KeyOption
         if (!flags.words_file.empty() && !resumed) RETRACE_CHECK(write_words(flags.words_file, *words));
         RETRACE_TRY(file, folder.add(key, passphrase.view(), wallet::kStandardScrypt));
         say(1, "made the key " + ledger::to_checksum(key.address()) + " in " + file +
-                   (flags.words_file.empty() ? std::string() : "; its words are in " + flags.words_file));
+                   (flags.words_file.empty() ? std::string()
+                    : resumed                ? " of the words that are already in " + flags.words_file
+                                             : "; its words are in " + flags.words_file));
+    } else {
+        say(1, "the key is that of " + ledger::to_checksum(key.address()) + ", whose words are in " + flags.words_file);
     }
     return key;
 }
@@ -177,6 +194,21 @@ Result<Funds> funds_of(ChainReader& chain, AgentRole role, const AgentOptions& o
     return out;
 }
 
+/// Refuses an account that is registered in the other role: its stake is for the duties of that role.
+Status<> check_role(ChainReader& chain, AgentRole role, const ledger::Address& self) {
+    const auto newest = chain.newest();
+    if (!newest) return error(newest.error().message);
+    const auto solver = contracts::views::solver(*newest, self);
+    const auto verifier = contracts::views::verifier(*newest, self);
+    if (newest->failure()) return error(newest->failure()->message);
+    const bool other = role == AgentRole::solver ? verifier && verifier->member : solver.has_value();
+    if (!other) return Unit{};
+    return error("the account " + ledger::to_checksum(self) + " is registered as a " +
+                 std::string(name_of(role == AgentRole::solver ? AgentRole::verifier : AgentRole::solver)) +
+                 ", and its stake is for the duties of one; give the " + std::string(name_of(role)) +
+                 " a key of its own: another --words-file and --data-dir, or --key");
+}
+
 /// Sends coins of a developer account, whose key is published. Solvers and verifiers use different ones, so that two
 /// that start at once do not take each other's nonce.
 Status<> take_from_developers(RpcClient& client, AgentRole role, const ledger::Address& to, const U256& amount) {
@@ -193,6 +225,7 @@ Status<> wait_for_coins(AgentRole role, const ledger::Address& self, AgentOption
     RETRACE_TRY(client, RpcClient::connect(options.node_url));
     RETRACE_CHECK(wait_for_node(client, options.timeout));
     ChainReader chain(client, options.trust);
+    RETRACE_CHECK(check_role(chain, role, self));
     RETRACE_TRY(funds, funds_of(chain, role, options, self));
     options.stake = funds.stake;
     if (!funds.missing().is_zero() && funds.developer_chain) {
@@ -201,8 +234,13 @@ Status<> wait_for_coins(AgentRole role, const ledger::Address& self, AgentOption
         if (const auto sent = take_from_developers(client, role, self, funds.missing()); !sent)
             say(3, "it could not: " + sent.error().message);
     }
+    bool lost = false;
     for (std::optional<U256> told;;) {
         const auto now = funds_of(chain, role, options, self);
+        if (now ? lost : !lost)
+            say(3, now ? "the node answers again"
+                       : "the node does not tell what the account has, and is asked again: " + now.error().message);
+        lost = !now;
         if (now && now->missing().is_zero()) {
             say(3, "the account has the coins: " + format_coins(now->bonded) + " bonded, " +
                        format_coins(now->balance) + " free");
@@ -225,8 +263,10 @@ void QuickstartFlags::add_to(CLI::App& command) {
     command.add_flag("--quickstart", on,
                      "From nothing to earning: makes a key unless there is one, tests the machine, waits for coins, "
                      "registers; start it again to go on");
-    command.add_option("--words-file", words_file,
-                       "With --quickstart: new file for the key's words, instead of the terminal");
+    command.add_option(
+        "--words-file", words_file,
+        "With --quickstart: new file for the key's words, instead of the terminal; a later start goes on with "
+        "it");
     command.add_flag("--skip-checks", skip_checks, "With --quickstart: do not test the machine");
 }
 

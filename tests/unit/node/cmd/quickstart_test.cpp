@@ -92,10 +92,32 @@ TEST_F(QuickstartKey, GoesOnWithTheWordsOfAnInterruptedStart) {
     std::filesystem::remove_all(folder.path() / "agent");
     run();
     EXPECT_EQ(text("agent/account"), account);
+    EXPECT_THAT(said, HasSubstr("step 1 of 5: the key is that of " + account + ", whose words are in "));
     std::filesystem::remove_all(folder.path() / "agent");
     std::filesystem::remove_all(folder.path() / "keys");
     run();
     EXPECT_EQ(text("agent/account"), account);
+    EXPECT_THAT(said, HasSubstr(" of the words that are already in " + flags.words_file));
+}
+
+TEST_F(QuickstartKey, RefusesWordsThatOthersMayKnow) {
+    run();
+    std::filesystem::remove_all(folder.path() / "agent");
+    std::filesystem::remove_all(folder.path() / "keys");
+    const auto is_refused = [&] {
+        EXPECT_THAT(run(), HasSubstr(flags.words_file + " exists and is not a file of this user with mode 0600"));
+        EXPECT_EQ(said, "");
+        EXPECT_FALSE(std::filesystem::exists(folder.path() / "keys"));
+    };
+    for (const unsigned mode : {0644u, 0640u, 0620u}) {
+        std::filesystem::permissions(flags.words_file, std::filesystem::perms(mode));
+        is_refused();
+    }
+    std::filesystem::permissions(flags.words_file, std::filesystem::perms(0600));
+    const std::string target = (folder.path() / "target").string();
+    std::filesystem::rename(flags.words_file, target);
+    std::filesystem::create_symlink(target, flags.words_file);
+    is_refused();
 }
 
 TEST_F(QuickstartKey, RefusesAnEmptyPassphrase) {
