@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Methods for the groups of trainings in rounds: their members, and their rounds.
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/views.hpp"
+#include "node/server/methods/answers.hpp"
 #include "node/server/methods/methods.hpp"
 
 namespace retrace::node::rpc {
