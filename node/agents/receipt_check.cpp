@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/views.hpp"
 #include "kernels/commit/commitment.hpp"
 #include "node/agents/delivered_runs.hpp"
@@ -79,6 +80,41 @@ Result<std::size_t> check_audit(const ledger::StateView& state, const std::vecto
     return matched.size();
 }
 
+/// Finds the member that delivered, and counts the segments of all.
+Status<> check_group(const Receipt& receipt, const ledger::StateView& state, CheckedReceipt& out) {
+    const auto run = delivered_member(state, receipt.task, receipt.solver);
+    if (!run) return differs("solver");
+    out.runs = {*run};
+    out.group = group_facts(state, receipt.task);
+    if (!out.group) return error("the ledger's records of the rounds are incomplete");
+    out.verified = out.group->verified();
+    out.not_drawn = out.group->not_drawn();
+    out.unaudited = out.group->unaudited();
+    return Unit{};
+}
+
+/// Whether the receipt has a verdict about the segment.
+bool has_verdict(const Receipt& receipt, std::uint64_t segment) {
+    return std::ranges::any_of(receipt.audits, [&](const Receipt::Audit& audit) {
+        return audit.segment == segment && !audit.auditors.empty();
+    });
+}
+
+Status<> require_member_audits(const CheckedReceipt& checked, const Receipt& receipt, const ledger::StateView& state) {
+    for (const MemberSegments& member : checked.group->members)
+        if (member.missed)
+            return error("nobody audited segment " + std::to_string(*member.missed) + " of run " +
+                         std::to_string(member.run.index) + ", which the task's terms promise");
+    const market::Run& run = checked.runs.front();
+    for (std::uint64_t index = 0; index < run.finalised; ++index) {
+        const auto segment = views::segment(state, run.task, run.index, index);
+        const bool verified = segment && segment->state == market::SegmentState::verified;
+        if (verified && !has_verdict(receipt, index))
+            return error("the receipt lacks the audit of segment " + std::to_string(index));
+    }
+    return Unit{};
+}
+
 }  // namespace
 
 Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ledger::StateView& state) {
@@ -86,17 +122,21 @@ Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ledger::State
     const auto task = views::task(state, receipt.task);
     if (!spec || !task) return error("the ledger has no task " + std::to_string(receipt.task));
     RETRACE_CHECK(check_terms(receipt, *spec, *task));
-    if (receipt.states.empty() || receipt.states.back().index != spec->segments()) {
-        return error("the receipt lacks the last state");
-    }
     CheckedReceipt out;
-    out.runs = delivered_runs(state, *task, spec->segments(), receipt.solver);
+    std::uint64_t last = spec->segments();
+    if (views::is_group(state, receipt.task)) {
+        RETRACE_CHECK(check_group(receipt, state, out));
+        last = out.runs.front().finalised;
+    } else {
+        out.runs = delivered_runs(state, *task, last, receipt.solver);
+    }
+    if (receipt.states.empty() || receipt.states.back().index != last) return error("the receipt lacks the last state");
     if (out.runs.empty()) return differs("solver");
     if (out.runs.back().first_state != 0) return error("the ledger does not say from where the receipt's states come");
     for (const Receipt::State& entry : receipt.states) {
         if (!is_opened(state, out.runs, entry)) return differs("state " + std::to_string(entry.index));
         ++out.states;
-        if (entry.index == 0) continue;
+        if (entry.index == 0 || out.group) continue;
         const market::Run* const run = run_of_segment(out.runs, entry.index - 1);
         const auto segment = views::segment(state, run->task, run->index, entry.index - 1);
         if (segment) count_segment(*segment, out);
@@ -110,6 +150,7 @@ Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ledger::State
 }
 
 Status<> require_audits(const CheckedReceipt& checked, const Receipt& receipt, const ledger::StateView& state) {
+    if (checked.group) return require_member_audits(checked, receipt, state);
     const std::uint64_t segments = receipt.states.back().index;
     auto entry = receipt.audits.begin();
     for (std::uint64_t index = 0; index < segments; ++index) {

@@ -6,6 +6,7 @@
 
 #include "ledger/state/view.hpp"
 #include "market/types.hpp"
+#include "node/agents/group_receipt.hpp"
 #include "node/artifacts/client.hpp"
 #include "node/artifacts/receipt.hpp"
 
@@ -18,6 +19,9 @@ struct CheckedReceipt {
     /// requester paid for them unaudited.
     std::uint64_t verified = 0, not_drawn = 0, unaudited = 0;
     std::uint64_t auditors = 0;  ///< Verdicts that matched.
+    /// Of a training in rounds. `verified`, `not_drawn` and `unaudited` then count the final segments of all members,
+    /// and `auditors` the verdicts about the one that delivered.
+    std::optional<GroupFacts> group;
 };
 /// Compares every field that the ledger keeps; the error names the first that differs. Heights of events (settlement
 /// and verdicts) are not part of the state, so they rest on the node's word. States and audits are compared with the
@@ -25,7 +29,7 @@ struct CheckedReceipt {
 Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ledger::StateView& state);
 /// Fails at the first segment without a verdict among those that the task's terms promise to audit: the first of each
 /// of these runs, the last of the task, and all that were drawn. It asks the ledger about each segment of the task, so
-/// a receipt cannot hide one by leaving out states. Call it after `check_receipt`, with the same receipt and state.
+/// a receipt cannot hide one by leaving out states. Of a training in rounds it asks about those of every member. Call it after `check_receipt`, with the same receipt and state.
 Status<> require_audits(const CheckedReceipt& checked, const Receipt& receipt, const ledger::StateView& state);
 
 struct StepLoss {

@@ -11,6 +11,7 @@
 #include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
 #include "node/agents/delivered_runs.hpp"
+#include "node/agents/group_receipt.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/run_peers.hpp"
 #include "node/artifacts/peer_source.hpp"
@@ -412,18 +413,6 @@ Result<Receipt> make_receipt(ChainReader& chain, const ledger::StateView& view, 
     return out;
 }
 
-/// The members that have taken in all records and whose states are finalised, the first of which delivers the model.
-std::vector<market::Run> delivered_members(const ledger::StateView& view, const TaskStatus& status) {
-    for (const market::Run& run : status.runs) {
-        const bool stands = run.state != market::RunState::forfeited && run.state != market::RunState::left;
-        const auto member = stands ? views::member(view, run.task, run.index) : std::nullopt;
-        if (!member || member->base != status.group->terms.rounds || run.finalised + 1 != run.next_state) continue;
-        const auto end = views::checkpoint(view, run.task, run.index, run.finalised);
-        if (end && end->opened) return {run};
-    }
-    return {};
-}
-
 /// The message accuses nobody; `why` says whether a peer sent wrong bytes, no peer answered, or this disk is full.
 Unexpected<Error> not_fetched(const char* what, std::uint64_t id, const std::string& why) {
     return error("the " + std::string(what) + " of task " + std::to_string(id) +
@@ -444,7 +433,7 @@ Result<Delivered> fetch_model(ChainReader& chain, std::uint64_t id, Store& store
     view.read([&] {
         std::uint64_t index = status.spec.segments();
         if (status.group) {
-            runs = delivered_members(view, status);
+            if (const auto run = delivered_member(view, id, "")) runs = {*run};
             if (!runs.empty()) index = runs.front().finalised;
             if (!runs.empty()) last_step = contracts::header_step_of(view, id, runs.front().index, index).value_or(0);
         } else {

@@ -3,11 +3,13 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <iostream>
 #include <random>
 
+#include "ledger/crypto/eip55.hpp"
 #include "node/agents/proven_state.hpp"
 #include "node/agents/receipt_check.hpp"
 #include "node/agents/run_peers.hpp"
@@ -73,6 +75,50 @@ std::string not_audited(const CheckedReceipt& checked) {
            " segments that were drawn rest on their solver's word. Replay segments yourself with --replay N\n";
 }
 
+json::array members_json(const GroupFacts& group) {
+    json::array out;
+    for (const MemberSegments& member : group.members)
+        out.push_back(json::object{{"run", member.run.index},
+                                   {"solver", ledger::to_checksum(member.run.solver)},
+                                   {"state", std::string(market::slug(member.run.state))},
+                                   {"recorded_messages", member.recorded},
+                                   {"verified_segments", member.verified},
+                                   {"not_drawn_segments", member.not_drawn},
+                                   {"unaudited_segments", member.unaudited},
+                                   {"paid", member.run.earned.to_decimal()}});
+    return out;
+}
+
+json::array unanswered_json(const GroupFacts& group) {
+    json::array out;
+    for (const UnansweredMessage& message : group.unanswered)
+        out.push_back(json::object{{"run", message.run},
+                                   {"round", message.round},
+                                   {"segment", message.segment},
+                                   {"steps", message.steps},
+                                   {"steps_of_round", message.total},
+                                   {"convicted", message.convicted}});
+    return out;
+}
+
+std::string group_text(const GroupFacts& group) {
+    std::string out = std::to_string(group.rounds) + " rounds, " + std::to_string(group.empty_rounds) +
+                      " of them without a message; the model rests on " + std::to_string(group.recorded()) +
+                      " messages of " + std::to_string(group.members.size()) + " members\n";
+    for (const MemberSegments& member : group.members)
+        out += "run " + std::to_string(member.run.index) + " by " + ledger::to_checksum(member.run.solver) + ": " +
+               std::string(market::slug(member.run.state)) + ", " + std::to_string(member.recorded) + " messages, " +
+               std::to_string(member.verified) + " segments audited, " + std::to_string(member.not_drawn) +
+               " not drawn, " + std::to_string(member.unaudited) + " drawn and not audited\n";
+    for (const UnansweredMessage& message : group.unanswered)
+        out += "IN THE MODEL: the message of run " + std::to_string(message.run) + " in round " +
+               std::to_string(message.round) + ", " + std::to_string(message.steps) + " of the round's " +
+               std::to_string(message.total) + " steps, of a member that " +
+               (message.convicted ? "was convicted" : "lost its lock by a deadline") +
+               "; the plan's clip bounds what it moved\n";
+    return out;
+}
+
 int verify(const Program& program, const ReceiptFlags& flags) {
     const auto receipt = load_receipt(flags.file);
     if (!receipt) return fail(program, receipt.error().message);
@@ -94,23 +140,34 @@ int verify(const Program& program, const ReceiptFlags& flags) {
     if (state.failure()) return fail(program, *state.failure());
     if (!checked) return fail(program, checked.error().message);
     if (!audited) return fail(program, audited.error().message);
+    if (checked->group && flags.replay > 0)
+        return fail(
+            program,
+            "a receipt of a training in rounds has no messages to replay a segment with; `retrace task follow " +
+                std::to_string(receipt->task) + " --model F` replays the records while messages are served");
     const auto replayed = flags.replay > 0 ? replay(*receipt, flags, state) : Result<std::uint64_t>(0);
     if (!replayed) return fail(program, replayed.error().message);
     if (program.json) {
-        std::cout << json::serialize(json::object{{"valid", true},
-                                                  {"task", receipt->task},
-                                                  {"height", height},
-                                                  {"state_root", to_0x(view(root))},
-                                                  {"proofs", state.proofs()},
-                                                  {"states", checked->states},
-                                                  {"audits", checked->audits},
-                                                  {"verified_segments", checked->verified},
-                                                  {"not_drawn_segments", checked->not_drawn},
-                                                  {"unaudited_segments", checked->unaudited},
-                                                  {"matching_verdicts", checked->auditors},
-                                                  {"audited", checked->verified != 0 && checked->unaudited == 0},
-                                                  {"replayed", *replayed}})
-                  << '\n';
+        json::object out{{"valid", true},
+                         {"task", receipt->task},
+                         {"height", height},
+                         {"state_root", to_0x(view(root))},
+                         {"proofs", state.proofs()},
+                         {"states", checked->states},
+                         {"audits", checked->audits},
+                         {"verified_segments", checked->verified},
+                         {"not_drawn_segments", checked->not_drawn},
+                         {"unaudited_segments", checked->unaudited},
+                         {"matching_verdicts", checked->auditors},
+                         {"audited", checked->verified != 0 && checked->unaudited == 0},
+                         {"replayed", *replayed}};
+        if (checked->group) {
+            out["rounds"] = checked->group->rounds;
+            out["recorded_messages"] = checked->group->recorded();
+            out["members"] = members_json(*checked->group);
+            out["unanswered_messages"] = unanswered_json(*checked->group);
+        }
+        std::cout << json::serialize(out) << '\n';
         return kDone;
     }
     std::cout << "task " << receipt->task << ": " << checked->states << " states and " << checked->audits
@@ -119,7 +176,7 @@ int verify(const Program& program, const ReceiptFlags& flags) {
               << checked->verified << " segments were audited, with " << checked->auditors
               << " verdicts equal to the last bit; " << checked->not_drawn << " were not drawn; " << checked->unaudited
               << " were drawn and paid though nobody audited them\n"
-              << not_audited(*checked);
+              << (checked->group ? group_text(*checked->group) : std::string()) << not_audited(*checked);
     if (flags.replay > 0) std::cout << *replayed << " segments were replayed and end in the receipt's states\n";
     return kDone;
 }

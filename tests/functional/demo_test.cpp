@@ -157,6 +157,7 @@ TEST_P(RoundsDemo, HappensAsPromised) {
     EXPECT_TRUE(facts_.at("supply_conserved").as_bool());
     EXPECT_GE(facts_.at("model_accuracy").to_number<double>(),
               facts_.at("one_machine_accuracy").to_number<double>() - 0.02);
+    EXPECT_TRUE(facts_.at("statement_adds_up").as_bool()) << "to the wei";
     EXPECT_EQ(facts_.at("followed_rounds"), facts_.at("rounds"));
     EXPECT_TRUE(facts_.at("followed_equal").as_bool()) << "the requester's replay of the messages";
     EXPECT_GT(facts_.at("message_ratio").to_number<double>(), 100);

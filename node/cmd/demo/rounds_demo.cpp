@@ -14,6 +14,7 @@
 #include "node/agents/remote_state.hpp"
 #include "node/agents/requester.hpp"
 #include "node/agents/run_peers.hpp"
+#include "node/agents/statement.hpp"
 #include "node/artifacts/peer_source.hpp"
 #include "node/cmd/demo/local_network.hpp"
 #include "node/cmd/demo/supply.hpp"
@@ -411,6 +412,7 @@ Result<json::object> RoundsDemo::conclude() {
         accounts.insert(address);
         if (!cheats() || address != cheater()) honest_slashed += event_log_->slashed(address);
     }
+    RETRACE_TRY(statement, task_statement(*client_, id_));
     const Supply supply = supply_of(state, {accounts.begin(), accounts.end()});
     json::object out{
         {"cheat", options_.cheat},
@@ -427,6 +429,7 @@ Result<json::object> RoundsDemo::conclude() {
         {"verdicts_equal", event_log_->verdicts_equal(id_)},
         {"honest_slashed", honest_slashed.is_zero() ? json::value(0) : json::value(honest_slashed.to_decimal())},
         {"supply_conserved", supply.conserved()},
+        {"statement_adds_up", statement.adds_up()},
         {"burned", supply.burned.to_decimal()},
         {"minted", supply.minted.to_decimal()},
         {"paid", member_facts(state)}};
@@ -478,6 +481,7 @@ Result<json::object> RoundsDemo::play() {
         return refuse("the model is more than two points below that of one machine");
     if (!followed_equal_) return refuse("the model that follows from the messages is not the delivered one");
     if (!facts["supply_conserved"].as_bool()) return refuse("the supply was not conserved");
+    if (!facts["statement_adds_up"].as_bool()) return refuse("the task's statement does not add up");
     if (facts["honest_slashed"] != 0) return refuse("an honest party was slashed");
     const std::string ended(facts["outcome"].as_string()), wanted = wanted_outcome(options_.cheat);
     if (ended != wanted) return refuse("the outcome is \"" + ended + "\" and not \"" + wanted + "\"");
