@@ -17,8 +17,9 @@ struct HttpRequest {
     std::string target;  ///< Path and query as sent, not decoded; starts with '/'.
     Bytes body;
     std::string content_type = "application/octet-stream";  ///< Sent by clients; servers do not read it.
-    std::string authorization{};  ///< Value of the header, sent by clients; empty: the header is not sent.
-    std::string if_none_match{};  ///< Value of the header, read by servers.
+    std::string authorization{};                            ///< Value of the header; empty: there is none.
+    std::string if_none_match{};                            ///< Value of the header, read by servers.
+    bool foreign = false;  ///< A script of an origin that is not allowed sent it; set by the JSON-RPC server.
 };
 struct HttpReply {
     unsigned status = 200;

@@ -102,11 +102,13 @@ net::awaitable<ReplyMessage> answer_rpc(HttpConnection& connection, Shared& shar
 
 /// A request of a route. Routes may read files and hash, so they run on workers and do not delay JSON-RPC.
 struct RouteCall final : Work {
-    RouteCall(std::shared_ptr<void> owner, Allowance paid, const HttpRoute& wanted, HttpMessage& message)
+    RouteCall(std::shared_ptr<void> owner, Allowance paid, const HttpRoute& wanted, HttpMessage& message, bool foreign)
         : keeps(std::move(owner)), allowance(std::move(paid)), route(wanted) {
         request.method = std::string(text(message.method_string()));
         request.target = std::string(text(message.target()));
+        request.authorization = std::string(text(message[http::field::authorization]));
         request.if_none_match = std::string(text(message[http::field::if_none_match]));
+        request.foreign = foreign;
         body = std::move(message.body());
     }
     void run() noexcept override {
@@ -146,7 +148,8 @@ net::awaitable<ReplyMessage> answer_route(HttpConnection& connection, Shared& sh
         shared.count_refused();
         co_return make_reply(request, 429, "text/plain", "rate limit exceeded\n");
     }
-    const auto call = std::make_shared<RouteCall>(connection.shared_from_this(), std::move(allowance), route, request);
+    const auto call = std::make_shared<RouteCall>(connection.shared_from_this(), std::move(allowance), route, request,
+                                                  shared.is_foreign(request));
     const Done done = co_await run_on(shared.workers, std::move(completion), call);
     if (done == Done::refused) {
         shared.count_refused();
@@ -194,6 +197,7 @@ net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const Ht
 
 constexpr const char* kForeign =
     "this origin is not listed (--cors; a name or private address of this node: --rpc-allow-host)\n";
+constexpr const char* kNoSuchPath = "no such path\n";
 
 /// Whether to refuse a request that a script of a foreign page may have sent. Requests that only read are allowed,
 /// because browsers hide the answers from other origins (add_cors); a WebSocket upgrade is checked separately.
@@ -208,13 +212,16 @@ net::awaitable<bool> refuse_head(HttpConnection& connection, Shared& shared, con
     const std::string_view target = text(head.target());
     if (const auto fault = fault_of_head(head, target, head.version(), shared.options.hosts)) {
         std::string why(text_of(*fault));
-        if (*fault == HeadFault::host_not_listed)
-            why += ": reach the node as localhost or 127.0.0.1, or start it with --rpc-allow-host NAME";
+        if (*fault == HeadFault::host_not_listed) {
+            why += ": reach this port as localhost or 127.0.0.1";
+            if (shared.options.json_rpc) why += ", or start the node with --rpc-allow-host NAME";
+        }
         co_await refuse(connection, shared, head, status_of(*fault), why + "\n");
         co_return true;
     }
     if (path_of(target) == "/" || shared.route_of(target) != nullptr) co_return false;
-    co_await end_with(connection, shared, head, 404, "no such path: JSON-RPC is at /\n");
+    co_await end_with(connection, shared, head, 404,
+                      shared.options.json_rpc ? "no such path: JSON-RPC is at /\n" : kNoSuchPath);
     co_return true;
 }
 
@@ -226,6 +233,7 @@ net::awaitable<ReplyMessage> answer(HttpConnection& connection, Shared& shared, 
     const bool reads = request.method() == http::verb::get || request.method() == http::verb::head;
     const HttpRoute* route = shared.route_of(text(request.target()));
     if (route == nullptr && reads && shared.page) route = &*shared.page;
+    if (route == nullptr && !shared.options.json_rpc) co_return make_reply(request, 404, "text/plain", kNoSuchPath);
     if (route == nullptr || request.method() == http::verb::options) {
         co_return co_await answer_rpc(connection, shared, request);
     }
@@ -297,10 +305,13 @@ net::awaitable<std::optional<HttpMessage>> serve_requests(HttpConnection& connec
     for (bool first = true;; first = false) {
         std::optional<HttpMessage> request = co_await read_request(connection, shared, first);
         const bool upgrades = request && beast::websocket::is_upgrade(*request);
-        if (upgrades && (path_of(text(request->target())) != "/" || shared.is_foreign(*request))) {
+        const bool has_websockets = shared.options.json_rpc;
+        if (upgrades && (!has_websockets || path_of(text(request->target())) != "/" || shared.is_foreign(*request))) {
             const bool foreign = shared.is_foreign(*request);
             co_await refuse(connection, shared, *request, foreign ? 403 : 404,
-                            foreign ? kForeign : "WebSockets are at /\n");
+                            foreign          ? kForeign
+                            : has_websockets ? "WebSockets are at /\n"
+                                             : kNoSuchPath);
             co_return std::nullopt;
         }
         if (!request || upgrades) {

@@ -316,7 +316,8 @@ Result<std::uint16_t> Server::bind() {
         impl_->acceptor = std::make_unique<tcp::acceptor>(shared.io, endpoint, true);
     } catch (const boost::system::system_error& e) {
         if (e.code() == net::error::address_in_use) {
-            return error("port in use: " + where + " is taken by another process; choose another --rpc-port");
+            return error("port in use: " + where + " is taken by another process; choose another " +
+                         shared.options.port_flag);
         }
         return error("cannot listen on " + where + ": " + e.code().message());
     }

@@ -44,6 +44,9 @@ struct ServerOptions {
     std::chrono::seconds idle_timeout{120};          ///< Between requests.
     std::string admin_token;                         ///< For administrative methods; empty: they are refused.
     std::optional<tls::Files> tls;                   ///< Certificate and key; nullopt: no TLS.
+    /// Whether JSON-RPC and WebSockets are answered at "/"; without them there are only the page and the routes.
+    bool json_rpc = true;
+    std::string port_flag = "--rpc-port";  ///< Named as the remedy when the port is in use.
 };
 
 struct ServerStats {
