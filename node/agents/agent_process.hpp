@@ -7,7 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "ledger/crypto/eip55.hpp"
 #include "node/agents/account_guard.hpp"
+#include "node/agents/agent_board.hpp"
 #include "node/agents/chain_reader.hpp"
 #include "node/agents/earnings.hpp"
 #include "node/agents/run_peers.hpp"
@@ -39,6 +41,7 @@ struct AgentOptions {
     std::optional<light::TrustedBlock> trust;
     std::optional<std::chrono::seconds> timeout;  ///< For the node's first answer; none: wait for ever.
     ArtifactServer::Tamper tamper;                ///< Developer chains only: changes served answers.
+    std::shared_ptr<AgentBoard> board;            ///< Told after each block what the agent does; nullptr: nobody is.
 };
 
 /// Waits for the node and returns its chain id. Logs once that it is waiting.
@@ -111,6 +114,19 @@ public:
     std::optional<std::uint64_t> new_height();
     /// Logs the outcomes of the calls that were sent.
     void report_outcomes();
+    /// Tells the board, if there is one, what `fill` sets in a status; the process adds its own part.
+    template <class Fill>
+    void tell_board(const Fill& fill) {
+        if (!options_.board) return;
+        AgentStatus status;
+        status.address = ledger::to_checksum(address());
+        status.endpoint = endpoint();
+        status.height = height_;
+        status.since_start = earnings_;
+        status.pending_calls = submitter_->pending();
+        fill(status);
+        options_.board->set(std::move(status));
+    }
     /// Deletes artifacts that none of `tasks` has named for `retention_blocks`.
     void collect_garbage(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks);
 

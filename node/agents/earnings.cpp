@@ -40,16 +40,19 @@ Status<RpcFailure> Earnings::advance(RpcClient& client, const ledger::Address& p
     const std::uint64_t from = std::max(last + 1, height >= kBlocks ? height - kBlocks + 1 : 1);
     Earnings more = *this;
     if (more.first == 0) more.first = from;
-    const Hash32 self = topic_of(party);
-    // Solver and auditor are the second indexed field of their events, the slashed party is the first.
-    for (const std::vector<std::optional<Hash32>>& topics :
-         {std::vector<std::optional<Hash32>>{std::nullopt, std::nullopt, self}, {std::nullopt, self}}) {
+    for (const auto& topics : earning_topics(party)) {
         RETRACE_TRY(logs, client.logs_with(topics, from, height));
         for (const PlacedLog& placed : logs) more.take(placed.log, party);
     }
     more.last = height;
     *this = more;
     return Unit{};
+}
+
+std::vector<std::vector<std::optional<Hash32>>> earning_topics(const ledger::Address& party) {
+    const Hash32 self = topic_of(party);
+    // Solver and auditor are the second indexed field of their events, the slashed party is the first.
+    return {{std::nullopt, std::nullopt, self}, {std::nullopt, self}};
 }
 
 std::string text_of(const Earnings& earnings) {

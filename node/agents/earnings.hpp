@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "node/rpc_client/rpc_client.hpp"
 
@@ -26,6 +28,9 @@ struct Earnings {
     /// Limit of one reading. A node charges it as so much reading against the rate limit of the client.
     static constexpr std::uint64_t kBlocks = 10'000;
 };
+
+/// The topics of the events that Earnings counts for `party`: a log about it has one of these lists.
+std::vector<std::vector<std::optional<Hash32>>> earning_topics(const ledger::Address& party);
 
 /// "earned 2.5 coins (5 segments, 1 audit); fees 0.01; slashed 0"
 std::string text_of(const Earnings& earnings);

@@ -7,7 +7,10 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "solver/agent/work.hpp"
 
@@ -27,16 +30,25 @@ public:
         }
         if (!running_.valid() && !waiting_.empty()) {
             spdlog::debug("event=work item=\"{}\"", waiting_.front().what);
+            what_ = std::move(waiting_.front().what);
             running_ = std::async(std::launch::async, std::move(waiting_.front().run));
             waiting_.pop_front();
         }
         return out;
     }
     bool idle() const { return !running_.valid() && waiting_.empty(); }
+    /// What the running order does and the waiting ones will do, in order.
+    std::vector<std::string> items() const {
+        std::vector<std::string> out;
+        if (running_.valid()) out.push_back(what_);
+        for (const auto& order : waiting_) out.push_back(order.what);
+        return out;
+    }
 
 private:
     std::deque<solver::WorkOrder<Result>> waiting_;
     std::future<Result> running_;
+    std::string what_;  ///< Of the running order.
 };
 
 }  // namespace retrace::node

@@ -353,6 +353,14 @@ void SolverService::on_block(std::uint64_t height) {
     process_->collect_garbage(height, tasks);
     write_metrics(view, disputes.size());
     write_choices(height);
+    process_->tell_board([&](AgentStatus& status) {
+        status.work = order_thread_.items();
+        status.duties = duties_of(view, disputes);
+        status.waiting = agent_->waiting();
+        status.choices = choices_;
+        status.problems = problems_;
+        status.draining = draining_;
+    });
 }
 
 void SolverService::join(const RemoteState& state, std::uint64_t height, const market::Params& params,

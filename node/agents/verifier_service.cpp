@@ -281,6 +281,11 @@ void VerifierService::on_block(std::uint64_t height) {
     }
     if (!state.failure()) process_->collect_garbage(height, tasks);
     write_metrics(view);
+    process_->tell_board([&](AgentStatus& status) {
+        status.work = order_thread_.items();
+        status.duties = duties_of(view);
+        status.problems = problems_;
+    });
 }
 
 bool VerifierService::is_finished(const RemoteState& state, const verifier::VerifierView& view,

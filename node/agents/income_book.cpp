@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "node/agents/income_book.hpp"
+
+#include <algorithm>
+
+#include "contracts/calls/encode.hpp"
+
+namespace retrace::node {
+namespace {
+
+constexpr std::uint64_t kDaySeconds = 86'400;
+constexpr int kServerError = -32000;  ///< Of JSON-RPC, also for blocks that are not kept.
+
+void add(IncomeBook::Sum& sum, const Earnings& one, std::uint64_t height) {
+    sum.earned = sum.earned + one.income();
+    sum.lost = sum.lost + one.slashed;
+    sum.segments += one.segment_count;
+    sum.audits += one.audit_count;
+    sum.last = std::max(sum.last, height);
+}
+
+void add(std::map<std::uint64_t, IncomeBook::Sum>& rows, std::uint64_t key, const Earnings& one, std::uint64_t height) {
+    add(rows[key], one, height);
+    if (rows.size() > IncomeBook::kRows) rows.erase(rows.begin());
+}
+
+/// Days of the blocks `heights`, which ascend, by a search for the changes of day: a reading costs a few calls a day,
+/// however many payments there are.
+Status<RpcFailure> find_days(const IncomeBook::Source& source, const std::vector<std::uint64_t>& heights,
+                             std::map<std::uint64_t, std::uint64_t>& days) {
+    const auto day_of = [&](std::uint64_t height) -> Status<RpcFailure> {
+        if (days.contains(height)) return Unit{};
+        RETRACE_TRY(time, source.block_time(height));
+        days[height] = time / kDaySeconds;
+        return Unit{};
+    };
+    std::vector<std::pair<std::size_t, std::size_t>> ranges;
+    if (!heights.empty()) ranges.emplace_back(0, heights.size() - 1);
+    while (!ranges.empty()) {
+        const auto [low, high] = ranges.back();
+        ranges.pop_back();
+        RETRACE_CHECK(day_of(heights[low]));
+        RETRACE_CHECK(day_of(heights[high]));
+        if (days[heights[low]] == days[heights[high]]) {
+            for (std::size_t i = low; i <= high; ++i) days[heights[i]] = days[heights[low]];
+        } else if (high - low > 1) {
+            const std::size_t middle = low + (high - low) / 2;
+            ranges.emplace_back(low, middle);
+            ranges.emplace_back(middle, high);
+        }
+    }
+    return Unit{};
+}
+
+}  // namespace
+
+Status<RpcFailure> IncomeBook::advance(const Source& source, std::uint64_t height) {
+    if (last_ == 0) {
+        if (height == 0) return Unit{};
+        const std::uint64_t from = height > kBlocks ? height - kBlocks + 1 : 1;
+        RETRACE_CHECK(read(source, from, height));
+        first_ = from;
+        last_ = height;
+    } else if (height > last_) {
+        const std::uint64_t to = std::min(height, last_ + kBlocks);
+        RETRACE_CHECK(read(source, last_ + 1, to));
+        last_ = to;
+    } else if (!complete_ && first_ > 1) {
+        const std::uint64_t from = first_ > kBlocks ? first_ - kBlocks : 1;
+        if (const auto older = read(source, from, first_ - 1); older) {
+            first_ = from;
+        } else if (older.error().code == kServerError) {
+            complete_ = true;  // The node does not have them.
+        } else {
+            return older;
+        }
+    }
+    complete_ = complete_ || first_ == 1;
+    return Unit{};
+}
+
+Status<RpcFailure> IncomeBook::read(const Source& source, std::uint64_t from, std::uint64_t to) {
+    std::vector<PlacedLog> all;
+    std::vector<std::uint64_t> heights;
+    for (const auto& topics : earning_topics(party_)) {
+        RETRACE_TRY(logs, source.logs(topics, from, to));
+        for (PlacedLog& log : logs) {
+            heights.push_back(log.height);
+            all.push_back(std::move(log));
+        }
+    }
+    std::ranges::sort(heights);
+    heights.erase(std::unique(heights.begin(), heights.end()), heights.end());
+    std::map<std::uint64_t, std::uint64_t> days;
+    RETRACE_CHECK(find_days(source, heights, days));
+    for (const PlacedLog& placed : all) {
+        Earnings one;
+        one.take(placed.log, party_);
+        if (one.income().is_zero() && one.slashed.is_zero()) continue;
+        add(total_, one, placed.height);
+        add(days_, days[placed.height], one, placed.height);
+        if (const auto paid = contracts::decode_event<contracts::SegmentsPaid>(placed.log))
+            add(tasks_, paid->task, one, placed.height);
+        else if (const auto audit = contracts::decode_event<contracts::AuditPaid>(placed.log))
+            add(audits_, audit->audit, one, placed.height);
+        else if (const auto lost = contracts::decode_event<contracts::Slashed>(placed.log))
+            add(tasks_, lost->task, one, placed.height);
+    }
+    return Unit{};
+}
+
+}  // namespace retrace::node
