@@ -13,6 +13,7 @@
 #include "node/agents/verifier_service.hpp"
 #include "node/cmd/cli.hpp"
 #include "node/cmd/config_flags.hpp"
+#include "node/cmd/machine/agent_console.hpp"
 #include "node/cmd/options.hpp"
 #include "node/cmd/quickstart.hpp"
 #include "node/cmd/solver_explain.hpp"
@@ -30,6 +31,7 @@ struct AgentFlags {
     QuickstartFlags quickstart;
     std::string data_dir, listen = "127.0.0.1", endpoint, stake, log_level = "info", cheat;
     std::uint16_t port = 0;
+    std::optional<std::uint16_t> console_port;
     unsigned threads = 0;
     std::uint64_t memory_mib = 0;
     bool require_sandbox = false;
@@ -96,6 +98,9 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     command.add_option("--listen", flags.listen, "Address to serve artifacts on (127.0.0.1)");
     command.add_option("--port", flags.port, "Port to serve artifacts on; 0: any free one");
     command.add_option("--endpoint", flags.endpoint, "URL under which others reach that port");
+    command.add_option("--console-port", flags.console_port,
+                       "Port of this agent's own page, on 127.0.0.1 and with a token; 0: any free one (no page; with "
+                       "--quickstart any free one)");
     command.add_option("--stake", flags.stake, "Stake to bond, in coins (the chain's minimum)");
     add_threads(command, flags.threads);
     command
@@ -180,6 +185,13 @@ Result<VerifierOptions> verifier_options(const VerifierFlags& flags) {
 bool wants_gpu(const SolverOptions& options) { return options.device == solver::DeviceChoice::cuda; }
 bool wants_gpu(const VerifierOptions&) { return false; }
 
+/// Does what SIGTERM does.
+void stop_gently(const SolverService*) { g_drain = true; }
+void stop_gently(const VerifierService*) {
+    g_stop = true;
+    ::alarm(kStopSeconds);
+}
+
 template <class Service, class Options>
 int run_service(const Program& program, const AgentFlags& flags, AgentRole role, Result<Options> options) {
     const bool quick = flags.quickstart.on;
@@ -190,12 +202,24 @@ int run_service(const Program& program, const AgentFlags& flags, AgentRole role,
         fail(program, options.error().message);
         return kWrongUsage;
     }
-    set_up_log(flags.log_level);
+    const bool has_page = quick || flags.console_port;
+    const auto log = has_page ? std::make_shared<LogTail>() : nullptr;
+    set_up_log(flags.log_level, log);
     if (options->agent.data_dir.empty()) options->agent.data_dir = default_data_dir(role);
     auto key = quick ? prepare_agent(role, flags.quickstart, flags.key, options->agent, wants_gpu(*options))
                      : flags.key.load();
     if (!key) return fail(program, key.error().message);
     const std::string account = ledger::to_checksum(key->address());
+    std::unique_ptr<machine::AgentConsole> console;
+    if (has_page) {
+        auto opened = machine::AgentConsole::open(
+            {flags.console_port.value_or(0), std::string(name_of(role)), key->address(), wants_gpu(*options), log,
+             [] { stop_gently(static_cast<const Service*>(nullptr)); }},
+            options->agent);
+        if (!opened) return fail(program, opened.error().message);
+        console = std::move(*opened);
+        std::cout << "its own page, for you alone: " << console->link() << std::endl;
+    }
     auto service = Service::open(*options, std::move(*key));
     if (!service) return fail(program, service.error().message);
     if (quick) {

@@ -140,16 +140,7 @@ Result<ledger::SecretKey> find_or_make_key(const QuickstartFlags& flags, KeyOpti
 }
 
 Status<> test_machine(const AgentOptions& options, bool wants_gpu) {
-    doctor::Question question;
-    question.node_url = options.node_url;
-    question.data_dir = options.data_dir;
-    question.listen = options.listen;
-    question.port = options.port;
-    question.endpoint = options.endpoint;
-    question.threads = options.threads;
-    question.memory = options.memory;
-    question.wants_gpu = wants_gpu;
-    const std::vector<doctor::Check> checks = doctor::examine(question);
+    const std::vector<doctor::Check> checks = doctor::examine(doctor::question_of(options, wants_gpu));
     std::string names;
     for (const doctor::Check& check : checks) {
         if (check.grade == doctor::Grade::pass)

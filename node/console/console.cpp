@@ -13,6 +13,9 @@ constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' http: https:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// The name of a file below it holds a hash of its content.
+constexpr std::string_view kHashed = "/console/";
+
 HttpReply plain(unsigned status, std::string_view text) {
     return {status, "text/plain; charset=utf-8", to_bytes(view(std::string(text) + "\n"))};
 }
@@ -39,9 +42,8 @@ HttpReply answer_with(const EmbeddedConsole& console, const HttpRequest& request
     if (file == console.files.end()) return plain(404, "the console has no such file");
     HttpReply reply;
     reply.content_type = std::string(file->content_type);
-    // The name of a file below /console/ holds a hash of its content.
     reply.headers = {{"ETag", std::string(file->etag)},
-                     {"Cache-Control", path == "/" ? "no-cache" : "public, max-age=31536000, immutable"},
+                     {"Cache-Control", path.starts_with(kHashed) ? "public, max-age=31536000, immutable" : "no-cache"},
                      {"Content-Security-Policy", kPolicy},
                      {"Cross-Origin-Opener-Policy", "same-origin"},
                      {"Cross-Origin-Resource-Policy", "same-origin"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The console: the web page of a node, whose files are part of the executable.
+// The console: the web pages of a node and of an agent, whose files are part of the executable.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace retrace::node {
 
 /// A file of the page, as it is sent.
 struct ConsoleFile {
-    std::string_view path;  ///< "/" or below "/console/".
+    std::string_view path;  ///< "/", "/machine" (the page of an agent) or below "/console/".
     std::string_view content_type;
     std::string_view etag;  ///< In quotes.
     bool compressed;        ///< The content is gzip.
@@ -26,7 +26,7 @@ struct EmbeddedConsole {
 };
 EmbeddedConsole embedded_console() noexcept;
 
-/// Answers GET and HEAD of "/" and of paths below "/console/": 200, 304 for a current ETag, 404, or 405 for other
+/// Answers GET and HEAD of the paths of its files: 200, 304 for a current ETag, 404, or 405 for other
 /// methods. Without files the answer is 501 and says why.
 HttpReply answer_console(const HttpRequest& request);
 /// Same for other files than the embedded ones.

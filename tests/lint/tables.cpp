@@ -56,8 +56,8 @@ constexpr SubfolderRule kSubfolders[] = {
     {"node/agents", "node/explain node/tasks node/artifacts node/rpc_client node/light node/net node/platform"},
     {"node/server", "node/explain node/artifacts node/console node/wallet node/light node/net node/platform"},
     {"node/cmd",
-     "node/agents node/server node/explain node/tasks node/artifacts node/wallet node/rpc_client node/light node/net "
-     "node/platform"},
+     "node/agents node/server node/console node/explain node/tasks node/artifacts node/wallet node/rpc_client "
+     "node/light node/net node/platform"},
     {"node/server/config", ""},
     {"node/server/engine", ""},
     {"node/server/comet", "node/server/engine"},

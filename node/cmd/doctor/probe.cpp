@@ -201,6 +201,19 @@ Clock probe_clock(const std::string& url) {
     return out;
 }
 
+Question question_of(const AgentOptions& options, bool wants_gpu) {
+    Question out;
+    out.node_url = options.node_url;
+    out.data_dir = options.data_dir;
+    out.listen = options.listen;
+    out.port = options.port;
+    out.endpoint = options.endpoint;
+    out.threads = options.threads;
+    out.memory = options.memory;
+    out.wants_gpu = wants_gpu;
+    return out;
+}
+
 std::vector<Check> examine(const Question& question) {
     std::vector<Check> out{judge(probe_cpu(question.threads)), judge(probe_memory(question.memory))};
     const Disk disk = probe_disk(question.data_dir);

@@ -18,7 +18,10 @@ struct Question {
     unsigned threads = 0;      ///< 0: all.
     std::uint64_t memory = 0;  ///< 0: default_memory().
     bool wants_gpu = false;
+    bool agent_runs = false;  ///< The agent has the port: it is asked at its endpoint, and the port is not bound.
 };
+/// The question that an agent with these options has.
+Question question_of(const AgentOptions& options, bool wants_gpu);
 
 Cpu probe_cpu(unsigned threads);
 Memory probe_memory(std::uint64_t tasks);

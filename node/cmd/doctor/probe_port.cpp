@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 
@@ -68,6 +69,13 @@ std::string text_of_address(const addrinfo& address) {
     return text.data();
 }
 
+/// Whether an HTTP server is there.
+bool answers(const Url& url) {
+    HttpConnection connection(url);
+    return connection.exchange({"GET", "/", {}}, 1 << 20, kernels::StopToken::after(std::chrono::seconds(3)))
+        .has_value();
+}
+
 /// Whether an address of this machine: a socket can be bound to it.
 bool is_own(const std::string& host) {
     const Addresses found = resolve(host, "0", 0);
@@ -99,6 +107,13 @@ Port probe_port(const Question& question) {
     out.listen = question.listen + ":" + std::to_string(question.port);
     out.endpoint = question.endpoint.empty() ? "http://" + out.listen : question.endpoint;
     if (const auto node = parse_url(question.node_url)) out.node_is_here = is_own(node->host);
+    const auto url = parse_url(out.endpoint);
+    const Addresses there = url ? resolve(url->host, url->port, 0) : Addresses(nullptr, &::freeaddrinfo);
+    out.reach = there ? reach_of(text_of_address(*there)) : Reach::unknown;
+    if (question.agent_runs) {
+        out.reached = there && answers(*url);
+        return out;
+    }
     const Addresses here = resolve(question.listen, std::to_string(question.port), AI_PASSIVE | AI_NUMERICHOST);
     int problem = 0;
     FileDescriptor listener;
@@ -107,9 +122,6 @@ Port probe_port(const Question& question) {
     if (problem == EADDRINUSE) out.in_use = true;
     if (problem != 0 && !out.in_use) out.bind_failure = std::strerror(problem);
 
-    const auto url = parse_url(out.endpoint);
-    const Addresses there = url ? resolve(url->host, url->port, 0) : Addresses(nullptr, &::freeaddrinfo);
-    out.reach = there ? reach_of(text_of_address(*there)) : Reach::unknown;
     // With port 0 and no endpoint the agent's port is another one at each start: there is nothing to connect to.
     const bool named = question.port != 0 || !question.endpoint.empty();
     if (there && named && problem == 0) out.reached = arrives(listener.get(), *there);

@@ -11,7 +11,7 @@ const types = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 };
-const files = [["/", "build/index.html"]];
+const files = [["/", "build/index.html"], ["/machine", "build/machine.html"]];
 for (const name of readdirSync("build/console").sort()) files.push([`/console/${name}`, `build/console/${name}`]);
 
 const arrays = [];
@@ -20,8 +20,8 @@ for (const [served, place] of files) {
     const type = types[path.extname(place)];
     if (!type) throw new Error(`${place}: no content type is known for it`);
     const plain = readFileSync(place);
-    // The page itself is sent as it is, so that a person with curl can read it.
-    const compressed = served !== "/";
+    // A page itself is sent as it is, so that a person with curl can read it.
+    const compressed = !place.endsWith(".html");
     const content = compressed ? gzipSync(plain, { level: 9 }) : plain;
     const etag = createHash("sha256").update(plain).digest("hex").slice(0, 32);
     const bytes = [];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the console is built: one page, one script, one style sheet; no file is loaded from anywhere else.
+// How the console is built: the page of a node and the page of an agent, with their scripts and one style sheet; no file
+// is loaded from anywhere else.
 import { defineConfig } from "vite";
 
 export default defineConfig({
@@ -12,6 +13,8 @@ export default defineConfig({
         assetsInlineLimit: 0,
         modulePreload: { polyfill: false },
         reportCompressedSize: false,
+        cssCodeSplit: false,
+        rollupOptions: { input: ["index.html", "machine.html"] },
     },
     // `npm run dev` serves the sources; the page calls a developer's node on its usual port (src/rpc.ts).
     server: { proxy: { "/artifact": "http://127.0.0.1:8545" } },

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// What an agent's own page asks of its agent, with the token of the link that the agent printed.
+
+export interface Sum {
+    earned: string;
+    lost: string;
+    segments: number;
+    audits: number;
+    last: number;
+}
+export interface Check {
+    name: string;
+    grade: string;
+    found: string;
+    required: string;
+    why: string;
+    remedy: string;
+}
+export interface Machine {
+    role: string;
+    node: string;
+    address: string;
+    endpoint: string;
+    height: number;
+    draining: boolean;
+    work: string[];
+    duties: { what: string; task: number; due: number }[];
+    waiting: { task: number; what: string; why: string; attempts: number; next: number; due: number }[];
+    choices: { task: number; taken: boolean; coins_per_hour: number | null; reason: string }[];
+    problems: number;
+    pending_calls: number;
+    fees_since_start: string;
+    ledger: {
+        chain_id: number;
+        height: number;
+        block_time: number;
+        pace_s: number;
+        balance: string;
+        bonded: string;
+        locked: string;
+        unbonding: string;
+        unbond_height: number;
+        income_first: number;
+        income_last: number;
+        income_complete: boolean;
+        total: Sum;
+        tasks: (Sum & { task: number })[];
+        audits: (Sum & { audit: number })[];
+        days: (Sum & { day: number })[];
+        trouble: string;
+    };
+    self_test: { running: boolean; made?: number; result?: { grade: string; checks: Check[] } };
+}
+export interface LogPage {
+    first: number;
+    lines: string[];
+}
+
+const kStored = "retrace-agent-token";
+
+/**
+ * The token behind "#" of the link; a reload of the tab finds it in the tab's own storage. It is taken out of the
+ * address bar, so that it is in no screenshot and no history.
+ */
+export function takeToken(): string {
+    const given = location.hash.slice(1);
+    if (/^[0-9a-f]{64}$/.test(given)) {
+        sessionStorage.setItem(kStored, given);
+        history.replaceState(null, "", location.pathname);
+        return given;
+    }
+    return sessionStorage.getItem(kStored) ?? "";
+}
+
+/** The agent answered with a status other than 200 and 202. */
+export class Refused extends Error {
+    constructor(
+        readonly status: number,
+        why: string,
+    ) {
+        super(why);
+    }
+}
+
+const kTimeoutMs = 8_000;
+
+export async function ask<T>(token: string, path: string, method = "GET"): Promise<T> {
+    const reply = await fetch(path, {
+        method,
+        headers: { authorization: `Bearer ${token}` },
+        cache: "no-store",
+        credentials: "omit",
+        signal: AbortSignal.timeout(kTimeoutMs),
+    });
+    const answer = (await reply.json()) as T & { error?: unknown };
+    if (!reply.ok) throw new Refused(reply.status, typeof answer.error === "string" ? answer.error : `status ${reply.status}`);
+    return answer;
+}
