@@ -84,10 +84,15 @@ TEST(Console, TheEmbeddedOneIsWholeOrExplained) {
     std::size_t sum = 0;
     for (const ConsoleFile& file : console.files) sum += file.content.size();
     EXPECT_LE(sum, 300'000U) << "bytes that a browser receives";
-    const HttpReply page = answer_console({"GET", "/", {}});
-    const std::string html(page.body.begin(), page.body.end());
+    std::string html;  // Of the pages of a node and of an agent.
+    for (const char* path : {"/", "/machine"}) {
+        const HttpReply page = answer_console({"GET", path, {}});
+        EXPECT_EQ(page.status, 200U) << path;
+        EXPECT_EQ(header(page, "Cache-Control"), "no-cache") << path;
+        html.append(page.body.begin(), page.body.end());
+    }
     for (const ConsoleFile& file : console.files) {
-        if (file.path != "/") {
+        if (file.path.starts_with("/console/")) {
             EXPECT_THAT(html, HasSubstr(std::string(file.path)));
         }
     }
