@@ -80,7 +80,7 @@ TEST_F(Earn, ANewcomerBidsWithinAMinuteAndSaysWhatItEarned) {
     const std::string log = text_of(path("agent.log")), words = text_of(path("words"));
     for (const char* step : {"step 1 of 5: made the key 0x", "step 2 of 5: the machine was tested; it passes: cpu",
                              "step 3 of 5: this is a developer chain: developer account 9 sends", "step 4 of 5: bonds ",
-                             "step 5 of 5: earns from now on"})
+                             "its own page, for you alone: http://127.0.0.1:", "step 5 of 5: earns from now on"})
         EXPECT_THAT(log, HasSubstr(step));
     EXPECT_THAT(log, Not(HasSubstr(words.substr(0, words.size() - 1))));
     EXPECT_THAT(log, HasSubstr("reason=\"it brings at most "));
