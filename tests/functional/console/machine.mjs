@@ -13,7 +13,7 @@ async function run(...args) {
 }
 
 export async function anAgentShowsItselfToItsOperator() {
-    const node = start("node", "--dev", "--data-dir", path.join(folder, "machine-node"), "--rpc-port", "0", "--block-ms", "50", "--json");
+    const node = start("node", "--dev", "--data-dir", path.join(folder, "machine-node"), "--rpc-port", "0", "--block-ms", "100", "--json");
     const url = await until(20, "the node", () => /"rpc":"([^"]+)"/.exec(node.out)?.[1]);
     const task = path.join(folder, "machine-task");
     await run("task", "compile", "mlp", "--data", data, "-o", task, "--hidden", "16", "--batch", "16", "--steps", "120",
@@ -25,6 +25,9 @@ export async function anAgentShowsItselfToItsOperator() {
     const requester = ["--node", url, "--dev-account", "0", "--data-dir", path.join(folder, "machine-requester")];
     await until(30, "the solver", () => solver.err.includes("event=registered"));
     await run("task", "submit", task, ...requester, "--allow-unaudited");
+    await until(60, "a bid that wins", () => /event=checkpoint task=1/.test(solver.err)).catch((error) => {
+        throw new Error(`${error.message}\n${solver.err}`);
+    });
 
     const browser = await openBrowser();
     const page = await openPage(browser, link);
