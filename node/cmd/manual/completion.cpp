@@ -70,7 +70,7 @@ function __retrace_at
 end
 )END";
 
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
     std::string out = "'";
     for (const char c : text) {
         if (c == '\'')
@@ -103,7 +103,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
 /// The patterns of a `case` for a flag with a value: its place and each of its names.
 std::string value_patterns(const CommandInfo& command, const FlagInfo& flag) {
     std::vector<std::string> patterns;
-    for (const std::string& name : flag.names) patterns.push_back(quoted(command.path + " " + name));
+    for (const std::string& name : flag.names) patterns.push_back(shell_quoted(command.path + " " + name));
     return joined(patterns, " | ");
 }
 
@@ -133,13 +133,13 @@ std::string bash_script(const CommandInfo& tree) {
             if (!flag.positional) flags.insert(flags.end(), flag.names.begin(), flag.names.end());
             if (!has_value(flag)) continue;
             values += "    " + value_patterns(command, flag) + ") ";
-            values += flag.choices.empty()
-                          ? std::string("_retrace_files \"$2\"")
-                          : "mapfile -t COMPREPLY < <(compgen -W " + quoted(joined(flag.choices, " ")) + " -- \"$2\")";
+            values += flag.choices.empty() ? std::string("_retrace_files \"$2\"")
+                                           : "mapfile -t COMPREPLY < <(compgen -W " +
+                                                 shell_quoted(joined(flag.choices, " ")) + " -- \"$2\")";
             values += " ;;\n";
         }
-        words += "    " + quoted(command.path) + ")\n        commands=" + quoted(joined(commands, " ")) +
-                 "\n        flags=" + quoted(joined(flags, " ")) + "\n        ;;\n";
+        words += "    " + shell_quoted(command.path) + ")\n        commands=" + shell_quoted(joined(commands, " ")) +
+                 "\n        flags=" + shell_quoted(joined(flags, " ")) + "\n        ;;\n";
     });
     return "# Completion of retrace for bash, written by `retrace completion bash`.\n# shellcheck shell=bash\n" +
            words + "    esac\n}\n" + values + "    *) return 1 ;;\n    esac\n}" + std::string(kBashBody);
@@ -149,13 +149,13 @@ std::string zsh_script(const CommandInfo& tree) {
     std::string words = "_retrace_words() {\n    commands=() flags=()\n    case $1 in\n";
     std::string values = "_retrace_value() {\n    case $1 in\n";
     for_each_command(tree, [&](const CommandInfo& command) {
-        words += "    (" + quoted(command.path) + ")\n        commands=(";
+        words += "    (" + shell_quoted(command.path) + ")\n        commands=(";
         for (const Word& word : words_after(command))
-            words += "\n            " + quoted(word.text + ":" + word.summary);
+            words += "\n            " + shell_quoted(word.text + ":" + word.summary);
         words += ")\n        flags=(";
         for (const FlagInfo& flag : command.flags) {
             for (const std::string& name : flag.names)
-                if (!flag.positional) words += "\n            " + quoted(name + ":" + flag.summary);
+                if (!flag.positional) words += "\n            " + shell_quoted(name + ":" + flag.summary);
             if (has_value(flag))
                 values += "    (" + value_patterns(command, flag) + ") " +
                           (flag.choices.empty() ? std::string("_files") : "compadd -- " + joined(flag.choices, " ")) +

@@ -13,7 +13,7 @@ using ledger::U256;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-const ledger::Address kSelf{{1}}, kOther{{2}};
+const ledger::Address kEarner{{1}}, kOther{{2}};
 
 /// A node with events, whose blocks are a minute apart.
 struct World {
@@ -26,7 +26,7 @@ struct World {
     void add(std::uint64_t height, const Event& event) {
         events.push_back({height, {}, contracts::to_log(event)});
     }
-    void pay(std::uint64_t height, std::uint64_t task, std::uint64_t amount, const ledger::Address& solver = kSelf) {
+    void pay(std::uint64_t height, std::uint64_t task, std::uint64_t amount, const ledger::Address& solver = kEarner) {
         add(height, contracts::SegmentsPaid{
                         .task = task, .solver = solver, .run = 0, .first = 0, .count = 2, .amount = U256(amount)});
     }
@@ -60,11 +60,11 @@ TEST(IncomeBook, SumsByTaskAuditAndDay) {
     world.pay(20, 2, 50);
     world.pay(20, 2, 7, kOther);
     world.pay(2000, 1, 30);  // A day has 1,440 blocks.
-    world.add(2001, contracts::AuditPaid{.audit = 4, .auditor = kSelf, .amount = U256(5)});
+    world.add(2001, contracts::AuditPaid{.audit = 4, .auditor = kEarner, .amount = U256(5)});
     world.add(2002,
               contracts::Slashed{
-                  .party = kSelf, .task = 2, .amount = U256(9), .burned = {}, .to_others = {}, .reason = "fault"});
-    IncomeBook book(kSelf);
+                  .party = kEarner, .task = 2, .amount = U256(9), .burned = {}, .to_others = {}, .reason = "fault"});
+    IncomeBook book(kEarner);
     ASSERT_TRUE(book.advance(world.source(), 3000).has_value());
     EXPECT_TRUE(book.is_complete());
     EXPECT_EQ(book.first(), 1U);
@@ -79,7 +79,7 @@ TEST(IncomeBook, SumsByTaskAuditAndDay) {
 TEST(IncomeBook, ReadsTheNewestBlocksFirstAndThenTheOlder) {
     World world;
     for (std::uint64_t height = 500; height <= 35'000; height += 500) world.pay(height, height / 500, 1);
-    IncomeBook book(kSelf);
+    IncomeBook book(kEarner);
     ASSERT_TRUE(book.advance(world.source(), 30'000).has_value());
     EXPECT_EQ(book.first(), 20'001U);
     EXPECT_EQ(book.total().earned, U256(20));
@@ -98,7 +98,7 @@ TEST(IncomeBook, ReadsTheNewestBlocksFirstAndThenTheOlder) {
 TEST(IncomeBook, AsksForFewTimes) {
     World world;
     for (std::uint64_t height = 1; height <= 9'000; ++height) world.pay(height, 1, 1);
-    IncomeBook book(kSelf);
+    IncomeBook book(kEarner);
     ASSERT_TRUE(book.advance(world.source(), 9'000).has_value());
     EXPECT_EQ(book.days().size(), 7U);
     EXPECT_LT(world.times, 100);
@@ -109,7 +109,7 @@ TEST(IncomeBook, BeginsWhereTheBlocksOfItsNodeDo) {
     World world;
     world.kept_from = 5'000;
     world.pay(19'000, 1, 1);
-    IncomeBook book(kSelf);
+    IncomeBook book(kEarner);
     ASSERT_TRUE(book.advance(world.source(), 19'000).has_value());
     ASSERT_TRUE(book.advance(world.source(), 19'000).has_value());
     EXPECT_TRUE(book.is_complete());
@@ -120,7 +120,7 @@ TEST(IncomeBook, LosesNothingWhenItsNodeFails) {
     World world;
     world.pay(12'000, 1, 1);
     world.pay(1, 1, 1);
-    IncomeBook book(kSelf);
+    IncomeBook book(kEarner);
     world.is_down = true;
     EXPECT_FALSE(book.advance(world.source(), 12'000).has_value());
     EXPECT_EQ(book.last(), 0U);
