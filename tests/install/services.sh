@@ -16,6 +16,7 @@ package=$(echo "$packages"/retrace_*~deb"${number[$suite]}"_*.deb)
 command -v systemd-nspawn >/dev/null || skip "no systemd-nspawn (Debian package systemd-container)"
 
 open_tree "$suite"
+rm -rf "$tree"/root/* "$tree/root/.retrace" "$tree/var/lib/retrace" "$tree/etc/retrace"  # of a kept tree
 cp "$package" "$tree/root/retrace.deb"
 apt() { in_tree DEBIAN_FRONTEND=noninteractive timeout 900 apt-get -q "$@"; }
 apt -o APT::Update::Error-Mode=any update || skip "Debian's package lists cannot be fetched"
