@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "contracts/records/explain_bids.hpp"
 #include "contracts/records/group_views.hpp"
@@ -78,7 +79,7 @@ std::string words_of(const OtherSolvers& others) {
 
 /// What a requester can do so that these solvers bid.
 std::string remedy_for(const OtherSolvers& others) {
-    if (others.registered == 0) return "wait until solvers register, or start one with `retrace solver`";
+    if (others.registered == 0) return "wait until solvers register, or start one with `retrace solver --quickstart`";
     std::string out;
     const auto add = [&](const std::string& what) { out += (out.empty() ? "" : "; ") + what; };
     if (others.obstacles.contains(CallStatus::no_stake_suffices))
@@ -92,9 +93,33 @@ std::string remedy_for(const OtherSolvers& others) {
     return out;
 }
 
+/// Each run of a task that ended, and the auctions that had winners.
+struct EndedRuns {
+    std::string text;
+    std::uint64_t auctions = 0;
+};
+EndedRuns ended_runs(const StateView& view, const market::Task& task) {
+    EndedRuns out;
+    std::set<std::uint64_t> assigned;
+    for (std::uint32_t i = 0; i < task.runs; ++i) {
+        const auto run = views::run(view, task.id, i);
+        if (!run) continue;
+        assigned.insert(run->assigned_height);
+        out.text += "; run " + std::to_string(i) + " by " + ledger::to_0x(run->solver) + ": " +
+                    std::string(market::slug(run->state)) + " with " + counted(run->paid, "segment") + " paid";
+    }
+    out.auctions = assigned.size();
+    return out;
+}
+
+constexpr const char* kAfterLostRuns =
+    "`retrace task follow` shows why each run ended; post the task again, from its last state if one is served "
+    "(`retrace task compile --start`)";
+
 /// The newest auction, if it ended without winners.
-void explain_no_winners(const StateView* auction, const market::Task& task, TaskExplanation& out) {
-    const std::string auctions = counted(task.round, "auction");
+void explain_no_winners(const StateView* auction, const market::Task& task, std::uint64_t without_winners,
+                        TaskExplanation& out) {
+    const std::string auctions = counted(without_winners, "auction");
     if (auction == nullptr) {
         out.reason = TaskReason::no_winner;
         out.why = "too few solvers bid in " + auctions + "; the escrow was returned";
@@ -220,7 +245,7 @@ void explain_run(const StateView& view, const market::Task& task, TaskExplanatio
     out.reason = TaskReason::training;
     out.why = "the solver trains; checkpoint " + std::to_string(newest->next_state) + " of " +
               std::to_string(spec->segments()) + " is next";
-    out.next = "the solver loses its lock if the checkpoint is late";
+    out.next = "the run ends and the solver loses a part of its lock if the checkpoint is late";
     if (newest->deadline != 0) out.next_height = newest->deadline;
 }
 
@@ -231,22 +256,21 @@ bool had_winners(const StateView& view, const market::Task& task) {
 }
 
 void explain_expired(const StateView& view, const market::Task& task, const StateView* auction, TaskExplanation& out) {
-    if (!had_winners(view, task)) return explain_no_winners(auction, task, out);
+    const EndedRuns runs = ended_runs(view, task);
+    if (!had_winners(view, task)) {
+        explain_no_winners(auction, task, task.round - std::min<std::uint64_t>(runs.auctions, task.round), out);
+        if (task.runs == 0) return;
+        out.why = "every solver of an earlier auction left or failed" + runs.text + "; then " + out.why;
+        out.remedy = kAfterLostRuns + ("; for more bids: " + out.remedy);
+        return;
+    }
     const auto params = views::params(view);
     const bool used_up = params && task.round >= params->rounds && !views::is_group(view, task.id);
     out.reason = used_up ? TaskReason::auctions_used_up : TaskReason::solvers_lost;
     out.why = used_up ? "solvers left or failed in all " + counted(task.round, "auction") + " that a task may have"
                       : std::string("every solver left or failed");
-    for (std::uint32_t i = 0; i < task.runs; ++i) {
-        const auto run = views::run(view, task.id, i);
-        if (run)
-            out.why += "; run " + std::to_string(i) + " by " + ledger::to_0x(run->solver) + ": " +
-                       std::string(market::slug(run->state)) + " with " + counted(run->paid, "segment") + " paid";
-    }
-    out.why += "; the rest of the escrow was returned";
-    out.remedy =
-        "`retrace task follow` shows why each run ended; post the task again, from its last state if one is "
-        "served (`retrace task compile --start`)";
+    out.why += runs.text + "; the rest of the escrow was returned";
+    out.remedy = kAfterLostRuns;
 }
 
 void explain_state(const StateView& view, const market::Task& task, const StateView* auction, TaskExplanation& out) {

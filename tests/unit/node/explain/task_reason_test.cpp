@@ -120,6 +120,12 @@ TEST_F(Reasons, AreThoseOfATaskThatEndedWithoutAModel) {
     run.assigned_height = 60;  // in an auction before the newest
     in(TaskState::expired);
     EXPECT_EQ(told(&state).reason, TaskReason::no_bids) << "the successor's auction had none";
+    task.round = 3;  // The first of them had the winner.
+    in(TaskState::expired);
+    EXPECT_THAT(told(&state).why,
+                AllOf(testing::StartsWith("every solver of an earlier auction left or failed; run 0"),
+                      HasSubstr("forfeited with 0 segments paid"), HasSubstr("; then nobody bid in 2 auctions")));
+    EXPECT_THAT(told(&state).remedy, testing::StartsWith("`retrace task follow` shows why each run ended"));
     in(TaskState::frozen);
     EXPECT_EQ(told().reason, TaskReason::frozen);
     in(TaskState::released, false);
