@@ -31,7 +31,7 @@ Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::
         if (!chain_id.error().no_answer) return error(chain_id.error().message);
         if (timeout && std::chrono::steady_clock::now() - start >= *timeout) {
             return error(chain_id.error().message +
-                         "; start one with `retrace node --dev` or name another with --node");
+                         "; start one with `retrace node --dev --data-dir DIR` or name another with --node");
         }
         if (!logged)
             spdlog::warn("event=waiting_for_node reason=\"{}\" remedy=\"retrace node --dev starts one\"",

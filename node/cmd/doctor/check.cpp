@@ -137,7 +137,9 @@ Check judge(const NodeFacts& node) {
     };
     if (!node.failure.empty())
         return is(Grade::fail, node.failure,
-                  "start one with `retrace node --dev`, or name another with --node (and --tls-fingerprint for https)");
+                  "start one with `retrace node --dev --data-dir DIR`, or name another with --node (and "
+                  "--tls-fingerprint for "
+                  "https)");
     std::string found =
         "chain " + std::to_string(node.chain_id) + " at block " + std::to_string(node.height) + " at " + node.url;
     if (node.halted)
@@ -156,7 +158,7 @@ Check judge(const NodeFacts& node) {
                   "wait until it has caught up (`retrace_status`), or name another with --node");
     if (node.verifiers == 0)
         return is(Grade::warn, found + "; no verifiers have registered, so tasks with audits find no solver",
-                  "wait for verifiers, or start one with `retrace verifier`");
+                  "wait for verifiers, or start one with `retrace verifier --quickstart`");
     return is(Grade::pass, found + ", " + std::to_string(node.verifiers) + " verifiers", {});
 }
 
