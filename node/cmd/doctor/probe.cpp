@@ -92,9 +92,12 @@ bool flag(const json::object& object, std::string_view name) {
     const json::value* const value = object.if_contains(name);
     return value != nullptr && value->is_bool() && value->as_bool();
 }
+/// Seconds or a height that the node names; sums of a few of them do not overflow.
 std::optional<std::int64_t> number(const json::object& object, std::string_view name) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 53;
     const json::value* const value = object.if_contains(name);
-    if (value == nullptr || !value->is_int64() || value->as_int64() < 0) return std::nullopt;
+    if (value == nullptr || !value->is_int64() || value->as_int64() < 0 || value->as_int64() > kMost)
+        return std::nullopt;
     return value->as_int64();
 }
 
