@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "node/cmd/client_defaults.hpp"
 
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "node/platform/flag_file.hpp"
@@ -51,6 +57,13 @@ Result<std::vector<FileFlag>> flags_of_file() {
     const std::string path = client_file();
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) return std::vector<FileFlag>{};
+    // The file names the node that is believed and the key that signs.
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return error(path + ": " + std::strerror(errno));
+    const bool foreign = info.st_uid != ::geteuid() && info.st_uid != 0;
+    if (S_ISREG(info.st_mode) && (foreign || (info.st_mode & S_IWOTH) != 0))
+        return error(path + " may have been written by another user: it must belong to you or root (chown), and not " +
+                     "be writable by everybody (chmod o-w)");
     RETRACE_TRY(flags, load_flags(path));
     for (const FileFlag& flag : flags) {
         if (std::find(std::begin(kKeys), std::end(kKeys), flag.name) != std::end(kKeys) && flag.values.size() == 1)
@@ -68,7 +81,11 @@ Result<std::vector<FileFlag>> flags_of_file() {
 std::string client_file() {
     if (const char* named = std::getenv("RETRACE_CONFIG"); named != nullptr && *named != 0) return named;
     const char* home = std::getenv("HOME");
-    return (std::filesystem::path(home != nullptr ? home : ".") / ".retrace" / "client.toml").string();
+    if (home == nullptr || *home == 0) {  // The current folder may be another user's.
+        const passwd* const user = ::getpwuid(::geteuid());
+        home = user != nullptr && user->pw_dir != nullptr ? user->pw_dir : "/";
+    }
+    return (std::filesystem::path(home) / ".retrace" / "client.toml").string();
 }
 
 Result<std::vector<std::string>> with_client_defaults(const CLI::App& app, std::vector<std::string> arguments) {

@@ -161,6 +161,9 @@ TEST_F(CommandLine, DefaultsComeFromTheEnvironmentAndTheClientFile) {
     EXPECT_THAT(asked("RETRACE_NODE=http://127.0.0.1:1"), HasSubstr("http://127.0.0.1:1")) << "it goes first";
     EXPECT_THAT(asked("RETRACE_NODE=http://127.0.0.1:1", " --node http://127.0.0.1:3"), HasSubstr("127.0.0.1:3"));
     EXPECT_EQ(retrace("version", at_home()).status, 0) << "a command without these flags";
+    fs::permissions(path(".retrace/client.toml"), fs::perms(0646));
+    EXPECT_THAT(retrace(balance, at_home()).err, HasSubstr("client.toml may have been written by another user"));
+    fs::permissions(path(".retrace/client.toml"), fs::perms(0644));
     write(".retrace/client.toml", "price = \"2\"\n");
     const Ran wrong = retrace(balance, at_home());
     EXPECT_EQ(wrong.status, 2);
