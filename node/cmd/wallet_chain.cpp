@@ -16,6 +16,7 @@
 #include "contracts/calls/encode.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/tx/transaction.hpp"
+#include "node/agents/remote_state.hpp"
 #include "node/cmd/fiat.hpp"
 #include "node/cmd/options.hpp"
 #include "node/cmd/wallet_command.hpp"
@@ -200,15 +201,23 @@ Result<HistoryLine> history_line(RpcClient& client, const json::object& tx, cons
     const json::value* coins = tx.if_contains("value");
     const auto value = rpc::parse_u256(coins != nullptr ? *coins : json::value());
     const auto hash = rpc::parse_hash(json::value(member(tx, "hash")));
-    if (!value || !hash) return error("the node sent a malformed transaction");
+    // Addresses and nothing else: a spreadsheet would take other text of a hostile node in --csv for a formula.
+    const auto from = ledger::parse_address(member(tx, "from")), to = ledger::parse_address(member(tx, "to"));
+    if (!value || !hash || !from || (!to && !member(tx, "to").empty()))
+        return error("the node sent a malformed transaction");
     const auto outcome = client.outcome(*hash);
     if (!outcome) return failed(outcome.error());
     if (!*outcome) return error("the node has no receipt of " + member(tx, "hash"));
-    HistoryLine out{(*outcome)->height, "transaction",
-                    member(tx, "hash"), member(tx, "from"),
-                    member(tx, "to"),   *value,
-                    ledger::U256(),     (*outcome)->ok,
-                    (*outcome)->reason, 0};
+    HistoryLine out{(*outcome)->height,
+                    "transaction",
+                    rpc::data(*hash),
+                    rpc::data(*from),
+                    to ? rpc::data(*to) : std::string(),
+                    *value,
+                    ledger::U256(),
+                    (*outcome)->ok,
+                    (*outcome)->reason,
+                    0};
     if (out.from == address) out.fee = (*outcome)->gas_price * ledger::U256{(*outcome)->gas_used};
     return out;
 }
@@ -265,14 +274,18 @@ Status<> read_income(RpcClient& client, const ledger::Address& address, std::uin
     return Unit{};
 }
 
-Result<std::vector<HistoryLine>> read_history(RpcClient& client, const ledger::Address& address, std::uint64_t blocks) {
+struct History {
+    std::uint64_t from = 0, to = 0;  ///< Blocks, both included.
+    std::vector<HistoryLine> lines;
+};
+
+Result<History> read_history(RpcClient& client, const ledger::Address& address, std::uint64_t blocks) {
     const auto tip = client.height();
     if (!tip) return failed(tip.error());
-    const std::uint64_t from = *tip >= blocks ? *tip - blocks + 1 : 0;
-    std::vector<HistoryLine> out;
-    RETRACE_CHECK(read_transactions(client, rpc::data(address), from, *tip, out));
-    RETRACE_CHECK(read_income(client, address, from, *tip, out));
-    std::stable_sort(out.begin(), out.end(),
+    History out{*tip >= blocks ? *tip - blocks + 1 : 0, *tip, {}};
+    RETRACE_CHECK(read_transactions(client, rpc::data(address), out.from, out.to, out.lines));
+    RETRACE_CHECK(read_income(client, address, out.from, out.to, out.lines));
+    std::stable_sort(out.lines.begin(), out.lines.end(),
                      [](const HistoryLine& a, const HistoryLine& b) { return a.height < b.height; });
     return out;
 }
@@ -310,22 +323,41 @@ void print_history(const std::vector<HistoryLine>& lines, bool csv) {
     }
 }
 
-/// Sums for people: what came in, what went out, and the fees, of transactions that were not refused.
-void print_sums(const std::vector<HistoryLine>& lines, const std::string& address,
+/// The balance after a block; nullopt if the node does not keep that state.
+std::optional<ledger::U256> balance_at(RpcClient& client, const ledger::Address& account, std::uint64_t height) {
+    const RemoteState state(client, height);
+    const ledger::U256 balance = state.account(account).balance;
+    return state.failure() ? std::nullopt : std::optional(balance);
+}
+
+/// Sums for people: what came in, what went out, and the fees, of transactions that were not refused; and the rest of
+/// what changed the balance, so that the sums are those of the account.
+void print_sums(RpcClient& client, const History& history, const ledger::Address& account,
                 const std::optional<FiatRate>& fiat) {
+    const std::string address = rpc::data(account);
     ledger::U256 earned, received, sent, fees;
-    for (const HistoryLine& line : lines) {
+    for (const HistoryLine& line : history.lines) {
         fees += line.fee;
         if (!line.ok) continue;
-        if (line.kind != "transaction")
+        if (line.kind != "transaction") {
             earned += line.value;
-        else if (line.to == address)
-            received += line.value;
-        else
-            sent += line.value;
+            continue;
+        }
+        if (line.to == address) received += line.value;
+        if (line.from == address) sent += line.value;
     }
-    std::cout << "earned or returned " << with_fiat(earned, fiat) << ", received " << with_fiat(received, fiat)
-              << ", sent " << with_fiat(sent, fiat) << ", fees " << with_fiat(fees, fiat) << '\n';
+    std::cout << "blocks " << history.from << " to " << history.to << " (--blocks): earned or returned "
+              << with_fiat(earned, fiat) << ", received " << with_fiat(received, fiat) << ", sent "
+              << with_fiat(sent, fiat) << ", fees " << with_fiat(fees, fiat) << '\n';
+    const auto before = balance_at(client, account, history.from == 0 ? 0 : history.from - 1);
+    const auto after = balance_at(client, account, history.to);
+    if (!before || !after) {
+        std::cout << "the node does not keep the balances at both ends, so that other movements are not known\n";
+        return;
+    }
+    const ledger::U256 in = *before + earned + received, out = *after + sent + fees;
+    std::cout << "other movements, such as deposits and stake that came back: " << (out < in ? "-" : "")
+              << with_fiat(out < in ? in - out : out - in, fiat) << "; balance " << with_fiat(*after, fiat) << '\n';
 }
 
 int run_history(const Program& program, const AccountOptions& options) {
@@ -335,16 +367,16 @@ int run_history(const Program& program, const AccountOptions& options) {
     if (!address) return fail(program, address.error().message);
     auto client = options.chain.node.connect();
     if (!client) return fail(program, client.error().message);
-    const auto lines = read_history(*client, *address, options.blocks);
-    if (!lines) return fail(program, lines.error().message);
+    const auto history = read_history(*client, *address, options.blocks);
+    if (!history) return fail(program, history.error().message);
     if (program.json) {
         json::array out;
-        for (const HistoryLine& line : *lines) out.push_back(json_of(line));
+        for (const HistoryLine& line : history->lines) out.push_back(json_of(line));
         std::cout << json::serialize(out) << '\n';
         return kDone;
     }
-    print_history(*lines, options.csv);
-    if (!options.csv) print_sums(*lines, rpc::data(*address), *fiat);
+    print_history(history->lines, options.csv);
+    if (!options.csv) print_sums(*client, *history, *address, *fiat);
     return kDone;
 }
 

@@ -130,9 +130,9 @@ TEST_F(FirstHour, FollowTellsWhatHappensAndTheBooksAddUpToTheWei) {
     const std::string csv = retrace("wallet history " + solver + node() + " --csv").out;
     EXPECT_THAT(csv, AllOf(HasSubstr("height,kind,hash,from,to,value_wei,fee_wei,ok,task\n"), HasSubstr(",segments,"),
                            HasSubstr(",transaction,")));
-    EXPECT_THAT(
-        retrace("wallet history " + solver + node() + " --fiat \"2 EUR\"").out,
-        AllOf(HasSubstr("earned by training task " + number), HasSubstr("earned or returned "), HasSubstr(" EUR)")));
+    EXPECT_THAT(retrace("wallet history " + solver + node() + " --fiat \"2 EUR\"").out,
+                AllOf(HasSubstr("earned by training task " + number), HasSubstr("earned or returned "),
+                      HasSubstr(" EUR)"), HasSubstr("other movements, such as deposits and stake that came back: ")));
     EXPECT_THAT(retrace("task list --mine --dev-account 0" + node()).out, HasSubstr("settled        4/4 paid"));
     EXPECT_EQ(retrace("task list --mine --dev-account 7" + node()).out, "");
 }
