@@ -8,6 +8,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
 
@@ -42,7 +43,15 @@ int explain(const Program& program, const std::string& folder) {
         std::cout << json::serialize(*object) << '\n';
         return kDone;
     }
-    std::cout << "at block " << json::serialize(object->at("height")) << ":\n";
+    std::error_code failed;
+    const auto written = std::filesystem::last_write_time(path, failed);
+    std::cout << "at block " << json::serialize(object->at("height"));
+    if (!failed) {
+        const auto age = std::filesystem::file_time_type::clock::now() - written;
+        std::cout << ", " << std::chrono::duration_cast<std::chrono::seconds>(age).count()
+                  << " s ago, when its choice last changed";
+    }
+    std::cout << ":\n";
     if (list->as_array().empty()) std::cout << "no task takes bids\n";
     for (const json::value& one : list->as_array()) {
         const json::object* const choice = one.if_object();
