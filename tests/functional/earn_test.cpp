@@ -180,6 +180,10 @@ TEST_F(Earn, ASecondAgentOfAnAccountDoesNotStart) {
     refused("solver", "1", "another agent with the key of 0x7");
     refused("verifier", "1", "another agent with the key of 0x7");
     refused("solver", "3", "another agent with the key of 0x9");
+    const Ran other_role = retrace("verifier --quickstart --skip-checks --dev-account 1" + node() + " --data-dir " +
+                                   path("other-role").string());
+    EXPECT_EQ(other_role.status, 1);
+    EXPECT_THAT(other_role.err, HasSubstr("is registered as a solver, and its stake is for the duties of one"));
     network_->kill(Role::verifier_1);
     refused("solver", "3", "is a verifier, and its stake is for audits");
     EXPECT_TRUE(network_->running(Role::honest_solver));
