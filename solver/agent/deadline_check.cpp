@@ -72,8 +72,9 @@ Status<> check_fetchable(const kernels::Program& program) {
                  std::to_string(kStateTensorsMax) + " are the most (join small tensors in the program)");
 }
 
-/// A run that nobody can replay in time is never verified and so never paid; it is declined while that is free. Not
-/// called for steps on a device, whose speed is not measured: such a task needs auditors with a device too.
+/// A run that nobody can replay in time is never verified and so never paid, and one whose segments outlast its own
+/// deadlines loses stake; it is declined while that is free. Not called for steps on a device, whose speed is not
+/// measured: such a task needs auditors with a device too.
 Status<> check_replayable(const RunView& run, const kernels::Program& program, std::uint64_t steps) {
     const std::uint64_t cost = saturating_mul(kernels::step_cost(program), steps);
     // Both the first and the last state are hashed and stored.
@@ -81,10 +82,13 @@ Status<> check_replayable(const RunView& run, const kernels::Program& program, s
     const std::uint64_t hashing =
         saturating_mul(2, saturating_add(saturating_mul(tiles, kTileCost), kFileCost * program.states));
     if (run.replay_cost_max == 0 || saturating_add(cost, hashing) <= run.replay_cost_max) return Unit{};
-    return error("auditors could not replay a segment in the time that they have: it costs " + std::to_string(cost) +
-                 " multiply-adds and hashing and files worth " + std::to_string(hashing) +
-                 ", and a machine with this one's measured speed does at most " + std::to_string(run.replay_cost_max) +
-                 " meanwhile; raise replay_blocks, shorten the checkpoint interval or join small tensors");
+    return error(
+        "a segment could not be computed by its deadline, or not replayed by auditors in the time that they "
+        "have: it costs " +
+        std::to_string(cost) + " multiply-adds and hashing and files worth " + std::to_string(hashing) +
+        ", and a machine with this one's measured speed does at most " + std::to_string(run.replay_cost_max) +
+        " meanwhile; raise checkpoint_blocks, finish_blocks and replay_blocks, shorten the checkpoint "
+        "interval or join small tensors");
 }
 
 /// A party whose clock runs out loses the dispute and its stake, even if it is right. A device makes only the steps of
