@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "contracts/calls/gas.hpp"
 #include "contracts/records/group_views.hpp"
@@ -66,7 +67,10 @@ std::string Bidding::unfit(const ledger::StateView& state, const market::Params&
     if (spec.contract_hash != params.contract_hash) return "it asks for another kernel contract";
     if (spec.hardware_class != 0 && spec.hardware_class != options_.hardware_class)
         return "it asks for hardware class " + std::to_string(spec.hardware_class);
-    return task != nullptr ? lacks_auditors(state, params, spec, *task, self_) : std::string();
+    if (task == nullptr) return {};
+    if (std::find(task->excluded.begin(), task->excluded.end(), self_) != task->excluded.end())
+        return "this account has declined it or lost its seat in it, and may not bid for it again";
+    return lacks_auditors(state, params, spec, *task, self_);
 }
 
 std::string Bidding::lacks_stake(const ledger::StateView& state, const market::Params& params, std::uint64_t id,
@@ -188,6 +192,7 @@ Room Bidding::room(const ledger::StateView& state, const market::Params& params,
                    Immutable& immutable, const solver::SolverView& view) const {
     Room out;
     out.most = kNewBidsMax;
+    if (options_.on_device && !options_.min_per_hour) out.load = std::numeric_limits<double>::infinity();
     const ledger::U256 stake = options_.assumed_stake.value_or(views::free_stake(state, params, self_));
     ledger::U256 in_flight;
     for (const auto& [task, bid] : in_flight_) in_flight = in_flight + bid.stake;
@@ -208,6 +213,7 @@ void Bidding::choose(const ledger::StateView& state, const market::Params& param
                      Immutable& immutable, solver::SolverView& view) {
     const auto info = views::solver(state, self_);
     machine_.loss_rate = info ? loss_rate_of(info->reputation) : 0;
+    machine_.proved_per_block = info ? static_cast<double>(info->capability) : 0;
     std::map<std::uint64_t, solver::AuctionView> open;
     std::vector<Candidate> candidates;
     std::vector<solver::AuctionView> kept;

@@ -25,6 +25,8 @@ public:
         std::optional<ledger::U256> min_per_hour = {};
         /// Stake that is taken as free, for a dry run; none: what the ledger has.
         std::optional<ledger::U256> assumed_stake = {};
+        /// Whether a device computes. Its speed is not measured, so its time is limited only with `min_per_hour`.
+        bool on_device = false;
     };
     /// Limit on new bids per block. Each bid is written to disk and sent before the agent does anything else.
     static constexpr std::size_t kNewBidsMax = 32;
@@ -55,7 +57,10 @@ public:
     void choose(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                 Immutable& immutable, solver::SolverView& view);
     /// What this machine computes and how long a block takes.
-    void set_machine(const Machine& machine) { machine_ = machine; }
+    void set_machine(double multiply_adds_per_s, double block_s) {
+        machine_.multiply_adds_per_s = multiply_adds_per_s;
+        machine_.block_s = block_s;
+    }
     /// The last choices, the best first, then the tasks for which it does not bid at any price.
     std::vector<Choice> choices() const;
     /// Stores the price on disk, then returns the call; returns nothing if the quote has no price or the auction is not

@@ -59,7 +59,11 @@ solver::RunnerFactory runners_of(const SolverOptions& options, const WorkerProce
 }
 
 Bidding::Options bidding_options(const SolverOptions& options) {
-    return {options.price, options.hardware_class, options.only_tasks, options.groups, options.min_price};
+    const bool on_device =
+        options.device == solver::DeviceChoice::cuda ||
+        (options.device == solver::DeviceChoice::automatic && solver::check_device(solver::DeviceChoice::cuda));
+    return {options.price,     options.hardware_class, options.only_tasks, options.groups,
+            options.min_price, std::nullopt,           on_device};
 }
 
 /// Seconds between two blocks, over the last hundred; nullopt: the node does not say, or there are too few.
@@ -205,7 +209,7 @@ void SolverService::update_machine(std::uint64_t height) {
         machine_.block_s = *time;
         machine_height_ = height;
     }
-    bidding_.set_machine(machine_);
+    bidding_.set_machine(machine_.multiply_adds_per_s, machine_.block_s);
 }
 
 void SolverService::write_choices(std::uint64_t height) {
@@ -241,7 +245,7 @@ Result<std::vector<Choice>> SolverService::dry_run(const SolverOptions& options,
         const ledger::U256 free = contracts::views::free_stake(*newest, *params, self);
         bids.assumed_stake = ledger::max(free, ledger::max(options.agent.stake, params->min_solver_stake));
         Bidding bidding(std::move(bids), {}, self);
-        bidding.set_machine(machine);
+        bidding.set_machine(machine.multiply_adds_per_s, machine.block_s);
         const Pricing pricing = [&](std::uint64_t task, const market::TaskSpec& spec) {
             return bidding.consider(*newest, *params, *base_fee, task, spec);
         };

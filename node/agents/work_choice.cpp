@@ -16,10 +16,17 @@ constexpr double kLeast = 1e-9;
 
 double bounded(double value) { return std::isnan(value) ? 0 : std::clamp(value, 0.0, kMost); }
 
+/// Multiply-adds a second. A measurement of this machine is short and undisturbed, and that of the ledger has the time
+/// of its calls in it: a deadline is met if the slower one meets it.
+double speed_of(const Machine& machine, double block) {
+    const double own = bounded(machine.multiply_adds_per_s), proved = bounded(machine.proved_per_block) / block;
+    return own > 0 && proved > 0 ? std::min(own, proved) : std::max(own, bounded(proved));
+}
+
 /// Seconds for a segment.
 double segment_s(const WorkTerms& terms, const Machine& machine) {
     const double block = std::max(bounded(machine.block_s), kLeast);
-    const double work = bounded(terms.segment_work), speed = bounded(machine.multiply_adds_per_s);
+    const double work = bounded(terms.segment_work), speed = speed_of(machine, block);
     const double time = work > 0 && speed > 0 ? work / std::max(speed, kLeast) : bounded(terms.checkpoint_s);
     return std::max(block, bounded(time));
 }
@@ -88,7 +95,7 @@ std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const 
         const Profit& profit = choice.profit;
         if (min_per_hour && profit.per_hour < *min_per_hour) {
             choice.why = brings(profit) + "; --min-price asks for " + short_coins(*min_per_hour);
-        } else if (min_per_hour && profit.load > room.load) {
+        } else if (profit.load > room.load) {
             choice.why = brings(profit) + ", but its deadlines need " + percent(profit.load) +
                          " of this machine's time and " + percent(std::max(room.load, 0.0)) + " is left";
         } else if (entry.lock > room.stake) {

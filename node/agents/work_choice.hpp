@@ -17,6 +17,7 @@ struct Machine {
     double multiply_adds_per_s = 0;  ///< Measured; 0: unknown.
     double block_s = 1;              ///< Measured time between two blocks of the chain.
     double loss_rate = 0;            ///< Share of tasks that cost it its lock, see loss_rate_of.
+    double proved_per_block = 0;     ///< Multiply-adds in a block that the ledger has measured; 0: not measured.
 };
 
 /// The terms of a task that decide what it brings. Amounts in coins.
@@ -37,9 +38,9 @@ struct Profit {
     double load = 0;      ///< Share of the machine's time that keeps the task's deadlines; above 1: none does.
 };
 
-/// With s = max(block, work / speed) seconds a segment (the longest time between checkpoints where work or speed are
-/// unknown), n segments, price p, fees f, lock L and loss rate r: hours = n·s / 3600, cost = n·f + r·L, per_hour =
-/// (n·p − cost) / hours, load = max(s / checkpoint_s, n·s / finish_s).
+/// With s = max(block, work / speed) seconds a segment (speed: the lower of the two that are measured; the longest time
+/// between checkpoints where work or speed are unknown), n segments, price p, fees f, lock L and loss rate r: hours =
+/// n·s / 3600, cost = n·f + r·L, per_hour = (n·p − cost) / hours, load = max(s / checkpoint_s, n·s / finish_s).
 Profit expected_profit(const WorkTerms& terms, const Machine& machine);
 
 /// The price of a segment at which an hour brings `per_hour`: (per_hour · hours + cost) / n.
@@ -65,9 +66,9 @@ struct Room {
     double stake = 0;             ///< Coins that may be locked.
     std::size_t most = SIZE_MAX;  ///< Number of tasks.
 };
-/// Takes the candidates with the highest profit an hour for as long as they fit: into the room's number, its stake and,
-/// with `min_per_hour`, its time; with `min_per_hour` only those that bring as much. Returns one choice for each, the
-/// best first; equal ones in the order of the candidates.
+/// Takes the candidates with the highest profit an hour for as long as they fit into the room: its number, its stake
+/// and its time; with `min_per_hour` only those that bring as much. Returns one choice for each, the best first; equal
+/// ones in the order of the candidates.
 std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const Machine& machine, Room room,
                                 std::optional<double> min_per_hour);
 

@@ -66,7 +66,9 @@ struct AgentMemory : ::testing::Test {
         spec.program_bytes = 1;
         spec.steps = 10;
         spec.interval = 1;
-        spec.finish_blocks = 100;
+        spec.finish_blocks = 100'000;
+        spec.step_cost = 1;
+        spec.checkpoint_blocks = 1'000;  // Many of them fit the time of one machine.
         spec.price_ceiling = U256(ceiling) * U256(kMilli);
         spec.allow_unaudited = true;  // There are no verifiers in the book.
         book.put(keys::spec(id), spec);

@@ -104,6 +104,15 @@ TEST_F(Unaudited, ASolverDeclinesWhatCouldWaitForAuditors) {
     EXPECT_EQ(quote(price).price, price) << "it is paid in any case";
 }
 
+TEST_F(Unaudited, ASolverDoesNotBidWhereItIsExcluded) {
+    spec.allow_unaudited = true;
+    const U256 price = U256(100) * U256(kMilliCoin);
+    EXPECT_EQ(quote(price).price, price);
+    task.excluded = {self};
+    contracts::store(state, keys::task(1), task);
+    EXPECT_THAT(quote(price).why_not, HasSubstr("may not bid for it again"));
+}
+
 TEST_F(Unaudited, ATaskIsNotPostedThatWouldWaitForAuditors) {
     add_verifier(Address{{20}});
     add_verifier(requester);

@@ -68,7 +68,7 @@ TEST(WorkChoice, HostileTermsGiveFiniteNumbers) {
     const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
     for (const double value : {0.0, -1.0, 1e-300, 1e300, infinity, -infinity, nan})
         for (const std::uint64_t segments : {std::uint64_t{0}, std::uint64_t{1}, market::kStepsMax, UINT64_MAX})
-            for (const Machine& machine : {kMachine, Machine{value, value, value}, Machine{}}) {
+            for (const Machine& machine : {kMachine, Machine{value, value, value, value}, Machine{}}) {
                 const WorkTerms terms{segments, value, value, value, value, value, value};
                 const Profit profit = expected_profit(terms, machine);
                 for (const double number : {profit.hours, profit.cost, profit.per_hour, profit.load,
@@ -107,8 +107,27 @@ TEST(WorkChoice, TakesTheBestThatFit) {
     const auto few = choose_work(candidates, kMachine, {1, 1000, 1}, std::nullopt);
     EXPECT_TRUE(few[0].taken);
     EXPECT_THAT(few[1].why, HasSubstr("others bring more"));
-    const auto all = choose_work(candidates, kMachine, {1, 1000, 32}, std::nullopt);
-    EXPECT_TRUE(all[3].taken) << "without a price of an hour, time is not counted";
+}
+
+/// A late checkpoint costs stake, whatever an hour is to bring.
+TEST(WorkChoice, TakesNoMoreThanItsTimeWithoutAPriceOfAnHour) {
+    const std::vector<Candidate> candidates{{1, hour()}, {2, hour()}, {3, hour()}};
+    const auto choices = choose_work(candidates, kMachine, {1, 1000, 32}, std::nullopt);
+    EXPECT_TRUE(choices[0].taken);
+    EXPECT_TRUE(choices[1].taken);
+    EXPECT_FALSE(choices[2].taken);
+    EXPECT_THAT(choices[2].why, HasSubstr("need 50 % of this machine's time and 0 % is left"));
+}
+
+TEST(WorkChoice, CountsWithTheLowerOfTheMeasuredSpeeds) {
+    Machine machine = kMachine;
+    machine.block_s = 2;
+    machine.proved_per_block = 1e9;
+    EXPECT_THAT(expected_profit(hour(), machine).load, DoubleNear(1, 1e-9)) << "half of the machine's own measurement";
+    machine.proved_per_block = 4e9;
+    EXPECT_THAT(expected_profit(hour(), machine).load, DoubleNear(0.5, 1e-9));
+    machine.multiply_adds_per_s = 0;
+    EXPECT_THAT(expected_profit(hour(), machine).load, DoubleNear(0.25, 1e-9)) << "only the ledger has one";
 }
 
 TEST(WorkChoice, ASmallTaskFitsBesideALargeOne) {
