@@ -55,6 +55,14 @@ Status<> bind_to_chain(const fs::path& folder, std::uint64_t chain_id) {
                  " and the node is of chain " + text + "; use a --node of that chain, or another --data-dir");
 }
 
+Status<> check_reachable(const std::string& endpoint, const std::string& node_url) {
+    const auto own = parse_url(endpoint), node = parse_url(node_url);
+    if (!own || !node || !is_loopback(own->host) || is_loopback(node->host)) return Unit{};
+    return error("the endpoint " + endpoint + " is reached from this machine only, and the node is at " + node_url +
+                 ": others could not fetch what this agent has to serve, and it would lose stake; give --listen "
+                 "0.0.0.0 and --port, and with --endpoint the URL at which others reach that port");
+}
+
 std::uint64_t default_memory() { return memory_limit() / 4 * 3; }
 
 AgentProcess::AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client)
@@ -81,6 +89,7 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     process->developer_chain_ = params->developer_chain;
     process->earnings_.last = *height;
     RETRACE_CHECK(process->open_stores());
+    RETRACE_CHECK(check_reachable(process->endpoint(), options.node_url));
     spdlog::info("event=started address={} chain={} endpoint={}", ledger::to_checksum(process->address()), *chain_id,
                  process->endpoint());
     return process;
@@ -171,7 +180,8 @@ bool AgentProcess::fetching_is_over() {
 }
 
 Status<> AgentProcess::check_alone(const std::string& registered) const {
-    if (registered.empty() || registered == endpoint()) return Unit{};
+    // An endpoint that is equal to this one may be given by hand, while another process answers there.
+    if (registered.empty()) return Unit{};
     const auto other = ask_party(registered, secret());
     if (!other || *other == instance_) return Unit{};
     return error(already_runs(ledger::to_checksum(submitter_->address()), registered));

@@ -51,6 +51,10 @@ Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::
 /// belong to one chain, and a signature for it would be valid on another where the same account exists.
 Status<> bind_to_chain(const std::filesystem::path& folder, std::uint64_t chain_id);
 
+/// Refuses an endpoint on this machine's loopback unless the node is there too: other machines could not fetch from it,
+/// and an agent whose data nobody can fetch loses stake.
+Status<> check_reachable(const std::string& endpoint, const std::string& node_url);
+
 /// Default memory quota of tasks in bytes: three quarters of memory_limit().
 std::uint64_t default_memory();
 
@@ -112,6 +116,8 @@ public:
     /// Returns the height if there is a new block since the last call. Logs once when the node becomes unreachable and
     /// once when it is back.
     std::optional<std::uint64_t> new_height();
+    /// Whether the node did not answer when it was last asked for its height.
+    bool lost_node() const noexcept { return lost_node_; }
     /// Logs the outcomes of the calls that were sent.
     void report_outcomes();
     /// Tells the board, if there is one, what `fill` sets in a status; the process adds its own part.

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "node/agents/agent_process.hpp"
 #include "node/artifacts/http_server.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
@@ -56,6 +57,17 @@ TEST(AccountGuard, NoticesAnEndpointThatReplacesOurs) {
     EXPECT_FALSE(guard.is_replaced("http://old:1")) << "ours is not in a block yet";
     EXPECT_FALSE(guard.is_replaced("http://a:1"));
     EXPECT_TRUE(guard.is_replaced("http://b:1"));
+}
+
+TEST(AccountGuard, RefusesAnEndpointThatOtherMachinesCannotReach) {
+    for (const char* const endpoint : {"http://127.0.0.1:9000", "http://localhost:9000", "http://[::1]:9000"}) {
+        EXPECT_TRUE(check_reachable(endpoint, "http://127.0.0.1:8545")) << endpoint;
+        EXPECT_TRUE(check_reachable(endpoint, "https://localhost:8545")) << endpoint;
+        const auto refused = check_reachable(endpoint, "https://node.example:8545");
+        ASSERT_FALSE(refused) << endpoint;
+        EXPECT_THAT(refused.error().message, ::testing::HasSubstr("--endpoint"));
+    }
+    EXPECT_TRUE(check_reachable("http://10.0.0.2:9000", "https://node.example:8545"));
 }
 
 TEST(AccountGuard, SaysWhatToDo) {
