@@ -294,6 +294,15 @@ Result<std::optional<contracts::CommitBid>> Bidding::commit(const solver::Commit
     return std::optional(contracts::CommitBid{move.task, commitment});
 }
 
+std::size_t Bidding::to_reveal(const ledger::StateView& state, std::uint64_t height) const {
+    const auto stored = sealed_.auctions();
+    return static_cast<std::size_t>(
+        std::count_if(stored.begin(), stored.end(), [&](const SealedBids::Auction& auction) {
+            if (bid_is_over(state, height, self_, auction.task, auction.round)) return false;
+            return in_flight_.contains(auction.task) || views::bid(state, auction.task, self_).has_value();
+        }));
+}
+
 Result<contracts::RevealBid> Bidding::reveal(const solver::RevealBid& move) const {
     const auto bid = sealed_.recall(move.task, move.round);
     if (!bid)

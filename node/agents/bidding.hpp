@@ -61,6 +61,8 @@ public:
         machine_.multiply_adds_per_s = multiply_adds_per_s;
         machine_.block_s = block_s;
     }
+    /// Number of bids that are in a block, or may come into one, and have to be revealed while the auction lasts.
+    std::size_t to_reveal(const ledger::StateView& state, std::uint64_t height) const;
     /// The last choices, the best first, then the tasks for which it does not bid at any price.
     std::vector<Choice> choices() const;
     /// Stores the price on disk, then returns the call; returns nothing if the quote has no price or the auction is not

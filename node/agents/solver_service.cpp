@@ -166,14 +166,15 @@ Status<> SolverService::run(const std::atomic<bool>& stop, const std::atomic<boo
         if (drain && !draining_) {
             draining_ = true;
             spdlog::info(
-                "event=draining action=\"bids no more, and ends at the next checkpoint of each task; a second "
-                "signal ends it at once\"");
+                "event=draining action=\"bids no more, reveals its bids, and ends at the next checkpoint of each task; "
+                "a second signal ends it at once\"");
         }
         take_result();
         if (const auto height = process_->new_height()) {
             on_block(*height);
             process_->report_outcomes();
         }
+        if (is_node_lost()) break;
         std::this_thread::sleep_for(process_->options().poll);
     }
     process_->stop_fetching();
@@ -181,11 +182,32 @@ Status<> SolverService::run(const std::atomic<bool>& stop, const std::atomic<boo
     return ended_ ? Status<>(error(*ended_)) : Status<>(Unit{});
 }
 
+bool SolverService::owes_proof(const ledger::StateView& state, const std::optional<market::SolverInfo>& info) const {
+    const auto challenge =
+        info && info->challenge != 0 ? contracts::views::challenge(state, info->challenge) : std::nullopt;
+    if (!challenge || !market::is_open(challenge->state)) return false;
+    // An answer that was sent may not be in a block yet.
+    return challenge->state != market::ChallengeState::running || process_->submitter().pending() != 0;
+}
+
+bool SolverService::is_node_lost() {
+    constexpr std::chrono::seconds kLost{30};  // A node that is started again answers by then.
+    const auto now = std::chrono::steady_clock::now();
+    if (!process_->lost_node()) node_seen_ = now;
+    if (!draining_ || now - node_seen_ < kLost) return false;
+    spdlog::warn(
+        "event=not_drained reason=\"the node does not answer\" action=\"start it again when the node is there: what "
+        "its tasks and bids owe is not known\"");
+    return true;
+}
+
 void SolverService::drain(const solver::SolverView& view, std::vector<solver::SolverMove>& moves) {
-    std::erase_if(moves,
-                  [](const solver::SolverMove& move) { return std::holds_alternative<solver::CommitBid>(move); });
+    std::erase_if(moves, [](const solver::SolverMove& move) {
+        return std::holds_alternative<solver::CommitBid>(move) ||
+               std::holds_alternative<solver::AnswerCapability>(move);
+    });
     std::uint64_t due = 0;
-    drained_ = true;
+    drained_ = owed_ == 0;
     for (const solver::RunView& run : view.runs) {
         const auto [from, first] = drain_from_.try_emplace({run.terms.id, run.run}, run.next_state);
         const bool waits = !run.may_accept && run.deadline != 0 && run.next_state <= from->second;
@@ -314,6 +336,7 @@ void SolverService::on_block(std::uint64_t height) {
         peers.add_verifiers(state);
         const auto info = contracts::views::solver(state, process_->address());
         registered = info ? std::optional(info->endpoint) : std::nullopt;
+        if (draining_) owed_ = bidding_.to_reveal(state, height) + (owes_proof(state, info) ? 1 : 0);
     };
     state.read_ahead(read);
     ahead = false;

@@ -35,7 +35,8 @@ public:
     /// Registers and bonds. Fails when a fraud is asked for on a chain that is not a developer's.
     static Result<std::unique_ptr<SolverService>> open(const SolverOptions& options, ledger::SecretKey key);
     /// Runs until `stop` is true, or until it has drained after `drain` became true: it bids no more, and ends when
-    /// each of its runs has committed its next checkpoint. Fails when another agent has taken over the account.
+    /// each of its runs has committed its next checkpoint, its bids are revealed and a claimed capability is proved, or
+    /// when the node has not answered for 30 seconds. Fails when another agent has taken over the account.
     Status<> run(const std::atomic<bool>& stop, const std::atomic<bool>& drain);
     /// What it would bid for in the newest block. Reads the chain and this machine's speed; sends and writes nothing.
     static Result<std::vector<Choice>> dry_run(const SolverOptions& options, const ledger::Address& self);
@@ -48,7 +49,12 @@ private:
     Status<> enroll();
     /// Fails if the account is a verifier's, or another agent of it runs.
     Status<> check_account(const RemoteState& state) const;
-    /// Drops the moves that begin new work, and notes whether all runs have reached their next checkpoint.
+    /// Whether a capability was claimed, or its claim is on its way, and not proved: the proof is due, or costs stake.
+    bool owes_proof(const ledger::StateView& state, const std::optional<market::SolverInfo>& info) const;
+    /// Whether it is draining and the node has not answered for so long that it ends without what is owed.
+    bool is_node_lost();
+    /// Drops the moves that begin new work, and notes whether all runs have reached their next checkpoint and nothing
+    /// else is owed.
     void drain(const solver::SolverView& view, std::vector<solver::SolverMove>& moves);
     void update_machine(std::uint64_t height);
     void write_choices(std::uint64_t height);
@@ -86,6 +92,8 @@ private:
     std::uint64_t problems_ = 0;        // Reported so far.
     std::optional<std::string> ended_;  ///< Why it must not go on.
     bool draining_ = false, drained_ = false;
+    std::size_t owed_ = 0;  ///< While draining: bids to be revealed, and a capability to be proved.
+    std::chrono::steady_clock::time_point node_seen_{};   ///< When the node was last not lost.
     std::map<solver::RunKey, std::uint64_t> drain_from_;  ///< By run: its next state when the draining began.
     Machine machine_;
     std::uint64_t machine_height_ = 0;  ///< When the time of blocks was measured.

@@ -196,6 +196,10 @@ Status<> VerifierService::run(const std::atomic<bool>& stop) {
         std::this_thread::sleep_for(process_->options().poll);
     }
     process_->stop_fetching();
+    if (stop && !options_.challenged_task)
+        spdlog::warn(
+            "event=stopped action=\"start it again within this epoch, or unbond first: a member that does not reveal "
+            "its link of the beacon in an epoch loses the beacon penalty, and the verdicts of its audits are due\"");
     process_->report_earnings();
     return ended_ ? Status<>(error(*ended_)) : Status<>(Unit{});
 }

@@ -225,6 +225,24 @@ TEST_F(AgentMemory, ARestartWithAnotherPriceBidsTheSameAgain) {
     EXPECT_EQ(restarted.reveal({1, 1, Hash32{{3}}})->price, U256(300) * U256(kMilli));
 }
 
+/// A solver that ends before loses the deposit.
+TEST_F(AgentMemory, ABidIsToBeRevealedFromItsSendingToItsReveal) {
+    post(1);
+    Bidding agent = bidding();
+    solver::SolverView view = auctions({1});
+    agent.on_view(book, params, kBaseFee, immutable, view);
+    EXPECT_EQ(agent.to_reveal(book, height), 0u);
+    ASSERT_TRUE(bid(agent, 1));
+    EXPECT_EQ(agent.to_reveal(book, height), 1u) << "no block shows it yet";
+    market::Bid record;
+    book.put(keys::bid(1, self), record);
+    Bidding restarted = bidding();
+    EXPECT_EQ(restarted.to_reveal(book, height), 1u);
+    record.revealed = true;
+    book.put(keys::bid(1, self), record);
+    EXPECT_EQ(restarted.to_reveal(book, height), 0u);
+}
+
 TEST_F(AgentMemory, BidsThatNoBlockShowsYetHaveTheirStakeAlready) {
     const auto spec = post(1);
     post(2);
