@@ -236,7 +236,7 @@ int run_service(const Program& program, const AgentFlags& flags, AgentRole role,
 
 /// Says what the solver would do: its stake and registration, and the tasks that it would bid for.
 int dry_run(const Program& program, const SolverFlags& flags) {
-    const auto options = solver_options(flags);
+    auto options = solver_options(flags);
     if (!options) {
         fail(program, options.error().message);
         return kWrongUsage;
@@ -246,6 +246,9 @@ int dry_run(const Program& program, const SolverFlags& flags) {
     // Whoever has no key yet sees what a newcomer would choose.
     const auto key = named ? flags.agent.key.load() : Result<ledger::SecretKey>(ledger::SecretKey::random());
     if (!key) return fail(program, key.error().message);
+    const auto stake = stake_of_newcomer(options->agent, key->address());
+    if (!stake) return fail(program, stake.error().message);
+    options->agent.stake = *stake;
     const auto choices = SolverService::dry_run(*options, key->address());
     return choices ? print_choices(program, *choices) : fail(program, choices.error().message);
 }

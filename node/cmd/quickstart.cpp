@@ -212,6 +212,35 @@ Status<> take_from_developers(RpcClient& client, AgentRole role, const ledger::A
     return Unit{};
 }
 
+/// The funds of an account that has bonded stake before; nullopt: it has not, or no agent of this folder has run and
+/// there is no node to ask.
+Result<std::optional<Funds>> funds_of_earlier(AgentRole role, const ledger::Address& self,
+                                              const AgentOptions& options) {
+    RETRACE_TRY(client, RpcClient::connect(options.node_url));
+    std::error_code ignored;
+    if (fs::exists(options.data_dir / "chain-id", ignored)) {
+        RETRACE_CHECK(wait_for_node(client, options.timeout));
+    } else if (!client.chain_id()) {
+        return std::optional<Funds>();
+    }
+    ChainReader chain(client, options.trust);
+    RETRACE_TRY(funds, funds_of(chain, role, options, self));
+    return funds.bonded.is_zero() ? std::nullopt : std::optional(funds);
+}
+
+/// Its stake may answer for tasks and audits, so it starts at once: neither a check of the machine nor missing coins
+/// delay it, and its bond stays, unless --stake asks for more and the account has it.
+void go_on(const Funds& funds, AgentOptions& options) {
+    say(2, "the machine is not tested again: the account has stake, which may answer for work that is not over");
+    const bool more = funds.stake > funds.bonded && !options.stake.is_zero();
+    options.stake = more && funds.missing().is_zero() ? funds.stake : funds.bonded;
+    say(3, "the account has " + format_coins(funds.bonded) + " coins bonded and " + format_coins(funds.balance) +
+               " free" +
+               (more && options.stake == funds.bonded
+                    ? "; that is too little for the " + format_coins(funds.stake) + " of --stake, so the bond stays"
+                    : std::string()));
+}
+
 Status<> wait_for_coins(AgentRole role, const ledger::Address& self, AgentOptions& options) {
     RETRACE_TRY(client, RpcClient::connect(options.node_url));
     RETRACE_CHECK(wait_for_node(client, options.timeout));
@@ -278,12 +307,12 @@ U256 stake_to_start(const ledger::StateView& state, const market::Params& params
         const auto lock = market::stake_floor(params, *spec);
         if (lock && (!least || *lock < *least)) least = lock;
     }
-    if (!least) {
-        market::TaskSpec usual;
-        usual.price_ceiling = U256(1000) * U256(market::kMilli);
-        usual.steps = usual.interval = 1;
-        least = market::stake_floor(params, usual);
-    }
+    market::TaskSpec usual;
+    usual.price_ceiling = U256(1000) * U256(market::kMilli);
+    usual.steps = usual.interval = 1;
+    const auto usual_lock = market::stake_floor(params, usual);
+    // Whoever posts dear tasks must not decide what a newcomer bonds.
+    if (!least || (usual_lock && *usual_lock < *least)) least = usual_lock;
     const U256 unit(market::kMilli);
     return ledger::max(params.min_solver_stake, (least.value_or(U256()) + unit - U256(1)) / market::kMilli * unit);
 }
@@ -298,6 +327,14 @@ U256 coins_missing(const U256& stake, const U256& fees, const U256& bonded, cons
     return needed > balance ? needed - balance : U256();
 }
 
+Result<U256> stake_of_newcomer(const AgentOptions& options, const ledger::Address& self) {
+    RETRACE_TRY(client, RpcClient::connect(options.node_url));
+    RETRACE_CHECK(wait_for_node(client, options.timeout));
+    ChainReader chain(client, options.trust);
+    RETRACE_TRY(funds, funds_of(chain, AgentRole::solver, options, self));
+    return funds.bonded.is_zero() ? funds.stake : options.stake;
+}
+
 std::string_view word_of(std::string_view words, std::size_t index) {
     for (; index != 0; --index) {
         const std::size_t space = words.find(' ');
@@ -310,6 +347,13 @@ std::string_view word_of(std::string_view words, std::size_t index) {
 Result<ledger::SecretKey> prepare_agent(AgentRole role, const QuickstartFlags& flags, const KeyOptions& options,
                                         AgentOptions& agent, bool wants_gpu) {
     RETRACE_TRY(key, find_or_make_key(flags, options, agent.data_dir));
+    RETRACE_TRY(earlier, funds_of_earlier(role, key.address(), agent));
+    if (earlier) {
+        go_on(*earlier, agent);
+        say(4, "registers as a " + std::string(name_of(role)) + " if it is not; " + format_coins(agent.stake) +
+                   " coins are its bond");
+        return key;
+    }
     if (flags.skip_checks)
         say(2, "the machine is not tested (--skip-checks)");
     else

@@ -117,6 +117,22 @@ TEST_F(Earn, ANewcomerWithoutCoinsWaitsForThem) {
     until_says("step 5 of 5");
     solver.send(SIGTERM);
     until_ended(solver, 0);
+    // What it has bonded may answer for tasks, so that missing coins do not delay it when it starts again.
+    node::Process again = start_agent(quickstart("solver", {"--stake", "100"}), "other.log");
+    until_says("step 5 of 5", 60, "other.log");
+    EXPECT_THAT(text_of(path("other.log")), AllOf(HasSubstr("step 3 of 5: the account has 47.501 coins bonded"),
+                                                  HasSubstr("too little for the 100 of --stake, so the bond stays"),
+                                                  Not(HasSubstr("waiting for"))));
+    // With an endpoint given by hand, a second process of the account could pass for the first.
+    const std::string registered = text_of(path("other.log"));
+    const std::size_t at = registered.rfind("endpoint=") + 9;
+    const std::string endpoint = registered.substr(at, registered.find_first_of(" \n", at) - at);
+    node::Process second = start_agent(
+        quickstart("solver", {"--endpoint", endpoint, "--data-dir", path("second").string(), "--key", account()}));
+    until_ended(second, 1);
+    EXPECT_THAT(text_of(path("agent.log")), HasSubstr("another agent with the key of " + account()));
+    again.send(SIGTERM);
+    until_ended(again, 0);
 }
 
 TEST_F(TaskTest, QuickstartShowsItsWordsOnATerminalAndAsksForTwo) {

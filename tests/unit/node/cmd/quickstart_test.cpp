@@ -7,6 +7,8 @@
 
 #include <fstream>
 
+#include "contracts/records/store.hpp"
+#include "ledger/state/state.hpp"
 #include "node/agents/bidding.hpp"
 #include "node/platform/units.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
@@ -33,6 +35,34 @@ TEST(Quickstart, ASolversFeesHaveItsDepositsToo) {
     EXPECT_EQ(fees_to_start(params, fee, AgentRole::verifier), segment_fees(fee) * U256(20));
     EXPECT_EQ(fees_to_start(params, fee, AgentRole::solver),
               segment_fees(fee) * U256(20) + params.bid_deposit * U256(20));
+}
+
+class NoState final : public ledger::StateView {
+public:
+    ledger::Account account(const ledger::Address&) const override { return {}; }
+    Bytes slot(const ledger::Address&, View) const override { return {}; }
+};
+
+/// A stranger could otherwise post dear tasks, whose escrow comes back, and decide what newcomers bond.
+TEST(Quickstart, ADearTaskDoesNotRaiseTheStakeOfANewcomer) {
+    const NoState nothing;
+    ledger::State state(nothing);
+    const market::Params params;
+    const U256 usual = stake_to_start(state, params, AgentRole::solver);
+    market::TaskSpec spec;
+    spec.steps = spec.interval = 1;
+    market::Task task;
+    task.id = 1;
+    task.wanted = 1;
+    contracts::store(state, contracts::keys::task(1), task);
+    contracts::add_to_list(state, contracts::keys::active_tasks(), std::uint64_t{1});
+    for (const auto& [ceiling, more] : {std::pair{"1000", false}, {"0.1", true}}) {
+        spec.price_ceiling = coins(ceiling);
+        contracts::store(state, contracts::keys::spec(1), spec);
+        const U256 stake = stake_to_start(state, params, AgentRole::solver);
+        EXPECT_EQ(stake < usual, more) << ceiling;
+        EXPECT_LE(stake, usual) << ceiling;
+    }
 }
 
 TEST(Quickstart, FindsTheWordsThatItAsksFor) {
