@@ -57,7 +57,11 @@ struct AgentMemory : ::testing::Test {
         stake.bonded = U256(1'000'000) * U256(kMilli);
         book.put(keys::stake(self), stake);
     }
-    Bidding bidding(std::optional<U256> price = {}) { return Bidding({price, 0, {}}, folder.path() / "bids", self); }
+    Bidding bidding(std::optional<U256> price = {}) {
+        Bidding out({price, 0, {}}, folder.path() / "bids", self);
+        out.set_machine(1e9, 1);
+        return out;
+    }
     /// A task in bidding; `ceiling` is that of a segment in thousandths of a coin.
     market::TaskSpec post(std::uint64_t id, std::uint64_t ceiling = 500) {
         market::TaskSpec spec;

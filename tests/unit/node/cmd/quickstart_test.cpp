@@ -54,6 +54,7 @@ TEST(Quickstart, ADearTaskDoesNotRaiseTheStakeOfANewcomer) {
     market::Task task;
     task.id = 1;
     task.wanted = 1;
+    task.state = market::TaskState::bidding;
     contracts::store(state, contracts::keys::task(1), task);
     contracts::add_to_list(state, contracts::keys::active_tasks(), std::uint64_t{1});
     for (const auto& [ceiling, more] : {std::pair{"1000", false}, {"0.1", true}}) {
