@@ -70,7 +70,7 @@ struct RunView {
     std::optional<std::uint32_t> may_report_kept;
     std::uint64_t accept_by = 0;  ///< Last height at which acceptData is accepted; 0: unknown.
     std::uint64_t deadline = 0;   ///< Deadline of acceptData, then of the next checkpoint; 0: none is due.
-    /// Most multiply-adds of a segment that a machine like this one computes by the run's own deadlines and replays in
+    /// Most multiply-adds of a segment that a machine like this one computes in the time to a checkpoint and replays in
     /// the time of auditors; 0: not measured. Only the processors are measured, so it is no bound for a device.
     std::uint64_t replay_cost_max = 0;
     /// Multiply-adds that this machine does in the time of its clock in one dispute, less the time that the moves take

@@ -102,18 +102,13 @@ std::uint64_t replay_capacity(const ledger::StateView& view, const market::Run& 
     return multiply_adds_in(view, run, params.verdict_blocks + spec.replay_blocks, params.capability_slack_bp);
 }
 
-/// Multiply-adds a segment in the time of the run's own deadlines, from block `next` on: to a checkpoint, and to the
-/// end divided by the segments; 0: not measured. There is no slack, because a stake depends on it. A requester chooses
-/// replay_blocks freely, so what auditors can replay does not bound this.
-std::uint64_t own_capacity(const ledger::StateView& view, std::uint64_t next, const market::Run& run,
-                           const market::TaskSpec& spec, const market::Params& params) {
+/// Multiply-adds in the time to a checkpoint; 0: not measured. There is no slack, because a stake depends on it. A
+/// requester chooses replay_blocks freely, so what auditors can replay does not bound this. The height by which a run
+/// finishes does not bound it either: it moves on with the machine's time that others' duties take.
+std::uint64_t own_capacity(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
+                           const market::Params& params) {
     const std::uint64_t longest = std::max(params.checkpoint_blocks, spec.checkpoint_blocks);
-    const std::uint64_t to_end = run.finish_height - std::min(run.finish_height, next);
-    const std::uint64_t segments = spec.segments() - std::min(run.first_state, spec.segments());
-    const std::uint64_t checkpoint = multiply_adds_in(view, run, longest, market::kBasisPoints);
-    const std::uint64_t end = multiply_adds_in(view, run, to_end, market::kBasisPoints);
-    if (checkpoint == 0) return 0;
-    return std::max<std::uint64_t>(1, std::min(checkpoint, end / std::max<std::uint64_t>(1, segments)));
+    return multiply_adds_in(view, run, longest, market::kBasisPoints);
 }
 
 /// Value of `dispute_cost_max`. There is no slack, because a stake depends on it. One block of each move is left for
@@ -161,9 +156,8 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     out.deadline = deadline;
     out.may_report_kept = maker_of_first_state(view, run, params);
     out.replay_cost_max = replay_capacity(view, run, spec, params);
-    // A member's deadlines are those of its rounds, which bound the steps and not the segment.
-    if (!out.terms.group)
-        out.replay_cost_max = std::min(out.replay_cost_max, own_capacity(view, next, run, spec, params));
+    // A member's deadline is that of its round, which bounds the steps and not the segment.
+    if (!out.terms.group) out.replay_cost_max = std::min(out.replay_cost_max, own_capacity(view, run, spec, params));
     out.dispute_cost_max = dispute_capacity(view, run, spec, params);
     out.unkept = unkept_state(view, run, spec, params);
     out.next_state = run.next_state;

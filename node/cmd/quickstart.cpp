@@ -224,6 +224,7 @@ Result<std::optional<Funds>> funds_of_earlier(AgentRole role, const ledger::Addr
         return std::optional<Funds>();
     }
     ChainReader chain(client, options.trust);
+    RETRACE_CHECK(check_role(chain, role, self));
     RETRACE_TRY(funds, funds_of(chain, role, options, self));
     return funds.bonded.is_zero() ? std::nullopt : std::optional(funds);
 }

@@ -72,8 +72,8 @@ Status<> check_fetchable(const kernels::Program& program) {
                  std::to_string(kStateTensorsMax) + " are the most (join small tensors in the program)");
 }
 
-/// A run that nobody can replay in time is never verified and so never paid, and one whose segments outlast its own
-/// deadlines loses stake; it is declined while that is free. Not called for steps on a device, whose speed is not
+/// A run that nobody can replay in time is never verified and so never paid, and one whose segments outlast the time to
+/// a checkpoint loses stake; it is declined while that is free. Not called for steps on a device, whose speed is not
 /// measured: such a task needs auditors with a device too.
 Status<> check_replayable(const RunView& run, const kernels::Program& program, std::uint64_t steps) {
     const std::uint64_t cost = saturating_mul(kernels::step_cost(program), steps);
@@ -87,7 +87,7 @@ Status<> check_replayable(const RunView& run, const kernels::Program& program, s
         "have: it costs " +
         std::to_string(cost) + " multiply-adds and hashing and files worth " + std::to_string(hashing) +
         ", and a machine with this one's measured speed does at most " + std::to_string(run.replay_cost_max) +
-        " meanwhile; raise checkpoint_blocks, finish_blocks and replay_blocks, shorten the checkpoint "
+        " meanwhile; raise checkpoint_blocks and replay_blocks, shorten the checkpoint "
         "interval or join small tensors");
 }
 

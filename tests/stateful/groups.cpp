@@ -20,6 +20,13 @@ void Players::post_group() {
     terms.reveal_blocks = draws_.between(2, 8);
     terms.absence_limit = static_cast<std::uint32_t>(draws_.between(1, 3));
     terms.keep_rounds = terms.absence_limit + static_cast<std::uint32_t>(draws_.below(4));
+    const bool masked = draws_.one_in(3);
+    if (masked) {
+        terms.mask_bits = 10;
+        terms.mask_blocks = draws_.between(1, 4);
+        terms.round_blocks += 2 * (terms.mask_blocks + 1);
+        terms.least = 3;
+    }
     market::TaskSpec spec = secrets_.facts();
     spec.name = "group";
     spec.program_root = plan_of(terms).root();
@@ -27,7 +34,7 @@ void Players::post_group() {
     spec.initial_state_root = Hash32{};
     spec.interval = 1;
     spec.steps = std::uint64_t{terms.rounds} + 1;
-    spec.replicas = static_cast<std::uint8_t>(draws_.between(2, 6));
+    spec.replicas = static_cast<std::uint8_t>(draws_.between(masked ? 3 : 2, 6));
     terms.catch_up_max = spec.replicas * static_cast<std::uint32_t>(draws_.between(1, 3));
     spec.price_ceiling = draws_.one_in(2) ? U256(market::kMilli) : U256(1'000);
     constexpr std::uint16_t kShares[] = {1, 500, 2'500, 10'000};
@@ -111,6 +118,7 @@ void Players::serve_member(const TaskModel& model, const RunModel& run) {
     const bool stops = mixed(now.task * 31 + now.index) % 100 < profile_.stops && now.next_state > mixed(now.task) % 3;
     if (!stops && diligent() && draws_.one_in(3)) commit_segment(model, now);
     if (!stops && diligent()) exchange_messages(model, now);
+    if (!stops && diligent()) mask_messages(model, now);
     if (diligent()) open_member_states(now, run);
     challenge_windows(model, run);
     if (draws_.one_in(150)) send(now.solver, LeaveTask{now.task, now.index});

@@ -49,6 +49,7 @@ private:
     void serve_member(const TaskModel& model, const RunModel& run);
     void commit_segment(const TaskModel& model, const market::Run& run);
     void exchange_messages(const TaskModel& model, const market::Run& run);
+    void mask_messages(const TaskModel& model, const market::Run& run);
     void open_member_states(const market::Run& run, const RunModel& model);
     /// What a report names of a message that the audited segment takes in; nullopt: none.
     std::optional<std::uint64_t> message_taken_in(const market::Audit& audit);

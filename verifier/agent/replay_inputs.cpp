@@ -55,9 +55,6 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::segment(const solver::TaskT
     out.fetch_start = [this, material, segment](const Hash32& root) {
         return task_cache_.fetch(*material, root, segment);
     };
-    if (segment == 0 && material->init != nullptr)
-        out.fetch_start = make_or_fetch([this, material, seed = terms.seed] { return init_steps(*material, seed); },
-                                        task_cache_.pool(), std::move(out.fetch_start));
     return out;
 }
 
@@ -87,11 +84,6 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::member_segment(const solver
             make_or_fetch([this, material, run] { return init_steps_of(setup_of(*material, task_cache_.pool(), run)); },
                           task_cache_.pool(), std::move(out.fetch_start));
     return out;
-}
-
-std::unique_ptr<ReplaySteps> ReplayInputSource::init_steps(const solver::TaskMaterial& material, std::uint64_t seed) {
-    return steps_of(
-        {material.program.get(), material.init.get(), material.init_runner.get(), &task_cache_.pool(), seed, {}});
 }
 
 Status<Unavailable> ReplayInputSource::fetch_messages(const solver::GroupMaterial& material,
@@ -145,7 +137,12 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::initial(const solver::TaskT
     if (!terms.group) {
         RETRACE_TRY(material, task_cache_.material(terms, free_memory));
         if (material->init == nullptr) return impossible("the task has no initialiser");
-        out.steps = init_steps(*material, terms.seed);
+        out.steps = steps_of({material->program.get(),
+                              material->init.get(),
+                              material->init_runner.get(),
+                              &task_cache_.pool(),
+                              terms.seed,
+                              {}});
         return out;
     }
     if (!entry) return impossible("the node does not say how the member's first state is made");

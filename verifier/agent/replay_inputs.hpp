@@ -49,7 +49,6 @@ private:
     Result<ReplayInputs, solver::Unavailable> member_segment(const solver::TaskTerms& terms, std::uint32_t run,
                                                              const solver::SegmentView& segment,
                                                              const solver::TaskCache::FreeMemory& free_memory);
-    std::unique_ptr<ReplaySteps> init_steps(const solver::TaskMaterial& material, std::uint64_t seed);
     /// Stores the messages that the segment took in, those that are not here yet.
     Status<solver::Unavailable> fetch_messages(const solver::GroupMaterial& material,
                                                const solver::SegmentView& segment);

@@ -9,6 +9,7 @@ namespace retrace::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string number(std::uint64_t value, int bytes) {
@@ -192,13 +193,18 @@ TEST_F(RefusedFiles, OutputsThatCannotBeWritten) {
 }
 
 /// If model.pt cannot be written, no folder with an incomplete model is left.
-TEST_F(RefusedFiles, AModelThatCannotBePutBackLeavesNoFolder) {
+TEST_F(RefusedFiles, AModelThatCannotBePutBackLeavesTheTrainedStateAlone) {
     make_model("mlp", path("model.pt"));
     const Ran compiled = retrace("task compile " + path("model.pt").string() + " --batch 16 --steps 1 --data " +
                                  small_images(32).string() + " -o " + path("task").string());
     ASSERT_EQ(compiled.status, 0) << compiled.err;
     write("task/module.pt", "damaged since");
-    EXPECT_THAT(refused("task run " + path("task").string() + " --local"), HasSubstr("no TorchScript file"));
+    const Ran ran = retrace("task run " + path("task").string() + " --local -o " + path("out").string());
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.err, HasSubstr("no TorchScript file"));
+    std::vector<std::string> left;
+    for (const auto& entry : fs::directory_iterator(path("out"))) left.push_back(entry.path().filename().string());
+    EXPECT_THAT(left, ElementsAre("unfinished.run"));
 }
 
 TEST_F(RefusedFiles, WhatAKilledCompileLeftIsSweptUp) {

@@ -76,18 +76,14 @@ TEST(Agents, AFalseAccuserLosesEveryDisputeAndOthersAreUntouched) {
     }
 }
 
-/// The cheater puts a forged state 0 into its store before it starts, and trains from it.
-void forge_initial_state(Scene& scene) {
+TEST(Agents, AForgedInitialStateIsChallengedAndCannotBeDefended) {
+    Scene scene(solver::honest_runners(), {std::nullopt});
+    // The cheater puts a forged state 0 into its store before it starts, and trains from it.
     kernels::State forged = scene.task.initial();
     forged.tensors[0].data[0] ^= 1;
     const auto commitment = kernels::commit_state(scene.task.train.root(), forged, scene.task.pool);
     ASSERT_TRUE(scene.solver.store->save({5, 0, 0}, commitment, forged).has_value());
     ASSERT_TRUE(scene.solver.store->retain({5, 0, 0}, true).has_value());
-}
-
-TEST(Agents, AForgedInitialStateIsChallengedAndCannotBeDefended) {
-    Scene scene(solver::honest_runners(), {std::nullopt});
-    forge_initial_state(scene);
     scene.chain->run(kBlocks);
     ASSERT_EQ(scene.chain->initial_challenges.size(), 1u);
     ASSERT_EQ(scene.chain->disputes.size(), 1u);
@@ -169,7 +165,6 @@ TEST(Agents, ATaskWhoseDataAreNotToBeHadIsDeclined) {
 
 TEST(Agents, WithheldTilesAreReportedAndTheAnswerProvesThem) {
     Scene scene(solver::honest_runners(), {std::nullopt});
-    forge_initial_state(scene);  // An honest one is made by everybody, and nobody asks for its tiles.
     scene.source.withhold = true;
     scene.chain->run(60);
     ASSERT_FALSE(scene.chain->reports.empty());
@@ -181,15 +176,6 @@ TEST(Agents, WithheldTilesAreReportedAndTheAnswerProvesThem) {
     EXPECT_TRUE(solver::verify_state_tile(*answer, scene.task.train.root(), *scene.chain->audits[0].start,
                                           scene.chain->reports[0].tensor, 0)
                     .has_value());
-}
-
-TEST(Agents, TheFirstSegmentIsAuditedWithoutItsSolver) {
-    Scene scene(solver::honest_runners(), {std::nullopt});
-    scene.source.withhold = true;
-    scene.chain->run(kBlocks);
-    ASSERT_EQ(scene.chain->audits.size(), 3u);  // Each audit's end is the start of the next.
-    for (const auto& audit : scene.chain->audits) EXPECT_EQ(audit.seats.at(0).revealed, audit.end);
-    EXPECT_TRUE(scene.chain->reports.empty());
 }
 
 TEST(Beacon, LinksAreFoundFromAnyHeadOfTheChain) {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Members of groups whose messages have masks: keys, shares, what is revealed, and dealers that seal wrong shares.
+#include <random>
+
+#include "tests/stateful/group_states.hpp"
+#include "tests/stateful/send.hpp"
+
+namespace retrace::stateful {
+namespace {
+
+using market::MaskStep;
+
+market::RandomSource source_of(std::uint64_t seed) {
+    return [random = std::mt19937_64(seed)](std::span<std::uint8_t> out) mutable {
+        for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(random());
+    };
+}
+
+/// What one member does in one round. Its secrets follow from the round, because players keep nothing.
+class MaskCalls {
+public:
+    MaskCalls(const ledger::StateView& view, const market::Run& run, std::uint32_t round)
+        : view_(view),
+          run_(run),
+          round_(round),
+          seed_(mixed(run.task * 1'000'003 + round * 1'009 + run.index)),
+          secrets_(market::MaskSecrets::random(source_of(seed_))) {}
+
+    contracts::MaskKeys keys() const { return {run_.task, run_.index, round_, encode(secrets_.keys())}; }
+    contracts::MaskShares shares() const {
+        const auto masked = contracts::views::masked_round(view_, run_.task, round_);
+        auto dealt = market::deal_shares(masked.round, masked.cohort, run_.index, secrets_, source_of(seed_ + 1));
+        if (seed_ % 8 == 0) dealt.sealed.at(seed_ / 8 % dealt.sealed.size()).self.bytes[31] ^= 1;
+        return {run_.task, run_.index, round_, encode(dealt)};
+    }
+    contracts::Unmask unmask() const {
+        const auto masked = contracts::views::masked_round(view_, run_.task, round_);
+        market::RevealedShares revealed;
+        for (const auto& [dealer, shares] : masked.dealt) {
+            const auto agreed = ledger::shared_point(secrets_.receive, masked.cohort.at(dealer).deal);
+            const auto share = market::open_share(masked.round, masked.cohort, dealer, shares, run_.index,
+                                                  market::wanted_share(masked, dealer), agreed);
+            if (share)
+                revealed.emplace(dealer, share->value);
+            else
+                revealed.emplace(dealer, market::complain(masked.round, masked.cohort, dealer, run_.index, secrets_,
+                                                          source_of(seed_ + 2)));
+        }
+        return {run_.task, run_.index, round_, encode(revealed)};
+    }
+
+private:
+    const ledger::StateView& view_;
+    const market::Run& run_;
+    std::uint32_t round_;
+    std::uint64_t seed_;
+    market::MaskSecrets secrets_;
+};
+
+bool is_in(const std::vector<std::uint32_t>& runs, std::uint32_t run) {
+    return std::find(runs.begin(), runs.end(), run) != runs.end();
+}
+
+}  // namespace
+
+void Players::mask_messages(const TaskModel& model, const market::Run& run) {
+    const std::uint32_t round = model.group->round;
+    const auto masks = contracts::views::round_masks(world_.state(), run.task, round);
+    if (!masks) return;
+    const MaskCalls calls(world_.state(), run, round);
+    if (masks->step == MaskStep::keys && !is_in(masks->cohort, run.index)) {
+        send(run.solver, calls.keys());
+    } else if (masks->step == MaskStep::shares && is_in(masks->cohort, run.index) && !is_in(masks->dealt, run.index)) {
+        send(run.solver, calls.shares());
+    } else if (masks->step == MaskStep::unmasking && is_in(masks->dealt, run.index) &&
+               !is_in(masks->revealed, run.index)) {
+        send(run.solver, calls.unmask());
+    }
+}
+
+}  // namespace retrace::stateful
