@@ -274,7 +274,7 @@ std::vector<Row> measure_network(const RoundsOptions& options, const Wants& want
     std::vector<Row> rows;
     const std::string program = program_beside("retrace");
     const auto add = [&](const char* name, const char* peer, const std::function<double()>& value, double peer_value) {
-        if (!wants(name)) return;
+        if (!wants(name) && !wants("rounds_network")) return;
         try {
             rows.push_back({name, "", peer, value(), peer_value});
         } catch (const std::exception& e) {
