@@ -162,9 +162,10 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
     const auto source = [&](std::uint64_t record, std::uint32_t number) { return message(order, record, number); };
     OrderState now = OrderState::going_on;
     const auto after = [&](std::uint64_t reached, const kernels::Position& at, const std::vector<kernels::Metric>&) {
-        const bool inner = at.phase == kernels::Phase::inner;
-        if (inner && !more(static_cast<std::uint32_t>(reached - recorded.count()))) return false;
-        now = watch();  // Last: a paced member waits in `more`, where a report may interrupt it.
+        now = watch();
+        if (now != OrderState::going_on || at.phase != kernels::Phase::inner) return now == OrderState::going_on;
+        if (!more(static_cast<std::uint32_t>(reached - recorded.count()))) return false;
+        now = watch();  // Again: a paced member waits in `more`, where a report may interrupt it.
         return now == OrderState::going_on;
     };
     std::optional<State> taken_in;  // The state before the inner steps, of a member that is behind.

@@ -5,12 +5,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "verifier/replay/replayer.hpp"
 #include "verifier/replay/segment_steps.hpp"
 
 namespace retrace::verifier {
 namespace {
 
+using kernels::State;
 using solver::Unavailable;
 
 Unexpected<Unavailable> impossible(std::string why) {
@@ -21,19 +21,6 @@ MemberSetup setup_of(const solver::GroupMaterial& material, kernels::ThreadPool&
     MemberSetup setup{material.runner.get(), &pool, {}, run};
     for (const kernels::Tensor& tensor : material.data) setup.data.push_back(&tensor);
     return setup;
-}
-
-/// Fetches nothing for a first segment whose start everybody can make: `initialiser` makes state 0. A party that has
-/// opened another state 0 has to serve it.
-std::function<Result<kernels::State, Unavailable>(const Hash32&)> make_or_fetch(
-    std::function<std::unique_ptr<ReplaySteps>()> initialiser, kernels::ThreadPool& pool,
-    std::function<Result<kernels::State, Unavailable>(const Hash32&)> fetch) {
-    return [initialiser = std::move(initialiser), &pool,
-            fetch = std::move(fetch)](const Hash32& root) -> Result<kernels::State, Unavailable> {
-        Replayer replay(initialiser(), pool);
-        if (replay.end_root() == root) return replay.end_state();
-        return fetch(root);
-    };
 }
 
 }  // namespace
@@ -75,14 +62,16 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::member_segment(const solver
     ReplayInputs out;
     out.steps = steps_of(setup_of(*material, task_cache_.pool(), run), segment, *positions, load_message);
     out.last = positions->count();
-    out.fetch_start = [this, material, step = segment.start_step](const Hash32& root) {
+    out.fetch_start = [this, material, step = segment.start_step](const Hash32& root) -> Result<State, Unavailable> {
+        // Everybody can make the state that `init` makes; a member that has opened another one has to serve it. One that
+        // joined later began with the shared tensors of another member.
+        if (step == 0 && material->plan->has(kernels::Phase::init)) {
+            auto made = material->runner->init();
+            if (made && kernels::commit_state(material->plan->root(), *made, task_cache_.pool()).root == root)
+                return std::move(*made);
+        }
         return task_cache_.fetch(*material, root, step);
     };
-    // State 0 of a member that joins later follows from the shared tensors of another's state instead.
-    if (segment.start_step == 0 && material->plan->has(kernels::Phase::init))
-        out.fetch_start =
-            make_or_fetch([this, material, run] { return init_steps_of(setup_of(*material, task_cache_.pool(), run)); },
-                          task_cache_.pool(), std::move(out.fetch_start));
     return out;
 }
 

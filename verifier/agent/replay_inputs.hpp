@@ -17,7 +17,7 @@ namespace retrace::verifier {
 struct ReplayInputs {
     std::unique_ptr<ReplaySteps> steps;
     std::uint64_t first = 0, last = 0;  ///< Numbers of the segment's start and end (ReplaySteps); both 0: state 0.
-    /// Returns the start state with this root: made where everybody can make it, otherwise fetched and checked.
+    /// Returns the start state with this root: fetched and checked, or made where a member begins as everybody would.
     std::function<Result<kernels::State, solver::Unavailable>(const Hash32& root)> fetch_start;
 };
 

@@ -163,11 +163,11 @@ void PacedTraining::start(double seconds) {
     chain_ = std::make_unique<node::ChainReader>(*client_);
     for (std::uint32_t i = 1; i <= kPacedMembers; ++i) {
         const std::string host = host_of(i);
-        must(network_->start(node::Role{i},
-                             {"--price", "0.5", "--stake", "200", "--groups", "--listen", host, "--port", "9000",
-                              "--endpoint", "http://" + host + ":9000", "--poll-ms", "100", "--log-level", "debug",
-                              "--pace", std::to_string(kInner / seconds)},
-                             "http://" + host_of(kHost) + ":" + std::to_string(node_port_)));
+        must(network_->start(
+            node::Role{i},
+            {"--price", "0.5", "--stake", "200", "--groups", "--listen", host, "--port", "9000", "--endpoint",
+             "http://" + host + ":9000", "--poll-ms", "100", "--pace", std::to_string(kInner / seconds)},
+            "http://" + host_of(kHost) + ":" + std::to_string(node_port_)));
     }
     const std::string host = host_of(kHost);
     for (std::uint32_t i = 1; i <= kVerifiers; ++i) {

@@ -180,6 +180,30 @@ TEST_F(GroupAgents, AnAuditorCommitsToTheRootOfTheDefinition) {
     EXPECT_TRUE(party->messages->tasks().empty()) << "no segment needs the messages any more";
 }
 
+TEST_F(GroupAgents, TheStartOfAFirstSegmentIsMadeUnlessItsMemberOpenedAnotherOne) {
+    source.states.clear();
+    const auto first = std::ranges::find_if(world.segments, [](const PlayedSegment& segment) {
+        return segment.index == 0 && segment.view.start_step == 0;
+    });
+    const auto later = std::ranges::find_if(world.segments, [](const PlayedSegment& segment) {
+        return segment.index == 0 && segment.view.start_step != 0;
+    });
+    ASSERT_NE(first, world.segments.end());
+    ASSERT_NE(later, world.segments.end()) << "a member that joined later";
+    audit(*first).start_root.bytes[3] ^= 1;
+    auto reports = run<ReportUnavailable>(3);
+    ASSERT_FALSE(reports.empty());
+    EXPECT_EQ(reports[0].kind, solver::ReportKind::state);
+    view.audits.clear();
+    audit(*first).id = 2000;
+    EXPECT_EQ(verdicts(3).size(), 1U);
+    view.audits.clear();
+    audit(*later).id = 2001;
+    reports = run<ReportUnavailable>(3);
+    ASSERT_FALSE(reports.empty());
+    EXPECT_EQ(reports[0].run, later->run);
+}
+
 TEST_F(GroupAgents, AWatcherChallengesALieAndNothingElse) {
     for (const PlayedSegment& segment : world.segments) watch(segment, segment.end_root);
     Hash32 lie = busy().end_root;
