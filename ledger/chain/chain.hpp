@@ -94,8 +94,9 @@ public:
     /// read.
     Result<std::shared_ptr<const StateView>, ChainFailure> view_at(std::uint64_t height) const;
     /// The slots that block `height` changed, each as its contract's address and its key. nullopt: they are not kept,
-    /// which holds up to `oldest_state`, or there is no such block.
-    std::optional<std::vector<Bytes>> changed_slots(std::uint64_t height) const;
+    /// which holds up to `oldest_state`, there is no such block, or `meter` refused the size of the record, which has the
+    /// accounts too.
+    std::optional<std::vector<Bytes>> changed_slots(std::uint64_t height, const WorkMeter& meter = {}) const;
     /// Context for eth_call on the state after block `height`: that block's height, time, base fee and proposer.
     Result<BlockContext, ChainFailure> context_at(std::uint64_t height) const;
     /// Context of the block after the tip, assuming the tip's time; for estimates.

@@ -52,10 +52,12 @@ Result<std::shared_ptr<const StateView>, ChainFailure> Chain::view_at(std::uint6
     return std::shared_ptr<const StateView>(std::make_shared<CommittedView>(impl_->store, impl_->writing, height));
 }
 
-std::optional<std::vector<Bytes>> Chain::changed_slots(std::uint64_t height) const {
+std::optional<std::vector<Bytes>> Chain::changed_slots(std::uint64_t height, const WorkMeter& meter) const {
+    constexpr std::size_t kBytesOfRead = 512;
     if (height > impl_->height) return std::nullopt;
     const auto record = impl_->store.get(keys::changed(height));
-    const auto changed = record ? decode_keys(*record) : std::nullopt;
+    if (!record || (meter && !meter(1 + record->size() / kBytesOfRead))) return std::nullopt;
+    const auto changed = decode_keys(*record);
     if (!changed) return std::nullopt;
     const std::uint8_t letter = keys::slot({}, {}).front();
     std::vector<Bytes> out;

@@ -57,8 +57,13 @@ Status<> bind_to_chain(const fs::path& folder, std::uint64_t chain_id) {
 
 Status<> check_reachable(const std::string& endpoint, const std::string& node_url) {
     const auto own = parse_url(endpoint), node = parse_url(node_url);
-    if (!own || !node || !is_loopback(own->host) || is_loopback(node->host)) return Unit{};
-    return error("the endpoint " + endpoint + " is reached from this machine only, and the node is at " + node_url +
+    if (!own || !node) return Unit{};
+    // Nobody reaches a machine by the address that stands for all of its own.
+    const bool names_none = own->host == "0.0.0.0" || own->host == "::";
+    if (!names_none && (!is_loopback(own->host) || is_loopback(node->host))) return Unit{};
+    return error("the endpoint " + endpoint +
+                 (names_none ? std::string(" names no machine")
+                             : " is reached from this machine only, and the node is at " + node_url) +
                  ": others could not fetch what this agent has to serve, and it would lose stake; give --listen "
                  "0.0.0.0 and --port, and with --endpoint the URL at which others reach that port");
 }
@@ -89,7 +94,6 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& opt
     process->developer_chain_ = params->developer_chain;
     process->earnings_.last = *height;
     RETRACE_CHECK(process->open_stores());
-    RETRACE_CHECK(check_reachable(process->endpoint(), options.node_url));
     spdlog::info("event=started address={} chain={} endpoint={}", ledger::to_checksum(process->address()), *chain_id,
                  process->endpoint());
     return process;
@@ -178,6 +182,8 @@ bool AgentProcess::fetching_is_over() {
     }
     return height >= fetching_.by;
 }
+
+Status<> AgentProcess::check_endpoint() const { return check_reachable(endpoint(), options_.node_url); }
 
 Status<> AgentProcess::check_alone(const std::string& registered) const {
     // An endpoint that is equal to this one may be given by hand, while another process answers there.

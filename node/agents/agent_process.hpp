@@ -103,6 +103,8 @@ public:
     }
     /// Called when the party stops: the running order no longer waits for peers.
     void stop_fetching() { stopping_ = true; }
+    /// Whether the endpoint is one that others reach; asked before it is registered.
+    Status<> check_endpoint() const;
     /// Fails if another agent of this account answers at `registered`, an endpoint that the ledger names for it.
     Status<> check_alone(const std::string& registered) const;
     /// Fails from when the ledger names another endpoint than ours for this account after it has named ours.

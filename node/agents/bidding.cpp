@@ -112,6 +112,16 @@ WorkTerms Bidding::terms(const market::Params& params, const ledger::U256& base_
     return out;
 }
 
+WorkTerms Bidding::terms(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                         std::uint64_t id, const market::TaskSpec& spec, std::uint64_t segments) const {
+    WorkTerms out = terms(params, base_fee, spec, segments);
+    if (const auto group = views::group_spec(state, id)) {
+        out.checkpoint_s = static_cast<double>(group->round_blocks) * machine_.block_s;
+        out.fits_itself = true;
+    }
+    return out;
+}
+
 /// A bid may burn this part of what the work brings for its place.
 constexpr std::uint64_t kPlacesOfPay = 20;
 
@@ -204,7 +214,9 @@ Room Bidding::room(const ledger::StateView& state, const market::Params& params,
         // A run computes until its last state is committed.
         if (run.next_state > all) continue;
         out.load -=
-            expected_profit(terms(params, base_fee, *spec, all - std::min(all, run.first_state)), machine_).load;
+            expected_profit(terms(state, params, base_fee, run.terms.id, *spec, all - std::min(all, run.first_state)),
+                            machine_)
+                .load;
     }
     return out;
 }
@@ -226,7 +238,7 @@ void Bidding::choose(const ledger::StateView& state, const market::Params& param
             continue;
         }
         const std::uint64_t all = spec->segments(), start = views::joining_state(state, *task).index;
-        candidates.push_back({id, terms(params, base_fee, *spec, all - std::min(all, start))});
+        candidates.push_back({id, terms(state, params, base_fee, id, *spec, all - std::min(all, start))});
         // What a bid in flight takes is no longer in the room, and the bid may have to be sent again.
         if (in_flight_.contains(id)) candidates.back().terms.lock = 0;
         open.emplace(id, std::move(auction));

@@ -98,6 +98,9 @@ private:
     /// The terms of a task of which this many segments are to be computed.
     WorkTerms terms(const market::Params& params, const ledger::U256& base_fee, const market::TaskSpec& spec,
                     std::uint64_t segments) const;
+    /// The same with the times of task `id`, which in a group are those of a round.
+    WorkTerms terms(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                    std::uint64_t id, const market::TaskSpec& spec, std::uint64_t segments) const;
     /// What the runs of a view and the bids that may still win leave of this machine's time and stake.
     Room room(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
               Immutable& immutable, const solver::SolverView& view) const;

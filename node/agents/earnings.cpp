@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "contracts/calls/encode.hpp"
+#include "merkle/base/non_fatal.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node {
@@ -21,6 +22,16 @@ std::string counted(std::uint64_t count, const char* what) {
 }
 
 }  // namespace
+
+Status<RpcFailure> sums_of_logs(const std::function<void()>& adding) {
+    try {
+        const NonFatalScope sums;
+        adding();
+        return Unit{};
+    } catch (const BrokenInvariant&) {
+        return Unexpected{RpcFailure{0, "the amounts in the node's logs are more than all coins", {}}};
+    }
+}
 
 void Earnings::take(const ledger::Log& log, const ledger::Address& party) {
     if (const auto paid = contracts::decode_event<contracts::SegmentsPaid>(log); paid && paid->solver == party) {
@@ -42,7 +53,9 @@ Status<RpcFailure> Earnings::advance(RpcClient& client, const ledger::Address& p
     if (more.first == 0) more.first = from;
     for (const auto& topics : earning_topics(party)) {
         RETRACE_TRY(logs, client.logs_with(topics, from, height));
-        for (const PlacedLog& placed : logs) more.take(placed.log, party);
+        RETRACE_CHECK(sums_of_logs([&] {
+            for (const PlacedLog& placed : logs) more.take(placed.log, party);
+        }));
     }
     more.last = height;
     *this = more;

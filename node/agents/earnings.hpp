@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ struct Earnings {
     /// Limit of one reading. A node charges it as so much reading against the rate limit of the client.
     static constexpr std::uint64_t kBlocks = 10'000;
 };
+
+/// Calls `adding`, which sums amounts of logs: nothing proves these, so that their sum may be more than any chain has. That
+/// is an error then, and not the end of the process; what `adding` has changed is to be dropped.
+Status<RpcFailure> sums_of_logs(const std::function<void()>& adding);
 
 /// The topics of the events that Earnings counts for `party`: a log about it has one of these lists.
 std::vector<std::vector<std::optional<Hash32>>> earning_topics(const ledger::Address& party);

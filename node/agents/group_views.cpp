@@ -11,6 +11,7 @@ namespace retrace::node {
 namespace {
 
 namespace views = contracts::views;
+static_assert(static_cast<int>(solver::RoundPhase::unmasking) == static_cast<int>(last_of(market::GroupPhase{})));
 using market::GroupPhase;
 
 /// Adds the records from `first` to `end` - 1; false if one is missing.

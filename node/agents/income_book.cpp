@@ -55,26 +55,21 @@ Status<RpcFailure> find_days(const IncomeBook::Source& source, const std::vector
 }  // namespace
 
 Status<RpcFailure> IncomeBook::advance(const Source& source, std::uint64_t height) {
-    if (last_ == 0) {
-        if (height == 0) return Unit{};
-        const std::uint64_t from = height > kBlocks ? height - kBlocks + 1 : 1;
-        RETRACE_CHECK(read(source, from, height));
-        first_ = from;
-        last_ = height;
-    } else if (height > last_) {
-        const std::uint64_t to = std::min(height, last_ + kBlocks);
-        RETRACE_CHECK(read(source, last_ + 1, to));
-        last_ = to;
-    } else if (!complete_ && first_ > 1) {
-        const std::uint64_t from = first_ > kBlocks ? first_ - kBlocks : 1;
-        if (const auto older = read(source, from, first_ - 1); older) {
-            first_ = from;
-        } else if (older.error().code == kServerError) {
-            complete_ = true;  // The node does not have them.
-        } else {
-            return older;
-        }
+    const bool begins = last_ == 0, is_newer = height > last_;
+    if (height == 0 || (!is_newer && complete_)) return Unit{};
+    const std::uint64_t to = !is_newer ? first_ - 1 : begins ? height : std::min(height, last_ + piece_);
+    const std::uint64_t from = !begins && is_newer ? last_ + 1 : to > piece_ ? to - piece_ + 1 : 1;
+    if (const auto done = read(source, from, to); !done) {
+        if (done.error().code != kServerError) return done;
+        piece_ = std::max<std::uint64_t>(1, (to - from + 1) / 2);
+        if (from != to) return Unit{};
+        if (is_newer) return done;
+        complete_ = true;  // The node does not have it.
+        return Unit{};
     }
+    piece_ = std::min(kBlocks, 2 * piece_);
+    if (is_newer) last_ = to;
+    if (begins || !is_newer) first_ = from;
     complete_ = complete_ || first_ == 1;
     return Unit{};
 }
@@ -93,19 +88,23 @@ Status<RpcFailure> IncomeBook::read(const Source& source, std::uint64_t from, st
     heights.erase(std::unique(heights.begin(), heights.end()), heights.end());
     std::map<std::uint64_t, std::uint64_t> days;
     RETRACE_CHECK(find_days(source, heights, days));
-    for (const PlacedLog& placed : all) {
-        Earnings one;
-        one.take(placed.log, party_);
-        if (one.income().is_zero() && one.slashed.is_zero()) continue;
-        add(total_, one, placed.height);
-        add(days_, days[placed.height], one, placed.height);
-        if (const auto paid = contracts::decode_event<contracts::SegmentsPaid>(placed.log))
-            add(tasks_, paid->task, one, placed.height);
-        else if (const auto audit = contracts::decode_event<contracts::AuditPaid>(placed.log))
-            add(audits_, audit->audit, one, placed.height);
-        else if (const auto lost = contracts::decode_event<contracts::Slashed>(placed.log))
-            add(tasks_, lost->task, one, placed.height);
-    }
+    IncomeBook next = *this;
+    RETRACE_CHECK(sums_of_logs([&] {
+        for (const PlacedLog& placed : all) {
+            Earnings one;
+            one.take(placed.log, party_);
+            if (one.income().is_zero() && one.slashed.is_zero()) continue;
+            add(next.total_, one, placed.height);
+            add(next.days_, days[placed.height], one, placed.height);
+            if (const auto paid = contracts::decode_event<contracts::SegmentsPaid>(placed.log))
+                add(next.tasks_, paid->task, one, placed.height);
+            else if (const auto audit = contracts::decode_event<contracts::AuditPaid>(placed.log))
+                add(next.audits_, audit->audit, one, placed.height);
+            else if (const auto lost = contracts::decode_event<contracts::Slashed>(placed.log))
+                add(next.tasks_, lost->task, one, placed.height);
+        }
+    }));
+    *this = std::move(next);
     return Unit{};
 }
 

@@ -30,7 +30,9 @@ public:
     explicit IncomeBook(const ledger::Address& party) : party_(party) {}
 
     /// Reads the new blocks up to `height`, or if there are none an older piece that is not read yet; at most kBlocks.
-    /// After an error nothing has changed. If the node no longer has the older blocks, the book begins where they end.
+    /// After an error of the node the next piece is half as long, because the logs of a shorter one may be few enough to be
+    /// told; otherwise nothing has changed. Where not even one older block is told the book begins, because the node no longer
+    /// has it.
     Status<RpcFailure> advance(const Source& source, std::uint64_t height);
 
     /// The blocks that were read; both 0 before the first reading.
@@ -50,6 +52,7 @@ private:
 
     ledger::Address party_;
     std::uint64_t first_ = 0, last_ = 0;
+    std::uint64_t piece_ = kBlocks;  // of the next reading
     bool complete_ = false;
     Sum total_;
     std::map<std::uint64_t, Sum> tasks_, audits_, days_;

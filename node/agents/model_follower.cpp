@@ -100,6 +100,7 @@ Status<> ModelFollower::check(const Seen& seen) const {
 }
 
 Result<bool> ModelFollower::advance(const OpenStore& open_store) {
+    if (refused_) return error(*refused_);
     RETRACE_TRY(state, chain_.newest());
     Seen seen;
     Immutable immutable;
@@ -109,6 +110,10 @@ Result<bool> ModelFollower::advance(const OpenStore& open_store) {
     if (state.failure()) return error(state.failure()->message);
     if (!seen.spec || !seen.terms) return error("task " + std::to_string(task_) + " is no training in rounds");
     final_rounds_ = seen.final_rounds;
+    // Nobody keeps the messages between its base and the records any more, as after a sleep of this machine.
+    if (follower_ && seen.anchor && seen.anchor->base > follower_->base() &&
+        seen.round > follower_->base() + seen.terms->keep_rounds)
+        follower_.reset();
     if (follower_ && seen.records.empty()) return false;
     RETRACE_TRY(store, open_store());
     ArtifactClient fetcher(*store);
@@ -120,7 +125,10 @@ Result<bool> ModelFollower::advance(const OpenStore& open_store) {
     for (const solver::RecordView& record : seen.records) {
         if (record.round < follower_->base()) continue;
         RETRACE_CHECK(take_in(record, source));
-        RETRACE_CHECK(check(seen));
+        if (const auto agrees = check(seen); !agrees) {
+            refused_ = agrees.error().message;
+            return error(*refused_);
+        }
     }
     return begins || !seen.records.empty();
 }

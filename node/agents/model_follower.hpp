@@ -65,6 +65,7 @@ private:
     kernels::ThreadPool pool_;
     std::unique_ptr<solver::CommittedPlan> plan_;
     std::optional<solver::GroupFollower> follower_;
+    std::optional<std::string> refused_;  ///< Why the records lead to another model; nothing is followed then.
     std::uint32_t final_rounds_ = 0;
 };
 

@@ -148,8 +148,10 @@ Result<ReputationProof> prove_reputation(RpcClient& client, const std::optional<
     out.record = std::move(record);
     out.standing = std::move(standing);
     if (!trusted) anchor = {height, to_hex(view(block_hash(out.header)))};
-    RETRACE_CHECK(verify_reputation(out, anchor));
-    return out;
+    // Of the bytes that a reader has, whose limits are narrower than those of the search.
+    RETRACE_TRY(read, decode_reputation_proof(encode(out)));
+    RETRACE_CHECK(verify_reputation(read, anchor));
+    return read;
 }
 
 Result<ProvenReputation> verify_reputation(const ReputationProof& proof, const light::TrustedBlock& trusted) {

@@ -142,7 +142,10 @@ Status<> VerifierService::enroll() {
     const auto params = process_->immutable().params(state);
     const auto info = contracts::views::verifier(state, process_->address());
     if (!params) return error("the chain's parameters cannot be read");
-    if (!options_.challenged_task) RETRACE_CHECK(check_account(state, info));
+    if (!options_.challenged_task) {
+        RETRACE_CHECK(process_->check_endpoint());
+        RETRACE_CHECK(check_account(state, info));
+    }
     RETRACE_CHECK(process_->bond(params->min_verifier_stake));
     if (options_.challenged_task) return Unit{};
     if (!info || !info->member) {

@@ -61,7 +61,9 @@ Profit expected_profit(const WorkTerms& terms, const Machine& machine) {
     out.cost = cost_of(terms, machine);
     out.per_hour = (bounded(all * bounded(terms.segment_price)) - out.cost) / std::max(out.hours, kLeast);
     const auto share = [](double time, double window) { return time / std::max(bounded(window), kLeast); };
-    out.load = bounded(std::max(share(segment, terms.checkpoint_s), share(bounded(all * segment), terms.finish_s)));
+    const double each = share(segment, terms.checkpoint_s);
+    out.load = bounded(terms.fits_itself ? std::min(1.0, each)
+                                         : std::max(each, share(bounded(all * segment), terms.finish_s)));
     return out;
 }
 

@@ -28,7 +28,8 @@ struct WorkTerms {
     double segment_fees = 0;     ///< Of the calls for a segment.
     double lock = 0;             ///< Stake that a bid locks.
     double checkpoint_s = 0;     ///< Longest time from one checkpoint to the next, in seconds.
-    double finish_s = 0;         ///< Longest time for all.
+    double finish_s = 0;         ///< Longest time for all; unused if `fits_itself`.
+    bool fits_itself = false;    ///< A segment has as many steps as its time has room for, as in a group.
 };
 
 struct Profit {
@@ -40,7 +41,8 @@ struct Profit {
 
 /// With s = max(block, work / speed) seconds a segment (speed: the lower of the two that are measured; the longest time
 /// between checkpoints where work or speed are unknown), n segments, price p, fees f, lock L and loss rate r: hours =
-/// n·s / 3600, cost = n·f + r·L, per_hour = (n·p − cost) / hours, load = max(s / checkpoint_s, n·s / finish_s).
+/// n·s / 3600, cost = n·f + r·L, per_hour = (n·p − cost) / hours, load = max(s / checkpoint_s, n·s / finish_s), or
+/// min(1, s / checkpoint_s) for work that fits itself to its time.
 Profit expected_profit(const WorkTerms& terms, const Machine& machine);
 
 /// The price of a segment at which an hour brings `per_hour`: (per_hour · hours + cost) / n.

@@ -9,9 +9,12 @@ namespace retrace::node {
 
 void LogTail::add(std::string_view line) {
     while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
-    const bool cut = line.size() > kLineBytes;
-    std::string text = printable(std::string(line.substr(0, kLineBytes)));
-    if (cut) text += " …";
+    std::size_t size = std::min(line.size(), kLineBytes);
+    const bool is_cut = size < line.size();
+    // Not within a character of UTF-8, which a JSON document could not have.
+    while (is_cut && size > 0 && (static_cast<unsigned char>(line[size]) & 0xc0) == 0x80) --size;
+    std::string text = printable(std::string(line.substr(0, size)));
+    if (is_cut) text += " …";
     const std::lock_guard lock(mutex_);
     bytes_ += text.size();
     lines_.push_back(std::move(text));

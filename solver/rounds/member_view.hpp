@@ -11,7 +11,14 @@
 namespace retrace::solver {
 
 /// The phases of a round; the contracts use the same numbers.
-enum class RoundPhase : std::uint8_t { starting = 1, training = 2, spreading = 3, revealing = 4, over = 5 };
+enum class RoundPhase : std::uint8_t {
+    starting = 1,
+    training = 2,
+    spreading = 3,
+    revealing = 4,
+    over = 5,
+    unmasking = 6,
+};
 
 /// A message that a member committed to in the open round.
 struct SentMessage {

@@ -34,9 +34,11 @@ std::string name_of(const MessageKey& key) {
     return std::to_string(key.task) + "-" + std::to_string(key.round) + "-" + std::to_string(key.run);
 }
 
-/// Whether another attempt may read the file: this process or machine lacked something for a moment.
+/// Whether another attempt may read the file: this process or machine lacked something for a moment, or somebody changed
+/// its permissions.
 bool may_read_later(int code) {
-    return code == EMFILE || code == ENFILE || code == ENOMEM || code == EINTR || code == EAGAIN;
+    return code == EMFILE || code == ENFILE || code == ENOMEM || code == EINTR || code == EAGAIN || code == EACCES ||
+           code == EPERM || code == ESTALE;
 }
 
 /// A tensor of a file; or why not, and whether the file has to be replaced.

@@ -333,10 +333,13 @@ Status<> RoundsDemo::measure_message() {
         message = views::round_message(state, id_, round, author);
     }
     const std::vector<std::string> peers = endpoints_of(state, id_);
+    RunPeers authors;
+    authors.add_authors(state, {{id_, author}});
     if (state.failure()) return error(state.failure()->message);
     if (!spec || !message) return error("no round has a message");
     ArtifactClient fetcher(*store_);
     PeerSource source(*store_, fetcher, [&] { return PeerList{peers, {}}; });
+    source.ask_authors([&](const solver::RunKey& run) { return authors.of(run, ""); });
     kernels::ThreadPool pool;
     const auto plan = solver::fetch_plan(source, spec->program_root, spec->program_bytes);
     if (!plan) return error(plan.error().message);

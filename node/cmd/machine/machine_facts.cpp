@@ -40,7 +40,12 @@ void FactsReader::run() {
     facts.income = IncomeBook(party_);
     for (std::unique_lock lock(mutex_); !stopping_;) {
         lock.unlock();
-        const Status<> done = client ? read(*client, facts) : Status<>(error(client.error().message));
+        Status<> done = Unit{};
+        try {
+            done = client ? read(*client, facts) : Status<>(error(client.error().message));
+        } catch (const std::exception& failed) {  // This thread must not end an agent that has duties.
+            done = error(failed.what());
+        }
         facts.trouble = done ? std::string() : done.error().message;
         lock.lock();
         facts_ = facts;

@@ -16,8 +16,8 @@ struct AgentIdentity {
     std::string node_url;  ///< Only its part before "#" is told: behind it may be a file's name.
 };
 
-/// {"role", "node", "version", "address", "endpoint", "height", "draining", "work", "duties", "waiting", "choices",
-/// "problems", "pending_calls", "since_start", "ledger"}; lists have at most a hundred entries, the first of each.
+/// {"role", "node", "address", "endpoint", "height", "draining", "work", "duties", "waiting", "choices",
+/// "problems", "pending_calls", "fees_since_start", "ledger"}; lists have at most a hundred entries, the first of each.
 boost::json::object state_json(const AgentIdentity& agent, const AgentStatus& status, const LedgerFacts& facts);
 
 /// {"first", "lines"}

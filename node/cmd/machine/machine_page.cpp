@@ -82,7 +82,12 @@ public:
 
 private:
     void run() {
-        const json::object result = doctor::json_of(test_());
+        json::object result;
+        try {
+            result = doctor::json_of(test_());
+        } catch (const std::exception& failed) {  // This thread must not end an agent that has duties.
+            result = {{"error", failed.what()}};
+        }
         const std::lock_guard lock(mutex_);
         result_ = result;
         made_ = std::time(nullptr);

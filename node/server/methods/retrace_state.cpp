@@ -60,9 +60,13 @@ Answer get_changed_slots(const Backend& backend, const Params& params, Caller& c
         return invalid_argument(0, "a height of the 256 below the second argument");
     Bytes tags;
     for (std::uint64_t height = from + 1; height <= to; ++height) {
-        const auto changed = backend.chain.changed_slots(height);
+        Status<RpcError> spent = Unit{};
+        const auto changed = backend.chain.changed_slots(height, [&](std::size_t work) {
+            spent = caller.spend(work);
+            return spent.has_value();
+        });
+        RETRACE_CHECK(spent);
         if (!changed) return server_error("the changes of block " + std::to_string(height) + " are not kept");
-        RETRACE_CHECK(caller.spend(1 + changed->size() / 16));
         for (const Bytes& slot : *changed) {
             const Hash32 hash = merkle::sha256({View(slot)});
             tags.insert(tags.end(), hash.bytes.begin(), hash.bytes.begin() + 4);

@@ -177,8 +177,9 @@ TEST_F(Workers, ThatAreKilledAtAnyMomentCostWorkAndNoBit) {
     const auto there = runner_of(task, often);
     std::jthread killer([&](const std::stop_token& stop) {
         std::mt19937 random(seed);
-        while (!stop.stop_requested()) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(40 + random() % 300));
+        // More and more seldom, so that workers get on where they take long to start.
+        for (unsigned longest = 300; !stop.stop_requested(); longest += 30) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(40 + random() % longest));
             for (const int worker : workers_of(::getpid())) ::kill(worker, random() % 2 == 0 ? SIGKILL : SIGSEGV);
         }
     });

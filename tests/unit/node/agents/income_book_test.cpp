@@ -19,6 +19,7 @@ const ledger::Address kEarner{{1}}, kOther{{2}};
 struct World {
     std::vector<PlacedLog> events;
     std::uint64_t kept_from = 0;
+    std::size_t most = SIZE_MAX;
     bool is_down = false, is_busy = false;
     int times = 0;
 
@@ -45,6 +46,7 @@ struct World {
                                    (!topics[i] || *topics[i] == event.log.topics[i]);
                         if (fits) out.push_back(event);
                     }
+                    if (out.size() > most) return Unexpected{RpcFailure{-32000, "too many results", {}}};
                     return out;
                 },
                 [this](std::uint64_t height) -> Result<std::uint64_t, RpcFailure> {
@@ -110,10 +112,31 @@ TEST(IncomeBook, BeginsWhereTheBlocksOfItsNodeDo) {
     world.kept_from = 5'000;
     world.pay(19'000, 1, 1);
     IncomeBook book(kEarner);
-    ASSERT_TRUE(book.advance(world.source(), 19'000).has_value());
-    ASSERT_TRUE(book.advance(world.source(), 19'000).has_value());
+    for (int i = 0; i < 100 && !book.is_complete(); ++i) ASSERT_TRUE(book.advance(world.source(), 19'000).has_value());
     EXPECT_TRUE(book.is_complete());
-    EXPECT_EQ(book.first(), 9'001U);
+    EXPECT_EQ(book.first(), 5'000U);
+}
+
+TEST(IncomeBook, ReadsLessAtOnceFromANodeThatTellsFewLogsInACall) {
+    World world;
+    world.most = 100;
+    for (std::uint64_t height = 1; height <= 3'000; ++height) world.pay(height, 1, 1);
+    IncomeBook book(kEarner);
+    for (int i = 0; i < 200 && !book.is_complete(); ++i) ASSERT_TRUE(book.advance(world.source(), 3'000).has_value());
+    EXPECT_TRUE(book.is_complete());
+    EXPECT_EQ(book.total().earned, U256(3'000));
+}
+
+TEST(IncomeBook, RefusesAmountsThatNoChainHas) {
+    World world;
+    for (const std::uint64_t height : {10, 11})
+        world.add(height, contracts::SegmentsPaid{
+                              .task = 1, .solver = kEarner, .run = 0, .first = 0, .count = 2, .amount = U256::max()});
+    IncomeBook book(kEarner);
+    const auto read = book.advance(world.source(), 20);
+    ASSERT_FALSE(read.has_value());
+    EXPECT_EQ(book.last(), 0U);
+    EXPECT_TRUE(book.total().earned.is_zero());
 }
 
 TEST(IncomeBook, LosesNothingWhenItsNodeFails) {

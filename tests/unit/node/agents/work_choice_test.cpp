@@ -38,6 +38,14 @@ TEST(WorkChoice, CountsHoursFeesAndLoad) {
     EXPECT_THAT(expected_profit(late, kMachine).load, DoubleNear(1.2, 1e-9)) << "the end comes before that";
 }
 
+TEST(WorkChoice, AMemberMakesAsManyStepsAsItsRoundHasRoomFor) {
+    WorkTerms round = hour();
+    round.fits_itself = true;
+    EXPECT_THAT(expected_profit(round, kMachine).load, DoubleNear(0.5, 1e-9));
+    round.checkpoint_s = 100;
+    EXPECT_EQ(expected_profit(round, kMachine).load, 1) << "all of the machine, and not: too much";
+}
+
 TEST(WorkChoice, ARecordWithFaultsCostsItsShareOfTheLock) {
     EXPECT_EQ(loss_rate_of({}), 0);
     EXPECT_EQ(loss_rate_of({.settled = 2, .faults = 1}), 0.25);

@@ -31,5 +31,18 @@ TEST(LogTail, HoldsFewBytesWhateverIsLogged) {
     EXPECT_EQ(tail.from(0).lines.back(), "");
 }
 
+TEST(LogTail, CutsALineBetweenCharacters) {
+    LogTail tail;
+    for (const std::size_t before : {0U, 1U, 2U}) {
+        std::string line(before, 'x');
+        while (line.size() < 2 * LogTail::kLineBytes) line += "\xe2\x82\xac";
+        tail.add(line);
+        const std::string cut = tail.from(before).lines.at(0);
+        ASSERT_TRUE(cut.ends_with(" …"));
+        EXPECT_EQ((cut.size() - before - std::string(" …").size()) % 3, 0U);
+        EXPECT_LE(cut.size(), LogTail::kLineBytes + std::string(" …").size());
+    }
+}
+
 }  // namespace
 }  // namespace retrace::node
