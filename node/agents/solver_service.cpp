@@ -151,6 +151,7 @@ Status<> SolverService::enroll() {
     const auto params = process_->immutable().params(state);
     const auto info = contracts::views::solver(state, process_->address());
     if (!params) return error("the chain's parameters cannot be read");
+    RETRACE_CHECK(process_->check_endpoint());
     RETRACE_CHECK(check_account(state));
     RETRACE_CHECK(process_->bond(params->min_solver_stake));
     if (!info || info->endpoint != process_->endpoint() || info->hardware_class != options_.hardware_class) {
@@ -169,10 +170,12 @@ Status<> SolverService::run(const std::atomic<bool>& stop, const std::atomic<boo
                 "event=draining action=\"bids no more, reveals its bids, and ends at the next checkpoint of each task; "
                 "a second signal ends it at once\"");
         }
-        take_result();
+        const bool has_result = take_result();
         if (const auto height = process_->new_height()) {
             on_block(*height);
             process_->report_outcomes();
+        } else if (has_result && !ended_) {
+            act(view_);  // What depends on the result comes into the next block.
         }
         if (is_node_lost()) break;
         std::this_thread::sleep_for(process_->options().poll);
@@ -280,16 +283,18 @@ Result<std::vector<Choice>> SolverService::dry_run(const SolverOptions& options,
     return out;
 }
 
-void SolverService::take_result() {
+bool SolverService::take_result() {
     if (const auto measured = bench_thread_.poll()) agent_->on_done(*measured);
     const auto result = order_thread_.poll();
-    if (!result) return;
-    if (const auto* done = std::get_if<solver::SolverResult>(&*result))
+    if (!result) return false;
+    const auto* done = std::get_if<solver::SolverResult>(&*result);
+    if (done != nullptr)
         agent_->on_done(*done);
     else
         disputes_->on_done(std::get<verifier::Answer>(*result));
     report_problems(agent_->take_problems());
     report_problems(disputes_->take_problems());
+    return done != nullptr;
 }
 
 void SolverService::report_problems(std::vector<std::string> problems) {
@@ -361,16 +366,10 @@ void SolverService::on_block(std::uint64_t height) {
     // Before new work is added: an agent that is never without work would otherwise keep every task that it ever had.
     if (order_thread_.idle()) task_cache_.keep_only(tasks);
 
-    solver::SolverAgent::Output out = agent_->on_view(view);
-    if (unresponsive_) unresponsive_->filter(view, out.moves);
-    if (protocol_attacks_) protocol_attacks_->filter(view, out.moves);
-    if (draining_) drain(view, out.moves);
-    for (const solver::SolverMove& move : out.moves) send(view, move);
+    act(view);
     std::erase_if(joined_, [&](const auto& item) { return height > item.second + kResendBlocks; });
     if (!draining_)
         for (const FreeSeat& seat : seats) join(state, height, *params, seat);
-    if (out.work) order_thread_.add(process_->in_time(widen(std::move(*out.work))));
-    if (out.benchmark) bench_thread_.add(std::move(*out.benchmark));
     play(height, disputes);
     process_->collect_garbage(height, tasks);
     write_metrics(view, disputes.size());
@@ -383,6 +382,17 @@ void SolverService::on_block(std::uint64_t height) {
         status.problems = problems_;
         status.draining = draining_;
     });
+    view_ = std::move(view);
+}
+
+void SolverService::act(const solver::SolverView& view) {
+    solver::SolverAgent::Output out = agent_->on_view(view);
+    if (unresponsive_) unresponsive_->filter(view, out.moves);
+    if (protocol_attacks_) protocol_attacks_->filter(view, out.moves);
+    if (draining_) drain(view, out.moves);
+    for (const solver::SolverMove& move : out.moves) send(view, move);
+    if (out.work) order_thread_.add(process_->in_time(widen(std::move(*out.work))));
+    if (out.benchmark) bench_thread_.add(std::move(*out.benchmark));
 }
 
 void SolverService::join(const RemoteState& state, std::uint64_t height, const market::Params& params,

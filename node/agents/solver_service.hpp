@@ -59,7 +59,10 @@ private:
     void update_machine(std::uint64_t height);
     void write_choices(std::uint64_t height);
     void on_block(std::uint64_t height);
-    void take_result();
+    /// Sends what the agent moves on the view, and adds its work.
+    void act(const solver::SolverView& view);
+    /// Returns whether the agent's work has a result.
+    bool take_result();
     void play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes);
     void send(const solver::SolverView& view, const solver::SolverMove& wanted);
     /// Returns the move, or a Decline for a replica whose segments may be copies of what others have committed
@@ -98,6 +101,7 @@ private:
     Machine machine_;
     std::uint64_t machine_height_ = 0;  ///< When the time of blocks was measured.
     std::string choices_;               ///< As last written.
+    solver::SolverView view_;           ///< Of the newest block that was read whole.
 };
 
 }  // namespace retrace::node

@@ -79,6 +79,8 @@ private:
     void compile(double seconds);
     void start(double seconds);
     void await_round(std::uint32_t round);
+    /// Prints in how many blocks the members did each part of the measured rounds.
+    void print_phases();
 
     fs::path folder_;
     std::optional<node::TaskFile> task_;
@@ -215,6 +217,33 @@ std::uint64_t bytes_received(std::uint32_t member) {
     throw std::runtime_error("/proc/net/dev has no " + name);
 }
 
+void PacedTraining::print_phases() {
+    const std::uint64_t height = must(client_->height());
+    std::uint64_t begin = 0, first = 0, spread = 0, reveal = 0;
+    for (const node::PlacedLog& placed :
+         must(client_->logs(contracts::address_of(contracts::Contract::groups), 1, height))) {
+        if (contracts::decode_event<contracts::SegmentCommitted>(placed.log)) {
+            first = first == 0 ? placed.height : first;
+        } else if (const auto phase = contracts::decode_event<contracts::RoundPhaseChanged>(placed.log)) {
+            switch (static_cast<market::GroupPhase>(phase->phase)) {
+                case market::GroupPhase::training:
+                    begin = placed.height;
+                    first = 0;
+                    break;
+                case market::GroupPhase::spreading: spread = placed.height; break;
+                case market::GroupPhase::revealing: reveal = placed.height; break;
+                default: break;
+            }
+        } else if (const auto closed = contracts::decode_event<contracts::RoundClosed>(placed.log)) {
+            std::fprintf(stderr,
+                         "round %u: blocks until the first message %lld, the last %lld, the lists %lld, the record "
+                         "%lld\n",
+                         closed->round, static_cast<long long>(first - begin), static_cast<long long>(spread - first),
+                         static_cast<long long>(reveal - spread), static_cast<long long>(placed.height - reveal));
+        }
+    }
+}
+
 double PacedTraining::seconds_of_a_round() {
     await_round(1);
     const std::uint64_t received = bytes_received(0);
@@ -224,6 +253,7 @@ double PacedTraining::seconds_of_a_round() {
     std::fprintf(stderr, "a member received %.0f bytes a round; a dense update has %llu\n",
                  static_cast<double>(bytes_received(0) - received) / kMeasured,
                  static_cast<unsigned long long>(4 * parameters()));
+    print_phases();
     const node::RemoteState state = must(chain_->newest());
     for (std::uint32_t round = 1; round <= kMeasured; ++round) {
         const auto record = contracts::views::round(state, id_, round);
