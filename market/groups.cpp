@@ -26,6 +26,12 @@ std::string_view slug(GroupPhase phase) noexcept {
     return "invalid";
 }
 
+std::uint64_t longest_round(const GroupSpec& terms) {
+    constexpr std::uint64_t kPhasesMax = 5;  // Each ends at the first block after its last one.
+    const std::uint64_t unmasking = terms.mask_bits == 0 ? 0 : terms.mask_blocks + 1;
+    return terms.round_blocks + 2 * (terms.fetch_blocks + terms.reveal_blocks) + kPhasesMax + unmasking;
+}
+
 Hash32 holding_commitment(std::uint64_t task, std::uint32_t run, std::uint32_t round, const Hash32& salt, View bitmap) {
     return merkle::Sha256()
         .update(view(std::string_view("retrace/holding/1")))

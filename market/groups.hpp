@@ -186,6 +186,9 @@ U256 join_fee(const Params& params, const TaskSpec& spec, std::uint64_t index);
 /// Pay of a segment with `steps` of at most `steps_max` inner steps: price · steps / steps_max, rounded down.
 U256 segment_pay(const U256& price, std::uint32_t steps, std::uint32_t steps_max);
 
+/// Most blocks that a round takes of which nothing is doubled (contracts 21.10.21).
+std::uint64_t longest_round(const GroupSpec& terms);
+
 /// The seats of a group, sold in one auction.
 struct Seats {
     std::vector<std::size_t> offers;  ///< Winning offers, in the order of score; empty: too few bids.

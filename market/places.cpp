@@ -12,11 +12,6 @@ constexpr std::uint64_t kSteps = 32;  // Of a list's capacity; the price doubles
 /// A rent is a millionth of the deposit of a bid, times the multiplier.
 constexpr std::uint64_t kRentShare = 1'000'000;
 
-/// A round of a group of which nothing is doubled (contracts 21.10.21).
-std::uint64_t round_blocks(const GroupSpec& group) {
-    return group.round_blocks + 2 * (group.fetch_blocks + group.reveal_blocks) + 5;
-}
-
 }  // namespace
 
 std::uint64_t place_multiplier(std::uint64_t taken, std::uint64_t capacity) {
@@ -36,7 +31,7 @@ U256 task_rent(const Params& params, std::uint64_t taken) {
 
 std::uint64_t rented_blocks(const Params& params, const TaskSpec& spec, const GroupSpec* group) {
     const std::uint64_t auctions = params.rounds * (params.bid_blocks + params.reveal_blocks + params.accept_blocks);
-    const std::uint64_t work = group == nullptr ? spec.finish_blocks : spec.steps * round_blocks(*group);
+    const std::uint64_t work = group == nullptr ? spec.finish_blocks : spec.steps * longest_round(*group);
     return auctions + work + params.deliver_blocks + params.unbond_blocks;
 }
 

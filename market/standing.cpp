@@ -8,7 +8,7 @@ namespace {
 
 // 2^(-1/4), rounded down: four steps halve an amount.
 constexpr std::uint64_t kDecayNumerator = 27'554, kDecayDenominator = 32'768;
-constexpr std::uint64_t kDecayStepsMax = 1'100;  // Of which 4 · 256 leave nothing of any amount.
+constexpr std::uint64_t kDecayStepsMax = 1'100;  // 1,024 steps halve 256 times, so nothing is left of any amount.
 
 U256 sum(const U256& a, const U256& b) { return checked_add(a, b).value_or(U256::max()); }
 

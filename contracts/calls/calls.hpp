@@ -111,7 +111,7 @@ struct ProveCapability {
 // --- market ---
 
 /// msg.value is the escrow: market::escrow_of(spec, params), and the deposit for the rent of a place, if there is one
-/// (SPEC 12.8). More returns at the end.
+/// (SPEC 12.8). What is more returns: at once if the place has no rent, else at the end.
 struct PostTask {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "postTask";

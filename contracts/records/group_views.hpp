@@ -47,9 +47,9 @@ std::uint32_t taken_in_until(const StateView& view, std::uint64_t task, std::uin
 std::optional<std::uint64_t> segment_taking_in(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                std::uint64_t round);
 
-/// 21.6.2: whether enough messages of the open round are in for the others to have the grace only. Of those of the round
-/// before, but at least of half of all that may send, so that a few fast ones do not shut out the others when a round was
-/// missed by most.
+/// 21.6.2: whether enough messages of the open round are in for the others to have the grace only: 80 % of the number of the
+/// round before, or of half of all that may send if that is more, so that a few fast members do not shut out the others
+/// after a round that most missed.
 bool grace_begins(const market::Group& group);
 
 /// The end of a member's segment that was opened: all those with one base have the same shared tensors.

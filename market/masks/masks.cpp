@@ -43,8 +43,8 @@ private:
     bool off_curve_ = false;
 };
 
-/// The key stream that seals one share. Each is used for one share, so that exclusive or seals it; whether it is whole
-/// the commitments say.
+/// The key stream that seals one share by exclusive or; no key stream serves twice. A changed share does not fit the
+/// dealer's commitments.
 Hash32 pad_of(const MaskRound& round, std::uint32_t dealer, std::uint32_t receiver, ShareKind kind,
               const CurvePoint& agreed) {
     return bound_hash("retrace/mask-share/1", round)

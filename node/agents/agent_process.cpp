@@ -57,7 +57,11 @@ Status<> bind_to_chain(const fs::path& folder, std::uint64_t chain_id) {
 
 Status<> check_reachable(const std::string& endpoint, const std::string& node_url) {
     const auto own = parse_url(endpoint), node = parse_url(node_url);
-    if (!own || !node) return Unit{};
+    if (!own)
+        return error("the endpoint " + endpoint +
+                     " is no URL: give --endpoint http://HOST:PORT at which others reach "
+                     "this agent");
+    if (!node) return Unit{};
     // Nobody reaches a machine by the address that stands for all of its own.
     const bool names_none = own->host == "0.0.0.0" || own->host == "::";
     if (!names_none && (!is_loopback(own->host) || is_loopback(node->host))) return Unit{};

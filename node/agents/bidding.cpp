@@ -122,8 +122,8 @@ WorkTerms Bidding::terms(const ledger::StateView& state, const market::Params& p
     return out;
 }
 
-/// A bid may burn this part of what the work brings for its place.
-constexpr std::uint64_t kPlacesOfPay = 20;
+/// A bid may burn one part in this many of what the work brings, as the fee of its place.
+constexpr std::uint64_t kPlaceFeeParts = 20;
 
 Quote Bidding::quote(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                      std::uint64_t id, const market::TaskSpec& spec) const {
@@ -139,7 +139,7 @@ Quote Bidding::quote(const ledger::StateView& state, const market::Params& param
         price = *more;
     }
     const auto place = task ? views::bid_place_fee(state, params, *task) : std::nullopt;
-    if (place && *place * ledger::U256(kPlacesOfPay) > price * ledger::U256(segments))
+    if (place && *place * ledger::U256(kPlaceFeeParts) > price * ledger::U256(segments))
         return {std::nullopt, "a place in its auction burns " + format_coins(*place) +
                                   " now, more than a twentieth of what it would be paid"};
     if (price > spec.price_ceiling && options_.min_per_hour && !raised) {
@@ -172,7 +172,23 @@ Quote Bidding::seat(const ledger::StateView& state, const market::Params& params
         return {std::nullopt, "the rounds that are left do not pay for the " + format_coins(fee) +
                                   " of joining above the asked price"};
     if (auto why = lacks_stake(state, params, seat.task, spec); !why.empty()) return {std::nullopt, why};
+    if (const double load = load_of(state, params, base_fee, seat, spec); load > free_load_)
+        return {std::nullopt, "its rounds take " + percent(load) + " of this machine's time, and " +
+                                  percent(std::max(0.0, free_load_)) + " is left"};
     return {seat.price, {}};
+}
+
+double Bidding::load_of(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                        const FreeSeat& seat, const market::TaskSpec& spec) const {
+    return expected_profit(terms(state, params, base_fee, seat.task, spec, seat.rounds_left), machine_).load;
+}
+
+void Bidding::count_join(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                         const FreeSeat& seat, const market::TaskSpec& spec, std::uint64_t height) {
+    const double load = load_of(state, params, base_fee, seat, spec);
+    in_flight_[seat.task] = {*market::stake_floor(params, spec), height};
+    loads_[seat.task] = {load, height + params.bid_blocks};
+    free_load_ -= load;
 }
 
 Quote Bidding::consider(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
@@ -246,6 +262,7 @@ void Bidding::choose(const ledger::StateView& state, const market::Params& param
     const std::optional<double> least =
         options_.min_per_hour ? std::optional(coins_of(*options_.min_per_hour)) : std::nullopt;
     Room left = room(state, params, base_fee, immutable, view);
+    free_load_ = left.load;
     for (const Candidate& candidate : candidates)
         if (const auto own = loads_.find(candidate.task); own != loads_.end()) left.load += own->second.load;
     choices_ = choose_work(candidates, machine_, left, least);

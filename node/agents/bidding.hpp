@@ -41,6 +41,9 @@ public:
     /// The price that a free seat of a group is paid, or the reason not to take it.
     Quote seat(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                const FreeSeat& seat, const market::TaskSpec& spec) const;
+    /// Counts what a seat takes, for which a joinTask was sent at `height`, as that of a bid in flight.
+    void count_join(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                    const FreeSeat& seat, const market::TaskSpec& spec, std::uint64_t height);
     /// Whether a won run pays for its work even if the segments that other runs have committed are not paid.
     bool is_worth(const ledger::U256& base_fee, const market::Run& run, const market::TaskSpec& spec) const;
     /// Same as `quote`, and logs the reason for no bid once.
@@ -104,6 +107,9 @@ private:
     /// What the runs of a view and the bids that may still win leave of this machine's time and stake.
     Room room(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
               Immutable& immutable, const solver::SolverView& view) const;
+    /// The share of this machine's time that a seat takes.
+    double load_of(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                   const FreeSeat& seat, const market::TaskSpec& spec) const;
     /// Returns the sum of the stakes that the bids in flight for other tasks will lock.
     ledger::U256 stake_in_flight_except(std::uint64_t task) const;
 
@@ -118,6 +124,7 @@ private:
         std::uint64_t until = 0;  ///< End of the auction.
     };
     std::map<std::uint64_t, BidLoad> loads_;
+    double free_load_ = 0;  ///< Share of this machine's time that runs and bids leave.
     std::vector<Choice> choices_;
     std::map<std::uint64_t, std::uint64_t> reveal_ends_;  ///< By task, for the auctions of the last view.
     std::map<std::uint64_t, InFlightBid> in_flight_;      ///< By task.

@@ -36,7 +36,7 @@ private:
         Bytes bytes;
         std::uint64_t read = 0;  ///< Height at which it was read last.
     };
-    /// Whether the node has told what changed since the block of the cache, and that was erased.
+    /// Erases what changed since the block of the cache. Returns false if the node does not tell it.
     bool erase_changed(RpcClient& client, std::uint64_t height);
 
     std::uint64_t height_ = 0;

@@ -402,7 +402,10 @@ void SolverService::join(const RemoteState& state, std::uint64_t height, const m
     const auto base_fee = process_->client().base_fee();
     if (!spec || !base_fee) return;
     Quote quote;
-    state.read([&] { quote = bidding_.seat(state, params, *base_fee, seat, *spec); });
+    state.read([&] {
+        quote = bidding_.seat(state, params, *base_fee, seat, *spec);
+        if (quote.price && !state.failure()) bidding_.count_join(state, params, *base_fee, seat, *spec, height);
+    });
     if (state.failure()) return;
     if (!quote.price) return bidding_.explain(seat.task, quote);
     joined_[seat.task] = height;

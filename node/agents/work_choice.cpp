@@ -40,18 +40,18 @@ double cost_of(const WorkTerms& terms, const Machine& machine) {
            std::min(bounded(machine.loss_rate), 1.0) * bounded(terms.lock);
 }
 
-std::string percent(double share) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.0f %%", std::min(share, 1e4) * 100);
-    return text;
-}
-
 std::string brings(const Profit& profit) {
     return "it brings at most " + short_coins(profit.per_hour) + " coins an hour, in " + short_coins(profit.hours) +
            " hours of this machine";
 }
 
 }  // namespace
+
+std::string percent(double share) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.0f %%", std::min(share, 1e4) * 100);
+    return text;
+}
 
 Profit expected_profit(const WorkTerms& terms, const Machine& machine) {
     Profit out;
@@ -74,8 +74,8 @@ double price_at(const WorkTerms& terms, const Machine& machine, double per_hour)
 }
 
 double loss_rate_of(const market::Reputation& reputation) {
-    const double faults = reputation.faults;
-    return faults / (1.0 + reputation.settled + faults);
+    const double lost = static_cast<double>(reputation.faults) + reputation.silences;
+    return lost / (1.0 + reputation.settled + lost);
 }
 
 std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const Machine& machine, Room room,

@@ -48,8 +48,8 @@ Profit expected_profit(const WorkTerms& terms, const Machine& machine);
 /// The price of a segment at which an hour brings `per_hour`: (per_hour · hours + cost) / n.
 double price_at(const WorkTerms& terms, const Machine& machine, double per_hour);
 
-/// The share of its tasks in which a solver with this record lost its lock: faults / (1 + settled + faults). A newcomer
-/// has none: an honest solver loses no lock, and what went wrong on this machine before is what may do so again.
+/// The share of its tasks in which a solver with this record lost its lock: lost / (1 + settled + lost), with lost =
+/// faults + silences. A newcomer has none: an honest solver that is there loses no lock, and what went wrong on this machine before is what may do so again.
 double loss_rate_of(const market::Reputation& reputation);
 
 struct Candidate {
@@ -86,5 +86,7 @@ double coins_of(const ledger::U256& amount);
 ledger::U256 amount_of(double coins);
 /// With at most three digits after the point.
 std::string short_coins(double coins);
+/// A share as a whole number of hundredths.
+std::string percent(double share);
 
 }  // namespace retrace::node

@@ -101,7 +101,8 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     command.add_option("--console-port", flags.console_port,
                        "Port of this agent's own page, on 127.0.0.1 and with a token; 0: any free one (no page; with "
                        "--quickstart any free one)");
-    command.add_option("--stake", flags.stake, "Stake to bond, in coins (the chain's minimum)");
+    command.add_option("--stake", flags.stake,
+                       "Stake to bond, in coins (the chain's minimum; with --quickstart what work needs)");
     add_threads(command, flags.threads);
     command
         .add_option("--memory", flags.memory_mib,

@@ -36,7 +36,7 @@ json::object json_of(const ProvenReputation& of) {
             {"height", of.height},
             {"settled_tasks", facts.settled},
             {"convictions", facts.faults},
-            {"missed_deadlines", facts.silences},
+            {"locks_lost_otherwise", facts.silences},
             {"paid_segments", facts.segments},
             {"auction_weight_bp", market::reputation_weight(facts)},
             {"verified", of.standing.verified.to_decimal()},
@@ -51,7 +51,7 @@ void print(const ProvenReputation& of) {
     }
     const market::Reputation& facts = of.record->reputation;
     std::cout << "  " << facts.settled << " tasks settled, " << facts.segments << " segments paid, " << facts.faults
-              << " convictions, " << facts.silences << " missed deadlines\n"
+              << " convictions, " << facts.silences << " locks lost without one\n"
               << "  " << describe_coins(of.standing.verified)
               << " of fees were paid to auditors that got the same bits, and " << describe_coins(of.standing.lost)
               << " of stake lost; both halve in " << 4 * market::kDecayBlocks << " blocks\n"
@@ -163,7 +163,10 @@ void add_reputation(CLI::App& app, Program& program) {
     command = add_to(*reputation, program, "verify", "Check such a file from a block that you trust", flags, verify);
     command->add_option("FILE", flags->file, "File that `reputation prove` wrote")->required();
     flags->chain.trust.add_to(*command);
-    command->get_option("--trust-height")->required();
+    command->get_option("--trust-height")
+        ->required()
+        ->description(
+            "Height of a block that you trust, of CometBFT or of a ledger without it: the file is proved from it");
     command->get_option("--trust-hash")->required();
 }
 

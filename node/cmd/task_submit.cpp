@@ -35,7 +35,11 @@ void note_folder(const TaskSubmitFlags& flags, std::uint64_t chain_id, std::uint
     const fs::path note = task_note(flags.data_dir, chain_id, task);
     std::error_code ignored;
     fs::create_directories(note.parent_path(), ignored);
-    std::ofstream(note) << fs::absolute(flags.file, ignored).lexically_normal().string() << '\n';
+    std::ofstream out(note);
+    out << fs::absolute(flags.file, ignored).lexically_normal().string() << '\n';
+    if (!out.flush())
+        std::cerr << "warning: " << note.string() << " cannot be written, so `task fetch` needs --evaluate "
+                  << flags.file << " to find the test data\n";
 }
 
 /// Waits until the model is ready or the task has ended, also across restarts of the node.

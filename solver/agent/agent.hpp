@@ -135,7 +135,7 @@ private:
     std::vector<SentMessage> missing_messages(const RunView& run) const;
     std::optional<SolverWork> work_of_member(const RunView& run);
     Prepared prepare_member(const RunView& run);
-    /// Uses nothing of `record` but what is the running order's.
+    /// Runs on the worker thread, and uses only the fields of `record` that belong to the running order.
     Reached reach_member(const RunView& run, const std::optional<SegmentOrder>& order, RoundClock& clock,
                          RunRecord& record);
     Gathered gather(const RunView& run, const std::vector<SentMessage>& messages);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks whether a task can be audited and disputed in the time that its market allows, at this machine's measured
-// speed.
+// Checks whether a task can be computed, audited and disputed in the time that its market allows, at this machine's
+// measured speed.
 #pragma once
 
 #include "kernels/program/program.hpp"

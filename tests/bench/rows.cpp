@@ -13,8 +13,6 @@
 namespace retrace::bench {
 namespace {
 
-const std::string kFailed = "failed: it ended with status ";
-
 std::string number(double value) {
     std::array<char, 32> text;
     std::snprintf(text.data(), text.size(), "%.4g", value);
@@ -53,7 +51,8 @@ std::vector<Row> child_rows(const std::string& command, const std::vector<std::s
             missing.push_back(name);
     }
     if (code != 0 && missing.empty()) missing.push_back(command);
-    for (const std::string& name : missing) rows.push_back({name, "", kFailed + std::to_string(code)});
+    for (const std::string& name : missing)
+        rows.push_back({name, "", std::string(kFailed) + "it ended with status " + std::to_string(code)});
     return rows;
 }
 

@@ -4,9 +4,13 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrace::bench {
+
+/// The peer of a row whose measurement failed begins so.
+constexpr std::string_view kFailed = "failed: ";
 
 struct Row {
     std::string name, unit, peer;
@@ -18,7 +22,7 @@ void print_row(const Row& row);
 /// Parses the output of such a command. A row of `names` that it did not print has no value and shows how the command
 /// ended.
 std::vector<Row> child_rows(const std::string& command, const std::vector<std::string>& names);
-/// Whether every command completed.
+/// Whether no measurement failed.
 bool complete(const std::vector<Row>& rows);
 
 /// All rows as a table, or as one JSON object, on standard output.

@@ -121,7 +121,7 @@ std::uint32_t absences_of_round(const Effects& fx, const Group& group, const Gro
     const std::uint64_t began =
         std::max(must_load<market::Round>(fx.state, keys::round(group.task, group.round - 1)).height,
                  must_load<market::Checkpoint>(fx.state, keys::checkpoint(group.task, run, 0)).height);
-    const std::uint64_t longest = longest_round(terms);
+    const std::uint64_t longest = market::longest_round(terms);
     return static_cast<std::uint32_t>((fx.height - began + longest - 1) / longest);
 }
 

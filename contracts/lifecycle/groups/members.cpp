@@ -207,13 +207,9 @@ void wake_members(Effects& fx, std::uint64_t task) {
     if (views::is_group(fx.state, task)) schedule_single(fx, fx.height + 1, ScheduledKind::payment, task, 0);
 }
 
-std::uint64_t longest_round(const market::GroupSpec& terms) {
-    constexpr std::uint64_t kPhasesMax = 5;  // Each ends at the first block after its last one.
-    const std::uint64_t unmasking = terms.mask_bits == 0 ? 0 : terms.mask_blocks + 1;
-    return terms.round_blocks + 2 * (terms.fetch_blocks + terms.reveal_blocks) + kPhasesMax + unmasking;
+std::uint64_t absence_blocks(const market::GroupSpec& terms) {
+    return terms.absence_limit * market::longest_round(terms);
 }
-
-std::uint64_t absence_blocks(const market::GroupSpec& terms) { return terms.absence_limit * longest_round(terms); }
 
 std::uint64_t opening_deadline(const Effects& fx, std::uint64_t task) {
     const std::uint64_t plain = fx.height + fx.params.open_blocks;

@@ -40,8 +40,6 @@ void audit_contradiction(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 21.8: called when an audit or a draw has decided on a segment: members with equal shared tensors may have waited for
 /// it. Does nothing for other tasks.
 void wake_members(Effects& fx, std::uint64_t task);
-/// 21.10.21: the most blocks of a round whose time is not doubled.
-std::uint64_t longest_round(const market::GroupSpec& terms);
 /// 21.10.21: blocks for which a member may be away without a loss: absence_limit rounds.
 std::uint64_t absence_blocks(const market::GroupSpec& terms);
 /// 13.9, 14.5 and 21.10.21: the height up to which a state may be opened that can be opened from now on.

@@ -8,7 +8,7 @@ namespace retrace::contracts {
 
 /// 12.1.1 to 12.1.13; `most_runs` is the limit on TaskSpec::replicas.
 CallStatus check_terms(const market::TaskSpec& spec, std::uint8_t most_runs);
-/// 12.1.14 to 12.1.18; `group` is given for a group.
+/// 12.1.14 to 12.1.19; `group` is given for a group.
 CallStatus admit_terms(const market::TaskSpec& spec, const market::GroupSpec* group, const TxContext& context,
                        const StateView& view);
 /// Stores the task and opens its auction. The market's contract holds `value`: the escrow (market 6.1) and the deposit

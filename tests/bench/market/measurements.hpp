@@ -20,7 +20,7 @@ struct LoadOptions {
 std::vector<Row> measure_load(const LoadOptions& options);
 /// `match`: clearing one auction of 64 bids for 5 replicas; `match_group`: one of 512 bids for 255 seats.
 std::vector<Row> measure_match();
-/// `welfare`: what the agents' own choices and the auctions bring of the optimum, the mean of `instances` small ones;
+/// `welfare`: what the agents' own choices and the auctions bring of the optimum, summed over `instances` small ones;
 /// `welfare_worst`: the least of them.
 std::vector<Row> measure_welfare(std::uint64_t instances);
 /// `quickstart`: from the start of `retrace solver --quickstart` to its first bid in a block, on a chain of its own.

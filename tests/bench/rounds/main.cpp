@@ -45,7 +45,7 @@ int run(const std::vector<std::string>& arguments) {
     if (!only.empty()) append(measure_network(options, wants));  // Minutes each: by name only.
     append(measure_quality(options, wants));
     report("quality on one core, the rest on all", rows, json);
-    return 0;
+    return complete(rows) ? 0 : 1;
 }
 
 }  // namespace

@@ -308,7 +308,7 @@ std::vector<Row> measure_network(const RoundsOptions& options, const Wants& want
         try {
             rows.push_back({name, "", peer, value(), peer_value});
         } catch (const std::exception& e) {
-            rows.push_back({name, "", e.what()});
+            rows.push_back({name, "", std::string(kFailed) + e.what()});
         }
     };
     std::map<double, double> known;

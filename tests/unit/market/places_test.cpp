@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <iterator>
 #include <random>
-#include <vector>
+#include <set>
 
 namespace retrace::market {
 namespace {
@@ -19,7 +19,7 @@ U256 rent_of_all(const Params& params, std::uint64_t places) {
     return sum;
 }
 
-TEST(Places, TheMultiplierDoublesSixteenTimesInTheSecondHalf) {
+TEST(Places, TheMultiplierTakesSixteenValuesInTheSecondHalf) {
     for (const std::uint64_t capacity : {64u, 512u, 16'384u}) {
         const std::uint64_t step = capacity / 32;
         EXPECT_EQ(place_multiplier(0, capacity), 0u);
@@ -76,19 +76,19 @@ TEST(Places, NoOrderOfPostingsHoldsPlacesForLess) {
     const Params params;
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         std::mt19937_64 random(seed);
-        std::vector<U256> mine;  // rents of the places that the attacker holds
+        std::multiset<U256> mine;  // rents of the places that the attacker holds
         std::uint64_t others = 0, most = 0;
         for (int i = 0; i < 40'000; ++i) {
             const std::uint64_t taken = mine.size() + others;
             const std::uint64_t what = random() % 8;
             if (what < 5 && taken < kOpenTasksMax)
-                mine.push_back(task_rent(params, taken));
+                mine.insert(task_rent(params, taken));
             else if (what == 5 && taken < kOpenTasksMax)
                 ++others;
             else if (what == 6 && others > 0)
                 --others;
             else if (what == 7 && !mine.empty())  // It gives up the dearest place that it has.
-                mine.erase(std::max_element(mine.end() - std::min<std::ptrdiff_t>(64, std::ssize(mine)), mine.end()));
+                mine.erase(std::prev(mine.end()));
             most = std::max(most, taken);
         }
         U256 paid;
@@ -119,6 +119,9 @@ TEST(Places, ATaskBringsRentForTheTimesOfItsTerms) {
     group.reveal_blocks = 3;
     spec.steps = 11;
     EXPECT_EQ(rented_blocks(p, spec, &group), rest + 11 * (50 + 16 + 5));
+    group.mask_bits = 10;
+    group.mask_blocks = 7;
+    EXPECT_EQ(rented_blocks(p, spec, &group), rest + 11 * (50 + 16 + 5 + 8)) << "with the phase of the masks";
     group.round_blocks = group.fetch_blocks = group.reveal_blocks = 1'000'000'000;
     spec.steps = std::uint64_t{1} << 20;
     EXPECT_GT(rented_blocks(p, spec, &group), std::uint64_t{1} << 52) << "the longest terms do not overflow";

@@ -139,6 +139,31 @@ TEST(MaskRounds, ACoordinatorThatLiesAboutWhoDroppedNeverGetsBothSecrets) {
     }
 }
 
+/// SPEC 15.5: one member more than in the test before suffices.
+TEST(MaskRounds, TwoThresholdsLessTheMembersGetBothSecretsOfAMember) {
+    for (std::size_t members = 3; members <= 12; ++members) {
+        SCOPED_TRACE(members);
+        Cohort cohort(members, members);
+        cohort.deal();
+        cohort.send(3);
+        const std::size_t threshold = market::share_threshold(members), coalition = 2 * threshold - members;
+        Runs all;
+        for (const auto& [run, member] : cohort.members) all.push_back(run);
+        const std::uint32_t victim = all.back();
+        const Runs others(all.begin(), all.end() - 1);
+        std::map<ShareKind, std::size_t> known{{ShareKind::self, coalition}, {ShareKind::mask, coalition}};
+        for (std::size_t i = coalition; i < members; ++i) {
+            const bool told = all[i] == victim || known[ShareKind::self] + 1 < threshold;
+            const auto shares = cohort.members.at(all[i]).unmask(told ? all : others);
+            ASSERT_TRUE(shares.has_value());
+            ASSERT_TRUE(shares->contains(victim));
+            ++known[told ? ShareKind::self : ShareKind::mask];
+        }
+        EXPECT_EQ(known[ShareKind::self], threshold);
+        EXPECT_EQ(known[ShareKind::mask], threshold);
+    }
+}
+
 TEST(MaskRounds, NoKeyGivesOneKeystreamTwice) {
     // Seeds of all masks of three rounds, one of them repeated: those of a pair are used by its two members, with
     // opposite signs, all others once.

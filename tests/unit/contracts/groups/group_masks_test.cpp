@@ -218,11 +218,12 @@ TEST_F(GroupMasks, WhoSealedAWrongShareLosesItsLock) {
     next_block();
     send_messages({0, 1, 2, 3});
     ASSERT_EQ(group().phase, GroupPhase::unmasking);
-    const U256 locked = run(2).locked;
+    const U256 locked = run(2).locked, bonded = views::stake(state, party("carol")).bonded;
     ASSERT_FALSE(locked.is_zero());
     ASSERT_EQ(unmask(0), CallStatus::ok) << last.revert_reason;
     EXPECT_EQ(run(2).state, RunState::forfeited);
     EXPECT_TRUE(run(2).locked.is_zero());
+    EXPECT_EQ(views::stake(state, party("carol")).bonded, bonded - locked) << "it is slashed, not freed";
     for (const std::uint32_t other : {1u, 3u}) ASSERT_EQ(unmask(other), CallStatus::ok) << last.revert_reason;
     // Two shares of its own are left of three that are needed.
     ASSERT_TRUE(serve_until([&] { return group().round == 1; }));

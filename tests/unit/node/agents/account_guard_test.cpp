@@ -68,6 +68,11 @@ TEST(AccountGuard, RefusesAnEndpointThatOtherMachinesCannotReach) {
         EXPECT_THAT(refused.error().message, ::testing::HasSubstr("--endpoint"));
     }
     EXPECT_TRUE(check_reachable("http://10.0.0.2:9000", "https://node.example:8545"));
+    for (const char* endpoint : {"", "nonsense", "ftp://10.0.0.2:9000", "http://"}) {
+        const auto refused = check_reachable(endpoint, "http://127.0.0.1:8545");
+        ASSERT_FALSE(refused) << endpoint;
+        EXPECT_THAT(refused.error().message, ::testing::HasSubstr("is no URL"));
+    }
     for (const char* endpoint : {"http://0.0.0.0:9000", "http://[::]:9000"})
         for (const char* node : {"http://127.0.0.1:8545", "https://node.example:8545"}) {
             const auto refused = check_reachable(endpoint, node);

@@ -49,6 +49,7 @@ TEST(WorkChoice, AMemberMakesAsManyStepsAsItsRoundHasRoomFor) {
 TEST(WorkChoice, ARecordWithFaultsCostsItsShareOfTheLock) {
     EXPECT_EQ(loss_rate_of({}), 0);
     EXPECT_EQ(loss_rate_of({.settled = 2, .faults = 1}), 0.25);
+    EXPECT_EQ(loss_rate_of({.settled = 2, .silences = 1}), 0.25) << "a missed deadline costs the lock too";
     Machine machine = kMachine;
     machine.loss_rate = 0.25;
     EXPECT_THAT(expected_profit(hour(), machine).per_hour, DoubleNear(9 - 5, 1e-9));
