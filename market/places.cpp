@@ -31,7 +31,9 @@ U256 task_rent(const Params& params, std::uint64_t taken) {
 
 std::uint64_t rented_blocks(const Params& params, const TaskSpec& spec, const GroupSpec* group) {
     const std::uint64_t auctions = params.rounds * (params.bid_blocks + params.reveal_blocks + params.accept_blocks);
-    const std::uint64_t work = group == nullptr ? spec.finish_blocks : spec.steps * longest_round(*group);
+    const std::uint64_t first_states = std::max(params.checkpoint_blocks, spec.checkpoint_blocks);
+    const std::uint64_t work =
+        group == nullptr ? spec.finish_blocks : first_states + spec.steps * longest_round(*group);
     return auctions + work + params.deliver_blocks + params.unbond_blocks;
 }
 

@@ -102,7 +102,7 @@ struct Task {
 
 struct Bid {
     Hash32 commitment;
-    U256 deposit;
+    U256 deposit;  ///< What the market holds for it: the chain's deposit and the fee of its place.
     bool revealed = false;
     U256 price;  ///< Per segment.
     std::uint64_t finish_height = 0;

@@ -37,6 +37,11 @@ std::optional<market::Place> views::place(const ledger::StateView& view, std::ui
     return load<market::Place>(view, keys::place(task));
 }
 
+bool views::is_rent_over(const ledger::StateView& view, const market::Task& task, std::uint64_t height) {
+    const auto held = place(view, task.id);
+    return held && U256(height - task.posted_height) > market::paid_blocks(*held);
+}
+
 std::optional<U256> views::bid_place_fee(const ledger::StateView& view, const market::Params& params,
                                          const market::Task& task, std::size_t more) {
     const std::size_t most = is_group(view, task.id) ? market::kGroupBiddersMax : market::kBiddersMax;

@@ -21,6 +21,8 @@ namespace views {
 /// Returns the number of open tasks.
 std::uint64_t open_tasks(const ledger::StateView& view);
 std::optional<market::Place> place(const ledger::StateView& view, std::uint64_t task);
+/// 12.8.4: whether the task has held its place for as long as its deposit pays for.
+bool is_rent_over(const ledger::StateView& view, const market::Task& task, std::uint64_t height);
 /// Returns what a bid burns for its place if `more` others come before it; nullopt when the auction is full.
 std::optional<U256> bid_place_fee(const ledger::StateView& view, const market::Params& params, const market::Task& task,
                                   std::size_t more = 0);

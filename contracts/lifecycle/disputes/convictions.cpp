@@ -74,7 +74,8 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     if (proves) shares.push_back({dispute.challenger, parts.costs});
     if (proves || claimant != dispute.challenger) shares.push_back({claimant, parts.share});
     if (proves) note_conviction(fx, dispute.task, dispute.run, dispute.segment);
-    forfeit_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result, dispute.segment);
+    const SlashReason reason = proves ? SlashReason::wrong_result : SlashReason::not_played;
+    forfeit_run(fx, dispute.task, dispute.run, run.locked, shares, reason, dispute.segment);
 }
 
 /// 15.8: convicts a replica that accused another and lost: its own root is wrong, and its run was at stake.
@@ -142,6 +143,13 @@ std::vector<Share> shares_for_challenger(const Effects& fx, const market::Run& r
         return {{dispute.solver, parts.share + parts.costs}};
     }
     return {};
+}
+
+bool is_disputed(const StateView& view, const market::Run& run) {
+    const auto open = list<std::uint64_t>(view, keys::run_disputes(run.task, run.index));
+    return std::any_of(open.begin(), open.end(), [&](std::uint64_t id) {
+        return !is_late_challenge(view, must_load<market::Dispute>(view, keys::dispute(id)));
+    });
 }
 
 void pay_disputing_auditors(Effects& fx, const market::Run& run, const std::vector<Share>& shares) {

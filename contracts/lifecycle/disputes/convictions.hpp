@@ -12,6 +12,8 @@ void settle(Effects& fx, market::Dispute& dispute, const verifier::Game& game);
 /// the first of a drawn auditor, else the first of any. Late challenges do not count. Without such a dispute they go to
 /// the replica that the run accuses, else to nobody.
 std::vector<Share> shares_for_challenger(const Effects& fx, const market::Run& run);
+/// Whether a dispute about the run is open that is no late challenge.
+bool is_disputed(const StateView& view, const market::Run& run);
 /// 15.9.1: called when a run loses its whole lock. Pays the audit fee to each auditor that disputes the run or waits to
 /// dispute it, unless it gets one of the shares.
 void pay_disputing_auditors(Effects& fx, const market::Run& run, const std::vector<Share>& shares);

@@ -258,6 +258,12 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event, std::uint
         end_task(fx, task);
 }
 
+/// Whether the ledger has seen what the solver did wrong.
+bool is_proof(SlashReason reason) {
+    return reason == SlashReason::wrong_result || reason == SlashReason::wrong_initial ||
+           reason == SlashReason::wrong_shares;
+}
+
 }  // namespace
 
 void forfeit_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& amount,
@@ -268,7 +274,7 @@ void forfeit_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256&
     run.locked -= amount;
     store(fx.state, keys::run(id, index), run);
     auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
-    const bool fault = reason == SlashReason::wrong_result || reason == SlashReason::wrong_initial;
+    const bool fault = is_proof(reason) || (run.locked.is_zero() && is_disputed(fx.state, run));
     ++(fault ? solver.reputation.faults : solver.reputation.silences);
     store(fx.state, keys::solver(run.solver), solver);
     note_loss(fx.state, run.solver, amount, fault, fx.height);  // 13.11

@@ -96,17 +96,11 @@ void stop_raising(Effects& fx, market::Task& task) {
 
 namespace {
 
-/// 12.8.4: whether the task has held its place for as long as its deposit pays for.
-bool is_rent_over(const Effects& fx, const market::Task& task) {
-    const auto place = views::place(fx.state, task.id);
-    return place && U256(fx.height - task.posted_height) > market::paid_blocks(*place);
-}
-
 /// 12.8.3: burns the rent of a task that ends. Returns what is left of its deposit.
 U256 settle_place(Effects& fx, const market::Task& task) {
     const auto place = views::place(fx.state, task.id);
     if (!place) return {};
-    const U256 rent = market::rent_due(*place, fx.height - task.posted_height);
+    const U256 rent = market::rent_due(*place, std::max<std::uint64_t>(1, fx.height - task.posted_height));
     burn_held(fx, Contract::market, rent);
     remove(fx.state, keys::place(task.id));
     fx.emit(PlacePaid{task.id, task.requester, rent});
@@ -116,7 +110,7 @@ U256 settle_place(Effects& fx, const market::Task& task) {
 }  // namespace
 
 void open_auction(Effects& fx, market::Task& task) {
-    if (task.round >= fx.params.rounds || is_rent_over(fx, task)) {
+    if (task.round >= fx.params.rounds || views::is_rent_over(fx.state, task, fx.height)) {
         move_task(fx, task, TaskEvent::no_bid);
         return end_task(fx, task);
     }
@@ -132,11 +126,16 @@ void return_bids(Effects& fx, market::Task& task, bool cancelled) {
     for (const Address& bidder : task.bidders) {
         const auto bid = must_load<market::Bid>(fx.state, keys::bid(task.id, bidder));
         unlock(fx, bidder, bid.locked);
+        const U256 fee = cancelled ? U256() : bid.deposit - fx.params.bid_deposit;  // 12.9
+        if (!fee.is_zero()) {
+            burn_held(fx, Contract::market, fee);
+            fx.emit(PlacePaid{task.id, bidder, fee});
+        }
         if (bid.revealed || cancelled) {
-            pay(fx, Contract::market, bidder, bid.deposit);
+            pay(fx, Contract::market, bidder, bid.deposit - fee);
         } else {
-            burn_held(fx, Contract::market, bid.deposit);
-            fx.emit(BidForfeited{task.id, bidder, bid.deposit});
+            burn_held(fx, Contract::market, fx.params.bid_deposit);
+            fx.emit(BidForfeited{task.id, bidder, fx.params.bid_deposit});
         }
         remove(fx.state, keys::bid(task.id, bidder));
         remove(fx.state, keys::bid_work(task.id, bidder));

@@ -29,6 +29,7 @@ enum class SlashReason : std::uint8_t {
     votes_missed = 13,         ///< A validator did not vote.
     signed_twice = 14,         ///< A validator signed two blocks of one height.
     wrong_shares = 15,         ///< A member of a group sealed something else than a share of its secret.
+    not_played = 16,           ///< The solver of a late run did not move in a late challenge (15.10.1).
 };
 std::string_view slug(SlashReason reason) noexcept;
 

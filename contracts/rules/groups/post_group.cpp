@@ -88,7 +88,8 @@ CallStatus check(const PostGroup& call) {
 }
 
 CallStatus admit(const PostGroup& call, const TxContext& context, const StateView& view) {
-    if (absence_blocks(call.group) >= context.params.unbond_blocks)
+    if (absence_blocks(call.group) >= context.params.unbond_blocks ||
+        call.spec.checkpoint_blocks >= context.params.unbond_blocks)
         return CallStatus::group_terms_out_of_range;            // 21.2.9
     return admit_terms(call.spec, &call.group, context, view);  // 21.2.10
 }

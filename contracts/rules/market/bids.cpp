@@ -50,12 +50,10 @@ void apply(const CommitBid& call, const TxContext& context, Effects& fx) {
     const U256 fee = views::bid_place_fee(fx.state, fx.params, task).value();
     task.bidders.push_back(context.sender);
     store(fx.state, keys::task(call.task), task);
-    burn_held(fx, Contract::market, fee);
-    if (!fee.is_zero()) fx.emit(PlacePaid{call.task, context.sender, fee});
-    pay(fx, Contract::market, context.sender, context.value - fx.params.bid_deposit - fee);
     market::Bid bid;
     bid.commitment = call.commitment;
-    bid.deposit = fx.params.bid_deposit;
+    bid.deposit = fx.params.bid_deposit + fee;
+    pay(fx, Contract::market, context.sender, context.value - bid.deposit);
     bid.locked = market::stake_floor(fx.params, must_load<TaskSpec>(fx.state, keys::spec(call.task))).value();
     store(fx.state, keys::bid(call.task, context.sender), bid);
     store(fx.state, keys::bid_work(call.task, context.sender), Counter{backlog(fx.state, context.sender).total});

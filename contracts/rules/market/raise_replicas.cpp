@@ -2,6 +2,7 @@
 // SPEC 12.7. The requester of a running task adds replicas.
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/places.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "market/escrow.hpp"
 
@@ -25,13 +26,14 @@ CallStatus check(const RaiseReplicas& call) {
 
 CallStatus admit(const RaiseReplicas& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
-    if (!task) return CallStatus::unknown_task;                                          // 12.7.2
-    if (task->requester != context.sender) return CallStatus::not_requester;             // 12.7.3
-    if (views::is_group(view, call.task)) return CallStatus::group_task;                 // 12.7.11
-    if (task->state != market::TaskState::running) return CallStatus::wrong_task_state;  // 12.7.4
-    if (task->wanted != 0) return CallStatus::already_bid;                               // 12.7.5
-    if (call.replicas <= task->active.size()) return CallStatus::not_more_replicas;      // 12.7.6
-    if (task->round >= context.params.rounds) return CallStatus::rounds_used_up;         // 12.7.7
+    if (!task) return CallStatus::unknown_task;                                               // 12.7.2
+    if (task->requester != context.sender) return CallStatus::not_requester;                  // 12.7.3
+    if (views::is_group(view, call.task)) return CallStatus::group_task;                      // 12.7.11
+    if (task->state != market::TaskState::running) return CallStatus::wrong_task_state;       // 12.7.4
+    if (task->wanted != 0) return CallStatus::already_bid;                                    // 12.7.5
+    if (call.replicas <= task->active.size()) return CallStatus::not_more_replicas;           // 12.7.6
+    if (task->round >= context.params.rounds) return CallStatus::rounds_used_up;              // 12.7.7
+    if (views::is_rent_over(view, *task, context.height)) return CallStatus::rounds_used_up;  // 12.7.12
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
     const std::uint64_t from = views::newest_finalised_state(view, *task).index;
     if (from >= spec.segments()) return CallStatus::too_late;  // 12.7.10

@@ -118,10 +118,14 @@ TEST(Places, ATaskBringsRentForTheTimesOfItsTerms) {
     group.fetch_blocks = 5;
     group.reveal_blocks = 3;
     spec.steps = 11;
-    EXPECT_EQ(rented_blocks(p, spec, &group), rest + 11 * (50 + 16 + 5));
+    EXPECT_EQ(rented_blocks(p, spec, &group), rest + p.checkpoint_blocks + 11 * (50 + 16 + 5));
+    spec.checkpoint_blocks = 5'000;
+    EXPECT_EQ(rented_blocks(p, spec, &group), rest + 5'000 + 11 * (50 + 16 + 5)) << "with the time for first states";
+    spec.checkpoint_blocks = 0;
     group.mask_bits = 10;
     group.mask_blocks = 7;
-    EXPECT_EQ(rented_blocks(p, spec, &group), rest + 11 * (50 + 16 + 5 + 8)) << "with the phase of the masks";
+    EXPECT_EQ(rented_blocks(p, spec, &group), rest + p.checkpoint_blocks + 11 * (50 + 16 + 5 + 8))
+        << "with the phase of the masks";
     group.round_blocks = group.fetch_blocks = group.reveal_blocks = 1'000'000'000;
     spec.steps = std::uint64_t{1} << 20;
     EXPECT_GT(rented_blocks(p, spec, &group), std::uint64_t{1} << 52) << "the longest terms do not overflow";

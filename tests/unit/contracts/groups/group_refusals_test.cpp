@@ -55,6 +55,8 @@ TEST_F(GroupRefusals, PostingsOutOfRange) {
     EXPECT_EQ(terms([](G& g) { g.keep_rounds = 257; }), range);
     EXPECT_EQ(terms([](G& g) { g.catch_up_max = 3; }), range) << "a record may have 4 messages";
     EXPECT_EQ(terms([](G& g) { g.catch_up_max = (1u << 20) - 1; }), range) << "a segment has fewer positions";
+    EXPECT_EQ(posted([&](TaskSpec& s, G&) { s.checkpoint_blocks = params.unbond_blocks; }), range)
+        << "members would be locked while one does not make its first state";
     EXPECT_EQ(posted([](TaskSpec& s, G&) { s.replicas = 0; }), "replicas_out_of_range");
     EXPECT_EQ(posted([](TaskSpec& s, G&) { s.price_ceiling = U256(); }), "price_zero");
     EXPECT_EQ(posted([](TaskSpec& s, G&) { s.contract_hash = word("other"); }), "wrong_contract");

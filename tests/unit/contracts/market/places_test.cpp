@@ -138,13 +138,48 @@ TEST_F(PricesOfPlaces, ABidInTheSecondHalfOfAnAuctionBurnsItsFee) {
         const U256 before = balance(name), burned_before = ledger::burned(state);
         ASSERT_EQ(send(name, bid, params.bid_deposit + fee + U256(3)), CallStatus::ok) << last.revert_reason;
         EXPECT_EQ(balance(name), before - params.bid_deposit - fee) << "what it brought too much is back";
-        EXPECT_EQ(ledger::burned(state), burned_before + fee);
-        EXPECT_EQ(views::bid(state, 1, party(name))->deposit, params.bid_deposit);
+        EXPECT_EQ(ledger::burned(state), burned_before) << "the fee is held until the auction is over";
+        EXPECT_EQ(views::bid(state, 1, party(name))->deposit, params.bid_deposit + fee);
     }
     EXPECT_FALSE(views::bid_place_fee(state, params, task()));
     add_solver("alice");
     EXPECT_EQ(send("alice", CommitBid{1, word("alice")}, U256(800) * kCoin), CallStatus::auction_full);
+    const U256 burned_before = ledger::burned(state);
+    while (height <= task().reveal_end) next_block();
     EXPECT_EQ(all<PlacePaid>().size(), market::kBiddersMax / 2);
+    U256 fees;
+    for (std::uint64_t i = 0; i < market::kBiddersMax; ++i)
+        fees += market::bid_place_fee(params, i, market::kBiddersMax);
+    EXPECT_EQ(ledger::burned(state), burned_before + fees + params.bid_deposit * U256(market::kBiddersMax))
+        << "nobody revealed";
+}
+
+/// A requester could burn what others pay for places of an auction that it does not let end.
+TEST_F(PricesOfPlaces, ARequesterThatCancelsBurnsNoFeeOfItsBidders) {
+    post();
+    std::vector<U256> before;
+    for (std::size_t i = 0; i < market::kBiddersMax / 2 + 4; ++i) {
+        const std::string name = "bidder " + std::to_string(i);
+        ASSERT_TRUE(ledger::mint(state, party(name), U256(1'000) * kCoin));
+        parties.push_back(party(name));
+        ASSERT_EQ(send(name, Deposit{}, U256(2) * kCoin), CallStatus::ok);
+        ASSERT_EQ(send(name, RegisterSolver{"http://solver", 1}), CallStatus::ok);
+        before.push_back(balance(name));
+        ASSERT_EQ(send(name, CommitBid{1, word(name)}, U256(900) * kCoin), CallStatus::ok) << last.revert_reason;
+    }
+    ASSERT_EQ(send("requester", CancelTask{1}), CallStatus::ok);
+    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(balance("bidder " + std::to_string(i)), before[i]);
+    EXPECT_TRUE(all<PlacePaid>().empty());
+}
+
+TEST_F(PricesOfPlaces, NoReplicasAreAddedAfterThePaidTime) {
+    start_run();
+    const U256 more = market::escrow_of_more(small_spec(), params, 0, 1).total();
+    books_are_damaged = true;
+    store(state, keys::place(1), market::Place{U256(1), U256(height - task().posted_height - 1)});
+    EXPECT_EQ(send("requester", RaiseReplicas{1, 2}, more), CallStatus::rounds_used_up);
+    store(state, keys::place(1), market::Place{U256(1), U256(height - task().posted_height + 5)});
+    EXPECT_EQ(send("requester", RaiseReplicas{1, 2}, more), CallStatus::ok) << last.revert_reason;
 }
 
 }  // namespace

@@ -41,5 +41,31 @@ TEST_F(StandingOfSolvers, ASolverThatStopsLosesHalfOfItAndItsStakeIsNoted) {
     EXPECT_EQ(standing("alice").lost, slashed[0].amount);
 }
 
+TEST_F(StandingOfSolvers, AForgerThatFallsSilentUnderADisputeIsConvicted) {
+    start_run();
+    note_verified(state, party("alice"), U256(8) * kCoin, height);
+    wrong_from = 1;
+    for (int i = 0; i < 200 && run().open_disputes == 0; ++i) {
+        if (run().next_state <= 2) {
+            ASSERT_EQ(checkpoint("alice", run().next_state), CallStatus::ok);
+        }
+        serve("alice");
+        check_audits();
+        next_block();
+    }
+    ASSERT_NE(run().open_disputes, 0u);
+    for (int i = 0; i < 200 && run().state == market::RunState::running; ++i) {
+        // It opens nothing more, which ends it before its clock of the dispute does.
+        if (run().next_state <= 3) static_cast<void>(checkpoint("alice", run().next_state));
+        check_audits();
+        next_block();
+    }
+    EXPECT_EQ(all<Slashed>().back().reason, "not_opened");
+    const auto record = views::solver(state, party("alice"))->reputation;
+    EXPECT_EQ(record.faults, 1u);
+    EXPECT_EQ(record.silences, 0u);
+    EXPECT_TRUE(standing("alice").verified.is_zero());
+}
+
 }  // namespace
 }  // namespace retrace::contracts

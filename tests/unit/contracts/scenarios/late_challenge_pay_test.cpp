@@ -2,6 +2,7 @@
 // Pay of challengers and auditors of a run that is late or lost. SPEC 13.5.1, 15.9, 15.10.
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/standing.hpp"
 #include "market/escrow.hpp"
 #include "market/work.hpp"
 #include "tests/unit/contracts/scenarios/hostile_reports_fixture.hpp"
@@ -24,6 +25,7 @@ protected:
         start(wanted, {"alice"});
         const std::uint64_t id = assign("alice", spec_of(4, 2, replay));
         verify_first(id);
+        note_verified(state, party("alice"), kCoin, height);
         for (const std::uint64_t i : {2, 3}) ASSERT_EQ(checkpoint("alice", i), CallStatus::ok);
         ASSERT_TRUE(advance_until([&] { return serve("alice"), segment(2).window_end != 0; }));
         const std::string challenger = accomplice(0);
@@ -47,6 +49,12 @@ TEST_F(LateChallengePay, AChallengeOneBlockBeforeAMissedCheckpointEarnsNothing) 
     U256 gain, lock;
     challenge_near_deadline(-1, gain, lock);
     EXPECT_EQ(gain, U256());
+    // 13.11: nothing was proved about a solver that only fell silent.
+    const auto record = views::solver(state, party("alice"))->reputation;
+    EXPECT_EQ(record.faults, 0u);
+    EXPECT_EQ(record.silences, 1u);
+    EXPECT_EQ(all<Slashed>().back().reason, "not_played");
+    EXPECT_FALSE(views::standing(state, party("alice")).verified.is_zero()) << "it is halved";
 }
 
 /// 15.10.1: the same at the deadline itself.
