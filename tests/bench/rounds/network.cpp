@@ -2,7 +2,6 @@
 // Real members, each in a network namespace behind a link of a given rate, paced, so that what one machine shows holds
 // for faster machines on faster links: only the ratio of the time of a dense update on a link to that of a round's
 // steps counts.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -20,6 +19,8 @@
 #include "node/server/config/dev_chain.hpp"
 #include "node/tasks/compile.hpp"
 #include "node/tasks/open_data.hpp"
+#include "tests/bench/rounds/gloo.hpp"
+#include "tests/bench/rounds/in_child.hpp"
 #include "tests/bench/rounds/measurements.hpp"
 #include "tests/netlab/namespaces.hpp"
 #include "tests/netlab/relay.hpp"
@@ -267,33 +268,9 @@ double PacedTraining::seconds_of_a_round() {
     return seconds;
 }
 
-/// Time of a round over that of its steps. Computed in a child, because a process enters new namespaces once.
+/// Time of a round over that of its steps.
 double stretch(double ratio, double seconds, const std::string& program) {
-    int ends[2];
-    if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
-    const pid_t child = ::fork();
-    if (child < 0) throw std::runtime_error("no process");
-    if (child == 0) {
-        ::close(ends[0]);
-        std::string said;
-        try {
-            said = std::to_string(PacedTraining(ratio, seconds, program).seconds_of_a_round());
-        } catch (const std::exception& e) {
-            said = std::string("!") + e.what();
-        }
-        const bool written = ::write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
-        ::_exit(written ? 0 : 1);
-    }
-    ::close(ends[1]);
-    std::string said;
-    char piece[512];
-    for (ssize_t n = 0; (n = ::read(ends[0], piece, sizeof piece)) > 0;)
-        said.append(piece, static_cast<std::size_t>(n));
-    ::close(ends[0]);
-    ::waitpid(child, nullptr, 0);
-    if (said.empty() || said[0] == '!')
-        throw std::runtime_error(said.empty() ? "the measuring process ended" : said.substr(1));
-    const double round = std::stod(said);
+    const double round = in_child([&] { return PacedTraining(ratio, seconds, program).seconds_of_a_round(); });
     std::fprintf(stderr, "ratio %.2f: a round takes %.2f s, its steps %.2f s\n", ratio, round, seconds);
     return round / seconds;
 }
@@ -311,10 +288,14 @@ std::vector<Row> measure_network(const RoundsOptions& options, const Wants& want
             rows.push_back({name, "", std::string(kFailed) + e.what()});
         }
     };
-    std::map<double, double> known;
+    std::map<double, double> known, known_of_gloo;
     const auto stretched = [&](double ratio) {
         if (!known.contains(ratio)) known[ratio] = stretch(ratio, options.round_seconds, program);
         return known.at(ratio);
+    };
+    const auto stretched_gloo = [&](double ratio) {
+        if (!known_of_gloo.contains(ratio)) known_of_gloo[ratio] = gloo_stretch(ratio, parameters(), kPacedMembers);
+        return known_of_gloo.at(ratio);
     };
     add(
         "rounds_utilisation", "share of the steps in a round, goal", [&] { return 1 / stretched(1); }, 0.945);
@@ -322,6 +303,12 @@ std::vector<Row> measure_network(const RoundsOptions& options, const Wants& want
         "rounds_slow10", "speed on a link ten times as fast, goal", [&] { return stretched(0.1) / stretched(1); }, 0.8);
     add(
         "rounds_scale", "eight times one member, goal", [&] { return 1 / stretched(0.5); }, 0.93);
+    add(
+        "rounds_utilisation_gloo", "dense updates by Gloo's all-reduce, no goal", [&] { return 1 / stretched_gloo(1); },
+        0);
+    add(
+        "rounds_slow10_gloo", "dense updates by Gloo's all-reduce, no goal",
+        [&] { return stretched_gloo(0.1) / stretched_gloo(1); }, 0);
     return rows;
 }
 
