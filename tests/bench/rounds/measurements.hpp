@@ -36,7 +36,8 @@ std::vector<Row> measure_ledger();
 /// mask_message, mask_unmask; mask_terms: the time to get the masks of the sum from what was revealed. Fails unless the sum
 /// is exact.
 std::vector<Row> measure_masks();
-/// The share of begin, add, end and press in a round: rounds_outer. The time of a round of members that compute all by
+/// The share of begin, add, end and press in a round: rounds_outer. What auditors replay of 400 rounds over what they replay
+/// of one solver with as many segments of as many steps: rounds_audit. The time of a round of members that compute all by
 /// themselves, over that of a local group, which computes once what they have in common: rounds_local_gpt and _mlp.
 std::vector<Row> measure_outer();
 

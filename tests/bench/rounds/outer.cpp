@@ -37,8 +37,13 @@ public:
         : plan_(plan),
           members_(recipe.members),
           inputs_{1, 2, {recipe.data.find("x"), recipe.data.find("y")}},
-          executor_(plan, pool),
-          state_(executor_.init(1)) {}
+          executor_(plan, pool) {
+        const double begin = processor_seconds();
+        state_ = executor_.init(1);
+        init_seconds_ = processor_seconds() - begin;
+    }
+
+    double init_seconds() const { return init_seconds_; }
 
     /// Plays a round; returns the seconds of each position.
     std::vector<std::pair<Phase, double>> play() {
@@ -68,11 +73,13 @@ private:
     const kernels::MemberInputs inputs_;
     kernels::PlanExecutor executor_;
     kernels::State state_;
+    double init_seconds_ = 0;
     std::vector<kernels::Tensor> sent_;
     std::uint64_t round_ = 0;
 };
 
 struct Measured {
+    double init = 0;    ///< Seconds of a first state.
     double round = 0;   ///< Seconds of a member's round.
     double common = 0;  ///< Of which begin, add and end.
     double press = 0;   ///< Of which press.
@@ -102,6 +109,7 @@ Measured measure(const std::string& name, const Recipe& recipe) {
     for (const auto& [phase, seconds] : samples) took[phase] = median(seconds);
     Measured out;
     out.members = recipe.members;
+    out.init = member.init_seconds();
     out.common = took[Phase::begin] + recipe.members * took[Phase::add] + took[Phase::end];
     out.press = took[Phase::press];
     out.round = out.common + kInner * took[Phase::inner] + out.press;
@@ -116,6 +124,18 @@ Measured measure(const std::string& name, const Recipe& recipe) {
     return out;
 }
 
+/// What the auditors of a task replay, as expected by the draws: 5 % of the segments, two auditors each, and the segments
+/// that are always drawn. 400 rounds, and one solver with as many segments of as many inner steps.
+Row audit_row(const Measured& took) {
+    constexpr double kRounds = 400, kShare = 0.05, kAuditors = 2;
+    const double outer = took.common + took.press, steps = took.round - outer;
+    // The last segment of a member takes in the last records and has no steps.
+    const double member = took.init + took.round + kShare * (kRounds - 1) * took.round + took.common;
+    const double one = took.init + steps + kShare * (took.members * kRounds - 2) * steps + steps;
+    return {"rounds_audit", "s", "one solver, as many segments of equal work", kAuditors * took.members * member,
+            kAuditors * one};
+}
+
 }  // namespace
 
 std::vector<Row> measure_outer() {
@@ -123,6 +143,7 @@ std::vector<Row> measure_outer() {
     if (const auto recipe = text_recipe()) {
         const Measured took = measure("gpt", *recipe);
         rows.push_back({"rounds_outer", "s", "a round of ten steps", took.common + took.press, took.round});
+        rows.push_back(audit_row(took));
         rows.push_back({"rounds_local_gpt", "s", "a local group", took.members * took.round, took.group});
     } else {
         rows.push_back({"rounds_outer", "s", recipe.error().message});
