@@ -41,6 +41,7 @@ int run_rounds(const Program& program, const DemoOptions& options) {
     rounds.folder = options.folder;
     rounds.executable = options.executable;
     rounds.block_ms = options.block_ms;
+    rounds.validators = options.validators;
     rounds.timeout_s = options.timeout_s;
     rounds.quiet = options.quiet;
     return print(program, run_rounds_demo(rounds), rounds_demo_table);
@@ -90,8 +91,7 @@ void add_demo(CLI::App& app, Program& program) {
     command->add_option("--block-ms", options->block_ms, "Milliseconds between blocks (200)");
     auto engine = std::make_shared<std::string>("solo");
     command->add_option("--engine", *engine, "solo: one node; comet: four validators on CometBFT (solo)")
-        ->check(CLI::IsMember({"solo", "comet"}))
-        ->excludes(rounds);
+        ->check(CLI::IsMember({"solo", "comet"}));
     command->add_option("--timeout", options->timeout_s, "Seconds after which the demo fails (300)");
     command->add_flag("--quiet", options->quiet, "Do not tell what happens while it happens");
     auto open = std::make_shared<bool>(false);

@@ -41,6 +41,15 @@ protected:
         std::filesystem::remove(log_, ignored);
     }
 
+    /// Skips the test where the engine is missing.
+    void need(const std::string& kind) {
+        // `retrace` looks for it in the same places, beside itself first.
+        if (kind == "comet" &&
+            !std::filesystem::exists(std::filesystem::path(RETRACE_PROGRAM).parent_path() / "cometbft") &&
+            engine::find_comet("").empty())
+            GTEST_SKIP() << "SKIP: no cometbft; where Go is installed, ./dev comet makes it";
+    }
+
     /// Its last line is the JSON object; warnings may precede it.
     void play(const std::string& cheat, const std::vector<std::string>& more) {
         std::vector<std::string> arguments{"demo", "--json", "--quiet", "--cheat", cheat, "--timeout", "200"};
@@ -73,12 +82,8 @@ protected:
 class Demo : public DemoRun, public testing::WithParamInterface<Play> {
 protected:
     void SetUp() override {
-        // `retrace` looks for it in the same places, beside itself first.
-        if (GetParam().engine == "comet" &&
-            !std::filesystem::exists(std::filesystem::path(RETRACE_PROGRAM).parent_path() / "cometbft") &&
-            engine::find_comet("").empty())
-            GTEST_SKIP() << "SKIP: no cometbft; where Go is installed, ./dev comet makes it";
         DemoRun::SetUp();
+        need(GetParam().engine);
         if (IsSkipped()) return;
         const Play& play = GetParam();
         DemoRun::play(play.cheat, {"--steps", std::to_string(play.steps), "--checkpoint-every",
@@ -141,17 +146,23 @@ INSTANTIATE_TEST_SUITE_P(
                     Play{"none", "honest", 450, 90}, Play{"ulp", "convicted", 900, 100, "comet"}),
     [](const auto& info) { return name_of(info.param); });
 
-class RoundsDemo : public DemoRun, public testing::WithParamInterface<std::pair<const char*, const char*>> {
+struct RoundsPlay {
+    std::string cheat, outcome, engine = "solo";
+};
+
+class RoundsDemo : public DemoRun, public testing::WithParamInterface<RoundsPlay> {
 protected:
     void SetUp() override {
         DemoRun::SetUp();
-        if (!IsSkipped()) play(GetParam().first, {"--rounds"});
+        need(GetParam().engine);
+        if (!IsSkipped()) play(GetParam().cheat, {"--rounds", "--engine", GetParam().engine});
     }
 };
 
 TEST_P(RoundsDemo, HappensAsPromised) {
-    const std::string outcome = GetParam().second;
+    const std::string outcome = GetParam().outcome;
     EXPECT_EQ(text("outcome"), outcome);
+    EXPECT_EQ(text("engine"), GetParam().engine);
     EXPECT_EQ(number(facts_.at("members")), 8U);
     EXPECT_EQ(number(facts_.at("honest_slashed")), 0U);
     EXPECT_TRUE(facts_.at("supply_conserved").as_bool());
@@ -161,7 +172,10 @@ TEST_P(RoundsDemo, HappensAsPromised) {
     EXPECT_EQ(facts_.at("followed_rounds"), facts_.at("rounds"));
     EXPECT_TRUE(facts_.at("followed_equal").as_bool()) << "the requester's replay of the messages";
     EXPECT_GT(facts_.at("message_ratio").to_number<double>(), 100);
-    EXPECT_LT(facts_.at("seconds").to_number<double>(), 180);
+    // That is for the one node: four validators take as much of two processors as the members.
+    if (GetParam().engine == "solo") {
+        EXPECT_LT(facts_.at("seconds").to_number<double>(), 180);
+    }
     const json::array& members = facts_.at("paid").as_array();
     ASSERT_EQ(members.size(), 8U);
     EXPECT_GT(number(members.back().at("entered")), 0U) << "the eighth joins late";
@@ -174,11 +188,12 @@ TEST_P(RoundsDemo, HappensAsPromised) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Frauds, RoundsDemo,
-                         testing::Values(std::pair("ulp", "convicted"), std::pair("poison_nan", "convicted"),
-                                         std::pair("wrong_message", "slashed"), std::pair("hide_message", "unpaid"),
-                                         std::pair("list_falsely", "harmless"), std::pair("poison_norm", "convicted"),
-                                         std::pair("copy_message", "convicted"), std::pair("none", "honest")),
-                         [](const auto& info) { return std::string(info.param.first); });
+                         testing::Values(RoundsPlay{"ulp", "convicted"}, RoundsPlay{"poison_nan", "convicted"},
+                                         RoundsPlay{"wrong_message", "slashed"}, RoundsPlay{"hide_message", "unpaid"},
+                                         RoundsPlay{"list_falsely", "harmless"}, RoundsPlay{"poison_norm", "convicted"},
+                                         RoundsPlay{"copy_message", "convicted"}, RoundsPlay{"none", "honest"},
+                                         RoundsPlay{"ulp", "convicted", "comet"}),
+                         [](const auto& info) { return info.param.engine == "comet" ? "on_comet" : info.param.cheat; });
 
 }  // namespace
 }  // namespace retrace::node

@@ -234,7 +234,7 @@ Status<> RoundsDemo::set_up() {
     RETRACE_CHECK(compile());
     RETRACE_CHECK(train_on_one_machine());
     RETRACE_TRY(network, LocalNetwork::assemble(folder_ / "network", options_.executable, options_.block_ms,
-                                                {{"unbond_blocks", 50'000}}, false, 0, parties()));
+                                                {{"unbond_blocks", 50'000}}, false, options_.validators, parties()));
     network_ = std::move(network);
     RETRACE_CHECK(network_->start_node());
     say("node at " + network_->node_url() + ", logs in " + network_->folder().string());
@@ -421,6 +421,7 @@ Result<json::object> RoundsDemo::conclude() {
         {"cheat", options_.cheat},
         {"members", kMembers},
         {"rounds", options_.rounds},
+        {"engine", network_->validators() == nullptr ? "solo" : "comet"},
         {"outcome", outcome(state)},
         {"model_accuracy", accuracy_},
         {"one_machine_accuracy", one_machine_accuracy_},

@@ -17,6 +17,7 @@ struct RoundsDemoOptions {
     std::filesystem::path executable;  ///< Path of the retrace executable.
     std::uint64_t rounds = 24, inner = 10;
     std::uint64_t block_ms = 200;
+    std::uint32_t validators = 0;   ///< 0: one node with the embedded engine; else nodes with CometBFT.
     std::uint64_t timeout_s = 300;  ///< The demo fails after this time.
     bool quiet = false;             ///< Suppresses the line for each event.
 };
