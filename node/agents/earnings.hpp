@@ -17,12 +17,12 @@ struct Earnings {
     ledger::U256 slashed;           ///< Lost of the stake.
     ledger::U256 fees;              ///< Of its calls; only what `add_fees` has been told.
     std::uint64_t segment_count = 0, audit_count = 0;
-    std::uint64_t first = 0, last = 0;  ///< The blocks that were read.
+    std::uint64_t first = 0, last = 0;  ///< The first and the last block that were read.
 
     ledger::U256 income() const { return segments + audits; }
     /// Counts the log if it is about `party`.
     void take(const ledger::Log& log, const ledger::Address& party);
-    /// Reads the blocks after `last` up to `height`, at most kBlocks of them.
+    /// Reads the blocks after `last` up to `height`, the newest kBlocks of them: after a longer pause older ones are missing.
     Status<RpcFailure> advance(RpcClient& client, const ledger::Address& party, std::uint64_t height);
     void add_fees(const TxOutcome& outcome) { fees = fees + outcome.gas_price * ledger::U256(outcome.gas_used); }
 

@@ -262,7 +262,7 @@ Result<std::vector<Choice>> SolverService::dry_run(const SolverOptions& options,
     Immutable immutable;
     std::vector<Choice> out;
     bool known = false;
-    newest->read([&] {
+    const auto look = [&] {
         const auto params = immutable.params(*newest);
         known = params.has_value();
         if (!known) return;
@@ -277,7 +277,9 @@ Result<std::vector<Choice>> SolverService::dry_run(const SolverOptions& options,
         solver::SolverView view = solver_view(*newest, newest->height(), self, pricing, immutable);
         bidding.choose(*newest, *params, *base_fee, immutable, view);
         out = bidding.choices();
-    });
+    };
+    newest->read_ahead(look);
+    newest->read(look);
     if (newest->failure()) return error(newest->failure()->message);
     if (!known) return error("the node at " + options.agent.node_url + " has no Retrace contracts");
     return out;

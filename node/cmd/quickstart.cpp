@@ -168,7 +168,7 @@ Result<Funds> funds_of(ChainReader& chain, AgentRole role, const AgentOptions& o
     if (!base_fee) return error(base_fee.error().message);
     Funds out;
     bool known = false;
-    newest->read([&] {
+    const auto look = [&] {
         const auto params = contracts::views::params(*newest);
         known = params.has_value();
         if (!known) return;
@@ -179,7 +179,9 @@ Result<Funds> funds_of(ChainReader& chain, AgentRole role, const AgentOptions& o
         out.fees = fees_to_start(*params, *base_fee, role);
         out.bonded = contracts::views::stake(*newest, self).bonded;
         out.balance = newest->account(self).balance;
-    });
+    };
+    newest->read_ahead(look);
+    newest->read(look);
     if (newest->failure()) return error(newest->failure()->message);
     if (!known) return error("the node at " + options.node_url + " has no Retrace contracts");
     return out;

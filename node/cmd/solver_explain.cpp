@@ -78,6 +78,7 @@ int print_choices(const Program& program, const std::vector<Choice>& choices) {
 
 void add_solver_explain(CLI::App& solver, Program& program) {
     CLI::App* command = solver.add_subcommand("explain", "Which tasks a running solver last chose, and why");
+    command->footer("");  // Not the frauds of `solver`.
     auto folder = std::make_shared<std::string>(default_data_dir(AgentRole::solver));
     command->add_option("--data-dir", *folder, "The solver's folder (" + *folder + ")");
     add_json(*command, program);

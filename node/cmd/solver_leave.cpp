@@ -55,6 +55,7 @@ int leave(const Program& program, const LeaveFlags& flags) {
 
 void add_solver_leave(CLI::App& solver, Program& program) {
     CLI::App* command = solver.add_subcommand("leave", "Give up the seat in a training in rounds");
+    command->footer("");  // Not the frauds of `solver`.
     auto flags = std::make_shared<LeaveFlags>();
     command->add_option("TASK", flags->task, "Task")->required();
     command->add_flag("--now", flags->at_once, "Do not wait until what the solver trains in this round is sent");

@@ -55,6 +55,10 @@ void FactsReader::run() {
 
 Status<> FactsReader::read(RpcClient& client, LedgerFacts& facts) {
     const auto failed = [](const RpcFailure& failure) { return error(failure.message); };
+    const auto stopped = [this] {
+        const std::lock_guard lock(mutex_);
+        return stopping_;
+    };
     if (facts.chain_id == 0) {
         const auto chain_id = client.chain_id();
         if (!chain_id) return failed(chain_id.error());
@@ -65,8 +69,10 @@ Status<> FactsReader::read(RpcClient& client, LedgerFacts& facts) {
     if (*height != facts.height) {
         const auto time = client.block_time(*height);
         if (!time) return failed(time.error());
+        if (stopped()) return Unit{};
         const auto account = client.account(party_);
         if (!account) return failed(account.error());
+        if (stopped()) return Unit{};
         const RemoteState state(client, *height);
         market::Stake stake;
         state.read([&] { stake = contracts::views::stake(state, party_); });
@@ -79,6 +85,7 @@ Status<> FactsReader::read(RpcClient& client, LedgerFacts& facts) {
         facts.balance = account->balance;
         facts.stake = stake;
     }
+    if (stopped()) return Unit{};
     const IncomeBook::Source source{
         [&](const auto& topics, std::uint64_t from, std::uint64_t to) { return client.logs_with(topics, from, to); },
         [&](std::uint64_t at) { return client.block_time(at); }};

@@ -30,7 +30,7 @@ public:
     /// Reads every two seconds, from its own connection, so that neither a slow node nor a long history delays the
     /// agent.
     FactsReader(std::string node_url, const ledger::Address& party);
-    /// Waits for the reading that is under way: at most a few seconds.
+    /// Waits for the calls that are under way, each of which has a deadline of some seconds.
     ~FactsReader();
     FactsReader(const FactsReader&) = delete;
 

@@ -26,7 +26,10 @@ TEST(Earnings, CountsTheEventsOfOnePartyAlone) {
     take(contracts::Slashed{
         .party = other, .task = 1, .amount = coin, .burned = coin, .to_others = {}, .reason = "fault"});
     take(contracts::EscrowReturned{.task = 1, .requester = self, .amount = coin});
-    earned.add_fees({.gas_used = 1000, .gas_price = U256(10'000'000'000'000u)});
+    TxOutcome call;
+    call.gas_used = 1000;
+    call.gas_price = U256(10'000'000'000'000u);
+    earned.add_fees(call);
     EXPECT_EQ(text_of(earned), "earned 1.5 coins (3 segments, 1 audit); fees 0.01; slashed 1");
 }
 
