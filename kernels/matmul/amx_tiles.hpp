@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/matmul/bytes.hpp"
+#include "kernels/matmul/lanes_avx512.hpp"
 
 namespace retrace::kernels {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 template <class Tiles, int S>
 struct AmxKernel {
     using L = LanesAvx512;
-    using Packing = Bytes<S, false>;
+    using Packing = Bytes<L, S, false>;
     static constexpr int kA = 6,
                          kB = 7;  ///< Tiles 0 .. 2·S-1 are the sums: S_g of columns 16p .. at 2·g + p.
     static constexpr std::uint32_t kRows = 16;

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: MIT
-// Packing for units that multiply bytes: a word holds one digit of four consecutive k. Included only by *_vnni.cpp and
-// *_amx.cpp.
+// Packing for units that multiply bytes: a word holds one digit of four consecutive k. L is a type of lanes
+// (lanes_*.hpp). Included only by files compiled for one instruction set.
 //
 // With S digits, the bytes of q + 128 + 128·256 + … are the digits of q, each plus 128; so one addition slices, and
 // an exclusive or with 0x80 makes such a byte signed.
 #pragma once
 
-#include "kernels/matmul/lanes_avx512.hpp"
 #include "kernels/matmul/slicing.hpp"
 
 namespace retrace::kernels {
 namespace {
 
-/// `unsigned_b`: B's digits are stored plus 128, for units that multiply unsigned by signed bytes.
-template <int S, bool unsigned_b>
+/// `unsigned_b`: B's digits are stored plus 128, for units that multiply unsigned by signed bytes. `cols`: columns of a
+/// panel, a multiple of the lanes.
+template <class L, int S, bool unsigned_b, std::uint32_t cols_ = 2 * L::width>
 struct Bytes {
-    using L = LanesAvx512;
-    using I = L::I;
+    using I = typename L::I;
+    static constexpr std::uint32_t kWidth = L::width;
     static constexpr std::uint32_t kGroup = 4, kGroups = kBlockK / kGroup;
     static constexpr std::uint32_t kRowWords = S * kGroups;
-    static constexpr std::uint32_t kCols = 2 * L::width;
+    static constexpr std::uint32_t kCols = cols_;
+    static constexpr std::uint32_t kUnit = kGroup * kWidth;  ///< Values along K that four registers hold.
+
+    /// Groups of a vector of `n` values with the zeros that fill up its last unit.
+    static constexpr std::uint32_t groups_of(std::uint32_t n) { return (n + kUnit - 1) / kUnit * kWidth; }
 
     static constexpr std::int32_t kOffsets = S == 1 ? 0x80 : S == 2 ? 0x8080 : 0x808080;
 
@@ -29,30 +33,31 @@ struct Bytes {
     /// Takes four packed digits per lane, each plus 128, and returns them unchanged or as signed bytes.
     template <bool with_offset>
     static I sign(I packed) {
-        return with_offset ? packed : _mm512_xor_si512(packed, L::broadcast(static_cast<std::int32_t>(0x80808080u)));
+        return with_offset ? packed : L::bit_xor(packed, L::broadcast(static_cast<std::int32_t>(0x80808080u)));
     }
 
-    /// Packs one vector along K into its row, 64 values at a time: `n` values, with zeros up to the next multiple of
-    /// 64.
+    /// Packs one vector along K into its row, kUnit values at a time: `n` values, with zeros up to the next multiple.
     template <bool with_offset>
     static void along(const float* x, std::uint32_t n, std::uint32_t* out, float* scale) {
-        const std::uint32_t count = (n + 63) / 64 * 64;
-        const L::F factor = factor_along<L, S>(x, count, scale);
-        for (std::uint32_t k = 0; k < count; k += 64) {
-            I d[4];
-            for (int i = 0; i < 4; ++i) d[i] = digits(L::to_int(L::mul(L::load(x + k + 16 * i), factor)));
+        const std::uint32_t count = groups_of(n) * kGroup;
+        const typename L::F factor = factor_along<L, S>(x, count, scale);
+        for (std::uint32_t k = 0; k < count; k += kUnit) {
+            I d[kGroup];
+            for (std::uint32_t i = 0; i < kGroup; ++i) {
+                d[i] = digits(L::to_int(L::mul(L::load(x + k + kWidth * i), factor)));
+            }
             store_digits<with_offset>(d, out + k / kGroup);
         }
     }
 
-    /// Packs `lanes` adjacent vectors (a multiple of 16) into panels of `cols` columns; groups are filled up to the
-    /// next multiple of 16.
+    /// Packs `lanes` adjacent vectors (a multiple of the width) into panels of `cols` columns; groups are filled up to
+    /// groups_of(n).
     template <bool with_offset>
     static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out,
                        std::uint32_t cols, float* scale) {
         Factors<L, S> factors;
         factors.prepare(x, k_stride, n, lanes, scale);
-        for (std::uint32_t g = 0; g < (n + 63) / 64 * 16; ++g) {
+        for (std::uint32_t g = 0; g < groups_of(n); ++g) {
             const std::uint32_t here = g * kGroup >= n ? 0 : n - g * kGroup < kGroup ? n - g * kGroup : kGroup;
             for (std::uint32_t v = 0; v < lanes; v += L::width) {
                 I d[kGroup];
@@ -84,12 +89,12 @@ struct Bytes {
         } else {
             alignas(64) float copy[kBlockK];
             for (std::uint32_t v = 0; v < source.vectors; ++v) {
-                along<false>(vector_of(source, v, 64, copy), source.n, out + v * kRowWords, scale + v);
+                along<false>(vector_of(source, v, kUnit, copy), source.n, out + v * kRowWords, scale + v);
             }
         }
         if constexpr (unsigned_b) {
             for (std::uint32_t v = 0; v < source.vectors; ++v) {
-                offsets(out + v * kRowWords, (source.n + 63) / 64 * 16, start + v * kSlicesMax);
+                offsets(out + v * kRowWords, groups_of(source.n), start + v * kSlicesMax);
             }
         }
     }
@@ -99,13 +104,6 @@ struct Bytes {
         for (std::uint32_t v = 0; v < (source.vectors + kCols - 1) / kCols * kCols; v += L::width) {
             turn_columns(source, v, out + v / kCols * (kRowWords * kCols) + v % kCols, scale + v);
         }
-    }
-
-    /// Returns sum + the four products of unsigned and signed bytes in each lane. In assembly, because GCC 12 spills
-    /// registers around its intrinsic.
-    static I add_dot8(I sum, I unsigned_bytes, I signed_bytes) {
-        asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsigned_bytes), "v"(signed_bytes));
-        return sum;
     }
 
 private:
@@ -123,7 +121,7 @@ private:
         }
     }
 
-    /// Packs sixteen columns of B whose values are adjacent along K.
+    /// Packs a register of columns of B whose values are adjacent along K.
     static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out, float* scale) {
         alignas(64) float copy[kBlockK];
         alignas(64) std::uint32_t rows[kRowWords * L::width];
@@ -131,7 +129,7 @@ private:
             std::uint32_t* const row = rows + v * kRowWords;
             scale[v] = 0.0f;
             if (first + v < source.vectors) {
-                along<unsigned_b>(vector_of(source, first + v, 64, copy), source.n, row, scale + v);
+                along<unsigned_b>(vector_of(source, first + v, kUnit, copy), source.n, row, scale + v);
             } else {
                 for (std::uint32_t i = 0; i < kRowWords; ++i) row[i] = 0;
             }
@@ -143,49 +141,19 @@ private:
         }
     }
 
-    /// Stores 64 values, one digit in each byte of a lane, as S registers of 64 digits.
-    template <bool with_offset>
+    /// Stores kUnit values, one digit in each byte of a lane, as S registers of digits.
+    template <bool with_offset, int byte = 0>
     static void store_digits(const I d[4], std::uint32_t* row) {
-        // The packing instructions work within 128-bit lanes; this permutation restores the order of their words.
-        const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-        const I low = L::broadcast(0x00ff00ff), half = L::broadcast(0xffff);
-        const auto words = [&](I x, I y) { return _mm512_packus_epi32(L::bit_and(x, half), L::bit_and(y, half)); };
-        const I w0 = words(d[0], d[1]), w1 = words(d[2], d[3]);
-        const auto store = [&](std::uint32_t digit, I x, I y) {
-            const I packed = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(x, y));
-            L::store(row + digit * kGroups, sign<with_offset>(packed));
-        };
-        store(S - 1, L::bit_and(w0, low), L::bit_and(w1, low));
-        if constexpr (S > 1) store(S - 2, _mm512_srli_epi16(w0, 8), _mm512_srli_epi16(w1, 8));
-        if constexpr (S > 2) {
-            const I byte = L::broadcast(0xff);
-            const I h0 = _mm512_packus_epi32(byte_two(d[0], byte), byte_two(d[1], byte));
-            const I h1 = _mm512_packus_epi32(byte_two(d[2], byte), byte_two(d[3], byte));
-            store(0, h0, h1);
-        }
+        L::store(row + (S - 1 - byte) * kGroups, sign<with_offset>(L::template bytes_along<byte>(d)));
+        if constexpr (byte + 1 < S) store_digits<with_offset, byte + 1>(d, row);
     }
 
     /// Stores four k, one digit in each byte of a lane, as S words of four k each.
-    template <bool with_offset>
+    template <bool with_offset, int byte = 0>
     static void gather_digits(const I d[4], std::uint32_t* out, std::uint32_t stride) {
-        const I order = L::broadcast(0x03010200);  // bytes 0, 2, 1, 3 of each lane
-        const I spread = _mm512_add_epi32(order, _mm512_set4_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0));
-        const I pair0 = _mm512_shuffle_epi8(L::halves(d[0], L::shift_left<16>(d[1])), spread);
-        const I pair1 = _mm512_shuffle_epi8(L::halves(d[2], L::shift_left<16>(d[3])), spread);
-        // Each pair: low half = lowest digit of both k, high half = the digit above.
-        L::store(out + (S - 1) * stride, sign<with_offset>(L::halves(pair0, L::shift_left<16>(pair1))));
-        if constexpr (S > 1) {
-            L::store(out + (S - 2) * stride, sign<with_offset>(L::halves(_mm512_srli_epi32(pair0, 16), pair1)));
-        }
-        if constexpr (S > 2) {
-            const I low = L::broadcast(0xff);
-            const I third[4] = {byte_two(d[0], low), byte_two(d[1], low), byte_two(d[2], low), byte_two(d[3], low)};
-            const I lower = L::bit_or(third[0], L::shift_left<8>(third[1]));
-            const I upper = L::bit_or(third[2], L::shift_left<8>(third[3]));
-            L::store(out, sign<with_offset>(L::bit_or(lower, L::shift_left<16>(upper))));
-        }
+        L::store(out + (S - 1 - byte) * stride, sign<with_offset>(L::template bytes_across<byte>(d)));
+        if constexpr (byte + 1 < S) gather_digits<with_offset, byte + 1>(d, out, stride);
     }
-    static I byte_two(I d, I low) { return L::bit_and(_mm512_srli_epi32(d, 16), low); }
 
     /// Computes the initial sums of one row that cancel the offsets of B: S_g starts at -128 · Σ (digits 0..g of A).
     static void offsets(const std::uint32_t* row, std::uint32_t groups, std::int32_t* start) {
@@ -193,7 +161,7 @@ private:
         for (std::uint32_t t = 0; t < S; ++t) {
             I partial = L::zero_words();
             for (std::uint32_t g = 0; g < groups; g += L::width) {
-                partial = add_dot8(partial, _mm512_set1_epi8(1), L::load(row + t * kGroups + g));
+                partial = L::add_dot8(partial, L::broadcast(0x01010101), L::load(row + t * kGroups + g));
             }
             sum += L::reduce_add(partial);
             start[t] = -128 * sum;

@@ -4,6 +4,7 @@
 #if defined(__x86_64__)
 
 #include "kernels/matmul/bytes.hpp"
+#include "kernels/matmul/lanes_avx512.hpp"
 
 namespace retrace::kernels {
 
@@ -13,7 +14,7 @@ namespace {
 template <int S>
 struct Vnni {
     using L = LanesAvx512;
-    using Packing = Bytes<S, true>;
+    using Packing = Bytes<L, S, true>;
 
     /// Computes R rows and P registers of columns; sum[r][p][g] is S_g of contract-v1 4.3.
     template <int R, int P>
@@ -46,7 +47,7 @@ struct Vnni {
 #pragma GCC unroll 16
                     for (int u = 0; u + d < S; ++u) {
 #pragma GCC unroll 16
-                        for (int p = 0; p < P; ++p) sum[r][p][u + d] = Packing::add_dot8(sum[r][p][u + d], y[u][p], x);
+                        for (int p = 0; p < P; ++p) sum[r][p][u + d] = L::add_dot8(sum[r][p][u + d], y[u][p], x);
                     }
                 }
             }

@@ -38,6 +38,7 @@ struct LanesAvx2 {
     static I add(I a, I b) { return _mm256_add_epi32(a, b); }
     static I bit_and(I a, I b) { return _mm256_and_si256(a, b); }
     static I bit_or(I a, I b) { return _mm256_or_si256(a, b); }
+    static I bit_xor(I a, I b) { return _mm256_xor_si256(a, b); }
     static I max(I a, I b) { return _mm256_max_epi32(a, b); }
     static I sub(I a, I b) { return _mm256_sub_epi32(a, b); }
     template <int n>
@@ -103,8 +104,48 @@ struct LanesAvx2 {
                   _mm256_permute2x128_si256(r[i], r[i + 4], 0x31));
         }
     }
+    static std::int32_t reduce_add(I x) {
+        __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+        sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+        return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
+    }
+    /// Byte `byte` of all lanes of d[0], d[1], d[2], d[3], in this order.
+    template <int byte>
+    static I bytes_along(const I d[4]) {
+        // The packing instructions work within 128-bit lanes; this permutation restores the order of their words.
+        const I order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        const I packed = _mm256_packus_epi16(bytes_of_two<byte>(d), bytes_of_two<byte>(d + 2));
+        return _mm256_permutevar8x32_epi32(packed, order);
+    }
+    /// In each lane, byte `byte` of that lane of d[0], d[1], d[2], d[3].
+    template <int byte>
+    static I bytes_across(const I d[4]) {
+        if constexpr (byte == 2) {
+            const I low = broadcast(0xff);
+            const auto third = [&](I x) { return bit_and(_mm256_srli_epi32(x, 16), low); };
+            return bit_or(bit_or(third(d[0]), shift_left<8>(third(d[1]))),
+                          shift_left<16>(bit_or(third(d[2]), shift_left<8>(third(d[3])))));
+        }
+        // Bytes 0, 2, 1, 3 of each lane. Each pair: low half = byte 0 of both, high half = byte 1.
+        const I spread = _mm256_broadcastsi128_si256(_mm_setr_epi32(0x03010200, 0x07050604, 0x0b090a08, 0x0f0d0e0c));
+        const I low = _mm256_shuffle_epi8(halves(d[0], shift_left<16>(d[1])), spread);
+        const I high = _mm256_shuffle_epi8(halves(d[2], shift_left<16>(d[3])), spread);
+        return byte == 0 ? halves(low, shift_left<16>(high)) : halves(_mm256_srli_epi32(low, 16), high);
+    }
 
 private:
+    /// Byte `byte` of all lanes of d[0] and d[1] as words of 16 bits, in the order of the packing instructions.
+    template <int byte>
+    static I bytes_of_two(const I d[2]) {
+        if constexpr (byte == 2) {
+            const I low = broadcast(0xff);
+            return _mm256_packus_epi32(bit_and(_mm256_srli_epi32(d[0], 16), low),
+                                       bit_and(_mm256_srli_epi32(d[1], 16), low));
+        }
+        const I half = broadcast(0xffff);
+        const I words = _mm256_packus_epi32(bit_and(d[0], half), bit_and(d[1], half));
+        return byte == 0 ? bit_and(words, broadcast(0x00ff00ff)) : _mm256_srli_epi16(words, 8);
+    }
     static __m128 wide_half(__m128i high, __m128i low) {
         const __m256d sum =
             _mm256_add_pd(_mm256_mul_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(256.0)), _mm256_cvtepi32_pd(low));
