@@ -67,6 +67,7 @@ struct MatmulKernel {
 
 /// The kernels of one instruction set; null on machines of another architecture.
 const MatmulKernel* matmul_kernel_avx2(Precision precision);
+const MatmulKernel* matmul_kernel_avxvnni(Precision precision);
 const MatmulKernel* matmul_kernel_avx512(Precision precision);
 const MatmulKernel* matmul_kernel_vnni(Precision precision);
 const MatmulKernel* matmul_kernel_amx(Precision precision);

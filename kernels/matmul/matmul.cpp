@@ -13,6 +13,7 @@ const MatmulKernel* matmul_kernel(CpuLevel level, Precision precision) {
     switch (level) {
         case CpuLevel::scalar: return nullptr;
         case CpuLevel::avx2: return matmul_kernel_avx2(precision);
+        case CpuLevel::avxvnni: return sliced ? matmul_kernel_avxvnni(precision) : matmul_kernel_avx2(precision);
         case CpuLevel::avx512: return matmul_kernel_avx512(precision);
         case CpuLevel::vnni: return sliced ? matmul_kernel_vnni(precision) : matmul_kernel_avx512(precision);
         case CpuLevel::amx: return sliced ? matmul_kernel_amx(precision) : matmul_kernel_avx512(precision);

@@ -17,9 +17,16 @@ namespace retrace::kernels {
 
 namespace {
 
-constexpr CpuLevel kLevels[] = {CpuLevel::scalar, CpuLevel::avx2, CpuLevel::avx512, CpuLevel::vnni, CpuLevel::amx};
-
 #if defined(__x86_64__)
+constexpr CpuLevel kLevels[] = {CpuLevel::scalar, CpuLevel::avx2, CpuLevel::avxvnni,
+                                CpuLevel::avx512, CpuLevel::vnni, CpuLevel::amx};
+
+bool has_avxvnni() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    constexpr unsigned kAvxVnni = 1u << 4;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvxVnni) != 0;
+}
+
 bool has_amx_units() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
@@ -36,13 +43,12 @@ bool enable_amx() {
     return false;
 #endif
 }
-#endif
 
 bool supports(CpuLevel level) {
-#if defined(__x86_64__)
     switch (level) {
         case CpuLevel::scalar: return true;
         case CpuLevel::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+        case CpuLevel::avxvnni: return has_avxvnni();
         case CpuLevel::avx512:
             return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
@@ -50,10 +56,15 @@ bool supports(CpuLevel level) {
         case CpuLevel::amx: return enable_amx();
     }
     return false;
-#else
-    return level == CpuLevel::scalar;
-#endif
 }
+
+/// Whether the levels above include `level`, so that a processor without it has none of them.
+bool is_step(CpuLevel level) { return level != CpuLevel::avxvnni; }
+#else
+constexpr CpuLevel kLevels[] = {CpuLevel::scalar};
+bool supports(CpuLevel) { return true; }
+bool is_step(CpuLevel) { return true; }
+#endif
 
 CpuLevel choose() {
     const std::vector<CpuLevel> levels = cpu_levels();
@@ -74,6 +85,7 @@ std::string_view name_of(CpuLevel level) noexcept {
     switch (level) {
         case CpuLevel::scalar: return "scalar";
         case CpuLevel::avx2: return "avx2";
+        case CpuLevel::avxvnni: return "avxvnni";
         case CpuLevel::avx512: return "avx512";
         case CpuLevel::vnni: return "vnni";
         case CpuLevel::amx: return "amx";
@@ -85,8 +97,10 @@ std::vector<CpuLevel> cpu_levels() {
     static const std::vector<CpuLevel> levels = [] {
         std::vector<CpuLevel> found;
         for (const CpuLevel level : kLevels) {
-            if (!supports(level)) break;
-            found.push_back(level);
+            if (supports(level))
+                found.push_back(level);
+            else if (is_step(level))
+                break;
         }
         return found;
     }();

@@ -94,6 +94,10 @@ std::vector<Group> groups() {
          CpuLevel::avx2,
          "OPENBLAS_CORETYPE=Haswell ONEDNN_MAX_CPU_ISA=AVX2",
          {{"matmul_i8x2_avx2", CpuLevel::avx2, Precision::i8x2}, {"matmul_f32_avx2", CpuLevel::avx2, Precision::f32}}},
+        {"avxvnni",
+         CpuLevel::avxvnni,
+         "OPENBLAS_CORETYPE=Haswell ONEDNN_MAX_CPU_ISA=AVX2",
+         {{"matmul_i8x2_avxvnni", CpuLevel::avxvnni, Precision::i8x2}}},
         {"avx512",
          CpuLevel::avx512,
          "OPENBLAS_CORETYPE=SkylakeX ONEDNN_MAX_CPU_ISA=AVX512_CORE",
@@ -200,8 +204,9 @@ void measure_subnormal(int rounds) {
 
 int measure_all(bool json, int rounds) {
     std::vector<Row> rows;
+    const std::vector<CpuLevel> levels = kernels::cpu_levels();
     for (const Group& group : groups()) {
-        if (kernels::cpu_levels().back() < group.needs) {
+        if (std::find(levels.begin(), levels.end(), group.needs) == levels.end()) {
             for (const Candidate& c : group.candidates) {
                 rows.push_back({c.name, "GFLOP/s", "skipped: this machine has no " + std::string(group.name)});
             }

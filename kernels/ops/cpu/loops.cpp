@@ -9,7 +9,7 @@ namespace {
 Loops choose() {
 #if defined(__x86_64__)
     if (cpu_level() >= CpuLevel::avx512) return loops_avx512();
-    if (cpu_level() == CpuLevel::avx2) return loops_avx2();
+    if (cpu_level() >= CpuLevel::avx2) return loops_avx2();
 #endif
     return loops_generic();
 }
