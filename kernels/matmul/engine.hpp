@@ -7,7 +7,7 @@
 //   A: row after row, each a_words · 256/group words: word w of group g at [w · 256/group + g];
 //   B: panels of `cols` columns, each 256/group · b_words · cols words: [group][word][column].
 // The words are the fp32 values themselves (f32), pairs of int16 (vpmaddwd) or quadruples of int8 (VNNI,
-// AMX).
+// AMX, sdot, smmla).
 #pragma once
 
 #include <cstdint>
@@ -71,6 +71,9 @@ const MatmulKernel* matmul_kernel_avxvnni(Precision precision);
 const MatmulKernel* matmul_kernel_avx512(Precision precision);
 const MatmulKernel* matmul_kernel_vnni(Precision precision);
 const MatmulKernel* matmul_kernel_amx(Precision precision);
+const MatmulKernel* matmul_kernel_neon(Precision precision);
+const MatmulKernel* matmul_kernel_dotprod(Precision precision);
+const MatmulKernel* matmul_kernel_i8mm(Precision precision);
 
 /// How the engine divides a product. The sizes affect time but no bit.
 struct EngineSizes {

@@ -17,6 +17,9 @@ const MatmulKernel* matmul_kernel(CpuLevel level, Precision precision) {
         case CpuLevel::avx512: return matmul_kernel_avx512(precision);
         case CpuLevel::vnni: return sliced ? matmul_kernel_vnni(precision) : matmul_kernel_avx512(precision);
         case CpuLevel::amx: return sliced ? matmul_kernel_amx(precision) : matmul_kernel_avx512(precision);
+        case CpuLevel::neon: return matmul_kernel_neon(precision);
+        case CpuLevel::dotprod: return sliced ? matmul_kernel_dotprod(precision) : matmul_kernel_neon(precision);
+        case CpuLevel::i8mm: return sliced ? matmul_kernel_i8mm(precision) : matmul_kernel_neon(precision);
     }
     return nullptr;
 }

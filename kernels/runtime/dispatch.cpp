@@ -12,6 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 namespace retrace::kernels {
 
@@ -54,12 +57,27 @@ bool supports(CpuLevel level) {
                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
         case CpuLevel::vnni: return __builtin_cpu_supports("avx512vnni");
         case CpuLevel::amx: return enable_amx();
+        default: return false;
     }
-    return false;
 }
 
 /// Whether the levels above include `level`, so that a processor without it has none of them.
 bool is_step(CpuLevel level) { return level != CpuLevel::avxvnni; }
+#elif defined(__aarch64__)
+constexpr CpuLevel kLevels[] = {CpuLevel::scalar, CpuLevel::neon, CpuLevel::dotprod, CpuLevel::i8mm};
+
+bool supports(CpuLevel level) {
+#if defined(__linux__)
+    switch (level) {
+        case CpuLevel::dotprod: return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+        case CpuLevel::i8mm: return (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
+        default: break;
+    }
+#endif
+    return level == CpuLevel::scalar || level == CpuLevel::neon;
+}
+
+bool is_step(CpuLevel) { return true; }
 #else
 constexpr CpuLevel kLevels[] = {CpuLevel::scalar};
 bool supports(CpuLevel) { return true; }
@@ -89,6 +107,9 @@ std::string_view name_of(CpuLevel level) noexcept {
         case CpuLevel::avx512: return "avx512";
         case CpuLevel::vnni: return "vnni";
         case CpuLevel::amx: return "amx";
+        case CpuLevel::neon: return "neon";
+        case CpuLevel::dotprod: return "dotprod";
+        case CpuLevel::i8mm: return "i8mm";
     }
     return "unknown";
 }

@@ -8,7 +8,7 @@
 
 namespace retrace::kernels {
 
-/// Ascending: each level includes those before it, except that AVX-VNNI is part of none.
+/// Ascending within an architecture: each level includes those before it, except that AVX-VNNI is part of none.
 enum class CpuLevel : std::uint8_t {
     scalar = 1,   ///< The reference loops.
     avx2 = 2,     ///< AVX2 and FMA.
@@ -16,6 +16,9 @@ enum class CpuLevel : std::uint8_t {
     avx512 = 4,   ///< AVX-512 F, BW, VL, DQ.
     vnni = 5,     ///< AVX-512 VNNI.
     amx = 6,      ///< AMX int8 tiles.
+    neon = 7,     ///< What every 64-bit ARM processor has.
+    dotprod = 8,  ///< FEAT_DotProd: sdot.
+    i8mm = 9,     ///< FEAT_I8MM: smmla.
 };
 
 std::string_view name_of(CpuLevel level) noexcept;

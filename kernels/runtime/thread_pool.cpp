@@ -21,6 +21,8 @@ constexpr int kLooks = 3000;  ///< Spin iterations before sleeping: some tens of
 void relax() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
 #endif
 }
 

@@ -89,6 +89,13 @@ struct Group {
 };
 
 std::vector<Group> groups() {
+#if defined(__aarch64__)
+    return {
+        {"neon", CpuLevel::neon, "", {{"matmul_f32_neon", CpuLevel::neon, Precision::f32}}},
+        {"dotprod", CpuLevel::dotprod, "", {{"matmul_i8x2_dotprod", CpuLevel::dotprod, Precision::i8x2}}},
+        {"i8mm", CpuLevel::i8mm, "", {{"matmul_i8x2_i8mm", CpuLevel::i8mm, Precision::i8x2}}},
+    };
+#else
     return {
         {"avx2",
          CpuLevel::avx2,
@@ -111,6 +118,7 @@ std::vector<Group> groups() {
          "OPENBLAS_CORETYPE=SkylakeX",  // Its best for fp32; it does not detect every new processor.
          {{"matmul_i8x2_amx", CpuLevel::amx, Precision::i8x2}, {"matmul_i8x3_amx", CpuLevel::amx, Precision::i8x3}}},
     };
+#endif
 }
 
 /// Medians of the seconds of the peers, then of our candidates, for one shape.

@@ -237,7 +237,7 @@ int run(const std::vector<std::string>& arguments) {
 void tell_openblas() {
     const kernels::CpuLevel best = kernels::cpu_levels().back();
     ::unsetenv("OPENBLAS_L2_SIZE");
-    if (best < kernels::CpuLevel::avx2) return;
+    if (best < kernels::CpuLevel::avx2 || best >= kernels::CpuLevel::neon) return;
     ::setenv("OPENBLAS_CORETYPE", best < kernels::CpuLevel::avx512 ? "Haswell" : "SkylakeX", 1);
 }
 

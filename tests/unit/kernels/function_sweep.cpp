@@ -66,10 +66,12 @@ void add(Outcome& sum, const Outcome& part) {
 
 std::vector<NamedLoops> vector_loops() {
     std::vector<NamedLoops> out;
+#if defined(__x86_64__)
     for (const CpuLevel level : cpu_levels()) {
         if (level == CpuLevel::avx2) out.push_back({"avx2", loops_avx2()});
         if (level == CpuLevel::avx512) out.push_back({"avx512", loops_avx512()});
     }
+#endif
     return out;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The AMX kernel with its tiles emulated by plain loops. Compiled for AVX-512 and called only where that is available.
+#if defined(__x86_64__)
+
 #include <cstring>
 
 #include "kernels/matmul/amx_tiles.hpp"
@@ -50,3 +52,5 @@ struct EmulatedTiles {
 const MatmulKernel* matmul_kernel_emulated_amx(Precision precision) { return amx_kernel<EmulatedTiles>(precision); }
 
 }  // namespace retrace::kernels
+
+#endif

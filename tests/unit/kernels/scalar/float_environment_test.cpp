@@ -21,11 +21,12 @@
 #include "tests/unit/kernels/golden_trainings.hpp"
 #include "tests/unit/kernels/op_cases.hpp"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 
 namespace retrace::kernels {
 namespace {
 
+#if defined(__x86_64__)
 constexpr std::uint32_t kUsual = 0x1f80, kFlags = 0x3f;
 constexpr std::uint32_t kSubnormalsOff = 0x8040, kDown = 0x2000, kUp = 0x4000, kTowardsZero = 0x6000;
 
@@ -33,11 +34,28 @@ const std::vector<std::uint32_t> kOthers = {
     kUsual | kSubnormalsOff, kUsual | 0x8000, kUsual | 0x40,
     kUsual | kDown,          kUsual | kUp,    kUsual | kTowardsZero | kSubnormalsOff};
 
+std::uint32_t control() { return __builtin_ia32_stmxcsr(); }
+void set_control(std::uint32_t bits) { __builtin_ia32_ldmxcsr(bits); }
+#else
+constexpr std::uint32_t kUsual = 0, kFlags = 0;
+constexpr std::uint32_t kSubnormalsOff = 1u << 24, kDefaultNan = 1u << 25;
+constexpr std::uint32_t kUp = 1u << 22, kDown = 2u << 22, kTowardsZero = 3u << 22;
+
+const std::vector<std::uint32_t> kOthers = {kSubnormalsOff, kDefaultNan, kDown, kUp, kTowardsZero | kSubnormalsOff};
+
+std::uint32_t control() {
+    std::uint64_t bits;
+    asm volatile("mrs %0, fpcr" : "=r"(bits));
+    return static_cast<std::uint32_t>(bits);
+}
+void set_control(std::uint32_t bits) { asm volatile("msr fpcr, %0" ::"r"(std::uint64_t{bits}) : "memory"); }
+#endif
+
 /// Sets the thread's floating-point control bits and restores them on destruction.
 class Chosen {
 public:
-    explicit Chosen(std::uint32_t bits) : before_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(bits); }
-    ~Chosen() { __builtin_ia32_ldmxcsr(before_); }
+    explicit Chosen(std::uint32_t bits) : before_(control()) { set_control(bits); }
+    ~Chosen() { set_control(before_); }
     Chosen(const Chosen&) = delete;
     Chosen& operator=(const Chosen&) = delete;
 
@@ -45,7 +63,7 @@ private:
     std::uint32_t before_;
 };
 
-std::uint32_t now() { return __builtin_ia32_stmxcsr() & ~kFlags; }
+std::uint32_t now() { return control() & ~kFlags; }
 
 TEST(FloatEnvironment, IsTheContractsWithinAndTheThreadsOwnAfterwards) {
     for (const std::uint32_t other : kOthers) {
@@ -60,6 +78,7 @@ TEST(FloatEnvironment, IsTheContractsWithinAndTheThreadsOwnAfterwards) {
     }
 }
 
+#if defined(__x86_64__)  // Few ARM processors have traps.
 TEST(FloatEnvironment, NothingTrapsWithinThoughTheProgramAskedForTraps) {
     const Chosen chosen(kUsual & ~0x0400u);  // division by zero
     {
@@ -70,6 +89,7 @@ TEST(FloatEnvironment, NothingTrapsWithinThoughTheProgramAskedForTraps) {
     }
     EXPECT_EQ(now(), kUsual & ~0x0400u);
 }
+#endif
 
 /// A product whose sums are subnormal up to the last term of a block, and normal from there on.
 testing::OpCase tiny_product() {
