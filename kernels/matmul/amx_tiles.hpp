@@ -17,35 +17,62 @@ template <class Tiles, int S>
 struct AmxKernel {
     using L = LanesAvx512;
     using Packing = Bytes<L, S, false>;
-    static constexpr int kA = 6,
-                         kB = 7;  ///< Tiles 0 .. 2·S-1 are the sums: S_g of columns 16p .. at 2·g + p.
-    static constexpr std::uint32_t kRows = 16;
+    static constexpr std::uint32_t kRows = 16;  ///< Rows, and columns, of one sum.
+    /// Tile 2·h + p has the sums of rows 16·h .. and columns 16·p ..; tiles kA + h and kB + p have their factors.
+    static constexpr int kA = 4, kB = 6;
+    using Sums = std::int32_t[4][kRows][kRows];
 
-    template <int digit_a, int digit_b, int part>
-    static void step(const std::uint32_t* b) {
-        Tiles::template load<kB>(b + digit_b * Packing::kCols + part * kRows, S * Packing::kCols * 4);
-        Tiles::template dot<2 * (digit_a + digit_b) + part, kA, kB>();
+    template <int h, int p>
+    static void dot() {
+        Tiles::template dot<2 * h + p, kA + h, kB + p>();
     }
 
-    /// Computes all products of one digit of A. A sum is used again after three other steps at the earliest.
-    template <int digit_a, int digit_b = 0>
-    static void digit(const std::uint32_t* a, const std::uint32_t* b) {
-        if constexpr (digit_b == 0) Tiles::template load<kA>(a + digit_a * Packing::kGroups, Packing::kRowWords * 4);
-        step<digit_a, digit_b, 0>(b);
-        step<digit_a, digit_b, 1>(b);
-        if constexpr (digit_a + digit_b + 1 < S) digit<digit_a, digit_b + 1>(a, b);
+    /// Adds the products of digit `digit_a` of A and `digit_b` of B of 64 k. Three other
+    /// products lie between two of one sum, because Intel's manual gives a product 52 cycles and starts one in 16.
+    template <int halves, int digit_a, int digit_b>
+    static void add(const std::uint32_t* a, const std::uint32_t* b) {
+        a += digit_a * Packing::kGroups;
+        b += digit_b * Packing::kCols;
+        Tiles::template load<kA>(a, Packing::kRowWords * 4);
+        Tiles::template load<kB>(b, S * Packing::kCols * 4);
+        Tiles::template load<kB + 1>(b + kRows, S * Packing::kCols * 4);
+        dot<0, 0>();
+        dot<0, 1>();
+        if constexpr (halves == 2) {
+            Tiles::template load<kA + 1>(a + kRows * Packing::kRowWords, Packing::kRowWords * 4);
+            dot<1, 0>();
+            dot<1, 1>();
+        }
     }
 
-    template <int from, int to>
+    /// Adds the products of all digits t and g - t, from t = `digit_a` on.
+    template <int halves, int g, int digit_a = 0>
+    static void add_digits(const std::uint32_t* a, const std::uint32_t* b) {
+        add<halves, digit_a, g - digit_a>(a, b);
+        if constexpr (digit_a < g) add_digits<halves, g, digit_a + 1>(a, b);
+    }
+
+    template <int count, int t = 0>
     static void clear_tiles() {
-        Tiles::template zero<from>();
-        if constexpr (from + 1 < to) clear_tiles<from + 1, to>();
+        Tiles::template zero<t>();
+        if constexpr (t + 1 < count) clear_tiles<count, t + 1>();
     }
 
-    template <int from, int to>
-    static void store_tiles(std::int32_t (*sums)[kRows][kRows]) {
-        Tiles::template store<from>(sums[from], kRows * 4);
-        if constexpr (from + 1 < to) store_tiles<from + 1, to>(sums);
+    template <int count, int t = 0>
+    static void store_tiles(Sums& sums) {
+        Tiles::template store<t>(sums[t], kRows * 4);
+        if constexpr (t + 1 < count) store_tiles<count, t + 1>(sums);
+    }
+
+    /// Computes S_g and those after it of a whole block.
+    template <int halves, int g = 0>
+    static void all_sums(const Tile& t, Sums* sums) {
+        clear_tiles<2 * halves>();
+        for (std::uint32_t group = 0; group < t.groups; group += kRows) {
+            add_digits<halves, g>(t.a + group, t.b + group * S * Packing::kCols);
+        }
+        store_tiles<2 * halves>(sums[g]);
+        if constexpr (g + 1 < S) all_sums<halves, g + 1>(t, sums);
     }
 
     static L::F total(const L::I* sum) {
@@ -54,31 +81,19 @@ struct AmxKernel {
         return S == 2 ? L::to_float(upper) : L::wide_to_float(upper, sum[S - 1]);
     }
 
-    /// Multiplies at most 16 rows, from row `first` of the tile on.
-    static void sixteen(const Tile& t, std::uint32_t first) {
-        clear_tiles<0, 2 * S>();
-        const std::uint32_t* const a = t.a + first * Packing::kRowWords;
-        for (std::uint32_t group = 0; group < t.groups; group += kRows) {
-            const std::uint32_t* const b = t.b + group * S * Packing::kCols;
-            // The last digit comes first, because the other digits also add to its sum.
-            if constexpr (S > 2) digit<2>(a + group, b);
-            if constexpr (S > 1) digit<1>(a + group, b);
-            digit<0>(a + group, b);
-        }
-        alignas(64) std::int32_t sums[2 * S][kRows][kRows];
-        store_tiles<0, 2 * S>(sums);
-        const std::uint32_t rows = t.rows - first < kRows ? t.rows - first : kRows;
-        for (std::uint32_t r = 0; r < rows; ++r) {
-            for (int p = 0; p < (t.narrow ? 1 : 2); ++p) {
+    static void multiply(const Tile& t) {
+        alignas(64) Sums sums[S];
+        if (t.rows > kRows)
+            all_sums<2>(t, sums);
+        else
+            all_sums<1>(t, sums);
+        for (std::uint32_t r = 0; r < t.rows; ++r) {
+            for (std::uint32_t p = 0; p < (t.narrow ? 1 : 2); ++p) {
                 L::I sum[S];
-                for (int g = 0; g < S; ++g) sum[g] = _mm512_load_si512(sums[2 * g + p][r]);
-                carry<L, S>(t, static_cast<int>(first + r), p, total(sum));
+                for (int g = 0; g < S; ++g) sum[g] = _mm512_load_si512(sums[g][2 * (r / kRows) + p][r % kRows]);
+                carry<L, S>(t, static_cast<int>(r), static_cast<int>(p), total(sum));
             }
         }
-    }
-
-    static void multiply(const Tile& t) {
-        for (std::uint32_t first = 0; first < t.rows; first += kRows) sixteen(t, first);
     }
 
     static constexpr MatmulKernel kernel() {
