@@ -16,13 +16,13 @@ __device__ inline std::uint32_t shared_address(const void* p) {
 #endif
 }
 
-#if !defined(__CUDACC__) || !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-
 /// A barrier in shared memory (mbarrier). A phase ends when the expected number of arrivals and of bytes is reached;
 /// phases have parity 0, 1, 0, …
 struct alignas(8) SharedBarrier {
     std::uint64_t state;
 };
+
+#if !defined(__CUDACC__) || !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 __device__ inline void barrier_init(SharedBarrier& barrier, std::uint32_t arrivals) {
 #if defined(__CUDACC__)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # cmake -DNVCC=... -DFLAGS=... -DARCHITECTURES=compute_75,... -DSOURCE=... -DPTX=... -DROOT=... -P check_ptx.cmake
-# Runs nvcc's front end on one file, with warnings as errors. For every architecture, its output must contain no
+# Runs nvcc's front end, or clang's (-DCLANG=... in place of NVCC), on one file, with warnings as errors. For every architecture, its output must contain no
 # operation that the contract forbids (flushed or approximate arithmetic, a rounding other than to nearest even,
 # atomics), none that leaves the rounding to ptxas, which may then contract it, and no kernel that does nothing.
 string(REPLACE "," ";" architectures "${ARCHITECTURES}")
@@ -9,10 +9,15 @@ if(NOT architectures)
 endif()
 foreach(architecture ${architectures})
   set(ptx ${PTX}.${architecture}.ptx)
-  execute_process(COMMAND ${NVCC} ${FLAGS} -Werror all-warnings -arch=${architecture} -ptx -I${ROOT} ${SOURCE} -o ${ptx}
-                  RESULT_VARIABLE status)
+  if(CLANG)
+    string(REPLACE "compute_" "sm_" code ${architecture})
+    set(compiler ${CLANG} ${FLAGS} -Werror --cuda-gpu-arch=${code} --cuda-device-only -S)
+  else()
+    set(compiler ${NVCC} ${FLAGS} -Werror all-warnings -arch=${architecture} -ptx)
+  endif()
+  execute_process(COMMAND ${compiler} -I${ROOT} ${SOURCE} -o ${ptx} RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${architecture}: nvcc ends with ${status}")
+    message(FATAL_ERROR "${architecture}: the compiler ends with ${status}")
   endif()
   file(READ ${ptx} text)
   if(NOT text MATCHES "\\.entry ")

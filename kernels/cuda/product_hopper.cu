@@ -27,10 +27,11 @@ struct Shape {
 };
 constexpr std::uint32_t kAlignment = 1024;  ///< At least that of a unit.
 constexpr std::uint32_t kGroup = 128, kGroups = 2, kHopperThreads = (kGroups + 1) * kGroup;
-/// Rows of tiles in a band: as many blocks across as down are at work on 132 multiprocessors.
-constexpr std::uint32_t kHopperBand = 12;
 
 #if defined(RETRACE_HAS_WARPGROUPS)
+
+/// Rows of tiles in a band: as many blocks across as down are at work on 132 multiprocessors.
+constexpr std::uint32_t kHopperBand = 12;
 
 constexpr std::uint32_t kChunksABlock = kBlockK / kUnitK;
 template <class T>
