@@ -2,6 +2,7 @@
 // Opens the page of an agent beside it: the parts that it reads, and the options that connect the agent to it.
 #pragma once
 
+#include "node/agents/agent_process.hpp"
 #include "node/cmd/machine/machine_page.hpp"
 
 namespace retrace::node::machine {
