@@ -98,9 +98,15 @@ Status<> check_data(const ModelSource& model, std::uint64_t samples) {
     return Unit{};
 }
 
+/// What one step computes before the optimiser.
+struct TrainedStep {
+    std::vector<Parameter> trained;
+    Value loss;
+};
+
 /// Writes the model, its loss and the gradients of what is trained; `parameters` are all that the model has.
-Result<std::vector<Parameter>> write_gradients(Graph& g, const ModelSource& model, const TrainingSpec& spec,
-                                               std::vector<ParameterSpec>& parameters) {
+Result<TrainedStep> write_gradients(Graph& g, const ModelSource& model, const TrainingSpec& spec,
+                                    std::vector<ParameterSpec>& parameters) {
     Tape tape(g);
     const Batch batch = read_batch(g, model, spec.loss, spec.samples, training_index(g, spec));
     RETRACE_TRY(out, model.write(tape, batch.x, spec.batch, true));
@@ -119,14 +125,15 @@ Result<std::vector<Parameter>> write_gradients(Graph& g, const ModelSource& mode
     for (std::size_t i = 0; i < trained.size(); ++i) trained[i].gradient = gradients[i];
     for (const auto& [buffer, next] : out.updates) g.set_next(buffer, next);
     parameters = std::move(out.parameters);
-    return trained;
+    return TrainedStep{std::move(trained), loss.loss};
 }
 
 Result<Program> build_train(const ModelSource& model, const TrainingSpec& spec,
                             std::vector<ParameterSpec>& parameters) {
     Graph g;
-    RETRACE_TRY(trained, write_gradients(g, model, spec, parameters));
-    add_optimizer(g, spec, trained);
+    RETRACE_TRY(step, write_gradients(g, model, spec, parameters));
+    add_optimizer(g, spec, step.trained);
+    if (spec.keep_loss) g.set_next(g.state(kLossTensor, DType::f32, {}), step.loss);
     return g.build();
 }
 
@@ -156,6 +163,7 @@ Result<Program> build_init(const TrainingSpec& spec, const std::vector<Parameter
             if (p.trained) g.set_next(g.state(p.name + suffix, DType::f32, p.dims), fill(g, 0.0f, p.dims));
         }
     }
+    if (spec.keep_loss) g.set_next(g.state(kLossTensor, DType::f32, {}), fill(g, 0.0f, {}));
     return g.build();
 }
 
@@ -171,6 +179,7 @@ Result<Program> build_eval(const ModelSource& model, const TrainingSpec& spec, s
             if (p.trained) g.state(p.name + suffix, DType::f32, p.dims);
         }
     }
+    if (spec.keep_loss) g.state(kLossTensor, DType::f32, {});
     RETRACE_CHECK(check_output(g, model, spec.loss, out.logits, batch.target));
     // The last batch may extend beyond the data set.
     const std::uint64_t labels = g.dims(batch.target)[0];
@@ -220,8 +229,8 @@ Result<Program> build_gradient(const ModelSource& model, const TrainingSpec& tra
     RETRACE_CHECK(check_data(model, training.samples));
     Graph g;
     std::vector<ParameterSpec> parameters;
-    RETRACE_TRY(trained, write_gradients(g, model, training, parameters));
-    for (const Parameter& p : clipped(g, training, trained))
+    RETRACE_TRY(step, write_gradients(g, model, training, parameters));
+    for (const Parameter& p : clipped(g, training, step.trained))
         g.set_next(g.state(p.name + ".gradient", DType::f32, g.dims(p.value)), p.gradient);
     return g.build();
 }

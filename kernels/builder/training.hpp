@@ -43,7 +43,12 @@ struct TrainingSpec {
     float clip_norm = 0.0f;                 ///< The joint norm to which gradients are scaled down; 0: never.
     Precision precision = Precision::i8x2;  ///< Precision of linear layers; the head is i8x3 if they are i8x2;
                                             ///< products with K < 64 are f32.
+    bool keep_loss = false;                 ///< Whether the state has the tensor kLossTensor.
 };
+
+/// State tensor (fp32, rank 0) with the loss of the step before, so that a checkpoint commits to it. It is 0 at first,
+/// and belongs to no model. Not for trainings in rounds, whose members' states are combined.
+inline constexpr const char* kLossTensor = "metrics.loss";
 
 struct TrainingPrograms {
     Program train;  ///< Data sets: x u8 [samples, input…], y u8 [samples]; for token models x and y [samples,

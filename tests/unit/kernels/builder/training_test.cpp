@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <bit>
+
 #include "kernels/commit/commitment.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/codec.hpp"
@@ -64,6 +66,31 @@ TEST(Training, OneBitOfOneWeightChangesTheRoot) {
     Recipe other = mlp;
     other.training.weight_decay = 0.010000001f;
     EXPECT_NE(train(mlp, 3, Backend::cpu, 1).root, train(other, 3, Backend::cpu, 1).root);
+}
+
+TEST(Training, KeepsTheLossOfEachStepInItsStateAndComputesTheSame) {
+    Recipe kept = golden::recipes()["mlp"];
+    const TrainingPrograms plain = golden::programs(kept);
+    kept.training.keep_loss = true;
+    const TrainingPrograms programs = golden::programs(kept);
+    ASSERT_EQ(programs.train.states, plain.train.states + 1);
+    EXPECT_EQ(programs.init.states, programs.train.states);
+    EXPECT_EQ(programs.eval.states, programs.train.states);
+    const std::uint32_t at = plain.train.states;
+    EXPECT_EQ(programs.train.tensors[at].name, kLossTensor);
+
+    ThreadPool pool(1);
+    const auto [x, y] = golden::data(kept.model);
+    State state = run_initialiser(programs.init, golden::kSeed, pool);
+    State other = run_initialiser(plain.init, golden::kSeed, pool);
+    EXPECT_EQ(state.tensors[at].bits(0), 0u);
+    Executor executor(programs.train, pool, Backend::cpu), same(plain.train, pool, Backend::cpu);
+    for (int i = 0; i < 5; ++i) {
+        const float loss = executor.step(state, {golden::kSeed, {&x, &y}})[0].value;
+        EXPECT_EQ(same.step(other, {golden::kSeed, {&x, &y}})[0].value, loss);
+        EXPECT_EQ(state.tensors[at].bits(0), std::bit_cast<std::uint32_t>(loss)) << "step " << i;
+    }
+    for (std::uint32_t i = 0; i < at; ++i) EXPECT_EQ(state.tensors[i].data, other.tensors[i].data) << i;
 }
 
 }  // namespace
