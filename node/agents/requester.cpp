@@ -80,6 +80,10 @@ Status<> put_programs(const TaskFile& task, Store& store, market::TaskSpec& spec
     const auto stored = store.program(spec.program_root);
     if (!stored) return error(task.program.string() + ": " + stored.error().message);
     spec.step_cost = kernels::step_cost(*stored);
+    if (task.compiled &&
+        (task.compiled->step_cost != spec.step_cost || task.compiled->contract != kernels::contract_hash()))
+        return error("[compiled] in task.toml is not that of " + task.program.string() +
+                     " and this version of retrace; compile the task again");
     spec.steps = task.steps;
     spec.interval = task.interval;
     spec.replicas = task.replicas;

@@ -17,6 +17,7 @@
 #include <set>
 #include <sstream>
 
+#include "kernels/builder/training.hpp"
 #include "kernels/commit/committer.hpp"
 #include "kernels/ops/element.hpp"
 #include "kernels/program/codec.hpp"
@@ -43,7 +44,7 @@ std::uint64_t trained_elements(const kernels::Program& program) {
         const std::uint64_t elements = kernels::geometry(record.dims).elements();
         if (names.contains(record.name + ".m") || names.contains(record.name + ".momentum")) with_moments += elements;
         if (record.writer != kernels::kNoWriter && !record.name.ends_with("running_mean") &&
-            !record.name.ends_with("running_var")) {
+            !record.name.ends_with("running_var") && record.name != kernels::kLossTensor) {
             written += elements;
         }
     }

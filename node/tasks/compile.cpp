@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kernels/builder/models.hpp"
+#include "kernels/commit/contract.hpp"
 #include "kernels/program/codec.hpp"
 #include "merkle/base/durable_file.hpp"
 #include "node/platform/files.hpp"
@@ -199,6 +200,7 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     kernels::TrainingSpec training = request.training;
     training.samples = train.samples();
     training.steps = request.task.steps;
+    training.keep_loss = !request.rounds;
     const std::uint64_t test_samples = test != nullptr ? test->samples() : training.batch;
     const bool imported = !request.module.empty();
     RETRACE_TRY(compiled, imported ? build_imported(request, training, train, test_samples)
@@ -222,7 +224,8 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     const fs::path draft = out.string() + ".partial";
     fs::remove_all(draft, code);
     if (!fs::create_directories(draft, code)) return error(draft.string() + ": " + code.message());
-    const TaskFile task = with_paths(request.task, draft, request, test != nullptr);
+    TaskFile task = with_paths(request.task, draft, request, test != nullptr);
+    if (!task.group) task.compiled = {kernels::step_cost(compiled.programs.train), kernels::contract_hash()};
     auto written = write_task(task, compiled, train, test, request.module, draft);
     if (written) {
         fs::remove(out, code);  // It is empty or does not exist.

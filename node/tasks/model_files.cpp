@@ -13,8 +13,9 @@ namespace retrace::node {
 namespace fs = std::filesystem;
 
 namespace {
-/// What only a training in rounds has begins like this (kernels/builder/rounds.hpp).
-constexpr std::string_view kRoundsPrefix = "rounds.";
+/// What only a training in rounds has (kernels/builder/rounds.hpp), and what a training measures
+/// (kernels/builder/training.hpp), begin like these.
+constexpr std::string_view kRoundsPrefix = "rounds.", kMetricsPrefix = "metrics.";
 }  // namespace
 
 std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, const kernels::State& state) {
@@ -26,8 +27,9 @@ std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, 
         const std::string suffix = name.substr(dot);
         return suffix == ".m" || suffix == ".v" || suffix == ".momentum";
     };
-    return solver::named_tensors(
-        program, state, [&](const std::string& name) { return !is_moment(name) && !name.starts_with(kRoundsPrefix); });
+    return solver::named_tensors(program, state, [&](const std::string& name) {
+        return !is_moment(name) && !name.starts_with(kRoundsPrefix) && !name.starts_with(kMetricsPrefix);
+    });
 }
 
 Result<std::vector<std::string>> write_model(const kernels::Program& program, const kernels::State& state,

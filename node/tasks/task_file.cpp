@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::uint64_t kRoundsMax = 1'000'000, kLocalMembersMax = 256;
 constexpr std::uint64_t kBlocksMax = 100'000'000;
+constexpr std::uint64_t kStepCostMax = std::uint64_t{1} << 50;  // as kernels::Limits
 
 /// Reads one table and records which keys were read, so that a misspelt key is an error instead of a default.
 class TaskTable {
@@ -153,6 +154,19 @@ void read_market(TaskTable& table, TaskFile& task) {
     task.finish_blocks = table.number("finish_blocks", 1, kBlocksMax).value_or(task.finish_blocks);
 }
 
+void read_compiled(TaskTable& table, TaskFile& task) {
+    CompiledFacts facts;
+    facts.step_cost = table.number("step_cost", 1, kStepCostMax).value_or(1);
+    const auto contract = table.text("contract");
+    table.require("contract", contract.has_value());
+    const auto bytes = contract && contract->starts_with("0x") ? from_hex(contract->substr(2)) : std::nullopt;
+    if (bytes && bytes->size() == Hash32::size())
+        facts.contract = to_hash32(*bytes);
+    else
+        table.fail("contract", "must be 0x and 64 hex digits");
+    task.compiled = facts;
+}
+
 }  // namespace
 
 Result<TaskFile> load_task_file(const fs::path& path) {
@@ -168,17 +182,18 @@ Result<TaskFile> load_task_file(const fs::path& path) {
         return error(file.string() + ":" + std::to_string(e.source().begin.line) + ": " + std::string(e.description()));
     }
     for (const auto& [key, node] : root) {
-        if (key.str() != "task" && key.str() != "market" && key.str() != "rounds") {
+        if (key.str() != "task" && key.str() != "market" && key.str() != "rounds" && key.str() != "compiled") {
             return error(file.string() + ": [" + std::string(key.str()) +
-                         "] is not a known section; there are [task], [market] and [rounds]");
+                         "] is not a known section; there are [task], [market], [rounds] and [compiled]");
         }
     }
     TaskFile task;
-    TaskTable general(root, "task"), market(root, "market"), rounds(root, "rounds");
+    TaskTable general(root, "task"), market(root, "market"), rounds(root, "rounds"), compiled(root, "compiled");
     read_task(general, fs::absolute(file).parent_path(), task);
     read_market(market, task);
     if (root.contains("rounds")) read_rounds(rounds, fs::absolute(file).parent_path(), task);
-    for (TaskTable* table : {&general, &market, &rounds}) {
+    if (root.contains("compiled")) read_compiled(compiled, task);
+    for (TaskTable* table : {&general, &market, &rounds, &compiled}) {
         if (const std::string problem = table->problem(); !problem.empty())
             return error(file.string() + ": " + problem);
     }
@@ -226,6 +241,10 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
         if (group.least) rounds.insert("least_members", *group.least);
         if (group.catch_up_max) rounds.insert("catch_up_max", *group.catch_up_max);
         root.insert("rounds", std::move(rounds));
+    }
+    if (task.compiled) {
+        root.insert("compiled", toml::table{{"step_cost", static_cast<std::int64_t>(task.compiled->step_cost)},
+                                            {"contract", to_0x(view(task.compiled->contract))}});
     }
     std::ofstream out(folder / "task.toml");
     out << root << "\n";

@@ -25,6 +25,12 @@ struct GroupTerms {
     std::optional<std::uint32_t> catch_up_max;
 };
 
+/// What follows from the training program, for a page that posts the task and computes no costs.
+struct CompiledFacts {
+    std::uint64_t step_cost = 0;  ///< Multiply-adds of a step.
+    Hash32 contract;              ///< Hash of the numeric contract.
+};
+
 struct TaskFile {
     std::string name;
     std::filesystem::path program;                       ///< Training program; absolute after loading.
@@ -36,6 +42,7 @@ struct TaskFile {
     std::optional<std::filesystem::path> test_data;
     std::uint64_t steps = 0, interval = 0, seed = 0;
     std::optional<GroupTerms> group;
+    std::optional<CompiledFacts> compiled;  ///< Not for a training in rounds.
 
     ledger::U256 price_ceiling;  ///< Highest price of one segment.
     std::uint16_t audit_bp = 500;
