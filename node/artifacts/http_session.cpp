@@ -12,6 +12,7 @@
 #include <boost/beast/http/write.hpp>
 
 #include "node/net/http_head.hpp"
+#include "node/net/reach.hpp"
 
 namespace retrace::node {
 namespace {
@@ -221,7 +222,8 @@ void ArtifactSession::read_body(beast::error_code code, std::size_t) {
         const Fault reason = *fault == HeadFault::host_not_listed ? Fault::not_wanted : Fault::malformed;
         return write(refusal({reason, std::string(text_of(*fault))}), false);
     }
-    if (to_view(head.target()).starts_with("/party/") && is_of_page(head))
+    const std::string_view target = to_view(head.target());
+    if ((target.starts_with("/party/") || target.starts_with(kReachPath)) && is_of_page(head))
         return write(refusal({Fault::not_wanted, "no page may ask whose port this is"}), false);
     const std::size_t limit = server_.body_limit(to_view(head.method_string()), to_view(head.target()));
     const bool announced = parser_->content_length() && *parser_->content_length() > 0;

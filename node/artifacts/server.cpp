@@ -8,6 +8,7 @@
 
 #include "node/artifacts/charge.hpp"
 #include "node/artifacts/tensor_layout.hpp"
+#include "node/net/reach.hpp"
 
 namespace retrace::node {
 namespace {
@@ -190,6 +191,9 @@ HttpReply ArtifactServer::handle(const HttpRequest& request, const std::string& 
         if (!answer) return refusal({Fault::malformed, "a challenge has 64 hex digits"});
         return {200, "text/plain", to_bytes(view(std::string_view(*answer)))};
     }
+    if (const std::string answer = reach_answer_to(request.target);
+        party_ && request.method == "GET" && !answer.empty())
+        return {200, "text/plain", to_bytes(view(answer))};
     const auto target = parse_target(request.target);
     if (!target) return refusal({Fault::malformed, "no such path; artifacts are at /artifact/{root}/…"});
     auto reply = request.method == "GET"   ? get(target->root, target->what, target->query, client)

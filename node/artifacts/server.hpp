@@ -23,6 +23,7 @@ namespace retrace::node {
 ///   GET /artifact/{root}/program?at=A&count=N     bytes A … of the program file, at most N; fewer at its end
 ///   GET /artifact/{root}/packed?at=A&count=N      bytes A … of a message's tensor in transport form, as for programs
 ///   GET /artifact/{root}/state                    wire::StateManifest
+///   GET /reach/{nonce}                            of an agent: see node/net/reach.hpp
 ///   PUT /artifact/{root}/tiles|program|state      the same messages; 204
 ///   PUT /artifact/{root}/program?at=A&of=N&upload=U   bytes A … of a program of N bytes, in order; 204.
 ///       U: 32 hex digits chosen by the sender; every piece but the last has at least 1 MiB

@@ -4,8 +4,17 @@
 #include "node/artifacts/route.hpp"
 #include "node/console/console.hpp"
 #include "node/server/artifact_extension.hpp"
+#include "node/server/dial_back_method.hpp"
 
 namespace retrace::node {
+namespace {
+
+struct DialBackExtension final : Extension {
+    explicit DialBackExtension(Node& node) { register_dial_back(node.router(), dial_back); }
+    DialBack dial_back;
+};
+
+}  // namespace
 
 Result<std::vector<std::unique_ptr<Extension>>> extend(Node& node) {
     std::vector<std::unique_ptr<Extension>> out;
@@ -15,6 +24,7 @@ Result<std::vector<std::unique_ptr<Extension>>> extend(Node& node) {
                                                          node.config().artifacts);
     node.route(artifact_route(artifacts->server()));
     out.push_back(std::move(artifacts));
+    out.push_back(std::make_unique<DialBackExtension>(node));
     if (node.config().rpc.console) {
         node.page(answer_console);
         node.route({"/console/", 0, answer_console});

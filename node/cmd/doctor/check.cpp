@@ -213,10 +213,49 @@ Check judge(const Port& port) {
                                                 (port.in_use ? "" : ", as behind some routers");
     if (port.reach == Reach::local)
         return is(Grade::warn, used + self + ", an address of a private network", kOpen, kRemedy);
-    // Whether strangers reach it cannot be tested from here: routers may lead this machine's own packets back.
-    return is(Grade::warn, used + self + "; whether others reach it cannot be tested from here", kOpen,
-              "try it from another network while the agent runs: curl -v " + port.endpoint +
-                  "/ must connect; if it does not, " + kRemedy);
+    // Routers may lead this machine's own packets back, or not: whether strangers reach it is for the node to say.
+    return is(Grade::pass, used + self + "; whether others reach it is the next check", kOpen, {});
+}
+
+Check judge(const Reachability& facts) {
+    const auto is = [&](Grade grade, const std::string& found, const std::string& remedy) {
+        return made("reachability", grade, found, "an answer at the endpoint, to a node on another machine",
+                    "who cannot be reached serves nothing, and loses stake for it", remedy);
+    };
+    const std::string by_hand =
+        "try it from another network while the agent runs: curl -v " + facts.endpoint + "/ must connect";
+    if (facts.reach == Reach::loopback && facts.node_is_here && facts.port != 0 && !facts.tls)
+        return is(Grade::pass, "not tested: the endpoint and the node are of this machine alone", {});
+    if (facts.port == 0)
+        return is(facts.node_is_here ? Grade::pass : Grade::warn,
+                  "not tested: no port is named, so the agent takes another one at each start",
+                  "name one with --port, and with --endpoint the URL at which others reach it");
+    if (facts.tls) return is(Grade::warn, "not tested: nodes dial by http, and the endpoint is https", by_hand);
+    if (facts.reach == Reach::loopback || facts.reach == Reach::unknown)
+        return is(Grade::warn, "not tested: " + facts.endpoint + " names no address that others know",
+                  "see the check of the port");
+    const std::string dialled = facts.address + ":" + std::to_string(facts.port);
+    if (!facts.reached)
+        return is(Grade::warn, "not tested: " + facts.why_not,
+                  facts.too_old ? "name a newer node with --node, or " + by_hand
+                  : facts.busy  ? "repeat it in a minute"
+                                : "name a node on another machine with --node, or " + by_hand);
+    if (!*facts.reached)
+        return is(Grade::fail, "the node connected to " + dialled + ", and no agent's answer came back",
+                  "open TCP port " + std::to_string(facts.port) + " in the firewall of this machine and of its " +
+                      "network, forward it in the router to this machine, and listen on all addresses (--listen " +
+                      "0.0.0.0); a provider that shares one address among customers cannot forward it: use another "
+                      "machine, or a tunnel to one, and name that with --endpoint. If " +
+                      facts.address + " is a proxy's, " + by_hand);
+    if (std::find(facts.named.begin(), facts.named.end(), facts.address) == facts.named.end())
+        return is(Grade::warn,
+                  "the node reached this machine at " + dialled + ", but others are sent to " + facts.endpoint +
+                      ", which is another address",
+                  "name it by --endpoint http://" + dialled + ", unless the other address leads here too");
+    return is(facts.reach == Reach::local ? Grade::warn : Grade::pass,
+              "the node reached this machine at " + dialled +
+                  (facts.reach == Reach::local ? ", an address of a private network" : ""),
+              "enough if all parties are in that network; for others, see the check of the port");
 }
 
 Grade grade_of(const std::vector<Check>& checks) {

@@ -18,7 +18,8 @@ enum class Grade : std::uint8_t {
 std::string name_of(Grade grade);
 
 struct Check {
-    std::string name;  ///< Stable: "cpu", "memory", "disk", "disk speed", "gpu", "sandbox", "node", "clock", "port".
+    std::string name;  ///< Stable: "cpu", "memory", "disk", "disk speed", "gpu", "sandbox", "node", "clock", "port",
+                       ///< "reachability".
     Grade grade = Grade::pass;
     std::string found, required;
     std::string why;     ///< What the requirement is for.
@@ -110,6 +111,22 @@ struct Port {
     bool reached = false;       ///< This machine reached its own port by the endpoint.
 };
 Check judge(const Port& port);
+
+/// What the node found when it connected back to this machine.
+struct Reachability {
+    std::string endpoint;            ///< The URL for others.
+    std::uint16_t port = 0;          ///< That of the endpoint; 0: the agent takes another one at each start.
+    bool tls = false;                ///< The endpoint is https, which a node does not dial.
+    Reach reach = Reach::loopback;   ///< Of the endpoint.
+    bool node_is_here = false;       ///< The node is on this machine.
+    std::vector<std::string> named;  ///< Addresses of the endpoint's host.
+    std::string address;             ///< This machine's, as the node sees it; empty: it was not asked, or refused.
+    std::optional<bool> reached;     ///< Whether the answer came back; nullopt: not tested.
+    bool too_old = false;            ///< The node does not connect back.
+    bool busy = false;               ///< It does so later.
+    std::string why_not;             ///< What it said instead.
+};
+Check judge(const Reachability& facts);
 
 /// The worst grade.
 Grade grade_of(const std::vector<Check>& checks);

@@ -228,6 +228,7 @@ std::vector<Check> examine(const Question& question) {
     out.push_back(judge(node));
     out.push_back(judge(node.failure.empty() ? probe_clock(question.node_url) : Clock{}));
     out.push_back(judge(probe_port(question)));
+    out.push_back(judge(node.failure.empty() ? probe_reach(question) : unasked(question, "the node does not answer")));
     return out;
 }
 

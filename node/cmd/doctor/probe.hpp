@@ -31,6 +31,10 @@ NodeFacts probe_node(const std::string& url, const std::filesystem::path& data_d
 /// `url` as for parse_url, of a node that answers.
 Clock probe_clock(const std::string& url);
 Port probe_port(const Question& question);
+/// Has the node dial the endpoint, for 15 seconds at most. Without a running agent this process answers in its place.
+Reachability probe_reach(const Question& question);
+/// What is known without asking the node, which was not asked for this reason.
+Reachability unasked(const Question& question, const std::string& why);
 /// The IPv4 or IPv6 address in text form; `unknown` for anything else.
 Reach reach_of(const std::string& address);
 

@@ -10,63 +10,34 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <memory>
 
 #include "ledger/crypto/secret.hpp"
 #include "node/cmd/doctor/probe.hpp"
+#include "node/cmd/doctor/sockets.hpp"
 #include "node/net/http_client.hpp"
 #include "node/platform/files.hpp"
 
 namespace retrace::node::doctor {
 namespace {
 
-using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
-
-Addresses resolve(const std::string& host, const std::string& port, int flags) {
-    addrinfo hints{}, *found = nullptr;
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = flags;
-    if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) found = nullptr;
-    return {found, &::freeaddrinfo};
-}
-
-FileDescriptor bound(const addrinfo& at, int& error_number) {
-    FileDescriptor out(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const int yes = 1;
-    if (out.get() >= 0) ::setsockopt(out.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    const bool done =
-        out.get() >= 0 && ::bind(out.get(), at.ai_addr, at.ai_addrlen) == 0 && ::listen(out.get(), 8) == 0;
-    error_number = done ? 0 : errno;
-    return out;
-}
-
-bool becomes(int socket, short event) {
-    pollfd one{socket, event, 0};
-    return ::poll(&one, 1, 2000) == 1;
-}
+constexpr std::chrono::milliseconds kSelf{2000};  // for what this machine sends itself
 
 /// Connects to `to` and sends 16 random bytes; whether they arrive at `listener`. A stranger's process at that address
 /// does not send them.
 bool arrives(int listener, const addrinfo& to) {
     const FileDescriptor out(::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (out.get() < 0) return false;
-    if (::connect(out.get(), to.ai_addr, to.ai_addrlen) != 0 && (errno != EINPROGRESS || !becomes(out.get(), POLLOUT)))
+    if (::connect(out.get(), to.ai_addr, to.ai_addrlen) != 0 &&
+        (errno != EINPROGRESS || !becomes(out.get(), POLLOUT, kSelf)))
         return false;
     std::array<std::uint8_t, 16> sent{}, received{};
     ledger::random_bytes(sent);
     if (::send(out.get(), sent.data(), sent.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(sent.size())) return false;
-    if (!becomes(listener, POLLIN)) return false;
+    if (!becomes(listener, POLLIN, kSelf)) return false;
     const FileDescriptor in(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (in.get() < 0 || !becomes(in.get(), POLLIN)) return false;
+    if (in.get() < 0 || !becomes(in.get(), POLLIN, kSelf)) return false;
     return ::recv(in.get(), received.data(), received.size(), 0) == static_cast<ssize_t>(sent.size()) &&
            sent == received;
-}
-
-std::string text_of_address(const addrinfo& address) {
-    std::array<char, NI_MAXHOST> text{};
-    if (::getnameinfo(address.ai_addr, address.ai_addrlen, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0)
-        return {};
-    return text.data();
 }
 
 /// Whether an HTTP server is there.
@@ -74,13 +45,6 @@ bool answers(const Url& url) {
     HttpConnection connection(url);
     return connection.exchange({"GET", "/", {}}, 1 << 20, kernels::StopToken::after(std::chrono::seconds(3)))
         .has_value();
-}
-
-/// Whether an address of this machine: a socket can be bound to it.
-bool is_own(const std::string& host) {
-    const Addresses found = resolve(host, "0", 0);
-    int ignored = 0;
-    return found && bound(*found, ignored).get() >= 0 && ignored == 0;
 }
 
 }  // namespace

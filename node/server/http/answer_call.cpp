@@ -9,6 +9,16 @@ namespace {
 
 constexpr std::size_t kBytesPerToken = std::size_t{64} << 10;
 
+/// The address of the other end; an IPv4 address in IPv6 form as itself.
+std::string address_of(beast::tcp_stream& tcp) {
+    boost::system::error_code code;
+    net::ip::address address = tcp.socket().remote_endpoint(code).address();
+    if (code) return {};
+    if (address.is_v6() && address.to_v6().is_v4_mapped())
+        address = net::ip::make_address_v4(net::ip::v4_mapped, address.to_v6());
+    return address.to_string();
+}
+
 /// Accessed only on the connection's strand, and by a handler while it runs there.
 struct RunningCall final : Work {
     RunningCall(Shared& shared, RequestContext a, std::string b)
@@ -17,7 +27,8 @@ struct RunningCall final : Work {
           body(std::move(b)),
           allowance(shared.allowance_of(context.completion.client)),
           budget(Budget::Clock::now() + shared.options.request_timeout, shared.stopping),
-          caller{context.subscriptions, &allowance, context.admin, context.completion.client, &budget} {}
+          caller{context.subscriptions,     &allowance, context.admin,
+                 context.completion.client, &budget,    address_of(context.completion.tcp)} {}
 
     bool is_light() {
         if (body.size() > dispatcher.limits().light_bytes) return false;

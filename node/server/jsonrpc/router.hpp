@@ -55,6 +55,7 @@ struct Caller {
     bool admin = false;                      ///< Presented the token of administrative methods.
     std::string client{};                    ///< Name that the limits use; empty: this machine.
     Budget* budget = nullptr;                ///< nullptr: no time limit.
+    std::string peer{};                      ///< IP address that the connection came from; empty: unknown.
 
     /// Called before each piece of long work, with its size as `ledger::search_logs` counts it. Charges the allowance;
     /// fails once the request has timed out or is abandoned.

@@ -107,18 +107,20 @@ TEST_F(ArtifactHead, WhereOthersDoNotComeOnlyPagesOfThisMachineRead) {
 TEST_F(ArtifactHead, NoPageAsksWhosePortItIs) {
     server.answer_party([](std::string_view) { return std::string("an answer"); });
     start({});
-    const auto ask = [&](const std::string& more) {
-        return answer("GET /party/" + std::string(64, '0') + " HTTP/1.1\r\nHost: localhost\r\n" + more +
-                      "Connection: close\r\n\r\n");
-    };
-    for (const char* agent : {"", "Sec-Fetch-Site: none\r\n"}) {
-        const std::string reply = ask(agent);
-        EXPECT_TRUE(reply.starts_with("HTTP/1.1 200 ")) << reply;
-        EXPECT_EQ(allowed_of(reply), "");
+    for (const std::string path : {"/party/", "/reach/"}) {
+        const auto ask = [&](const std::string& more) {
+            return answer("GET " + path + std::string(64, '0') + " HTTP/1.1\r\nHost: localhost\r\n" + more +
+                          "Connection: close\r\n\r\n");
+        };
+        for (const char* agent : {"", "Sec-Fetch-Site: none\r\n"}) {
+            const std::string reply = ask(agent);
+            EXPECT_TRUE(reply.starts_with("HTTP/1.1 200 ")) << reply;
+            EXPECT_EQ(allowed_of(reply), "");
+        }
+        for (const char* page : {"Origin: https://a.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n",
+                                 "Sec-Fetch-Site: same-site\r\n"})
+            EXPECT_TRUE(ask(page).starts_with("HTTP/1.1 403 ")) << path << page;
     }
-    for (const char* page : {"Origin: https://a.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n",
-                             "Sec-Fetch-Site: same-site\r\n"})
-        EXPECT_TRUE(ask(page).starts_with("HTTP/1.1 403 ")) << page;
 }
 
 }  // namespace

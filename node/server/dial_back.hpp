@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Connects back to whoever asks, so that an agent's operator learns whether its port is reached from this node.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "merkle/base/bytes.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::node {
+
+/// Dials the address that a question came from, and no other, on the port that it names, and asks there for the answer
+/// of an agent to a nonce (node/net/reach.hpp). Nothing is sent but that request, and nothing is told but whether the
+/// answer came: why it did not, and how soon that was known, would let somebody look for open ports at an address that
+/// others share. Thread-safe; a question never waits for a connection.
+class DialBack {
+public:
+    using Clock = std::chrono::steady_clock;
+    struct Options {
+        std::size_t threads = 4;                  ///< Attempts at a time.
+        std::size_t waiting = 32;                 ///< Attempts that wait for a thread.
+        std::size_t addresses = 1024;             ///< Whose attempts are remembered.
+        std::chrono::milliseconds attempt{4000};  ///< Most time of an attempt.
+        std::chrono::milliseconds told{5000};     ///< From its beginning until its failure is told.
+        std::chrono::milliseconds pause{10'000};  ///< Between the attempts of an address.
+        std::chrono::milliseconds kept{120'000};  ///< How long an outcome is remembered.
+    };
+    enum class Outcome : std::uint8_t { dialling = 1, reached = 2, not_reached = 3 };
+    /// Ports that are dialled: that of HTTP, and those that need no privileges, so that no question has this node talk
+    /// to the mail server of an address that others share.
+    static bool is_allowed(std::uint64_t port) noexcept { return port == 80 || (port >= 1024 && port <= 65'535); }
+
+    explicit DialBack(const Options& options);
+    DialBack() : DialBack(Options{}) {}
+    ~DialBack();
+
+    /// The outcome of the attempt for `address` (IPv4 or IPv6, as text) with this port and nonce, which begins if the
+    /// address has none. An Error says why none may begin now. The /64 network of an IPv6 address counts as one address.
+    Result<Outcome> ask(const std::string& address, std::uint16_t port, const Hash32& nonce);
+
+private:
+    struct Attempt {
+        std::string address;
+        std::uint16_t port = 0;
+        Hash32 nonce;
+        Clock::time_point asked, begun{};
+        std::optional<bool> reached{};  ///< Once it has ended.
+        bool operator==(const Attempt& other) const {
+            return address == other.address && port == other.port && nonce == other.nonce;
+        }
+    };
+
+    void forget_old(Clock::time_point now);
+    /// Forgets the attempt that ended longest ago; there is one, because more are remembered than wait and run.
+    void forget_one();
+    void run(const std::stop_token& stop);
+    bool dial(const Attempt& attempt, const std::stop_token& stop) const;
+
+    const Options options_;
+    std::mutex mutex_;  // guards the members below, up to the threads
+    std::condition_variable_any wake_;
+    std::map<std::string, Attempt> attempts_;  ///< The newest of each address.
+    std::deque<std::string> waiting_;          ///< Keys of `attempts_`.
+    std::vector<std::jthread> threads_;
+};
+
+}  // namespace retrace::node

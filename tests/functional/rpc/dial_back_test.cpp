@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// `retrace doctor` learns from a node whether the port of its agent is reached, by an address of this machine that is not
+// loopback: from a node's sight the same as another machine.
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
+#include "node/cmd/doctor/probe.hpp"
+#include "node/platform/process.hpp"
+#include "node/server/dial_back_method.hpp"
+#include "tests/functional/rpc/served.hpp"
+
+namespace retrace::node::test {
+namespace {
+
+/// An IPv4 address of this machine beside loopback; empty: it has none.
+std::string own_address() {
+    ifaddrs* all = nullptr;
+    if (::getifaddrs(&all) != 0) return {};
+    std::string out;
+    for (const ifaddrs* one = all; one != nullptr && out.empty(); one = one->ifa_next) {
+        if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET || (one->ifa_flags & IFF_LOOPBACK) != 0)
+            continue;
+        char text[INET_ADDRSTRLEN] = {};
+        ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof text);
+        out = text;
+    }
+    ::freeifaddrs(all);
+    return out;
+}
+
+struct Reachability : ::testing::Test {
+    void SetUp() override {
+        address = own_address();
+        if (address.empty()) GTEST_SKIP() << "SKIP: this machine has no IPv4 address beside loopback";
+        rpc::ServerOptions options;
+        options.host = address;
+        served.emplace(std::move(options));
+        register_dial_back(served->world.router, dial_back);
+        question.node_url = "http://" + address + ":" + std::to_string(served->port);
+        question.listen = "0.0.0.0";
+        question.port = free_port().value();
+        question.endpoint = "http://" + address + ":" + std::to_string(question.port);
+    }
+    static DialBack::Options quick() {
+        DialBack::Options out;
+        out.attempt = std::chrono::milliseconds(500);
+        out.told = std::chrono::milliseconds(600);
+        out.pause = std::chrono::milliseconds(100);
+        return out;
+    }
+
+    std::string address;
+    DialBack dial_back{quick()};
+    std::optional<Served> served;
+    doctor::Question question;
+};
+
+TEST_F(Reachability, OfAPortThatIsOpen) {
+    const doctor::Reachability found = doctor::probe_reach(question);
+    EXPECT_EQ(found.reached, true) << found.why_not;
+    EXPECT_EQ(found.address, address);
+    EXPECT_EQ(found.named, std::vector{address});
+    EXPECT_NE(doctor::judge(found).grade, doctor::Grade::fail);
+    EXPECT_THAT(doctor::judge(found).found, HasSubstr("the node reached this machine at " + address + ":"));
+}
+
+TEST_F(Reachability, OfAPortThatOnlyThisMachineReaches) {
+    question.listen = "127.0.0.1";
+    const doctor::Reachability found = doctor::probe_reach(question);
+    EXPECT_EQ(found.reached, false) << found.why_not;
+    EXPECT_EQ(doctor::judge(found).grade, doctor::Grade::fail);
+    EXPECT_THAT(doctor::judge(found).remedy, HasSubstr("open TCP port " + std::to_string(question.port)));
+}
+
+TEST_F(Reachability, IsNotTestedByANodeThatRefuses) {
+    question.node_url = "http://127.0.0.1:1";
+    const doctor::Reachability found = doctor::probe_reach(question);
+    EXPECT_EQ(found.reached, std::nullopt);
+    EXPECT_EQ(doctor::judge(found).grade, doctor::Grade::warn);
+}
+
+}  // namespace
+}  // namespace retrace::node::test
