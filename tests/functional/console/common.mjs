@@ -89,6 +89,7 @@ export async function fitsWidth(page, what) {
     assert.ok(wide <= inner, `${what} is ${wide} pixels wide in a window of ${inner}`);
 }
 
+/// Of a page, or of a part of one.
 export async function picture(page, name, options = {}) {
     const target = process.env.RETRACE_SCREENSHOTS ?? folder;
     fs.mkdirSync(target, { recursive: true });

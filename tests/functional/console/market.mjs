@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { ethers } from "ethers";
+import { postsANewProgram } from "./posting.mjs";
 import { addWallet } from "./wallet.mjs";
 import { fitsWidth, folder, go, openBrowser, openPage, passesAxe, picture, rpc, start, until } from "./common.mjs";
 
@@ -196,6 +197,7 @@ async function usesAWallet(browser, url) {
     await page.getByText("Accepted:").waitFor({ timeout: 20_000 });
     await page.locator("h1 .state", { hasText: "settled" }).waitFor({ timeout: 20_000 });
     assert.deepEqual(page.wrong, []);
+    await postsANewProgram(browser, url, state);
     wallet.close();
 }
 

@@ -52,8 +52,17 @@ export function WalletButton() {
     );
 }
 
-/** A button that sends the call of `make`, which may throw a sentence about the input. `over`: only the outcome is shown. */
-export function Send({ label, make, done, over }: { label: string; make: () => Call; done?: ComponentChildren; over?: boolean }) {
+/**
+ * A button that sends the call of `make`, which may throw a sentence about the input. `over`: only the outcome is shown;
+ * `then` is given the hash of the transaction.
+ */
+export function Send({ label, make, done, over, then }: {
+    label: string;
+    make: () => Call;
+    done?: ComponentChildren;
+    over?: boolean;
+    then?: (hash: string) => void;
+}) {
     const [progress, setProgress] = useState("");
     const [error, setError] = useState("");
     const [hash, setHash] = useState("");
@@ -62,7 +71,9 @@ export function Send({ label, make, done, over }: { label: string; make: () => C
         setHash("");
         try {
             setProgress("…");
-            setHash(await send(make(), setProgress));
+            const sent = await send(make(), setProgress);
+            setHash(sent);
+            then?.(sent);
         } catch (e) {
             setError((e as Error).message);
         }

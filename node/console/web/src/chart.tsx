@@ -11,6 +11,7 @@ export interface Series {
     /** One for each x; anything but a finite number is a gap. */
     values: ArrayLike<number | null>;
     points?: boolean;
+    filled?: boolean;
     step?: boolean;
 }
 
@@ -80,7 +81,7 @@ export function Chart({ label, x, xName, series, height = 200, log }: {
                         label: s.name,
                         stroke: colour(kColours[i % kColours.length] as string),
                         width: s.points ? 0 : 1.5,
-                        points: { show: Boolean(s.points), size: 5 },
+                        points: { show: Boolean(s.points), size: 6, ...(s.filled ? { fill: colour(kColours[i % kColours.length] as string) } : {}) },
                         paths: s.points ? () => null : s.step ? uPlot.paths.stepped?.({ align: 1 }) : undefined,
                         value: (_: uPlot, v: number | null) => (v === null ? "–" : figure(v)),
                     })),

@@ -8,6 +8,7 @@ import { useHead, useLink, useQuery, useRoute, useTitle } from "./hooks";
 import { AccountPage } from "./pages/account";
 import { AuditPage } from "./pages/audit";
 import { BlockPage, BlocksPage, TxPage } from "./pages/blocks";
+import { UploadPage } from "./pages/compiled";
 import { DisputePage, DisputesPage } from "./pages/dispute";
 import { NetworkPage } from "./pages/network";
 import { PostPage } from "./pages/post";
@@ -51,6 +52,8 @@ function Page({ parts }: { parts: string[] }) {
             return <AccountPage key={id} address={id} />;
         case "post":
             return <PostPage key={id} like={id} />;
+        case "upload":
+            return <UploadPage key={id} id={Number(id)} />;
         case "search":
             return <SearchPage key={id} what={id} />;
         default:

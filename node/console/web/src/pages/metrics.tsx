@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Metrics of a training, from the file that `retrace task fetch` writes: the ledger stores none, because what a solver
-// claims about its loss is not verified.
-import { useState } from "preact/hooks";
+// Metrics of a training: the loss that its checkpoints commit to, and the file that `retrace task fetch` writes.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { bytes, count, tame } from "../format";
+import { bytes, count, num, tame } from "../format";
+import { fetchLosses, kPointsMax, type LossPoint, replayed, shownRun } from "../losses";
 import { ErrorLine, FileField } from "../parts";
+import { peersOf } from "../peers";
+import type { Task } from "../records";
+import type { TaskEvent } from "../rpc";
 
 const kBytesMax = 64 << 20;
 const kSeriesMax = 4;
@@ -37,7 +40,82 @@ export function parseMetrics(text: string): Curve {
     return { step, columns };
 }
 
-export function Metrics() {
+const isFinite = (points: LossPoint[]) => points.filter(({ loss }) => Number.isFinite(loss)).length;
+
+/** Points of checkpoints, those that auditors replayed apart from those that only their solver claims. */
+function Points({ points, interval }: { points: LossPoint[]; interval: number }) {
+    const { x, verified, claimed } = useMemo(() => ({
+        x: points.map(({ step }) => step),
+        verified: points.map((one) => (one.verified ? one.loss : null)),
+        claimed: points.map((one) => (one.verified ? null : one.loss)),
+    }), [points]);
+    const sure = points.filter((one) => one.verified).length;
+    const missing = points.length - isFinite(points);
+    return (
+        <>
+            <Chart
+                label="Loss of the last step before each checkpoint"
+                x={x}
+                xName="step"
+                series={[
+                    { name: "loss, replayed by auditors", values: verified, points: true, filled: true },
+                    { name: "loss, claimed by the solver", values: claimed, points: true },
+                ]}
+                height={180}
+            />
+            <p class="caption">
+                {`${count(sure)} points are verified, ${count(points.length - sure)} are claimed, one every ${count(interval)} steps`}
+                {missing > 0 && `; ${count(missing)} without a finite value`}
+            </p>
+        </>
+    );
+}
+
+/** The loss that the training keeps in its state, fetched when the person asks: those who keep states see the reader. */
+function Committed({ task, events }: { task: Task; events: TaskEvent[] }) {
+    const [points, setPoints] = useState<LossPoint[]>([]);
+    const [progress, setProgress] = useState("");
+    const [error, setError] = useState("");
+    const running = useRef<AbortController>();
+    useEffect(() => () => running.current?.abort(), []);
+    const go = () => {
+        const controller = new AbortController();
+        running.current = controller;
+        setError("");
+        setProgress("asking the node …");
+        const tell = (some: LossPoint[], of: number) => {
+            setPoints(some);
+            setProgress(`${count(some.length)} of ${count(of)} checkpoints`);
+        };
+        fetchLosses(task, events, peersOf, controller.signal, tell)
+            .then(setError, (e: Error) => setError(e.message))
+            .finally(() => setProgress(""));
+    };
+    const run = shownRun(task);
+    const verified = useMemo(() => replayed(events, run?.index ?? -1), [events, run?.index]);
+    const interval = num(task.spec.interval);
+    const now = useMemo(() => points.map((one) => ({ ...one, verified: verified.has(Math.ceil(one.step / interval) - 1) })), [points, verified]);
+    return (
+        <>
+            <p class="caption">
+                Each checkpoint commits to the loss of its last step. A point is <strong>verified</strong> if auditors replayed
+                its segment and got the same bits; the others are what the solver <strong>claims</strong>. At most {kPointsMax} are fetched, from
+                those who keep the states, and compared with the roots on the ledger.
+            </p>
+            <p>
+                <button type="button" disabled={progress !== ""} onClick={go}>
+                    {points.length ? "Fetch newer losses" : "Fetch the losses"}
+                </button>{" "}
+                <span role="status">{progress}</span>
+            </p>
+            {now.length > 0 && <Points points={now} interval={interval} />}
+            <ErrorLine text={error} />
+        </>
+    );
+}
+
+/** A file of metrics that the person chooses. */
+function FromFile() {
     const [curve, setCurve] = useState<Curve>();
     const [error, setError] = useState("");
     const [log, setLog] = useState(false);
@@ -55,8 +133,8 @@ export function Metrics() {
     return (
         <>
             <p class="caption">
-                The ledger holds no loss: a solver's claim would not be verified. <code>retrace task fetch --losses N</code> replays
-                segments on your machine and writes <code>metrics.csv</code>; it is drawn here and goes nowhere else.
+                <code>retrace task fetch --losses N</code> replays segments on your own machine and writes the loss of each step
+                to <code>metrics.csv</code>; it is drawn here and goes nowhere else.
             </p>
             <p>
                 <FileField label="metrics.csv" accept=".csv,text/csv" take={(file) => void read(file)} />{" "}
@@ -76,6 +154,15 @@ export function Metrics() {
                     </p>
                 </>
             )}
+        </>
+    );
+}
+
+export function Metrics({ task, events }: { task: Task; events: TaskEvent[] }) {
+    return (
+        <>
+            <Committed task={task} events={events} />
+            <FromFile />
         </>
     );
 }

@@ -1,49 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Posts a task: the terms of one whose program and data this node has, with other numbers.
+// Posts a task: the terms of a compiled one that the person chooses, or of one whose files this node has, with other numbers.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Send, useAccount } from "../actions";
-import { big, bytes, coins, count, hex, num, parseCoins, tame } from "../format";
+import { big, bytes, coins, count, figure, hex, num, parseCoins, tame } from "../format";
 import { useQuery, useTitle } from "../hooks";
+import { detection, escrowOf, type MarketParams, rentDepositOf, segmentsOf, stakeFloor } from "../odds";
 import { Address, ErrorLine, Facts, Hash, Panel, Pending } from "../parts";
-import type { Group, Page, Spec, Task, TaskSummary } from "../records";
+import type { Group, Page, Spec, Task, TaskSummary, Verifier } from "../records";
 import type { Call } from "../wallet";
-
-interface MarketParams {
-    auditFee: string;
-    auditFeeBp: string;
-    bidDeposit: string;
-    rounds: string;
-    bidBlocks: string;
-    revealBlocks: string;
-    acceptBlocks: string;
-    deliverBlocks: string;
-    unbondBlocks: string;
-}
+import { NewTask } from "./compiled";
 
 /** The market's places(): taken, most, and the rent of the next one for a block (contracts 12.8). */
 const kPlaces = { to: "0x0000000000000000000000000000000000001002", data: "0x579ff7a2" };
-/** Places that others may take before this task. */
-const kTasksAhead = 64n;
-
-/** Market 6.1: the price of all segments and the fees of their auditors. */
-export function escrowOf(spec: Spec, ceiling: bigint, params: MarketParams): bigint {
-    const share = (ceiling * big(params.auditFeeBp)) / 10_000n;
-    const fee = share > big(params.auditFee) ? share : big(params.auditFee);
-    const steps = big(spec.steps);
-    const segments = (steps + big(spec.interval) - 1n) / big(spec.interval);
-    return (ceiling + fee * BigInt(spec.auditors)) * segments * BigInt(spec.replicas);
-}
-
-/** Market 12.4: a deposit for the rent of the place, twice as high as needed now; what is not used comes back. */
-export function rentDepositOf(spec: Spec, places: string, params: MarketParams): bigint {
-    const word = (index: number) => big(`0x${places.slice(2 + 64 * index, 66 + 64 * index)}`);
-    if (word(0) + kTasksAhead < word(1) / 2n) return 0n;
-    const least = big(params.bidDeposit) / 1_000_000n;
-    const rent = word(2) > least ? word(2) : least;
-    const auctions = big(params.rounds) * (big(params.bidBlocks) + big(params.revealBlocks) + big(params.acceptBlocks));
-    return 2n * rent * (auctions + big(spec.finishBlocks) + big(params.deliverBlocks) + big(params.unbondBlocks));
-}
-
 interface Form {
     name: string;
     steps: string;
@@ -101,9 +70,46 @@ function encodable(spec: Spec): { [name: string]: unknown } {
     return Object.fromEntries(Object.entries(spec).map(([name, value]) => [name, wide.includes(name) ? big(value) : value]));
 }
 
-function Terms({ task, params, places }: { task: Task; params: MarketParams; places: string }) {
+/** What the terms cost, and what they promise. */
+function Costs({ terms, params, places, verifiers }: { terms: Spec; params: MarketParams; places: string; verifiers: number | undefined }) {
+    const stake = stakeFloor(terms, params);
+    const rent = rentDepositOf(terms, places, params);
+    const percent = (bad: number) => `${figure(100 * detection(terms, params, bad))} %`;
+    return (
+        <>
+            <p>
+                Locked as escrow: <strong>{coins(hex(escrowOf(terms, params)))}</strong> coins. What is not used comes back at the end.
+                {rent > 0n && (
+                    <>
+                        {" "}
+                        The chain has many open tasks: <strong>{coins(hex(rent))}</strong> coins more are a deposit for the rent of this one's place.
+                    </>
+                )}
+            </p>
+            <Facts
+                rows={[
+                    ["segments", count(hex(segmentsOf(terms) * BigInt(terms.replicas)))],
+                    ["stake that a bid locks", stake === null ? "no stake is enough: audit more" : `${coins(hex(stake))} coins`],
+                    ["one bad segment is found with", percent(1)],
+                    ["ten bad segments with", percent(10)],
+                    ["always audited", "the first and the last segment"],
+                ]}
+            />
+            {verifiers !== undefined && verifiers < terms.auditors && !terms.allowUnaudited && (
+                <p class="error" role="alert">
+                    {`${verifiers} verifiers could be drawn now and the terms ask for ${terms.auditors}: drawn segments would wait, unpaid, for others.`}
+                </p>
+            )}
+        </>
+    );
+}
+
+/** A form over terms; `posted` is told the transaction that posted them. */
+export function Terms({ spec, from, posted, children }: { spec: Spec; from: string; posted?: (hash: string) => void; children?: ComponentChildren }) {
     const account = useAccount();
-    const { spec } = task;
+    const params = useQuery<MarketParams>("retrace_params", []);
+    const places = useQuery<string>("eth_call", [kPlaces, "latest"]);
+    const verifiers = useQuery<Verifier[]>("retrace_verifiers", []);
     const [form, setForm] = useState<Form>({
         name: spec.name,
         steps: big(spec.steps).toString(),
@@ -115,21 +121,24 @@ function Terms({ task, params, places }: { task: Task; params: MarketParams; pla
         replicas: String(spec.replicas),
         allowUnaudited: false,
     });
-    let escrow: bigint | undefined;
-    let rent = 0n;
+    if (!params.data || places.data === undefined) return <Pending error={params.error || places.error} data={undefined} what="parameters" />;
+    const known = params.data;
+    const taken = String(places.data);
+    let terms: Spec | undefined;
     let wrong = "";
     try {
-        const terms = termsOf(spec, form);
-        escrow = escrowOf(terms, big(terms.priceCeiling), params);
-        rent = rentDepositOf(terms, places, params);
+        terms = termsOf(spec, form);
+        if (terms.contractHash !== known.contractHash) throw new Error("The chain follows another kernel contract than the program was compiled for.");
     } catch (error) {
         wrong = (error as Error).message;
     }
     const make = (): Call => {
-        const terms = termsOf(spec, form);
-        const value = escrowOf(terms, big(terms.priceCeiling), params) + rentDepositOf(terms, places, params);
-        return { contract: "IMarket", method: "postTask", args: [encodable(terms)], value };
+        const now = termsOf(spec, form);
+        return { contract: "IMarket", method: "postTask", args: [encodable(now)], value: escrowOf(now, known) + rentDepositOf(now, taken, known) };
     };
+    const able = Array.isArray(verifiers.data)
+        ? verifiers.data.filter((one) => one?.info?.retiring === false && one.verifier !== account?.address).length
+        : undefined;
     return (
         <>
             <div class="form">
@@ -144,10 +153,9 @@ function Terms({ task, params, places }: { task: Task; params: MarketParams; pla
                     pay also for segments that were drawn and that nobody audited
                 </label>
             </div>
-            <h3>Taken from task {num(task.task.id)}</h3>
+            <h3>Taken from {from}</h3>
             <Facts
                 rows={[
-                    ["its requester", <Address of={task.task.requester} full />],
                     ["program", <Hash of={spec.programRoot} />],
                     ["size of the program", bytes(num(spec.programBytes))],
                     ["initialiser", <Hash of={spec.initRoot} />],
@@ -161,36 +169,36 @@ function Terms({ task, params, places }: { task: Task; params: MarketParams; pla
                     ["cost of a step", count(spec.stepCost)],
                 ]}
             />
-            {account?.address !== task.task.requester && (
-                <p>
-                    <strong>Another account chose this program and these data and periods. Whoever posts them pays for what they compute.</strong>
-                </p>
-            )}
-            {wrong ? (
+            {children}
+            {wrong || !terms ? (
                 <p class="error" role="alert">
                     {wrong}
                 </p>
             ) : (
-                <p>
-                    Locked as escrow: <strong>{coins(hex(escrow ?? 0n))}</strong> coins. What is not used comes back at the end.
-                    {rent > 0n && (
-                        <>
-                            {" "}
-                            The chain has many open tasks: <strong>{coins(hex(rent))}</strong> coins more are a deposit for the rent of this one's place.
-                        </>
-                    )}
-                </p>
+                <Costs terms={terms} params={known} places={taken} verifiers={able} />
             )}
-            {account ? <Send label="Post the task" make={make} done="Posted" /> : <p class="dim">Connect a wallet (above) to post it.</p>}
+            {account ? <Send label="Post the task" make={make} done="Posted" then={posted} /> : <p class="dim">Connect a wallet (above) to post it.</p>}
         </>
+    );
+}
+
+/** The terms of a task whose files this node has. */
+function Alike({ task }: { task: Task }) {
+    const account = useAccount();
+    const stranger = account?.address !== task.task.requester;
+    return (
+        <Terms spec={task.spec} from={`task ${num(task.task.id)}`}>
+            <p>
+                Its requester is <Address of={task.task.requester} full />.{" "}
+                {stranger && <strong>Another account chose this program and these data and periods. Whoever posts them pays for what they compute.</strong>}
+            </p>
+        </Terms>
     );
 }
 
 export function PostPage({ like }: { like: string }) {
     useTitle("Post a task");
     const tasks = useQuery<Page<TaskSummary>>("retrace_tasks", [{ limit: 100 }]);
-    const params = useQuery<MarketParams>("retrace_params", []);
-    const places = useQuery<string>("eth_call", [kPlaces, "latest"]);
     const [id, setId] = useState(/^\d+$/.test(like) ? Number(like) : 0);
     const task = useQuery<Task | null>(id ? "retrace_task" : null, [hex(id)]);
     const group = useQuery<Group | null>(id ? "retrace_group" : null, [hex(id)]);
@@ -198,12 +206,12 @@ export function PostPage({ like }: { like: string }) {
     return (
         <>
             <h1>Post a task</h1>
-            <p class="lead">
-                The program and the data are those of a task whose files this node stores. A new program is compiled and uploaded with{" "}
-                <code>retrace task compile</code> and <code>retrace task submit</code>.
-            </p>
-            <Panel title="Terms">
-                <Pending error={tasks.error || params.error || places.error} data={tasks.data && params.data && places.data} what="tasks" />
+            <Panel title="A new program">
+                <NewTask />
+            </Panel>
+            <Panel title="Like another task">
+                <p>The program and the data are those of a task whose files this node stores.</p>
+                <Pending error={tasks.error} data={tasks.data} what="tasks" />
                 {tasks.data?.items.length === 0 && <p>There is no task yet whose files could be used.</p>}
                 {tasks.data && tasks.data.items.length > 0 && (
                     <p>
@@ -222,7 +230,7 @@ export function PostPage({ like }: { like: string }) {
                 )}
                 <ErrorLine text={task.error || group.error} />
                 {group.data?.group && <p>Task {id} is trained by a group in rounds. This page posts no such task: use retrace task submit.</p>}
-                {terms && params.data && places.data && <Terms key={id} task={terms} params={params.data} places={places.data} />}
+                {terms && <Alike key={id} task={terms} />}
             </Panel>
         </>
     );

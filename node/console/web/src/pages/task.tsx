@@ -224,6 +224,7 @@ function Requester({ task }: { task: Task }) {
             )}
             {state === "bidding" && <Send label="Cancel the task" make={call("cancelTask")} done="Cancelled" />}{" "}
             <a href={`#/post/${num(id)}`}>Post one like it</a>
+            {["bidding", "assigned", "running"].includes(state) && <> · <a href={`#/upload/${num(id)}`}>Upload its files again</a></>}
         </p>
     );
 }
@@ -271,7 +272,7 @@ export function TaskPage({ id }: { id: number }) {
                     {events.data && <Progress task={task.data} events={list} />}
                 </Panel>
                 <Panel title="Loss and metrics">
-                    <Metrics />
+                    <Metrics task={task.data} events={list} />
                 </Panel>
             </div>
             <Panel title="Bids">

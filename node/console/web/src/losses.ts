@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// The loss that a training keeps in its state: each opened checkpoint commits to that of its last step. What a party
+// sends is compared with the root on the ledger; whether the root is right is what auditors replay.
+import { Fault } from "./commit";
+import { float, hex, num } from "./format";
+import { fetchManifest, fetchProgram, fetchTensor } from "./model";
+import type { Program } from "./program";
+import type { Run, Segment, Task } from "./records";
+import { node, type TaskEvent } from "./rpc";
+
+/** The state tensor that holds it (kernels/builder/training.hpp). */
+const kTensor = "metrics.loss";
+/** Checkpoints that are asked for; of a longer training every so many. */
+export const kPointsMax = 200;
+/** Checkpoints one after another that nobody sent; the rest are not asked for. */
+const kFailuresMax = 3;
+const kSegments = 1000; // in one answer of the node
+
+export interface LossPoint {
+    step: number;
+    loss: number;
+    /** Auditors replayed the segment that ends here and got the same bits. */
+    verified: boolean;
+}
+
+/** By the root of a state; a root is that of one state for ever. */
+const known = new Map<string, number>();
+
+const programs = new Map<string, Program>();
+async function programOf(task: Task, stop: AbortSignal): Promise<Program> {
+    const found = programs.get(task.spec.programRoot) ?? (await fetchProgram(task.spec.programRoot, num(task.spec.programBytes), stop));
+    programs.set(task.spec.programRoot, found);
+    return found;
+}
+
+/** The run whose losses are shown: the newest that was not convicted. */
+export const shownRun = (task: Task): Run | undefined => [...task.runs].reverse().find(({ state }) => state !== "forfeited");
+
+/** Segments of the run that auditors replayed with the same bits. */
+export function replayed(events: TaskEvent[], run: number): Set<number> {
+    const out = new Set<number>();
+    for (const { event, arguments: a } of events)
+        if (event === "SegmentVerified" && num(a.run) === run && num(a.audit) > 0) out.add(num(a.segment));
+    return out;
+}
+
+/** Every so many segments, of those whose end is committed, the last among them. */
+function sampled(task: Task, run: Run): number[] {
+    const committed = Math.min(num(task.segments), Math.max(0, num(run.nextState) - 1));
+    const stride = Math.max(1, Math.ceil(committed / kPointsMax));
+    return Array.from({ length: Math.ceil(committed / stride) }, (_, i) => committed - 1 - i * stride).reverse();
+}
+
+/** The opened ends of sampled segments of a run. */
+async function openedEnds(task: Task, run: Run): Promise<Segment[]> {
+    const wanted = sampled(task, run);
+    const ask = async (first: number, most: number) =>
+        (await node.call<Segment[] | null>("retrace_segments", [task.task.id, hex(run.index), hex(first), hex(most)])) ?? [];
+    const out: Segment[] = [];
+    if ((wanted[1] ?? 0) - (wanted[0] ?? 0) < kSegments / 10)
+        for (let first = wanted[0] ?? 0; first <= (wanted[wanted.length - 1] ?? -1); first += kSegments) out.push(...(await ask(first, kSegments)));
+    else for (const index of wanted) out.push(...(await ask(index, 1)));
+    const isWanted = new Set(wanted);
+    return out.filter(({ index, end }) => end?.opened && isWanted.has(num(index)));
+}
+
+async function lossOf(base: string, task: Task, root: string, program: Program, index: number, stop: AbortSignal): Promise<number> {
+    const roots = await fetchManifest({ base, root }, task.spec.contractHash, task.spec.programRoot, stop);
+    const tensor = program.states[index];
+    const wanted = roots[index];
+    if (!tensor || !wanted || roots.length !== program.states.length) throw new Fault("it sends the names of another state");
+    const data = await fetchTensor(base, tensor, wanted, stop, () => undefined);
+    return float(new DataView(data.buffer).getUint32(0, true));
+}
+
+/**
+ * Fetches the losses that are not known yet. `peersOf`: URLs of those who may keep a state of the run. Resolves with the
+ * points that were found, and what those who sent none did; throws a sentence if the task keeps no loss.
+ */
+export async function fetchLosses(
+    task: Task,
+    events: TaskEvent[],
+    peersOf: (addresses: string[]) => Promise<string[]>,
+    stop: AbortSignal,
+    tell: (points: LossPoint[], of: number) => void,
+): Promise<string> {
+    const run = shownRun(task);
+    if (!run) throw new Fault("No solver trains it.");
+    const program = await programOf(task, stop);
+    const index = program.states.findIndex(({ name, dtype, dims }) => name === kTensor && dtype === 1 && dims.length === 0);
+    if (index < 0) throw new Fault("This task's program keeps no loss in its state, so none is committed to: replay it with retrace task fetch --losses.");
+    const ends = await openedEnds(task, run);
+    const verified = replayed(events, run.index);
+    const points: LossPoint[] = [];
+    let trouble = "";
+    let failed = 0;
+    for (const { index: at, end } of ends) {
+        if (stop.aborted) throw new Fault("Cancelled.");
+        if (failed === kFailuresMax) break;
+        const segment = num(at);
+        const root = end?.root ?? "";
+        const failures: string[] = [];
+        for (const base of known.has(root) ? [] : await peersOf([run.solver, ...(end?.keepers ?? [])])) {
+            try {
+                known.set(root, await lossOf(base, task, root, program, index, stop));
+                break;
+            } catch (error) {
+                failures.push(`${base}: ${error instanceof Fault ? error.message : "no answer to this page"}`);
+            }
+        }
+        const loss = known.get(root);
+        failed = loss === undefined ? failed + 1 : 0;
+        if (loss === undefined) trouble = `Nobody sent the loss of checkpoint ${segment + 1}. ${failures.join("; ")}`;
+        else points.push({ step: Math.min(num(task.spec.steps), (segment + 1) * num(task.spec.interval)), loss, verified: verified.has(segment) });
+        tell([...points], ends.length);
+    }
+    return trouble;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// What terms mean for both sides: escrow (market 6.1), rent (market 12.4), the stake of a bid (market 5.2 to 5.5), the odds of a fraud.
+import { big } from "./format";
+import type { Spec } from "./records";
+
+export interface MarketParams {
+    contractHash: string;
+    auditFee: string;
+    auditFeeBp: string;
+    auditBond: string;
+    challengerShareBp: string;
+    safetyBp: string;
+    collusionBp: string;
+    redraws: string;
+    bidDeposit: string;
+    rounds: string;
+    bidBlocks: string;
+    revealBlocks: string;
+    acceptBlocks: string;
+    deliverBlocks: string;
+    unbondBlocks: string;
+}
+
+const kWhole = 10_000n; // basis points
+const kOne = 10n ** 18n;
+/** Audited segments whose fees every lock covers (market 5.5). */
+const kAuditsAtRisk = 8n;
+/** Places that others may take before this task. */
+const kTasksAhead = 64n;
+
+const greatest = (...values: bigint[]) => values.reduce((a, b) => (a > b ? a : b));
+
+function auditFee(spec: Spec, params: MarketParams): bigint {
+    return greatest((big(spec.priceCeiling) * big(params.auditFeeBp)) / kWhole, big(params.auditFee));
+}
+
+export const segmentsOf = (spec: Spec) => (big(spec.steps) + big(spec.interval) - 1n) / big(spec.interval);
+
+/** The price of all segments and the fees of their auditors. */
+export function escrowOf(spec: Spec, params: MarketParams): bigint {
+    const segment = big(spec.priceCeiling) + auditFee(spec, params) * BigInt(spec.auditors);
+    return segment * segmentsOf(spec) * BigInt(spec.replicas);
+}
+
+/** A deposit for the rent of the place, twice as high as needed now; what is not used comes back. */
+export function rentDepositOf(spec: Spec, places: string, params: MarketParams): bigint {
+    const word = (index: number) => big(`0x${places.slice(2 + 64 * index, 66 + 64 * index)}`);
+    if (word(0) + kTasksAhead < word(1) / 2n) return 0n;
+    const rent = greatest(big(params.bidDeposit) / 1_000_000n, word(2));
+    const auctions = big(params.rounds) * (big(params.bidBlocks) + big(params.revealBlocks) + big(params.acceptBlocks));
+    return 2n * rent * (auctions + big(spec.finishBlocks) + big(params.deliverBlocks) + big(params.unbondBlocks));
+}
+
+/** p · (1-f) · (1 - f^v) as a fraction: a bad segment is drawn, by an honest member, for an honest auditor. */
+function found(spec: Spec, params: MarketParams): [numerator: bigint, denominator: bigint] {
+    const collusion = big(params.collusionBp);
+    const all = kWhole ** BigInt(spec.auditors);
+    const seats = all - collusion ** BigInt(spec.auditors);
+    return [BigInt(spec.auditBp) * (kWhole - collusion) * seats, kWhole * kWhole * all];
+}
+
+/** The least that a bid on these terms locks; null: no stake is enough. */
+export function stakeFloor(spec: Spec, params: MarketParams): bigint | null {
+    const gain = big(spec.priceCeiling);
+    const auditors = BigInt(spec.auditors);
+    const [hit, of] = found(spec, params);
+    let honest = kOne;
+    for (let i = 0n; i < 1n + auditors * (1n + big(params.redraws)); i++) honest = (honest * (kWhole - big(params.collusionBp))) / kWhole;
+    const unserved = BigInt(spec.auditBp) * honest;
+    if (hit === 0n || unserved === 0n) return null;
+    const kept = kWhole - big(params.challengerShareBp);
+    const against = ((of - hit) * kWhole * gain) / (hit * kept) + 1n;
+    const starving = (gain * (kWhole * kOne - unserved)) / unserved + 1n;
+    const floor = (greatest(against, starving, gain) * big(params.safetyBp)) / kWhole;
+    const burned = auditFee(spec, params) * (kAuditsAtRisk * auditors + 1n);
+    return greatest(floor, big(params.auditBond) * auditors, (burned * kWhole) / kept + 1n);
+}
+
+/** The probability that one of `bad` bad segments, neither the first nor the last, is found. */
+export function detection(spec: Spec, params: MarketParams, bad: number): number {
+    const [hit, of] = found(spec, params);
+    return 1 - (1 - Number((hit * kOne) / of) / Number(kOne)) ** bad;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Sends the artifacts of a posted task to this node, which takes only what a live task names and its escrow stands for.
+// What the node has is not sent again.
+import type { Artifact, CompiledTask, TensorArtifact } from "./compiled";
+import { eachTile } from "./compiled";
+import { bytesOfTensor, Fault, fromHex, joined, sizes, toHex } from "./commit";
+import { fields, get, kPieceMax, kTilesMax, messageMax, numberOf, put, stateManifest, tileRange } from "./wire";
+
+interface Info {
+    complete: boolean;
+    known: boolean;
+    missing: { first: number; count: number }[];
+}
+
+async function infoOf(root: string, stop: AbortSignal): Promise<Info> {
+    const all = fields(await get({ base: "", root }, "info", messageMax(0), stop));
+    const missing = all.filter(({ number }) => number === 5).map(({ bytes }) => {
+        const range = fields(bytes);
+        return { first: numberOf(range, 1), count: numberOf(range, 2) };
+    });
+    return { known: numberOf(all, 1) !== 0, complete: numberOf(all, 2) === 1, missing };
+}
+
+type Tell = (bytes: number) => void;
+
+async function sendProgram(root: string, file: Uint8Array, stop: AbortSignal, tell: Tell): Promise<void> {
+    const upload = toHex(crypto.getRandomValues(new Uint8Array(16)));
+    if (file.length <= kPieceMax) await put(root, "program", file, stop);
+    for (let at = 0; file.length > kPieceMax && at < file.length; at += kPieceMax)
+        await put(root, `program?at=${at}&of=${file.length}&upload=${upload}`, file.subarray(at, at + kPieceMax), stop);
+    tell(file.length);
+}
+
+async function sendTensor({ source, tree, root, name }: TensorArtifact, stop: AbortSignal, tell: Tell): Promise<void> {
+    const { tileRows, tileCols } = sizes(source);
+    const all = tileRows * tileCols;
+    let left = all + 1;
+    for (let info = await infoOf(root, stop); !info.complete; info = await infoOf(root, stop)) {
+        const gaps = info.known ? info.missing : [{ first: 0, count: all }];
+        const missing = gaps.reduce((sum, { count }) => sum + count, 0);
+        if (missing === 0 || missing >= left) throw new Fault(`The node does not keep what it is sent of ${name}.`);
+        left = missing;
+        for (const gap of gaps) {
+            for (let first = gap.first; first < gap.first + gap.count; first += kTilesMax) {
+                const count = Math.min(kTilesMax, gap.first + gap.count - first);
+                const tiles: Uint8Array[] = [];
+                await eachTile(source, first, count, (_, tile) => tiles.push(tile));
+                await put(root, "tiles", tileRange(source, tree.root, first, joined(...tiles), tree.prove(first, first + count - 1)), stop);
+                tell((bytesOfTensor(source) * count) / all);
+            }
+        }
+    }
+}
+
+async function send(artifact: Artifact, stop: AbortSignal, tell: Tell): Promise<void> {
+    const info = artifact.kind === "tensor" ? undefined : await infoOf(artifact.root, stop);
+    if (artifact.kind === "tensor") return sendTensor(artifact, stop, tell);
+    if (artifact.kind === "program") return info?.complete ? undefined : sendProgram(artifact.root, artifact.file, stop, tell);
+    if (!info?.known) await put(artifact.root, "state", stateManifest(artifact.contract, artifact.program, 0, artifact.tensors.map(({ root }) => fromHex(root))), stop);
+    for (const tensor of artifact.tensors) await sendTensor(tensor, stop, tell);
+}
+
+/** Resolves when the node has all of it; `tell`: the part that was sent. */
+export async function upload(task: CompiledTask, stop: AbortSignal, tell: (part: number) => void): Promise<void> {
+    let done = 0;
+    for (const artifact of task.artifacts) await send(artifact, stop, (bytes) => tell(Math.min(1, (done += bytes) / task.bytes)));
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// A new program from the person's disk is posted by the browser's wallet, uploaded, trained, and its losses are drawn.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { folder, go, openPage, passesAxe, picture, rpc, start, until } from "./common.mjs";
+
+const kRows = 40_000; // samples, more tiles than one message holds
+const kColumns = 32;
+
+async function command(...args) {
+    const done = start(...args);
+    assert.equal(await done.ended, 0, done.err);
+    return done.out;
+}
+
+/// A data set that no other task has: whether a number is above the mean of its row's first two.
+function writeData(file) {
+    let seed = 1;
+    const random = () => ((seed = (seed * 48271) % 2147483647) / 2147483647);
+    const rows = Array.from({ length: kRows }, () => {
+        const x = Array.from({ length: kColumns }, () => random().toFixed(3));
+        return `${x.join(",")},${Number(x[0]) + Number(x[1]) > 1 ? 1 : 0}`;
+    });
+    fs.writeFileSync(file, `${Array.from({ length: kColumns }, (_, i) => `c${i}`).join(",")},label\n${rows.join("\n")}\n`);
+}
+
+/// Copies of the folder with one thing wrong each, and what the page says of it.
+function spoiled(right) {
+    const copy = (name, change) => {
+        const out = path.join(folder, `task-${name}`);
+        fs.cpSync(right, out, { recursive: true });
+        change(out);
+        return out;
+    };
+    const edit = (change) => (dir) => {
+        const file = path.join(dir, "task.toml");
+        fs.writeFileSync(file, change(fs.readFileSync(file, "utf8")));
+    };
+    const flip = (name, at) => (dir) => {
+        const bytes = fs.readFileSync(path.join(dir, name));
+        bytes[at] ^= 1;
+        fs.writeFileSync(path.join(dir, name), bytes);
+    };
+    return [
+        [copy("data", flip("data/x.bin", 4096)), "data/x.bin is not what its manifest.json names"],
+        [copy("short", (dir) => fs.truncateSync(path.join(dir, "data/x.bin"), 100)), /data\/x\.bin has 100 bytes and not/],
+        [copy("program", flip("program.rtp", 0)), "the program does not begin with RTP1"],
+        [copy("missing", (dir) => fs.rmSync(path.join(dir, "init.rtp"))), "The folder has no file init.rtp"],
+        [copy("toml", edit((text) => `${text}\n[market`)), "task.toml cannot be read"],
+        [copy("older", edit((text) => text.replace("[compiled]", "[rest]"))), "task.toml has no section [compiled]"],
+        [copy("cost", edit((text) => text.replace(/step_cost = \d+/, "step_cost = -1"))), "step_cost is not a whole number from 1"],
+        [copy("rounds", edit((text) => `${text}\n[rounds]\nrounds = 2\n`)), "This is a training in rounds"],
+        [copy("price", edit((text) => text.replace(/price_ceiling = .*/, "price_ceiling = '<b>much</b>'"))), "price_ceiling is no number of coins"],
+    ];
+}
+
+/// The answer of a node whose quota is used up (wire::Refusal).
+function refusal(slug, message) {
+    const field = (number, text) => [8 * number + 2, text.length, ...Buffer.from(text)];
+    return Buffer.from([...field(1, slug), ...field(2, message)]);
+}
+
+export async function postsANewProgram(browser, url, state) {
+    const csv = path.join(folder, "new.csv");
+    writeData(csv);
+    const right = path.join(folder, "new-task");
+    await command("task", "compile", "mlp", "--data", csv, "-o", right, "--hidden", "16", "--batch", "64", "--steps", "120", "--checkpoint-every", "20",
+        "--price-ceiling", "1", "--audit-percent", "40", "--auditors", "2", "--name", "a new program");
+    // The challenge windows of a task that takes an hour would be waited for.
+    const terms = path.join(right, "task.toml");
+    fs.writeFileSync(terms, fs.readFileSync(terms, "utf8").replace("replay_blocks = 300", "replay_blocks = 50"));
+    const page = await openPage(browser, url + "/"); // its own, because some of its requests fail on purpose
+    await page.getByRole("button", { name: "Connect Test <b>wallet</b>" }).click();
+    await page.locator(".wallet a").waitFor();
+
+    await go(page, "#/post/", "Post a task");
+    const panel = page.locator("section", { hasText: "A new program" });
+    const field = panel.locator("input[type=file]");
+    for (const [wrong, sentence] of spoiled(right)) {
+        await field.setInputFiles(wrong);
+        await panel.locator(".error", { hasText: sentence }).waitFor();
+        assert.equal(await panel.getByRole("button", { name: "Post the task" }).count(), 0, wrong);
+    }
+    await field.setInputFiles(right);
+    const send = panel.getByRole("button", { name: "Post the task" });
+    await send.waitFor({ timeout: 30_000 });
+    assert.equal(await panel.getByLabel("name").inputValue(), "a new program");
+
+    // What it costs and promises is what the command line and the ledger compute.
+    const plan = JSON.parse(await command("task", "plan", right, "--node", url, "--json"));
+    const shown = (await panel.textContent()).replace(/\u202f/g, "");
+    const coins = (wei) => String(Number(wei) / 1e18);
+    assert.ok(shown.includes(`Locked as escrow: ${coins(plan.escrow)} coins`), `${shown}\n${plan.escrow}`);
+    const percent = (share) => `${Number((100 * share).toPrecision(4))} %`;
+    assert.ok(shown.includes("segments6stake"), shown);
+    assert.ok(shown.includes(`one bad segment is found with${percent(plan.detection_of_one)}`), shown);
+    assert.ok(shown.includes(`ten bad segments with${percent(plan.detection_of_ten)}`), shown);
+    await passesAxe(page, "posting a new program");
+    await picture(page, "post", { fullPage: true });
+
+    state.refuse = true;
+    await send.click();
+    await panel.getByText("The wallet refused; nothing was sent.").waitFor();
+    state.refuse = false;
+    const sentence = "the tasks of this requester hold all that one may have";
+    await page.route("**/tiles", (route) => route.fulfill({ status: 507, contentType: "application/octet-stream", body: refusal("over_quota", sentence) }));
+    await send.click();
+    await panel.getByText(`The node refuses it (over_quota): ${sentence}.`).waitFor({ timeout: 30_000 });
+    await page.unroute("**/tiles");
+    const [newest] = (await rpc(url, "retrace_tasks")).items;
+    const id = Number(newest.id);
+    assert.equal(newest.name, "a new program");
+    const { stakeFloor } = await rpc(url, "retrace_explainBids", newest.id);
+    assert.ok(shown.includes(`stake that a bid locks${coins(stakeFloor)}`), `${shown}\n${stakeFloor}`);
+
+    // The page was closed; the same folder goes on where it stopped, another one is refused.
+    const sent = [];
+    page.on("request", (request) => request.method() === "PUT" && sent.push(new URL(request.url()).pathname.split("/")[3]));
+    await go(page, `#/upload/${id}`, `Upload the files of task ${id}`);
+    const again = page.locator("main input[type=file]");
+    const other = path.join(folder, "task-other");
+    await command("task", "compile", "mlp", "--data", path.join(right, "data"), "-o", other, "--hidden", "8");
+    await again.setInputFiles(other);
+    await page.locator("main .error", { hasText: "The folder is not what this task was posted from." }).waitFor();
+    await again.setInputFiles(right);
+    await page.getByText("The node has all files of").waitFor({ timeout: 30_000 });
+    assert.ok(!sent.includes("program"), "the programs had arrived before");
+    assert.ok(sent.filter((one) => one === "tiles").length >= 3, `${sent.length} messages`);
+    await again.setInputFiles(right);
+    const before = sent.length;
+    await page.getByText("The node has all files of").waitFor({ timeout: 30_000 });
+    assert.equal(sent.length, before, "nothing is sent twice");
+
+    await drawsItsLosses(page, url, id);
+    await page.getByRole("button", { name: "Accept the model and pay" }).click();
+    await page.getByText("Accepted:").waitFor({ timeout: 20_000 });
+    assert.deepEqual(page.wrong.filter((one) => one.startsWith("exception")), []);
+    await page.close();
+}
+
+/// The losses that its checkpoints commit to are those of a replay, verified ones apart from claimed ones.
+async function drawsItsLosses(page, url, id) {
+    const name = `0x${id.toString(16)}`;
+    await until(120, "the delivery", async () => (await rpc(url, "retrace_task", name)).task.state === "delivering")
+        .catch(async (error) => { throw new Error(`${error.message}: ${JSON.stringify(await rpc(url, "retrace_explainTask", name))}`); });
+    await go(page, `#/task/${id}`, "a new program");
+    const panel = page.locator("section", { hasText: "Loss and metrics" });
+    await panel.getByRole("button", { name: "Fetch the losses" }).click();
+    const caption = await panel.getByText(/points are verified, \d+ are claimed/).textContent({ timeout: 30_000 });
+    await until(30, "all six points", async () => {
+        const [, verified, claimed] = /(\d+) points are verified, (\d+) are claimed/.exec(await panel.textContent()) ?? [];
+        return Number(verified) + Number(claimed) === 6;
+    }).catch((error) => { throw new Error(`${error.message}: ${caption}`); });
+    const { runs } = await rpc(url, "retrace_task", name);
+    const run = runs.filter(({ state }) => state !== "forfeited").pop().index;
+    const events = (await rpc(url, "retrace_taskEvents", name)).filter(({ event, arguments: a }) => event === "SegmentVerified" && Number(a.run) === run);
+    const segments = new Set(events.map((one) => Number(one.arguments.segment)));
+    const text = await panel.textContent();
+    assert.ok(text.includes(`${segments.size} points are verified, ${6 - segments.size} are claimed`), `${text}\n${JSON.stringify(events)}`);
+    assert.ok(segments.has(5), "the last segment is always audited");
+
+    const out = path.join(folder, "new-model");
+    await command("task", "fetch", String(id), "--node", url, "-o", out, "--losses", "6", "--data-dir", path.join(folder, "new-requester"));
+    const rows = fs.readFileSync(path.join(out, "metrics.csv"), "utf8").trim().split("\n").map((line) => line.split(","));
+    const column = rows[0].indexOf("replayed_loss");
+    const losses = rows.slice(1).filter((row) => row[column]);
+    const last = Number(losses[losses.length - 1][column]);
+    const label = await panel.locator(".chart").first().getAttribute("aria-label");
+    const drawn = Number(/replayed by auditors is ([\d.e-]+) at the end/.exec(label)[1]);
+    assert.ok(Math.abs(drawn - last) <= 1e-3 * Math.abs(last), `${label}: the replay says ${last}`);
+    await passesAxe(page, "a task with losses");
+    await picture(panel, "losses");
+}
