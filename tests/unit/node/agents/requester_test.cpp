@@ -13,9 +13,9 @@
 #include "node/cmd/cli.hpp"
 #include "node/server/config/params_json.hpp"
 #include "node/tasks/compile.hpp"
-#include "node/tasks/data/import.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/fake_node.hpp"
+#include "tests/unit/node/small_task.hpp"
 
 namespace retrace::node {
 namespace {
@@ -241,21 +241,11 @@ TEST_F(Requester, CommandsThatTrustABlockSayNothingThatIsNotProved) {
 
 /// A probability of detection follows from the rules, but there is none where no verifier can be drawn.
 TEST_F(Requester, WhereNobodyIsBondedNoChanceIsTold) {
-    kernels::Tensor x = kernels::zeros(kernels::DType::f32, {8, 3}), y = kernels::zeros(kernels::DType::u8, {8});
-    for (std::size_t i = 0; i < 8; ++i) y.data[i] = i % 2;
-    auto data = make_xy(std::move(x), &y);
-    ASSERT_TRUE(data) << data.error().message;
-    data->name = "zeros";
-    CompileRequest request;
-    request.model.kind = "mlp";
-    request.model.hidden = {4};
-    request.training.batch = 4;
+    CompileRequest request = test::small_request(folder.path() / "words");
     request.task.name = "words";
     request.task.steps = 20;
-    request.task.interval = 2;
     request.task.price_ceiling = ledger::U256(market::kMilli);
-    request.out = folder.path() / "words";
-    ASSERT_TRUE(compile_task(request, *data, nullptr));
+    ASSERT_TRUE(compile_task(request, test::eight_zeros(), nullptr));
     chain.put(keys::params(), default_params());
     const auto said = [&](const std::string& what) {
         testing::internal::CaptureStdout();

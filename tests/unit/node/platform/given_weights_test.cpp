@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "node/platform/files.hpp"
-#include "node/platform/units.hpp"
-#include "node/tasks/compile.hpp"
-#include "node/tasks/data/import.hpp"
 #include "node/tasks/evaluate.hpp"
 #include "node/tasks/initial_state.hpp"
 #include "node/tasks/model_files.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
+#include "tests/unit/node/small_task.hpp"
 
 namespace retrace::node {
 namespace {
@@ -21,12 +19,6 @@ using ::testing::HasSubstr;
 class GivenWeights : public ::testing::Test {
 protected:
     void SetUp() override {
-        kernels::Tensor x = kernels::zeros(kernels::DType::f32, {8, 3}), y = kernels::zeros(kernels::DType::u8, {8});
-        for (std::size_t i = 0; i < 8; ++i) y.data[i] = i % 2;
-        auto data = make_xy(std::move(x), &y);
-        ASSERT_TRUE(data) << data.error().message;
-        data_ = std::move(*data);
-        data_.name = "zeros";
         const auto base = compile("base", {});
         ASSERT_TRUE(base) << base.error().message;
         program_ = *read_program(base->program);
@@ -36,15 +28,9 @@ protected:
     }
 
     Result<TaskFile> compile(const std::string& name, const std::filesystem::path& start) {
-        CompileRequest request;
-        request.model.kind = "mlp";
-        request.model.hidden = {4};
-        request.training.batch = 4;
+        CompileRequest request = test::small_request(folder_.path() / name);
         request.task.name = name;
-        request.task.steps = request.task.interval = 2;
-        request.task.price_ceiling = *parse_coins("1");
         request.start = start;
-        request.out = folder_.path() / name;
         return compile_task(request, data_, nullptr);
     }
     std::filesystem::path weights(const std::vector<std::uint32_t>& first) {
@@ -61,7 +47,7 @@ protected:
     const std::vector<std::uint32_t> odd_{0x00000001, 0x807fffff, 0x00800000, 0x80000000};
     const std::vector<std::uint32_t> flushed_{0, 0x80000000, 0x00800000, 0x80000000};
     test::TemporaryFolder folder_;
-    DataSet data_;
+    DataSet data_ = test::eight_zeros();
     kernels::Program program_;
     std::vector<solver::NamedTensor> tensors_;
 };

@@ -11,13 +11,11 @@
 #include "kernels/program/codec.hpp"
 #include "node/agents/requester.hpp"
 #include "node/platform/files.hpp"
-#include "node/platform/units.hpp"
-#include "node/tasks/compile.hpp"
-#include "node/tasks/data/import.hpp"
 #include "node/tasks/evaluate.hpp"
 #include "node/tasks/initial_state.hpp"
 #include "node/tasks/model_files.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
+#include "tests/unit/node/small_task.hpp"
 
 namespace retrace::node {
 namespace {
@@ -27,19 +25,7 @@ using ::testing::HasSubstr;
 class CompiledTask : public ::testing::Test {
 protected:
     void SetUp() override {
-        kernels::Tensor x = kernels::zeros(kernels::DType::f32, {8, 3}), y = kernels::zeros(kernels::DType::u8, {8});
-        for (std::size_t i = 0; i < 8; ++i) y.data[i] = i % 2;
-        auto data = make_xy(std::move(x), &y);
-        ASSERT_TRUE(data) << data.error().message;
-        data->name = "zeros";
-        CompileRequest request;
-        request.model.kind = "mlp";
-        request.model.hidden = {4};
-        request.training.batch = 4;
-        request.task.steps = request.task.interval = 2;
-        request.task.price_ceiling = *parse_coins("1");
-        request.out = folder_.path() / "task";
-        const auto task = compile_task(request, *data, nullptr);
+        const auto task = compile_task(test::small_request(folder_.path() / "task"), test::eight_zeros(), nullptr);
         ASSERT_TRUE(task) << task.error().message;
         task_ = *task;
     }
