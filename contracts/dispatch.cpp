@@ -58,7 +58,7 @@ Outcome run_rule(const ledger::Call& raw, Effects& fx) {
     if (ledger::balance_of(fx.state, raw.sender) < raw.value) return {CallStatus::balance_too_low, {}, gas};  // 4.2.1
     take(fx, Call::kContract, raw.sender, raw.value);
     apply(*call, context, fx);
-    return {CallStatus::ok, {}, gas};
+    return {CallStatus::ok, {}, gas, std::is_same_v<Call, RevealBeacon>};
 }
 
 template <class Call>

@@ -12,6 +12,7 @@ struct Outcome {
     CallStatus status = CallStatus::ok;
     std::string detail;  ///< Added to the status's sentence: the exact defect.
     std::uint64_t gas = 0;
+    bool is_free = false;  ///< No base fee is due for it. SPEC 4.5
 };
 /// Returns the gas that a call with this calldata costs by 4.1 and 4.4, malformed calls included. A call with less gas
 /// loses all of it.

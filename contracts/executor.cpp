@@ -69,7 +69,7 @@ ledger::CallResult Executor::call(ledger::State& state, const ledger::BlockConte
     try {
         const NonFatalScope scope;
         const Outcome outcome = dispatch(*contract, call, fx);
-        if (outcome.status == CallStatus::ok) return {true, {}, outcome.gas, std::move(fx.logs), {}};
+        if (outcome.status == CallStatus::ok) return {true, {}, outcome.gas, std::move(fx.logs), {}, outcome.is_free};
         state.revert(mark);
         return refusal(outcome);
     } catch (const BrokenInvariant& broken) {  // 8.3

@@ -40,14 +40,17 @@ void take_gas(State& state, const SignedTx& tx, const U256& price) {
     state.set_account(tx.sender, sender);
 }
 
-/// Refunds unused gas, burns the base fee and gives the rest to the proposer. If the proposer is a native contract, the
-/// rest is burned too, because its books would no longer match its balance. SPEC 5.3.4
-void settle_gas(State& state, const SignedTx& tx, const U256& price, const BlockContext& block,
-                const TxExecutor& executor, std::uint64_t gas_used) {
-    const U256 unused = price * U256{tx.tx.gas_limit - gas_used};
-    if (!unused.is_zero()) state.credit(tx.sender, unused);
-    book_burn(state, block.base_fee * U256{gas_used});
-    const U256 tip = (price - block.base_fee) * U256{gas_used};
+/// Refunds what `taken` a unit of gas is more than the receipt's price, burns the base fee and gives the rest to the
+/// proposer. If the proposer is a native contract, the rest is burned too, because its books would no longer match its
+/// balance. SPEC 5.3.4
+void settle_gas(State& state, const SignedTx& tx, const U256& taken, const BlockContext& block,
+                const TxExecutor& executor, const Receipt& receipt) {
+    const U256 gas_used{receipt.gas_used};
+    const U256 back = taken * U256{tx.tx.gas_limit} - receipt.effective_gas_price * gas_used;
+    if (!back.is_zero()) state.credit(tx.sender, back);
+    const U256 tip_price = effective_tip(tx.tx, block.base_fee);
+    book_burn(state, (receipt.effective_gas_price - tip_price) * gas_used);
+    const U256 tip = tip_price * gas_used;
     if (tip.is_zero()) return;
     if (executor.is_contract(block.proposer))
         book_burn(state, tip);
@@ -75,11 +78,12 @@ Receipt run(State& state, const BlockContext& block, const TxExecutor& executor,
     Receipt receipt;
     receipt.success = result.ok;
     receipt.gas_used = intrinsic_gas(tx.tx) + result.gas_used;
-    receipt.effective_gas_price = price;
+    const bool is_free = result.ok && result.is_free && tx.tx.access_list.empty();  // 5.3.10
+    receipt.effective_gas_price = is_free ? effective_tip(tx.tx, block.base_fee) : price;
     if (result.ok) receipt.logs = std::move(result.logs);
     receipt.output = std::move(result.output);
     receipt.revert_reason = std::move(result.revert_reason);
-    settle_gas(state, tx, price, block, executor, receipt.gas_used);
+    settle_gas(state, tx, price, block, executor, receipt);
     return receipt;
 }
 

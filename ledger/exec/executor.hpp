@@ -44,6 +44,7 @@ struct CallResult {
     std::uint64_t gas_used = 0;  ///< ≤ Call::gas.
     std::vector<Log> logs;       ///< Empty when !ok.
     std::string revert_reason;   ///< Text for people: "slug: sentence". Empty when ok.
+    bool is_free = false;        ///< Its transaction does not pay the base fee (SPEC 5.3.10). False when !ok.
 };
 
 class TxExecutor {

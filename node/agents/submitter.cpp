@@ -42,6 +42,11 @@ std::string refusal_of(const RpcFailure& failure) {
 }  // namespace
 
 Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data) {
+    return send_at(kTip, std::move(what), to, value, std::move(data));
+}
+
+Result<Hash32> Submitter::send_at(const ledger::U256& tip, std::string what, const ledger::Address& to,
+                                  const ledger::U256& value, Bytes data) {
     // A pending call is not sent again with another nonce: the estimate does not see pending calls, so the second one
     // would be included, refused and paid for.
     const auto same = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& item) {
@@ -51,17 +56,20 @@ Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, cons
     if (same != pending_.end()) return same->hashes.front();
     const auto gas = client_.estimate_gas(address_, to, value, data);
     if (!gas) return error(what + ": " + refusal_of(gas.error()));
-    return send_with(std::move(what), to, value, std::move(data), *gas + std::min(*gas / 5, UINT64_MAX - *gas));
+    const std::uint64_t limit = *gas + std::min(*gas / 5, UINT64_MAX - *gas);
+    auto sent = send_with(tip, what, to, value, data, limit);
+    if (sent || !tip.is_zero()) return sent;
+    return send_with(kTip, std::move(what), to, value, std::move(data), limit);  // A node may take no call without a tip.
 }
 
-Result<Hash32> Submitter::send_with(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data,
-                                    std::uint64_t gas) {
+Result<Hash32> Submitter::send_with(const ledger::U256& tip, std::string what, const ledger::Address& to,
+                                    const ledger::U256& value, Bytes data, std::uint64_t gas) {
     const auto nonce = chain_ != nullptr ? chain_->next_nonce(address_) : client_.next_nonce(address_);
     if (!nonce) return error(what + ": " + nonce.error().message);
     const auto base_fee = client_.base_fee();
     if (!base_fee) return error(what + ": " + base_fee.error().message);
 
-    const auto fees = fees_of(*base_fee, kTip, gas);
+    const auto fees = fees_of(*base_fee, tip, gas);
     if (!fees) return error(what + ": " + fees.error().message);
 
     ledger::Transaction tx;

@@ -48,10 +48,17 @@ public:
     Result<Hash32> send(std::string what, const Call& call, const ledger::U256& value = {}) {
         return send(std::move(what), contracts::address_of(Call::kContract), value, contracts::calldata(call));
     }
+    /// As `send`, without a tip: for a call that is free (contracts 4.5) and comes first without one (ledger 7.4.1). Where
+    /// the node refuses it so, the usual tip is paid.
+    template <class Call>
+    Result<Hash32> send_free(std::string what, const Call& call) {
+        return send_at({}, std::move(what), contracts::address_of(Call::kContract), {}, contracts::calldata(call));
+    }
     /// Sends without a gas estimate: the call may be included and refused. For frauds on developer chains.
     template <class Call>
     Result<Hash32> send_unchecked(std::string what, const Call& call, std::uint64_t gas) {
-        return send_with(std::move(what), contracts::address_of(Call::kContract), {}, contracts::calldata(call), gas);
+        return send_with(kTip, std::move(what), contracts::address_of(Call::kContract), {}, contracts::calldata(call),
+                         gas);
     }
     /// Sends and waits until the call is in a block; fails also if it reverted.
     template <class Call>
@@ -77,8 +84,10 @@ private:
         ledger::TxPtr tx;                    // at the last one
         std::optional<std::uint64_t> since;  // height from which it waits at that price; unset before a poll
     };
-    Result<Hash32> send_with(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data,
-                             std::uint64_t gas);
+    Result<Hash32> send_at(const ledger::U256& tip, std::string what, const ledger::Address& to,
+                           const ledger::U256& value, Bytes data);
+    Result<Hash32> send_with(const ledger::U256& tip, std::string what, const ledger::Address& to,
+                             const ledger::U256& value, Bytes data, std::uint64_t gas);
     /// Returns its outcome; nullopt while it waits or when the node does not answer.
     std::optional<TxOutcome> outcome_of(const Pending& item);
     bool forgotten(const Pending& item);

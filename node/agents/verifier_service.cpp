@@ -55,7 +55,7 @@ struct VerifierCall {
         return submitter.send("report task " + std::to_string(m.task), call, params.report_fee);
     }
     Result<Hash32> operator()(const verifier::RevealBeacon& m) const {
-        return submitter.send("reveal beacon", contracts::RevealBeacon{m.preimage});
+        return submitter.send_free("reveal beacon", contracts::RevealBeacon{m.preimage});
     }
     Result<Hash32> operator()(const verifier::ChallengeInitial& m) const {
         spdlog::warn("event=challenge_initial_state task={} run={}", m.task, m.run);

@@ -70,6 +70,21 @@ void Checkers::see(const AnyEvent& event, const ledger::StateView& view) {
     }
 }
 
+void Checkers::check_free_calls(const ledger::Block& block) {
+    for (std::size_t i = 0; i < block.txs.size(); ++i) {
+        const ledger::TxPtr& tx = block.txs[i].tx;
+        if (!tx || !block.receipts[i].success || block.receipts[i].effective_gas_price >= block.header.base_fee) continue;
+        constexpr std::ptrdiff_t kSelector = 4;
+        static const Bytes reveal = contracts::calldata(contracts::RevealBeacon{});
+        const bool reveals = tx->tx.to == contracts::address_of(contracts::Contract::staking) &&
+                             std::equal(reveal.begin(), reveal.begin() + kSelector, tx->tx.data.begin());
+        if (!reveals) report(name(tx->sender) + " made another call than a reveal without a base fee");
+        std::uint64_t& until = free_until_[tx->sender];
+        if (block.header.height < until) report(name(tx->sender) + " made two free reveals in an epoch");
+        until = (views::epoch_of(params_, block.header.height) + 1) * params_.epoch_blocks;
+    }
+}
+
 void Checkers::check_disputes(const ledger::StateView& view, std::uint64_t height) {
     for (const std::uint64_t count = views::dispute_count(view); disputes_seen_ < count;)
         open_disputes_.insert(++disputes_seen_);
@@ -113,6 +128,7 @@ void Checkers::after_block(const ledger::Block& block, const ledger::StateView& 
     };
     see_all(block.system_logs);
     for (const ledger::Receipt& receipt : block.receipts) see_all(receipt.logs);
+    check_free_calls(block);
     check_disputes(view, block.header.height);
     check_stakes(view);
     if (!deep) return;

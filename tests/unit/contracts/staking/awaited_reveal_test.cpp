@@ -34,6 +34,39 @@ TEST_F(AwaitedReveal, IsTheOneThatWouldBeAccepted) {
     EXPECT_FALSE(is_awaited("v1", calldata(RevealBeacon{link("v1", kChain - 2)}))) << "one in each epoch";
 }
 
+/// 4.5
+TEST_F(AwaitedReveal, IsFreeOnceAnEpoch) {
+    add_verifier("v1");
+    EXPECT_FALSE(last.is_free) << "no other call is";
+    silent.insert("v1");
+    ASSERT_EQ(send("v1", RevealBeacon{link("v1", kChain - 1)}), CallStatus::reveal_not_due);
+    EXPECT_FALSE(last.is_free);
+    advance(4);
+    ASSERT_EQ(send("v2", RevealBeacon{link("v1", kChain - 1)}), CallStatus::not_member);
+    EXPECT_FALSE(last.is_free) << "a copy";
+    ASSERT_EQ(send("v1", RevealBeacon{word("guess")}), CallStatus::wrong_preimage);
+    EXPECT_FALSE(last.is_free);
+    ASSERT_EQ(send("v1", RevealBeacon{link("v1", kChain - 1)}), CallStatus::ok);
+    EXPECT_TRUE(last.is_free);
+    ASSERT_EQ(send("v1", RevealBeacon{link("v1", kChain - 2)}), CallStatus::reveal_done);
+    EXPECT_FALSE(last.is_free);
+    advance(4);
+    ASSERT_EQ(send("v1", RevealBeacon{link("v1", kChain - 2)}), CallStatus::ok);
+    EXPECT_TRUE(last.is_free);
+}
+
+/// 4.5: what all members together use without a base fee in an epoch.
+TEST_F(AwaitedReveal, OfAllMembersTakesLittleOfABlock) {
+    ledger::Transaction tx;
+    tx.to = address_of(Contract::staking);
+    tx.data = calldata(RevealBeacon{word("all bytes set")});
+    tx.gas_limit = 10'000'000;
+    const std::uint64_t gas = market::kVerifiersMax * ledger::max_gas(tx, executor);
+    EXPECT_LE(gas, 53'000'000U);
+    EXPECT_LE(8 * gas, 9 * ledger::Genesis{}.gas_limit) << "about an eighth";
+    EXPECT_LE(gas, ledger::Genesis{}.gas_limit / 2) << "so it raises no base fee";
+}
+
 /// Agents cannot choose what they sent before the reveal: a verdict has its own deadline.
 TEST_F(AwaitedReveal, IsAwaitedBehindAVerdictOrAnAttestation) {
     const auto gas = [&](const auto& call) {

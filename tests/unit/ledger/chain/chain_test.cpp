@@ -81,6 +81,36 @@ TEST(Chain, ARefusedCallTakesTheFeeAndTheNonceOnly) {
               (Account{1, U256{1000} * kEther - receipt.effective_gas_price * receipt.gas_used}));
 }
 
+/// 5.3.10
+TEST(Chain, AFreeCallPaysItsTipOnly) {
+    MemoryStore store;
+    World world(store);
+    const auto block = world.block({sign_tx(call(0, bytes("f")), key(0))});
+    const Receipt& receipt = block->receipts[0];
+    ASSERT_TRUE(receipt.success);
+    EXPECT_EQ(receipt.gas_used, 21'000U + 16 + 1000);
+    EXPECT_EQ(receipt.effective_gas_price, U256{1'000'000'000});
+    EXPECT_EQ(block->header.gas_used, receipt.gas_used) << "it takes room like any other";
+    const U256 tip = U256{1'000'000'000} * receipt.gas_used;
+    const auto view = world.chain->view();
+    EXPECT_EQ(view->account(key(0).address()), (Account{1, U256{1000} * kEther - tip}));
+    EXPECT_EQ(view->account(number(0xbeef)).balance, tip);
+    EXPECT_EQ(burned(*view), U256{});
+}
+
+TEST(Chain, NoAccessListIsFree) {
+    MemoryStore store;
+    World world(store);
+    const U256 base_fee = world.chain->next_base_fee();
+    Transaction padded = call(0, bytes("f"));
+    padded.access_list = {{number(1), {}}, {number(2), {}}};
+    const auto block = world.block({sign_tx(padded, key(0)), sign_tx(call(0, bytes("r")), key(1))});
+    ASSERT_TRUE(block->receipts[0].success);
+    for (const Receipt& receipt : block->receipts)
+        EXPECT_EQ(receipt.effective_gas_price, base_fee + U256{1'000'000'000}) << "nor is a refusal";
+    EXPECT_EQ(burned(*world.chain->view()), base_fee * block->header.gas_used);
+}
+
 TEST(Chain, WhatCannotPayIsInTheBlockAndChangesNothing) {
     MemoryStore store;
     World world(store);

@@ -22,7 +22,7 @@ using ledger::U256;
 struct OneAccountsNode : ::testing::Test {
     std::mutex mutex;
     std::uint64_t height = 100;
-    std::uint64_t base_fee = 1'000'000'000, gas = 21'000;
+    std::uint64_t base_fee = 1'000'000'000, gas = 21'000, least_tip = 0;
     std::vector<ledger::DecodedTx> sent;
     std::vector<Hash32> hashes;               ///< Hashes of `sent`.
     std::map<std::uint64_t, Hash32> waiting;  ///< Keyed by nonce.
@@ -60,7 +60,9 @@ struct OneAccountsNode : ::testing::Test {
             return known ? "{}" : "null";
         }
         const Bytes raw = *from_hex(params[0].as_string().c_str());
-        sent.push_back(*ledger::decode_tx(raw));
+        auto tx = *ledger::decode_tx(raw);
+        if (tx.tx.tip_cap < least_tip) return "null";
+        sent.push_back(std::move(tx));
         hashes.push_back(ledger::keccak256(raw));
         waiting[sent.back().tx.nonce] = hashes.back();
         return "\"" + to_0x(view(hashes.back())) + "\"";
@@ -108,6 +110,16 @@ TEST_F(OneAccountsNode, WhatNoBlockTakesIsOfferedAgainForMore) {
     EXPECT_EQ(done[0].outcome.hash, hashes[2]) << "as it was taken";
     pass(4);
     EXPECT_EQ(sent.size(), 3U) << "and no more";
+}
+
+TEST_F(OneAccountsNode, AFreeCallHasNoTipUnlessTheNodeAsksForOne) {
+    ASSERT_TRUE(submitter.send_free("reveal beacon", contracts::RevealBeacon{}));
+    ASSERT_EQ(sent.size(), 1U);
+    EXPECT_EQ(sent[0].tx.tip_cap, U256{});
+    least_tip = 1;
+    ASSERT_TRUE(submitter.send_free("reveal beacon", contracts::RevealBeacon{Hash32{{1}}}));
+    ASSERT_EQ(sent.size(), 2U);
+    EXPECT_EQ(sent[1].tx.tip_cap, U256{Submitter::kTip});
 }
 
 TEST_F(OneAccountsNode, AnEarlierPriceMayBeTheOneThatIsTaken) {
