@@ -67,6 +67,8 @@ std::string record_name() {
         return "Places";
     else if constexpr (std::same_as<T, market::Place>)
         return "Place";
+    else if constexpr (std::same_as<T, market::TopUp>)
+        return "TopUp";
     else if constexpr (std::same_as<T, ValidatorInfo>)
         return "ValidatorInfo";
     else if constexpr (std::same_as<T, ValidatorRules>)

@@ -36,6 +36,14 @@ Conviction conviction(const U256& lock, const U256& audit_fee, const Params& par
     return {parts.share, ledger::min(audit_fee, spare)};
 }
 
+Escrow escrow_of_top_up(const TaskSpec& spec, const Params& params, std::uint64_t first, const U256& ceiling) {
+    TaskSpec raised = spec;
+    raised.price_ceiling = ceiling;
+    const Escrow now = escrow_of_more(spec, params, first, spec.replicas);
+    const Escrow then = escrow_of_more(raised, params, first, spec.replicas);
+    return {then.work - now.work, then.audits - now.audits};
+}
+
 Escrow escrow_of_more(const TaskSpec& spec, const Params& params, std::uint64_t first, std::uint8_t replicas) {
     const U256 units = U256(spec.segments() - first) * U256(replicas);
     // This cannot overflow: postTask has checked that the whole escrow fits, and five times that is below 2^256 (the

@@ -39,6 +39,19 @@ struct Conviction {
 };
 Conviction conviction(const U256& lock, const U256& audit_fee, const Params& params);
 
+/// What a requester has added to an open task: its price ceiling from the next auction on, and auctions that may follow
+/// ones without winners. SPEC 6.7
+struct TopUp {
+    U256 ceiling;  ///< Per segment.
+    std::uint32_t auctions = 0;
+    bool operator==(const TopUp&) const = default;
+    static auto tie(auto& t) { return std::tie(t.ceiling, t.auctions); }
+    static Names names() { return {"ceiling", "auctions"}; }
+};
+/// What a task that is posted by `spec`, and of which the segments below `first` are paid, brings so that its ceiling may
+/// rise to `ceiling`, which is at least that of `spec`.
+Escrow escrow_of_top_up(const TaskSpec& spec, const Params& params, std::uint64_t first, const U256& ceiling);
+
 /// Returns the escrow that another `replicas` of a task need when they run the segments from `first` on.
 Escrow escrow_of_more(const TaskSpec& spec, const Params& params, std::uint64_t first, std::uint8_t replicas);
 

@@ -15,6 +15,7 @@ constexpr Row kRows[] = {
     {posted, TaskEvent::open_auction, bidding},
     {posted, TaskEvent::cancel, cancelled},
     {bidding, TaskEvent::cancel, cancelled},
+    {bidding, TaskEvent::open_auction, bidding},  // Another auction, after one without winners (contracts 12.10).
     {bidding, TaskEvent::win, assigned},
     {bidding, TaskEvent::no_bid, expired},
     {assigned, TaskEvent::accept, running},

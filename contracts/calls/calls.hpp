@@ -217,6 +217,20 @@ struct RaiseReplicas {
     std::uint8_t replicas = 0;
 };
 
+/// The requester of an open task raises its price ceiling from the next auction on, and lets up to `auctions` more follow
+/// ones without winners. msg.value is market::escrow_of_top_up; more lengthens the time of a place that pays rent, and
+/// otherwise returns at once.
+struct TopUpTask {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "topUpTask";
+    static constexpr bool kPayable = true;
+    static Names names() { return {"task", "ceiling", "auctions"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.ceiling, c.auctions); }
+    std::uint64_t task = 0;
+    U256 ceiling;
+    std::uint32_t auctions = 0;
+};
+
 /// The requester decides on audits for which no auditors can be drawn. `pay`: they count as not drawn, and the run goes
 /// on; otherwise the run ends and is paid for its finalised segments.
 struct DecideUnaudited {
@@ -427,6 +441,6 @@ using AnyCall =
                  RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable, AnswerUnavailable,
                  ChallengeSegment, ChallengeInitial, PlayMove, RegisterValidator, BondValidator, UnbondValidator,
                  ReleaseValidator, UnjailValidator, VoteUpgrade, PostGroup, CommitRound, CommitHoldings, RevealHoldings,
-                 OpenMember, JoinTask, LeaveTask, MaskKeys, MaskShares, Unmask>;
+                 OpenMember, JoinTask, LeaveTask, MaskKeys, MaskShares, Unmask, TopUpTask>;
 
 }  // namespace retrace::contracts

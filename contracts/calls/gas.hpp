@@ -44,6 +44,11 @@ inline std::uint64_t extra_gas(const RaiseReplicas&) { return kGasScheduledItem;
 /// a delivery with the seats that it pays.
 inline std::uint64_t extra_gas(const CancelTask&) { return kGasScheduledItem; }
 inline std::uint64_t extra_gas(const AcceptModel&) { return 2 * kGasScheduledItem; }
+/// The end of each auction; a call with more than a task may have is refused.
+inline std::uint64_t extra_gas(const TopUpTask& call) {
+    constexpr std::uint32_t kMost = 64;  // market 1.4
+    return kGasScheduledItem * std::min(call.auctions, kMost);
+}
 inline std::uint64_t extra_gas(const DecideUnaudited&) { return 2 * kGasScheduledItem; }  // Continuation or end.
 inline std::uint64_t extra_gas(const RevealBid&) { return kGasScheduledItem; }            // The winner's acceptance.
 inline std::uint64_t extra_gas(const DeclineTask&) { return 2 * kGasScheduledItem; }      // End of the run.

@@ -17,6 +17,20 @@ struct PlacePaid {
     Address party;
     U256 amount;
 };
+/// A requester added `amount` to the escrow of its open task: the ceiling counts from the next auction on, and `auctions`
+/// more may follow ones without winners, those of earlier calls included.
+struct TaskToppedUp {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "TaskToppedUp";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "requester", "ceiling", "auctions", "amount"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.requester, e.ceiling, e.auctions, e.amount); }
+    std::uint64_t task = 0;
+    Address requester;
+    U256 ceiling;
+    std::uint32_t auctions = 0;
+    U256 amount;
+};
 /// An auction for more replicas has begun.
 struct ReplicasWanted {
     static constexpr Contract kContract = Contract::market;

@@ -38,6 +38,10 @@ std::optional<market::Place> read(const ReadPlace& call, const StateView& view) 
     if (!views::task(view, call.task)) return std::nullopt;
     return views::place(view, call.task).value_or(market::Place{});
 }
+std::optional<market::TopUp> read(const ReadTopUp& call, const StateView& view) {
+    if (!views::task(view, call.task)) return std::nullopt;
+    return views::top_up(view, call.task).value_or(market::TopUp{});
+}
 auto read(const ReadSpec& call, const StateView& view) { return views::spec(view, call.task); }
 auto read(const ReadTask& call, const StateView& view) { return views::task(view, call.task); }
 auto read(const ReadBid& call, const StateView& view) { return views::bid(view, call.task, call.bidder); }

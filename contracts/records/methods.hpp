@@ -106,6 +106,15 @@ struct ReadPlace {
     static auto tie(auto& c) { return std::tie(c.task); }
     std::uint64_t task = 0;
 };
+/// What the requester of an open task has added to it (12.10); zeros: nothing.
+struct ReadTopUp {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "topUpOf";
+    using Answer = market::TopUp;
+    static Names names() { return {"task"}; }
+    static auto tie(auto& c) { return std::tie(c.task); }
+    std::uint64_t task = 0;
+};
 struct ReadSpec {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "specOf";
@@ -233,7 +242,7 @@ using AnyRead =
                  ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention,
                  ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules, ReadUpgrade, ReadGroupSpec,
                  ReadGroup, ReadRound, ReadRoundMessage, ReadHolding, ReadRoundMasks, ReadMemberMasks, ReadMember,
-                 ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding>;
+                 ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding, ReadTopUp>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

@@ -130,6 +130,11 @@ void EventLog::take_market(std::uint64_t height, const ledger::Log& log) {
     } else if (const auto e = decode_event<contracts::RunEnded>(log)) {
         if (e->run < runs_[e->task].size()) runs_[e->task][e->run].ended = e->reason;
         print(height, e->task, "the run of " + name(e->solver) + " ends (" + e->reason + ")");
+    } else if (const auto e = decode_event<contracts::TaskToppedUp>(log)) {
+        print(height, e->task,
+              describe_coins(e->amount) + " more in escrow: at most " + describe_coins(e->ceiling) +
+                  " a segment from the next auction on, and " + std::to_string(e->auctions) +
+                  " auctions may follow ones without winners");
     } else if (const auto e = decode_event<contracts::EscrowReturned>(log)) {
         print(height, e->task, describe_coins(e->amount) + " of the escrow are returned to " + name(e->requester));
     }

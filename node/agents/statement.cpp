@@ -48,6 +48,8 @@ public:
             if (e->task == task_) return paid_in(placed, Kind::posted);
         } else if (const auto e = decode_event<contracts::ReplicasWanted>(log)) {
             if (e->task == task_) return paid_in(placed, Kind::raised);
+        } else if (const auto e = decode_event<contracts::TaskToppedUp>(log)) {
+            if (e->task == task_) return paid_in(placed, Kind::topped_up);
         } else if (const auto e = decode_event<contracts::MemberJoined>(log)) {
             if (e->task == task_) return paid_in(placed, Kind::joined);
         } else if (const auto e = decode_event<contracts::SegmentsPaid>(log)) {
@@ -111,6 +113,7 @@ std::string_view slug(StatementLine::Kind kind) noexcept {
         case Kind::audit: return "audit";
         case Kind::returned: return "returned";
         case Kind::place: return "place";
+        case Kind::topped_up: return "topped_up";
     }
     return "unknown";
 }

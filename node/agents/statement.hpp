@@ -12,14 +12,16 @@ namespace retrace::node {
 
 /// A movement of coins into or out of a task's escrow.
 struct StatementLine {
-    enum class Kind : std::uint8_t { posted, raised, joined, segments, audit, returned, place };
+    enum class Kind : std::uint8_t { posted, raised, joined, segments, audit, returned, place, topped_up };
     std::uint64_t height = 0;
     Kind kind{};
     ledger::Address party;  ///< Who paid in, or was paid.
     ledger::U256 amount;
     std::uint32_t run = 0;               ///< segments
     std::uint64_t first = 0, count = 0;  ///< segments: from `first` on; audit: the segment.
-    bool in() const { return kind == Kind::posted || kind == Kind::raised || kind == Kind::joined; }
+    bool in() const {
+        return kind == Kind::posted || kind == Kind::raised || kind == Kind::joined || kind == Kind::topped_up;
+    }
 };
 std::string_view slug(StatementLine::Kind kind) noexcept;
 

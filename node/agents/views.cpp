@@ -5,6 +5,7 @@
 
 #include "contracts/lifecycle/isolate.hpp"
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/places.hpp"
 #include "contracts/rules/groups/rules.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "node/agents/group_views.hpp"
@@ -63,8 +64,9 @@ solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec,
 }
 
 const Immutable::Terms* Immutable::find(const ledger::StateView& view, std::uint64_t task) {
-    if (const auto found = tasks_.find(task); found != tasks_.end()) return &found->second;
-    if (auto found = before_.extract(task)) return &tasks_.insert(std::move(found)).position->second;
+    const bool rises = views::top_up(view, task).has_value();
+    if (const auto found = tasks_.find(task); found != tasks_.end() && !rises) return &found->second;
+    if (auto found = before_.extract(task); found && !rises) return &tasks_.insert(std::move(found)).position->second;
     // Both are read before either is used, because read-ahead shows an empty value at first.
     const auto spec = views::spec(view, task);
     const auto group = views::group_spec(view, task);
@@ -73,7 +75,7 @@ const Immutable::Terms* Immutable::find(const ledger::StateView& view, std::uint
     const auto status =
         group ? contracts::check(contracts::PostGroup{*spec, *group}) : contracts::check(contracts::PostTask{*spec});
     if (status != contracts::CallStatus::ok) return nullptr;
-    return &tasks_.emplace(task, Terms{*spec, group}).first->second;
+    return &tasks_.insert_or_assign(task, Terms{*spec, group}).first->second;
 }
 
 std::optional<market::TaskSpec> Immutable::spec(const ledger::StateView& view, std::uint64_t task) {

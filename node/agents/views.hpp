@@ -20,7 +20,7 @@ namespace retrace::node {
 solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec,
                            const std::optional<market::GroupSpec>& group);
 
-/// Cache of records that never change once they exist, so that each is read from the node once.
+/// Cache of records that hardly ever change once they exist, so that each is read from the node once.
 class Immutable {
 public:
     std::optional<market::TaskSpec> spec(const ledger::StateView& view, std::uint64_t task);
@@ -43,7 +43,8 @@ private:
         market::TaskSpec spec;
         std::optional<market::GroupSpec> group;
     };
-    /// Null if there is no such task, or if its terms break the rules for posting.
+    /// Null if there is no such task, or if its terms break the rules for posting. Those of a task that its requester
+    /// has topped up are read anew, because its ceiling may have risen (contracts 12.10).
     const Terms* find(const ledger::StateView& view, std::uint64_t task);
 
     std::map<std::uint64_t, Terms> tasks_, before_;

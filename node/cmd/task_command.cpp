@@ -84,6 +84,7 @@ void add_task(CLI::App& app, Program& program) {
     add_task_fetch(*task, program);
     add_task_run(*task, program);
     add_task_raise(*task, program);
+    add_task_top_up(*task, program);
     add_task_decide(*task, program);
 }
 

@@ -28,6 +28,7 @@ void add_task_submit(CLI::App& task, Program& program);  ///< submit, upload, fo
 void add_task_fetch(CLI::App& task, Program& program);
 void add_task_run(CLI::App& task, Program& program);
 void add_task_raise(CLI::App& task, Program& program);
+void add_task_top_up(CLI::App& task, Program& program);
 void add_task_decide(CLI::App& task, Program& program);
 void add_task_plan(CLI::App& task, Program& program);
 void add_task_show(CLI::App& task, Program& program);  ///< show, list, cancel, accept, odds

@@ -32,6 +32,7 @@ std::string words_of(const StatementLine& line) {
     switch (line.kind) {
         case Kind::posted: return "put into escrow by " + who;
         case Kind::raised: return "put into escrow for more replicas by " + who;
+        case Kind::topped_up: return "put into escrow for a higher ceiling by " + who;
         case Kind::joined: return "put in for audits by the member " + who;
         case Kind::segments:
             return "to " + who + " for segments " + std::to_string(line.first) + " to " +

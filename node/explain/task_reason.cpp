@@ -7,6 +7,7 @@
 
 #include "contracts/records/explain_bids.hpp"
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/places.hpp"
 #include "contracts/records/views.hpp"
 #include "market/odds.hpp"
 #include "node/platform/units.hpp"
@@ -112,6 +113,9 @@ EndedRuns ended_runs(const StateView& view, const market::Task& task) {
     return out;
 }
 
+constexpr const char* kTopUp =
+    "without bids the task ends; `retrace task top-up` lets another auction follow, at a higher ceiling";
+
 constexpr const char* kAfterLostRuns =
     "`retrace task follow` shows why each run ended; post the task again, from its last state if one is served "
     "(`retrace task compile --start`)";
@@ -148,6 +152,9 @@ void explain_auction(const StateView& view, const market::Task& task, TaskExplan
     }
     out.next = sealed ? "bids are revealed" : "the auction closes";
     out.next_height = sealed ? task.bid_end : task.reveal_end;
+    const auto added = views::top_up(view, task.id);
+    if (!sealed && task.bidders.empty() && added && added->auctions != 0)
+        out.next = "another auction begins, in which a segment costs at most " + describe_coins(added->ceiling);
     const std::string before =
         task.round > 1 ? "; this is auction " + std::to_string(task.round) + " of the task" : std::string();
     if (!task.bidders.empty()) {
@@ -162,6 +169,9 @@ void explain_auction(const StateView& view, const market::Task& task, TaskExplan
     out.reason = TaskReason::no_bids_yet;
     out.why = "nobody has bid yet; " + words_of(others) + before;
     if (others.free == 0) out.remedy = remedy_for(others);
+    const bool goes_on = added && added->auctions != 0;
+    if (!goes_on && (others.free == 0 || task.first_state != 0))
+        out.remedy += (out.remedy.empty() ? "" : "; ") + std::string(kTopUp);
 }
 
 /// Phases of a round end at their deadline, or earlier when all have done their part.

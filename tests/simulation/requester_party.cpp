@@ -137,6 +137,12 @@ void RequesterParty::raise(const ledger::StateView& view, const market::Task& ta
          escrow.total());
 }
 
+void RequesterParty::top_up(const market::Task& task, const market::TaskSpec& spec) {
+    const ledger::U256 ceiling = spec.price_ceiling * ledger::U256(2);
+    const auto price = market::escrow_of_top_up(spec, world().params, task.first_state, ceiling);
+    call("tops its task up", contracts::TopUpTask{task.id, ceiling, 2}, price.total());
+}
+
 /// Each report names another target, because a second report of the same target is refused.
 void RequesterParty::report_burst(const market::Task& task, const market::TaskSpec& spec) {
     if (task.active.empty() || !reported_.insert(task.id).second) return;
@@ -161,6 +167,8 @@ void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height,
         if ((planned.seed + task->round) % 3 != 0) call("cancels its task", contracts::CancelTask{id});
         return;
     }
+    if (planned.tops_up && task->state == market::TaskState::bidding && topped_up_.insert(id).second)
+        top_up(*task, *spec);
     if (planned.raise_to > planned.replicas && task->state == market::TaskState::running && raised_.insert(id).second)
         raise(view, *task, *spec, planned.raise_to);
     if (planned.fraud == RequesterFraud::disappear || task->state != market::TaskState::delivering) return;

@@ -24,6 +24,7 @@ struct PlannedTask {
     std::uint8_t auditors = 2, replicas = 1;
     bool allow_unaudited = false;  ///< Unaudited segments are paid all the same.
     std::uint8_t raise_to = 0;     ///< Replicas wanted once the task is running; 0 leaves their number unchanged.
+    bool tops_up = false;          ///< Doubles its ceiling in the first auction, and asks for two more auctions.
     std::uint64_t at_height = 25;
     std::uint64_t replay_blocks = 10, finish_blocks = 600;
     std::uint64_t checkpoint_blocks = 0;  ///< Longest time between checkpoints; at least the chain's parameter.
@@ -50,6 +51,7 @@ private:
     void follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t task, const PlannedTask& planned);
     void raise(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec,
                std::uint8_t replicas);
+    void top_up(const market::Task& task, const market::TaskSpec& spec);
     void report_burst(const market::Task& task, const market::TaskSpec& spec);
     bool has_model(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec);
     bool has_model_of_group(const ledger::StateView& view, const market::Task& task);
@@ -57,7 +59,7 @@ private:
     std::vector<PlannedTask> planned_tasks_;
     std::size_t number_;
     std::set<std::size_t> posted_;                         ///< Indices of planned tasks.
-    std::set<std::uint64_t> raised_, reported_;            ///< Task ids.
+    std::set<std::uint64_t> raised_, reported_, topped_up_;            ///< Task ids.
     std::map<std::uint64_t, std::uint64_t> tried_height_;  ///< By task: height of the last request for the model.
 };
 

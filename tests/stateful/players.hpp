@@ -34,6 +34,7 @@ private:
     // runs.cpp
     void serve_tasks();
     void post_task();
+    void top_up(const TaskModel& model);
     void serve_auction(const TaskModel& model);
     void bid(const TaskModel& model);
     void serve_run(const TaskModel& model, const RunModel& run);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Requesters and solvers: tasks, auctions, states.
+#include "contracts/records/places.hpp"
 #include "contracts/records/store.hpp"
 #include "market/auction.hpp"
 #include "market/escrow.hpp"
@@ -195,6 +196,15 @@ void Players::report_model(const TaskModel& model, std::uint32_t run) {
     report(model.task.requester, market::ReportKind::model, model.task.id, run, last);
 }
 
+void Players::top_up(const TaskModel& model) {
+    market::TaskSpec next = model.spec;
+    if (const auto before = views::top_up(world_.state(), model.task.id)) next.price_ceiling = before->ceiling;
+    const U256 ceiling = draws_.one_in(4) ? next.price_ceiling : next.price_ceiling + next.price_ceiling / U256(2);
+    const U256 price =
+        market::escrow_of_top_up(next, profile_.params, model.task.first_state, ceiling).total() + U256(draws_.below(3));
+    send(model.task.requester, TopUpTask{model.task.id, ceiling, static_cast<std::uint32_t>(draws_.below(3))}, price);
+}
+
 void Players::serve_requester(const TaskModel& model) {
     const market::Task task = model.task;
     if (task.state == TaskState::bidding && draws_.one_in(100)) send(task.requester, CancelTask{task.id});
@@ -210,7 +220,8 @@ void Players::serve_requester(const TaskModel& model) {
             continue;
         if (draws_.one_in(3)) return (void)send(task.requester, DecideUnaudited{task.id, active, draws_.one_in(2)});
     }
-    if (model.group) return;  // It has no replicas.
+    if (model.group) return;  // It has no replicas, and one auction.
+    if (draws_.one_in(60)) top_up(model);
     if (task.state == TaskState::running && task.wanted == 0 && task.active.size() < market::kReplicasMax &&
         draws_.one_in(profile_.raises)) {
         const auto joining = views::newest_finalised_state(world_.state(), task);

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::uint64_t kDurationMax = 1'000'000'000;
 
-bool below_2_128(const U256& amount) { return amount.limbs()[2] == 0 && amount.limbs()[3] == 0; }
-
 }  // namespace
+
+bool below_2_128(const U256& amount) { return amount.limbs()[2] == 0 && amount.limbs()[3] == 0; }
 
 CallStatus check_terms(const market::TaskSpec& spec, std::uint8_t most_runs) {
     if (spec.name.size() > market::kNameMax) return CallStatus::name_too_long;                       // 12.1.1
@@ -65,6 +65,16 @@ void take_place(Effects& fx, const market::Task& task, const U256& deposit) {
 }
 
 }  // namespace
+
+void lengthen_place(Effects& fx, const market::Task& task, const U256& amount) {
+    if (amount.is_zero()) return;
+    if (auto place = views::place(fx.state, task.id)) {
+        place->deposit += amount;
+        return store(fx.state, keys::place(task.id), *place);
+    }
+    pay(fx, Contract::market, task.requester, amount);
+    fx.emit(EscrowReturned{task.id, task.requester, amount});
+}
 
 std::uint64_t post_task(Effects& fx, const Address& requester, const market::TaskSpec& spec, const U256& value) {
     const auto escrow = market::escrow_of(spec, fx.params);

@@ -109,11 +109,34 @@ U256 settle_place(Effects& fx, const market::Task& task) {
 
 }  // namespace
 
+namespace {
+
+/// 12.10: the ceiling that the requester has paid for counts from this auction on, in which nothing is sealed yet.
+void raise_ceiling(Effects& fx, std::uint64_t task) {
+    const auto added = views::top_up(fx.state, task);
+    if (!added) return;
+    auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(task));
+    spec.price_ceiling = added->ceiling;
+    store(fx.state, keys::spec(task), spec);
+}
+
+/// 12.10: whether another auction follows one without winners. It is taken off those that the requester has asked for.
+bool takes_another_auction(Effects& fx, std::uint64_t task) {
+    auto added = views::top_up(fx.state, task);
+    if (!added || added->auctions == 0) return false;
+    --added->auctions;
+    store(fx.state, keys::top_up(task), *added);
+    return true;
+}
+
+}  // namespace
+
 void open_auction(Effects& fx, market::Task& task) {
     if (task.round >= fx.params.rounds || views::is_rent_over(fx.state, task, fx.height)) {
         move_task(fx, task, TaskEvent::no_bid);
         return end_task(fx, task);
     }
+    raise_ceiling(fx, task.id);
     ++task.round;
     task.wanted = must_load<market::TaskSpec>(fx.state, keys::spec(task.id)).replicas;
     task.bid_end = fx.height + fx.params.bid_blocks;
@@ -185,6 +208,7 @@ void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
     task.wanted = 0;
     // 12.7: without enough bids a running task goes on as it is; the added escrow is returned at the end.
     if (raising) return store(fx.state, keys::task(id), task);
+    if (winners.empty() && takes_another_auction(fx, id)) return open_auction(fx, task);
     move_task(fx, task, winners.empty() ? TaskEvent::no_bid : TaskEvent::win);
     if (winners.empty()) end_task(fx, task);
 }
@@ -201,6 +225,7 @@ void end_task(Effects& fx, market::Task& task) {
     store(fx.state, keys::task(task.id), task);
     pay(fx, Contract::market, task.requester, rest);
     remove_open_task(fx.state, task.id);
+    remove(fx.state, keys::top_up(task.id));
     if (!rest.is_zero()) fx.emit(EscrowReturned{task.id, task.requester, rest});
 }
 

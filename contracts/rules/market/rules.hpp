@@ -46,6 +46,10 @@ CallStatus check(const RaiseReplicas& call);
 CallStatus admit(const RaiseReplicas& call, const TxContext& context, const StateView& view);
 void apply(const RaiseReplicas& call, const TxContext& context, Effects& fx);
 
+CallStatus check(const TopUpTask& call);
+CallStatus admit(const TopUpTask& call, const TxContext& context, const StateView& view);
+void apply(const TopUpTask& call, const TxContext& context, Effects& fx);
+
 CallStatus check(const DecideUnaudited& call);
 CallStatus admit(const DecideUnaudited& call, const TxContext& context, const StateView& view);
 void apply(const DecideUnaudited& call, const TxContext& context, Effects& fx);

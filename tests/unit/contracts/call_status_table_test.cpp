@@ -234,6 +234,7 @@ void CallStatusTable::auction_rows() {
         advance(params.bid_blocks);
         return reveal_bid("alice", 2 * market::kMilli);
     });
+    row(CallStatus::price_under_ceiling, [this] { return posted(), send("requester", TopUpTask{1, U256(5), 0}); });
     row(CallStatus::finish_out_of_range, [this] {
         posted();
         const Hash32 late = market::bid_commitment(1, 1, 5, 5'000, word("bob"), party("bob"));

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// A requester adds to the escrow of its open task.
+#pragma once
+
+#include "node/agents/chain_reader.hpp"
+#include "node/agents/submitter.hpp"
+
+namespace retrace::node {
+
+struct ToppedUp {
+    ledger::U256 ceiling;        ///< Of a segment, from the task's next auction on.
+    std::uint32_t auctions = 0;  ///< That may follow ones without winners, those asked for before included.
+    ledger::U256 amount;         ///< What was put into escrow.
+};
+
+/// `ceiling`: none keeps that of the next auction. Errors are sentences: an unknown task, a ceiling below the present one,
+/// more auctions than a task may have, and the refusals of contracts 12.10.
+Result<ToppedUp> top_up_task(Submitter& submitter, ChainReader& chain, std::uint64_t task,
+                             const std::optional<ledger::U256>& ceiling, std::uint32_t auctions);
+
+}  // namespace retrace::node
