@@ -62,8 +62,8 @@ TEST_F(AwaitedReveal, OfAllMembersTakesLittleOfABlock) {
     tx.data = calldata(RevealBeacon{word("all bytes set")});
     tx.gas_limit = 10'000'000;
     const std::uint64_t gas = market::kVerifiersMax * ledger::max_gas(tx, executor);
-    EXPECT_LE(gas, 53'000'000U);
-    EXPECT_LE(8 * gas, 9 * ledger::Genesis{}.gas_limit) << "about an eighth";
+    EXPECT_LE(gas, 54'000'000U);
+    EXPECT_LE(7 * gas, ledger::Genesis{}.gas_limit) << "a seventh";
     EXPECT_LE(gas, ledger::Genesis{}.gas_limit / 2) << "so it raises no base fee";
 }
 
