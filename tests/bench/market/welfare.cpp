@@ -75,20 +75,57 @@ double best_from(const Instance& in, std::size_t task, std::vector<double>& left
     return best;
 }
 
+/// How agents order the tasks that they could do.
+enum class Order {
+    profit,   ///< By what an hour brings.
+    classes,  ///< Those of the upper class first, whose requesters pay a tenth more; within a class by what an hour brings.
+};
+constexpr double kSurcharge = 0.1;
+
+/// A requester pays for the upper class where its task is worth more than the median one, for its work.
+bool is_upper(const Instance& in, std::size_t task) {
+    std::vector<double> worth;
+    for (const WorkTerms& terms : in.tasks) worth.push_back(terms.segment_price / terms.segment_work);
+    const double own = worth[task];
+    std::nth_element(worth.begin(), worth.begin() + kTasks / 2, worth.end());
+    return own > worth[kTasks / 2];
+}
+
+/// What the agent chooses among the open tasks in this order.
+std::vector<node::Choice> chosen(const Instance& in, const std::vector<bool>& solved, const Agent& me, double left,
+                                 Order order) {
+    std::vector<Candidate> upper, lower;
+    for (std::size_t task = 0; task < in.tasks.size(); ++task) {
+        if (solved[task]) continue;
+        Candidate candidate{task, in.tasks[task]};
+        const bool first = order == Order::classes && is_upper(in, task);
+        if (first) candidate.terms.segment_price *= 1 + kSurcharge;
+        (first ? upper : lower).push_back(candidate);
+    }
+    std::vector<node::Choice> out = node::choose_work(upper, me.machine, {left}, me.per_hour);
+    for (const node::Choice& choice : out)
+        if (choice.taken) left -= choice.profit.load;
+    const auto rest = node::choose_work(lower, me.machine, {left}, me.per_hour);
+    out.insert(out.end(), rest.begin(), rest.end());
+    return out;
+}
+
+struct Played {
+    double welfare = 0;
+    std::vector<bool> solved;
+};
+
 /// All rounds of auctions: agents bid for what they choose, a bid holds its time until the auction ends, and a task
 /// without a bid has another auction.
-double played(const Instance& in) {
+Played played(const Instance& in, Order order) {
     std::vector<double> left(in.agents.size(), 1.0);
     std::vector<bool> solved(in.tasks.size());
     double welfare = 0;
     for (std::uint64_t round = 0; round < market::Params{}.rounds; ++round) {
         std::vector<std::vector<market::Offer>> bids(in.tasks.size());
         for (std::size_t agent = 0; agent < in.agents.size(); ++agent) {
-            std::vector<Candidate> open;
-            for (std::size_t task = 0; task < in.tasks.size(); ++task)
-                if (!solved[task]) open.push_back({task, in.tasks[task]});
             const Agent& me = in.agents[agent];
-            for (const node::Choice& choice : node::choose_work(open, me.machine, {left[agent]}, me.per_hour)) {
+            for (const node::Choice& choice : chosen(in, solved, me, left[agent], order)) {
                 if (!choice.taken) continue;
                 market::Offer offer;
                 offer.bidder.bytes[0] = static_cast<std::uint8_t>(agent);
@@ -107,19 +144,37 @@ double played(const Instance& in) {
             welfare += value_of(in, task) - cost_of(in, task, agent);
         }
     }
-    return welfare;
+    return {welfare, std::move(solved)};
 }
+
+/// Shares of the tasks that are solved.
+struct Solved {
+    std::uint64_t solved = 0, of = 0;
+    void add(bool is_solved) { solved += is_solved ? 1 : 0, ++of; }
+    double share() const { return static_cast<double>(solved) / static_cast<double>(std::max<std::uint64_t>(of, 1)); }
+};
 
 }  // namespace
 
 std::vector<Row> measure_welfare(std::uint64_t instances) {
-    double reached = 0, possible = 0, worst = 1;
+    double reached = 0, possible = 0, worst = 1, by_class = 0;
+    Solved upper, lower, upper_by_class, lower_by_class, raised;
     for (std::uint64_t seed = 1; seed <= instances; ++seed) {
         const Instance in = draw_instance(seed);
         std::vector<double> left(in.agents.size(), 1.0);
         const double best = best_from(in, 0, left);
         if (best <= 0) continue;  // No agent would solve any task.
-        const double got = played(in);
+        const Played free = played(in, Order::profit), classes = played(in, Order::classes);
+        const double got = free.welfare;
+        by_class += classes.welfare;
+        for (std::size_t task = 0; task < kTasks; ++task) {
+            (is_upper(in, task) ? upper : lower).add(free.solved[task]);
+            (is_upper(in, task) ? upper_by_class : lower_by_class).add(classes.solved[task]);
+            if (free.solved[task]) continue;
+            Instance dearer = in;
+            dearer.tasks[task].segment_price *= 1 + kSurcharge;
+            raised.add(played(dearer, Order::profit).solved[task]);
+        }
         ensure(got <= best * (1 + 1e-9), "nothing is better than the optimum");
         reached += got;
         possible += best;
@@ -127,7 +182,13 @@ std::vector<Row> measure_welfare(std::uint64_t instances) {
     }
     ensure(possible > 0, "there is something to allocate");
     return {{"welfare", "of the optimum", "", reached / possible, 0},
-            {"welfare_worst", "of the optimum", "", worst, 0}};
+            {"welfare_worst", "of the optimum", "", worst, 0},
+            {"welfare_classes", "of the optimum", "", by_class / possible, 0},
+            {"solved_upper", "of the tasks worth more", "", upper.share(), 0},
+            {"solved_upper_classes", "of the tasks worth more", "", upper_by_class.share(), 0},
+            {"solved_lower", "of the others", "", lower.share(), 0},
+            {"solved_lower_classes", "of the others", "", lower_by_class.share(), 0},
+            {"solved_by_a_tenth_more", "of those left unsolved", "", raised.share(), 0}};
 }
 
 }  // namespace retrace::bench
