@@ -27,7 +27,12 @@ void accept_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
 
 void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(task, index));
-    if (run.state != market::RunState::running || run.deadline == 0) return;  // 13.8.6: none is due
+    if (run.state != market::RunState::running) return;
+    if (views::is_given_back(fx.state, task, index) && !views::is_stopped(fx.state, task, index)) {  // 13.12
+        if (is_given_back_and_done(fx, run)) return end_given_back(fx, task, index);
+        return schedule_given_back_end(fx, run);
+    }
+    if (run.deadline == 0) return;  // 13.8.6: none is due
     count_work(fx, run);
     if (fx.height <= run.deadline)  // A commitment or a wait has moved the deadline.
         return schedule_single(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, task, index);

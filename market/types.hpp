@@ -46,19 +46,20 @@ struct TaskSpec {
     std::uint64_t finish_blocks = 0;      ///< Limit on a bid's finishing height, in blocks after the auction.
     std::uint64_t step_cost = 0;          ///< Multiply-adds of a step, by the program's cost rules; 0: unknown.
     bool allow_unaudited = false;  ///< Audits for which no auditors can be drawn count as not drawn (contracts 14.12).
+    bool spot = false;             ///< Its solver may give it back at a checkpoint (contracts 13.12).
 
     bool operator==(const TaskSpec&) const = default;
     static auto tie(auto& s) {
         return std::tie(s.name, s.program_root, s.program_bytes, s.init_root, s.initial_state_root, s.data_roots,
                         s.steps, s.interval, s.seed, s.contract_hash, s.price_ceiling, s.audit_bp, s.auditors,
                         s.replicas, s.hardware_class, s.checkpoint_blocks, s.replay_blocks, s.finish_blocks,
-                        s.step_cost, s.allow_unaudited);
+                        s.step_cost, s.allow_unaudited, s.spot);
     }
     static Names names() {
         return {"name",     "programRoot",   "programBytes",  "initRoot",         "initialStateRoot", "dataRoots",
                 "steps",    "interval",      "seed",          "contractHash",     "priceCeiling",     "auditBp",
                 "auditors", "replicas",      "hardwareClass", "checkpointBlocks", "replayBlocks",     "finishBlocks",
-                "stepCost", "allowUnaudited"};
+                "stepCost", "allowUnaudited", "spot"};
     }
     /// n = ceil(T / C)
     std::uint64_t segments() const noexcept { return interval == 0 ? 0 : (steps + interval - 1) / interval; }

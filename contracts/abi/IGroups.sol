@@ -24,6 +24,7 @@ interface IGroups {
         uint64 finishBlocks;
         uint64 stepCost;
         bool allowUnaudited;
+        bool spot;
     }
     struct PhaseRoot {
         uint8 phase;

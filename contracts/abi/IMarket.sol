@@ -24,6 +24,7 @@ interface IMarket {
         uint64 finishBlocks;
         uint64 stepCost;
         bool allowUnaudited;
+        bool spot;
     }
     struct Params {
         bytes32 contractHash;
@@ -167,6 +168,10 @@ interface IMarket {
         uint256 rent;
         uint256 deposit;
     }
+    struct TopUp {
+        uint256 ceiling;
+        uint32 auctions;
+    }
     function postTask(TaskSpec calldata spec) external payable;
     function cancelTask(uint64 task) external;
     function commitBid(uint64 task, bytes32 commitment) external payable;
@@ -189,6 +194,8 @@ interface IMarket {
     function acceptModel(uint64 task) external;
     function raiseReplicas(uint64 task, uint8 replicas) external payable;
     function decideUnaudited(uint64 task, uint32 run, bool pay) external;
+    function topUpTask(uint64 task, uint256 ceiling, uint32 auctions) external payable;
+    function giveBack(uint64 task, uint32 run, uint64 index, bytes32 commitment) external;
     function params() external view returns (Params memory);
     function taskIds() external view returns (TaskIds memory);
     function specOf(uint64 task) external view returns (TaskSpec memory);
@@ -199,6 +206,7 @@ interface IMarket {
     function segmentOf(uint64 task, uint32 run, uint64 index) external view returns (Segment memory);
     function places() external view returns (Places memory);
     function placeOf(uint64 task) external view returns (Place memory);
+    function topUpOf(uint64 task) external view returns (TopUp memory);
     event TaskPosted(
         uint64 indexed task,
         address indexed requester,
@@ -282,5 +290,18 @@ interface IMarket {
     );
     event UnauditedDecided(uint64 indexed task, uint32 run, uint64 segment, bool pay);
     event PlacePaid(uint64 indexed task, address indexed party, uint256 amount);
+    event TaskToppedUp(
+        uint64 indexed task,
+        address indexed requester,
+        uint256 ceiling,
+        uint32 auctions,
+        uint256 amount
+    );
+    event RunGivenBack(
+        uint64 indexed task,
+        address indexed solver,
+        uint32 run,
+        uint64 index
+    );
     error Refused(uint16 code, string slug);
 }

@@ -141,6 +141,8 @@ constexpr Words kWords[] = {
     {move_missing_input, "move_missing_input", "an input of the element is missing"},
     {move_too_large, "move_too_large", "the evidence is over 96 KiB"},
     {move_wrong_leaf, "move_wrong_leaf", "the leaf is another one"},
+    {spot_task, "spot_task", "a spot task has one solver at a time"},
+    {not_spot, "not_spot", "only the run of a spot task may be given back"},
     {out_of_gas, "out_of_gas", "the gas limit is below what the method costs"},
     {rules_broken, "rules_broken", "a fault of the rules: the call would break an invariant; please report it"},
     {group_task, "group_task",

@@ -127,6 +127,8 @@ enum class CallStatus : std::uint16_t {
     not_in_set = 291,
     wrong_version = 292,
     wrong_height = 293,
+    spot_task = 294,
+    not_spot = 295,
 
     nothing_waits = 281,
     dispute_open = 282,

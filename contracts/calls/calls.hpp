@@ -182,6 +182,19 @@ struct CommitCheckpoint {
     std::uint64_t index = 0;
     Hash32 commitment;
 };
+/// Commits to state `index` of a spot task's run as its last one: the run ends without a loss when all that it has
+/// committed is finalised, and the task is auctioned again from there.
+struct GiveBack {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "giveBack";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "index", "commitment"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index, c.commitment); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    Hash32 commitment;
+};
 inline constexpr std::size_t kOpeningsMax = 256;  ///< States that one call may open. SPEC 13.9.1.
 /// Opens states first .. first + roots.size() - 1, which no audit needs hidden any more.
 struct OpenRoots {
@@ -441,6 +454,6 @@ using AnyCall =
                  RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable, AnswerUnavailable,
                  ChallengeSegment, ChallengeInitial, PlayMove, RegisterValidator, BondValidator, UnbondValidator,
                  ReleaseValidator, UnjailValidator, VoteUpgrade, PostGroup, CommitRound, CommitHoldings, RevealHoldings,
-                 OpenMember, JoinTask, LeaveTask, MaskKeys, MaskShares, Unmask, TopUpTask>;
+                 OpenMember, JoinTask, LeaveTask, MaskKeys, MaskShares, Unmask, TopUpTask, GiveBack>;
 
 }  // namespace retrace::contracts

@@ -397,6 +397,6 @@ using AnyEvent =
                  ReplicasWanted, RetentionRequested, RetentionClosed, CapabilityChallenged, CapabilityAnswered,
                  CapabilityMeasured, UnauditedDecided, ValidatorRegistered, ValidatorStakeChanged,
                  ValidatorPowerChanged, ValidatorJailed, UpgradeDecided, RoundPhaseChanged, SegmentCommitted,
-                 RoundClosed, MasksChanged, MemberJoined, MemberLeaves, PlacePaid, TaskToppedUp>;
+                 RoundClosed, MasksChanged, MemberJoined, MemberLeaves, PlacePaid, TaskToppedUp, RunGivenBack>;
 
 }  // namespace retrace::contracts

@@ -56,6 +56,7 @@ inline std::uint64_t extra_gas(const DeclineTask&) { return 2 * kGasScheduledIte
 /// waited for it.
 inline std::uint64_t extra_gas(const AcceptData&) { return 3 * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const CommitCheckpoint&) { return kCheckpointItems * kGasScheduledItem; }
+inline std::uint64_t extra_gas(const GiveBack&) { return kCheckpointItems * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const OpenRoots& call) {
     return kGasOpening * std::min(call.roots.size(), kOpeningsMax);  // A call with more is refused.
 }

@@ -31,6 +31,18 @@ struct TaskToppedUp {
     std::uint32_t auctions = 0;
     U256 amount;
 };
+/// A spot task's solver gave its run back: state `index` is the last one that it commits to.
+struct RunGivenBack {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "RunGivenBack";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"task", "solver", "run", "index"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.solver, e.run, e.index); }
+    std::uint64_t task = 0;
+    Address solver;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+};
 /// An auction for more replicas has begun.
 struct ReplicasWanted {
     static constexpr Contract kContract = Contract::market;

@@ -133,6 +133,9 @@ std::uint64_t due_audits(const StateView& view, std::uint64_t task, std::uint32_
 bool is_stopped(const StateView& view, std::uint64_t task, std::uint32_t run) {
     return load<Stop>(view, keys::stopped(task, run)).has_value();
 }
+bool is_given_back(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    return load<Counter>(view, keys::given_back(task, run)).has_value();
+}
 std::uint64_t pending_draws(const StateView& view, std::uint64_t task, std::uint32_t run) {
     return counter(view, keys::pending_draws(task, run));
 }

@@ -22,6 +22,18 @@ namespace views = contracts::views;
 
 constexpr std::uint64_t kDeleteEvery = 50;  // Blocks. A deletion reads a folder.
 
+/// Takes what the taken choices need out of the room.
+void take_room(const std::vector<Choice>& choices, const std::vector<Candidate>& candidates, Room& room) {
+    for (const Choice& choice : choices) {
+        if (!choice.taken) continue;
+        const auto of = std::find_if(candidates.begin(), candidates.end(),
+                                     [&](const Candidate& one) { return one.task == choice.task; });
+        room.load -= choice.profit.load;
+        room.stake -= of->terms.lock;
+        if (room.most != 0) --room.most;
+    }
+}
+
 /// Returns why segments of the task could wait for auditors that cannot be drawn; empty: there are enough.
 std::string lacks_auditors(const ledger::StateView& state, const market::Params& params, const market::TaskSpec& spec,
                            const market::Task& task, const ledger::Address& self) {
@@ -214,8 +226,19 @@ std::vector<Choice> Bidding::choices() const {
     return out;
 }
 
+std::optional<Profit> Bidding::profit_of(const ledger::StateView& state, const market::Params& params,
+                                         const ledger::U256& base_fee, Immutable& immutable,
+                                         const solver::RunView& run) const {
+    const auto spec = immutable.spec(state, run.terms.id);
+    const std::uint64_t all = spec ? spec->segments() : 0;
+    // A run computes until its last state is committed.
+    if (run.next_state > all || run.given_back) return std::nullopt;
+    return expected_profit(
+        terms(state, params, base_fee, run.terms.id, *spec, all - std::min(all, run.first_state)), machine_);
+}
+
 Room Bidding::room(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
-                   Immutable& immutable, const solver::SolverView& view) const {
+                   Immutable& immutable, const solver::SolverView& view, bool spot) const {
     Room out;
     out.most = kNewBidsMax;
     if (options_.on_device && !options_.min_per_hour) out.load = std::numeric_limits<double>::infinity();
@@ -225,14 +248,33 @@ Room Bidding::room(const ledger::StateView& state, const market::Params& params,
     out.stake = coins_of(stake) - coins_of(in_flight);
     for (const auto& [task, bid] : loads_) out.load -= bid.load;
     for (const solver::RunView& run : view.runs) {
-        const auto spec = immutable.spec(state, run.terms.id);
-        const std::uint64_t all = spec ? spec->segments() : 0;
-        // A run computes until its last state is committed.
-        if (run.next_state > all) continue;
-        out.load -=
-            expected_profit(terms(state, params, base_fee, run.terms.id, *spec, all - std::min(all, run.first_state)),
-                            machine_)
-                .load;
+        if (run.spot && !spot) continue;
+        if (const auto profit = profit_of(state, params, base_fee, immutable, run)) out.load -= profit->load;
+    }
+    return out;
+}
+
+std::set<solver::RunKey> Bidding::to_give_back(const ledger::StateView& state, const market::Params& params,
+                                               const ledger::U256& base_fee, Immutable& immutable,
+                                               const solver::SolverView& view) const {
+    struct SpotRun {
+        solver::RunKey key;
+        Profit profit;
+    };
+    std::vector<SpotRun> runs;
+    for (const solver::RunView& run : view.runs) {
+        if (!run.spot) continue;
+        if (const auto profit = profit_of(state, params, base_fee, immutable, run))
+            runs.push_back({{run.terms.id, run.run}, *profit});
+    }
+    std::stable_sort(runs.begin(), runs.end(),
+                     [](const SpotRun& a, const SpotRun& b) { return a.profit.per_hour < b.profit.per_hour; });
+    double left = room(state, params, base_fee, immutable, view, true).load;
+    std::set<solver::RunKey> out;
+    for (const SpotRun& run : runs) {
+        if (left >= 0) break;
+        left += run.profit.load;
+        out.insert(run.key);
     }
     return out;
 }
@@ -243,7 +285,7 @@ void Bidding::choose(const ledger::StateView& state, const market::Params& param
     machine_.loss_rate = info ? loss_rate_of(info->reputation) : 0;
     machine_.proved_per_block = info ? static_cast<double>(info->capability) : 0;
     std::map<std::uint64_t, solver::AuctionView> open;
-    std::vector<Candidate> candidates;
+    std::vector<Candidate> firm, spot;
     std::vector<solver::AuctionView> kept;
     for (solver::AuctionView& auction : view.auctions) {
         const std::uint64_t id = auction.terms.id;
@@ -254,6 +296,7 @@ void Bidding::choose(const ledger::StateView& state, const market::Params& param
             continue;
         }
         const std::uint64_t all = spec->segments(), start = views::joining_state(state, *task).index;
+        std::vector<Candidate>& candidates = spec->spot ? spot : firm;
         candidates.push_back({id, terms(state, params, base_fee, id, *spec, all - std::min(all, start))});
         // What a bid in flight takes is no longer in the room, and the bid may have to be sent again.
         if (in_flight_.contains(id)) candidates.back().terms.lock = 0;
@@ -261,11 +304,21 @@ void Bidding::choose(const ledger::StateView& state, const market::Params& param
     }
     const std::optional<double> least =
         options_.min_per_hour ? std::optional(coins_of(*options_.min_per_hour)) : std::nullopt;
-    Room left = room(state, params, base_fee, immutable, view);
-    free_load_ = left.load;
-    for (const Candidate& candidate : candidates)
-        if (const auto own = loads_.find(candidate.task); own != loads_.end()) left.load += own->second.load;
-    choices_ = choose_work(candidates, machine_, left, least);
+    const auto own_loads = [&](const std::vector<Candidate>& candidates) {
+        double sum = 0;
+        for (const Candidate& candidate : candidates)
+            if (const auto own = loads_.find(candidate.task); own != loads_.end()) sum += own->second.load;
+        return sum;
+    };
+    Room left = room(state, params, base_fee, immutable, view, false);
+    left.load += own_loads(firm);
+    choices_ = choose_work(firm, machine_, left, least);
+    Room rest = room(state, params, base_fee, immutable, view, true);
+    free_load_ = rest.load;
+    rest.load += own_loads(firm) + own_loads(spot);
+    take_room(choices_, firm, rest);
+    const std::vector<Choice> spot_choices = choose_work(spot, machine_, rest, least);
+    choices_.insert(choices_.end(), spot_choices.begin(), spot_choices.end());
     std::size_t taken = 0;
     for (const Choice& choice : choices_) {
         if (choice.taken) {

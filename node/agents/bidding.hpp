@@ -56,7 +56,13 @@ public:
     /// auctions that are over are dropped.
     void on_view(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                  Immutable& immutable, solver::SolverView& view);
-    /// The part of on_view that only chooses: it writes and deletes nothing.
+    /// Runs of spot tasks to be given back at their next checkpoint, because they leave too little of this machine's time
+    /// for the other runs and bids of a view: the ones that bring least an hour first.
+    std::set<solver::RunKey> to_give_back(const ledger::StateView& state, const market::Params& params,
+                                          const ledger::U256& base_fee, Immutable& immutable,
+                                          const solver::SolverView& view) const;
+    /// The part of on_view that only chooses: it writes and deletes nothing. Tasks that are not spot take the room of
+    /// spot runs, which can be given back, and spot tasks take what is left.
     void choose(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                 Immutable& immutable, solver::SolverView& view);
     /// What this machine computes and how long a block takes.
@@ -104,9 +110,14 @@ private:
     /// The same with the times of task `id`, which in a group are those of a round.
     WorkTerms terms(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                     std::uint64_t id, const market::TaskSpec& spec, std::uint64_t segments) const;
-    /// What the runs of a view and the bids that may still win leave of this machine's time and stake.
+    /// What a run that still computes takes and brings; nullopt: it does not.
+    std::optional<Profit> profit_of(const ledger::StateView& state, const market::Params& params,
+                                    const ledger::U256& base_fee, Immutable& immutable,
+                                    const solver::RunView& run) const;
+    /// What the runs of a view and the bids that may still win leave of this machine's time and stake; runs of spot tasks
+    /// count if `spot`.
     Room room(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
-              Immutable& immutable, const solver::SolverView& view) const;
+              Immutable& immutable, const solver::SolverView& view, bool spot) const;
     /// The share of this machine's time that a seat takes.
     double load_of(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                    const FreeSeat& seat, const market::TaskSpec& spec) const;

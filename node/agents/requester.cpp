@@ -130,6 +130,7 @@ Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
     spec.replay_blocks = task.replay_blocks;
     spec.finish_blocks = task.finish_blocks;
     spec.allow_unaudited = task.allow_unaudited;
+    spec.spot = task.spot;
     return spec;
 }
 

@@ -167,8 +167,8 @@ Status<> SolverService::run(const std::atomic<bool>& stop, const std::atomic<boo
         if (drain && !draining_) {
             draining_ = true;
             spdlog::info(
-                "event=draining action=\"bids no more, reveals its bids, and ends at the next checkpoint of each task; "
-                "a second signal ends it at once\"");
+                "event=draining action=\"bids no more, reveals its bids, and ends at the next checkpoint of each task, "
+                "or when spot tasks that it gives back there are final; a second signal ends it at once\"");
         }
         const bool has_result = take_result();
         if (const auto height = process_->new_height()) {
@@ -213,7 +213,11 @@ void SolverService::drain(const solver::SolverView& view, std::vector<solver::So
     drained_ = owed_ == 0;
     for (const solver::RunView& run : view.runs) {
         const auto [from, first] = drain_from_.try_emplace({run.terms.id, run.run}, run.next_state);
-        const bool waits = !run.may_accept && run.deadline != 0 && run.next_state <= from->second;
+        const bool computes = run.next_state <= run.terms.schedule.segments();
+        // A spot run is given back, and its stake is free when that is final.
+        const bool is_handed_over = run.spot && (computes || run.given_back);
+        const bool owes_checkpoint = run.deadline != 0 && run.next_state <= from->second;
+        const bool waits = !run.may_accept && (is_handed_over || owes_checkpoint);
         drained_ = drained_ && !waits;
         if (run.deadline != 0) due = due == 0 ? run.deadline : std::min(due, run.deadline);
     }
@@ -349,8 +353,12 @@ void SolverService::on_block(std::uint64_t height) {
     ahead = false;
     state.read(read);
     if (state.failure() || !params) return;  // The next block brings another view.
-    state.read(
-        [&] { bidding_.on_view(state, *params, base_fee.value_or(ledger::U256()), process_->immutable(), view); });
+    std::set<solver::RunKey> give_back;
+    state.read([&] {
+        const ledger::U256 fee = base_fee.value_or(ledger::U256());
+        bidding_.on_view(state, *params, fee, process_->immutable(), view);
+        give_back = bidding_.to_give_back(state, *params, fee, process_->immutable(), view);
+    });
     if (state.failure()) return;
     if (registered) {
         if (const auto alone = process_->check_not_replaced(*registered); !alone) {
@@ -358,6 +366,10 @@ void SolverService::on_block(std::uint64_t height) {
             return;
         }
     }
+    for (const solver::RunKey& run : give_back)
+        if (!give_back_.contains(run))
+            spdlog::info("event=gives_back task={} run={} reason=\"better work needs its time\"", run.first, run.second);
+    give_back_ = std::move(give_back);
     process_->immutable().forget_unused();
     process_->set_peers(std::move(peers));
     withheld_ = std::move(withheld);

@@ -35,8 +35,8 @@ public:
     /// Registers and bonds. Fails when a fraud is asked for on a chain that is not a developer's.
     static Result<std::unique_ptr<SolverService>> open(const SolverOptions& options, ledger::SecretKey key);
     /// Runs until `stop` is true, or until it has drained after `drain` became true: it bids no more, and ends when
-    /// each of its runs has committed its next checkpoint, its bids are revealed and a claimed capability is proved, or
-    /// when the node has not answered for 30 seconds. Fails when another agent has taken over the account.
+    /// each of its runs has committed its next checkpoint, runs of spot tasks are given back and final, its bids are
+    /// revealed and a claimed capability is proved, or when the node has not answered for 30 seconds. Fails when another agent has taken over the account.
     Status<> run(const std::atomic<bool>& stop, const std::atomic<bool>& drain);
     /// What it would bid for in the newest block. Reads the chain and this machine's speed; sends and writes nothing.
     static Result<std::vector<Choice>> dry_run(const SolverOptions& options, const ledger::Address& self);
@@ -56,6 +56,8 @@ private:
     /// Drops the moves that begin new work, and notes whether all runs have reached their next checkpoint and nothing
     /// else is owed.
     void drain(const solver::SolverView& view, std::vector<solver::SolverMove>& moves);
+    /// Whether the next checkpoint of the run is sent as its last one (contracts 13.12).
+    bool gives_back(const solver::SolverView& view, const solver::CommitCheckpoint& move) const;
     void update_machine(std::uint64_t height);
     void write_choices(std::uint64_t height);
     void on_block(std::uint64_t height);
@@ -98,6 +100,7 @@ private:
     std::size_t owed_ = 0;  ///< While draining: bids to be revealed, and a capability to be proved.
     std::chrono::steady_clock::time_point node_seen_{};   ///< When the node was last not lost.
     std::map<solver::RunKey, std::uint64_t> drain_from_;  ///< By run: its next state when the draining began.
+    std::set<solver::RunKey> give_back_;                  ///< Runs of spot tasks that better work needs the time of.
     Machine machine_;
     std::uint64_t machine_height_ = 0;  ///< When the time of blocks was measured.
     std::string choices_;               ///< As last written.

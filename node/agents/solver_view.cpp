@@ -164,7 +164,10 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     // 13.8.12: a run that has waited too long for auditors commits nothing more until it has some.
     const bool waits = run.unaudited_since != 0 && next >= run.unaudited_since + params.unaudited_blocks;
     const bool stopped = views::is_stopped(view, run.task, run.index);  // 13.7.1
-    out.may_commit = run.state == RunState::running && run.next_state <= spec.segments() && !waits && !stopped;
+    out.spot = spec.spot;
+    out.given_back = views::is_given_back(view, run.task, run.index);
+    out.may_commit =
+        run.state == RunState::running && run.next_state <= spec.segments() && !waits && !stopped && !out.given_back;
     const std::uint64_t next_state = std::min(run.next_state, spec.segments() + 1);
     for (std::uint64_t i = run.finalised; i + 1 < next_state; ++i) add_segment(view, run.task, run.index, i, out);
     for (const std::uint64_t id : views::open_reports(view, run.task)) {

@@ -148,6 +148,8 @@ void read_market(TaskTable& table, TaskFile& task) {
     task.auditors = static_cast<std::uint8_t>(table.number("auditors", 1, 5).value_or(task.auditors));
     task.replicas = static_cast<std::uint8_t>(table.number("replicas", 1, 5).value_or(task.replicas));
     task.allow_unaudited = table.flag("allow_unaudited").value_or(false);
+    task.spot = table.flag("spot").value_or(false);
+    if (task.spot && task.replicas != 1) table.fail("spot", "is for tasks with one replica");
     task.hardware_class = static_cast<std::uint8_t>(table.number("hardware_class", 0, 255).value_or(0));
     task.checkpoint_blocks = table.number("checkpoint_blocks", 1, kBlocksMax).value_or(task.checkpoint_blocks);
     task.replay_blocks = table.number("replay_blocks", 1, kBlocksMax).value_or(task.replay_blocks);
@@ -223,6 +225,7 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
                                             {"replicas", task.replicas},
                                             {"hardware_class", task.hardware_class},
                                             {"allow_unaudited", task.allow_unaudited},
+                                            {"spot", task.spot},
                                             {"checkpoint_blocks", static_cast<std::int64_t>(task.checkpoint_blocks)},
                                             {"replay_blocks", static_cast<std::int64_t>(task.replay_blocks)},
                                             {"finish_blocks", static_cast<std::int64_t>(task.finish_blocks)}}}};

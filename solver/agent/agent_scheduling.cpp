@@ -92,7 +92,8 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
     // Train to the first state whose root is not known: the next one, or one that was lost. States before the run's
     // start belong to a predecessor.
     std::uint64_t& known = record.known;
-    for (known = std::max(known, run.first_state); known <= run.terms.schedule.segments(); ++known) {
+    const std::uint64_t last = run.given_back ? run.next_state - 1 : run.terms.schedule.segments();
+    for (known = std::max(known, run.first_state); known <= last; ++known) {
         const std::uint64_t index = known;
         if (store_.commitment({key.first, key.second, index})) continue;
         return make_order<SolverResult>(
@@ -110,6 +111,8 @@ bool SolverAgent::is_more_urgent(const SolverView& view) {
     if (!running_) return false;
     const auto is_running = [&](const RunView& run) { return key_of(run) == running_->run; };
     if (std::none_of(view.runs.begin(), view.runs.end(), is_running)) return true;  // Nobody asks for it any more.
+    for (const RunView& run : view.runs)
+        if (is_running(run) && run.given_back && !work_for(run)) return true;
     // The deadline may have changed since the training started.
     for (const RunView& run : view.runs)
         if (is_running(run)) running_->deadline = deadline_of(run);

@@ -67,6 +67,7 @@ market::TaskSpec RequesterParty::spec_of(const PlannedTask& planned) {
     spec.audit_bp = planned.audit_bp;
     spec.auditors = planned.auditors;
     spec.allow_unaudited = planned.allow_unaudited;
+    spec.spot = planned.spot;
     spec.replicas = planned.group ? planned.group->members : planned.replicas;
     spec.replay_blocks = planned.replay_blocks;
     spec.finish_blocks = planned.finish_blocks;

@@ -24,6 +24,7 @@ struct PlannedTask {
     std::uint8_t auditors = 2, replicas = 1;
     bool allow_unaudited = false;  ///< Unaudited segments are paid all the same.
     std::uint8_t raise_to = 0;     ///< Replicas wanted once the task is running; 0 leaves their number unchanged.
+    bool spot = false;
     bool tops_up = false;          ///< Doubles its ceiling in the first auction, and asks for two more auctions.
     std::uint64_t at_height = 25;
     std::uint64_t replay_blocks = 10, finish_blocks = 600;

@@ -254,6 +254,13 @@ void SolverParty::send_bid(const ledger::StateView& view, const solver::CommitBi
     if (place) call("bids", contracts::CommitBid{bid.task, commitment}, world().params.bid_deposit + *place);
 }
 
+bool SolverParty::gives_back(const ledger::StateView& view, const solver::CommitCheckpoint& move) const {
+    const auto spec = views::spec(view, move.task);
+    const auto run = views::run(view, move.task, move.run);
+    return role_.gives_back_after != 0 && spec && run && spec->spot && move.index < spec->segments() &&
+           move.index == run->first_state + role_.gives_back_after;
+}
+
 void SolverParty::make_moves(const ledger::StateView& view, const solver::SolverView&,
                              std::vector<solver::SolverMove> moves) {
     const bool force = role_.protocol_attack == solver::ProtocolAttack::flood;
@@ -277,6 +284,9 @@ void SolverParty::make_moves(const ledger::StateView& view, const solver::Solver
                 call("accepts the data", contracts::AcceptData{m->task});
         } else if (const auto* m = std::get_if<solver::Decline>(&move)) {
             call("declines: " + m->reason, contracts::DeclineTask{m->task});
+        } else if (const auto* m = std::get_if<solver::CommitCheckpoint>(&move); m != nullptr && gives_back(view, *m)) {
+            call("gives the run back at state " + std::to_string(m->index),
+                 contracts::GiveBack{m->task, m->run, m->index, m->commitment});
         } else if (const auto* m = std::get_if<solver::CommitCheckpoint>(&move)) {
             call("commits checkpoint " + std::to_string(m->index),
                  contracts::CommitCheckpoint{m->task, m->run, m->index, m->commitment}, {}, force);

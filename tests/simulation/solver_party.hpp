@@ -23,6 +23,7 @@ struct SolverRole {
     ledger::U256 stake;
     std::uint64_t price_bp = 8000;  ///< In basis points of a task's ceiling.
     bool pays_for_retention = false;
+    std::uint64_t gives_back_after = 0;  ///< Segments of a run of a spot task after which it gives the run back; 0: never.
     bool bids_always = false;         ///< Bids even for more than its machine can compute.
     bool inflates_benchmark = false;  ///< Claims benchmark rounds that it did not compute.
     bool mute = false;                ///< Answers no challenge.
@@ -70,6 +71,7 @@ private:
     void commit_blindly(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves);
     void make_moves(const ledger::StateView& view, const solver::SolverView& seen,
                     std::vector<solver::SolverMove> moves);
+    bool gives_back(const ledger::StateView& view, const solver::CommitCheckpoint& move) const;
     void send_bid(const ledger::StateView& view, const solver::CommitBid& bid);
     // In groups (group_member.cpp):
     void join_groups(const ledger::StateView& view, std::uint64_t height);

@@ -39,8 +39,9 @@ void Players::post_task() {
     spec.replay_blocks = draws_.below(8);
     spec.finish_blocks = draws_.one_in(8) ? draws_.between(1, 60) : draws_.between(200, 2'000);
     spec.allow_unaudited = draws_.one_in(2);
+    spec.spot = spec.replicas == 1 && draws_.one_in(2);
     spec.step_cost = draws_.one_in(8) ? draws_.below(1'000'000'000) : 0;
-    if (profile_.kind == Kind::crowd) spec.replicas = 5;
+    if (profile_.kind == Kind::crowd) spec.replicas = 5, spec.spot = false;
     if (profile_.kind == Kind::lengthy) {
         spec.audit_bp = 1;
         spec.price_ceiling = U256(1'000);
@@ -98,6 +99,8 @@ void Players::commit_states(const TaskModel& model, const RunModel& run) {
     for (std::uint64_t i = now.next_state; i < now.next_state + most && i <= model.spec.segments(); ++i) {
         const Hash32 sealed = solver::checkpoint_commitment(
             now.task, now.index, i, Secrets::salt(now.task, now.index, i), secrets_.run_root(model, now.index, i));
+        if (model.spec.spot && draws_.one_in(12))
+            return (void)send(now.solver, GiveBack{now.task, now.index, i, sealed});
         if (send(now.solver, CommitCheckpoint{now.task, now.index, i, sealed}) != CallStatus::ok) return;
     }
 }

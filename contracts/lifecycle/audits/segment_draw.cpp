@@ -29,6 +29,7 @@ bool is_audited(const Effects& fx, const market::Run& run, const market::Segment
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
     if (segment.audits != 0) return true;       // another round
     if (index == run.first_state) return true;  // 14.1: always
+    if (index + 2 == run.next_state && views::is_given_back(fx.state, run.task, run.index)) return true;
     const auto terms = views::group_spec(fx.state, run.task);
     if (terms ? views::member_segment(fx.state, run.task, run.index, index)->base == terms->rounds
               : index + 1 == spec.segments())

@@ -64,6 +64,22 @@ void count_work(Effects& fx, market::Run& run) {
     store(fx.state, keys::run(run.task, run.index), run);
 }
 
+void schedule_given_back_end(Effects& fx, const market::Run& run) {
+    if (run.finalised + 1 != run.next_state) return;
+    const keys::Key key = keys::given_back(run.task, run.index);
+    const std::uint64_t since = counter(fx.state, key) == 0 ? fx.height : counter(fx.state, key);
+    store(fx.state, key, Counter{since});
+    const std::uint64_t attested = since + fx.params.reveal_verdict_blocks + 1;
+    const std::uint64_t at = run.paid == run.finalised ? fx.height + 1 : std::max(attested, fx.height + 1);
+    schedule_single(fx, at, ScheduledKind::checkpoint_deadline, run.task, run.index);
+}
+
+bool is_given_back_and_done(const Effects& fx, const market::Run& run) {
+    const std::uint64_t since = counter(fx.state, keys::given_back(run.task, run.index));
+    if (since == 0) return false;
+    return run.paid == run.finalised || fx.height > since + fx.params.reveal_verdict_blocks;
+}
+
 void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     count_work(fx, run);
     if (missed_checkpoint(fx.state, run)) return;                           // 13.5.1
@@ -73,7 +89,8 @@ void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     const bool complete = run.next_state > must_load<market::TaskSpec>(fx.state, keys::spec(run.task)).segments();
     // 21.5: a member of a group owes its first state only; absence is free.
     const bool free = run.next_state > 0 && views::is_group(fx.state, run.task);
-    run.deadline = waits || complete || free ? 0 : next_checkpoint_deadline(fx, run);
+    const bool last = views::is_given_back(fx.state, run.task, run.index);  // 13.12
+    run.deadline = waits || complete || free || last ? 0 : next_checkpoint_deadline(fx, run);
     run.waits_until = 0;  // 16.1.13: this deadline has not moved for any answer, so none takes anything back from it.
     if (run.deadline != 0) note_deadline_work(fx, run, backlog(fx.state, run.solver).total);
     store(fx.state, keys::begun_deadline(run.task, run.index), Counter{run.deadline});

@@ -107,7 +107,8 @@ void end_wait(Effects& fx, market::Run& run) {
     if (views::is_group(fx.state, run.task)) return;  // 21.5
     const bool complete = run.next_state > must_load<market::TaskSpec>(fx.state, keys::spec(run.task)).segments();
     if (run.deadline != 0 || complete || run.next_state - run.finalised >= kUnfinalisedMax) return;
-    if (run.unaudited_since != 0) return;  // 14.12.3
+    if (run.unaudited_since != 0) return;                                // 14.12.3
+    if (views::is_given_back(fx.state, run.task, run.index)) return;  // 13.12
     const keys::Key last = keys::checkpoint(run.task, run.index, run.next_state - 1);
     run.finish_height += fx.height - must_load<market::Checkpoint>(fx.state, last).height;
     start_checkpoint_deadline(fx, run);
@@ -198,7 +199,8 @@ void pay_what_is_due(Effects& fx, std::uint64_t id, std::uint32_t index) {
     const bool finished = run.paid == segments;
     if (finished) run.state = market::RunState::delivering;
     store(fx.state, keys::run(id, index), run);
-    if (finished) begin_delivery(fx, id);
+    if (finished) return begin_delivery(fx, id);
+    if (views::is_given_back(fx.state, id, index)) schedule_given_back_end(fx, run);
 }
 
 }  // namespace

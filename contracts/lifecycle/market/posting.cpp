@@ -32,6 +32,7 @@ CallStatus check_terms(const market::TaskSpec& spec, std::uint8_t most_runs) {
     if (spec.auditors == 0 || spec.auditors > market::kAuditorsMax)
         return CallStatus::auditors_out_of_range;                                                   // 12.1.11
     if (spec.replicas == 0 || spec.replicas > most_runs) return CallStatus::replicas_out_of_range;  // 12.1.12
+    if (spec.spot && spec.replicas != 1) return CallStatus::replicas_out_of_range;                  // 12.1.20
     if (spec.checkpoint_blocks > kDurationMax || spec.replay_blocks > kDurationMax || spec.finish_blocks == 0 ||
         spec.finish_blocks > kDurationMax)
         return CallStatus::duration_out_of_range;  // 12.1.13

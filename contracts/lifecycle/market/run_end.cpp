@@ -47,7 +47,7 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     for (const keys::Key& key :
          {keys::deadline_work(id, index), keys::begun_deadline(id, index), keys::pending_draws(id, index),
           keys::due_openings(id, index), keys::woken(id, index), keys::held_audits(id, index),
-          keys::audited_segments(id, index), keys::finalised_audits(id, index)})
+          keys::audited_segments(id, index), keys::finalised_audits(id, index), keys::given_back(id, index)})
         remove(fx.state, key);
     remove_from_list(fx.state, keys::open_runs(run.solver), views::RunId{id, index});
     for (const std::uint64_t audit : list<std::uint64_t>(fx.state, keys::run_audits(id, index)))
@@ -387,6 +387,12 @@ void leave_run(Effects& fx, std::uint64_t id, std::uint32_t index, bool silent) 
         store(fx.state, keys::solver(run.solver), solver);
     }
     end_run(fx, id, index, RunState::left, silent ? "not_accepted" : "declined");
+    succeed_run(fx, run, TaskEvent::forfeit);
+}
+
+void end_given_back(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    const market::Run run = run_of(fx, id, index);
+    end_run(fx, id, index, RunState::left, "given_back");
     succeed_run(fx, run, TaskEvent::forfeit);
 }
 

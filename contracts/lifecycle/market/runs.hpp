@@ -88,6 +88,13 @@ void end_waiting_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 void wake_after(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index);
 /// Ends a run before acceptData without a slash. `silent`: the winner did not answer, which counts in its reputation.
 void leave_run(Effects& fx, std::uint64_t task, std::uint32_t run, bool silent);
+/// 13.12: has a run that is given back end at the next block if all of it is final and paid, or when its last auditors have
+/// had their time to attest. Called after payments; before all of it is final it does nothing.
+void schedule_given_back_end(Effects& fx, const market::Run& run);
+/// Whether that time has come.
+bool is_given_back_and_done(const Effects& fx, const market::Run& run);
+/// 13.12: ends a run that was given back. Its lock returns, and the task is auctioned again.
+void end_given_back(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 21.10: ends a member that leaves. Its lock returns.
 void leave_group(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 21.4: ends all members of a group that cannot begin, and so the task; those that are late as for a missed deadline.

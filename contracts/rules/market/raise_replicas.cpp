@@ -35,6 +35,7 @@ CallStatus admit(const RaiseReplicas& call, const TxContext& context, const Stat
     if (task->round >= context.params.rounds) return CallStatus::rounds_used_up;              // 12.7.7
     if (views::is_rent_over(view, *task, context.height)) return CallStatus::rounds_used_up;  // 12.7.12
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
+    if (spec.spot) return CallStatus::spot_task;  // 12.7.12
     const std::uint64_t from = views::newest_finalised_state(view, *task).index;
     if (from >= spec.segments()) return CallStatus::too_late;  // 12.7.10
     if (context.value != price_of(call, context.params, spec, *task, from).total())

@@ -34,6 +34,10 @@ CallStatus check(const CommitCheckpoint& call);
 CallStatus admit(const CommitCheckpoint& call, const TxContext& context, const StateView& view);
 void apply(const CommitCheckpoint& call, const TxContext& context, Effects& fx);
 
+CallStatus check(const GiveBack& call);
+CallStatus admit(const GiveBack& call, const TxContext& context, const StateView& view);
+void apply(const GiveBack& call, const TxContext& context, Effects& fx);
+
 CallStatus check(const OpenRoots& call);
 CallStatus admit(const OpenRoots& call, const TxContext& context, const StateView& view);
 void apply(const OpenRoots& call, const TxContext& context, Effects& fx);

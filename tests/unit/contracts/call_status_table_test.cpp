@@ -259,6 +259,16 @@ void CallStatusTable::auction_rows() {
 }
 
 void CallStatusTable::run_rows() {
+    row(CallStatus::not_spot, [this] {
+        start_run();
+        EXPECT_EQ(checkpoint("alice", 0), CallStatus::ok);
+        return send("alice", GiveBack{1, 0, 1, word("blind")});
+    });
+    row(CallStatus::spot_task, [this] {
+        TaskSpec spec = small_spec();
+        spec.spot = true;
+        return start_run(spec), send("requester", RaiseReplicas{1, 2});
+    });
     row(CallStatus::not_solver, [this] { return assigned(), send("bob", AcceptData{1}); });
     row(CallStatus::wrong_run_state, [this] { return assigned(), checkpoint("alice", 0); });
     row(CallStatus::unknown_run, [this] { return start_run(), checkpoint("alice", 0, 7); });

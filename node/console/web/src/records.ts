@@ -73,6 +73,7 @@ export interface Spec {
     finishBlocks: string;
     stepCost: string;
     allowUnaudited: boolean;
+    spot: boolean;
 }
 
 export interface Task {

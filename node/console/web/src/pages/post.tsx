@@ -23,9 +23,10 @@ interface Form {
     auditors: string;
     replicas: string;
     allowUnaudited: boolean;
+    spot: boolean;
 }
 
-const kFields: [key: Exclude<keyof Form, "allowUnaudited">, label: string][] = [
+const kFields: [key: Exclude<keyof Form, "allowUnaudited" | "spot">, label: string][] = [
     ["name", "name"],
     ["steps", "steps"],
     ["interval", "steps of a segment"],
@@ -61,6 +62,7 @@ export function termsOf(old: Spec, form: Form): Spec {
         auditors: Number(whole(form.auditors, "The number of auditors", 1n, 5n)),
         replicas: Number(whole(form.replicas, "The number of replicas", 1n, 5n)),
         allowUnaudited: form.allowUnaudited,
+        spot: form.spot,
     };
 }
 
@@ -120,6 +122,7 @@ export function Terms({ spec, from, posted, children }: { spec: Spec; from: stri
         auditors: String(spec.auditors),
         replicas: String(spec.replicas),
         allowUnaudited: false,
+        spot: false,
     });
     if (!params.data || places.data === undefined) return <Pending error={params.error || places.error} data={undefined} what="parameters" />;
     const known = params.data;
@@ -151,6 +154,10 @@ export function Terms({ spec, from, posted, children }: { spec: Spec; from: stri
                 <label>
                     <input type="checkbox" checked={form.allowUnaudited} onChange={(event) => setForm({ ...form, allowUnaudited: event.currentTarget.checked })} />{" "}
                     pay also for segments that were drawn and that nobody audited
+                </label>
+                <label>
+                    <input type="checkbox" checked={form.spot} onChange={(event) => setForm({ ...form, spot: event.currentTarget.checked })} />{" "}
+                    spot: its solver may give it back at a checkpoint, and another goes on from there
                 </label>
             </div>
             <h3>Taken from {from}</h3>
