@@ -69,6 +69,8 @@ std::string record_name() {
         return "Place";
     else if constexpr (std::same_as<T, market::TopUp>)
         return "TopUp";
+    else if constexpr (std::same_as<T, market::Reservation>)
+        return "Reservation";
     else if constexpr (std::same_as<T, ValidatorInfo>)
         return "ValidatorInfo";
     else if constexpr (std::same_as<T, ValidatorRules>)

@@ -9,6 +9,7 @@
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/groups/clock.hpp"
+#include "contracts/lifecycle/market/reservations.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
@@ -98,17 +99,19 @@ void handle(Effects& fx, const ScheduledItem& item) {
         case ScheduledKind::release: return release_task(fx, item.id);
         case ScheduledKind::late_replica: return pass_late_replicas(fx, item.id, item.run);
         case ScheduledKind::group_clock: return group_clock(fx, item.id);
+        case ScheduledKind::reservation: return reservation_due(fx, item.id);
         case ScheduledKind::unaudited: return look_for_auditors(fx, item.id, item.run);
     }
 }
 
-/// Returns the task of an item; nullopt for a challenge of a solver's capability.
+/// Returns the task of an item; nullopt for a challenge of a solver's capability, and for a reservation.
 std::optional<std::uint64_t> task_of(const StateView& view, const ScheduledItem& item) {
     switch (item.kind) {
         case ScheduledKind::audit_deadline:
         case ScheduledKind::redraw: return must_load<market::Audit>(view, keys::audit(item.id)).task;
         case ScheduledKind::dispute_clock: return must_load<market::Dispute>(view, keys::dispute(item.id)).task;
         case ScheduledKind::report_deadline: return must_load<market::Report>(view, keys::report(item.id)).task;
+        case ScheduledKind::reservation:
         case ScheduledKind::challenge: return std::nullopt;
         default: return item.id;
     }

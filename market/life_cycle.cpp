@@ -13,6 +13,7 @@ struct Row {
 using enum TaskState;
 constexpr Row kRows[] = {
     {posted, TaskEvent::open_auction, bidding},
+    {posted, TaskEvent::win, assigned},  // To the solver that was reserved for it (contracts 12.11).
     {posted, TaskEvent::cancel, cancelled},
     {bidding, TaskEvent::cancel, cancelled},
     {bidding, TaskEvent::open_auction, bidding},  // Another auction, after one without winners (contracts 12.10).

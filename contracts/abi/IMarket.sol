@@ -172,6 +172,18 @@ interface IMarket {
         uint256 ceiling;
         uint32 auctions;
     }
+    struct Reservation {
+        uint64 id;
+        address requester;
+        address solver;
+        uint8 state;
+        uint64 from;
+        uint64 until;
+        uint256 price;
+        uint256 deposit;
+        uint256 locked;
+        uint64 task;
+    }
     function postTask(TaskSpec calldata spec) external payable;
     function cancelTask(uint64 task) external;
     function commitBid(uint64 task, bytes32 commitment) external payable;
@@ -196,6 +208,15 @@ interface IMarket {
     function decideUnaudited(uint64 task, uint32 run, bool pay) external;
     function topUpTask(uint64 task, uint256 ceiling, uint32 auctions) external payable;
     function giveBack(uint64 task, uint32 run, uint64 index, bytes32 commitment) external;
+    function reserve(
+        TaskSpec calldata spec,
+        address solver,
+        uint256 price,
+        uint64 from,
+        uint64 until
+    ) external payable;
+    function acceptReservation(uint64 reservation) external;
+    function beginReserved(uint64 reservation) external payable;
     function params() external view returns (Params memory);
     function taskIds() external view returns (TaskIds memory);
     function specOf(uint64 task) external view returns (TaskSpec memory);
@@ -207,6 +228,8 @@ interface IMarket {
     function places() external view returns (Places memory);
     function placeOf(uint64 task) external view returns (Place memory);
     function topUpOf(uint64 task) external view returns (TopUp memory);
+    function reservationOf(uint64 reservation) external view returns (Reservation memory);
+    function reservedSpecOf(uint64 reservation) external view returns (TaskSpec memory);
     event TaskPosted(
         uint64 indexed task,
         address indexed requester,
@@ -303,5 +326,15 @@ interface IMarket {
         uint32 run,
         uint64 index
     );
+    event TimeReserved(
+        uint64 indexed reservation,
+        address indexed requester,
+        address indexed solver,
+        uint256 price,
+        uint64 from,
+        uint64 until,
+        uint256 deposit
+    );
+    event ReservationChanged(uint64 indexed reservation, uint8 state, uint64 task);
     error Refused(uint16 code, string slug);
 }

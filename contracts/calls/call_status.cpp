@@ -142,6 +142,8 @@ constexpr Words kWords[] = {
     {move_too_large, "move_too_large", "the evidence is over 96 KiB"},
     {move_wrong_leaf, "move_wrong_leaf", "the leaf is another one"},
     {spot_task, "spot_task", "a spot task has one solver at a time"},
+    {unknown_reservation, "unknown_reservation", "there is no such reservation"},
+    {wrong_reservation_state, "wrong_reservation_state", "the reservation is in another state"},
     {not_spot, "not_spot", "only the run of a spot task may be given back"},
     {out_of_gas, "out_of_gas", "the gas limit is below what the method costs"},
     {rules_broken, "rules_broken", "a fault of the rules: the call would break an invariant; please report it"},

@@ -129,6 +129,8 @@ enum class CallStatus : std::uint16_t {
     wrong_height = 293,
     spot_task = 294,
     not_spot = 295,
+    unknown_reservation = 296,
+    wrong_reservation_state = 297,
 
     nothing_waits = 281,
     dispute_open = 282,

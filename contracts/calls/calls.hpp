@@ -120,6 +120,37 @@ struct PostTask {
     static auto tie(auto& c) { return std::tie(c.spec); }
     TaskSpec spec;
 };
+/// Asks a solver to keep its time for one task, which may begin from height `from` on and below `until`. `price`: of a
+/// segment. msg.value is the deposit, which returns when the solver runs the task or does not accept the reservation.
+struct Reserve {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "reserve";
+    static constexpr bool kPayable = true;
+    static Names names() { return {"spec", "solver", "price", "from", "until"}; }
+    static auto tie(auto& c) { return std::tie(c.spec, c.solver, c.price, c.from, c.until); }
+    TaskSpec spec;
+    Address solver;
+    U256 price;
+    std::uint64_t from = 0, until = 0;
+};
+/// The solver promises its time, and locks the stake floor of the task.
+struct AcceptReservation {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "acceptReservation";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"reservation"}; }
+    static auto tie(auto& c) { return std::tie(c.reservation); }
+    std::uint64_t reservation = 0;
+};
+/// The requester posts the reserved task without an auction: it is assigned to the solver. msg.value is that of postTask.
+struct BeginReserved {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "beginReserved";
+    static constexpr bool kPayable = true;
+    static Names names() { return {"reservation"}; }
+    static auto tie(auto& c) { return std::tie(c.reservation); }
+    std::uint64_t reservation = 0;
+};
 struct CancelTask {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "cancelTask";
@@ -454,6 +485,7 @@ using AnyCall =
                  RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable, AnswerUnavailable,
                  ChallengeSegment, ChallengeInitial, PlayMove, RegisterValidator, BondValidator, UnbondValidator,
                  ReleaseValidator, UnjailValidator, VoteUpgrade, PostGroup, CommitRound, CommitHoldings, RevealHoldings,
-                 OpenMember, JoinTask, LeaveTask, MaskKeys, MaskShares, Unmask, TopUpTask, GiveBack>;
+                 OpenMember, JoinTask, LeaveTask, MaskKeys, MaskShares, Unmask, TopUpTask, GiveBack,
+                 Reserve, AcceptReservation, BeginReserved>;
 
 }  // namespace retrace::contracts

@@ -31,6 +31,31 @@ struct TaskToppedUp {
     std::uint32_t auctions = 0;
     U256 amount;
 };
+struct TimeReserved {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "TimeReserved";
+    static constexpr std::size_t kIndexed = 3;
+    static Names names() { return {"reservation", "requester", "solver", "price", "from", "until", "deposit"}; }
+    static auto tie(auto& e) {
+        return std::tie(e.reservation, e.requester, e.solver, e.price, e.from, e.until, e.deposit);
+    }
+    std::uint64_t reservation = 0;
+    Address requester, solver;
+    U256 price;
+    std::uint64_t from = 0, until = 0;
+    U256 deposit;
+};
+/// `state`: market::ReservationState. `task`: 0 until it has begun.
+struct ReservationChanged {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "ReservationChanged";
+    static constexpr std::size_t kIndexed = 1;
+    static Names names() { return {"reservation", "state", "task"}; }
+    static auto tie(auto& e) { return std::tie(e.reservation, e.state, e.task); }
+    std::uint64_t reservation = 0;
+    std::uint8_t state = 0;
+    std::uint64_t task = 0;
+};
 /// A spot task's solver gave its run back: state `index` is the last one that it commits to.
 struct RunGivenBack {
     static constexpr Contract kContract = Contract::market;

@@ -63,8 +63,9 @@ enum class ScheduledKind : std::uint8_t {
     late_replica = 15,        ///< task, run, its own height
     unaudited = 16,           ///< task, run, its own height
     group_clock = 17,         ///< task, -, its own height
+    reservation = 18,         ///< reservation
 };
-constexpr ScheduledKind last_of(ScheduledKind) { return ScheduledKind::group_clock; }
+constexpr ScheduledKind last_of(ScheduledKind) { return ScheduledKind::reservation; }
 
 struct ScheduledItem {
     ScheduledKind kind{};

@@ -4,6 +4,7 @@
 #include "contracts/lifecycle/disputes/open_cases.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/records/places.hpp"
+#include "contracts/records/reservations.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 #include "ledger/state/supply.hpp"
@@ -203,6 +204,11 @@ std::optional<std::string> deep_check(const StateView& view, const std::vector<A
     for (std::uint64_t id = 1; id <= views::retention_count(view); ++id) {
         const auto offer = must_load<market::Retention>(view, keys::retention(id));
         if (offer.state == market::RetentionState::open) sums.audits += offer.fee;
+    }
+    for (std::uint64_t id = 1; id <= views::reservation_count(view); ++id) {
+        const auto reservation = must_load<market::Reservation>(view, keys::reservation(id));
+        sums.market += reservation.deposit;
+        sums.locked[reservation.solver] += reservation.locked;
     }
     U256 staked;
     for (const Address& party : parties) {

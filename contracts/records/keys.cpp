@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/records/keys.hpp"
 
+#include "contracts/records/reservations.hpp"
+
 #include "contracts/records/places.hpp"
 #include "contracts/records/standing.hpp"
 
@@ -69,6 +71,12 @@ Key raise_from(std::uint64_t task) { return std::move(market('J').number(task));
 Key top_up(std::uint64_t task) { return std::move(market('T').number(task)); }
 Key given_back(std::uint64_t task, std::uint32_t run) { return std::move(market('G').number(task).number(run)); }
 Key stopped(std::uint64_t task, std::uint32_t run) { return std::move(market('H').number(task).number(run)); }
+
+Key reservation_count() { return market('N'); }
+Key reservation(std::uint64_t reservation) { return std::move(market('V').number(reservation)); }
+Key reserved_spec(std::uint64_t reservation) { return std::move(market('S').number(reservation)); }
+Key reservations(const Address& party) { return std::move(market('v').party(party)); }
+Key reserved_for(std::uint64_t task) { return std::move(market('U').number(task)); }
 
 Key stake(const Address& party) { return std::move(staking('k').party(party)); }
 Key standing(const Address& solver) { return std::move(staking('t').party(solver)); }

@@ -42,6 +42,8 @@ std::optional<market::TopUp> read(const ReadTopUp& call, const StateView& view) 
     if (!views::task(view, call.task)) return std::nullopt;
     return views::top_up(view, call.task).value_or(market::TopUp{});
 }
+auto read(const ReadReservation& call, const StateView& view) { return views::reservation(view, call.reservation); }
+auto read(const ReadReservedSpec& call, const StateView& view) { return views::reserved_spec(view, call.reservation); }
 auto read(const ReadSpec& call, const StateView& view) { return views::spec(view, call.task); }
 auto read(const ReadTask& call, const StateView& view) { return views::task(view, call.task); }
 auto read(const ReadBid& call, const StateView& view) { return views::bid(view, call.task, call.bidder); }
@@ -101,6 +103,8 @@ CallStatus unknown() {
         return CallStatus::not_bid;
     else if constexpr (std::same_as<Read, ReadRun>)
         return CallStatus::unknown_run;
+    else if constexpr (requires(Read r) { r.reservation; })
+        return CallStatus::unknown_reservation;
     else if constexpr (Read::kContract == Contract::market)
         return requires(Read r) { r.index; }
     ? CallStatus::not_committed : CallStatus::unknown_task;

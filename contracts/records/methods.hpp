@@ -9,6 +9,7 @@
 #include "contracts/calls/calls.hpp"
 #include "contracts/records/group_methods.hpp"
 #include "contracts/records/places.hpp"
+#include "contracts/records/reservations.hpp"
 #include "contracts/records/standing.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
@@ -114,6 +115,23 @@ struct ReadTopUp {
     static Names names() { return {"task"}; }
     static auto tie(auto& c) { return std::tie(c.task); }
     std::uint64_t task = 0;
+};
+struct ReadReservation {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "reservationOf";
+    using Answer = market::Reservation;
+    static Names names() { return {"reservation"}; }
+    static auto tie(auto& c) { return std::tie(c.reservation); }
+    std::uint64_t reservation = 0;
+};
+/// The terms of a task that has been reserved and has not begun.
+struct ReadReservedSpec {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "reservedSpecOf";
+    using Answer = TaskSpec;
+    static Names names() { return {"reservation"}; }
+    static auto tie(auto& c) { return std::tie(c.reservation); }
+    std::uint64_t reservation = 0;
 };
 struct ReadSpec {
     static constexpr Contract kContract = Contract::market;
@@ -242,7 +260,8 @@ using AnyRead =
                  ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention,
                  ReadDispute, ReadValidator, ReadValidatorSet, ReadValidatorRules, ReadUpgrade, ReadGroupSpec,
                  ReadGroup, ReadRound, ReadRoundMessage, ReadHolding, ReadRoundMasks, ReadMemberMasks, ReadMember,
-                 ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding, ReadTopUp>;
+                 ReadMemberSegment, ReadPlaces, ReadPlace, ReadStanding, ReadTopUp,
+                 ReadReservation, ReadReservedSpec>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

@@ -35,6 +35,8 @@ private:
     void serve_tasks();
     void post_task();
     void top_up(const TaskModel& model);
+    void reserve_time(const TaskModel& model);
+    void serve_reservations();
     void serve_auction(const TaskModel& model);
     void bid(const TaskModel& model);
     void serve_run(const TaskModel& model, const RunModel& run);

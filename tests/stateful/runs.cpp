@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Requesters and solvers: tasks, auctions, states.
 #include "contracts/records/places.hpp"
+#include "contracts/records/reservations.hpp"
 #include "contracts/records/store.hpp"
 #include "market/auction.hpp"
 #include "market/escrow.hpp"
@@ -199,6 +200,29 @@ void Players::report_model(const TaskModel& model, std::uint32_t run) {
     report(model.task.requester, market::ReportKind::model, model.task.id, run, last);
 }
 
+void Players::reserve_time(const TaskModel& model) {
+    market::TaskSpec spec = model.spec;
+    spec.replicas = 1;
+    const std::uint64_t from = world_.height() + draws_.between(1, 40);
+    const auto floor = market::stake_floor(profile_.params, spec);
+    if (floor && !spec.price_ceiling.is_zero())
+        send(model.task.requester, Reserve{spec, solver(), spec.price_ceiling, from, from + draws_.between(1, 60)},
+             ledger::min(*floor, U256(draws_.between(1, 1'000'000))));
+}
+
+void Players::serve_reservations() {
+    for (std::uint64_t id = 1; id <= views::reservation_count(world_.state()); ++id) {
+        const auto now = views::reservation(world_.state(), id).value();
+        const auto spec = views::reserved_spec(world_.state(), id);
+        if (now.state == market::ReservationState::offered && draws_.one_in(4)) {
+            bond(now.solver, *market::stake_floor(profile_.params, *spec));
+            send(now.solver, AcceptReservation{id});
+        } else if (now.state == market::ReservationState::accepted && world_.height() >= now.from && draws_.one_in(4)) {
+            send(now.requester, BeginReserved{id}, market::escrow_of(*spec, profile_.params)->total());
+        }
+    }
+}
+
 void Players::top_up(const TaskModel& model) {
     market::TaskSpec next = model.spec;
     if (const auto before = views::top_up(world_.state(), model.task.id)) next.price_ceiling = before->ceiling;
@@ -225,6 +249,7 @@ void Players::serve_requester(const TaskModel& model) {
     }
     if (model.group) return;  // It has no replicas, and one auction.
     if (draws_.one_in(60)) top_up(model);
+    if (profile_.kind != Kind::crowd && draws_.one_in(80)) reserve_time(model);
     if (task.state == TaskState::running && task.wanted == 0 && task.active.size() < market::kReplicasMax &&
         draws_.one_in(profile_.raises)) {
         const auto joining = views::newest_finalised_state(world_.state(), task);
@@ -241,6 +266,7 @@ void Players::serve_tasks() {
          i < burst && mirror().active_tasks.size() < profile_.tasks && posted_ < profile_.tasks_in_all && !out_of_gas();
          ++i)
         if (burst > 1 || draws_.one_in(4)) profile_.kind != Kind::crowd&& draws_.one_in(4) ? post_group() : post_task();
+    if (!out_of_gas()) serve_reservations();
     const std::vector<std::uint64_t> active(mirror().active_tasks.begin(), mirror().active_tasks.end());
     for (const std::uint64_t id : active) {
         if (out_of_gas()) return;

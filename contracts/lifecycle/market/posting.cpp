@@ -39,14 +39,20 @@ CallStatus check_terms(const market::TaskSpec& spec, std::uint8_t most_runs) {
     return CallStatus::ok;
 }
 
-CallStatus admit_terms(const market::TaskSpec& spec, const market::GroupSpec* group, const TxContext& context,
-                       const StateView& view) {
-    const Params& params = context.params;
+CallStatus admit_chain_terms(const market::TaskSpec& spec, const Params& params) {
     if (spec.contract_hash != params.contract_hash) return CallStatus::wrong_contract;  // 12.1.14
     // 12.1.15: stake that secures a run must not unbond before the longest dispute about it can end.
     if (2 * (market::longest_dispute_work(spec) + params.moves * params.move_blocks) >= params.unbond_blocks)
         return CallStatus::replay_too_long;
     if (!market::stake_floor(params, spec)) return CallStatus::no_stake_suffices;  // 12.1.16
+    return CallStatus::ok;
+}
+
+CallStatus admit_terms(const market::TaskSpec& spec, const market::GroupSpec* group, const TxContext& context,
+                       const StateView& view) {
+    const Params& params = context.params;
+    const CallStatus chain = admit_chain_terms(spec, params);
+    if (chain != CallStatus::ok) return chain;
     const auto escrow = market::escrow_of(spec, params);
     if (!escrow || context.value < escrow->total()) return CallStatus::wrong_value;  // 12.1.17
     const auto deposit = views::rent_deposit(view, params, spec, group);
@@ -77,7 +83,7 @@ void lengthen_place(Effects& fx, const market::Task& task, const U256& amount) {
     fx.emit(EscrowReturned{task.id, task.requester, amount});
 }
 
-std::uint64_t post_task(Effects& fx, const Address& requester, const market::TaskSpec& spec, const U256& value) {
+market::Task new_task(Effects& fx, const Address& requester, const market::TaskSpec& spec, const U256& value) {
     const auto escrow = market::escrow_of(spec, fx.params);
     ensure(escrow.has_value(), "admit has seen that the escrow is a number");
     market::Task task;
@@ -91,6 +97,11 @@ std::uint64_t post_task(Effects& fx, const Address& requester, const market::Tas
     store(fx.state, keys::task(task.id), task);
     take_place(fx, task, value - escrow->total());
     add_open_task(fx.state, task.id);
+    return task;
+}
+
+std::uint64_t post_task(Effects& fx, const Address& requester, const market::TaskSpec& spec, const U256& value) {
+    market::Task task = new_task(fx, requester, spec, value);
     open_auction(fx, task);
     fx.emit(TaskPosted{task.id, task.requester, spec.name, spec.segments(), spec.price_ceiling, task.bid_end,
                        task.reveal_end});

@@ -13,6 +13,10 @@ CallStatus check_terms(const market::TaskSpec& spec, std::uint8_t most_runs);
 /// 12.1.14 to 12.1.19; `group` is given for a group.
 CallStatus admit_terms(const market::TaskSpec& spec, const market::GroupSpec* group, const TxContext& context,
                        const StateView& view);
+/// 12.1.14 to 12.1.16.
+CallStatus admit_chain_terms(const market::TaskSpec& spec, const Params& params);
+/// Stores the task, without an auction; as post_task, which opens one.
+market::Task new_task(Effects& fx, const Address& requester, const market::TaskSpec& spec, const U256& value);
 /// Stores the task and opens its auction. The market's contract holds `value`: the escrow (market 6.1) and the deposit
 /// for the place's rent. Returns the task's id.
 std::uint64_t post_task(Effects& fx, const Address& requester, const market::TaskSpec& spec, const U256& value);

@@ -12,6 +12,7 @@
 #include "contracts/lifecycle/disputes/windows.hpp"
 #include "contracts/lifecycle/groups/clock.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
+#include "contracts/lifecycle/market/reservations.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/records/forged_states.hpp"
@@ -38,6 +39,7 @@ void withdraw_accusations(Effects& fx, const market::Run& run) {
 /// Frees the lock, closes everything that is open about the run, and removes it from the task.
 void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, std::string_view reason) {
     market::Run run = run_of(fx, id, index);
+    honour_reservation(fx, id, index);  // 12.11.25: a frozen task ends through nobody's fault.
     note_member_gone(fx, run);
     unlock(fx, run.solver, run.locked);
     run.locked = U256();
@@ -381,6 +383,8 @@ void wake_after(Effects& fx, std::uint64_t id, std::uint32_t run, std::uint64_t 
 
 void leave_run(Effects& fx, std::uint64_t id, std::uint32_t index, bool silent) {
     const market::Run run = run_of(fx, id, index);
+    if (const auto deposit = break_reservation(fx, id, index))  // 12.11.26
+        return forfeit_run(fx, id, index, ledger::min(*deposit, run.locked), {}, SlashReason::not_honoured);
     if (silent) {
         auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
         ++solver.reputation.silences;

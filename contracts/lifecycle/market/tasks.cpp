@@ -16,37 +16,44 @@ namespace {
 
 using market::TaskEvent;
 
-void assign(Effects& fx, market::Task& task, const views::JoiningState& start, bool joins, const market::Offer& offer,
-            const U256& price) {
-    auto bid = must_load<market::Bid>(fx.state, keys::bid(task.id, offer.bidder));
-    market::Run run;
+/// Stores a run that is assigned to its solver, and gives it its deadline. `work_counted`: the work that the solver had been
+/// given when it promised the finishing height (18.4).
+void add_run(Effects& fx, market::Task& task, market::Run run, const views::JoiningState& start,
+             std::uint64_t work_counted) {
     run.task = task.id;
     run.index = task.runs++;
-    run.solver = offer.bidder;
     run.state = market::RunState::assigned;
-    run.price = price;
     run.assigned_height = fx.height;
-    run.finish_height = offer.finish_height;
-    run.locked = bid.locked;
     run.first_state = run.next_state = run.finalised = run.paid = start.index;
     run.first_root = start.root;
-    run.joined = joins;
     // 12.7.9: the others open the states that they have committed without waiting for a run that joins, and it could
     // copy those.
-    run.not_awaited_below = joins ? committed_by_others(fx.state, task, run) : 0;
+    run.not_awaited_below = run.joined ? committed_by_others(fx.state, task, run) : 0;
     run.deadline = fx.height + fx.params.accept_blocks;
-    // 18.4: the finishing height moves by work assigned since the bid, the deadline by work assigned from now on.
     const std::uint64_t given = backlog(fx.state, run.solver).total;
-    run.work_counted = std::min(given, counter(fx.state, keys::bid_work(task.id, offer.bidder)));
+    run.work_counted = std::min(given, work_counted);
     store(fx.state, keys::deadline_work(task.id, run.index), Counter{given});
-    bid.locked = U256();  // from now on it belongs to the run
-    store(fx.state, keys::bid(task.id, offer.bidder), bid);
     store(fx.state, keys::run(task.id, run.index), run);
     note_run(fx, keys::started_from(task.id, run.index), start.run);
     add_to_list(fx.state, keys::open_runs(run.solver), views::RunId{task.id, run.index});
     task.active.push_back(run.index);
     schedule_single(fx, run.deadline + 1, ScheduledKind::accept_deadline, task.id, run.index);
-    fx.emit(TaskAssigned{task.id, run.solver, run.index, price, run.first_state});
+    fx.emit(TaskAssigned{task.id, run.solver, run.index, run.price, run.first_state});
+}
+
+void assign(Effects& fx, market::Task& task, const views::JoiningState& start, bool joins, const market::Offer& offer,
+            const U256& price) {
+    auto bid = must_load<market::Bid>(fx.state, keys::bid(task.id, offer.bidder));
+    market::Run run;
+    run.solver = offer.bidder;
+    run.price = price;
+    run.finish_height = offer.finish_height;
+    run.locked = bid.locked;
+    run.joined = joins;
+    bid.locked = U256();  // from now on it belongs to the run
+    store(fx.state, keys::bid(task.id, offer.bidder), bid);
+    // 18.4: the finishing height moves by work assigned since the bid, the deadline by work assigned from now on.
+    add_run(fx, task, std::move(run), start, counter(fx.state, keys::bid_work(task.id, offer.bidder)));
 }
 
 }  // namespace
@@ -71,6 +78,18 @@ void move_task(Effects& fx, market::Task& task, TaskEvent event) {
     fx.emit(TaskStateChanged{task.id, static_cast<std::uint8_t>(task.state), static_cast<std::uint8_t>(*to)});
     task.state = *to;
     store(fx.state, keys::task(task.id), task);
+}
+
+void assign_reserved(Effects& fx, market::Task& task, const ReservedRun& reserved) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(task.id));
+    market::Run run;
+    run.solver = reserved.solver;
+    run.price = reserved.price;
+    run.finish_height = reserved.finish_height;
+    run.locked = reserved.locked;
+    fx.emit(TaskPosted{task.id, task.requester, spec.name, spec.segments(), spec.price_ceiling, 0, 0});
+    add_run(fx, task, std::move(run), {}, backlog(fx.state, reserved.solver).total);
+    move_task(fx, task, TaskEvent::win);
 }
 
 bool takes_bids(const market::Task& task) {

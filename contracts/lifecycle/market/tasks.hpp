@@ -13,6 +13,15 @@ void move_task(Effects& fx, market::Task& task, market::TaskEvent event);
 std::uint64_t committed_by_others(const StateView& view, const market::Task& task, const market::Run& run);
 /// Stores which run reached a state in keys::started_from, resumes_from or raise_from; none removes the record.
 void note_run(Effects& fx, const keys::Key& key, std::optional<std::uint32_t> run);
+/// A run that needs no bid.
+struct ReservedRun {
+    Address solver;
+    U256 price;   ///< Per segment.
+    U256 locked;  ///< Of the solver's stake, already.
+    std::uint64_t finish_height = 0;
+};
+/// 12.11: assigns a task that was just posted to the solver that was reserved for it.
+void assign_reserved(Effects& fx, market::Task& task, const ReservedRun& reserved);
 /// Opens the auction of the next round; the task expires when all its rounds are used up.
 void open_auction(Effects& fx, market::Task& task);
 /// Closes the auction at the end of the reveals: assigns the task or lets it expire.

@@ -28,6 +28,7 @@ std::string_view slug(SlashReason reason) noexcept {
         case SlashReason::capability_unproved: return "capability_unproved";
         case SlashReason::votes_missed: return "votes_missed";
         case SlashReason::signed_twice: return "signed_twice";
+        case SlashReason::not_honoured: return "not_honoured";
         case SlashReason::wrong_shares: return "wrong_shares";
         case SlashReason::not_played: return "not_played";
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPEC 12.5. The winner confirms that it has program and data, or declines at no charge.
 #include "contracts/lifecycle/market/own_run.hpp"
+#include "contracts/lifecycle/market/reservations.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/rules/market/rules.hpp"
@@ -26,6 +27,7 @@ CallStatus admit(const AcceptData& call, const TxContext& context, const StateVi
 
 void apply(const AcceptData& call, const TxContext& context, Effects& fx) {
     auto run = run_of_solver(fx.state, call.task, context.sender).value();
+    honour_reservation(fx, run.task, run.index);  // 12.11.25
     run.state = market::RunState::running;
     start_checkpoint_deadline(fx, run);
     auto task = must_load<market::Task>(fx.state, keys::task(call.task));

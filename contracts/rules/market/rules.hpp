@@ -34,6 +34,18 @@ CallStatus check(const CommitCheckpoint& call);
 CallStatus admit(const CommitCheckpoint& call, const TxContext& context, const StateView& view);
 void apply(const CommitCheckpoint& call, const TxContext& context, Effects& fx);
 
+CallStatus check(const Reserve& call);
+CallStatus admit(const Reserve& call, const TxContext& context, const StateView& view);
+void apply(const Reserve& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const AcceptReservation& call);
+CallStatus admit(const AcceptReservation& call, const TxContext& context, const StateView& view);
+void apply(const AcceptReservation& call, const TxContext& context, Effects& fx);
+
+CallStatus check(const BeginReserved& call);
+CallStatus admit(const BeginReserved& call, const TxContext& context, const StateView& view);
+void apply(const BeginReserved& call, const TxContext& context, Effects& fx);
+
 CallStatus check(const GiveBack& call);
 CallStatus admit(const GiveBack& call, const TxContext& context, const StateView& view);
 void apply(const GiveBack& call, const TxContext& context, Effects& fx);

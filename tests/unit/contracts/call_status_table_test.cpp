@@ -264,6 +264,13 @@ void CallStatusTable::run_rows() {
         EXPECT_EQ(checkpoint("alice", 0), CallStatus::ok);
         return send("alice", GiveBack{1, 0, 1, word("blind")});
     });
+    row(CallStatus::unknown_reservation, [this] { return send("alice", AcceptReservation{1}); });
+    row(CallStatus::wrong_reservation_state, [this] {
+        posted();
+        EXPECT_EQ(send("requester", Reserve{small_spec(), party("alice"), U256(5), height + 10, height + 30}, 1),
+                  CallStatus::ok);
+        return send("requester", BeginReserved{1});
+    });
     row(CallStatus::spot_task, [this] {
         TaskSpec spec = small_spec();
         spec.spot = true;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// How reservations end. SPEC 12.11.
+#pragma once
+
+#include "contracts/lifecycle/effects.hpp"
+#include "contracts/records/reservations.hpp"
+
+namespace retrace::contracts {
+
+/// 12.11.30: the most reservations of a party that are offered or accepted.
+inline constexpr std::size_t kReservationsMax = 16;
+
+/// Stores the reservation in its new state and emits an event.
+void move_reservation(Effects& fx, market::Reservation& reservation, market::ReservationState to);
+/// A height that an offer or an accepted reservation waited for has come: it lapses, or was not used.
+void reservation_due(Effects& fx, std::uint64_t reservation);
+/// The solver has the task's data, or its run ended through nobody's fault: the deposit returns.
+void honour_reservation(Effects& fx, std::uint64_t task, std::uint32_t run);
+/// The solver did not accept the task's data: the deposit is burned. Returns it; nullopt: the run was not reserved.
+std::optional<U256> break_reservation(Effects& fx, std::uint64_t task, std::uint32_t run);
+
+}  // namespace retrace::contracts

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// A solver's time at a future height. SPEC 12.11.
+#include "contracts/records/reservations.hpp"
+
+#include "tests/unit/contracts/market/market_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::ReservationState;
+using market::RunState;
+using market::TaskState;
+
+class Reservations : public MarketTest {
+protected:
+    static inline const U256 kPrice = U256(600), kDeposit = kCoin / U256(1'000);
+
+    Reservations() {
+        for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
+        for (const char* name : {"alice", "bob"}) add_solver(name);
+        advance(9);
+    }
+    U256 balance(std::string_view name) const { return state.account(party(name)).balance; }
+    U256 locked(std::string_view name) const { return views::stake(state, party(name)).locked; }
+    U256 floor() const { return *market::stake_floor(params, small_spec()); }
+    market::Reservation reservation() const { return views::reservation(state, 1).value(); }
+    CallStatus reserve(const U256& deposit = kDeposit) {
+        return send("requester", Reserve{small_spec(), party("alice"), kPrice, height + 10, height + 30}, deposit);
+    }
+    CallStatus begin_task() {
+        return send("requester", BeginReserved{1}, market::escrow_of(small_spec(), params)->total());
+    }
+    void accepted() {
+        ASSERT_EQ(reserve(), CallStatus::ok) << last.revert_reason;
+        ASSERT_EQ(send("alice", AcceptReservation{1}), CallStatus::ok) << last.revert_reason;
+    }
+    void begun() {
+        accepted();
+        while (height < reservation().from) next_block();
+        ASSERT_EQ(begin_task(), CallStatus::ok) << last.revert_reason;
+    }
+};
+
+TEST_F(Reservations, TheTaskBeginsWithoutAnAuctionAndTheDepositReturns) {
+    const U256 before = balance("requester");
+    accepted();
+    EXPECT_EQ(locked("alice"), floor());
+    EXPECT_EQ(begin_task(), CallStatus::too_early);
+    while (height < reservation().from) next_block();
+    ASSERT_EQ(begin_task(), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(task().state, TaskState::assigned);
+    EXPECT_EQ(run().solver, party("alice"));
+    EXPECT_EQ(run().price, kPrice);
+    EXPECT_EQ(run().locked, floor());
+    EXPECT_EQ(locked("alice"), floor()) << "once";
+    EXPECT_EQ(reservation().state, ReservationState::begun);
+    EXPECT_EQ(reservation().task, 1u);
+    ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
+    EXPECT_EQ(reservation().state, ReservationState::honoured);
+    play_all();
+    ASSERT_EQ(send("requester", AcceptModel{1}), CallStatus::ok);
+    EXPECT_EQ(run().earned, kPrice * U256(4));
+    EXPECT_EQ(locked("alice"), U256());
+    U256 fees;
+    for (const AuditPaid& paid : all<AuditPaid>()) fees += paid.amount;
+    EXPECT_EQ(balance("requester"), before - run().earned - fees);
+}
+
+TEST_F(Reservations, OneThatIsNotUsedPaysTheSolver) {
+    const U256 requester = balance("requester"), alice = balance("alice");
+    accepted();
+    const std::uint64_t until = reservation().until;
+    ASSERT_TRUE(advance_until([&] { return reservation().state == ReservationState::unused; }));
+    EXPECT_EQ(height, until);
+    EXPECT_EQ(balance("requester"), requester - kDeposit);
+    EXPECT_EQ(balance("alice"), alice + kDeposit);
+    EXPECT_EQ(locked("alice"), U256());
+    EXPECT_EQ(begin_task(), CallStatus::wrong_reservation_state);
+    EXPECT_TRUE(views::reservations(state, party("alice")).empty());
+    EXPECT_TRUE(views::reservations(state, party("requester")).empty());
+}
+
+/// Who was at fault cannot be proved, so neither side earns by it.
+TEST_F(Reservations, OneThatIsNotHonouredCostsBothAndTheTaskGoesOn) {
+    for (const bool declines : {true, false}) {
+        SCOPED_TRACE(declines);
+        begin(small_params());
+        for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
+        for (const char* name : {"alice", "bob"}) add_solver(name);
+        advance(9);
+        const U256 burned = ledger::burned(state), alice = balance("alice");
+        begun();
+        if (declines) {
+            ASSERT_EQ(send("alice", DeclineTask{1}), CallStatus::ok);
+        } else {
+            advance(params.accept_blocks + 1);
+        }
+        EXPECT_EQ(reservation().state, ReservationState::broken);
+        EXPECT_EQ(run().state, RunState::forfeited);
+        EXPECT_EQ(ledger::burned(state), burned + kDeposit + kDeposit);
+        EXPECT_EQ(views::stake(state, party("alice")).bonded, U256(100) * kCoin - kDeposit);
+        EXPECT_EQ(locked("alice"), U256());
+        EXPECT_EQ(balance("alice"), alice);
+        EXPECT_EQ(views::solver(state, party("alice"))->reputation.silences, 1u);
+        EXPECT_EQ(task().state, TaskState::bidding);
+        EXPECT_EQ(commit_bid("alice", 5), CallStatus::excluded);
+        auction({{"bob", 700}});
+        EXPECT_EQ(run(1).solver, party("bob"));
+    }
+}
+
+TEST_F(Reservations, AnOfferThatIsNotAcceptedReturns) {
+    const U256 before = balance("requester");
+    ASSERT_EQ(reserve(), CallStatus::ok);
+    EXPECT_EQ(locked("alice"), U256()) << "an offer holds nobody's time or stake";
+    const std::uint64_t from = reservation().from;
+    ASSERT_TRUE(advance_until([&] { return reservation().state == ReservationState::lapsed; }));
+    EXPECT_EQ(height, from);
+    EXPECT_EQ(balance("requester"), before);
+    EXPECT_EQ(send("alice", AcceptReservation{1}), CallStatus::wrong_reservation_state);
+}
+
+TEST_F(Reservations, OffersOfStrangersFillNobodysList) {
+    for (std::uint64_t i = 0; i < 16; ++i) ASSERT_EQ(reserve(), CallStatus::ok);
+    EXPECT_EQ(reserve(), CallStatus::too_many_open);
+    EXPECT_TRUE(views::reservations(state, party("alice")).empty());
+    ASSERT_EQ(send("alice", AcceptReservation{16}), CallStatus::ok);
+    EXPECT_EQ(views::reservations(state, party("alice")), (std::vector<std::uint64_t>{16}));
+}
+
+TEST_F(Reservations, Refusals) {
+    const auto ask = [&](auto change, const U256& deposit = kDeposit) {
+        Reserve call{small_spec(), party("alice"), kPrice, height + 10, height + 30};
+        change(call);
+        return send("requester", call, deposit);
+    };
+    EXPECT_EQ(ask([](Reserve& c) { c.spec.replicas = 2; }), CallStatus::replicas_out_of_range);
+    EXPECT_EQ(ask([](Reserve& c) { c.price = U256(); }), CallStatus::price_zero);
+    EXPECT_EQ(ask([](Reserve& c) { c.price = c.spec.price_ceiling + U256(1); }), CallStatus::price_over_ceiling);
+    EXPECT_EQ(ask([](Reserve& c) { c.until = c.from; }), CallStatus::duration_out_of_range);
+    EXPECT_EQ(ask([&](Reserve& c) { c.from = height; }), CallStatus::too_late);
+    EXPECT_EQ(ask([&](Reserve& c) { c.until = height + 1'000'000'001; }), CallStatus::duration_out_of_range);
+    EXPECT_EQ(ask([](Reserve& c) { c.solver = party("requester"); }), CallStatus::own_task);
+    EXPECT_EQ(ask([](Reserve& c) { c.solver = party("carol"); }), CallStatus::not_registered);
+    EXPECT_EQ(ask([](Reserve& c) { c.spec.hardware_class = 2; }), CallStatus::wrong_hardware);
+    EXPECT_EQ(ask([](Reserve& c) { c.spec.contract_hash = word("another"); }), CallStatus::wrong_contract);
+    EXPECT_EQ(ask([](Reserve&) {}, U256()), CallStatus::wrong_value);
+    EXPECT_EQ(ask([](Reserve&) {}, floor() + U256(1)), CallStatus::wrong_value);
+    EXPECT_EQ(send("alice", AcceptReservation{1}), CallStatus::unknown_reservation);
+    EXPECT_EQ(send("requester", BeginReserved{1}), CallStatus::unknown_reservation);
+    ASSERT_EQ(reserve(), CallStatus::ok);
+    EXPECT_EQ(send("bob", AcceptReservation{1}), CallStatus::not_solver);
+    EXPECT_EQ(begin_task(), CallStatus::wrong_reservation_state);
+    ASSERT_EQ(send("alice", BeginUnbond{U256(100) * kCoin}), CallStatus::ok);
+    EXPECT_EQ(send("alice", AcceptReservation{1}), CallStatus::stake_too_low);
+    ASSERT_EQ(send("alice", Deposit{}, U256(100) * kCoin), CallStatus::ok);
+    ASSERT_EQ(send("alice", AcceptReservation{1}), CallStatus::ok);
+    EXPECT_EQ(send("bob", BeginReserved{1}), CallStatus::not_requester);
+    while (height < reservation().from) next_block();
+    EXPECT_EQ(send("requester", BeginReserved{1}), CallStatus::wrong_value);
+}
+
+}  // namespace
+}  // namespace retrace::contracts
