@@ -55,6 +55,7 @@ void add_econ(CLI::App& app, Program& program);
 void add_dp(CLI::App& app, Program& program);
 void add_receipt(CLI::App& app, Program& program);
 void add_reputation(CLI::App& app, Program& program);
+void add_reservation(CLI::App& app, Program& program);
 void add_demo(CLI::App& app, Program& program);
 void add_testnet(CLI::App& app, Program& program);
 void add_doctor(CLI::App& app, Program& program);

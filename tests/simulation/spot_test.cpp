@@ -20,7 +20,6 @@ Scenario spot_task() {
     scenario.planned_tasks[0].spot = true;
     scenario.planned_tasks[0].steps = 12;
     scenario.planned_tasks[0].interval = 2;
-    scenario.planned_tasks[0].audit_bp = 1;
     scenario.solvers[0].price_bp = 5'000;
     scenario.solvers[0].gives_back_after = 2;
     return scenario;

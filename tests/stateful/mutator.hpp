@@ -23,6 +23,8 @@ public:
             change_amount(value);
         else if constexpr (std::same_as<T, Hash32>)
             value.bytes[draws_.below(32)] ^= static_cast<std::uint8_t>(draws_.next());
+        else if constexpr (std::same_as<T, ledger::Address>)
+            value.bytes[draws_.below(20)] ^= static_cast<std::uint8_t>(draws_.next());
         else if constexpr (std::same_as<T, std::string>)
             value.assign(draws_.pick(lengths_), 'x');
         else if constexpr (market::Record<T>)
@@ -38,7 +40,7 @@ public:
             value = static_cast<T>(draws_.below(draws_.one_in(8) ? 1'000'000 : 6));
         else if constexpr (std::same_as<T, ledger::U256>)
             value = ledger::U256(draws_.next());
-        else if constexpr (std::same_as<T, Hash32>)
+        else if constexpr (std::same_as<T, Hash32> || std::same_as<T, ledger::Address>)
             value.bytes[0] = static_cast<std::uint8_t>(draws_.below(3));
         else if constexpr (std::same_as<T, std::string>)
             value = "x";

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// retrace reservation offer, accept, begin, show: a solver's time at a future height (contracts 12.11).
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <iostream>
+
+#include "contracts/records/places.hpp"
+#include "contracts/records/reservations.hpp"
+#include "ledger/crypto/eip55.hpp"
+#include "market/escrow.hpp"
+#include "node/agents/requester.hpp"
+#include "node/cmd/task_options.hpp"
+#include "node/platform/units.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+namespace views = contracts::views;
+
+/// Places that others may take between the question for the price and the beginning.
+constexpr std::uint64_t kTasksAhead = 64;
+
+struct ReservationFlags {
+    SignerOptions signer;
+    std::uint64_t id = 0, from = 0, until = 0;
+    std::string file, solver, price, deposit, data_dir;
+};
+
+json::object json_of(const market::Reservation& reservation) {
+    return {{"reservation", reservation.id},
+            {"state", std::string(market::slug(reservation.state))},
+            {"requester", ledger::to_checksum(reservation.requester)},
+            {"solver", ledger::to_checksum(reservation.solver)},
+            {"from", reservation.from},
+            {"until", reservation.until},
+            {"price", reservation.price.to_decimal()},
+            {"deposit", reservation.deposit.to_decimal()},
+            {"locked", reservation.locked.to_decimal()},
+            {"task", reservation.task}};
+}
+
+/// What each state means for the two sides, and what comes next.
+std::string words_of(const market::Reservation& reservation) {
+    const std::string deposit = describe_coins(reservation.deposit);
+    switch (reservation.state) {
+        case market::ReservationState::offered:
+            return "waits for the solver to accept it before block " + std::to_string(reservation.from) +
+                   "; then it locks its stake, and loses " + deposit + " of it if it does not come";
+        case market::ReservationState::accepted:
+            return "the requester may begin the task from block " + std::to_string(reservation.from) + " and before " +
+                   std::to_string(reservation.until) + "; else the solver has the deposit of " + deposit;
+        case market::ReservationState::begun:
+            return "task " + std::to_string(reservation.task) + " waits until the solver has its data";
+        case market::ReservationState::honoured: return "the solver took task " + std::to_string(reservation.task);
+        case market::ReservationState::broken:
+            return "the solver did not take task " + std::to_string(reservation.task) +
+                   "; the deposit and as much of its stake are burned";
+        case market::ReservationState::unused: return "the task did not begin in time; the solver has the deposit";
+        case market::ReservationState::lapsed: return "the solver did not accept it in time; the deposit returned";
+    }
+    return {};
+}
+
+Result<market::Reservation> read_reservation(ChainReader& chain, std::uint64_t id) {
+    RETRACE_TRY(state, chain.newest());
+    std::optional<market::Reservation> found;
+    state.read([&] { found = views::reservation(state, id); });
+    if (state.failure()) return error(state.failure()->message);
+    if (!found) return error("there is no reservation " + std::to_string(id));
+    return *found;
+}
+
+int print(const Program& program, ChainReader& chain, std::uint64_t id) {
+    const auto reservation = read_reservation(chain, id);
+    if (!reservation) return fail(program, reservation.error().message);
+    if (program.json)
+        std::cout << json::serialize(json_of(*reservation)) << '\n';
+    else
+        std::cout << "reservation " << id << " (" << market::slug(reservation->state)
+                  << "): " << words_of(*reservation) << '\n';
+    return kDone;
+}
+
+int show(const Program& program, const ReservationFlags& flags) {
+    const auto at = flags.signer.chain.open();
+    if (!at) return fail(program, at.error().message);
+    return print(program, (*at)->chain, flags.id);
+}
+
+int offer(const Program& program, const ReservationFlags& flags) {
+    const auto price = parse_coins(flags.price), deposit = parse_coins(flags.deposit);
+    const auto solver = ledger::parse_address(flags.solver);
+    if (!price || !deposit || !solver)
+        throw CLI::ValidationError("--price and --deposit are coins, like 0.5, and --solver is an address");
+    const auto task = load_task_file(flags.file);
+    if (!task) return fail(program, task.error().message);
+    if (task->group) return fail(program, "a training in rounds cannot be reserved");
+    const auto session = Session::open(flags.signer);
+    if (!session) return fail(program, session.error().message);
+    auto store = open_store(flags.data_dir);
+    if (!store) return fail(program, store.error().message);
+    const auto spec = spec_of(*task, **store);
+    if (!spec) return fail(program, spec.error().message);
+    const auto sent = (*session)->submitter.execute(
+        "reserve time", contracts::Reserve{*spec, *solver, *price, flags.from, flags.until}, *deposit);
+    if (!sent) return fail(program, sent.error().message);
+    for (const ledger::Log& log : sent->logs)
+        if (const auto event = contracts::decode_event<contracts::TimeReserved>(log))
+            return print(program, (*session)->at->chain, event->reservation);
+    return fail(program, "the time was reserved without an event; is the node of another version?");
+}
+
+int accept(const Program& program, const ReservationFlags& flags) {
+    const auto session = Session::open(flags.signer);
+    if (!session) return fail(program, session.error().message);
+    const auto sent = (*session)->submitter.execute("accept reservation " + std::to_string(flags.id),
+                                                    contracts::AcceptReservation{flags.id});
+    if (!sent) return fail(program, sent.error().message);
+    return print(program, (*session)->at->chain, flags.id);
+}
+
+/// Coins that the task brings when it begins.
+Result<ledger::U256> value_of(ChainReader& chain, const market::TaskSpec& spec) {
+    RETRACE_TRY(state, chain.newest());
+    std::optional<ledger::U256> value;
+    state.read([&] {
+        const auto params = views::params(state);
+        const auto escrow = params ? market::escrow_of(spec, *params) : std::nullopt;
+        const auto rent = params ? views::rent_deposit(state, *params, spec, nullptr, kTasksAhead) : std::nullopt;
+        value = escrow && rent ? std::optional(escrow->total() + *rent) : std::nullopt;
+    });
+    if (state.failure()) return error(state.failure()->message);
+    if (!value) return error("the chain has as many open tasks as it may have; begin when some of them have ended");
+    return *value;
+}
+
+int begin(const Program& program, const ReservationFlags& flags) {
+    const auto task = load_task_file(flags.file);
+    if (!task) return fail(program, task.error().message);
+    const auto session = Session::open(flags.signer);
+    if (!session) return fail(program, session.error().message);
+    auto store = open_store(flags.data_dir);
+    if (!store) return fail(program, store.error().message);
+    const auto spec = spec_of(*task, **store);
+    if (!spec) return fail(program, spec.error().message);
+    ChainReader& chain = (*session)->at->chain;
+    const auto value = value_of(chain, *spec);
+    if (!value) return fail(program, value.error().message);
+    const auto sent = (*session)->submitter.execute("begin reservation " + std::to_string(flags.id),
+                                                    contracts::BeginReserved{flags.id}, *value);
+    if (!sent) return fail(program, sent.error().message);
+    // A node takes files of open tasks only. The solver loses stake, and the deposit is burned, if they do not come.
+    if (const auto uploaded = upload_task(*spec, **store, chain.client(), show_transfer); !uploaded)
+        return fail(program, "the task has begun, but " + uploaded.error().message +
+                                 "; go on with `retrace task upload` and its number (`retrace reservation show`)");
+    return print(program, chain, flags.id);
+}
+
+using Run = int (*)(const Program&, const ReservationFlags&);
+
+void add(CLI::App& parent, Program& program, const char* name, const char* what, Run run,
+         const std::function<void(CLI::App&, ReservationFlags&)>& options) {
+    CLI::App* command = parent.add_subcommand(name, what);
+    auto flags = std::make_shared<ReservationFlags>();
+    options(*command, *flags);
+    add_json(*command, program);
+    command->callback(
+        [&program, flags, run] { program.run = [&program, flags, run] { return run(program, *flags); }; });
+}
+
+}  // namespace
+
+void add_reservation(CLI::App& app, Program& program) {
+    CLI::App* parent = app.add_subcommand("reservation", "A solver's time at a future height, against a deposit");
+    parent->require_subcommand(1);
+    add(*parent, program, "offer", "Ask a solver to keep its time for a task", offer,
+        [](CLI::App& command, ReservationFlags& flags) {
+            command.add_option("FILE", flags.file, "Compiled task, or its folder")->required();
+            command.add_option("--solver", flags.solver, "Its address")->required();
+            command.add_option("--price", flags.price, "Coins for a segment")->required();
+            command.add_option("--from", flags.from, "First block in which the task may begin")->required();
+            command.add_option("--until", flags.until, "First block in which it may not")->required();
+            command.add_option("--deposit", flags.deposit, "Coins that the solver has if the task does not begin")
+                ->required();
+            command.add_option("--data-dir", flags.data_dir, "Default: ~/.retrace/requester");
+            flags.signer.add_to(command);
+        });
+    add(*parent, program, "accept", "As the solver, keep the time: locks its stake", accept,
+        [](CLI::App& command, ReservationFlags& flags) {
+            command.add_option("ID", flags.id, "Reservation")->required();
+            flags.signer.add_to(command);
+        });
+    add(*parent, program, "begin", "Upload and post the task, for its solver alone", begin,
+        [](CLI::App& command, ReservationFlags& flags) {
+            command.add_option("ID", flags.id, "Reservation")->required();
+            command.add_option("FILE", flags.file, "Compiled task, or its folder")->required();
+            command.add_option("--data-dir", flags.data_dir, "Default: ~/.retrace/requester");
+            flags.signer.add_to(command);
+        });
+    add(*parent, program, "show", "What became of it, and what comes next", show,
+        [](CLI::App& command, ReservationFlags& flags) {
+            command.add_option("ID", flags.id, "Reservation")->required();
+            flags.signer.chain.add_to(command);
+        });
+}
+
+}  // namespace retrace::node::cli
