@@ -28,9 +28,9 @@ enum class SlashReason : std::uint8_t {
     capability_unproved = 12,  ///< A benchmark run was claimed and not proved.
     votes_missed = 13,         ///< A validator did not vote.
     signed_twice = 14,         ///< A validator signed two blocks of one height.
-    not_honoured = 16,         ///< A reserved solver did not accept its task's data.
     wrong_shares = 15,         ///< A member of a group sealed something else than a share of its secret.
     not_played = 16,           ///< The solver of a late run did not move in a late challenge (15.10.1).
+    not_honoured = 17,         ///< A reserved solver did not accept its task's data.
 };
 std::string_view slug(SlashReason reason) noexcept;
 

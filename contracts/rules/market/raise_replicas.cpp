@@ -33,7 +33,7 @@ CallStatus admit(const RaiseReplicas& call, const TxContext& context, const Stat
     if (task->wanted != 0) return CallStatus::already_bid;                                    // 12.7.5
     if (call.replicas <= task->active.size()) return CallStatus::not_more_replicas;           // 12.7.6
     if (task->round >= context.params.rounds) return CallStatus::rounds_used_up;              // 12.7.7
-    if (views::is_rent_over(view, *task, context.height)) return CallStatus::rounds_used_up;  // 12.7.12
+    if (views::is_rent_over(view, *task, context.height)) return CallStatus::rounds_used_up;  // 12.7.13
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
     if (spec.spot) return CallStatus::spot_task;  // 12.7.12
     const std::uint64_t from = views::newest_finalised_state(view, *task).index;
