@@ -181,7 +181,8 @@ constexpr Words kWords[] = {
     {mask_same_key, "mask_same_key", "a key stands twice; make new keys for each round"},
     {mask_wrong_share, "mask_wrong_share",
      "a share does not fit the dealer's commitments, or a complaint is about shares that fit"},
-    {mask_wrong_proof, "mask_wrong_proof", "the proof of a complaint does not hold"},
+    {mask_wrong_proof, "mask_wrong_proof",
+     "the proof of a complaint, or that the keys are the sender's own in this round, does not hold"},
 };
 
 const Words* words_of(CallStatus status) noexcept {

@@ -29,6 +29,7 @@ inline constexpr std::uint64_t kGasScheduledItem = 1'600'000;
 inline constexpr std::uint64_t kCheckpointItems = 5;
 
 inline constexpr std::uint64_t kGasKeyProofs = 60'000;  ///< A signature and a VRF proof.
+inline constexpr std::uint64_t kGasMaskProof = 80'000;  ///< That a member knows the secrets of its four mask keys.
 /// The records of up to 200 candidates are read to find a place.
 inline constexpr std::uint64_t kGasPlace = 400'000;
 
@@ -101,7 +102,8 @@ inline std::uint64_t extra_gas(const OpenMember&) { return 2 * kGasOpening; }   
 inline std::uint64_t extra_gas(const JoinTask&) { return 3 * kGasScheduledItem; }   // As AcceptData.
 inline std::uint64_t extra_gas(const LeaveTask&) { return 2 * kGasScheduledItem; }  // End of the run, and the clock.
 /// As a round's clock. Points are decoded, and when the last one unmasks, the secrets are put together.
-inline std::uint64_t extra_gas(const MaskKeys&) { return 2 * kGasScheduledItem; }
+/// The proof of four keys takes eight products of a point and a scalar.
+inline std::uint64_t extra_gas(const MaskKeys&) { return 2 * kGasScheduledItem + kGasMaskProof; }
 inline std::uint64_t extra_gas(const MaskShares&) { return 2 * kGasScheduledItem; }
 /// Each share takes a product of a point and a scalar for each commitment, up to 22.
 inline std::uint64_t extra_gas(const Unmask& call) {

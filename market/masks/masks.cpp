@@ -75,11 +75,22 @@ Scalar challenge_of(const MaskRound& round, std::uint32_t dealer, std::uint32_t 
 }
 
 /// response · base + challenge · point: what the prover committed to, if the proof holds.
-std::optional<CurvePoint> commitment_of(const ShareComplaint& proof, const CurvePoint& base, const CurvePoint& point) {
-    const auto first = ledger::times(proof.response, base);
-    const auto second = ledger::times(proof.challenge, point);
+std::optional<CurvePoint> commitment_of(const Scalar& challenge, const Scalar& response, const CurvePoint& base,
+                                        const CurvePoint& point) {
+    const auto first = ledger::times(response, base);
+    const auto second = ledger::times(challenge, point);
     if (!first || !second) return std::nullopt;
     return ledger::sum(std::array{*first, *second});
+}
+
+/// The challenge of the proof that `run` knows the secrets of four points.
+Scalar challenge_of_keys(const MaskRound& round, std::uint32_t run, const std::array<CurvePoint, 4>& points,
+                         const std::vector<CurvePoint>& commitments) {
+    merkle::Sha256 hash = bound_hash("retrace/mask-keys/1", round);
+    hash.update_u32(run);
+    for (const CurvePoint& point : points) hash.update(point.bytes());
+    for (const CurvePoint& commitment : commitments) hash.update(commitment.bytes());
+    return Scalar::from_hash(hash.finish());
 }
 
 }  // namespace
@@ -101,19 +112,34 @@ std::string_view slug(MaskError error) noexcept {
 }
 
 Bytes encode(const MaskKeys& keys) {
-    return Writer()
-        .raw(keys.mask.bytes())
-        .raw(keys.self.bytes())
-        .raw(keys.deal.bytes())
-        .raw(keys.receive.bytes())
-        .data();
+    Writer out;
+    for (const CurvePoint& point : keys.points()) out.raw(point.bytes());
+    out.raw(keys.proof.challenge.bytes());
+    for (const Scalar& response : keys.proof.responses) out.raw(response.bytes());
+    return std::move(out).take();
 }
 
 Result<MaskKeys, MaskError> decode_mask_keys(View bytes) {
     MaskReader in(bytes);
     const CurvePoint mask = in.point(), self = in.point(), deal = in.point(), receive = in.point();
+    KeyProof proof{in.scalar(), {}};
+    for (Scalar& response : proof.responses) response = in.scalar();
     if (const auto failure = in.failure()) return Unexpected{*failure};
-    return MaskKeys{mask, self, deal, receive};
+    return MaskKeys{mask, self, deal, receive, proof};
+}
+
+Status<MaskError> check_keys(const MaskRound& round, std::uint32_t run, const MaskKeys& keys) {
+    const auto points = keys.points();
+    std::vector<CurvePoint> commitments;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const auto commitment =
+            commitment_of(keys.proof.challenge, keys.proof.responses[i], ledger::generator(), points[i]);
+        if (!commitment) return Unexpected{MaskError::wrong_proof};
+        commitments.push_back(*commitment);
+    }
+    if (challenge_of_keys(round, run, points, commitments) != keys.proof.challenge)
+        return Unexpected{MaskError::wrong_proof};
+    return Unit{};
 }
 
 MaskSecrets MaskSecrets::random(const RandomSource& random) {
@@ -122,17 +148,35 @@ MaskSecrets MaskSecrets::random(const RandomSource& random) {
     return out;
 }
 
-MaskKeys MaskSecrets::keys() const {
-    return {ledger::public_point(mask), ledger::public_point(self), ledger::public_point(deal),
-            ledger::public_point(receive)};
+MaskKeys MaskSecrets::keys(const MaskRound& round, std::uint32_t run, const RandomSource& random) const {
+    MaskKeys out{ledger::public_point(mask),
+                 ledger::public_point(self),
+                 ledger::public_point(deal),
+                 ledger::public_point(receive),
+                 {}};
+    std::array<Scalar, 4> nonces;
+    std::vector<CurvePoint> commitments;
+    for (Scalar& nonce : nonces) {
+        nonce = Scalar::random(random);
+        commitments.push_back(ledger::public_point(nonce));
+    }
+    out.proof.challenge = challenge_of_keys(round, run, out.points(), commitments);
+    const std::array<const Scalar*, 4> secrets{&mask, &self, &deal, &receive};
+    for (std::size_t i = 0; i < nonces.size(); ++i)
+        out.proof.responses[i] = nonces[i] + (out.proof.challenge * *secrets[i]).negated();
+    return out;
 }
 
-Status<MaskError> check_cohort(const CohortKeys& keys) {
+Status<MaskError> check_cohort(const MaskRound& round, const CohortKeys& keys) {
     if (keys.size() < kCohortMin || keys.size() > kCohortMax) return Unexpected{MaskError::wrong_count};
     std::vector<CurvePoint> all;
-    for (const auto& [run, own] : keys) all.insert(all.end(), {own.mask, own.self, own.deal, own.receive});
+    for (const auto& [run, own] : keys) {
+        const auto points = own.points();
+        all.insert(all.end(), points.begin(), points.end());
+    }
     std::sort(all.begin(), all.end());
     if (std::adjacent_find(all.begin(), all.end()) != all.end()) return Unexpected{MaskError::same_key};
+    for (const auto& [run, own] : keys) RETRACE_CHECK(check_keys(round, run, own));
     return Unit{};
 }
 
@@ -235,8 +279,8 @@ ShareComplaint complain(const MaskRound& round, const CohortKeys& cohort, std::u
 Status<MaskError> check_complaint(const MaskRound& round, const CohortKeys& cohort, std::uint32_t dealer,
                                   const MaskShares& shares, std::uint32_t receiver, const ShareComplaint& complaint) {
     const MaskKeys &from = cohort.at(dealer), &to = cohort.at(receiver);
-    const auto first = commitment_of(complaint, ledger::generator(), to.receive);
-    const auto second = commitment_of(complaint, from.deal, complaint.agreed);
+    const auto first = commitment_of(complaint.challenge, complaint.response, ledger::generator(), to.receive);
+    const auto second = commitment_of(complaint.challenge, complaint.response, from.deal, complaint.agreed);
     if (!first || !second ||
         challenge_of(round, dealer, receiver, from, to, complaint.agreed, *first, *second) != complaint.challenge) {
         return Unexpected{MaskError::wrong_proof};

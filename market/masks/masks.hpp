@@ -3,6 +3,7 @@
 // sum can be computed and those of a single member cannot. SPEC 15. The masks themselves are made by node/masks.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string_view>
 
@@ -22,7 +23,7 @@ enum class MaskError : std::uint8_t {
     same_key = 4,             ///< A key stands twice, in one member's keys or in those of two.
     not_in_cohort = 5,        ///< The member is not of the cohort.
     wrong_share = 6,          ///< A share does not fit the commitments.
-    wrong_proof = 7,          ///< The proof about a sealed share does not hold.
+    wrong_proof = 7,          ///< The proof about a sealed share, or about the secrets of keys, does not hold.
     wrong_phase = 8,          ///< The step is not the next one, or was done.
     too_few = 9,              ///< Fewer members than the threshold: the round is void.
     value_out_of_range = 10,  ///< A value needs more bits than the values of this round have.
@@ -37,28 +38,43 @@ struct MaskRound {
     bool operator==(const MaskRound&) const = default;
 };
 
+/// Shows that who posts keys knows the secrets of all four (Schnorr, CRYPTO 1989): one challenge and a response for each,
+/// in the order of the keys. Without it a member could post a key that depends on another's, so that complaints about
+/// the one open what the other one sealed.
+struct KeyProof {
+    Scalar challenge;
+    std::array<Scalar, 4> responses;
+    bool operator==(const KeyProof&) const = default;
+};
+
 /// One-time keys of a member.
 struct MaskKeys {
     CurvePoint mask;     ///< With it members agree on pairwise masks. Its secret is shared.
     CurvePoint self;     ///< Public point of the seed of its own mask, which is shared too.
     CurvePoint deal;     ///< Seals the shares that the member deals,
     CurvePoint receive;  ///< and those that it is dealt. Neither secret is ever revealed or shared.
+    KeyProof proof;
     bool operator==(const MaskKeys&) const = default;
+    std::array<CurvePoint, 4> points() const { return {mask, self, deal, receive}; }
 };
-/// 132 bytes: the four points.
+/// 292 bytes: the four points, the challenge and the four responses.
 Bytes encode(const MaskKeys& keys);
+/// Does not check the proof, which holds for one round and run only.
 Result<MaskKeys, MaskError> decode_mask_keys(View bytes);
+/// wrong_proof: `run` has not shown for this round that it knows the secrets.
+Status<MaskError> check_keys(const MaskRound& round, std::uint32_t run, const MaskKeys& keys);
 
 struct MaskSecrets {
     Scalar mask, self, deal, receive;
     static MaskSecrets random(const RandomSource& random);
-    MaskKeys keys() const;
+    /// The keys of `run` in this round, with a proof, for which `random` gives the nonces.
+    MaskKeys keys(const MaskRound& round, std::uint32_t run, const RandomSource& random) const;
 };
 
 /// The keys of a cohort by run. A member's place is that of its run in ascending order.
 using CohortKeys = std::map<std::uint32_t, MaskKeys>;
-/// Refuses a cohort that is too small or too large, and a key that stands twice.
-Status<MaskError> check_cohort(const CohortKeys& keys);
+/// Refuses a cohort that is too small or too large, a key that stands twice, and keys without their proof.
+Status<MaskError> check_cohort(const MaskRound& round, const CohortKeys& keys);
 std::uint32_t place_of(const CohortKeys& cohort, std::uint32_t run);  ///< Asserts that the run is of the cohort.
 
 /// ⌈2n/3⌉: so many shares give a secret of a member of a cohort of n.

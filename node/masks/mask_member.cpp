@@ -6,15 +6,18 @@ namespace retrace::node {
 using market::MaskError;
 
 MaskMember::MaskMember(const market::MaskRound& round, std::uint32_t run, market::RandomSource random)
-    : random_(std::move(random)), run_(run), secrets_(market::MaskSecrets::random(random_)) {
+    : random_(std::move(random)),
+      run_(run),
+      secrets_(market::MaskSecrets::random(random_)),
+      keys_(secrets_.keys(round, run, random_)) {
     masked_.round = round;
 }
 
 Result<market::MaskShares, MaskError> MaskMember::deal(const market::CohortKeys& cohort) {
     if (step_ != Step::keys) return Unexpected{MaskError::wrong_phase};
-    RETRACE_CHECK(market::check_cohort(cohort));
+    RETRACE_CHECK(market::check_cohort(masked_.round, cohort));
     const auto own = cohort.find(run_);
-    if (own == cohort.end() || own->second != keys()) return Unexpected{MaskError::not_in_cohort};
+    if (own == cohort.end() || own->second != keys_) return Unexpected{MaskError::not_in_cohort};
     masked_.cohort = cohort;
     step_ = Step::dealt;
     return market::deal_shares(masked_.round, cohort, run_, secrets_, random_);

@@ -11,8 +11,9 @@ class MaskMember {
 public:
     MaskMember(const market::MaskRound& round, std::uint32_t run, market::RandomSource random);
 
-    market::MaskKeys keys() const { return secrets_.keys(); }
-    /// Deals shares to the cohort, which has the member's own keys (else not_in_cohort).
+    const market::MaskKeys& keys() const { return keys_; }
+    /// Deals shares to the cohort, which has the member's own keys (else not_in_cohort), and the proofs of all
+    /// (else wrong_proof).
     Result<market::MaskShares, market::MaskError> deal(const market::CohortKeys& cohort);
     /// Masks values of `value_bits` bits (two's complement) with those that dealt. The result has masked_bits bits.
     /// too_few: fewer than the threshold dealt, or not the member itself.
@@ -28,6 +29,7 @@ private:
     market::RandomSource random_;
     std::uint32_t run_;
     market::MaskSecrets secrets_;
+    market::MaskKeys keys_;
     market::MaskedRound masked_;
     Step step_ = Step::keys;
 };

@@ -26,7 +26,12 @@ public:
           seed_(mixed(run.task * 1'000'003 + round * 1'009 + run.index)),
           secrets_(market::MaskSecrets::random(source_of(seed_))) {}
 
-    contracts::MaskKeys keys() const { return {run_.task, run_.index, round_, encode(secrets_.keys())}; }
+    /// One in sixteen posts keys whose proof does not hold.
+    contracts::MaskKeys keys() const {
+        market::MaskKeys keys = secrets_.keys({run_.task, round_, 0}, run_.index, source_of(seed_ + 3));
+        if (seed_ % 16 == 1) keys.deal = ledger::generator();
+        return {run_.task, run_.index, round_, encode(keys)};
+    }
     contracts::MaskShares shares() const {
         const auto masked = contracts::views::masked_round(view_, run_.task, round_);
         auto dealt = market::deal_shares(masked.round, masked.cohort, run_.index, secrets_, source_of(seed_ + 1));

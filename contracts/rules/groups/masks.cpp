@@ -88,7 +88,8 @@ CallStatus admit(const MaskKeys& call, const TxContext& context, const StateView
     if (is_key_taken(view, call, keys, masks)) return CallStatus::mask_same_key;  // 21.11.19
     const auto run = must_load<market::Run>(view, keys::run(call.task, call.run));
     if (!is_sender(view, run)) return CallStatus::too_late;  // 21.11.20
-    return CallStatus::ok;
+    const auto proved = market::check_keys({call.task, call.round, 0}, call.run, keys);
+    return proved ? CallStatus::ok : status_of(proved.error());  // 21.11.25
 }
 
 void apply(const MaskKeys& call, const TxContext&, Effects& fx) {

@@ -28,7 +28,7 @@ Dealt dealt_round() {
     const RandomSource random = counting();
     for (const std::uint32_t run : {0u, 3u, 4u}) {
         out.secrets.emplace(run, MaskSecrets::random(random));
-        out.masked.cohort.emplace(run, out.secrets.at(run).keys());
+        out.masked.cohort.emplace(run, out.secrets.at(run).keys(out.masked.round, run, random));
     }
     for (const auto& [run, own] : out.secrets)
         out.masked.dealt.emplace(run, deal_shares(out.masked.round, out.masked.cohort, run, own, random));

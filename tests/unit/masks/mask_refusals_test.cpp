@@ -30,9 +30,9 @@ struct SentCohort : Cohort {
 TEST(MaskRefusals, KeysOfWrongLengthOrOffTheCurve) {
     const MaskKeys keys = Cohort(3, 1).masked.cohort.begin()->second;
     const Bytes bytes = encode(keys);
-    ASSERT_EQ(bytes.size(), 132u);
+    ASSERT_EQ(bytes.size(), 292u);
     EXPECT_EQ(*market::decode_mask_keys(bytes), keys);
-    EXPECT_EQ(refusal(market::decode_mask_keys(View(bytes).first(131))), "mask_wrong_length");
+    EXPECT_EQ(refusal(market::decode_mask_keys(View(bytes).first(291))), "mask_wrong_length");
     Bytes longer = bytes;
     longer.push_back(0);
     EXPECT_EQ(refusal(market::decode_mask_keys(longer)), "mask_wrong_length");
@@ -45,23 +45,85 @@ TEST(MaskRefusals, KeysOfWrongLengthOrOffTheCurve) {
         off[33 * point] = 4;
         EXPECT_EQ(refusal(market::decode_mask_keys(off)), "mask_off_curve");
     }
+    for (std::size_t scalar = 0; scalar < 5; ++scalar) {
+        Bytes large = bytes;
+        std::fill_n(large.begin() + static_cast<long>(132 + 32 * scalar), 32, 0xff);
+        EXPECT_EQ(refusal(market::decode_mask_keys(large)), "mask_off_curve");
+    }
+}
+
+/// The point with the same x and the other y.
+CurvePoint negated(const CurvePoint& point) {
+    Bytes bytes(point.bytes().begin(), point.bytes().end());
+    bytes[0] ^= 1;
+    return *CurvePoint::decode(bytes);
+}
+
+TEST(MaskRefusals, AKeyWhoseSecretItsOwnerDoesNotKnow) {
+    Cohort cohort(4, 1);
+    const MaskRound round = cohort.masked.round;
+    const std::uint32_t victim = 2, rogue = 17;
+    std::mt19937_64 random(9);
+    const auto secrets = market::MaskSecrets::random(random_of(random));
+    const MaskKeys own = secrets.keys(round, rogue, random_of(random));
+    EXPECT_EQ(refusal(check_keys(round, rogue, own)), "accepted");
+    // Complaints about a dealer with the negated key of another open all that the other one deals.
+    for (CurvePoint MaskKeys::*key : {&MaskKeys::mask, &MaskKeys::self, &MaskKeys::deal, &MaskKeys::receive}) {
+        MaskKeys taken = own;
+        taken.*key = negated(cohort.masked.cohort.at(victim).*key);
+        EXPECT_EQ(refusal(check_keys(round, rogue, taken)), "mask_wrong_proof");
+        taken.*key = *ledger::sum(std::array{taken.*key, own.mask});  // Shifted by a secret that it knows.
+        EXPECT_EQ(refusal(check_keys(round, rogue, taken)), "mask_wrong_proof");
+    }
+    cohort.masked.cohort.at(rogue) = own;
+    cohort.masked.cohort.at(rogue).deal = negated(cohort.masked.cohort.at(victim).deal);
+    EXPECT_EQ(refusal(check_cohort(round, cohort.masked.cohort)), "mask_wrong_proof");
+    EXPECT_EQ(refusal(cohort.members.at(victim).deal(cohort.masked.cohort)), "mask_wrong_proof");
+}
+
+TEST(MaskRefusals, AProofOfKeysHoldsForOneRoundAndRun) {
+    const Cohort cohort(3, 1);
+    const MaskKeys keys = cohort.masked.cohort.at(7);
+    const auto judged = [&](const MaskRound& round, std::uint32_t run, const MaskKeys& shown) {
+        return refusal(check_keys(round, run, shown));
+    };
+    EXPECT_EQ(judged({7, 3, 0}, 7, keys), "accepted");
+    EXPECT_EQ(judged({8, 3, 0}, 7, keys), "mask_wrong_proof");
+    EXPECT_EQ(judged({7, 4, 0}, 7, keys), "mask_wrong_proof");
+    EXPECT_EQ(judged({7, 3, 1}, 7, keys), "mask_wrong_proof");
+    EXPECT_EQ(judged({7, 3, 0}, 2, keys), "mask_wrong_proof");
+    MaskKeys wrong = keys;
+    wrong.proof.challenge = wrong.proof.challenge + Scalar(1);
+    EXPECT_EQ(judged({7, 3, 0}, 7, wrong), "mask_wrong_proof");
+    wrong.proof.challenge = Scalar();
+    EXPECT_EQ(judged({7, 3, 0}, 7, wrong), "mask_wrong_proof");
+    for (std::size_t i = 0; i < 4; ++i) {
+        wrong = keys;
+        wrong.proof.responses[i] = wrong.proof.responses[i] + Scalar(1);
+        EXPECT_EQ(judged({7, 3, 0}, 7, wrong), "mask_wrong_proof");
+        wrong.proof.responses[i] = Scalar();
+        EXPECT_EQ(judged({7, 3, 0}, 7, wrong), "mask_wrong_proof");
+    }
+    wrong = keys;
+    std::swap(wrong.mask, wrong.self);
+    EXPECT_EQ(judged({7, 3, 0}, 7, wrong), "mask_wrong_proof");
 }
 
 TEST(MaskRefusals, AKeyThatStandsTwice) {
     Cohort cohort(4, 1);
-    EXPECT_EQ(refusal(check_cohort(cohort.masked.cohort)), "accepted");
+    EXPECT_EQ(refusal(check_cohort(MaskRound{7, 3, 0}, cohort.masked.cohort)), "accepted");
     CohortKeys of_another = cohort.masked.cohort;
     of_another.begin()->second.receive = of_another.rbegin()->second.mask;
-    EXPECT_EQ(refusal(check_cohort(of_another)), "mask_same_key");
+    EXPECT_EQ(refusal(check_cohort(MaskRound{7, 3, 0}, of_another)), "mask_same_key");
     CohortKeys of_itself = cohort.masked.cohort;
     of_itself.begin()->second.self = of_itself.begin()->second.deal;
-    EXPECT_EQ(refusal(check_cohort(of_itself)), "mask_same_key");
+    EXPECT_EQ(refusal(check_cohort(MaskRound{7, 3, 0}, of_itself)), "mask_same_key");
     EXPECT_EQ(refusal(cohort.members.begin()->second.deal(of_itself)), "mask_same_key");
 }
 
 TEST(MaskRefusals, CohortsThatAreTooSmallOrTooLarge) {
-    EXPECT_EQ(refusal(check_cohort(Cohort(2, 1).masked.cohort)), "mask_wrong_count");
-    EXPECT_EQ(refusal(check_cohort(Cohort(65, 1).masked.cohort)), "mask_wrong_count");
+    EXPECT_EQ(refusal(check_cohort(MaskRound{7, 3, 0}, Cohort(2, 1).masked.cohort)), "mask_wrong_count");
+    EXPECT_EQ(refusal(check_cohort(MaskRound{7, 3, 0}, Cohort(65, 1).masked.cohort)), "mask_wrong_count");
 }
 
 TEST(MaskRefusals, ACohortWithOtherKeysOfTheMember) {
@@ -254,7 +316,7 @@ TEST(MaskRefusals, ComplaintsThatProveNothing) {
     std::map<std::uint32_t, market::MaskSecrets> secrets;
     for (auto& [run, keys] : cohort.masked.cohort) {
         secrets.emplace(run, market::MaskSecrets::random(random_of(random)));
-        keys = secrets.at(run).keys();
+        keys = secrets.at(run).keys(cohort.masked.round, run, random_of(random));
     }
     const auto& [round, keys] = std::tie(cohort.masked.round, cohort.masked.cohort);
     MaskShares shares = market::deal_shares(round, keys, 2, secrets.at(2), random_of(random));

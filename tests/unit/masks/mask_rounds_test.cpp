@@ -177,8 +177,8 @@ TEST(MaskRounds, NoKeyGivesOneKeystreamTwice) {
             seen.insert(market::self_seed(round, i, secrets[i].self));
             ++seeds;
             for (std::uint32_t j = i + 1; j < 5; ++j, ++seeds) {
-                const auto mine = ledger::shared_point(secrets[i].mask, secrets[j].keys().mask);
-                const auto other = ledger::shared_point(secrets[j].mask, secrets[i].keys().mask);
+                const auto mine = ledger::shared_point(secrets[i].mask, ledger::public_point(secrets[j].mask));
+                const auto other = ledger::shared_point(secrets[j].mask, ledger::public_point(secrets[i].mask));
                 EXPECT_EQ(market::pair_seed(round, i, j, mine), market::pair_seed(round, j, i, other));
                 seen.insert(market::pair_seed(round, i, j, mine));
             }

@@ -96,7 +96,14 @@ for run in RUNS:
     random = Random(b"member %d" % run)
     secrets = {name: random.scalar() for name in ("mask", "self", "deal", "receive")}
     members[run] = {"random": random, "secrets": secrets, "keys": {k: mul(v, G) for k, v in secrets.items()}}
-    keys = b"".join(compressed(members[run]["keys"][name]) for name in ("mask", "self", "deal", "receive"))
+    names = ("mask", "self", "deal", "receive")
+    keys = b"".join(compressed(members[run]["keys"][name]) for name in names)
+    nonces = [random.scalar() for _ in names]
+    digest = h(b"retrace/mask-keys/1", u32(run), keys, *(compressed(mul(nonce, G)) for nonce in nonces))
+    challenge = int.from_bytes(digest, "big") % N
+    keys += challenge.to_bytes(32, "big")
+    for nonce, name in zip(nonces, names):
+        keys += ((nonce - challenge * secrets[name]) % N).to_bytes(32, "big")
     lines.append(f"keys.{run} {keys.hex()}")
 
 for run in RUNS:

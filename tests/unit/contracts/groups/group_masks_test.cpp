@@ -35,7 +35,10 @@ protected:
 
     CallStatus post_keys(std::uint32_t run) {
         secrets_[run] = market::MaskSecrets::random(source());
-        return send(solver_of(run), MaskKeys{1, run, group().round, encode(secrets_.at(run).keys())});
+        return send(solver_of(run), MaskKeys{1, run, group().round, encode(keys_of(run, secrets_.at(run)))});
+    }
+    market::MaskKeys keys_of(std::uint32_t run, const market::MaskSecrets& secrets) {
+        return secrets.keys({1, group().round, 0}, run, source());
     }
     Bytes shares_of(std::uint32_t run) {
         const auto round = masked(group().round);
@@ -127,7 +130,7 @@ TEST_F(GroupMasks, TheMasksOfOneThatSentNothingAreRevealed) {
     for (const std::uint32_t run : {0u, 1u, 3u})
         terms.push_back({market::self_seed({1, 0, 0}, run, secrets_.at(run).self), true});
     for (const std::uint32_t run : {0u, 1u, 3u}) {
-        const auto agreed = ledger::shared_point(secrets_.at(run).mask, secrets_.at(2).keys().mask);
+        const auto agreed = ledger::shared_point(secrets_.at(run).mask, ledger::public_point(secrets_.at(2).mask));
         terms.push_back({market::pair_seed({1, 0, 0}, run, 2, agreed), run < 2});
     }
     EXPECT_EQ(masks().terms, market::mask_terms_digest(terms));
@@ -236,7 +239,8 @@ TEST_F(GroupMasks, KeysThatDoNotFit) {
     const auto posted = [&](std::uint32_t run, const Bytes& keys, std::uint32_t round = 0) {
         return name(send(solver_of(run), MaskKeys{1, run, round, keys}));
     };
-    const Bytes keys = encode(market::MaskSecrets::random(source()).keys());
+    const auto secrets = market::MaskSecrets::random(source());
+    const Bytes keys = encode(keys_of(0, secrets));
     EXPECT_EQ(posted(0, Bytes(keys.begin(), keys.end() - 1)), "mask_wrong_length");
     Bytes off = keys;
     std::fill_n(off.begin() + 1, 32, 0);
@@ -246,6 +250,7 @@ TEST_F(GroupMasks, KeysThatDoNotFit) {
     Bytes twice = keys;
     std::copy_n(keys.begin(), 33, twice.begin() + 99);
     EXPECT_EQ(posted(0, twice), "mask_same_key");
+    EXPECT_EQ(posted(1, keys), "mask_wrong_proof");  // Of another run.
     EXPECT_EQ(posted(0, keys), "ok");
     EXPECT_EQ(posted(0, keys), "already_committed");
     EXPECT_EQ(posted(1, keys), "mask_same_key");
@@ -258,6 +263,20 @@ TEST_F(GroupMasks, KeysThatDoNotFit) {
     ++height;
     EXPECT_EQ(name(post_keys(3)), "too_late");
     --height;
+}
+
+TEST_F(GroupMasks, NobodyPostsAKeyThatIsMadeOfAnothers) {
+    begin();
+    ASSERT_EQ(post_keys(0), CallStatus::ok);
+    const auto secrets = market::MaskSecrets::random(source());
+    market::MaskKeys rogue = keys_of(1, secrets);
+    const market::CurvePoint of_another = masked().cohort.at(0).deal;
+    Bytes deal(of_another.bytes().begin(), of_another.bytes().end());
+    deal[0] ^= 1;  // Complaints about it would open what 0 deals.
+    rogue.deal = market::CurvePoint::decode(deal).value();
+    EXPECT_EQ(name(send("bob", MaskKeys{1, 1, 0, encode(rogue)})), "mask_wrong_proof");
+    EXPECT_EQ(masks().cohort, (RunList{0}));
+    EXPECT_EQ(name(send("bob", MaskKeys{1, 1, 0, encode(keys_of(1, secrets))})), "ok");
 }
 
 TEST_F(GroupMasks, SharesThatDoNotFit) {
