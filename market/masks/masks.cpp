@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ledger/crypto/secret.hpp"
 #include "merkle/base/ensure.hpp"
 #include "merkle/hash/sha256.hpp"
 
@@ -55,9 +56,11 @@ Hash32 pad_of(const MaskRound& round, std::uint32_t dealer, std::uint32_t receiv
         .finish();
 }
 
-Hash32 sealed_with(const Hash32& pad, View share) {
+/// Wipes its copy of the pad.
+Hash32 sealed_with(Hash32 pad, View share) {
     Hash32 out;
     for (std::size_t i = 0; i < Scalar::kBytes; ++i) out.bytes[i] = static_cast<std::uint8_t>(pad.bytes[i] ^ share[i]);
+    ledger::wipe(pad.bytes);
     return out;
 }
 
@@ -243,9 +246,10 @@ Result<Share, MaskError> open_share(const MaskRound& round, const CohortKeys& co
                                     const MaskShares& shares, std::uint32_t receiver, ShareKind kind,
                                     const CurvePoint& agreed) {
     const MaskShares::Sealed& sealed = shares.sealed.at(place_of(cohort, receiver));
-    const Hash32 opened = sealed_with(pad_of(round, dealer, receiver, kind, agreed),
-                                      view(kind == ShareKind::self ? sealed.self : sealed.mask));
+    Hash32 opened = sealed_with(pad_of(round, dealer, receiver, kind, agreed),
+                                view(kind == ShareKind::self ? sealed.self : sealed.mask));
     const auto value = Scalar::from_bytes(view(opened));
+    ledger::wipe(opened.bytes);
     if (!value || !is_dealt(cohort, dealer, shares, receiver, kind, *value)) return Unexpected{MaskError::wrong_share};
     return Share{place_of(cohort, receiver), *value};
 }

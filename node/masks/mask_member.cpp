@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "node/masks/mask_member.hpp"
 
+#include "ledger/crypto/secret.hpp"
+
 namespace retrace::node {
 
 using market::MaskError;
+
+namespace {
+
+/// The seed of a member's own message is a secret until the round is unmasked.
+void apply_and_wipe(std::span<std::uint32_t> words, market::MaskSeed seed, bool add) {
+    apply_mask(words, seed, add);
+    ledger::wipe(seed.bytes);
+}
+
+}  // namespace
 
 MaskMember::MaskMember(const market::MaskRound& round, std::uint32_t run, market::RandomSource random)
     : random_(std::move(random)),
@@ -40,11 +52,11 @@ Result<std::vector<std::uint32_t>, MaskError> MaskMember::mask(const std::map<st
     masked_.dealt = dealt;
     step_ = Step::masked;
     std::vector<std::uint32_t> words(values.begin(), values.end());
-    apply_mask(words, market::self_seed(masked_.round, run_, secrets_.self), true);
+    apply_and_wipe(words, market::self_seed(masked_.round, run_, secrets_.self), true);
     for (const auto& [run, shares] : dealt) {
         if (run == run_) continue;
         const auto agreed = ledger::shared_point(secrets_.mask, masked_.cohort.at(run).mask);
-        apply_mask(words, market::pair_seed(masked_.round, run_, run, agreed), run_ < run);
+        apply_and_wipe(words, market::pair_seed(masked_.round, run_, run, agreed), run_ < run);
     }
     keep_bits(words, bits);
     return words;

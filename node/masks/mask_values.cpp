@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "kernels/random/chacha.hpp"
+#include "ledger/crypto/secret.hpp"
 #include "merkle/base/ensure.hpp"
 
 namespace retrace::node {
@@ -12,13 +13,16 @@ namespace {
 
 constexpr std::size_t kBlockWords = 16;
 
-/// The words of a seed, little endian: the key tensor i32 [8] of `chacha_bits`.
-kernels::ChaChaKey key_of(const market::MaskSeed& seed) {
-    Reader in(view(seed));
-    kernels::ChaChaKey key;
-    for (std::uint32_t& word : key.word) word = in.u32();
-    return key;
-}
+/// The words of a seed, little endian: the key tensor i32 [8] of `chacha_bits`. Wiped on destruction.
+struct MaskKey : kernels::ChaChaKey {
+    explicit MaskKey(const market::MaskSeed& seed) {
+        Reader in(view(seed));
+        for (std::uint32_t& each : word) each = in.u32();
+    }
+    ~MaskKey() { ledger::wipe({reinterpret_cast<std::uint8_t*>(word), sizeof word}); }
+    MaskKey(const MaskKey&) = delete;
+    MaskKey& operator=(const MaskKey&) = delete;
+};
 
 }  // namespace
 
@@ -27,7 +31,7 @@ unsigned masked_bits(unsigned value_bits, std::size_t members) {
 }
 
 void apply_mask(std::span<std::uint32_t> words, const market::MaskSeed& seed, bool add) {
-    const kernels::ChaChaKey key = key_of(seed);
+    const MaskKey key(seed);
     const kernels::ChaChaNonce nonce = kernels::chacha_nonce(0, 0);  // A seed serves one message.
     for (std::size_t at = 0; at < words.size(); at += kBlockWords) {
         const auto block = kernels::chacha_block(key, static_cast<std::uint32_t>(at / kBlockWords), nonce);
