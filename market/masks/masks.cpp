@@ -191,6 +191,10 @@ std::uint32_t place_of(const CohortKeys& cohort, std::uint32_t run) {
 
 std::uint32_t share_threshold(std::size_t members) { return static_cast<std::uint32_t>((2 * members + 2) / 3); }
 
+bool are_enough(std::size_t members, std::size_t cohort, std::size_t least) {
+    return members >= std::max<std::size_t>({share_threshold(cohort), least, kCohortMin});
+}
+
 Bytes encode(const MaskShares& shares) {
     Writer out;
     for (const CurvePoint& point : shares.self_commitments) out.raw(point.bytes());

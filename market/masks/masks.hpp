@@ -79,6 +79,9 @@ std::uint32_t place_of(const CohortKeys& cohort, std::uint32_t run);  ///< Asser
 
 /// ⌈2n/3⌉: so many shares give a secret of a member of a cohort of n.
 std::uint32_t share_threshold(std::size_t members);
+/// Whether `members` of a cohort of `cohort` may sum their messages: the threshold, and at least `least`, or kCohortMin
+/// if that is more, so that nobody's values hide among fewer.
+bool are_enough(std::size_t members, std::size_t cohort, std::size_t least);
 
 enum class ShareKind : std::uint8_t { self = 1, mask = 2 };
 

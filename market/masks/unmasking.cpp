@@ -40,7 +40,7 @@ Status<MaskError> check_record(const MaskedRound& masked) {
         return Unexpected{MaskError::wrong_count};
     for (const std::uint32_t run : recorded)
         if (!masked.dealt.contains(run)) return Unexpected{MaskError::not_in_cohort};
-    if (recorded.size() < share_threshold(masked.cohort.size())) return Unexpected{MaskError::too_few};
+    if (!are_enough(recorded.size(), masked.cohort.size(), masked.least)) return Unexpected{MaskError::too_few};
     return Unit{};
 }
 

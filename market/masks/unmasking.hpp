@@ -17,9 +17,10 @@ struct MaskedRound {
     CohortKeys cohort;
     std::map<std::uint32_t, MaskShares> dealt;  ///< Members without shares have no part in the masks.
     Runs recorded;                              ///< Those of them whose masked message was recorded.
+    std::uint32_t least = kCohortMin;           ///< Nobody unmasks the sum of fewer messages.
 };
-/// Refuses records of others than dealers (not_in_cohort), and of fewer than the threshold (too_few), which nobody
-/// unmasks.
+/// Refuses records of others than dealers (not_in_cohort), and of fewer than the threshold or `least` (too_few), which
+/// nobody unmasks.
 Status<MaskError> check_record(const MaskedRound& masked);
 
 /// Which kind of share all reveal of a member that dealt: of recorded ones that of the seed of its own mask, of others

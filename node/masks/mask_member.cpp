@@ -17,12 +17,14 @@ void apply_and_wipe(std::span<std::uint32_t> words, market::MaskSeed seed, bool 
 
 }  // namespace
 
-MaskMember::MaskMember(const market::MaskRound& round, std::uint32_t run, market::RandomSource random)
+MaskMember::MaskMember(const market::MaskRound& round, std::uint32_t run, std::uint32_t least,
+                       market::RandomSource random)
     : random_(std::move(random)),
       run_(run),
       secrets_(market::MaskSecrets::random(random_)),
       keys_(secrets_.keys(round, run, random_)) {
     masked_.round = round;
+    masked_.least = least;
 }
 
 Result<market::MaskShares, MaskError> MaskMember::deal(const market::CohortKeys& cohort) {
@@ -30,6 +32,7 @@ Result<market::MaskShares, MaskError> MaskMember::deal(const market::CohortKeys&
     RETRACE_CHECK(market::check_cohort(masked_.round, cohort));
     const auto own = cohort.find(run_);
     if (own == cohort.end() || own->second != keys_) return Unexpected{MaskError::not_in_cohort};
+    if (!market::are_enough(cohort.size(), cohort.size(), masked_.least)) return Unexpected{MaskError::too_few};
     masked_.cohort = cohort;
     step_ = Step::dealt;
     return market::deal_shares(masked_.round, cohort, run_, secrets_, random_);
@@ -41,7 +44,7 @@ Result<std::vector<std::uint32_t>, MaskError> MaskMember::mask(const std::map<st
     if (step_ != Step::dealt) return Unexpected{MaskError::wrong_phase};
     for (const auto& [run, shares] : dealt)
         if (!masked_.cohort.contains(run)) return Unexpected{MaskError::not_in_cohort};
-    if (!dealt.contains(run_) || dealt.size() < market::share_threshold(masked_.cohort.size()))
+    if (!dealt.contains(run_) || !market::are_enough(dealt.size(), masked_.cohort.size(), masked_.least))
         return Unexpected{MaskError::too_few};
     const unsigned bits = masked_bits(value_bits, masked_.cohort.size());
     if (value_bits == 0 || bits > 32) return Unexpected{MaskError::value_out_of_range};

@@ -9,14 +9,15 @@ namespace retrace::node {
 
 class MaskMember {
 public:
-    MaskMember(const market::MaskRound& round, std::uint32_t run, market::RandomSource random);
+    /// `least` is the fewest members that the group's terms allow to sum (GroupSpec::least).
+    MaskMember(const market::MaskRound& round, std::uint32_t run, std::uint32_t least, market::RandomSource random);
 
     const market::MaskKeys& keys() const { return keys_; }
     /// Deals shares to the cohort, which has the member's own keys (else not_in_cohort), and the proofs of all
-    /// (else wrong_proof).
+    /// (else wrong_proof). too_few: it has fewer than `least` members.
     Result<market::MaskShares, market::MaskError> deal(const market::CohortKeys& cohort);
     /// Masks values of `value_bits` bits (two's complement) with those that dealt. The result has masked_bits bits.
-    /// too_few: fewer than the threshold dealt, or not the member itself.
+    /// too_few: fewer than the threshold or `least` dealt, or not the member itself.
     Result<std::vector<std::uint32_t>, market::MaskError> mask(const std::map<std::uint32_t, market::MaskShares>& dealt,
                                                                std::span<const std::int32_t> values,
                                                                unsigned value_bits);

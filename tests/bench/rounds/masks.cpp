@@ -51,7 +51,8 @@ std::vector<Row> measure_masks() {
     std::uint64_t bytes = 0, plain = 0;
     for (std::uint32_t run = 0; run < kCohort; ++run) {
         const auto own = keys.measure([&] {
-            return members.emplace(run, node::MaskMember(round, run, ledger::random_bytes)).first->second.keys();
+            return members.emplace(run, node::MaskMember(round, run, market::kCohortMin, ledger::random_bytes))
+                .first->second.keys();
         });
         bytes += encode(own).size();
         masked.cohort.emplace(run, own);

@@ -31,11 +31,13 @@ struct Drops {
 };
 
 struct Cohort {
-    Cohort(std::size_t members, std::uint64_t seed, MaskRound round = {7, 3, 0}) : random(seed) {
+    Cohort(std::size_t members, std::uint64_t seed, MaskRound round = {7, 3, 0}, std::uint32_t least = 3)
+        : random(seed) {
         masked.round = round;
+        masked.least = least;
         for (std::uint32_t i = 0; i < members; ++i) {
             const std::uint32_t run = 5 * i + 2;  // Runs have gaps.
-            this->members.emplace(run, MaskMember(round, run, random_of(random)));
+            this->members.emplace(run, MaskMember(round, run, least, random_of(random)));
             masked.cohort.emplace(run, this->members.at(run).keys());
         }
     }
@@ -76,7 +78,8 @@ struct Cohort {
         deal(drops.before_shares);
         std::set<std::uint32_t> gone = drops.before_shares;
         gone.insert(drops.before_message.begin(), drops.before_message.end());
-        if (masked.dealt.size() < market::share_threshold(masked.cohort.size())) return Unexpected{MaskError::too_few};
+        if (!market::are_enough(masked.dealt.size(), masked.cohort.size(), masked.least))
+            return Unexpected{MaskError::too_few};
         send(count, gone);
         RETRACE_CHECK(market::check_record(masked));
         gone.insert(drops.before_unmasking.begin(), drops.before_unmasking.end());

@@ -200,6 +200,20 @@ TEST(MaskRefusals, TooFewDealers) {
     EXPECT_EQ(refusal(absent.members.at(2).mask(absent.masked.dealt, values, 10)), "mask_wrong_phase");
 }
 
+TEST(MaskRefusals, AMemberHidesAmongNoFewerThanTheTermsAllow) {
+    Cohort small(5, 1, {7, 3, 0}, 6);
+    EXPECT_EQ(refusal(small.members.at(2).deal(small.masked.cohort)), "mask_too_few");
+    Cohort cohort(6, 1, {7, 3, 0}, 6);
+    cohort.deal({7});
+    const std::vector<std::int32_t> values(3);
+    EXPECT_EQ(refusal(cohort.members.at(2).mask(cohort.masked.dealt, values, 10)), "mask_too_few");
+    Cohort sent(6, 1, {7, 3, 0}, 6);
+    sent.deal();
+    sent.send(4);
+    EXPECT_EQ(refusal(sent.members.at(2).unmask({2, 7, 12, 17, 22})), "mask_too_few");  // Five are above the threshold.
+    EXPECT_EQ(refusal(sent.members.at(2).unmask(sent.masked.recorded)), "accepted");
+}
+
 TEST(MaskRefusals, RecordsOfTooFewOrOfStrangers) {
     SentCohort cohort;
     MaskMember& member = cohort.members.at(cohort.run(0));

@@ -50,7 +50,7 @@ TEST(MaskVectors, ARoundOfAnIndependentScript) {
     masked.round = round;
     std::map<std::uint32_t, MaskMember> members;
     for (const std::uint32_t run : runs) {
-        members.emplace(run, MaskMember(round, run, counted_random("member " + std::to_string(run))));
+        members.emplace(run, MaskMember(round, run, 3, counted_random("member " + std::to_string(run))));
         masked.cohort.emplace(run, members.at(run).keys());
         EXPECT_EQ(to_hex(encode(masked.cohort.at(run))), line("keys", run).front());
     }
