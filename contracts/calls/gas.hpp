@@ -105,10 +105,11 @@ inline std::uint64_t extra_gas(const LeaveTask&) { return 2 * kGasScheduledItem;
 /// The proof of four keys takes eight products of a point and a scalar.
 inline std::uint64_t extra_gas(const MaskKeys&) { return 2 * kGasScheduledItem + kGasMaskProof; }
 inline std::uint64_t extra_gas(const MaskShares&) { return 2 * kGasScheduledItem; }
-/// Each share takes a product of a point and a scalar for each commitment, up to 22.
+/// Each share takes a product of a point and a scalar for each commitment, up to 22. Each complaint may end a run, as a
+/// move that decides.
 inline std::uint64_t extra_gas(const Unmask& call) {
     constexpr std::uint64_t kShare = 200'000, kShareBytes = 37;
-    return 2 * kGasScheduledItem + kShare * (call.shares.size() / kShareBytes);
+    return (2 + market::complaints_in(call.shares)) * kGasScheduledItem + kShare * (call.shares.size() / kShareBytes);
 }
 
 template <class Call>

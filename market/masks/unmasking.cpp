@@ -86,6 +86,13 @@ Result<RevealedShares, MaskError> decode_revealed_shares(View bytes) {
     return out;
 }
 
+std::size_t complaints_in(View bytes) {
+    constexpr std::size_t kHead = 5;  // The dealer's run and the kind.
+    const std::size_t shares = bytes.empty() ? 0 : bytes[0] * (kHead + Scalar::kBytes) + 1;
+    if (bytes.size() <= shares) return 0;
+    return std::min<std::size_t>((bytes.size() - shares) / (ShareComplaint::kBytes - Scalar::kBytes), kCohortMax);
+}
+
 Status<MaskError> check_revealed(const MaskedRound& masked, std::uint32_t run, const RevealedShares& revealed) {
     if (!masked.dealt.contains(run)) return Unexpected{MaskError::not_in_cohort};
     if (revealed.size() != masked.dealt.size()) return Unexpected{MaskError::wrong_count};

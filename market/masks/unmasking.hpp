@@ -32,6 +32,8 @@ using RevealedShares = std::map<std::uint32_t, std::variant<Scalar, ShareComplai
 /// A count u8 and, by ascending run, the dealer's run u32, a kind u8 (1: share, 2: complaint) and its bytes.
 Bytes encode(const RevealedShares& revealed);
 Result<RevealedShares, MaskError> decode_revealed_shares(View bytes);
+/// How many complaints are in bytes that decode; at most kCohortMax if they do not. Decodes no point.
+std::size_t complaints_in(View bytes);
 
 /// Whether `run` reveals what it has to, and nothing else. wrong_count: a share is missing or too many; wrong_share,
 /// wrong_proof: one is not what was dealt. Takes a product of a point and a scalar for each commitment and dealer.

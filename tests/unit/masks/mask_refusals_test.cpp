@@ -303,6 +303,21 @@ TEST(MaskRefusals, RevealedSharesThatDoNotDecode) {
     EXPECT_EQ(refusal(market::decode_revealed_shares(large)), "mask_off_curve");
 }
 
+TEST(MaskRefusals, ComplaintsAreCountedWithoutDecodingThem) {
+    RevealedShares shares;
+    for (std::uint32_t run = 0; run < 32; ++run) {
+        shares[run] = Scalar(1);
+        EXPECT_EQ(market::complaints_in(encode(shares)), 0u);
+    }
+    for (std::uint32_t run = 0; run < 32; ++run) {
+        shares[run] = ShareComplaint{ledger::generator(), Scalar(1), Scalar(1)};
+        EXPECT_EQ(market::complaints_in(encode(shares)), run + 1);
+    }
+    EXPECT_EQ(market::complaints_in({}), 0u);
+    EXPECT_EQ(market::complaints_in(Bytes(100'000)), 64u);  // Does not decode.
+    EXPECT_EQ(market::complaints_in(Bytes{64, 1}), 0u);
+}
+
 TEST(MaskRefusals, ADealerOfAWrongShareIsConvictedByItsReceiver) {
     for (const ShareKind kind : {ShareKind::self, ShareKind::mask}) {
         Cohort cohort(6, 4);
