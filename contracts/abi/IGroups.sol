@@ -86,6 +86,7 @@ interface IGroups {
     struct RoundMasks {
         uint8 step;
         uint64 deadline;
+        uint64 keysEnd;
         uint32[] cohort;
         uint32[] dealt;
         uint32[] recorded;

@@ -46,6 +46,7 @@ market::MaskedRound masked_round(const StateView& view, std::uint64_t task, std:
     const auto masks = must_load<market::RoundMasks>(view, keys::round_masks(task, round));
     market::MaskedRound out;
     out.round = {task, round, 0};
+    out.least = must_load<market::GroupSpec>(view, keys::group_spec(task)).least;
     for (const std::uint32_t run : masks.cohort) {
         const auto own = must_load<market::MemberMasks>(view, keys::member_masks(task, round, run));
         out.cohort.emplace(run, market::decode_mask_keys(own.keys).value());

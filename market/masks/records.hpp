@@ -25,6 +25,7 @@ constexpr MaskStep last_of(MaskStep) { return MaskStep::lost; }
 struct RoundMasks {
     MaskStep step{};
     std::uint64_t deadline = 0;           ///< Of keys and of shares.
+    std::uint64_t keys_end = 0;           ///< Height at which the cohort was fixed, once it is.
     std::vector<std::uint32_t> cohort;    ///< Runs that posted keys, in their order,
     std::vector<std::uint32_t> dealt;     ///< and shares.
     std::vector<std::uint32_t> recorded;  ///< Ascending; once the record is fixed.
@@ -32,12 +33,12 @@ struct RoundMasks {
     Hash32 terms;                         ///< mask_terms_digest, once the masks of the sum are known.
     bool operator==(const RoundMasks&) const = default;
     static auto tie(auto& m) {
-        return std::tie(m.step, m.deadline, m.cohort, m.dealt, m.recorded, m.revealed, m.terms);
+        return std::tie(m.step, m.deadline, m.keys_end, m.cohort, m.dealt, m.recorded, m.revealed, m.terms);
     }
-    static Names names() { return {"step", "deadline", "cohort", "dealt", "recorded", "revealed", "terms"}; }
+    static Names names() { return {"step", "deadline", "keysEnd", "cohort", "dealt", "recorded", "revealed", "terms"}; }
 };
 
-/// What a member posted, as encoded in masks.hpp and unmasking.hpp; empty until it did.
+/// What a member posted, as encoded in masks.hpp and unmasking.hpp; empty until it did. Removed when the round closes.
 struct MemberMasks {
     Bytes keys, shares, revealed;
     bool operator==(const MemberMasks&) const = default;

@@ -9,6 +9,7 @@
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
+#include "contracts/lifecycle/groups/masks.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
@@ -137,6 +138,7 @@ void continue_without_silent(Effects& fx, market::Audit& audit, DrawResult last)
         // themselves are waited for.
         const bool may_convict = run.open_disputes != 0 || disputes_replica(fx.state, run) || others_due ||
                                  views::due_openings(fx.state, run.task, run.index) != 0 ||
+                                 holds_shares(fx.state, run.task, run.index) ||
                                  (others_seated && audit.redraws < kRedrawsMax) ||
                                  (audit.redraws < kRedrawsMax && (holds_windows(fx.state, fx.params, run, fx.height) ||
                                                                   views::pending_draws(fx.state, run.task, run.index)));

@@ -8,6 +8,7 @@
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
+#include "contracts/lifecycle/groups/masks.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
@@ -97,6 +98,7 @@ bool may_end(const Effects& fx, const market::Run& run) {
     if (!late && views::pending_draws(fx.state, run.task, run.index) != 0) return false;
     if (views::due_audits(fx.state, run.task, run.index) != 0) return false;
     if (views::due_openings(fx.state, run.task, run.index) != 0) return false;
+    if (holds_shares(fx.state, run.task, run.index)) return false;
     if (!late && holds_windows(fx.state, fx.params, run, fx.height)) return false;
     return views::seated_audits(fx.state, run.task, run.index) == 0 || (late && !reveal_will_come(fx, run));
 }

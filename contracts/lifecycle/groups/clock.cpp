@@ -48,7 +48,7 @@ std::uint64_t next_deadline(const StateView& view, const Group& group) {
 /// Whether all members that may send a message have sent one.
 bool all_sent(const StateView& view, const Group& group) {
     if (const auto masks = views::round_masks(view, group.task, group.round))
-        return !group.committed.empty() && all_dealers_in(view, *masks, group.task, group.committed);
+        return !group.committed.empty() && !awaits_messages(view, group, *masks);
     if (group.committed.empty() || group.committed.size() < group.senders) return false;
     const auto sent = std::count_if(group.committed.begin(), group.committed.end(), [&](std::uint32_t run) {
         return is_sender(view, must_load<market::Run>(view, keys::run(group.task, run)));
@@ -64,7 +64,7 @@ bool is_over(const StateView& view, const Group& group, std::uint64_t height) {
         case GroupPhase::revealing: return group.revealed.size() == group.listed.size();
         case GroupPhase::unmasking: {
             const auto masks = must_load<market::RoundMasks>(view, keys::round_masks(group.task, group.round));
-            return all_dealers_in(view, masks, group.task, masks.revealed);
+            return !awaits_revealed(view, group.task, masks);
         }
         default: return false;
     }
@@ -134,7 +134,7 @@ void count_absences(Effects& fx, const Group& group) {
         auto member = must_load<market::Member>(fx.state, keys::member(group.task, index));
         if (member.leaving) continue;
         const bool sent = std::find(group.committed.begin(), group.committed.end(), index) != group.committed.end();
-        if (sent && member.absent == 0) continue;
+        if (sent ? member.absent == 0 : is_excused(fx.state, group, terms, index)) continue;
         member.absent = sent ? member.absent - 1 : member.absent + absences_of_round(fx, group, terms, index);
         store(fx.state, keys::member(group.task, index), member);
         if (member.absent >= terms.absence_limit) begin_leaving(fx, group.task, index, true);
@@ -189,6 +189,7 @@ void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entri
     store(fx.state, keys::round(group.task, group.round), record);
     fx.emit(RoundClosed{group.task, record.index, record.committed, static_cast<std::uint32_t>(record.entries.size()),
                         static_cast<std::uint32_t>(record.holds.size()), record.total});
+    if (terms_of(fx, group).mask_bits != 0) close_masks(fx, group);
     count_absences(fx, group);
     group.senders = must_load<Group>(fx.state, keys::group(group.task)).senders;  // Some may leave now.
     ++group.round;
@@ -205,7 +206,7 @@ void record_round(Effects& fx, Group& group) {
     if (terms.mask_bits == 0) return close_round(fx, group, std::move(entries));
     std::vector<std::uint32_t> runs;
     for (const market::RoundEntry& entry : entries) runs.push_back(entry.run);
-    if (!begin_unmasking(fx, group, std::move(runs))) return close_round(fx, group, {});
+    if (!begin_unmasking(fx, group, terms, std::move(runs))) return close_round(fx, group, {});
     enter(fx, group, GroupPhase::unmasking, terms.mask_blocks);
 }
 
@@ -271,9 +272,7 @@ void group_clock(Effects& fx, std::uint64_t task) {
     if (market::is_final(task_of(fx, group).state)) return;
     if (group.phase == GroupPhase::starting) return end_start(fx, group);
     const GroupSpec terms = terms_of(fx, group);
-    // A round without enough keys or shares has no message, and closes empty.
-    if (terms.mask_bits != 0 && group.phase == GroupPhase::training && !advance_masks(fx, group, terms))
-        return close_round(fx, group, {});
+    if (terms.mask_bits != 0 && group.phase == GroupPhase::training) advance_masks(fx, group, terms);
     if (!is_over(fx.state, group, fx.height)) return look_at(fx, group, next_deadline(fx.state, group) + 1);
     switch (group.phase) {
         case GroupPhase::training: return end_training(fx, group);

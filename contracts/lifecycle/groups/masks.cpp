@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/records/group_views.hpp"
 
 namespace retrace::contracts {
@@ -19,58 +20,98 @@ RoundMasks masks_of(const Effects& fx, const market::Group& group) {
     return must_load<RoundMasks>(fx.state, keys::round_masks(group.task, group.round));
 }
 
+market::Run run_of(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    return must_load<market::Run>(view, keys::run(task, run));
+}
+
 void enter(Effects& fx, const market::Group& group, RoundMasks& masks, MaskStep step, std::size_t members,
-           std::uint64_t blocks) {
+           std::uint64_t deadline) {
     masks.step = step;
-    masks.deadline = blocks == 0 ? 0 : fx.height + blocks;
+    masks.deadline = deadline;
     store(fx.state, keys::round_masks(group.task, group.round), masks);
     fx.emit(MasksChanged{group.task, group.round, static_cast<std::uint8_t>(step), static_cast<std::uint32_t>(members),
                          masks.deadline});
     if (masks.deadline != 0) schedule_single(fx, masks.deadline + 1, ScheduledKind::group_clock, group.task, 0);
+    // 21.11.8: members that leave may have waited for it.
+    if ((step == MaskStep::open || step == MaskStep::lost) && !masks.dealt.empty())
+        schedule_single(fx, fx.height + 1, ScheduledKind::payment, group.task, 0);
 }
 
-/// 21.11.6: whether so few members took part in a step that no sum could be unmasked.
-bool are_too_few(std::size_t members, const RoundMasks& masks) {
-    return masks.cohort.size() < market::kCohortMin || members < market::share_threshold(masks.cohort.size());
+/// 21.11.3, 21.11.6: whether so few members took part in a step that their sum is not unmasked.
+bool are_too_few(std::size_t members, const RoundMasks& masks, const market::GroupSpec& terms) {
+    return !market::are_enough(members, masks.cohort.size(), terms.least);
+}
+
+/// 21.11.2: with fewer keys than a cohort needs, those whose first state is due are waited for.
+void end_keys(Effects& fx, const market::Group& group, RoundMasks& masks, const market::GroupSpec& terms) {
+    const bool lost = are_too_few(masks.cohort.size(), masks, terms);
+    if (fx.height <= masks.deadline && (lost || masks.cohort.size() < group.senders)) return;
+    masks.keys_end = fx.height;
+    enter(fx, group, masks, lost ? MaskStep::lost : MaskStep::shares, masks.cohort.size(),
+          lost ? 0 : fx.height + terms.mask_blocks);
+}
+
+void end_shares(Effects& fx, const market::Group& group, RoundMasks& masks, const market::GroupSpec& terms) {
+    if (fx.height <= masks.deadline && awaits_shares(fx.state, group.task, masks)) return;
+    const bool lost = are_too_few(masks.dealt.size(), masks, terms);
+    enter(fx, group, masks, lost ? MaskStep::lost : MaskStep::messages, masks.dealt.size(), 0);
 }
 
 }  // namespace
 
 void begin_masks(Effects& fx, const market::Group& group, const market::GroupSpec& terms) {
     RoundMasks masks;
-    enter(fx, group, masks, MaskStep::keys, 0, terms.mask_blocks);
+    // 21.11.2: what a round is longer than `roundBlocks` (21.6.7) is left to keys.
+    const std::uint64_t longer = group.deadline - fx.height - terms.round_blocks;
+    enter(fx, group, masks, MaskStep::keys, 0, fx.height + longer + terms.mask_blocks);
 }
 
-bool advance_masks(Effects& fx, const market::Group& group, const market::GroupSpec& terms) {
+void advance_masks(Effects& fx, const market::Group& group, const market::GroupSpec& terms) {
     RoundMasks masks = masks_of(fx, group);
-    if (masks.step == MaskStep::keys) {
-        if (masks.cohort.size() < group.senders && fx.height <= masks.deadline) return true;
-        const bool lost = are_too_few(masks.cohort.size(), masks);
-        enter(fx, group, masks, lost ? MaskStep::lost : MaskStep::shares, masks.cohort.size(),
-              lost ? 0 : terms.mask_blocks);
-        return !lost;
-    }
-    if (masks.step == MaskStep::shares) {
-        if (masks.dealt.size() < masks.cohort.size() && fx.height <= masks.deadline) return true;
-        const bool lost = are_too_few(masks.dealt.size(), masks);
-        enter(fx, group, masks, lost ? MaskStep::lost : MaskStep::messages, masks.dealt.size(), 0);
-        return !lost;
-    }
-    return true;
+    if (masks.step == MaskStep::keys) return end_keys(fx, group, masks, terms);
+    if (masks.step == MaskStep::shares) return end_shares(fx, group, masks, terms);
 }
 
-bool all_dealers_in(const StateView& view, const RoundMasks& masks, std::uint64_t task,
-                    const std::vector<std::uint32_t>& runs) {
-    if (masks.step == MaskStep::keys || masks.step == MaskStep::shares) return false;
-    return std::all_of(masks.dealt.begin(), masks.dealt.end(), [&](std::uint32_t run) {
-        return has(runs, run) || views::run(view, task, run)->state != market::RunState::running;
+void note_first_keys(Effects& fx, market::Group& group, RoundMasks& masks) {
+    const auto terms = must_load<market::GroupSpec>(fx.state, keys::group_spec(group.task));
+    masks.deadline = std::min(masks.deadline, fx.height + terms.mask_blocks);
+    group.deadline = std::min(group.deadline, fx.height + terms.round_blocks);
+    store(fx.state, keys::group(group.task), group);
+    schedule_single(fx, masks.deadline + 1, ScheduledKind::group_clock, group.task, 0);
+}
+
+void drop_from_cohort(Effects& fx, const market::Group& group, std::uint32_t run) {
+    auto masks = views::round_masks(fx.state, group.task, group.round);
+    if (!masks || masks->step != MaskStep::keys || !has(masks->cohort, run)) return;
+    std::erase(masks->cohort, run);
+    store(fx.state, keys::round_masks(group.task, group.round), *masks);
+    remove(fx.state, keys::member_masks(group.task, group.round, run));
+}
+
+bool awaits_shares(const StateView& view, std::uint64_t task, const RoundMasks& masks) {
+    return std::any_of(masks.cohort.begin(), masks.cohort.end(), [&](std::uint32_t run) {
+        return !has(masks.dealt, run) && is_sender(view, run_of(view, task, run));
     });
 }
 
-bool begin_unmasking(Effects& fx, const market::Group& group, std::vector<std::uint32_t> recorded) {
+bool awaits_messages(const StateView& view, const market::Group& group, const RoundMasks& masks) {
+    if (masks.step != MaskStep::messages) return true;
+    return std::any_of(masks.dealt.begin(), masks.dealt.end(), [&](std::uint32_t run) {
+        return !has(group.committed, run) && is_sender(view, run_of(view, group.task, run));
+    });
+}
+
+bool awaits_revealed(const StateView& view, std::uint64_t task, const RoundMasks& masks) {
+    return std::any_of(masks.dealt.begin(), masks.dealt.end(), [&](std::uint32_t run) {
+        return !has(masks.revealed, run) && run_of(view, task, run).state == market::RunState::running;
+    });
+}
+
+bool begin_unmasking(Effects& fx, const market::Group& group, const market::GroupSpec& terms,
+                     std::vector<std::uint32_t> recorded) {
     RoundMasks masks = masks_of(fx, group);
     masks.recorded = std::move(recorded);
-    const bool lost = are_too_few(masks.recorded.size(), masks);
+    const bool lost = are_too_few(masks.recorded.size(), masks, terms);
     enter(fx, group, masks, lost ? MaskStep::lost : MaskStep::unmasking, masks.recorded.size(), 0);
     return !lost;
 }
@@ -86,6 +127,29 @@ bool end_unmasking(Effects& fx, const market::Group& group) {
     if (terms) masks.terms = market::mask_terms_digest(*terms);
     enter(fx, group, masks, terms ? MaskStep::open : MaskStep::lost, masks.revealed.size(), 0);
     return terms.has_value();
+}
+
+void close_masks(Effects& fx, const market::Group& group) {
+    RoundMasks masks = masks_of(fx, group);
+    for (const std::uint32_t run : masks.cohort) remove(fx.state, keys::member_masks(group.task, group.round, run));
+    if (masks.step != MaskStep::open && masks.step != MaskStep::lost)
+        enter(fx, group, masks, MaskStep::lost, group.committed.size(), 0);
+}
+
+bool holds_shares(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    const auto group = views::group(view, task);
+    const auto masks = group ? views::round_masks(view, task, group->round) : std::nullopt;
+    if (!masks || masks->step == MaskStep::open || masks->step == MaskStep::lost) return false;
+    return has(masks->dealt, run);
+}
+
+bool is_excused(const StateView& view, const market::Group& group, const market::GroupSpec& terms, std::uint32_t run) {
+    const auto masks = views::round_masks(view, group.task, group.round);
+    if (!masks) return false;
+    const auto first = must_load<market::Checkpoint>(view, keys::checkpoint(group.task, run, 0));
+    if (first.height >= masks->keys_end) return true;
+    if (are_too_few(masks->cohort.size(), *masks, terms)) return has(masks->cohort, run);
+    return are_too_few(masks->dealt.size(), *masks, terms) && has(masks->dealt, run);
 }
 
 bool earns_in_round(const StateView& view, std::uint64_t task, std::uint32_t round, std::uint32_t run) {

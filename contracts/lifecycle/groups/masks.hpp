@@ -8,18 +8,36 @@
 
 namespace retrace::contracts {
 
-/// Called when a round of a group with masks begins: members post keys.
+/// Called when a round of a group with masks begins, whose time is known: members post keys.
 void begin_masks(Effects& fx, const market::Group& group, const market::GroupSpec& terms);
-/// Called at the beginning of a block while members train: goes on to the next step if this one is over. Returns false
-/// if too few took part, so that the round is void.
-bool advance_masks(Effects& fx, const market::Group& group, const market::GroupSpec& terms);
-/// Whether the masks take no more keys or shares, and all that dealt and still run are in `runs`.
-bool all_dealers_in(const StateView& view, const market::RoundMasks& masks, std::uint64_t task,
-                    const std::vector<std::uint32_t>& runs);
+/// Called at the beginning of a block while members train: goes on to the next step if this one is over. The masks are
+/// lost if too few took part.
+void advance_masks(Effects& fx, const market::Group& group, const market::GroupSpec& terms);
+/// 21.11.2: called with the first keys of the round: from now on it has the time of a round of which nothing is doubled.
+/// Stores the group, not the masks.
+void note_first_keys(Effects& fx, market::Group& group, market::RoundMasks& masks);
+/// 21.11.27: called when a member leaves or ends: it is no longer of a cohort that is not fixed yet.
+void drop_from_cohort(Effects& fx, const market::Group& group, std::uint32_t run);
+/// Whether a member of the cohort that has not left may still deal.
+bool awaits_shares(const StateView& view, std::uint64_t task, const market::RoundMasks& masks);
+/// Whether messages are not taken, or a member that dealt and has not left may still send one.
+bool awaits_messages(const StateView& view, const market::Group& group, const market::RoundMasks& masks);
+/// Whether a run that dealt and is not over may still reveal its shares.
+bool awaits_revealed(const StateView& view, std::uint64_t task, const market::RoundMasks& masks);
 /// The record is fixed to messages of these runs, ascending. Returns false if they are too few: the round is void.
-bool begin_unmasking(Effects& fx, const market::Group& group, std::vector<std::uint32_t> recorded);
+bool begin_unmasking(Effects& fx, const market::Group& group, const market::GroupSpec& terms,
+                     std::vector<std::uint32_t> recorded);
 /// Puts the secrets together. Returns false if too few shares were revealed: the round is void.
 bool end_unmasking(Effects& fx, const market::Group& group);
+/// Called when the round closes: removes what members posted. Masks that were not unmasked are lost.
+void close_masks(Effects& fx, const market::Group& group);
+
+/// 21.11.8: whether a complaint may still show that the run dealt wrong shares in the open round. Until then it does not
+/// end with its lock.
+bool holds_shares(const StateView& view, std::uint64_t task, std::uint32_t run);
+/// 21.11.28: whether a member without a message in a round is not absent: it took the last step of masks that were lost
+/// before messages, or had its first state only after the cohort was fixed.
+bool is_excused(const StateView& view, const market::Group& group, const market::GroupSpec& terms, std::uint32_t run);
 /// 21.11.9: whether a member is paid for its recorded message of a round: it revealed its shares, or there are no masks.
 bool earns_in_round(const StateView& view, std::uint64_t task, std::uint32_t round, std::uint32_t run);
 

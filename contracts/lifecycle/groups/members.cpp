@@ -149,6 +149,7 @@ void begin_leaving(Effects& fx, std::uint64_t task, std::uint32_t run, bool abse
     member.leaving = true;
     store(fx.state, keys::member(task, run), member);
     store(fx.state, keys::group(task), group);
+    drop_from_cohort(fx, group, run);
     fx.emit(MemberLeaves{task, run, group.round, absent});
     schedule_single(fx, fx.height + 1, ScheduledKind::payment, task, run);  // It may have nothing left to finalise.
     schedule_single(fx, fx.height + 1, ScheduledKind::group_clock, task, 0);
@@ -159,6 +160,7 @@ void note_member_gone(Effects& fx, const market::Run& run) {
     auto group = group_of(fx.state, run.task);
     --group.senders;
     store(fx.state, keys::group(run.task), group);
+    drop_from_cohort(fx, group, run.index);
 }
 
 void note_rounds_over(Effects& fx, std::uint64_t task, std::uint32_t run) {
@@ -251,7 +253,7 @@ bool has_finished(const StateView& view, const market::Run& run) {
 
 bool has_left(const StateView& view, const market::Run& run) {
     return must_load<market::Member>(view, keys::member(run.task, run.index)).leaving &&
-           run.finalised + 1 == run.next_state;
+           run.finalised + 1 == run.next_state && !holds_shares(view, run.task, run.index);
 }
 
 }  // namespace retrace::contracts

@@ -51,7 +51,7 @@ void note_finalised(Effects& fx, const market::Run& run, std::uint64_t before);
 U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_t from, std::uint64_t end);
 /// Whether all segments of the member are finalised, and the last of them has taken in all records.
 bool has_finished(const StateView& view, const market::Run& run);
-/// Whether the member leaves, and all of its segments are finalised.
+/// Whether the member leaves, all of its segments are finalised, and no complaint about its shares may come (21.11.8).
 bool has_left(const StateView& view, const market::Run& run);
 
 }  // namespace retrace::contracts

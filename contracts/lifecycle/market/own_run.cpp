@@ -28,6 +28,14 @@ CallStatus admit_running(const StateView& view, std::uint64_t task, std::uint32_
     return CallStatus::ok;
 }
 
+CallStatus admit_next_state(const market::Run& run, const TxContext& context) {
+    if (run.next_state - run.finalised >= kUnfinalisedMax) return CallStatus::too_many_open;  // 21.5.5
+    const bool waits = run.unaudited_since != 0;
+    if (waits && context.height >= run.unaudited_since + context.params.unaudited_blocks)
+        return CallStatus::too_many_open;  // 21.5.6
+    return CallStatus::ok;
+}
+
 CallStatus admit_opening(const StateView& view, std::uint64_t id, std::uint32_t run_index, std::uint64_t index,
                          const Hash32& salt, const Hash32& root) {
     const auto checkpoint = views::checkpoint(view, id, run_index, index);

@@ -55,10 +55,9 @@ CallStatus admit(const CommitRound& call, const TxContext& context, const StateV
     if (!group) return CallStatus::not_group;  // 21.5.3
     const auto run = must_load<market::Run>(view, keys::run(call.task, call.run));
     const auto member = must_load<market::Member>(view, keys::member(call.task, call.run));
-    if (call.index == 0 || call.index != run.next_state) return CallStatus::wrong_index;      // 21.5.4
-    if (run.next_state - run.finalised >= kUnfinalisedMax) return CallStatus::too_many_open;  // 21.5.5
-    if (run.unaudited_since != 0 && context.height >= run.unaudited_since + context.params.unaudited_blocks)
-        return CallStatus::too_many_open;  // 21.5.6
+    if (call.index == 0 || call.index != run.next_state) return CallStatus::wrong_index;  // 21.5.4
+    const CallStatus room = admit_next_state(run, context);
+    if (room != CallStatus::ok) return room;  // 21.5.5, 21.5.6
     if (group->phase != GroupPhase::training && group->phase != GroupPhase::over)
         return CallStatus::wrong_group_phase;                                             // 21.5.7
     if (member.leaving || context.height > group->deadline) return CallStatus::too_late;  // 21.5.8

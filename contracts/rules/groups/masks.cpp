@@ -82,12 +82,14 @@ CallStatus admit(const MaskKeys& call, const TxContext& context, const StateView
     const CallStatus status = admit_at(call, context, view, MaskStep::keys);
     if (status != CallStatus::ok) return status;
     const auto masks = masks_of(view, call.task, call.round);
-    if (takes_part(masks.cohort, call.run)) return CallStatus::already_committed;               // 21.11.17
-    if (masks.cohort.size() == market::kMaskedMembersMax) return CallStatus::mask_wrong_count;  // 21.11.18
+    if (takes_part(masks.cohort, call.run)) return CallStatus::already_committed;                            // 21.11.17
+    if (masks.cohort.size() >= views::spec(view, call.task)->replicas) return CallStatus::mask_wrong_count;  // 21.11.18
     const auto keys = market::decode_mask_keys(call.keys).value();
     if (is_key_taken(view, call, keys, masks)) return CallStatus::mask_same_key;  // 21.11.19
     const auto run = must_load<market::Run>(view, keys::run(call.task, call.run));
     if (!is_sender(view, run)) return CallStatus::too_late;  // 21.11.20
+    const CallStatus room = admit_next_state(run, context);
+    if (room != CallStatus::ok) return room;  // 21.11.26
     const auto proved = market::check_keys({call.task, call.round, 0}, call.run, keys);
     return proved ? CallStatus::ok : status_of(proved.error());  // 21.11.25
 }
@@ -96,7 +98,8 @@ void apply(const MaskKeys& call, const TxContext&, Effects& fx) {
     auto masks = masks_of(fx.state, call.task, call.round);
     store(fx.state, keys::member_masks(call.task, call.round, call.run), market::MemberMasks{call.keys, {}, {}});
     masks.cohort.push_back(call.run);
-    const auto group = must_load<market::Group>(fx.state, keys::group(call.task));
+    auto group = must_load<market::Group>(fx.state, keys::group(call.task));
+    if (masks.cohort.size() == 1) note_first_keys(fx, group, masks);
     store_masks(fx, call, masks, masks.cohort.size() >= group.senders);
 }
 
@@ -108,6 +111,8 @@ CallStatus admit(const MaskShares& call, const TxContext& context, const StateVi
     const auto masks = masks_of(view, call.task, call.round);
     if (!takes_part(masks.cohort, call.run)) return CallStatus::not_in_cohort;    // 21.11.21
     if (takes_part(masks.dealt, call.run)) return CallStatus::already_committed;  // 21.11.17
+    if (!is_sender(view, must_load<market::Run>(view, keys::run(call.task, call.run))))
+        return CallStatus::too_late;  // 21.11.20
     const auto shares = market::decode_mask_shares(call.shares, masks.cohort.size());
     return shares ? CallStatus::ok : status_of(shares.error());  // 21.11.22
 }
@@ -119,7 +124,7 @@ void apply(const MaskShares& call, const TxContext&, Effects& fx) {
     own.shares = call.shares;
     store(fx.state, key, own);
     masks.dealt.push_back(call.run);
-    store_masks(fx, call, masks, masks.dealt.size() == masks.cohort.size());
+    store_masks(fx, call, masks, !awaits_shares(fx.state, call.task, masks));
 }
 
 CallStatus check(const Unmask& call) {
@@ -145,7 +150,7 @@ void apply(const Unmask& call, const TxContext&, Effects& fx) {
     own.revealed = call.shares;
     store(fx.state, key, own);
     masks.revealed.push_back(call.run);
-    store_masks(fx, call, masks, all_dealers_in(fx.state, masks, call.task, masks.revealed));
+    store_masks(fx, call, masks, !awaits_revealed(fx.state, call.task, masks));
     // 21.11.8: whoever sealed a wrong share loses its lock.
     const market::RevealedShares revealed = market::decode_revealed_shares(call.shares).value();
     for (const auto& [dealer, what] : revealed) {

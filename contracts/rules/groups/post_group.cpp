@@ -7,6 +7,7 @@
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/posting.hpp"
 #include "contracts/records/group_positions.hpp"
+#include "contracts/records/validator_views.hpp"
 #include "contracts/rules/groups/rules.hpp"
 #include "market/groups.hpp"
 
@@ -46,6 +47,13 @@ bool are_masks_in_range(const GroupSpec& group, const TaskSpec& spec) {
     const unsigned sum_bits = group.mask_bits + static_cast<unsigned>(std::bit_width(spec.replicas - 1u));
     return sum_bits <= 32 && group.least >= market::kCohortMin && spec.replicas <= market::kMaskedMembersMax &&
            is_window(group.mask_blocks) && 2 * (group.mask_blocks + 1) < group.round_blocks;
+}
+
+/// 20.4.3: as many blocks as one party may have turns in a row, so that it leaves nobody's keys or shares out of a step;
+/// 0 on a chain without validators.
+std::uint64_t longest_turn(const StateView& view) {
+    const auto rules = views::validator_rules(view);
+    return rules ? std::max<std::uint64_t>(rules->places, views::validator_set(view).size()) : 0;
 }
 
 bool are_tensors_legal(const GroupSpec& group) {
@@ -88,6 +96,8 @@ CallStatus check(const PostGroup& call) {
 }
 
 CallStatus admit(const PostGroup& call, const TxContext& context, const StateView& view) {
+    if (call.group.mask_bits != 0 && call.group.mask_blocks < longest_turn(view))
+        return CallStatus::group_terms_out_of_range;  // 21.11.1
     if (absence_blocks(call.group) >= context.params.unbond_blocks ||
         call.spec.checkpoint_blocks >= context.params.unbond_blocks)
         return CallStatus::group_terms_out_of_range;            // 21.2.9

@@ -4,6 +4,7 @@
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/disputes/windows.hpp"
+#include "contracts/lifecycle/groups/masks.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/rules/market/rules.hpp"
 
@@ -36,7 +37,8 @@ CallStatus admit(const DecideUnaudited& call, const TxContext& context, const St
         return CallStatus::too_early;                                                                    // 14.12.16
     if (!call.pay && views::due_openings(view, call.task, call.run) != 0) return CallStatus::too_early;  // 14.12.18
     if (!call.pay && payments_lag(view, context.params, *run, context.height))
-        return CallStatus::too_early;  // 14.12.17
+        return CallStatus::too_early;                                                        // 14.12.17
+    if (!call.pay && holds_shares(view, call.task, call.run)) return CallStatus::too_early;  // 14.12.19
     return CallStatus::ok;
 }
 

@@ -1,107 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Rounds of a group whose messages have masks: the clock of keys, shares and unmasking, what is refused, who is paid.
 // SPEC 21.11.
-#include <random>
-
-#include "contracts/lifecycle/groups/masks.hpp"
-#include "tests/unit/contracts/groups/group_fixture.hpp"
+#include "tests/unit/contracts/groups/group_masks_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {
-
-using market::MaskStep;
-
-class GroupMasks : public GroupTest {
-protected:
-    market::GroupSpec masked_terms() const {
-        market::GroupSpec terms = small_terms();
-        terms.least = 3;
-        terms.mask_bits = 10;
-        terms.mask_blocks = 4;
-        return terms;
-    }
-    void begin(const std::vector<std::string>& names = {"alice", "bob", "carol", "dave"}) {
-        start_group(masked_terms(), names);
-        begin_rounds();
-    }
-
-    market::RandomSource source() {
-        return [this](std::span<std::uint8_t> out) {
-            for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(random_());
-        };
-    }
-    market::RoundMasks masks(std::uint32_t round = 0) const { return views::round_masks(state, 1, round).value(); }
-    market::MaskedRound masked(std::uint32_t round = 0) const { return views::masked_round(state, 1, round); }
-
-    CallStatus post_keys(std::uint32_t run) {
-        secrets_[run] = market::MaskSecrets::random(source());
-        return send(solver_of(run), MaskKeys{1, run, group().round, encode(keys_of(run, secrets_.at(run)))});
-    }
-    market::MaskKeys keys_of(std::uint32_t run, const market::MaskSecrets& secrets) {
-        return secrets.keys({1, group().round, 0}, run, source());
-    }
-    Bytes shares_of(std::uint32_t run) {
-        const auto round = masked(group().round);
-        return encode(market::deal_shares(round.round, round.cohort, run, secrets_.at(run), source()));
-    }
-    CallStatus deal(std::uint32_t run) {
-        return send(solver_of(run), MaskShares{1, run, group().round, shares_of(run)});
-    }
-    /// What the member reveals of all that dealt, with complaints where a share does not fit.
-    market::RevealedShares revealed_of(std::uint32_t run) {
-        const auto round = masked(group().round);
-        market::RevealedShares out;
-        for (const auto& [dealer, shares] : round.dealt) {
-            const auto agreed = ledger::shared_point(secrets_.at(run).receive, round.cohort.at(dealer).deal);
-            const auto share = market::open_share(round.round, round.cohort, dealer, shares, run,
-                                                  market::wanted_share(round, dealer), agreed);
-            if (share)
-                out.emplace(dealer, share->value);
-            else
-                out.emplace(dealer,
-                            market::complain(round.round, round.cohort, dealer, run, secrets_.at(run), source()));
-        }
-        return out;
-    }
-    CallStatus unmask(std::uint32_t run) {
-        return send(solver_of(run), Unmask{1, run, group().round, encode(revealed_of(run))});
-    }
-
-    void agree_on_keys(const std::vector<std::uint32_t>& runs) {
-        for (const std::uint32_t run : runs) ASSERT_EQ(post_keys(run), CallStatus::ok) << last.revert_reason;
-        const std::uint32_t now = group().round;
-        ASSERT_TRUE(serve_until([&] { return masks(now).step != MaskStep::keys; }));
-    }
-    void deal_all(const std::vector<std::uint32_t>& runs) {
-        for (const std::uint32_t run : runs) ASSERT_EQ(deal(run), CallStatus::ok) << last.revert_reason;
-        const std::uint32_t now = group().round;
-        ASSERT_TRUE(serve_until([&] { return masks(now).step != MaskStep::shares; }));
-    }
-    void send_messages(const std::vector<std::uint32_t>& runs, const std::set<std::uint32_t>& hidden = {}) {
-        for (const std::uint32_t run : runs) ASSERT_EQ(train(run), CallStatus::ok) << last.revert_reason;
-        spread(runs, hidden);
-        ASSERT_TRUE(serve_until([&] { return group().phase != GroupPhase::revealing; }));
-    }
-    /// Up to unmasking; all members take part in all, but for messages that are listed by nobody.
-    void play_to_unmasking(const std::set<std::uint32_t>& hidden = {}) {
-        begin();
-        agree_on_keys({0, 1, 2, 3});
-        deal_all({0, 1, 2, 3});
-        send_messages({0, 1, 2, 3}, hidden);
-        ASSERT_EQ(group().phase, GroupPhase::unmasking);
-    }
-    std::vector<std::uint32_t> recorded_runs(std::uint32_t index) const {
-        std::vector<std::uint32_t> out;
-        for (const market::RoundEntry& entry : round(index).entries) out.push_back(entry.run);
-        return out;
-    }
-    std::string name(CallStatus status) const { return std::string(slug(status)); }
-
-    std::mt19937_64 random_{1};
-    std::map<std::uint32_t, market::MaskSecrets> secrets_;
-};
-
-using RunList = std::vector<std::uint32_t>;
 
 TEST_F(GroupMasks, ARoundIsRecordedOnceItsSumIsUnmasked) {
     play_to_unmasking();
@@ -118,6 +21,7 @@ TEST_F(GroupMasks, ARoundIsRecordedOnceItsSumIsUnmasked) {
         terms.push_back({market::self_seed({1, 0, 0}, run, secrets_.at(run).self), true});
     EXPECT_EQ(masks().terms, market::mask_terms_digest(terms));
     EXPECT_EQ(masks(1).step, MaskStep::keys);
+    for (const std::uint32_t run : {0u, 1u, 2u, 3u}) EXPECT_FALSE(views::member_masks(state, 1, 0, run).has_value());
 }
 
 TEST_F(GroupMasks, TheMasksOfOneThatSentNothingAreRevealed) {
@@ -172,15 +76,18 @@ TEST_F(GroupMasks, NothingIsUnmaskedOfARecordThatIsTooSmall) {
     EXPECT_TRUE(recorded_runs(0).empty());
 }
 
-TEST_F(GroupMasks, WithTooFewKeysOrSharesTheRoundClosesEmpty) {
+TEST_F(GroupMasks, WithTooFewKeysOrSharesTheRoundClosesEmptyAfterItsTime) {
     begin();
+    const std::uint64_t end = group().deadline;
     agree_on_keys({0, 1});  // Three are the least.
     EXPECT_EQ(masks(0).step, MaskStep::lost);
-    EXPECT_EQ(group().round, 1u);
+    EXPECT_EQ(name(train(0)), "wrong_mask_step");
+    ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
+    EXPECT_EQ(height, end + 1);
     agree_on_keys({0, 1, 2, 3});
     deal_all({0, 1});
     EXPECT_EQ(masks(1).step, MaskStep::lost);
-    EXPECT_EQ(group().round, 2u);
+    ASSERT_TRUE(serve_until([&] { return group().round == 2; }));
     EXPECT_TRUE(round(1).entries.empty());
 }
 
@@ -265,20 +172,6 @@ TEST_F(GroupMasks, KeysThatDoNotFit) {
     --height;
 }
 
-TEST_F(GroupMasks, NobodyPostsAKeyThatIsMadeOfAnothers) {
-    begin();
-    ASSERT_EQ(post_keys(0), CallStatus::ok);
-    const auto secrets = market::MaskSecrets::random(source());
-    market::MaskKeys rogue = keys_of(1, secrets);
-    const market::CurvePoint of_another = masked().cohort.at(0).deal;
-    Bytes deal(of_another.bytes().begin(), of_another.bytes().end());
-    deal[0] ^= 1;  // Complaints about it would open what 0 deals.
-    rogue.deal = market::CurvePoint::decode(deal).value();
-    EXPECT_EQ(name(send("bob", MaskKeys{1, 1, 0, encode(rogue)})), "mask_wrong_proof");
-    EXPECT_EQ(masks().cohort, (RunList{0}));
-    EXPECT_EQ(name(send("bob", MaskKeys{1, 1, 0, encode(keys_of(1, secrets))})), "ok");
-}
-
 TEST_F(GroupMasks, SharesThatDoNotFit) {
     begin();
     agree_on_keys({0, 1, 2});
@@ -337,6 +230,21 @@ TEST_F(GroupMasks, TermsOfMasks) {
     EXPECT_EQ(posted([](auto& terms) { terms.mask_blocks = 9; }), "group_terms_out_of_range");
     EXPECT_EQ(posted([](auto& terms) { terms.mask_bits = 0; }), "group_terms_out_of_range");
     EXPECT_EQ(posted([](auto&) {}, 33), "group_terms_out_of_range");
+}
+
+TEST_F(GroupMasks, ValidatorsCannotKeepAMemberOutOfAWholeStep) {
+    market::GroupSpec terms = masked_terms();
+    const auto posted = [&](std::uint64_t places, std::uint64_t blocks) {
+        market::ValidatorRules rules;
+        rules.places = places;
+        store(state, keys::validator_rules(), rules);
+        terms.mask_blocks = blocks;
+        return name(post_group(spec_of(terms), terms));
+    };
+    EXPECT_EQ(posted(5, 4), "group_terms_out_of_range");
+    EXPECT_EQ(posted(5, 5), "ok");
+    terms.mask_bits = 0;  // Without masks there is no such step.
+    EXPECT_EQ(posted(5, 0), "ok");
 }
 
 TEST_F(GroupMasks, AGroupWithoutMasksTakesNoneOfTheCalls) {
