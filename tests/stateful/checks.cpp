@@ -226,6 +226,24 @@ bool has_fees_uncovered(const Mirror& mirror, const TaskModel& task, const RunMo
     return at_risk > std::max<std::uint64_t>(1, market::audits_covered(params, task.spec, run.locked));
 }
 
+/// The masks of an open round (contracts 21.11).
+std::optional<std::string> broken_masks(const TaskModel& model) {
+    if (!model.group) return std::nullopt;
+    const std::uint64_t task = model.task.id;
+    const auto masks = model.masks.find(model.group->round);
+    for (const auto& [round, run] : model.member_masks)
+        if (round != model.group->round) return at("what members posted is removed when the round closes", task, run);
+    if (masks == model.masks.end()) return std::nullopt;
+    const auto& [step, cohort] = std::tie(masks->second.step, masks->second.cohort);
+    if (cohort.size() > model.spec.replicas) return at("a cohort is no larger than the group", task);
+    if (model.member_masks.size() != cohort.size()) return at("the cohort is who posted keys", task);
+    if (step == market::MaskStep::open || step == market::MaskStep::lost) return std::nullopt;
+    for (const std::uint32_t run : masks->second.dealt)
+        if (model.runs[run].run.state == RunState::left)
+            return at("who dealt shares does not end with its lock before the masks are open or lost", task, run);
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> without_schedule(const Mirror& mirror, std::uint64_t height) {
@@ -253,6 +271,7 @@ std::optional<std::string> over_bound(const Mirror& mirror, const market::Params
         const TaskModel& model = mirror.tasks[id - 1];
         if (model.task.bidders.size() > (model.group ? market::kGroupBiddersMax : market::kBiddersMax))
             return at("an auction has at most 64 bids, that of a group 512", id);
+        if (auto broken = broken_masks(model)) return broken;
         if (model.task.active.size() > (model.group ? market::kMembersMax : market::kReplicasMax))
             return at("a task has at most five replicas, a group 255 members", id);
         for (const std::uint32_t active : model.task.active) {

@@ -23,7 +23,7 @@ void Players::post_group() {
     const bool masked = draws_.one_in(3);
     if (masked) {
         terms.mask_bits = 10;
-        terms.mask_blocks = draws_.between(1, 4);
+        terms.mask_blocks = draws_.between(3, 6);  // Three places in the set of validators.
         terms.round_blocks += 2 * (terms.mask_blocks + 1);
         terms.least = 3;
     }

@@ -32,10 +32,12 @@ public:
         if (seed_ % 16 == 1) keys.deal = ledger::generator();
         return {run_.task, run_.index, round_, encode(keys)};
     }
+    /// One in eight seals a wrong share, and leaves at once.
+    bool deals_garbage() const { return seed_ % 8 == 0; }
     contracts::MaskShares shares() const {
         const auto masked = contracts::views::masked_round(view_, run_.task, round_);
         auto dealt = market::deal_shares(masked.round, masked.cohort, run_.index, secrets_, source_of(seed_ + 1));
-        if (seed_ % 8 == 0) dealt.sealed.at(seed_ / 8 % dealt.sealed.size()).self.bytes[31] ^= 1;
+        if (deals_garbage()) dealt.sealed.at(seed_ / 8 % dealt.sealed.size()).self.bytes[31] ^= 1;
         return {run_.task, run_.index, round_, encode(dealt)};
     }
     contracts::Unmask unmask() const {
@@ -77,6 +79,7 @@ void Players::mask_messages(const TaskModel& model, const market::Run& run) {
         send(run.solver, calls.keys());
     } else if (masks->step == MaskStep::shares && is_in(masks->cohort, run.index) && !is_in(masks->dealt, run.index)) {
         send(run.solver, calls.shares());
+        if (calls.deals_garbage()) send(run.solver, contracts::LeaveTask{run.task, run.index});
     } else if (masks->step == MaskStep::unmasking && is_in(masks->dealt, run.index) &&
                !is_in(masks->revealed, run.index)) {
         send(run.solver, calls.unmask());

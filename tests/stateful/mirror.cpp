@@ -302,9 +302,25 @@ void Mirror::disputes_record(View key, const Bytes& value) {
     keep_if(open_disputes, id, dispute.state == market::DisputeState::open);
 }
 
+void Mirror::masks_record(View key, const Bytes& value) {
+    KeyReader in(key);
+    TaskModel& model = task_of(in.number());
+    const auto round = static_cast<std::uint32_t>(in.number());
+    if (key[0] == 'k') {
+        model.masks[round] = decode<market::RoundMasks>(value);
+        return;
+    }
+    const std::pair posted(round, static_cast<std::uint32_t>(in.number()));
+    if (value.empty())
+        model.member_masks.erase(posted);
+    else
+        model.member_masks.insert(posted);
+}
+
 void Mirror::groups_record(View key, const Bytes& value) {
     KeyReader in(key);
     if (key[0] == 'g' && !value.empty()) task_of(in.number()).group = decode<market::Group>(value);
+    if (key[0] == 'k' || key[0] == 'p') masks_record(key, value);
     if (key[0] != 'e' || value.empty()) return;
     Reader list(value);
     reached.longest_list = std::max<std::size_t>(reached.longest_list, list.u32());

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "contracts/lifecycle/effects.hpp"
+#include "contracts/records/group_views.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 #include "ledger/state/state.hpp"
@@ -27,7 +28,9 @@ struct TaskModel {
     market::TaskSpec spec;
     std::map<Address, market::Bid> bids;
     std::vector<RunModel> runs;
-    std::optional<market::Group> group;  ///< Of the task of a group.
+    std::optional<market::Group> group;                              ///< Of the task of a group.
+    std::map<std::uint32_t, market::RoundMasks> masks;               ///< By round.
+    std::set<std::pair<std::uint32_t, std::uint32_t>> member_masks;  ///< Rounds and runs that have a record.
 };
 
 /// How often records entered each of their states, indexed by the state's number.
@@ -78,6 +81,7 @@ private:
     void audits_record(View key, const Bytes& value);
     void disputes_record(View key, const Bytes& value);
     void groups_record(View key, const Bytes& value);
+    void masks_record(View key, const Bytes& value);
     void task_record(std::uint64_t id, const Bytes& value);
     void run_record(std::uint64_t id, std::uint64_t index, const Bytes& value);
     void audit_record(std::uint64_t id, const Bytes& value);

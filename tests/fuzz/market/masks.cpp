@@ -74,7 +74,14 @@ void run(View input) {
     Choices choices(input);
     const std::size_t kind = choices.below(5);
     const View bytes = choices.rest();
-    if (kind == 0) return require_one_encoding(decode_mask_keys(bytes), bytes);
+    if (kind == 0) {
+        const auto keys = decode_mask_keys(bytes);
+        require_one_encoding(keys, bytes);
+        static const Dealt posted = dealt_round();
+        if (keys && check_keys(posted.masked.round, 0, *keys))
+            require(*keys == posted.masked.cohort.at(0), "nobody proves to own other keys");
+        return;
+    }
     if (kind == 1) return require_one_encoding(decode_mask_shares(bytes, 3), bytes);
     if (kind == 2) return require_one_encoding(decode_share_complaint(bytes), bytes);
     const auto revealed = decode_revealed_shares(bytes);
