@@ -21,6 +21,13 @@ RETRACE_FN std::uint32_t piece_offset(std::uint32_t vector, std::uint32_t piece)
     return vector * kUnitK + (piece ^ vector / 2 % 4) * kPiece;
 }
 
+/// Returns wgmma's descriptor of units that follow each other from a shared address on: `kUnit` bytes between groups of
+/// eight vectors, 64-byte swizzle.
+RETRACE_FN std::uint64_t descriptor_at(std::uint32_t address) {
+    const std::uint64_t start = (address & 0x3ffff) >> 4;
+    return start | std::uint64_t{1} << 16 | std::uint64_t{kUnit >> 4} << 32 | std::uint64_t{2} << 62;
+}
+
 /// The units of one operand: plane after plane, matrix after matrix, chunk of K after chunk, group of vectors after group.
 struct DigitOrder {
     std::uint64_t groups = 0, chunks = 0;  ///< Units along the vectors and along K of each matrix.

@@ -13,12 +13,9 @@
 
 namespace retrace::kernels::cuda {
 
-/// Returns the matrix descriptor of units that follow each other: start address, `kUnit` bytes between groups of eight
-/// vectors, 64-byte swizzle. `at` may be 32 bytes into the first unit, for the second half of its digits.
-__device__ inline std::uint64_t tile_descriptor(const std::int8_t* at) {
-    const std::uint64_t start = (shared_address(at) & 0x3ffff) >> 4;
-    return start | std::uint64_t{1} << 16 | std::uint64_t{kUnit >> 4} << 32 | std::uint64_t{2} << 62;
-}
+/// Returns the matrix descriptor of units that follow each other. `at` may be 32 bytes into the first unit, for the
+/// second half of its digits.
+__device__ inline std::uint64_t tile_descriptor(const std::int8_t* at) { return descriptor_at(shared_address(at)); }
 
 #if defined(RETRACE_HAS_WARPGROUPS)
 

@@ -152,6 +152,7 @@ constexpr Library kLibraries[] = {
     {"prometheus-cpp", "prometheus/", "node/"},
     {"GoogleTest", "gtest/ gmock/", "tests/"},
     {"MPFR", "mpfr.h gmp.h", "tests/"},
+    {"CuTe", "cute/", "tests/cuda/cute/"},
     {"oneDNN", "dnnl oneapi/", "tests/bench/peers/"},
     {"OpenBLAS", "cblas openblas lapacke", "tests/bench/peers/"},
     // No library, but a capability: solver and verifier know no sockets, and rules know no network.
