@@ -62,7 +62,10 @@ Value dropout(Tape& tape, Value x, float rate, std::string stream) {
     const Value draw = g.op(OpCode::philox_uniform, {}, {}, g.shape(x), std::move(stream));
     const Value kept = g.op(OpCode::greater_equal, {draw, g.scalar(rate)});
     const float factor = 1.0f / (1.0f - rate);
-    const auto drop = [&g, kept, factor](Value v) { return select(g, kept, scale(g, v, factor), g.scalar(0.0f)); };
+    const auto drop = [&g, kept, factor](Value v) {
+        const Value zero = g.scalar(0.0f);
+        return select(g, kept, scale(g, v, factor), zero);
+    };
     return tape.note({x}, drop(x), [drop](Value dy, const Needed&) { return Gradients{drop(dy)}; });
 }
 

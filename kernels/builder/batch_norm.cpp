@@ -46,8 +46,10 @@ BatchNorm batch_norm2d(Tape& tape, Value x, Value gain, Value shift, float epsil
 
 Value batch_norm2d_frozen(Graph& g, Value x, Value gain, Value shift, Value mean, Value variance, float epsilon) {
     const Value root = g.op(OpCode::rsqrt, {add(g, variance, g.scalar(epsilon))});
-    const Value normal = mul(g, sub(g, to_channels(g, x), as_column(g, mean)), as_column(g, root));
-    return from_channels(g, fma(g, normal, as_column(g, gain), as_column(g, shift)), g.dims(x));
+    const Value roots = as_column(g, root), means = as_column(g, mean);
+    const Value normal = mul(g, sub(g, to_channels(g, x), means), roots);
+    const Value shifts = as_column(g, shift), gains = as_column(g, gain);
+    return from_channels(g, fma(g, normal, gains, shifts), g.dims(x));
 }
 
 Value unbiased(Graph& g, Value variance, std::uint64_t count) {
@@ -56,7 +58,8 @@ Value unbiased(Graph& g, Value variance, std::uint64_t count) {
 }
 
 Value running_average(Graph& g, Value buffer, Value current, float momentum) {
-    return fma(g, g.scalar(momentum), current, scale(g, buffer, 1.0f - momentum));
+    const Value kept = scale(g, buffer, 1.0f - momentum);
+    return fma(g, g.scalar(momentum), current, kept);
 }
 
 }  // namespace retrace::kernels

@@ -22,6 +22,8 @@ struct Value {
 
 /// Builds a program. Misuse (an op whose shape rule fails) is a bug of the calling code and asserted with the op's
 /// name.
+/// The order of additions is the order in the program, and so in its root: two arguments of one call may not both add,
+/// because each compiler evaluates arguments in an order of its own.
 class Graph {
 public:
     Value state(std::string name, DType dtype, Dims dims);

@@ -33,14 +33,16 @@ Loss softmax_cross_entropy(Graph& g, Value logits, Value labels, std::optional<V
 
 Loss mean_squared_error(Graph& g, Value output, Value target, std::optional<Value> valid) {
     const Value difference = sub(g, output, target);
-    return mean_of(g, mul(g, difference, difference), scale(g, difference, 2.0f), valid);
+    const Value gradient = scale(g, difference, 2.0f);
+    return mean_of(g, mul(g, difference, difference), gradient, valid);
 }
 
 // log(1 + e^-|z|) + max(z, 0) - z·t, in which no exponential exceeds 1.
 Loss binary_cross_entropy(Graph& g, Value logits, Value target, std::optional<Value> valid) {
     const Value small = g.op(OpCode::exp, {neg(g, g.op(OpCode::abs, {logits}))});
     const Value rest = g.op(OpCode::log, {add(g, small, g.scalar(1.0f))});
-    const Value losses = add(g, rest, sub(g, g.op(OpCode::relu, {logits}), mul(g, logits, target)));
+    const Value product = mul(g, logits, target);
+    const Value losses = add(g, rest, sub(g, g.op(OpCode::relu, {logits}), product));
     return mean_of(g, losses, sub(g, g.op(OpCode::sigmoid, {logits}), target), valid);
 }
 

@@ -25,10 +25,12 @@ public:
                 {"rounds.levels", DType::f32, {bits_, groups()}}};
     }
     Value added(Graph& g, Value base, const std::vector<Value>& message) const override {
-        return row_add_at(g, base, by_row(g, message[0]), values(g, message));
+        const Value change = values(g, message);
+        return row_add_at(g, base, by_row(g, message[0]), change);
     }
     Value taken(Graph& g, Value base, const std::vector<Value>& message) const override {
-        return row_add_at(g, base, by_row(g, message[0]), neg(g, values(g, message)));
+        const Value change = neg(g, values(g, message));
+        return row_add_at(g, base, by_row(g, message[0]), change);
     }
     std::vector<Value> message_of(Graph& g, Value changes) const override {
         const Value places = row_top(g, changes, kept_);
@@ -41,7 +43,8 @@ public:
         const Value high = g.op(OpCode::greater_equal, {sizes, mean});
         const Value levels =
             g.op(OpCode::concat, {mean_where(g, sizes, high, false), mean_where(g, sizes, high, true)}, {0});
-        const Value codes = add_wrap(g, negative, select(g, high, g.scalar_i32(2), g.scalar_i32(0)));
+        const Value zero = g.scalar_i32(0), two = g.scalar_i32(2);
+        const Value codes = add_wrap(g, negative, select(g, high, two, zero));
         return {reshape(g, places, wide), reshape(g, codes, wide), levels};
     }
 
@@ -60,8 +63,13 @@ private:
             const Value line = slice(g, message[2], {i, 0}, {1, groups()});
             return broadcast(g, reshape(g, line, {groups(), 1}), {groups(), kGroup});
         };
-        const Value size = bits_ == 1 ? level(0) : select(g, bit(2), level(1), level(0));
-        return by_row(g, select(g, bit(1), neg(g, size), size));
+        Value size = level(0);
+        if (bits_ != 1) {
+            const Value upper = level(1);
+            size = select(g, bit(2), upper, size);
+        }
+        const Value minus = neg(g, size);
+        return by_row(g, select(g, bit(1), minus, size));
     }
 
     /// The mean of the sizes of a group that are high, or are not, [1, groups]; 0 if there are none.

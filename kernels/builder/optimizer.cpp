@@ -12,7 +12,8 @@ Value step_number(Graph& g, std::int32_t offset) {
 
 /// 1 - base^t.
 Value bias_correction(Graph& g, float base, Value t) {
-    return sub(g, g.scalar(1.0f), g.op(OpCode::powi, {g.scalar(base), t}));
+    const Value power = g.op(OpCode::powi, {g.scalar(base), t});
+    return sub(g, g.scalar(1.0f), power);
 }
 
 std::vector<Optimized> with_sgd(Graph& g, const TrainingSpec& spec, Value rate,
@@ -41,14 +42,18 @@ std::vector<Optimized> with_adamw(Graph& g, const TrainingSpec& spec, Value rate
     const Value t = step_number(g, 1 + shift);
     const Value down = neg(g, div(g, rate, bias_correction(g, spec.beta1, t)));
     const Value root = g.op(OpCode::sqrt, {bias_correction(g, spec.beta2, t)});
-    const Value keep = sub(g, g.scalar(1.0f), mul(g, rate, g.scalar(spec.weight_decay)));
+    const Value decay = mul(g, rate, g.scalar(spec.weight_decay));
+    const Value keep = sub(g, g.scalar(1.0f), decay);
     std::vector<Optimized> out;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Parameter& p = parameters[i];
-        const Value m = fma(g, g.scalar(1.0f - spec.beta1), p.gradient, mul(g, g.scalar(spec.beta1), moments[0][i]));
+        const Value old_m = mul(g, g.scalar(spec.beta1), moments[0][i]);
+        const Value m = fma(g, g.scalar(1.0f - spec.beta1), p.gradient, old_m);
         const Value square = mul(g, p.gradient, p.gradient);
-        const Value v = fma(g, g.scalar(1.0f - spec.beta2), square, mul(g, g.scalar(spec.beta2), moments[1][i]));
-        const Value below = add(g, div(g, g.op(OpCode::sqrt, {v}), root), g.scalar(spec.epsilon));
+        const Value old_v = mul(g, g.scalar(spec.beta2), moments[1][i]);
+        const Value v = fma(g, g.scalar(1.0f - spec.beta2), square, old_v);
+        const Value epsilon = g.scalar(spec.epsilon);
+        const Value below = add(g, div(g, g.op(OpCode::sqrt, {v}), root), epsilon);
         const Value kept = spec.weight_decay == 0.0f ? p.value : mul(g, p.value, keep);
         out.push_back({fma(g, down, div(g, m, below), kept), {m, v}});
     }
@@ -64,12 +69,16 @@ Value learning_rate(Graph& g, const TrainingSpec& spec, std::int32_t shift) {
     const auto warmup = static_cast<float>(spec.warmup_steps);
     if (spec.schedule == "cosine") {
         const auto span = static_cast<float>(spec.steps > spec.warmup_steps ? spec.steps - spec.warmup_steps : 1);
-        const Value progress = g.op(OpCode::min, {div(g, sub(g, t, g.scalar(warmup)), g.scalar(span)), g.scalar(1.0f)});
+        const Value length = g.scalar(span);
+        const Value done = div(g, sub(g, t, g.scalar(warmup)), length);
+        const Value progress = g.op(OpCode::min, {done, g.scalar(1.0f)});
         const Value cosine = g.op(OpCode::cos_turns, {scale(g, progress, 0.5f)});
-        rate = mul(g, scale(g, peak, 0.5f), add(g, cosine, g.scalar(1.0f)));
+        const Value above = add(g, cosine, g.scalar(1.0f));
+        rate = mul(g, scale(g, peak, 0.5f), above);
     }
     if (spec.warmup_steps > 0) {
-        const Value rising = mul(g, peak, div(g, add(g, t, g.scalar(1.0f)), g.scalar(warmup)));
+        const Value length = g.scalar(warmup);
+        const Value rising = mul(g, peak, div(g, add(g, t, g.scalar(1.0f)), length));
         rate = select(g, g.op(OpCode::less, {t, g.scalar(warmup)}), rising, rate);
     }
     return rate;
@@ -85,8 +94,10 @@ std::vector<Parameter> clipped(Graph& g, const TrainingSpec& spec, std::vector<P
     if (!(spec.clip_norm > 0.0f)) return parameters;
     Value total = g.scalar(0.0f);
     for (const Parameter& p : parameters) total = add(g, total, sum_all(g, mul(g, p.gradient, p.gradient)));
-    const Value room = div(g, g.scalar(spec.clip_norm), g.op(OpCode::sqrt, {total}));
-    const Value factor = select(g, g.op(OpCode::less, {room, g.scalar(1.0f)}), room, g.scalar(1.0f));
+    const Value norm = g.op(OpCode::sqrt, {total});
+    const Value room = div(g, g.scalar(spec.clip_norm), norm);
+    const Value one = g.scalar(1.0f);
+    const Value factor = select(g, g.op(OpCode::less, {room, g.scalar(1.0f)}), room, one);
     for (Parameter& p : parameters) p.gradient = mul(g, p.gradient, factor);
     return parameters;
 }

@@ -54,11 +54,14 @@ std::pair<Value, Value> write_factors(Graph& g, const std::vector<Layer>& layers
     std::optional<Value> total;
     for (const Layer& layer : layers) {
         // The gradient of an example by the weights is the outer product of error and input, by the biases the error.
-        const Value part = mul(g, add(g, squares(layer.input), g.scalar(1.0f)), squares(layer.error));
+        const Value errors = squares(layer.error), one = g.scalar(1.0f);
+        const Value part = mul(g, add(g, squares(layer.input), one), errors);
         total = total ? add(g, *total, part) : part;
     }
-    const Value room = div(g, g.scalar(clip), g.op(OpCode::sqrt, {*total}));
-    const Value factor = select(g, g.op(OpCode::less, {room, g.scalar(1.0f)}), room, g.scalar(1.0f));
+    const Value norm = g.op(OpCode::sqrt, {*total});
+    const Value room = div(g, g.scalar(clip), norm);
+    const Value one = g.scalar(1.0f);
+    const Value factor = select(g, g.op(OpCode::less, {room, g.scalar(1.0f)}), room, one);
     return {factor, g.op(OpCode::less, {*total, g.scalar(std::numeric_limits<float>::infinity())})};
 }
 
@@ -66,8 +69,10 @@ std::pair<Value, Value> write_factors(Graph& g, const std::vector<Layer>& layers
 Value normal(Graph& g, Value key, std::uint64_t number, const Dims& dims) {
     const auto share = [&](std::uint64_t word,
                            float shift) {  // Of 2^24 parts, in the middle of a part or at its start.
-        const Value bits = and_bits(g, chacha_bits(g, key, word, dims), g.scalar_i32(0xffffff));
-        return fma(g, convert(g, bits, DType::f32), g.scalar(0x1p-24f), g.scalar(shift));
+        const Value low = g.scalar_i32(0xffffff);
+        const Value bits = and_bits(g, chacha_bits(g, key, word, dims), low);
+        const Value from = g.scalar(shift), width = g.scalar(0x1p-24f);
+        return fma(g, convert(g, bits, DType::f32), width, from);
     };
     const Value away = g.op(OpCode::sqrt, {scale(g, g.op(OpCode::log, {share(number, 0x1p-25f)}), -2.0f)});
     return mul(g, away, g.op(OpCode::cos_turns, {share(number + 1, 0.0f)}));
@@ -90,14 +95,16 @@ Result<Program> build_train(const ModelSpec& model, const TrainingSpec& spec, co
     std::uint64_t number = 0;
     const auto finished = [&](Value sum) {
         if (key) {
-            sum = fma(g, g.scalar(terms.noise * terms.clip), normal(g, *key, number, g.dims(sum)), sum);
+            const Value noise = normal(g, *key, number, g.dims(sum));
+            sum = fma(g, g.scalar(terms.noise * terms.clip), noise, sum);
             number += 2;
         }
         return scale(g, sum, 1.0f / rows);
     };
     std::vector<Parameter> parameters;
     for (const Layer& layer : layers) {
-        const Value counted = select(g, finite, mul(g, layer.error, factor), g.scalar(0.0f));
+        const Value zero = g.scalar(0.0f);
+        const Value counted = select(g, finite, mul(g, layer.error, factor), zero);
         // Digits would be rounded by the largest element of all examples, so that one could change the part of another.
         const Value weight = matmul(g, counted, layer.input, Precision::f32, true, false);
         parameters.push_back({layer.name + ".weight", layer.weight, finished(weight)});

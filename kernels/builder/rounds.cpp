@@ -241,13 +241,14 @@ private:
             return convert(g, reshape(g, slice(g, facts, {0, i}, {1, 1}), {}), DType::f32);
         };
         const Value zero = g.scalar(0.0f), one = g.scalar(1.0f);
-        const Value share = div(g, fact(0), fact(1));
+        const Value whole = fact(1), share = div(g, fact(0), whole);
         const Value change = form_->added(g, fill(g, 0.0f, dims()), message);
         const Value norm = g.op(OpCode::sqrt, {sum_all(g, mul(g, change, change))});
         // A message with an element that is not finite has no finite norm.
         const Value finite = g.op(OpCode::less, {norm, g.scalar(std::numeric_limits<float>::infinity())});
         const Value limit = mul(g, g.scalar(spec_.clip), s.norm);
-        const Value factor = select(g, g.op(OpCode::greater, {norm, limit}), div(g, limit, norm), one);
+        const Value shrunk = div(g, limit, norm);
+        const Value factor = select(g, g.op(OpCode::greater, {norm, limit}), shrunk, one);
         const Value weight = mul(g, share, factor), counts = select(g, finite, change, zero);
         if (sends_gradients())
             g.set_next(s.gradient_sum, fma(g, weight, counts, s.gradient_sum));
@@ -293,7 +294,8 @@ private:
     }
 
     void write_press(Graph& g, const States& s) const {
-        const Value all = fma(g, g.scalar(spec_.residual_decay), s.residual, changes(g, s));
+        const Value fresh = changes(g, s);
+        const Value all = fma(g, g.scalar(spec_.residual_decay), s.residual, fresh);
         const std::vector<Value> message = form_->message_of(g, all);
         for (std::size_t i = 0; i < message.size(); ++i) g.set_next(s.message[i], message[i]);
         g.set_next(s.residual, form_->taken(g, all, message));
@@ -303,7 +305,8 @@ private:
     /// messages have made of the anchor there.
     Value changes(Graph& g, const States& s) const {
         if (sends_gradients()) return s.gradient;
-        return in_rows(g, sub(g, out_of_rows(g, s.anchor), line_of(g, s.parameters)));
+        const Value line = line_of(g, s.parameters);
+        return in_rows(g, sub(g, out_of_rows(g, s.anchor), line));
     }
 
     const TrainingPrograms& programs_;

@@ -20,7 +20,8 @@ Value through(Graph& g, OpCode code, Value x, Value y, Value dy) {
     switch (code) {
         case OpCode::neg: return neg(g, dy);
         case OpCode::abs: {
-            const Value below = select(g, g.op(OpCode::less, {x, zero}), neg(g, dy), zero);
+            const Value minus = neg(g, dy);
+            const Value below = select(g, g.op(OpCode::less, {x, zero}), minus, zero);
             return select(g, g.op(OpCode::greater, {x, zero}), dy, below);
         }
         case OpCode::exp: return mul(g, dy, y);
@@ -32,7 +33,10 @@ Value through(Graph& g, OpCode code, Value x, Value y, Value dy) {
             return mul(g, dy, scale(g, density, 1.12837917f));  // 2/√π
         }
         case OpCode::sqrt: return div(g, dy, scale(g, y, 2.0f));
-        case OpCode::rsqrt: return mul(g, scale(g, dy, -0.5f), mul(g, y, mul(g, y, y)));
+        case OpCode::rsqrt: {
+            const Value cube = mul(g, y, mul(g, y, y));
+            return mul(g, scale(g, dy, -0.5f), cube);
+        }
         default: break;
     }
     ensure(false, "a function with a derivative");
@@ -74,7 +78,8 @@ Value log_softmax_last(Tape& tape, Value x) {
     const Value shifted = sub(g, x, max_rows(g, x)), powers = g.op(OpCode::exp, {shifted});
     const Value total = sum_rows(g, powers);
     return tape.note({x}, sub(g, shifted, g.op(OpCode::log, {total})), [=, &g](Value dy, const Needed&) {
-        return Gradients{sub(g, dy, mul(g, div(g, powers, total), sum_rows(g, dy)))};
+        const Value sums = sum_rows(g, dy);
+        return Gradients{sub(g, dy, mul(g, div(g, powers, total), sums))};
     });
 }
 
@@ -186,7 +191,8 @@ Value mean_axes(Tape& tape, Value x, const std::vector<std::size_t>& axes, bool 
     Graph& g = tape.graph();
     std::uint64_t count = 1;
     for (const std::size_t axis : axes) count *= g.dims(x)[axis];
-    return binary(tape, OpCode::div, sum_axes(tape, x, axes, keep), g.scalar(static_cast<float>(count)));
+    const Value divisor = g.scalar(static_cast<float>(count));
+    return binary(tape, OpCode::div, sum_axes(tape, x, axes, keep), divisor);
 }
 
 Value part_of(Tape& tape, Value x, std::size_t axis, std::uint64_t start, std::uint64_t extent) {

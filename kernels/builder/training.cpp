@@ -143,7 +143,8 @@ Value initial_value(Graph& g, const ParameterSpec& p) {
     switch (p.start) {
         case Start::uniform: {
             const Value uniform = g.op(OpCode::philox_uniform, {}, {}, shape, p.name);
-            return fma(g, uniform, g.scalar(2.0f * p.scale), g.scalar(-p.scale));
+            const Value least = g.scalar(-p.scale), width = g.scalar(2.0f * p.scale);
+            return fma(g, uniform, width, least);
         }
         case Start::normal: return scale(g, g.op(OpCode::philox_normal, {}, {}, shape, p.name), p.scale);
         case Start::constant:
@@ -156,11 +157,14 @@ Result<Program> build_init(const TrainingSpec& spec, const std::vector<Parameter
     Graph g;
     for (const ParameterSpec& p : parameters) {
         if (p.start == Start::given) return Program{};
-        g.set_next(g.state(p.name, DType::f32, p.dims), initial_value(g, p));
+        const Value first = initial_value(g, p);
+        g.set_next(g.state(p.name, DType::f32, p.dims), first);
     }
     for (const std::string& suffix : moment_suffixes(spec)) {
         for (const ParameterSpec& p : parameters) {
-            if (p.trained) g.set_next(g.state(p.name + suffix, DType::f32, p.dims), fill(g, 0.0f, p.dims));
+            if (!p.trained) continue;
+            const Value zeros = fill(g, 0.0f, p.dims);
+            g.set_next(g.state(p.name + suffix, DType::f32, p.dims), zeros);
         }
     }
     if (spec.keep_loss) g.set_next(g.state(kLossTensor, DType::f32, {}), fill(g, 0.0f, {}));
