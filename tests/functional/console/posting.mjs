@@ -75,7 +75,7 @@ export async function postsANewProgram(browser, url, state) {
     await page.locator(".wallet a").waitFor();
 
     await go(page, "#/post/", "Post a task");
-    const panel = page.locator("section", { hasText: "A new program" });
+    const panel = page.locator("section[aria-labelledby=p-a-new-program]");
     const field = panel.locator("input[type=file]");
     for (const [wrong, sentence] of spoiled(right)) {
         await field.setInputFiles(wrong);
@@ -111,6 +111,7 @@ export async function postsANewProgram(browser, url, state) {
     const [newest] = (await rpc(url, "retrace_tasks")).items;
     const id = Number(newest.id);
     assert.equal(newest.name, "a new program");
+    await sentWhatTheCommandLineSends(url, state, right);
     const { stakeFloor } = await rpc(url, "retrace_explainBids", newest.id);
     assert.ok(shown.includes(`stake that a bid locks${coins(stakeFloor)}`), `${shown}\n${stakeFloor}`);
 
@@ -135,8 +136,52 @@ export async function postsANewProgram(browser, url, state) {
     await drawsItsLosses(page, url, id);
     await page.getByRole("button", { name: "Accept the model and pay" }).click();
     await page.getByText("Accepted:").waitFor({ timeout: 20_000 });
+    await postsATrainingOfGivenWeights(page, url, state, right);
     assert.deepEqual(page.wrong.filter((one) => one.startsWith("exception")), []);
     await page.close();
+}
+
+async function sentWhatTheCommandLineSends(url, state, compiled) {
+    const wanted = JSON.parse(await command("task", "encode", compiled, "--node", url, "--json", "--data-dir", path.join(folder, "new-requester")));
+    assert.equal(state.sent.data, wanted.data);
+    assert.equal(BigInt(state.sent.value), BigInt(wanted.value));
+    assert.equal(state.sent.to.toLowerCase(), wanted.to.toLowerCase());
+}
+
+/// A task that begins with a model from the disk names and uploads a state instead of an initialiser, and is trained.
+async function postsATrainingOfGivenWeights(page, url, state, compiled) {
+    const given = path.join(folder, "given-task");
+    const weights = path.join(folder, "new-model", "model.safetensors");
+    await command("task", "compile", "mlp", "--data", path.join(compiled, "data"), "-o", given, "--start", weights, "--hidden", "16", "--batch", "64",
+        "--steps", "20", "--checkpoint-every", "10", "--price-ceiling", "1", "--audit-percent", "40", "--name", "given weights",
+        "--optimizer", "sgd", "--lr", "1e38");
+    await go(page, "#/post/", "Post a task");
+    const panel = page.locator("section[aria-labelledby=p-a-new-program]");
+    const spoiledFile = path.join(folder, "given-spoiled");
+    fs.cpSync(given, spoiledFile, { recursive: true });
+    const bytes = fs.readFileSync(path.join(spoiledFile, "initial.safetensors"));
+    bytes.writeUInt32LE(0x7fc00000, bytes.length - 4);
+    fs.writeFileSync(path.join(spoiledFile, "initial.safetensors"), bytes);
+    await panel.locator("input[type=file]").setInputFiles(spoiledFile);
+    await panel.locator(".error", { hasText: "holds a NaN or an infinity" }).waitFor();
+    await panel.locator("input[type=file]").setInputFiles(given);
+    await panel.getByRole("button", { name: "Post the task" }).click();
+    await panel.getByText("The node has all files of").waitFor({ timeout: 30_000 });
+    await sentWhatTheCommandLineSends(url, state, given);
+    const [newest] = (await rpc(url, "retrace_tasks")).items;
+    const { spec } = await rpc(url, "retrace_task", newest.id);
+    assert.match(spec.initRoot, /^0x0+$/);
+    const reply = await fetch(`${url}/artifact/${spec.initialStateRoot.slice(2)}/state`);
+    assert.equal(reply.status, 200, "the node serves the first state");
+
+    // Its rate is absurd: losses that are no finite numbers are counted and not drawn.
+    await go(page, `#/task/${Number(newest.id)}`, "given weights");
+    const losses = page.locator("section", { hasText: "Loss and metrics" });
+    const button = losses.getByRole("button", { name: /Fetch (the|newer) losses/ });
+    await until(120, "a loss that is no finite number", async () => {
+        if (await button.isEnabled()) await button.click();
+        return / without a finite value/.test(await losses.textContent());
+    });
 }
 
 /// The losses that its checkpoints commit to are those of a replay, verified ones apart from claimed ones.

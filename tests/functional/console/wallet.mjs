@@ -5,7 +5,8 @@ import { ethers } from "ethers";
 const phrase = "test test test test test test test test test test test junk";
 
 /// Gives the browser's pages a wallet of developer account `index`. `state.refuse`: the person refuses what comes next;
-/// `state.chain`: the chain that the wallet is on; `state.otherChain`: its node has another chain of that number.
+/// `state.chain`: the chain that the wallet is on; `state.otherChain`: its node has another chain of that number;
+/// `state.sent`: the newest transaction.
 export async function addWallet(browser, url, index, state) {
     const provider = new ethers.JsonRpcProvider(url);
     const signer = ethers.HDNodeWallet.fromPhrase(phrase, "", `m/44'/60'/0'/0/${index}`).connect(provider);
@@ -20,6 +21,7 @@ export async function addWallet(browser, url, index, state) {
         if (method === "eth_sendTransaction") {
             const { to, data, value, chainId } = params[0];
             if (chainId !== state.chain) return { error: { code: -32602, message: `the chain is ${state.chain}, not ${chainId}` } };
+            state.sent = { to, data, value };
             return { result: (await signer.sendTransaction({ to, data, value })).hash };
         }
         return { error: { code: 4200, message: `${method} is not supported` } };

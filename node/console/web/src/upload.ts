@@ -13,7 +13,10 @@ interface Info {
 }
 
 async function infoOf(root: string, stop: AbortSignal): Promise<Info> {
-    const all = fields(await get({ base: "", root }, "info", messageMax(0), stop));
+    const reply = await get({ base: "", root }, "info", messageMax(0), stop).catch((error: Error) => {
+        throw new Fault(/ 404$/.test(error.message) ? "The node wants none of it: the task has ended, or the node is behind its chain." : `The node does not say what it has: ${error.message}.`);
+    });
+    const all = fields(reply);
     const missing = all.filter(({ number }) => number === 5).map(({ bytes }) => {
         const range = fields(bytes);
         return { first: numberOf(range, 1), count: numberOf(range, 2) };
