@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // `bench_market [--json] [--only ROWS]`: a market with many open bids, its auctions, what its agents make of it, and the time
-// until a new solver has bid. ROWS: load, match, welfare or quickstart.
+// until a new solver has bid. ROWS: load, match, welfare, classes or quickstart.
 #include <cstdio>
 #include <string>
 
@@ -18,7 +18,7 @@ int run(const std::vector<std::string>& arguments) {
         else if (arguments[i] == "--only" && i + 1 < arguments.size())
             only = arguments[++i];
         else
-            return std::fputs("usage: bench_market [--json] [--only load|match|welfare|quickstart]\n", stderr), 2;
+            return std::fputs("usage: bench_market [--json] [--only load|match|welfare|classes|quickstart]\n", stderr), 2;
     }
     std::vector<Row> rows;
     const auto measure = [&](const char* name, const auto& rows_of) {
@@ -29,6 +29,7 @@ int run(const std::vector<std::string>& arguments) {
     measure("load", [] { return measure_load({}); });
     measure("match", [] { return measure_match(); });
     measure("welfare", [] { return measure_welfare(200); });
+    measure("classes", [] { return measure_classes(200); });
     measure("quickstart", [] { return measure_quickstart(); });
     report("one thread; the state is in memory", rows, json);
     return complete(rows) ? 0 : 1;

@@ -78,18 +78,16 @@ double best_from(const Instance& in, std::size_t task, std::vector<double>& left
 /// How agents order the tasks that they could do.
 enum class Order {
     profit,   ///< By what an hour brings.
-    classes,  ///< Those of the upper class first, whose requesters pay a tenth more; within a class by what an hour brings.
+    classes,  ///< Urgent ones first; within a class by what an hour brings.
 };
-constexpr double kSurcharge = 0.1;
+/// An urgent task is worth a tenth more to its requester, who pays that as its ceiling, or for the class.
+constexpr double kUrgent = 1.1;
 
-/// A requester pays for the upper class where its task is worth more than the median one, for its work.
-bool is_upper(const Instance& in, std::size_t task) {
-    std::vector<double> worth;
-    for (const WorkTerms& terms : in.tasks) worth.push_back(terms.segment_price / terms.segment_work);
-    const double own = worth[task];
-    std::nth_element(worth.begin(), worth.begin() + kTasks / 2, worth.end());
-    return own > worth[kTasks / 2];
-}
+/// What an urgent task that nobody solves pays instead, as a multiple.
+constexpr double kDearer = 2;
+
+/// A third of the tasks, whatever they are worth.
+bool is_urgent(std::size_t task) { return task % 3 == 0; }
 
 /// What the agent chooses among the open tasks in this order.
 std::vector<node::Choice> chosen(const Instance& in, const std::vector<bool>& solved, const Agent& me, double left,
@@ -97,10 +95,8 @@ std::vector<node::Choice> chosen(const Instance& in, const std::vector<bool>& so
     std::vector<Candidate> upper, lower;
     for (std::size_t task = 0; task < in.tasks.size(); ++task) {
         if (solved[task]) continue;
-        Candidate candidate{task, in.tasks[task]};
-        const bool first = order == Order::classes && is_upper(in, task);
-        if (first) candidate.terms.segment_price *= 1 + kSurcharge;
-        (first ? upper : lower).push_back(candidate);
+        const bool first = order == Order::classes && is_urgent(task);
+        (first ? upper : lower).push_back({task, in.tasks[task]});
     }
     std::vector<node::Choice> out = node::choose_work(upper, me.machine, {left}, me.per_hour);
     for (const node::Choice& choice : out)
@@ -157,24 +153,13 @@ struct Solved {
 }  // namespace
 
 std::vector<Row> measure_welfare(std::uint64_t instances) {
-    double reached = 0, possible = 0, worst = 1, by_class = 0;
-    Solved upper, lower, upper_by_class, lower_by_class, raised;
+    double reached = 0, possible = 0, worst = 1;
     for (std::uint64_t seed = 1; seed <= instances; ++seed) {
         const Instance in = draw_instance(seed);
         std::vector<double> left(in.agents.size(), 1.0);
         const double best = best_from(in, 0, left);
         if (best <= 0) continue;  // No agent would solve any task.
-        const Played free = played(in, Order::profit), classes = played(in, Order::classes);
-        const double got = free.welfare;
-        by_class += classes.welfare;
-        for (std::size_t task = 0; task < kTasks; ++task) {
-            (is_upper(in, task) ? upper : lower).add(free.solved[task]);
-            (is_upper(in, task) ? upper_by_class : lower_by_class).add(classes.solved[task]);
-            if (free.solved[task]) continue;
-            Instance dearer = in;
-            dearer.tasks[task].segment_price *= 1 + kSurcharge;
-            raised.add(played(dearer, Order::profit).solved[task]);
-        }
+        const double got = played(in, Order::profit).welfare;
         ensure(got <= best * (1 + 1e-9), "nothing is better than the optimum");
         reached += got;
         possible += best;
@@ -182,13 +167,39 @@ std::vector<Row> measure_welfare(std::uint64_t instances) {
     }
     ensure(possible > 0, "there is something to allocate");
     return {{"welfare", "of the optimum", "", reached / possible, 0},
-            {"welfare_worst", "of the optimum", "", worst, 0},
-            {"welfare_classes", "of the optimum", "", by_class / possible, 0},
-            {"solved_upper", "of the tasks worth more", "", upper.share(), 0},
-            {"solved_upper_classes", "of the tasks worth more", "", upper_by_class.share(), 0},
-            {"solved_lower", "of the others", "", lower.share(), 0},
-            {"solved_lower_classes", "of the others", "", lower_by_class.share(), 0},
-            {"solved_by_a_tenth_more", "of those left unsolved", "", raised.share(), 0}};
+            {"welfare_worst", "of the optimum", "", worst, 0}};
+}
+
+std::vector<Row> measure_classes(std::uint64_t instances) {
+    double possible = 0, by_profit = 0, by_class = 0;
+    Solved urgent, others, urgent_by_class, others_by_class, cheap;
+    for (std::uint64_t seed = 1; seed <= instances; ++seed) {
+        Instance in = draw_instance(seed);
+        in.agents.resize(1);  // So that tasks compete.
+        for (std::size_t task = 0; task < kTasks; ++task)
+            if (is_urgent(task)) in.tasks[task].segment_price *= kUrgent;
+        std::vector<double> left(in.agents.size(), 1.0);
+        possible += best_from(in, 0, left);
+        const Played profit = played(in, Order::profit), classes = played(in, Order::classes);
+        by_profit += profit.welfare;
+        by_class += classes.welfare;
+        for (std::size_t task = 0; task < kTasks; ++task) {
+            (is_urgent(task) ? urgent : others).add(profit.solved[task]);
+            (is_urgent(task) ? urgent_by_class : others_by_class).add(classes.solved[task]);
+            if (!is_urgent(task) || profit.solved[task]) continue;
+            Instance dearer = in;
+            dearer.tasks[task].segment_price *= kDearer;
+            cheap.add(played(dearer, Order::profit).solved[task]);
+        }
+    }
+    ensure(possible > 0, "there is something to allocate");
+    return {{"welfare_scarce", "of the optimum", "", by_profit / possible, 0},
+            {"welfare_scarce_classes", "of the optimum", "", by_class / possible, 0},
+            {"urgent_solved", "of the urgent tasks", "", urgent.share(), 0},
+            {"urgent_solved_classes", "of the urgent tasks", "", urgent_by_class.share(), 0},
+            {"others_solved", "of the others", "", others.share(), 0},
+            {"others_solved_classes", "of the others", "", others_by_class.share(), 0},
+            {"urgent_solved_by_price", "of the urgent ones left", "", cheap.share(), 0}};
 }
 
 }  // namespace retrace::bench
