@@ -56,9 +56,9 @@ struct TaskSpec {
                         s.step_cost, s.allow_unaudited, s.spot);
     }
     static Names names() {
-        return {"name",     "programRoot",   "programBytes",  "initRoot",         "initialStateRoot", "dataRoots",
-                "steps",    "interval",      "seed",          "contractHash",     "priceCeiling",     "auditBp",
-                "auditors", "replicas",      "hardwareClass", "checkpointBlocks", "replayBlocks",     "finishBlocks",
+        return {"name",     "programRoot",    "programBytes",  "initRoot",         "initialStateRoot", "dataRoots",
+                "steps",    "interval",       "seed",          "contractHash",     "priceCeiling",     "auditBp",
+                "auditors", "replicas",       "hardwareClass", "checkpointBlocks", "replayBlocks",     "finishBlocks",
                 "stepCost", "allowUnaudited", "spot"};
     }
     /// n = ceil(T / C)

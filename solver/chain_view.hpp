@@ -61,8 +61,8 @@ struct RunView {
     Hash32 first_root;              ///< Root of that state; zero for state 0.
     std::uint64_t next_state = 0;   ///< Checkpoint to post next; above the last index once all are posted.
     bool may_commit = false;
-    bool spot = false;        ///< It may be given back at a checkpoint.
-    bool given_back = false;  ///< It was: the state before `next_state` is its last one.
+    bool spot = false;                           ///< It may be given back at a checkpoint.
+    bool given_back = false;                     ///< It was: the state before `next_state` is its last one.
     std::vector<std::uint64_t> open_segments;    ///< States i that openSegment asks for.
     std::vector<std::uint64_t> reveal_segments;  ///< States i + 1 that revealSegment asks for.
     std::vector<std::uint64_t> open_roots;       ///< States that openRoots asks for, ascending.

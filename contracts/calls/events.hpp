@@ -397,7 +397,7 @@ using AnyEvent =
                  ReplicasWanted, RetentionRequested, RetentionClosed, CapabilityChallenged, CapabilityAnswered,
                  CapabilityMeasured, UnauditedDecided, ValidatorRegistered, ValidatorStakeChanged,
                  ValidatorPowerChanged, ValidatorJailed, UpgradeDecided, RoundPhaseChanged, SegmentCommitted,
-                 RoundClosed, MasksChanged, MemberJoined, MemberLeaves, PlacePaid, TaskToppedUp, RunGivenBack, TimeReserved,
-                 ReservationChanged>;
+                 RoundClosed, MasksChanged, MemberJoined, MemberLeaves, PlacePaid, TaskToppedUp, RunGivenBack,
+                 TimeReserved, ReservationChanged>;
 
 }  // namespace retrace::contracts

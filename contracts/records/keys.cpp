@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/records/keys.hpp"
 
-#include "contracts/records/reservations.hpp"
-
 #include "contracts/records/places.hpp"
+#include "contracts/records/reservations.hpp"
 #include "contracts/records/standing.hpp"
 
 namespace retrace::contracts::keys {

@@ -12,7 +12,8 @@ namespace keys {
 Key reservation_count();
 Key reservation(std::uint64_t reservation);
 Key reserved_spec(std::uint64_t reservation);  ///< TaskSpec
-Key reservations(const ledger::Address& party);  ///< That a solver has accepted or a requester offered, not begun or over.
+Key reservations(
+    const ledger::Address& party);     ///< That a solver has accepted or a requester offered, not begun or over.
 Key reserved_for(std::uint64_t task);  ///< Counter: the reservation whose solver has not accepted the task's data yet.
 }  // namespace keys
 

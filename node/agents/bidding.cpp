@@ -233,8 +233,8 @@ std::optional<Profit> Bidding::profit_of(const ledger::StateView& state, const m
     const std::uint64_t all = spec ? spec->segments() : 0;
     // A run computes until its last state is committed.
     if (run.next_state > all || run.given_back) return std::nullopt;
-    return expected_profit(
-        terms(state, params, base_fee, run.terms.id, *spec, all - std::min(all, run.first_state)), machine_);
+    return expected_profit(terms(state, params, base_fee, run.terms.id, *spec, all - std::min(all, run.first_state)),
+                           machine_);
 }
 
 Room Bidding::room(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,

@@ -136,7 +136,8 @@ bool SolverService::gives_back(const solver::SolverView& view, const solver::Com
     const auto run = std::find_if(view.runs.begin(), view.runs.end(), [&](const solver::RunView& one) {
         return one.terms.id == move.task && one.run == move.run;
     });
-    if (run == view.runs.end() || !run->spot || !(draining_ || give_back_.contains({move.task, move.run}))) return false;
+    if (run == view.runs.end() || !run->spot || !(draining_ || give_back_.contains({move.task, move.run})))
+        return false;
     return move.index > run->first_state && move.index < run->terms.schedule.segments();
 }
 
@@ -162,10 +163,11 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
                                                checkpoint->commitment};
             sent = submitter.send_unchecked("flood", call, kFloodGas);
         } else if (checkpoint != nullptr && gives_back(view, *checkpoint)) {
-            spdlog::info("event=give_back task={} run={} index={}", checkpoint->task, checkpoint->run, checkpoint->index);
-            sent = submitter.send("give task " + std::to_string(checkpoint->task) + " back",
-                                  calls::GiveBack{checkpoint->task, checkpoint->run, checkpoint->index,
-                                                  checkpoint->commitment});
+            spdlog::info("event=give_back task={} run={} index={}", checkpoint->task, checkpoint->run,
+                         checkpoint->index);
+            sent = submitter.send(
+                "give task " + std::to_string(checkpoint->task) + " back",
+                calls::GiveBack{checkpoint->task, checkpoint->run, checkpoint->index, checkpoint->commitment});
         } else {
             sent = std::visit(SolverCall{submitter, *params}, move);
         }

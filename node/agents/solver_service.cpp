@@ -368,7 +368,8 @@ void SolverService::on_block(std::uint64_t height) {
     }
     for (const solver::RunKey& run : give_back)
         if (!give_back_.contains(run))
-            spdlog::info("event=gives_back task={} run={} reason=\"better work needs its time\"", run.first, run.second);
+            spdlog::info("event=gives_back task={} run={} reason=\"better work needs its time\"", run.first,
+                         run.second);
     give_back_ = std::move(give_back);
     process_->immutable().forget_unused();
     process_->set_peers(std::move(peers));

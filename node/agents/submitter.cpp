@@ -59,7 +59,8 @@ Result<Hash32> Submitter::send_at(const ledger::U256& tip, std::string what, con
     const std::uint64_t limit = *gas + std::min(*gas / 5, UINT64_MAX - *gas);
     auto sent = send_with(tip, what, to, value, data, limit);
     if (sent || !tip.is_zero()) return sent;
-    return send_with(kTip, std::move(what), to, value, std::move(data), limit);  // A node may take no call without a tip.
+    return send_with(kTip, std::move(what), to, value, std::move(data),
+                     limit);  // A node may take no call without a tip.
 }
 
 Result<Hash32> Submitter::send_with(const ledger::U256& tip, std::string what, const ledger::Address& to,

@@ -36,8 +36,7 @@ Result<ToppedUp> top_up_task(Submitter& submitter, ChainReader& chain, std::uint
         return error("the ceiling of the next auction is " + describe_coins(spec->price_ceiling) +
                      " already, and only rises (--ceiling)");
     const auto price = market::escrow_of_top_up(*spec, *params, task->first_state, ceiling);
-    RETRACE_CHECK(
-        submitter.execute("top up " + name, contracts::TopUpTask{id, ceiling, auctions}, price.total()));
+    RETRACE_CHECK(submitter.execute("top up " + name, contracts::TopUpTask{id, ceiling, auctions}, price.total()));
     return ToppedUp{ceiling, static_cast<std::uint32_t>(asked + auctions), price.total()};
 }
 

@@ -80,8 +80,8 @@ int print(const Program& program, ChainReader& chain, std::uint64_t id) {
     if (program.json)
         std::cout << json::serialize(json_of(*reservation)) << '\n';
     else
-        std::cout << "reservation " << id << " (" << market::slug(reservation->state)
-                  << "): " << words_of(*reservation) << '\n';
+        std::cout << "reservation " << id << " (" << market::slug(reservation->state) << "): " << words_of(*reservation)
+                  << '\n';
     return kDone;
 }
 

@@ -224,7 +224,8 @@ void add_task_options(CLI::App& command, TaskCompileFlags& flags) {
     command.add_option("--audit-percent", flags.audit_percent, "Probability that a segment is audited (5)")
         ->check(CLI::Range(0.0, 100.0));
     command.add_option("--auditors", task.auditors, "Auditors of an audited segment (2)");
-    command.add_flag("--spot", task.spot, "Let a solver give the task back at a checkpoint; another goes on from there");
+    command.add_flag("--spot", task.spot,
+                     "Let a solver give the task back at a checkpoint; another goes on from there");
     command.add_flag("--allow-unaudited", task.allow_unaudited, "Pay for segments that no auditor can be drawn for");
     command.add_option("--replicas", task.replicas, "Solvers that train independently (1)");
 }

@@ -47,7 +47,7 @@ struct TaskFile {
     ledger::U256 price_ceiling;  ///< Highest price of one segment.
     std::uint16_t audit_bp = 500;
     std::uint8_t auditors = 2, replicas = 1, hardware_class = 0;
-    bool spot = false;  ///< Its solver may give it back at a checkpoint.
+    bool spot = false;             ///< Its solver may give it back at a checkpoint.
     bool allow_unaudited = false;  ///< Segments for which no auditor can be drawn are paid unaudited.
     std::uint64_t checkpoint_blocks = 600, replay_blocks = 300, finish_blocks = 100'000;
 };

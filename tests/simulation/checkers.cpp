@@ -73,7 +73,8 @@ void Checkers::see(const AnyEvent& event, const ledger::StateView& view) {
 void Checkers::check_free_calls(const ledger::Block& block) {
     for (std::size_t i = 0; i < block.txs.size(); ++i) {
         const ledger::TxPtr& tx = block.txs[i].tx;
-        if (!tx || !block.receipts[i].success || block.receipts[i].effective_gas_price >= block.header.base_fee) continue;
+        if (!tx || !block.receipts[i].success || block.receipts[i].effective_gas_price >= block.header.base_fee)
+            continue;
         constexpr std::ptrdiff_t kSelector = 4;
         static const Bytes reveal = contracts::calldata(contracts::RevealBeacon{});
         const bool reveals = tx->tx.to == contracts::address_of(contracts::Contract::staking) &&

@@ -78,7 +78,8 @@ private:
     std::map<ledger::Address, ledger::U256> bonded_;  ///< Highest bond of each honest party.
     std::set<std::uint64_t> open_disputes_;
     std::uint64_t disputes_seen_ = 0;
-    std::map<ledger::Address, std::uint64_t> free_until_;  ///< By sender: the first height of the epoch after its free call.
+    std::map<ledger::Address, std::uint64_t>
+        free_until_;  ///< By sender: the first height of the epoch after its free call.
     std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>> opened_;  ///< Task, state, run.
     std::map<RunId, std::uint64_t> due_;    ///< Number of segments for which an honest run must be paid.
     std::set<SegmentId> accused_;           ///< Accused by an honest party whose replay ended in another root.

@@ -25,7 +25,7 @@ struct PlannedTask {
     bool allow_unaudited = false;  ///< Unaudited segments are paid all the same.
     std::uint8_t raise_to = 0;     ///< Replicas wanted once the task is running; 0 leaves their number unchanged.
     bool spot = false;
-    bool tops_up = false;          ///< Doubles its ceiling in the first auction, and asks for two more auctions.
+    bool tops_up = false;  ///< Doubles its ceiling in the first auction, and asks for two more auctions.
     std::uint64_t at_height = 25;
     std::uint64_t replay_blocks = 10, finish_blocks = 600;
     std::uint64_t checkpoint_blocks = 0;  ///< Longest time between checkpoints; at least the chain's parameter.
@@ -59,9 +59,9 @@ private:
 
     std::vector<PlannedTask> planned_tasks_;
     std::size_t number_;
-    std::set<std::size_t> posted_;                         ///< Indices of planned tasks.
-    std::set<std::uint64_t> raised_, reported_, topped_up_;            ///< Task ids.
-    std::map<std::uint64_t, std::uint64_t> tried_height_;  ///< By task: height of the last request for the model.
+    std::set<std::size_t> posted_;                           ///< Indices of planned tasks.
+    std::set<std::uint64_t> raised_, reported_, topped_up_;  ///< Task ids.
+    std::map<std::uint64_t, std::uint64_t> tried_height_;    ///< By task: height of the last request for the model.
 };
 
 }  // namespace retrace::sim

@@ -23,7 +23,8 @@ struct SolverRole {
     ledger::U256 stake;
     std::uint64_t price_bp = 8000;  ///< In basis points of a task's ceiling.
     bool pays_for_retention = false;
-    std::uint64_t gives_back_after = 0;  ///< Segments of a run of a spot task after which it gives the run back; 0: never.
+    std::uint64_t gives_back_after =
+        0;                            ///< Segments of a run of a spot task after which it gives the run back; 0: never.
     bool bids_always = false;         ///< Bids even for more than its machine can compute.
     bool inflates_benchmark = false;  ///< Claims benchmark rounds that it did not compute.
     bool mute = false;                ///< Answers no challenge.

@@ -227,8 +227,8 @@ void Players::top_up(const TaskModel& model) {
     market::TaskSpec next = model.spec;
     if (const auto before = views::top_up(world_.state(), model.task.id)) next.price_ceiling = before->ceiling;
     const U256 ceiling = draws_.one_in(4) ? next.price_ceiling : next.price_ceiling + next.price_ceiling / U256(2);
-    const U256 price =
-        market::escrow_of_top_up(next, profile_.params, model.task.first_state, ceiling).total() + U256(draws_.below(3));
+    const U256 price = market::escrow_of_top_up(next, profile_.params, model.task.first_state, ceiling).total() +
+                       U256(draws_.below(3));
     send(model.task.requester, TopUpTask{model.task.id, ceiling, static_cast<std::uint32_t>(draws_.below(3))}, price);
 }
 

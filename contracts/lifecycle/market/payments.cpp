@@ -107,7 +107,7 @@ void end_wait(Effects& fx, market::Run& run) {
     if (views::is_group(fx.state, run.task)) return;  // 21.5
     const bool complete = run.next_state > must_load<market::TaskSpec>(fx.state, keys::spec(run.task)).segments();
     if (run.deadline != 0 || complete || run.next_state - run.finalised >= kUnfinalisedMax) return;
-    if (run.unaudited_since != 0) return;                                // 14.12.3
+    if (run.unaudited_since != 0) return;                             // 14.12.3
     if (views::is_given_back(fx.state, run.task, run.index)) return;  // 13.12
     const keys::Key last = keys::checkpoint(run.task, run.index, run.next_state - 1);
     run.finish_height += fx.height - must_load<market::Checkpoint>(fx.state, last).height;

@@ -7,7 +7,7 @@
 
 namespace retrace::contracts {
 
-/// 12.11.30: the most reservations of a party that are offered or accepted.
+/// 12.11.12: the most reservations of a party that are offered or accepted.
 inline constexpr std::size_t kReservationsMax = 16;
 
 /// Stores the reservation in its new state and emits an event.

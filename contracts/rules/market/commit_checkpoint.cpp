@@ -22,7 +22,7 @@ CallStatus admit(const CommitCheckpoint& call, const TxContext& context, const S
         return CallStatus::wrong_index;                                                       // 13.8.4
     if (run.next_state - run.finalised >= kUnfinalisedMax) return CallStatus::too_many_open;  // 13.8.5
     if (run.unaudited_since != 0 && context.height >= run.unaudited_since + context.params.unaudited_blocks)
-        return CallStatus::too_many_open;  // 13.8.12
+        return CallStatus::too_many_open;                                              // 13.8.12
     if (views::is_given_back(view, call.task, call.run)) return CallStatus::too_late;  // 13.8.14
     // A run whose deadline has passed may still wait for its draws (13.5.1).
     if (run.deadline != 0 && context.height > moved_deadline(view, context.params, run))

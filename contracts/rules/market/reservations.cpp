@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPEC 12.11. A requester asks a solver for its time, the solver promises it, and the requester uses it.
-#include "contracts/lifecycle/market/posting.hpp"
 #include "contracts/lifecycle/market/reservations.hpp"
+
+#include "contracts/lifecycle/market/posting.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
 #include "contracts/rules/market/rules.hpp"
@@ -24,17 +25,17 @@ bool has_room(const StateView& view, const Address& party) {
 
 CallStatus check(const Reserve& call) {
     const CallStatus terms = check_terms(call.spec, 1);
-    if (terms != CallStatus::ok) return terms;                                               // 12.11.1
-    if (call.price.is_zero()) return CallStatus::price_zero;                                 // 12.11.2
-    if (call.spec.price_ceiling < call.price) return CallStatus::price_over_ceiling;         // 12.11.3
-    if (call.until <= call.from) return CallStatus::duration_out_of_range;                   // 12.11.4
+    if (terms != CallStatus::ok) return terms;                                        // 12.11.1
+    if (call.price.is_zero()) return CallStatus::price_zero;                          // 12.11.2
+    if (call.spec.price_ceiling < call.price) return CallStatus::price_over_ceiling;  // 12.11.3
+    if (call.until <= call.from) return CallStatus::duration_out_of_range;            // 12.11.4
     return CallStatus::ok;
 }
 
 CallStatus admit(const Reserve& call, const TxContext& context, const StateView& view) {
-    if (call.from <= context.height) return CallStatus::too_late;                              // 12.11.5
-    if (call.until - context.height > kAheadMax) return CallStatus::duration_out_of_range;     // 12.11.6
-    if (call.solver == context.sender) return CallStatus::own_task;                            // 12.11.7
+    if (call.from <= context.height) return CallStatus::too_late;                           // 12.11.5
+    if (call.until - context.height > kAheadMax) return CallStatus::duration_out_of_range;  // 12.11.6
+    if (call.solver == context.sender) return CallStatus::own_task;                         // 12.11.7
     const auto solver = views::solver(view, call.solver);
     if (!solver) return CallStatus::not_registered;  // 12.11.8
     if (call.spec.hardware_class != 0 && call.spec.hardware_class != solver->hardware_class)
@@ -68,11 +69,11 @@ CallStatus check(const AcceptReservation&) { return CallStatus::ok; }
 
 CallStatus admit(const AcceptReservation& call, const TxContext& context, const StateView& view) {
     const auto reservation = views::reservation(view, call.reservation);
-    if (!reservation) return CallStatus::unknown_reservation;                    // 12.11.13
-    if (reservation->solver != context.sender) return CallStatus::not_solver;    // 12.11.14
+    if (!reservation) return CallStatus::unknown_reservation;                                         // 12.11.13
+    if (reservation->solver != context.sender) return CallStatus::not_solver;                         // 12.11.14
     if (reservation->state != ReservationState::offered) return CallStatus::wrong_reservation_state;  // 12.11.15
-    if (context.height >= reservation->from) return CallStatus::too_late;        // 12.11.16
-    if (!has_room(view, context.sender)) return CallStatus::too_many_open;       // 12.11.17
+    if (context.height >= reservation->from) return CallStatus::too_late;                             // 12.11.16
+    if (!has_room(view, context.sender)) return CallStatus::too_many_open;                            // 12.11.17
     const auto spec = must_load<TaskSpec>(view, keys::reserved_spec(call.reservation));
     const auto floor = market::stake_floor(context.params, spec);
     if (views::free_stake(view, context.params, context.sender) < *floor) return CallStatus::stake_too_low;  // 12.11.18
@@ -93,11 +94,11 @@ CallStatus check(const BeginReserved&) { return CallStatus::ok; }
 
 CallStatus admit(const BeginReserved& call, const TxContext& context, const StateView& view) {
     const auto reservation = views::reservation(view, call.reservation);
-    if (!reservation) return CallStatus::unknown_reservation;                        // 12.11.19
-    if (reservation->requester != context.sender) return CallStatus::not_requester;  // 12.11.20
+    if (!reservation) return CallStatus::unknown_reservation;                                          // 12.11.19
+    if (reservation->requester != context.sender) return CallStatus::not_requester;                    // 12.11.20
     if (reservation->state != ReservationState::accepted) return CallStatus::wrong_reservation_state;  // 12.11.21
-    if (context.height < reservation->from) return CallStatus::too_early;            // 12.11.22
-    if (context.height >= reservation->until) return CallStatus::too_late;           // 12.11.23
+    if (context.height < reservation->from) return CallStatus::too_early;                              // 12.11.22
+    if (context.height >= reservation->until) return CallStatus::too_late;                             // 12.11.23
     return admit_terms(must_load<TaskSpec>(view, keys::reserved_spec(call.reservation)), nullptr, context,
                        view);  // 12.11.24
 }

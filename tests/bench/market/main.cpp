@@ -18,7 +18,8 @@ int run(const std::vector<std::string>& arguments) {
         else if (arguments[i] == "--only" && i + 1 < arguments.size())
             only = arguments[++i];
         else
-            return std::fputs("usage: bench_market [--json] [--only load|match|welfare|classes|quickstart]\n", stderr), 2;
+            return std::fputs("usage: bench_market [--json] [--only load|match|welfare|classes|quickstart]\n", stderr),
+                   2;
     }
     std::vector<Row> rows;
     const auto measure = [&](const char* name, const auto& rows_of) {

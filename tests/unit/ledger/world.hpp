@@ -54,7 +54,7 @@ public:
         if (op == 'l') out.logs.push_back({kContract, {to_hash32(rest.first(32))}, to_bytes(rest.subspan(32))});
         if (op == 'h') out.output = Bytes{static_cast<std::uint8_t>(block.height)};
         if (op == 'b') state.set_slot(kContract, bytes("broken"), bytes("yes"));  // break an invariant
-        out.is_free = op == 'f' || op == 'r';                // 'r' is refused, so it is not
+        out.is_free = op == 'f' || op == 'r';                                     // 'r' is refused, so it is not
         if (op == 'g') out.ok = out.ok && call.gas >= 5000;  // needs a higher gas limit than it uses
         if (!out.ok) {
             state.revert(mark);
