@@ -48,17 +48,18 @@ struct GroupSpec {
     std::uint32_t catch_up_max = 0;   ///< Most messages that one segment takes in.
     std::uint8_t mask_bits = 0;       ///< Bits of a value of a message that is sent under masks (15); 0: without masks.
     std::uint64_t mask_blocks = 0;    ///< Time to post keys, the same to deal shares, and the same to unmask.
+    std::uint32_t max_age = 0;        ///< A message may be of a base so many rounds before the one it is sent in.
 
     bool operator==(const GroupSpec&) const = default;
     static auto tie(auto& g) {
         return std::tie(g.rounds, g.steps_max, g.shared, g.public_tensors, g.phases, g.least, g.round_blocks,
                         g.grace_blocks, g.fetch_blocks, g.reveal_blocks, g.absence_limit, g.keep_rounds, g.catch_up_max,
-                        g.mask_bits, g.mask_blocks);
+                        g.mask_bits, g.mask_blocks, g.max_age);
     }
     static Names names() {
-        return {"rounds",       "stepsMax",    "shared",      "publicTensors", "phases",
-                "least",        "roundBlocks", "graceBlocks", "fetchBlocks",   "revealBlocks",
-                "absenceLimit", "keepRounds",  "catchUpMax",  "maskBits",      "maskBlocks"};
+        return {"rounds",      "stepsMax",    "shared",      "publicTensors", "phases",       "least",
+                "roundBlocks", "graceBlocks", "fetchBlocks", "revealBlocks",  "absenceLimit", "keepRounds",
+                "catchUpMax",  "maskBits",    "maskBlocks",  "maxAge"};
     }
 };
 
@@ -99,10 +100,12 @@ struct Group {
 /// A message that all members take in.
 struct RoundEntry {
     std::uint32_t run = 0;
-    std::uint32_t steps = 0;  ///< Inner steps; the message's weight.
+    std::uint32_t steps = 0;   ///< Inner steps.
+    std::uint32_t age = 0;     ///< Rounds from the base of its inner steps to the one that it was sent in.
+    std::uint32_t weight = 0;  ///< 11.5
     bool operator==(const RoundEntry&) const = default;
-    static auto tie(auto& e) { return std::tie(e.run, e.steps); }
-    static Names names() { return {"run", "steps"}; }
+    static auto tie(auto& e) { return std::tie(e.run, e.steps, e.age, e.weight); }
+    static Names names() { return {"run", "steps", "age", "weight"}; }
 };
 /// The record of a closed round: what `add` takes in, in this order.
 struct Round {
@@ -123,9 +126,10 @@ struct RoundMessage {
     std::uint32_t steps = 0;
     std::vector<Hash32> tensors;  ///< Roots of the public tensors, as in the state at the end of the segment.
     bool recorded = false;        ///< Set when the round closes.
+    std::uint32_t age = 0;        ///< As RoundEntry::age.
     bool operator==(const RoundMessage&) const = default;
-    static auto tie(auto& m) { return std::tie(m.segment, m.steps, m.tensors, m.recorded); }
-    static Names names() { return {"segment", "steps", "tensors", "recorded"}; }
+    static auto tie(auto& m) { return std::tie(m.segment, m.steps, m.tensors, m.recorded, m.age); }
+    static Names names() { return {"segment", "steps", "tensors", "recorded", "age"}; }
 };
 
 /// What a run states to have of a round: bit i stands for the i-th run of Group::committed. `bitmap` is empty until it
@@ -145,9 +149,10 @@ struct MemberSegment {
     std::uint64_t omitted = kNone;  ///< Record in which the member's last message should be and is not.
     std::uint64_t positions = 0;
     std::vector<Hash32> shared;  ///< Roots of the shared tensors at its end; empty until that state is opened.
+    std::uint32_t age = 0;       ///< Its message was sent in round base + age.
     bool operator==(const MemberSegment&) const = default;
-    static auto tie(auto& s) { return std::tie(s.from, s.base, s.steps, s.omitted, s.positions, s.shared); }
-    static Names names() { return {"from", "base", "steps", "omitted", "positions", "shared"}; }
+    static auto tie(auto& s) { return std::tie(s.from, s.base, s.steps, s.omitted, s.positions, s.shared, s.age); }
+    static Names names() { return {"from", "base", "steps", "omitted", "positions", "shared", "age"}; }
 };
 
 /// What a group task knows about a run beside its Run.

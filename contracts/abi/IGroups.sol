@@ -47,6 +47,7 @@ interface IGroups {
         uint32 catchUpMax;
         uint8 maskBits;
         uint64 maskBlocks;
+        uint32 maxAge;
     }
     struct Group {
         uint64 task;
@@ -64,6 +65,8 @@ interface IGroups {
     struct RoundEntry {
         uint32 run;
         uint32 steps;
+        uint32 age;
+        uint32 weight;
     }
     struct Round {
         uint32 index;
@@ -78,6 +81,7 @@ interface IGroups {
         uint32 steps;
         bytes32[] tensors;
         bool recorded;
+        uint32 age;
     }
     struct Holding {
         bytes32 commitment;
@@ -114,6 +118,7 @@ interface IGroups {
         uint64 omitted;
         uint64 positions;
         bytes32[] shared;
+        uint32 age;
     }
     function postGroup(TaskSpec calldata spec, GroupSpec calldata group) external payable;
     function commitRound(

@@ -21,7 +21,7 @@ std::optional<verifier::RecordedMessage> message_at(const StateView& view, std::
     const market::RoundEntry& entry = record->entries[position.message];
     const auto message = views::round_message(view, task, round, entry.run);
     if (!message) return std::nullopt;
-    return verifier::RecordedMessage{message->tensors, kernels::message_facts(entry.steps, record->total)};
+    return verifier::RecordedMessage{message->tensors, {entry.weight, record->total, entry.age, entry.steps}};
 }
 
 }  // namespace

@@ -13,12 +13,15 @@ namespace retrace::kernels {
 
 /// What `add` needs to know of a message.
 struct MessageFacts {
-    std::uint32_t weight = 0, total = 0;  ///< Its weight, and the sum of the record's: below 2^24.
+    std::uint32_t weight = 0, total = 0;  ///< Its weight, and the sum of the record's, below kWeightsMax.
     std::uint32_t age = 0, steps = 0;
     bool operator==(const MessageFacts&) const = default;
 };
-/// The facts of a message of the round that it was sent in, whose weight is the number of its inner steps.
-constexpr MessageFacts message_facts(std::uint32_t steps, std::uint32_t total) { return {steps, total, 0, steps}; }
+/// Weight of a message whose inner steps began `age` rounds before the one that it was sent in, at most `max_age`.
+constexpr std::uint32_t message_weight(std::uint32_t steps, std::uint32_t age, std::uint32_t max_age) {
+    return steps * (max_age + 1 - age);
+}
+inline constexpr std::uint32_t kWeightsMax = 1u << 24;  ///< The weights of a record sum up to less, as fp32 are exact.
 Tensor fact_tensor(const MessageFacts& facts);
 
 /// A message of a record: the public tensors of its member, in the plan's order.

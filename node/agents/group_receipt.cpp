@@ -71,7 +71,7 @@ std::optional<GroupFacts> group_facts(const ledger::StateView& view, std::uint64
             MemberSegments& member = out.members[entry.run];
             ++member.recorded;
             if (message->segment < member.run.finalised || !market::is_over(member.run.state)) continue;
-            out.unanswered.push_back({entry.run, round, message->segment, entry.steps, record->total,
+            out.unanswered.push_back({entry.run, round, message->segment, entry.steps, entry.weight, record->total,
                                       is_convicted(convictions, entry.run, message->segment)});
         }
     }

@@ -23,12 +23,12 @@ struct MemberSegments {
 };
 
 /// A message that a record has and that its member did not answer for to the end: the record stands (SPEC 21.10 of
-/// contracts), and the message is part of the model with weight steps / total of its round.
+/// contracts), and the message is part of the model with the share weight / total of its round.
 struct UnansweredMessage {
     std::uint32_t run = 0;
     std::uint32_t round = 0;
     std::uint64_t segment = 0;
-    std::uint32_t steps = 0, total = 0;
+    std::uint32_t steps = 0, weight = 0, total = 0;
     bool convicted = false;  ///< A referee found this segment or one before it wrong; else a deadline was missed.
 };
 

@@ -32,7 +32,8 @@ bool contains(const std::vector<std::uint32_t>& runs, std::uint32_t run) {
 
 solver::SentMessage sent_message(const ledger::StateView& view, const market::Group& group, std::uint32_t run) {
     const auto message = views::round_message(view, group.task, group.round, run);
-    return message ? solver::SentMessage{run, message->steps, message->tensors} : solver::SentMessage{run, 0, {}};
+    return message ? solver::SentMessage{run, message->steps, message->tensors, message->age}
+                   : solver::SentMessage{run, 0, {}};
 }
 
 /// The closed round of the member's last message if the next segment takes that round in and its record has no such
@@ -48,11 +49,14 @@ std::optional<std::uint64_t> omitted_round(const market::Member& member, const s
     return std::nullopt;
 }
 
-void set_moves(const market::Group& group, const market::Member& member, const market::Run& run, std::uint32_t rounds,
-               solver::MemberView& out) {
+void set_moves(const market::Group& group, const market::Member& member, const market::Run& run,
+               const market::GroupSpec& terms, solver::MemberView& out) {
     const bool may_compute = run.state == market::RunState::running && run.next_state != 0 && !member.leaving;
-    out.may_commit = may_compute && group.phase == GroupPhase::training && !contains(group.committed, run.index);
-    out.may_finish = may_compute && group.phase == GroupPhase::over && member.base < rounds;
+    const bool sent = contains(group.committed, run.index);
+    const bool is_open = group.phase != GroupPhase::starting && group.phase != GroupPhase::over;
+    out.may_commit = may_compute && group.phase == GroupPhase::training && !sent;
+    out.may_go_on = may_compute && is_open && !sent && terms.max_age != 0;
+    out.may_finish = may_compute && group.phase == GroupPhase::over && member.base < terms.rounds;
     out.may_list = group.phase == GroupPhase::spreading && contains(group.committed, run.index) &&
                    !contains(group.listed, run.index);
     out.may_reveal = group.phase == GroupPhase::revealing && contains(group.listed, run.index) &&
@@ -62,8 +66,8 @@ void set_moves(const market::Group& group, const market::Member& member, const m
 }  // namespace
 
 solver::GroupTerms group_terms_of(const market::TaskSpec& spec, const market::GroupSpec& group) {
-    return {group.rounds,  group.steps_max,   group.shared,      group.public_tensors,
-            spec.replicas, group.keep_rounds, group.catch_up_max};
+    return {group.rounds,  group.steps_max,   group.shared,       group.public_tensors,
+            spec.replicas, group.keep_rounds, group.catch_up_max, group.max_age};
 }
 
 std::optional<solver::SegmentView> segment_view(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,
@@ -110,7 +114,7 @@ std::optional<solver::MemberView> member_view(const ledger::StateView& view, con
     if (!add_records(view, run.task, first, group->round, immutable, out.records)) return std::nullopt;
     out.omitted = omitted_round(*member, out, run.index);
     for (const std::uint32_t author : group->committed) out.committed.push_back(sent_message(view, *group, author));
-    set_moves(*group, *member, run, terms->rounds, out);
+    set_moves(*group, *member, run, *terms, out);
     return out;
 }
 

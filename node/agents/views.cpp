@@ -104,7 +104,8 @@ std::optional<solver::RecordView> Immutable::record(const ledger::StateView& vie
     solver::RecordView out{round, record->total, {}};
     for (const market::RoundEntry& entry : record->entries) {
         auto message = views::round_message(view, task, round, entry.run);
-        if (message) out.entries.push_back({entry.run, entry.steps, std::move(message->tensors)});
+        if (message)
+            out.entries.push_back({entry.run, entry.steps, std::move(message->tensors), entry.weight, entry.age});
     }
     if (out.entries.size() != record->entries.size()) return std::nullopt;
     return records_.emplace(key, std::move(out)).first->second;

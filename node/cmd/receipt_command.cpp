@@ -96,7 +96,8 @@ json::array unanswered_json(const GroupFacts& group) {
                                    {"round", message.round},
                                    {"segment", message.segment},
                                    {"steps", message.steps},
-                                   {"steps_of_round", message.total},
+                                   {"weight", message.weight},
+                                   {"weight_of_round", message.total},
                                    {"convicted", message.convicted}});
     return out;
 }
@@ -112,8 +113,8 @@ std::string group_text(const GroupFacts& group) {
                " not drawn, " + std::to_string(member.unaudited) + " drawn and not audited\n";
     for (const UnansweredMessage& message : group.unanswered)
         out += "IN THE MODEL: the message of run " + std::to_string(message.run) + " in round " +
-               std::to_string(message.round) + ", " + std::to_string(message.steps) + " of the round's " +
-               std::to_string(message.total) + " steps, of a member that " +
+               std::to_string(message.round) + ", " + std::to_string(message.weight) + " of the weights' sum of " +
+               std::to_string(message.total) + ", of a member that " +
                (message.convicted ? "was convicted" : "lost its lock by a deadline") +
                "; the plan's clip bounds what it moved\n";
     return out;

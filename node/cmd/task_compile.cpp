@@ -210,7 +210,11 @@ void add_rounds_options(CLI::App& command, TaskCompileFlags& flags) {
               "Rounds missed, less rounds played since, at which a member leaves (8)");
     of_market("--keep-rounds", terms.keep_rounds, "Rounds for which members serve messages (64)");
     of_market("--catch-up-max", terms.catch_up_max,
-              "Most messages that a member takes in at once after it was away (those of --absence-limit + 1 rounds)");
+              "Most messages that a member takes in at once after it was away (those of --absence-limit + --max-age + "
+              "1 rounds)");
+    of_rounds(command.add_option("--max-age", terms.max_age,
+                                 "Rounds for which a slow member may train on before it sends its message (0)"))
+        ->check(CLI::NonNegativeNumber);
 }
 
 void add_task_options(CLI::App& command, TaskCompileFlags& flags) {

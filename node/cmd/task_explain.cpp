@@ -51,6 +51,7 @@ json::object to_json(const MemberStory& story) {
                                       {"outcome", std::string(slug(round.outcome))},
                                       {"not_listed_by", std::move(by)},
                                       {"steps", round.steps},
+                                      {"age", round.age},
                                       {"drawn", round.drawn},
                                       {"final", round.final},
                                       {"paid", round.paid.to_decimal()}});

@@ -17,6 +17,7 @@ MemberRound with_message(const ledger::StateView& view, const market::GroupSpec&
     MemberRound out;
     out.round = round;
     out.steps = message.steps;
+    out.age = message.age;
     const auto record = views::round(view, run.task, round);
     out.outcome = message.recorded          ? RoundOutcome::recorded
                   : !record                 ? RoundOutcome::sent
@@ -28,6 +29,13 @@ MemberRound with_message(const ledger::StateView& view, const market::GroupSpec&
     if (message.recorded && message.segment < run.paid)
         out.paid = market::segment_pay(run.price, message.steps, terms.steps_max);
     return out;
+}
+
+/// A message says what became of the rounds between the base of its inner steps and its own.
+void note_training(const MemberRound& sent, std::vector<MemberRound>& before) {
+    for (MemberRound& missed : before)
+        if (missed.outcome == RoundOutcome::absent && missed.round + sent.age >= sent.round)
+            missed.outcome = RoundOutcome::trained_on;
 }
 
 RoundOutcome without_message(const market::Group& group, std::uint32_t round) {
@@ -47,6 +55,7 @@ std::string_view slug(RoundOutcome outcome) noexcept {
         case RoundOutcome::not_listed: return "not_listed";
         case RoundOutcome::too_few_listed: return "too_few_listed";
         case RoundOutcome::absent: return "absent";
+        case RoundOutcome::trained_on: return "trained_on";
     }
     return "invalid";
 }
@@ -68,7 +77,9 @@ std::vector<MemberStory> member_stories(const ledger::StateView& view, std::uint
         const std::uint32_t end = std::min(group->round, terms->rounds) + (has_open ? 1 : 0);
         for (std::uint32_t round = story.member.entered; round < end; ++round) {
             if (const auto message = views::round_message(view, id, round, index)) {
-                story.rounds.push_back(with_message(view, *terms, *run, *message, round));
+                MemberRound sent = with_message(view, *terms, *run, *message, round);
+                note_training(sent, story.rounds);
+                story.rounds.push_back(std::move(sent));
                 continue;
             }
             const auto record = views::round(view, id, round);

@@ -19,14 +19,16 @@ enum class RoundOutcome : std::uint8_t {
     not_listed = 5,      ///< Fewer than 2/3 of the others had its message.
     too_few_listed = 6,  ///< It sent a message, and the round closed without any.
     absent = 7,          ///< It sent none.
+    trained_on = 8,      ///< It sent none, and trained for a message that it sent in a later round.
 };
-constexpr RoundOutcome last_of(RoundOutcome) { return RoundOutcome::absent; }
+constexpr RoundOutcome last_of(RoundOutcome) { return RoundOutcome::trained_on; }
 std::string_view slug(RoundOutcome outcome) noexcept;
 
 struct MemberRound {
     std::uint32_t round = 0;
     RoundOutcome outcome{};
     std::uint32_t steps = 0;  ///< Inner steps that it trained; 0: it sent nothing.
+    std::uint32_t age = 0;    ///< Rounds before this one at which they began.
     bool drawn = false;       ///< Its segment is or was audited.
     bool final = false;       ///< Nothing can take its segment back any more.
     ledger::U256 paid;

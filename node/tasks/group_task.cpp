@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/plan/positions.hpp"
+#include "kernels/plan/plan_executor.hpp"
 #include "kernels/program/codec.hpp"
 #include "merkle/base/durable_file.hpp"
 
@@ -25,6 +25,14 @@ Status<> check_counts(const GroupTerms& terms, std::uint32_t least, std::uint64_
         return error("[rounds] keep_rounds must be at most " + std::to_string(market::kKeepRoundsMax));
     if (terms.absence_limit >= terms.keep_rounds)
         return error("[rounds] absence_limit must be below keep_rounds, or a member that returns finds no messages");
+    if (terms.max_age >= terms.absence_limit)
+        return error("[rounds] max_age must be below absence_limit, or a member that trains so long is away too long");
+    if (terms.max_age > terms.keep_rounds - terms.absence_limit)
+        return error("[rounds] max_age and absence_limit must together be at most keep_rounds");
+    const std::uint64_t weights = times(times(terms.inner, terms.max_age + std::uint64_t{1}), terms.members);
+    if (weights >= kernels::kWeightsMax)
+        return error("[rounds] inner, max_age + 1 and members must have a product below " +
+                     std::to_string(kernels::kWeightsMax));
     if (catch_up_max < terms.members || catch_up_max > kernels::kPositionsMax)
         return error("[rounds] catch_up_max must be from the number of members to " +
                      std::to_string(kernels::kPositionsMax));
@@ -63,7 +71,8 @@ Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::
     if (plan.steps_max != terms.inner)
         return error("[rounds] inner must be " + std::to_string(plan.steps_max) + " on the market, as in the plan");
     const std::uint32_t least = terms.least.value_or(std::max<std::uint32_t>(2, (terms.members + 1) / 2));
-    const std::uint64_t missed = times(terms.absence_limit + std::uint64_t{1}, terms.members);
+    // A member whose inner steps are max_age rounds old may stay away absence_limit rounds more.
+    const std::uint64_t missed = times(std::uint64_t{terms.absence_limit} + terms.max_age + 1, terms.members);
     const std::uint64_t catch_up_max = terms.catch_up_max.value_or(std::min(missed, kernels::kPositionsMax));
     RETRACE_CHECK(check_counts(terms, least, catch_up_max));
     const kernels::PlanHeader header = kernels::header_of(plan);
@@ -81,6 +90,7 @@ Result<market::GroupSpec> group_spec_of(const GroupTerms& terms, const kernels::
     out.absence_limit = terms.absence_limit;
     out.keep_rounds = terms.keep_rounds;
     out.catch_up_max = static_cast<std::uint32_t>(catch_up_max);
+    out.max_age = terms.max_age;
     return out;
 }
 

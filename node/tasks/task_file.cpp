@@ -134,6 +134,7 @@ void read_rounds(TaskTable& table, const fs::path& folder, TaskFile& task) {
     terms.keep_rounds = count("keep_rounds", 1, market::kKeepRoundsMax).value_or(terms.keep_rounds);
     terms.absence_limit = count("absence_limit", 1, market::kKeepRoundsMax).value_or(terms.absence_limit);
     terms.catch_up_max = count("catch_up_max", 1, kernels::kPositionsMax);
+    terms.max_age = count("max_age", 0, market::kKeepRoundsMax).value_or(0);
     task.group = std::move(terms);
 }
 
@@ -243,6 +244,7 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
                            {"keep_rounds", group.keep_rounds}};
         if (group.least) rounds.insert("least_members", *group.least);
         if (group.catch_up_max) rounds.insert("catch_up_max", *group.catch_up_max);
+        if (group.max_age != 0) rounds.insert("max_age", group.max_age);
         root.insert("rounds", std::move(rounds));
     }
     if (task.compiled) {

@@ -20,9 +20,10 @@ struct GroupTerms {
     std::optional<std::uint32_t> least;  ///< Default: half of the members, and at least two.
     std::uint64_t round_blocks = 600, grace_blocks = 60, fetch_blocks = 60, reveal_blocks = 30;
     std::uint32_t absence_limit = 8, keep_rounds = 64;
-    /// Default: what a member that was away for absence_limit rounds has missed, absence_limit + 1 messages of each
-    /// member.
+    /// Default: what a member that was away for absence_limit rounds has missed, absence_limit + max_age + 1 messages of
+    /// each member.
     std::optional<std::uint32_t> catch_up_max;
+    std::uint32_t max_age = 0;
 };
 
 /// What follows from the training program, for a page that posts the task and computes no costs.

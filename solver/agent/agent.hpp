@@ -129,6 +129,8 @@ private:
     void state_holdings(const RunView& run, std::uint64_t height, Output& out);
     /// Opens the states that anything asks for, each once.
     void open_member(const RunView& run, std::uint64_t height, Output& out);
+    /// What is here of the segment that is next.
+    Begun begun_of(const RunView& run) const;
     /// The next segment, if it is due and its state is not in the store.
     std::optional<SegmentOrder> missing_segment(const RunView& run) const;
     /// Messages of the open round that are not here.

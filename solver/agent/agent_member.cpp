@@ -42,10 +42,10 @@ Status<> check_terms(const CommittedPlan& plan, const GroupTerms& terms) {
 void SolverAgent::update_clock(const RunView& run, std::uint64_t height) {
     RunRecord& record = record_of(run);
     if (record.clock == nullptr) record.clock = std::make_shared<RoundClock>();
+    const bool training = run.member->phase == RoundPhase::training;
     record.clock->height = height;
-    record.clock->deadline = run.member->deadline;
-    record.clock->round = run.member->round;
-    record.clock->training = run.member->phase == RoundPhase::training;
+    record.clock->deadline = training ? run.member->deadline : 0;
+    record.clock->next_round = run.member->round + (training ? 0 : 1);
 }
 
 bool SolverAgent::is_away(const RunView& run) const {
@@ -71,7 +71,8 @@ void SolverAgent::play_member(const RunView& run, std::uint64_t height, Output& 
 }
 
 void SolverAgent::commit_round(const RunView& run, std::uint64_t height, Output& out) {
-    const auto order = next_segment(*run.member, run.next_state, *run.terms.group);
+    if (!run.member->may_commit && !run.member->may_finish) return;
+    const auto order = next_segment(*run.member, run.next_state, *run.terms.group, begun_of(run));
     const auto state = order ? store_.commitment({run.terms.id, run.run, order->index}) : std::nullopt;
     if (!state) return;
     const auto span = span_of(*order, state->header.step, run.terms.group->steps_max);
@@ -150,9 +151,17 @@ void SolverAgent::open_member(const RunView& run, std::uint64_t height, Output& 
 
 // --- Choice of work.
 
+Begun SolverAgent::begun_of(const RunView& run) const {
+    Begun out;
+    if (const auto state = store_.commitment({run.terms.id, run.run, run.next_state})) out.made = state->header.step;
+    const std::uint64_t inner_base = runs_.at(key_of(run)).clock->inner_base;
+    if (inner_base != RoundClock::kNone) out.inner_base = inner_base;
+    return out;
+}
+
 std::optional<SegmentOrder> SolverAgent::missing_segment(const RunView& run) const {
     const MemberView& member = *run.member;
-    auto order = next_segment(member, run.next_state, *run.terms.group);
+    auto order = next_segment(member, run.next_state, *run.terms.group, begun_of(run));
     if (!order || is_away(run)) return std::nullopt;
     const auto state = store_.commitment({run.terms.id, run.run, order->index});
     const bool made =
@@ -163,7 +172,8 @@ std::optional<SegmentOrder> SolverAgent::missing_segment(const RunView& run) con
 std::vector<SentMessage> SolverAgent::missing_messages(const RunView& run) const {
     std::vector<SentMessage> out;
     for (const SentMessage& sent : run.member->committed)
-        if (sent.run != run.run && !config_.messages->has({run.terms.id, run.member->round, sent.run}, sent.tensors))
+        if (sent.run != run.run &&
+            !config_.messages->has(message_key(run.terms.id, run.member->round, sent), sent.tensors))
             out.push_back(sent);
     // Each member begins with the next one's: if all asked the same author first, its link would be everybody's.
     std::rotate(out.begin(), std::ranges::find_if(out, [&](const SentMessage& sent) { return sent.run > run.run; }),
@@ -249,7 +259,7 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
     preemption.begin_step();
     Result<bool> made = false;
     if (order) {
-        // A state that the next segment cannot end in was not committed to in its round, and no longer can be.
+        // A state that the next segment cannot end in was not committed to in time, and no longer can be.
         if (const auto withdrawn = member.withdraw(order->index, order->span.base); !withdrawn)
             return fail(withdrawn.error().message);
         const std::uint64_t began = clock.height;
@@ -266,6 +276,8 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
         const auto more = [&](std::uint32_t done) {
             if (config_.pace > 0) keep_pace(done);
             if (config_.member_steps != 0) return done < config_.member_steps;
+            // As long as a later round takes the message, there is time for all steps.
+            if (!is_too_late(order->span.base, clock.next_round + 1, *run.terms.group)) return true;
             const std::uint64_t height = clock.height, deadline = clock.deadline;
             const std::uint64_t step = (height - began + done - 1) / done;  // Blocks of a step so far, rounded up.
             return deadline == 0 || height + step + config_.commit_blocks < deadline;
@@ -273,11 +285,12 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
         const auto watch = [&] {
             preemption.begin_step();
             // The grace may have ended the training early; the deadline is that of the next phase then.
-            const bool ended = !clock.training || clock.round != order->span.base;
+            const bool ended = is_too_late(order->span.base, clock.next_round, *run.terms.group);
             if (order->span.steps != 0 && ended) return OrderState::too_late;
             return preemption.requested() ? OrderState::interrupted : OrderState::going_on;
         };
         made = member.make(*order, more, watch, preemption.step_stop(), record.suspended);
+        clock.inner_base = inner_base_of(*order, record.suspended).value_or(RoundClock::kNone);
     } else {
         made = member.enter(entry_of(*run.member), preemption.step_stop());
     }
@@ -297,6 +310,7 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
     const std::uint32_t kept = std::min(run.member->round, run.terms.group->keep_rounds);
     std::uint64_t from = std::min<std::uint64_t>(run.member->round - kept, run.member->base);
     for (const OwnSegment& segment : run.member->segments) from = std::min(from, segment.span.from);
+    from -= std::min<std::uint64_t>(from, run.terms.group->max_age);  // Messages of a record may be so much older.
     config_.messages->keep_from(run.terms.id, static_cast<std::uint32_t>(from));
     return reached;
 }
@@ -316,7 +330,7 @@ Gathered SolverAgent::gather(const RunView& run, const std::vector<SentMessage>&
             return out;
         }
         // One message that nobody serves keeps no other from being fetched.
-        const auto fetched = member.fetch(run.member->round, sent.run, sent.tensors);
+        const auto fetched = member.fetch(message_key(run.terms.id, run.member->round, sent), sent.tensors);
         if (!fetched && !out.problem) out.problem = fetched.error().message;
     }
     return out;
@@ -365,10 +379,10 @@ Answered SolverAgent::answer_as_member(const RunView& run, const ReportView& rep
             const auto& record = plan.states().tensors[plan.public_tensors().at(place)];
             Member member(task_cache_, **material, store_, *config_.messages, run.run);
             const auto round = static_cast<std::uint32_t>(report.index / kRunsOfReport);
-            const auto here = member.fetch(round, entry->run, entry->tensors);
+            const MessageKey key = message_key(run.terms.id, round, *entry);
+            const auto here = member.fetch(key, entry->tensors);
             const auto tensor =
-                here ? config_.messages->tensor_of({run.terms.id, round, entry->run}, static_cast<std::uint32_t>(place),
-                                                   record, task_cache_.pool())
+                here ? config_.messages->tensor_of(key, static_cast<std::uint32_t>(place), record, task_cache_.pool())
                      : Result<kernels::Tensor>(error(here.error().message));
             if (tensor)
                 answered.answer = encode(answer_tensor_tile(*tensor, report.tile, task_cache_.pool()));

@@ -39,9 +39,37 @@ std::vector<RecordView> records_between(const std::vector<RecordView>& all, std:
     return out;
 }
 
+/// The member's segment with this base and at most so many inner steps; nullopt: the view lacks records of it, or it has
+/// no positions.
+std::optional<SegmentOrder> order_at(const MemberView& member, std::uint64_t next_state, const GroupTerms& terms,
+                                     std::uint64_t base, std::uint32_t steps) {
+    SegmentOrder out;
+    out.index = next_state;
+    // Below it, if rounds closed empty since its inner steps began.
+    const std::uint64_t from = std::min<std::uint64_t>(member.base, base);
+    out.records = records_between(member.records, from, base);
+    if (out.records.size() != base - from) return std::nullopt;
+    out.span = {from, base, steps, std::nullopt};
+    if (member.omitted && *member.omitted < base) out.span.omitted = member.omitted;
+    const auto positions = positions_of(out, steps, terms.steps_max);
+    if (!positions || positions->count() == 0) return std::nullopt;
+    return out;
+}
+
 }  // namespace
 
-std::optional<SegmentOrder> next_segment(const MemberView& member, std::uint64_t next_state, const GroupTerms& terms) {
+std::optional<SegmentOrder> next_segment(const MemberView& member, std::uint64_t next_state, const GroupTerms& terms,
+                                         const Begun& begun) {
+    const auto goes_on = [&](std::optional<std::uint64_t> base) {
+        const std::uint32_t next_round = member.round + (member.may_commit ? 0 : 1);
+        return base && (member.may_commit || member.may_go_on) && !is_too_late(*base, next_round, terms);
+    };
+    const auto made_base = begun.made ? std::optional(base_of(*begun.made)) : std::nullopt;
+    if (goes_on(made_base)) {
+        auto order = order_at(member, next_state, terms, *made_base, terms.steps_max);
+        if (order && span_of(*order, *begun.made, terms.steps_max)) return order;
+    }
+    if (goes_on(begun.inner_base)) return order_at(member, next_state, terms, *begun.inner_base, terms.steps_max);
     if (!member.may_commit && !member.may_finish) return std::nullopt;
     // The highest base within the limits of a segment.
     std::uint64_t base = member.base, messages = 0;
@@ -50,16 +78,19 @@ std::optional<SegmentOrder> next_segment(const MemberView& member, std::uint64_t
         if (messages > terms.catch_up_max || base - member.base == terms.keep_rounds) break;
         ++base;
     }
-    SegmentOrder out;
-    out.index = next_state;
-    out.records = records_between(member.records, member.base, base);
-    if (out.records.size() != base - member.base) return std::nullopt;  // The view lacks records.
-    out.span = {member.base, base, 0, std::nullopt};
-    if (member.omitted && *member.omitted < base) out.span.omitted = member.omitted;
-    if (base == member.round && member.may_commit) out.span.steps = terms.steps_max;
-    const auto positions = positions_of(out, out.span.steps, terms.steps_max);
-    if (!positions || positions->count() == 0) return std::nullopt;
-    return out;
+    const bool trains = base == member.round && member.may_commit;
+    return order_at(member, next_state, terms, base, trains ? terms.steps_max : 0);
+}
+
+bool is_too_late(std::uint64_t base, std::uint32_t next_round, const GroupTerms& terms) {
+    return next_round < base || next_round - base > terms.max_age || next_round >= terms.rounds;
+}
+
+std::optional<std::uint64_t> inner_base_of(const SegmentOrder& order, const std::optional<State>& suspended) {
+    if (!suspended || suspended->tensors.empty() || base_of(suspended->step) != order.span.base) return std::nullopt;
+    const auto recorded = positions_of(order, 0, 1);
+    if (!recorded || place_of_header(suspended->step) <= recorded->count()) return std::nullopt;
+    return order.span.base;
 }
 
 std::optional<SegmentSpan> span_of(const SegmentOrder& order, std::uint64_t header_step, std::uint32_t steps_max) {
@@ -103,10 +134,9 @@ Result<bool> Member::enter(const EntryView& entry, const kernels::StopToken& sto
     return true;
 }
 
-Status<> Member::fetch(std::uint32_t round, std::uint32_t run, const std::vector<Hash32>& roots) {
-    const MessageKey key{task_, round, run};
+Status<> Member::fetch(const MessageKey& key, const std::vector<Hash32>& roots) {
     if (messages_.has(key, roots)) return Unit{};
-    const auto tensors = task_cache_.fetch_message(material_, roots, run);
+    const auto tensors = task_cache_.fetch_message(material_, roots, key.run);
     if (!tensors) return error(tensors.error().message);
     return messages_.save(key, roots, *tensors);
 }
@@ -118,8 +148,8 @@ kernels::Message Member::message(const SegmentOrder& order, std::uint64_t record
     loaded_.clear();
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const kernels::TensorRecord& tensor_record = material_.plan->states().tensors[numbers[i]];
-        auto tensor = messages_.tensor_of({task_, view.round, entry.run}, static_cast<std::uint32_t>(i), tensor_record,
-                                          task_cache_.pool());
+        auto tensor = messages_.tensor_of(message_key(task_, view.round, entry), static_cast<std::uint32_t>(i),
+                                          tensor_record, task_cache_.pool());
         // A damaged file is removed, so that the next attempt fetches the message again.
         if (!tensor) throw std::runtime_error(tensor.error().message);
         loaded_.push_back(std::move(tensor).value());
@@ -154,7 +184,7 @@ Result<bool> Member::make(const SegmentOrder& order, const StepLimit& more, cons
     RETRACE_TRY(recorded, positions_of(order, 0, steps_max));
     for (const RecordView& record : order.records)
         for (const RecordView::Entry& entry : record.entries)
-            RETRACE_CHECK(fetch(record.round, entry.run, entry.tensors));
+            RETRACE_CHECK(fetch(message_key(task_, record.round, entry), entry.tensors));
     // All positions but `press`, whose op step follows from the number of inner steps.
     const std::uint64_t inner_end = recorded.count() + order.span.steps;
     RETRACE_TRY(start, start_of(order, inner_end, suspended));

@@ -19,9 +19,21 @@ struct SegmentOrder {
     std::vector<RecordView> records;  ///< From span.from to span.base - 1.
 };
 
-/// Returns the member's next segment at this view: the one with base `round`, or with the highest base that the limits
-/// of a segment allow, and then without inner steps. Nullopt: nothing is due.
-std::optional<SegmentOrder> next_segment(const MemberView& member, std::uint64_t next_state, const GroupTerms& terms);
+/// What a member has of its next segment: the header step of that state, if it is made, and the base of inner steps that
+/// were stopped.
+struct Begun {
+    std::optional<std::uint64_t> made, inner_base;
+};
+/// Returns the member's next segment at this view: one whose inner steps it has begun, if their message may still be
+/// sent; else the one with base `round`, or with the highest base that the limits of a segment allow, and then without
+/// inner steps. Nullopt: nothing is due.
+std::optional<SegmentOrder> next_segment(const MemberView& member, std::uint64_t next_state, const GroupTerms& terms,
+                                         const Begun& begun = {});
+
+/// Whether no round takes a message of inner steps from `base` any more, if `next_round` is the next that takes messages.
+bool is_too_late(std::uint64_t base, std::uint32_t next_round, const GroupTerms& terms);
+/// The base of the inner steps that a stopped segment has; nullopt: it has none.
+std::optional<std::uint64_t> inner_base_of(const SegmentOrder& order, const std::optional<kernels::State>& suspended);
 
 /// The segment that ends in a state of the store with this header step, if it is one of those that `order` may become.
 std::optional<kernels::SegmentSpan> span_of(const SegmentOrder& order, std::uint64_t header_step,
@@ -31,8 +43,8 @@ std::optional<kernels::SegmentSpan> span_of(const SegmentOrder& order, std::uint
 /// made.
 using StepLimit = std::function<bool(std::uint32_t done)>;
 
-/// What is to become of an order that runs: it goes on, it is interrupted, or its round is over, so that inner steps that
-/// were done are lost.
+/// What is to become of an order that runs: it goes on, it is interrupted, or no round takes its message any more, so
+/// that inner steps that were done are lost.
 enum class OrderState { going_on, interrupted, too_late };
 
 class Member {
@@ -44,7 +56,7 @@ public:
     /// Makes state 0 and saves it, if it is not in the store. False: `stop` requested a stop.
     Result<bool> enter(const EntryView& entry, const kernels::StopToken& stop);
     /// Fetches a message, checks it and saves it, if it is not in the store.
-    Status<> fetch(std::uint32_t round, std::uint32_t run, const std::vector<Hash32>& roots);
+    Status<> fetch(const MessageKey& key, const std::vector<Hash32>& roots);
     /// Makes state order.index and saves it with the member's message. False: it was stopped; `suspended` is then the
     /// state that it had reached, or none. The next call with an order for the same state goes on there, also with a
     /// higher base if no inner step is done. So a member that is behind comes nearer with each round, however long it

@@ -19,9 +19,12 @@ inline RunKey key_of(const RunView& run) { return {run.terms.id, run.run}; }
 
 /// What a running order of a member reads of the newest view.
 struct RoundClock {
-    std::atomic<std::uint64_t> height = 0, deadline = 0;
-    std::atomic<std::uint32_t> round = 0;
-    std::atomic<bool> training = true;  ///< Whether the round still takes messages.
+    std::atomic<std::uint64_t> height = 0;
+    std::atomic<std::uint64_t> deadline = 0;  ///< Up to which the open round takes messages; 0: none, or it takes none.
+    std::atomic<std::uint32_t> next_round = 0;  ///< The round that takes the next message: the open one, or the next.
+    /// Base of inner steps that a stopped order has left in RunRecord::suspended; kNone: there are none.
+    std::atomic<std::uint64_t> inner_base = kNone;
+    static constexpr std::uint64_t kNone = UINT64_MAX;
 };
 
 /// When the inner steps of a segment began, of a member whose speed is held down; interruptions move it on.

@@ -4,7 +4,8 @@
 namespace retrace::solver {
 
 kernels::MessageFacts facts_of(const RecordView& record, std::size_t entry) {
-    return kernels::message_facts(record.entries.at(entry).steps, record.total);
+    const RecordView::Entry& of = record.entries.at(entry);
+    return {of.weight, record.total, of.age, of.steps};
 }
 
 Result<kernels::SegmentPositions> SegmentView::positions(std::uint32_t steps_max) const {

@@ -20,6 +20,7 @@ struct GroupTerms {
     std::uint32_t members = 0;       ///< Most members.
     std::uint32_t keep_rounds = 0;   ///< Rounds for which messages are served; most records of one segment.
     std::uint32_t catch_up_max = 0;  ///< Most messages that one segment takes in.
+    std::uint32_t max_age = 0;       ///< Most rounds from the base of a message to the one that it is sent in.
     bool operator==(const GroupTerms&) const = default;
 };
 
@@ -28,10 +29,12 @@ struct RecordView {
     struct Entry {
         std::uint32_t run = 0, steps = 0;
         std::vector<Hash32> tensors;  ///< Roots of the public tensors.
+        std::uint32_t weight = 0;
+        std::uint32_t age = 0;  ///< Rounds from the base of its inner steps to the record's.
         bool operator==(const Entry&) const = default;
     };
     std::uint32_t round = 0;
-    std::uint32_t total = 0;     ///< Sum of the entries' steps.
+    std::uint32_t total = 0;     ///< Sum of the entries' weights.
     std::vector<Entry> entries;  ///< Recorded messages, by ascending run.
     bool operator==(const RecordView&) const = default;
 };

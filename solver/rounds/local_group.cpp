@@ -56,19 +56,19 @@ LocalGroup::LocalGroup(const kernels::GroupPlan& plan, std::uint64_t task_seed,
 kernels::Message LocalGroup::message(std::uint64_t record, std::uint32_t number) const {
     const std::vector<Entry>& entries = records_[record - first_];
     std::uint32_t total = 0;
-    for (const Entry& entry : entries) total += entry.steps;
-    kernels::Message out{kernels::message_facts(entries[number].steps, total), {}};
-    for (const kernels::Tensor& tensor : entries[number].tensors) out.tensors.push_back(&tensor);
+    for (const Entry& entry : entries) total += weight_of(entry);
+    const Entry& of = entries[number];
+    kernels::Message out{{weight_of(of), total, of.age, of.steps}, {}};
+    for (const kernels::Tensor& tensor : of.tensors) out.tensors.push_back(&tensor);
     return out;
 }
 
-kernels::SegmentPositions LocalGroup::positions(const Member& member, std::uint32_t steps) const {
+kernels::SegmentPositions LocalGroup::positions(const Member& member, std::uint64_t base, std::uint32_t steps) const {
     std::vector<std::uint32_t> counts;
-    for (std::uint64_t r = member.base; r < rounds(); ++r)
+    for (std::uint64_t r = member.base; r < base; ++r)
         counts.push_back(static_cast<std::uint32_t>(records_[r - first_].size()));
-    auto segment =
-        kernels::SegmentPositions::make({member.base, rounds(), steps, member.omitted}, counts, plan_.steps_max);
-    ensure(segment.has_value(), "a segment from the member's base to the present round");
+    auto segment = kernels::SegmentPositions::make({member.base, base, steps, member.omitted}, counts, plan_.steps_max);
+    ensure(segment.has_value(), "a segment from the member's base, which takes in the record of its last message");
     return *std::move(segment);
 }
 
@@ -81,18 +81,19 @@ LocalGroup::Metrics LocalGroup::run(Member& member, const kernels::SegmentPositi
 }
 
 void LocalGroup::take_in(Member& member, const kernels::SegmentPositions& segment) {
-    const std::uint64_t taken = before_training(segment);
-    const bool restores = member.omitted.has_value() && *member.omitted + 1 == rounds();
+    const std::uint64_t taken = before_training(segment), base = segment.span().base;
+    const bool restores = member.omitted.has_value() && *member.omitted + 1 == base;
+    const bool takes_newest = member.base < base && base == rounds() && !records_.back().empty();
     std::uint64_t first = 0;
     const auto source = std::ranges::find_if(members_, &Member::has_common);
-    if (source != members_.end() && member.base + 1 == rounds() && !records_.back().empty()) {
+    if (source != members_.end() && takes_newest && member.base + 1 == base) {
         for (const std::uint32_t t : common_) member.state.tensors[t] = source->state.tensors[t];
         first = taken - (restores ? 1 : 0);
-        member.state.step = kernels::header_step(rounds(), first);
+        member.state.step = kernels::header_step(base, first);
     }
     run(member, segment, first, taken);
-    if (member.base < rounds()) member.has_common = !records_.back().empty() && !restores;
-    member.base = rounds();
+    if (takes_newest) member.has_common = !restores;
+    member.base = base;
     member.omitted.reset();
 }
 
@@ -101,7 +102,8 @@ std::vector<LocalGroup::Metrics> LocalGroup::play(const std::vector<MemberTurn>&
     std::vector<std::optional<kernels::SegmentPositions>> segments(turns.size());
     for (std::size_t i = 0; i < turns.size(); ++i) {
         if (turns[i].steps == 0) continue;
-        segments[i] = positions(members_[i], turns[i].steps);
+        ensure(turns[i].age <= max_age_ && turns[i].age <= rounds() - first_, "a message that is not too old");
+        segments[i] = positions(members_[i], rounds() - turns[i].age, turns[i].steps);
         take_in(members_[i], *segments[i]);
     }
     std::vector<Metrics> metrics;
@@ -115,7 +117,7 @@ std::vector<LocalGroup::Metrics> LocalGroup::play(const std::vector<MemberTurn>&
             member.omitted = rounds();
             continue;
         }
-        Entry entry{member.run, turns[i].steps, {}};
+        Entry entry{member.run, turns[i].steps, turns[i].age, {}};
         for (const std::uint32_t t : plan_.public_tensors) entry.tensors.push_back(member.state.tensors[t]);
         record.push_back(std::move(entry));
     }
@@ -129,7 +131,7 @@ void LocalGroup::set_data(std::uint32_t member, std::vector<const kernels::Tenso
 }
 
 const State& LocalGroup::catch_up(std::uint32_t member) {
-    take_in(members_[member], positions(members_[member], 0));
+    take_in(members_[member], positions(members_[member], rounds(), 0));
     return members_[member].state;
 }
 

@@ -14,6 +14,8 @@ namespace retrace::solver {
 struct MemberTurn {
     std::uint32_t steps = 0;  ///< Inner steps; 0: it is away, and takes in what it missed when it trains again.
     bool recorded = true;     ///< False: its message reaches nobody.
+    /// The inner steps begin so many rounds before, where the member has not trained since, and at most max_age.
+    std::uint32_t age = 0;
 };
 
 class LocalGroup {
@@ -30,6 +32,8 @@ public:
                std::uint32_t members, kernels::ThreadPool& pool, std::uint64_t base,
                const std::vector<const kernels::Tensor*>& shared);
 
+    /// Messages may be so old; their weights depend on it. 0 if it is not called.
+    void set_max_age(std::uint32_t rounds) { max_age_ = rounds; }
     /// A member trains on data of its own, in place of the group's, which outlives the group too.
     void set_data(std::uint32_t member, std::vector<const kernels::Tensor*> datasets);
 
@@ -50,7 +54,7 @@ public:
 
 private:
     struct Entry {
-        std::uint32_t run = 0, steps = 0;
+        std::uint32_t run = 0, steps = 0, age = 0;
         std::vector<kernels::Tensor> tensors;
     };
     struct Member {
@@ -61,14 +65,16 @@ private:
         bool has_common = false;  ///< Its tensors of `common_` are those that the newest record's `end` left.
         kernels::State state;
     };
-    /// A segment of the member with the present round as its base.
-    kernels::SegmentPositions positions(const Member& member, std::uint32_t steps) const;
+    kernels::SegmentPositions positions(const Member& member, std::uint64_t base, std::uint32_t steps) const;
     Metrics run(Member& member, const kernels::SegmentPositions& segment, std::uint64_t first, std::uint64_t last);
     /// Runs the positions of a segment before its inner steps. begin, add and end write the same bits for all members
     /// with one base (plan/SPEC.md 1.3.6), so a member that lacks only the newest record copies them from one that has
     /// just taken it in, if there is one.
     void take_in(Member& member, const kernels::SegmentPositions& segment);
     kernels::Message message(std::uint64_t record, std::uint32_t number) const;
+    std::uint32_t weight_of(const Entry& entry) const {
+        return kernels::message_weight(entry.steps, entry.age, max_age_);
+    }
 
     const kernels::GroupPlan& plan_;
     Hash32 root_;
@@ -78,6 +84,7 @@ private:
     kernels::PlanExecutor executor_;
     std::vector<std::uint32_t> common_;  ///< State tensors that begin, add or end write.
     std::vector<Member> members_;
+    std::uint32_t max_age_ = 0;
     std::uint64_t first_ = 0;  ///< The round of the first record.
     std::vector<std::vector<Entry>> records_;
 };

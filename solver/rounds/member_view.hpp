@@ -24,6 +24,7 @@ enum class RoundPhase : std::uint8_t {
 struct SentMessage {
     std::uint32_t run = 0, steps = 0;
     std::vector<Hash32> tensors;  ///< Roots of the public tensors.
+    std::uint32_t age = 0;        ///< Rounds from the base of its inner steps to the open one.
     bool operator==(const SentMessage&) const = default;
 };
 
@@ -49,7 +50,8 @@ struct MemberView {
     std::vector<RecordView> records;
     std::vector<OwnSegment> segments;    ///< Those that are not finalised, ascending.
     std::vector<SentMessage> committed;  ///< In the order of the bits of holdings.
-    bool may_commit = false;             ///< A segment with inner steps, and base `round`.
+    bool may_commit = false;             ///< A segment with inner steps, and base `round` or one within max_age.
+    bool may_go_on = false;              ///< With inner steps for a message that may be sent in a later round.
     bool may_finish = false;             ///< The last one: without inner steps, and base `round`.
     bool may_list = false, may_reveal = false;
     bool operator==(const MemberView&) const = default;

@@ -22,12 +22,17 @@ namespace retrace::solver {
 /// state is disputed.
 inline constexpr std::uint32_t kAnchorRun = UINT32_MAX;
 
-/// The message that run `run` of a task sent in a round.
+/// The message of run `run` of a task whose inner steps began at a round. A run has one of each, whichever round it is
+/// sent in.
 struct MessageKey {
     std::uint64_t task = 0;
     std::uint32_t round = 0, run = 0;
     auto operator<=>(const MessageKey&) const = default;
 };
+/// Key of a message that was sent in `round`: of a RecordView::Entry or a SentMessage.
+MessageKey message_key(std::uint64_t task, std::uint32_t round, const auto& message) {
+    return {task, round - message.age, message.run};
+}
 
 /// Files, under names without meaning to others: "<task>-<round>-<run>-<place>-<root>.message" is the tensor at a place
 /// of a message, "<task>-<round>-<run>.holdings" what the member stated to have of a round. Each appears by rename after

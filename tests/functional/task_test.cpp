@@ -109,6 +109,13 @@ TEST_F(Task, ATrainingInRoundsEndsInTheSameState) {
     EXPECT_EQ(first.at("members").to_number<int>(), 4);
     EXPECT_EQ(first, second);
     EXPECT_NE(run(" --members 3").at("state_root"), first.at("state_root"));
+    const std::string aged = path("aged").string();
+    ASSERT_EQ(retrace("task compile mlp --data " + images +
+                      " --batch 8 --seed 3 --rounds 3 --members 4 --inner 2 --max-age 2 -o " + aged)
+                  .status,
+              0);
+    EXPECT_EQ(say("task run " + aged + " --local --json").at("state_root"), first.at("state_root"))
+        << "members that are equally fast send no old messages";
     run(" -o " + path("model").string());
     EXPECT_TRUE(fs::exists(path("model") / "model.safetensors"));
     const json::object plan = say("task plan " + path("task").string() + " --json");

@@ -192,7 +192,7 @@ void Checkers::check_group(const ledger::StateView& view, const market::Task& ta
                     report(which + "has other shared tensors at base " + std::to_string(segment->base));
             }
             if (segment->steps == 0 || i >= run->finalised) continue;
-            const auto message = views::round_message(view, task.id, segment->base, index);
+            const auto message = views::round_message(view, task.id, segment->base + segment->age, index);
             if (message && message->recorded) due += market::segment_pay(run->price, segment->steps, terms->steps_max);
         }
         if (run->earned != due && market::is_over(run->state))

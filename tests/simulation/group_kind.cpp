@@ -55,7 +55,8 @@ market::GroupSpec GroupKind::terms(const PlannedGroup& planned) const {
     out.reveal_blocks = planned.reveal_blocks;
     out.absence_limit = planned.absence_limit;
     out.keep_rounds = planned.keep_rounds;
-    out.catch_up_max = planned.members * (planned.absence_limit + 1);
+    out.catch_up_max = planned.members * (planned.absence_limit + planned.max_age + 1);
+    out.max_age = planned.max_age;
     return out;
 }
 

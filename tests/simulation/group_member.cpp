@@ -61,6 +61,16 @@ void SolverParty::hold_openings_back(const ledger::StateView& view, std::uint64_
     });
 }
 
+void SolverParty::hold_messages_back(const ledger::StateView& view, std::vector<solver::SolverMove>& moves) const {
+    std::erase_if(moves, [&](const solver::SolverMove& move) {
+        const auto* message = std::get_if<solver::CommitRound>(&move);
+        if (message == nullptr || message->steps == 0) return false;
+        const auto group = views::group(view, message->task);
+        const auto terms = views::group_spec(view, message->task);
+        return group && terms && group->round < terms->rounds - 1 && group->round < message->base + terms->max_age;
+    });
+}
+
 void SolverParty::note_sent(const solver::CommitRound& move) {
     const auto state = memory_->store->commitment({move.task, move.run, move.index});
     if (!state) return;

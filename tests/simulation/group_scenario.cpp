@@ -42,16 +42,18 @@ const std::vector<std::string>& group_member_names() {
         "ulp",         "skip_steps",      "wrong_data",   "stale_checkpoint", "silent",    "poison_nan",
         "poison_norm", "copy_message",    "withhold",     "wrong_tiles",      "flood",     "hide",
         "answer_late", "wrong_message",   "hide_message", "list_falsely",     "lie_steps", "lie_trace",
-        "lie_tile",    "stop_in_dispute", "opens_late",   "gives_up",         "sleeps"};
+        "lie_tile",    "stop_in_dispute", "opens_late",   "gives_up",         "sleeps",    "sends_late"};
     return kNames;
 }
 
 std::optional<SolverRole> group_member_named(std::string_view name) {
-    if (name != "opens_late" && name != "gives_up" && name != "sleeps") return solver_named(name);
+    if (name != "opens_late" && name != "gives_up" && name != "sleeps" && name != "sends_late")
+        return solver_named(name);
     SolverRole role = *solver_named("honest");
     role.price_bp = 7'000;
     role.opens_late = name == "opens_late";
     role.gives_up = name == "gives_up";
+    role.sends_late = name == "sends_late";
     if (name == "sleeps")
         for (std::uint32_t round = 0; round < 64; ++round) role.away.insert(round);
     return role;
@@ -98,6 +100,11 @@ Scenario group_scenario(std::uint64_t seed) {
     if (random.chance(500)) out.validators = random_validators(random);
     if (random.chance(200)) out.node_crash_permille = 20;
     if (random.chance(800)) out.outages = random_outages(random, out.parties());
+    // Half of the groups take old messages, and some of their members send as late as they may.
+    if (random.chance(500)) {
+        out.planned_tasks[0].group->max_age = static_cast<std::uint32_t>(random.between(1, 2));
+        for (SolverRole& role : out.solvers) role.sends_late = random.chance(300);
+    }
     return out;
 }
 

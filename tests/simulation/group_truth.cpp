@@ -62,7 +62,7 @@ std::vector<Hash32> true_roots_of_member(const GroupKind& kind, const ledger::St
         const auto round = *views::round(view, run.task, static_cast<std::uint32_t>(record));
         const market::RoundEntry& entry = round.entries.at(number);
         const auto posted = views::round_message(view, run.task, round.index, entry.run);
-        return kernels::Message{kernels::message_facts(entry.steps, round.total), tensors.find(posted->tensors)};
+        return kernels::Message{{entry.weight, round.total, entry.age, entry.steps}, tensors.find(posted->tensors)};
     };
     for (std::uint64_t i = 0; i + 1 < run.next_state; ++i) {
         const auto segment = views::member_segment(view, run.task, run.index, i);

@@ -92,6 +92,40 @@ INSTANTIATE_TEST_SUITE_P(Names, HarmlessMember,
                                            "silent", "opens_late", "gives_up", "sleeps"),
                          [](const auto& info) { return std::string(info.param); });
 
+/// A group whose members may send messages of two rounds before.
+Scenario group_of_ages() {
+    Scenario out = calm_group();
+    out.planned_tasks[0].group->rounds = 6;
+    out.planned_tasks[0].group->max_age = 2;
+    return out;
+}
+
+TEST(Groups, MembersThatSendAsLateAsTheyMayArePaidForWhatTheySend) {
+    Scenario scenario = group_of_ages();
+    for (const std::size_t late : {0, 1}) scenario.solvers[late] = *group_member_named("sends_late");
+    const Outcome outcome = play(10, scenario, catalogue(), {});
+    expect_good(outcome);
+    const ledger::U256 price = run_of(outcome, "solver3").price;
+    for (const std::string name : {"solver0", "solver1"}) {
+        EXPECT_EQ(run_of(outcome, name).state, RunState::settled);
+        EXPECT_EQ(run_of(outcome, name).earned, price * ledger::U256(2)) << "in rounds 2 and 5";
+    }
+    for (const std::string name : {"solver2", "solver3"})
+        EXPECT_EQ(run_of(outcome, name).earned, price * ledger::U256(6));
+}
+
+TEST(Groups, AnOldMessageConvictsAsANewOneDoes) {
+    Scenario scenario = group_of_ages();
+    scenario.planned_tasks[0].audit_bp = market::kBasisPoints;
+    scenario.solvers[0] = *group_member_named("poison_norm");
+    scenario.solvers[0].segment = 0;
+    scenario.solvers[0].sends_late = true;
+    const Outcome outcome = play(11, scenario, catalogue(), {});
+    expect_good(outcome);
+    EXPECT_EQ(run_of(outcome, "solver0").state, RunState::forfeited);
+    EXPECT_EQ(outcome.findings.frauds_convicted, 1u);
+}
+
 /// A poisoner that leaves after its fraud keeps its lock at stake.
 TEST(Groups, LeavingDoesNotSaveThePoisoner) {
     Scenario scenario = group_with("poison_norm");

@@ -36,6 +36,7 @@ std::string SolverRole::describe() const {
     if (owned) add("owned");
     if (holds_until != 0) add("holds_back");
     if (opens_late) add("opens_late");
+    if (sends_late) add("sends_late");
     if (gives_up) add("gives_up");
     if (out.empty() && joins) add("joins");
     if (out.empty() && leaves_in) add("leaves");
@@ -177,6 +178,7 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     if (role_.blind) commit_blindly(seen, out.moves);
     if (height < role_.holds_until) hold_back(seen, out.moves);
     if (role_.opens_late) hold_openings_back(view, height, out.moves);
+    if (role_.sends_late) hold_messages_back(view, out.moves);
     if (role_.joins) join_groups(view, height);
     if (role_.leaves_in) leave_groups(view);
     make_moves(view, seen, std::move(out.moves));

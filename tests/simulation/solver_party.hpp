@@ -40,6 +40,7 @@ struct SolverRole {
     std::optional<std::uint32_t> leaves_in = {};  ///< Round in which it gives its seat up.
     bool opens_late = false;                      ///< Opens its states as late as it may.
     bool gives_up = false;                        ///< Wins a seat and declines it.
+    bool sends_late = false;                      ///< Sends each message when it is as old as it may be.
 
     bool honest() const {
         return !fraud && !protocol_attack && !dispute_attack && !inflates_benchmark && !mute && !blind && !owned &&
@@ -79,6 +80,7 @@ private:
     void leave_groups(const ledger::StateView& view);
     void hold_openings_back(const ledger::StateView& view, std::uint64_t height,
                             std::vector<solver::SolverMove>& moves) const;
+    void hold_messages_back(const ledger::StateView& view, std::vector<solver::SolverMove>& moves) const;
     /// Sends the calls of a member; false: the move is none of a member's.
     bool make_member_move(const solver::SolverMove& move);
     void note_sent(const solver::CommitRound& move);

@@ -123,6 +123,7 @@ public:
     }
     contracts::RevealHoldings reveal(bool all) const { return {run_.task, run_.index, group_.round, bitmap(all), {}}; }
     std::uint32_t round() const { return group_.round; }
+    std::uint32_t max_age() const { return terms_.max_age; }
 
 private:
     kernels::StateCommitment state(std::uint64_t index, std::uint64_t step, std::uint32_t base, bool lie,

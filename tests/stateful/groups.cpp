@@ -21,6 +21,9 @@ void Players::post_group() {
     terms.absence_limit = static_cast<std::uint32_t>(draws_.between(1, 3));
     terms.keep_rounds = terms.absence_limit + static_cast<std::uint32_t>(draws_.below(4));
     const bool masked = draws_.one_in(3);
+    if (!masked)
+        terms.max_age = static_cast<std::uint32_t>(
+            draws_.below(std::min(terms.absence_limit, terms.keep_rounds - terms.absence_limit + 1)));
     if (masked) {
         terms.mask_bits = 10;
         terms.mask_blocks = draws_.between(3, 6);  // Three places in the set of validators.
@@ -70,7 +73,9 @@ void Players::commit_segment(const TaskModel& model, const market::Run& run) {
     const GroupPhase phase = model.group->phase;
     if (phase != GroupPhase::training && phase != GroupPhase::over) return;
     const auto steps = static_cast<std::uint32_t>(phase == GroupPhase::over ? 0 : draws_.between(1, 4));
-    if (const auto call = calls.next(calls.round(), steps, lie, fork)) return (void)send(run.solver, *call);
+    const auto age = static_cast<std::uint32_t>(steps == 0 ? 0 : draws_.below(calls.max_age() + 1));
+    for (const std::uint32_t base : {calls.round() - std::min(calls.round(), age), calls.round()})
+        if (const auto call = calls.next(base, steps, lie, fork)) return (void)send(run.solver, *call);
     // It is behind by more than one segment may take in.
     for (std::uint32_t base = calls.round(); base > 0; --base)
         if (const auto call = calls.next(base - 1, 0, lie, fork)) return (void)send(run.solver, *call);

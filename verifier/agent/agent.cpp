@@ -40,12 +40,14 @@ std::map<std::uint64_t, std::uint32_t> needed_rounds(const VerifierView& view) {
         const auto found = needed.try_emplace(task, from).first;
         found->second = std::min(found->second, from);
     };
-    const auto segment = [&](std::uint64_t task, const std::optional<solver::SegmentView>& member) {
-        if (member) need(task, member->span.from);
+    const auto segment = [&](const solver::TaskTerms& terms, const std::optional<solver::SegmentView>& member) {
+        // The messages of a record may have begun max_age rounds before it.
+        if (member)
+            need(terms.id, member->span.from - std::min<std::uint64_t>(member->span.from, terms.group->max_age));
     };
-    for (const AuditView& seat : view.audits) segment(seat.terms.id, seat.member);
-    for (const DisputeView& play : view.disputes) segment(play.terms.id, play.member);
-    for (const WatchView& seen : view.watch) segment(seen.terms.id, seen.member);
+    for (const AuditView& seat : view.audits) segment(seat.terms, seat.member);
+    for (const DisputeView& play : view.disputes) segment(play.terms, play.member);
+    for (const WatchView& seen : view.watch) segment(seen.terms, seen.member);
     for (const InitialView& initial : view.initials)
         if (initial.entry) need(initial.terms.id, initial.entry->base);
     for (const DisputeView& play : view.disputes)

@@ -56,7 +56,7 @@ Result<ReplayInputs, Unavailable> ReplayInputSource::member_segment(const solver
     RETRACE_CHECK(fetch_messages(*material, segment));
     const auto load_message = [this, material, records = segment.records](std::size_t record, std::size_t entry) {
         const solver::RecordView& from = records.at(record);
-        return load(*material, {material->terms.id, from.round, from.entries.at(entry).run},
+        return load(*material, solver::message_key(material->terms.id, from.round, from.entries.at(entry)),
                     material->plan->public_tensors());
     };
     ReplayInputs out;
@@ -79,7 +79,7 @@ Status<Unavailable> ReplayInputSource::fetch_messages(const solver::GroupMateria
                                                       const solver::SegmentView& segment) {
     for (const solver::RecordView& record : segment.records) {
         for (const solver::RecordView::Entry& entry : record.entries) {
-            const solver::MessageKey key{material.terms.id, record.round, entry.run};
+            const solver::MessageKey key = solver::message_key(material.terms.id, record.round, entry);
             if (messages_->has(key, entry.tensors)) continue;
             auto tensors = task_cache_.fetch_message(material, entry.tensors, entry.run);
             if (!tensors) {

@@ -6,6 +6,7 @@
 #include "contracts/lifecycle/groups/masks.hpp"
 #include "contracts/lifecycle/groups/members.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/records/group_positions.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -95,8 +96,14 @@ bool is_listed(const std::vector<Listing>& listings, std::uint32_t author, std::
     return others != 0 && 3 * have >= 2 * others;
 }
 
+/// The message of the run in the open round, as a record has it.
+market::RoundEntry entry_of(const Effects& fx, const Group& group, const GroupSpec& terms, std::uint32_t run) {
+    const auto message = must_load<market::RoundMessage>(fx.state, keys::round_message(group.task, group.round, run));
+    return {run, message.steps, message.age, kernels::message_weight(message.steps, message.age, terms.max_age)};
+}
+
 /// 21.6.5: the messages to be recorded, by ascending run.
-std::vector<market::RoundEntry> listed_messages(const Effects& fx, const Group& group) {
+std::vector<market::RoundEntry> listed_messages(const Effects& fx, const Group& group, const GroupSpec& terms) {
     std::vector<Listing> listings;
     for (const std::uint32_t run : group.revealed)
         listings.push_back(
@@ -107,8 +114,7 @@ std::vector<market::RoundEntry> listed_messages(const Effects& fx, const Group& 
         // A run that was convicted meanwhile adds nothing more to the result.
         const auto run = must_load<market::Run>(fx.state, keys::run(group.task, author));
         if (run.state != market::RunState::running || !is_listed(listings, author, place)) continue;
-        const keys::Key key = keys::round_message(group.task, group.round, author);
-        out.push_back({author, must_load<market::RoundMessage>(fx.state, key).steps});
+        out.push_back(entry_of(fx, group, terms, author));
     }
     std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.run < b.run; });
     return out;
@@ -135,7 +141,10 @@ void count_absences(Effects& fx, const Group& group) {
         if (member.leaving) continue;
         const bool sent = std::find(group.committed.begin(), group.committed.end(), index) != group.committed.end();
         if (sent ? member.absent == 0 : is_excused(fx.state, group, terms, index)) continue;
-        member.absent = sent ? member.absent - 1 : member.absent + absences_of_round(fx, group, terms, index);
+        if (sent)
+            member.absent -= std::min(member.absent, 1 + entry_of(fx, group, terms, index).age);
+        else
+            member.absent += absences_of_round(fx, group, terms, index);
         store(fx.state, keys::member(group.task, index), member);
         if (member.absent >= terms.absence_limit) begin_leaving(fx, group.task, index, true);
     }
@@ -178,7 +187,7 @@ void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entri
     record.committed = static_cast<std::uint32_t>(group.committed.size());
     record.entries = std::move(entries);
     for (const market::RoundEntry& entry : record.entries) {
-        record.total += entry.steps;
+        record.total += entry.weight;
         const keys::Key key = keys::round_message(group.task, group.round, entry.run);
         auto message = must_load<market::RoundMessage>(fx.state, key);
         message.recorded = true;
@@ -200,9 +209,9 @@ void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entri
 
 /// Closes the round with the messages that are listed, those of a group with masks once their sum is unmasked.
 void record_round(Effects& fx, Group& group) {
-    std::vector<market::RoundEntry> entries;
-    if (has_quorum(group)) entries = listed_messages(fx, group);
     const GroupSpec terms = terms_of(fx, group);
+    std::vector<market::RoundEntry> entries;
+    if (has_quorum(group)) entries = listed_messages(fx, group, terms);
     if (terms.mask_bits == 0) return close_round(fx, group, std::move(entries));
     std::vector<std::uint32_t> runs;
     for (const market::RoundEntry& entry : entries) runs.push_back(entry.run);
@@ -213,10 +222,10 @@ void record_round(Effects& fx, Group& group) {
 /// 21.11.7: the record is the one that members unmasked, whatever became of a run since.
 void end_round_of_masks(Effects& fx, const Group& group) {
     std::vector<market::RoundEntry> entries;
+    const GroupSpec terms = terms_of(fx, group);
     if (end_unmasking(fx, group)) {
         const auto masks = must_load<market::RoundMasks>(fx.state, keys::round_masks(group.task, group.round));
-        for (const std::uint32_t run : masks.recorded)
-            entries.push_back({run, views::round_message(fx.state, group.task, group.round, run)->steps});
+        for (const std::uint32_t run : masks.recorded) entries.push_back(entry_of(fx, group, terms, run));
     }
     close_round(fx, group, std::move(entries));
 }

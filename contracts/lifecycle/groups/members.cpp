@@ -92,15 +92,22 @@ market::Group group_of(const StateView& view, std::uint64_t task) {
 
 }  // namespace
 
+std::uint32_t begin_of_segment(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint32_t base,
+                               std::uint32_t steps) {
+    const std::uint32_t from = views::taken_in_until(view, task, run);
+    // Rounds that closed empty since its inner steps began.
+    return steps == 0 || base < views::member(view, task, run)->base ? from : std::min(from, base);
+}
+
 Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                        std::uint32_t base, std::uint32_t steps) {
     const auto terms = must_load<market::GroupSpec>(view, keys::group_spec(task));
     const auto member = must_load<market::Member>(view, keys::member(task, run));
-    const std::uint32_t from = views::taken_in_until(view, task, run);
+    const std::uint32_t from = begin_of_segment(view, task, run, base, steps);
     const Taken taken = take_in(view, task, run, member, from, base);
     if (taken.messages > terms.catch_up_max) return Unexpected{CallStatus::too_many_messages};  // 21.5.16
     // 21.5.17: a member that joined would otherwise make a segment, and its audit, of each record.
-    if (base < group_of(view, task).round && base - from < terms.keep_rounds) {
+    if (steps == 0 && base < group_of(view, task).round && base - from < terms.keep_rounds) {
         const auto next = must_load<market::Round>(view, keys::round(task, base));
         if (taken.messages + next.entries.size() <= terms.catch_up_max) return Unexpected{CallStatus::wrong_base};
     }
@@ -182,7 +189,7 @@ void note_shared(Effects& fx, std::uint64_t task, const views::SharedOpening& op
 bool is_settled_in_group(const StateView& view, const market::Run& run, std::uint64_t segment) {
     const auto record = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, segment));
     // Whether the message was recorded decides on the pay.
-    if (record.steps != 0 && record.base >= group_of(view, run.task).round) return false;
+    if (record.steps != 0 && record.base + record.age >= group_of(view, run.task).round) return false;
     const Openings openings = openings_like(view, run, record);
     return !openings.contradicted || is_decided(view, run, segment, openings.alike);
 }
@@ -236,9 +243,9 @@ U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_
     for (std::uint64_t i = from; i < end; ++i) {
         const auto segment = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, i));
         if (segment.steps == 0) continue;
-        const keys::Key key = keys::round_message(run.task, segment.base, run.index);
-        if (must_load<market::RoundMessage>(view, key).recorded &&
-            earns_in_round(view, run.task, segment.base, run.index))
+        const std::uint32_t sent = segment.base + segment.age;
+        const keys::Key key = keys::round_message(run.task, sent, run.index);
+        if (must_load<market::RoundMessage>(view, key).recorded && earns_in_round(view, run.task, sent, run.index))
             earned += market::segment_pay(run.price, segment.steps, terms.steps_max);
     }
     return earned;

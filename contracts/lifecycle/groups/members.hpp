@@ -8,6 +8,9 @@
 
 namespace retrace::contracts {
 
+/// 21.5.19: the base at which the member's next segment begins, if it has this base and so many inner steps.
+std::uint32_t begin_of_segment(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint32_t base,
+                               std::uint32_t steps);
 /// Returns what the member's next segment takes in, with inner steps up to a base that is above its last one (or equal,
 /// if it is its first). Errors: too many messages, positions that are none or too many.
 Result<market::MemberSegment, CallStatus> next_segment(const StateView& view, std::uint64_t task, std::uint32_t run,

@@ -16,10 +16,10 @@ using market::GroupPhase;
 /// 21.5.9 to 21.5.12
 CallStatus admit_base(const CommitRound& call, const StateView& view, const market::Run& run,
                       const market::Member& member, const market::Group& group, const market::GroupSpec& terms) {
-    if (call.base > group.round) return CallStatus::wrong_base;                      // 21.5.9
-    if (call.steps != 0 && call.base != group.round) return CallStatus::wrong_base;  // 21.5.10
-    const std::uint32_t from = views::taken_in_until(view, call.task, call.run);
-    const bool no_segment_has_it = run.next_state == 1 || member.base < from;
+    if (call.base > group.round) return CallStatus::wrong_base;                                     // 21.5.9
+    if (call.steps != 0 && group.round - call.base > terms.max_age) return CallStatus::wrong_base;  // 21.5.10
+    const std::uint32_t from = begin_of_segment(view, call.task, call.run, call.base, call.steps);
+    const bool no_segment_has_it = call.base > member.base || (call.base == member.base && run.next_state == 1);
     const bool trains_only = call.base == from && no_segment_has_it && call.steps != 0;
     if (call.base <= from && !trains_only) return CallStatus::wrong_base;     // 21.5.11
     if (call.base - from > terms.keep_rounds) return CallStatus::wrong_base;  // 21.5.12
@@ -36,7 +36,7 @@ CallStatus admit_message(const CommitRound& call, const market::Member& member, 
         std::any_of(call.message.begin(), call.message.end(), [](const Hash32& r) { return r.is_zero(); });
     if (zero || call.message.size() != (sends ? terms.public_tensors.size() : 0))
         return CallStatus::wrong_message;  // 21.5.14
-    if (sends && member.messages != 0 && member.last_round == group.round)
+    if (sends && member.messages != 0 && call.base <= member.last_round)
         return CallStatus::already_committed;  // 21.5.15
     return CallStatus::ok;
 }
@@ -77,16 +77,18 @@ CallStatus admit(const CommitRound& call, const TxContext& context, const StateV
 
 void apply(const CommitRound& call, const TxContext&, Effects& fx) {
     const std::uint64_t index = call.index - 1;
-    store(fx.state, keys::member_segment(call.task, call.run, index),
-          next_segment(fx.state, call.task, call.run, call.base, call.steps).value());
+    const std::uint32_t round = must_load<market::Group>(fx.state, keys::group(call.task)).round;
+    auto segment = next_segment(fx.state, call.task, call.run, call.base, call.steps).value();
     auto member = must_load<market::Member>(fx.state, keys::member(call.task, call.run));
     member.base = call.base;
     if (call.steps != 0) {
+        segment.age = round - call.base;
         ++member.messages;
-        member.last_round = call.base;
-        store(fx.state, keys::round_message(call.task, call.base, call.run),
-              market::RoundMessage{index, call.steps, call.message, false});
+        member.last_round = round;
+        store(fx.state, keys::round_message(call.task, round, call.run),
+              market::RoundMessage{index, call.steps, call.message, false, segment.age});
     }
+    store(fx.state, keys::member_segment(call.task, call.run, index), segment);
     store(fx.state, keys::member(call.task, call.run), member);
     fx.emit(SegmentCommitted{call.task, call.run, call.base, index, call.steps});
     commit_state(fx, call.task, call.run, call.index, call.commitment);

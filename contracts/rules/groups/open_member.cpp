@@ -42,7 +42,8 @@ bool shows_state(const StateView& view, const OpenMember& call, const verifier::
 bool shows_message(const StateView& view, const OpenMember& call, const verifier::PublicLeaves& shown,
                    const market::GroupSpec& terms, const std::optional<market::MemberSegment>& segment) {
     if (!segment || segment->steps == 0) return true;
-    const auto message = must_load<market::RoundMessage>(view, keys::round_message(call.task, segment->base, call.run));
+    const std::uint32_t sent = segment->base + segment->age;
+    const auto message = must_load<market::RoundMessage>(view, keys::round_message(call.task, sent, call.run));
     return std::equal(message.tensors.begin(), message.tensors.end(), shown.leaves.begin() + terms.shared,
                       shown.leaves.end());
 }

@@ -34,7 +34,10 @@ bool are_members_in_range(const GroupSpec& group, const TaskSpec& spec) {
 bool are_limits_in_range(const GroupSpec& group, const TaskSpec& spec) {
     if (group.steps_max == 0 || group.steps_max > kernels::kInnerStepsMax) return false;
     if (group.keep_rounds == 0 || group.keep_rounds > market::kKeepRoundsMax) return false;
+    // A member has its messages within its time to be away, and finds those that it missed then.
     if (group.absence_limit == 0 || group.absence_limit > group.keep_rounds) return false;
+    if (group.max_age >= group.absence_limit || group.max_age > group.keep_rounds - group.absence_limit) return false;
+    if (std::uint64_t{group.steps_max} * (group.max_age + 1) * spec.replicas >= kernels::kWeightsMax) return false;
     if (group.catch_up_max < spec.replicas || group.catch_up_max > kernels::kPositionsMax) return false;
     // For each record `begin` and `end`, at most one `restore`, its messages, the inner steps, and `press`.
     const std::uint64_t positions = std::uint64_t{2} * group.keep_rounds + 1 + group.catch_up_max + group.steps_max + 1;
@@ -44,6 +47,7 @@ bool are_limits_in_range(const GroupSpec& group, const TaskSpec& spec) {
 /// 21.11.1: a group with masks has a cohort in each round, and time for keys and shares in it.
 bool are_masks_in_range(const GroupSpec& group, const TaskSpec& spec) {
     if (group.mask_bits == 0) return group.mask_blocks == 0;
+    if (group.max_age != 0) return false;  // A message has the masks of the round that it is sent in.
     const unsigned sum_bits = group.mask_bits + static_cast<unsigned>(std::bit_width(spec.replicas - 1u));
     return sum_bits <= 32 && group.least >= market::kCohortMin && spec.replicas <= market::kMaskedMembersMax &&
            is_window(group.mask_blocks) && 2 * (group.mask_blocks + 1) < group.round_blocks;

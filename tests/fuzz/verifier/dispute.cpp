@@ -92,7 +92,7 @@ struct MemberWorld final : World {
     MemberTerms terms{kernels::header_of(kernels::testing::small_plan()), kSeed, kRun, {}};
     kernels::Tensor anchor = kernels::zeros(kernels::DType::f32, {4});
     std::vector<kernels::Tensor> messages{2, kernels::zeros(kernels::DType::f32, {4})};
-    solver::SegmentView segment{{0, 1, 2, 0}, 0, {{0, 3, {{1, 2, {}}, {2, 1, {}}}}}};
+    solver::SegmentView segment{{0, 1, 2, 0}, 0, {{0, 5, {{1, 2, {}, 4, 0}, {2, 1, {}, 1, 1}}}}};
     std::optional<kernels::SegmentPositions> positions;
     std::unique_ptr<solver::PlanRunner> honest_runner, liar_runner;
 };

@@ -27,6 +27,8 @@ protected:
         terms.absence_limit = between(1, 4);
         terms.keep_rounds = between(4, 8);
         terms.catch_up_max = between(4, 12);
+        terms.max_age = between(0, std::min(terms.absence_limit - 1, terms.keep_rounds - terms.absence_limit));
+        max_age_ = terms.max_age;
         liar_ = with_chance(50) ? std::optional(between(0, 3)) : std::nullopt;
         silent_ = with_chance(30) ? std::optional(between(0, 3)) : std::nullopt;
         start_group(terms);
@@ -47,6 +49,8 @@ protected:
         }
         if (open.phase != GroupPhase::training || with_chance(85)) return;
         if (index == liar_ && open.round > 0) with_chance(50) ? wrong_members.insert(index) : forks.insert(index);
+        const std::uint32_t base = open.round - std::min(open.round, between(0, max_age_));
+        if (send(solver_of(index), next_commit(index, base, between(1, 10))) == CallStatus::ok) return;
         if (send(solver_of(index), next_commit(index, open.round, between(1, 10))) == CallStatus::ok) return;
         // It was away for long, and catches up in smaller segments.
         send(solver_of(index), next_commit(index, std::min(open.round, member(index).base + 1), 0));
@@ -102,6 +106,7 @@ protected:
     }
 
     std::mt19937_64 random_;
+    std::uint32_t max_age_ = 0;
     std::optional<std::uint32_t> liar_, silent_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>> hidden_;
 };

@@ -225,6 +225,8 @@ TEST_F(GroupMasks, TermsOfMasks) {
     EXPECT_EQ(posted([](auto&) {}), "ok");
     EXPECT_EQ(posted([](auto& terms) { terms.least = 2; }), "group_terms_out_of_range");
     EXPECT_EQ(posted([](auto& terms) { terms.mask_bits = 31; }), "group_terms_out_of_range");
+    EXPECT_EQ(posted([](auto& terms) { terms.max_age = 1; }), "group_terms_out_of_range")
+        << "a message has the masks of one round";
     EXPECT_EQ(posted([](auto& terms) { terms.mask_bits = 30; }), "ok");
     EXPECT_EQ(posted([](auto& terms) { terms.mask_blocks = 0; }), "group_terms_out_of_range");
     EXPECT_EQ(posted([](auto& terms) { terms.mask_blocks = 9; }), "group_terms_out_of_range");

@@ -42,8 +42,9 @@ protected:
         market::Round record;
         record.index = index;
         record.entries = std::move(entries);
-        for (const market::RoundEntry& entry : record.entries) {
-            record.total += entry.steps;
+        for (market::RoundEntry& entry : record.entries) {
+            entry.weight = entry.steps;
+            record.total += entry.weight;
             market::RoundMessage message;
             message.steps = entry.steps;
             message.recorded = true;

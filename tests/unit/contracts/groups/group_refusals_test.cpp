@@ -51,6 +51,13 @@ TEST_F(GroupRefusals, PostingsOutOfRange) {
     EXPECT_EQ(terms([](G& g) { g.reveal_blocks = 0; }), range);
     EXPECT_EQ(terms([](G& g) { g.absence_limit = 0; }), range);
     EXPECT_EQ(terms([](G& g) { g.absence_limit = 9; }), range) << "messages are kept for 8 rounds";
+    EXPECT_EQ(terms([](G& g) { g.max_age = 2; }), range) << "who trains for two rounds has left";
+    EXPECT_EQ(terms([](G& g) { g.absence_limit = 5, g.max_age = 4; }), range) << "messages are kept for 8 rounds";
+    EXPECT_EQ(terms([](G& g) { g.max_age = UINT32_MAX; }), range);
+    EXPECT_EQ(
+        posted([](TaskSpec& s, G& g) { s.replicas = 255, g.catch_up_max = 255, g.steps_max = 65'536, g.max_age = 1; }),
+        range)
+        << "weights are below 2^24";
     EXPECT_EQ(terms([](G& g) { g.round_blocks = 240; }), range) << "two rounds last longer than stake unbonds";
     EXPECT_EQ(terms([](G& g) { g.keep_rounds = 257; }), range);
     EXPECT_EQ(terms([](G& g) { g.catch_up_max = 3; }), range) << "a record may have 4 messages";

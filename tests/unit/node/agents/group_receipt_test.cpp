@@ -42,8 +42,9 @@ struct GroupReceipt : testing::Test {
         contracts::store(state, keys::task(1), task);
         contracts::store(state, keys::group_spec(1), terms);
         contracts::store(state, keys::group(1), group);
-        contracts::store(state, keys::round(1, 0), market::Round{0, 5, 3, {{0, 10}, {1, 10}, {2, 5}}, 25, {}});
-        contracts::store(state, keys::round(1, 1), market::Round{1, 9, 2, {{0, 7}, {1, 10}}, 17, {}});
+        contracts::store(state, keys::round(1, 0),
+                         market::Round{0, 5, 3, {{0, 10, 0, 10}, {1, 10, 0, 10}, {2, 5, 0, 5}}, 25, {}});
+        contracts::store(state, keys::round(1, 1), market::Round{1, 9, 2, {{0, 7, 0, 7}, {1, 10, 0, 10}}, 17, {}});
         add(0, RunState::forfeited, 1, 3, 1);
         add(1, RunState::settled, 3, 4, 2);
         add(2, RunState::left, 1, 2, 0);
@@ -142,6 +143,7 @@ TEST_F(GroupReceipt, NamesTheMessagesOfAConvictedMember) {
     EXPECT_EQ(facts->unanswered[0].run, 0u);
     EXPECT_EQ(facts->unanswered[0].round, 1u);
     EXPECT_EQ(facts->unanswered[0].steps, 7u);
+    EXPECT_EQ(facts->unanswered[0].weight, 7u);
     EXPECT_EQ(facts->unanswered[0].total, 17u);
     EXPECT_TRUE(facts->unanswered[0].convicted);
     contracts::remove(state, keys::convictions(1));

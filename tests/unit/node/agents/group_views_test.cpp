@@ -59,8 +59,9 @@ struct GroupViews : testing::Test {
         group.round = 2;
         group.price = ledger::U256(500);
         group.senders = 3;
-        chain.put(keys::round(1, 0), market::Round{0, 5, 3, {{0, 10}, {1, 7}, {2, 10}}, 27, {0, 1, 2}});
-        chain.put(keys::round(1, 1), market::Round{1, 9, 2, {{0, 10}}, 10, {0, 1}});
+        chain.put(keys::round(1, 0),
+                  market::Round{0, 5, 3, {{0, 10, 0, 10}, {1, 7, 0, 7}, {2, 10, 0, 10}}, 27, {0, 1, 2}});
+        chain.put(keys::round(1, 1), market::Round{1, 9, 2, {{0, 10, 1, 10}}, 10, {0, 1}});
         for (std::uint32_t run = 0; run < 3; ++run) sent(0, run, true);
         sent(1, 0, true);
         sent(1, 1, false);
@@ -127,6 +128,8 @@ TEST_F(GroupViews, ASegmentComesWithTheMessagesThatItTakesIn) {
     EXPECT_EQ(segment->records[0].total, 27u);
     ASSERT_EQ(segment->records[0].entries.size(), 3u);
     EXPECT_EQ(segment->records[0].entries[1].steps, 7u);
+    EXPECT_EQ(segment->records[0].entries[1].weight, 7u);
+    EXPECT_EQ(segment->records[0].entries[1].age, 0u);
     EXPECT_THAT(segment->records[0].entries[2].tensors, ElementsAre(word(message_of(0, 2))));
     EXPECT_FALSE(segment_view(state, 1, 0, 5, immutable)) << "there is no such segment";
     EXPECT_FALSE(segment_view(state, 2, 0, 0, immutable)) << "there is no such task";
@@ -138,6 +141,7 @@ TEST_F(GroupViews, AMemberSeesWhichOfItsMessagesNoRecordHas) {
     EXPECT_EQ(member(2)->omitted, std::nullopt);
     const auto away = member(2);
     ASSERT_EQ(away->records.size(), 2u) << "from its base to the open round";
+    EXPECT_EQ(away->records[1].entries[0].age, 1u);
     EXPECT_EQ(away->base, 0u);
 }
 
@@ -152,6 +156,7 @@ TEST_F(GroupViews, MovesFollowThePhase) {
     EXPECT_THAT(sent->committed[1].tensors, ElementsAre(word(120)));
     group.phase = GroupPhase::spreading;
     EXPECT_TRUE(member(0)->may_list);
+    EXPECT_FALSE(member(2)->may_go_on) << "messages are of the round that they are sent in";
     EXPECT_FALSE(member(2)->may_list) << "it sent no message";
     group.listed = {0};
     EXPECT_FALSE(member(0)->may_list);

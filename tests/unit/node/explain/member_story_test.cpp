@@ -98,6 +98,13 @@ TEST_F(MemberStories, TellWhatARecordMadeOfAMessage) {
     EXPECT_FALSE(all.at(0).rounds.at(1).final);
 }
 
+TEST_F(MemberStories, SayThatAMemberTrainedOnForALaterMessage) {
+    group.committed = {1};
+    contracts::store(state, keys::round_message(1, 2, 1), market::RoundMessage{1, 10, {}, false, 1});
+    EXPECT_THAT(outcomes(1), ElementsAre("not_listed", "trained_on", "sent"));
+    EXPECT_EQ(told().at(1).rounds.at(2).age, 1U);
+}
+
 TEST_F(MemberStories, SayWhoIsLateOnceTheOthersHaveSent) {
     group.committed = {0, 2, 3};
     for (const std::uint32_t run : group.committed) sent(2, run, 10, false);

@@ -66,6 +66,13 @@ TEST_F(GroupTask, NumbersThatTheMarketDoesNotTakeAreNamed) {
     EXPECT_THAT(refusal(), HasSubstr("catch_up_max must be from the number of members"));
     terms.catch_up_max = 5;
     EXPECT_TRUE(group_spec_of(terms, plan));
+    terms.max_age = 8;
+    EXPECT_THAT(refusal(), HasSubstr("max_age must be below absence_limit"));
+    terms.max_age = 2;
+    EXPECT_THAT(refusal(), HasSubstr("max_age and absence_limit must together be at most keep_rounds"));
+    terms.max_age = 1;
+    EXPECT_EQ(group_spec_of(terms, plan).value().max_age, 1u);
+    terms.max_age = 0;
     terms.inner = 1;
     EXPECT_THAT(refusal(), HasSubstr("inner must be 2"));
 }
@@ -88,6 +95,7 @@ TEST_F(GroupTask, TermsSurviveTheFile) {
     terms.least = 4;
     terms.grace_blocks = 7;
     terms.absence_limit = 3;
+    terms.max_age = 2;
     task.group = terms;
     ASSERT_TRUE(store_task_file(task, folder.path()));
     const auto loaded = load_task_file(folder.path());
@@ -95,6 +103,8 @@ TEST_F(GroupTask, TermsSurviveTheFile) {
     EXPECT_EQ(loaded->group->least, 4u);
     EXPECT_EQ(loaded->group->grace_blocks, 7u);
     EXPECT_EQ(loaded->group->absence_limit, 3u);
+    EXPECT_EQ(loaded->group->max_age, 2u);
+    EXPECT_EQ(group_spec_of(*loaded->group, plan).value().catch_up_max, 30u) << "the messages of six rounds";
     EXPECT_EQ(loaded->group->catch_up_max, std::nullopt);
 }
 

@@ -30,6 +30,7 @@ protected:
     /// Each member's last state after these turns, as LocalGroup defines it.
     std::vector<std::string> defined(std::uint32_t members, const std::vector<std::vector<MemberTurn>>& turns) {
         solver::LocalGroup local = task_.local(members);
+        local.set_max_age(task_.terms.group->max_age);
         for (const auto& turn : turns) local.play(turn);
         std::vector<std::string> out;
         for (std::uint32_t i = 0; i < members; ++i) {
@@ -47,6 +48,15 @@ protected:
         for (const solver::RecordView& record : group.records) {
             for (const auto& entry : record.entries) out += std::to_string(entry.run) + " ";
             out += "/ ";
+        }
+        return out;
+    }
+    /// What the members did, by the records; all messages that were sent are in them.
+    static std::vector<std::vector<MemberTurn>> turns_of(const MiniGroup& group) {
+        std::vector<std::vector<MemberTurn>> out;
+        for (const solver::RecordView& record : group.records) {
+            out.emplace_back(group.members(), MemberTurn{0, true});
+            for (const auto& entry : record.entries) out.back()[entry.run] = {entry.steps, true, entry.age};
         }
         return out;
     }
@@ -141,6 +151,64 @@ TEST_P(Members, AStateThatMissedItsRoundIsMadeAgainForTheNext) {
                                     {sent, sent, sent}});
     for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(last(group, i), wanted[i]) << "member " << i;
     EXPECT_NE(group.roots_of(1)[3], stale->root);
+}
+
+TEST_P(Members, AStateThatMissedItsRoundIsSentInALaterOneThatTakesIt) {
+    task_.terms.group->max_age = 1;
+    MiniGroup group(task_, 3);
+    set_steps(group, {3, 3, 3});
+    group.filter = [&](std::uint32_t run, std::vector<solver::SolverMove>& moves) {
+        if (run == 1 && group.round == 2)
+            std::erase_if(moves, [](const auto& move) { return std::holds_alternative<solver::CommitRound>(move); });
+    };
+    while (group.round < 3) group.block();
+    const auto made = group.party(1).states->commitment({7, 1, 3});
+    ASSERT_TRUE(made.has_value());
+    group.party(1).start();
+    ASSERT_TRUE(group.play());
+    EXPECT_EQ(group.roots_of(1)[3], made->root);
+    EXPECT_EQ(entries(group), "0 1 2 / 0 1 2 / 0 2 / 0 1 2 / 0 1 2 / 0 1 2 / ");
+    EXPECT_EQ(group.records[3].entries[1].age, 1u);
+    EXPECT_EQ(group.records[3].entries[1].weight, 3u);
+    EXPECT_EQ(group.records[3].total, 6u + 3u + 6u);
+    const auto wanted = defined(3, turns_of(group));
+    for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(last(group, i), wanted[i]) << "member " << i;
+}
+
+TEST_P(Members, ASlowMemberTrainsOnThroughTheRoundsThatTakeItsMessage) {
+    task_.terms.group->max_age = 2;
+    MiniGroup group(task_, 3);
+    set_steps(group, {4, 4, 0});
+    group.round_blocks = 4;
+    // Each of its orders is preempted after one position.
+    group.before_work = [&](std::uint32_t run) {
+        if (run == 2 && !group.run(2).sent && group.phase != solver::RoundPhase::over) group.party(2).agent->preempt();
+    };
+    ASSERT_TRUE(group.play());
+    const auto turns = turns_of(group);
+    std::uint32_t oldest = 0;
+    for (const auto& turn : turns) oldest = std::max(oldest, turn[2].age);
+    EXPECT_GT(oldest, 0u) << entries(group);
+    const auto wanted = defined(3, turns);
+    for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(last(group, i), wanted[i]) << "member " << i;
+    EXPECT_THAT(group.party(2).agent->take_problems(), ::testing::IsEmpty());
+}
+
+TEST_P(Members, AnOldMessageThatNobodyGotIsTakenBack) {
+    task_.terms.group->max_age = 1;
+    MiniGroup group(task_, 3);
+    set_steps(group, {3, 3, 3});
+    group.filter = [&](std::uint32_t run, std::vector<solver::SolverMove>& moves) {
+        if (run == 1 && group.round == 1)
+            std::erase_if(moves, [](const auto& move) { return std::holds_alternative<solver::CommitRound>(move); });
+    };
+    group.hidden = {{2, 1}};
+    ASSERT_TRUE(group.play());
+    EXPECT_EQ(entries(group), "0 1 2 / 0 2 / 0 2 / 0 1 2 / 0 1 2 / 0 1 2 / ");
+    auto turns = turns_of(group);
+    turns[2][1] = {3, false, 1};
+    const auto wanted = defined(3, turns);
+    for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(last(group, i), wanted[i]) << "member " << i;
 }
 
 TEST_P(Members, ALongAbsenceIsCaughtUpInSegmentsWithinTheLimits) {

@@ -178,6 +178,8 @@ public:
         member.committed = committed;
         const bool ready = record.next_state > 0;
         member.may_commit = ready && phase == solver::RoundPhase::training && !record.sent;
+        const bool is_open = phase != solver::RoundPhase::starting && phase != solver::RoundPhase::over;
+        member.may_go_on = ready && is_open && !record.sent && task_.terms.group->max_age != 0;
         member.may_finish = ready && phase == solver::RoundPhase::over && !record.finished;
         member.may_list = phase == solver::RoundPhase::spreading && record.sent && !record.holdings;
         member.may_reveal = phase == solver::RoundPhase::revealing && record.holdings && !record.revealed;
@@ -258,10 +260,12 @@ private:
         if (m.index != record.next_state) return;
         const bool first = record.next_state == 1 && m.base == record.entered;
         if (m.steps != 0) {
-            if (phase != solver::RoundPhase::training || m.base != round || record.sent) return;
+            if (phase != solver::RoundPhase::training || record.sent) return;
+            if (m.base > round || round - m.base > task_.terms.group->max_age) return;
+            EXPECT_TRUE(!record.last_round || m.base > *record.last_round);
             EXPECT_EQ(m.message.size(), task_.plan.public_tensors.size());
             record.sent = true;
-            committed.push_back({index, m.steps, m.message});
+            committed.push_back({index, m.steps, m.message, round - m.base});
         } else {
             EXPECT_TRUE(m.message.empty());
             if (m.base > round || m.base == record.base) return;
@@ -270,7 +274,7 @@ private:
         EXPECT_LE(m.base - record.base, task_.terms.group->keep_rounds);
         record.segments.push_back({m.index - 1, {record.base, m.base, m.steps, omitted(record, index, m.base)}});
         record.base = m.base;
-        if (m.steps != 0) record.last_round = m.base;
+        if (m.steps != 0) record.last_round = round;
         record.finished = phase == solver::RoundPhase::over && m.base == round;
         ++record.next_state;
         record.commitments.push_back(m.commitment);
@@ -320,8 +324,10 @@ private:
                 listed += runs_[i].holdings->bitmap[bit / 8] >> bit % 8 & 1;
             }
             if (others == 0 || 3 * listed < 2 * others) continue;
-            record.entries.push_back({committed[bit].run, committed[bit].steps, committed[bit].tensors});
-            record.total += committed[bit].steps;
+            const solver::SentMessage& of = committed[bit];
+            const std::uint32_t weight = kernels::message_weight(of.steps, of.age, task_.terms.group->max_age);
+            record.entries.push_back({of.run, of.steps, of.tensors, weight, of.age});
+            record.total += weight;
         }
         std::sort(record.entries.begin(), record.entries.end(),
                   [](const auto& a, const auto& b) { return a.run < b.run; });

@@ -51,21 +51,22 @@ GroupWorld::GroupWorld(kernels::UpdateKind update, std::uint32_t members) {
     plan = kernels::build_rounds(*programs, training, spec, gradient ? &*gradient : nullptr).value();
     committed = std::make_unique<solver::CommittedPlan>(plan);
     group = std::make_unique<solver::LocalGroup>(plan, kSeed, std::vector<const Tensor*>{&x, &y}, members, pool);
+    group->set_max_age(kMaxAge);
     members_.resize(members);
     for (std::uint32_t i = 0; i < members; ++i) firsts.push_back(group->state(i));
 }
 
-PlayedSegment GroupWorld::begin(std::uint32_t member, std::uint32_t steps) {
+PlayedSegment GroupWorld::begin(std::uint32_t member, std::uint64_t base, std::uint32_t steps) {
     Member& own = members_[member];
     PlayedSegment out;
     out.run = member;
     out.index = own.index++;
-    out.view.span = {own.base, group->rounds(), steps, own.omitted};
+    out.view.span = {own.base, base, steps, own.omitted};
     out.view.start_step = own.step;
-    for (std::uint64_t r = own.base; r < group->rounds(); ++r) out.view.records.push_back(records[r]);
+    for (std::uint64_t r = own.base; r < base; ++r) out.view.records.push_back(records[r]);
     out.start = group->state(member);
     out.start_root = group->commit(member).root;
-    own.base = group->rounds();
+    own.base = base;
     own.omitted.reset();
     return out;
 }
@@ -82,7 +83,7 @@ void GroupWorld::play(std::vector<solver::MemberTurn> turns) {
     const auto round = static_cast<std::uint32_t>(group->rounds());
     std::vector<PlayedSegment> begun;
     for (std::uint32_t i = 0; i < turns.size(); ++i)
-        if (turns[i].steps != 0) begun.push_back(begin(i, turns[i].steps));
+        if (turns[i].steps != 0) begun.push_back(begin(i, round - turns[i].age, turns[i].steps));
     group->play(turns);
     solver::RecordView record;
     record.round = round;
@@ -93,20 +94,22 @@ void GroupWorld::play(std::vector<solver::MemberTurn> turns) {
             members_[run].omitted = round;
             continue;
         }
-        solver::RecordView::Entry entry{run, turns[run].steps, {}};
+        const std::uint32_t age = turns[run].age;
+        solver::RecordView::Entry entry{
+            run, turns[run].steps, {}, kernels::message_weight(turns[run].steps, age, kMaxAge), age};
         for (const std::uint32_t t : plan.public_tensors) {
             const Tensor& tensor = group->state(run).tensors[t];
             entry.tensors.push_back(kernels::tensor_root(tensor, pool));
             tensors.insert_or_assign(entry.tensors.back(), tensor);
         }
-        record.total += entry.steps;
+        record.total += entry.weight;
         record.entries.push_back(std::move(entry));
     }
     records.push_back(std::move(record));
 }
 
 void GroupWorld::catch_up(std::uint32_t member) {
-    PlayedSegment segment = begin(member, 0);
+    PlayedSegment segment = begin(member, group->rounds(), 0);
     group->catch_up(member);
     end(member, std::move(segment));
 }
@@ -193,7 +196,8 @@ solver::TaskTerms GroupWorld::terms() const {
                                    plan.public_tensors,
                                    group->members(),
                                    64,
-                                   256};
+                                   256,
+                                   kMaxAge};
     return out;
 }
 
@@ -209,7 +213,7 @@ void play_eventful(GroupWorld& world) {
     world.play({{3, true}, {2, true}, {1, true}});
     world.play({{3, true}, {0, true}, {2, false}});
     world.play({{0, true}, {0, true}, {0, true}});  // An empty record.
-    world.play({{1, true}, {3, true}, {2, true}});
+    world.play({{1, true, 1}, {3, true}, {2, true}});
     world.catch_up(0);
     world.join(0);
     // A base follows the previous one, so member 0 sits this round out.

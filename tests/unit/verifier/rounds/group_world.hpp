@@ -43,6 +43,7 @@ public:
 class GroupWorld {
 public:
     static constexpr std::uint64_t kSeed = 3;
+    static constexpr std::uint32_t kMaxAge = 2;
     GroupWorld(kernels::UpdateKind update, std::uint32_t members);
 
     /// As LocalGroup::play, catch_up and join. No member makes more steps than the plan allows.
@@ -82,13 +83,13 @@ private:
         std::optional<std::uint64_t> omitted;
         std::vector<kernels::Tensor> anchor;
     };
-    PlayedSegment begin(std::uint32_t member, std::uint32_t steps);
+    PlayedSegment begin(std::uint32_t member, std::uint64_t base, std::uint32_t steps);
     void end(std::uint32_t member, PlayedSegment segment);
 
     std::vector<Member> members_;
 };
 
-/// Rounds with absence, lost messages, an empty record and a joiner; three members to begin with.
+/// Rounds with absence, lost messages, an old one, an empty record and a joiner; three members to begin with.
 void play_eventful(GroupWorld& world);
 
 }  // namespace retrace::test
