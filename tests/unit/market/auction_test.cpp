@@ -49,6 +49,19 @@ TEST(Auction, ReplicasAllGetTheBestLosersPrice) {
 
 TEST(Auction, TiesGoToTheLowerAddress) { EXPECT_EQ(clear_auction({offer(9, 30), offer(2, 30)}, 1, 100)[0].offer, 1u); }
 
+/// What the ceiling is for (decisions/006): both of them together are worth as much as the two that they displace.
+TEST(Auction, UnlikeAccountsOfOneOwnerSetTheirPrice) {
+    std::vector<Offer> offers{offer(1, 30), offer(2, 30), offer(3, 30), offer(4, 0), offer(5, 0)};
+    for (std::size_t i = 0; i < 3; ++i) offers[i].capability = 100;
+    for (std::size_t i = 3; i < 5; ++i) offers[i].capability = 400;
+    const auto winners = clear_auction(offers, 2, 100);
+    ASSERT_EQ(winners.size(), 2u);
+    for (const Winner& winner : winners) EXPECT_EQ(winner.price, U256(60));
+    EXPECT_EQ(clear_auction(offers, 2, 50)[0].price, U256(50)) << "the ceiling";
+    for (Offer& other : offers) other.capability = 100;
+    EXPECT_EQ(clear_auction(offers, 2, 100)[0].price, U256(30)) << "of whoever is alike";
+}
+
 TEST(Auction, ABadNameIsDearer) {
     // 40 · 1.5 loses against 50, and the winner gets the price at which its own score equals the loser's.
     const auto winners = clear_auction({offer(1, 40, 15'000), offer(2, 50)}, 1, 100);
