@@ -241,7 +241,7 @@ Check judge(const Reachability& facts) {
                   : facts.busy  ? "repeat it in a minute"
                                 : "name a node on another machine with --node, or " + by_hand);
     if (!*facts.reached)
-        return is(Grade::fail, "the node connected to " + dialled + ", and no agent's answer came back",
+        return is(Grade::fail, "the node dialled " + dialled + ", and no agent's answer came back",
                   "open TCP port " + std::to_string(facts.port) + " in the firewall of this machine and of its " +
                       "network, forward it in the router to this machine, and listen on all addresses (--listen " +
                       "0.0.0.0); a provider that shares one address among customers cannot forward it: use another "
