@@ -238,7 +238,8 @@ int measure_all(bool json, int rounds) {
     const std::pair<const char*, std::vector<std::string>> programs[] = {
         {"bench_elements", {}},
         {"bench_fused", {}},
-        {"bench_train", {"train_gpt", "train_cnn", "commit_share", "peak_memory"}}};
+        {"bench_train",
+         {"train_gpt", "train_gpt_newest", "train_cnn", "train_cnn_newest", "commit_share", "peak_memory"}}};
     for (const auto& [name, names] : programs) {
         const std::string program = program_beside(name);
         if (program.empty()) continue;

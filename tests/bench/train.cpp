@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // `bench_train [--json] [--rounds N] [--only ROW]`: whole training steps on all cores compared with LibTorch's (a
-// separate process, tests/bench/peers/torch_train.cpp), alternating samples, medians of wall time; the commitment of
+// separate process, tests/bench/peers/torch_train.cpp) and, in the same run, with those of the newest PyTorch where
+// `./dev bench` installed it (peers/newest_torch.py, eager and compiled), alternating samples, medians of wall time; the commitment of
 // the whole state compared with 100 training steps; the memory of a step compared with the peer's peak growth.
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,19 +34,22 @@ using kernels::Tensor;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// A process that answers each line with a number; without a program there is no peer.
+/// A process that answers each line with a line; without a program there is no peer.
 class Peer {
 public:
-    Peer(const std::string& program, const std::string& model) {
+    explicit Peer(const std::vector<std::string>& command) {
         int to[2], from[2];
-        if (program.empty() || pipe2(to, O_CLOEXEC) != 0 ||
+        if (command.empty() || command[0].empty() || pipe2(to, O_CLOEXEC) != 0 ||
             pipe2(from, O_CLOEXEC) != 0)  // otherwise the next peer would keep this one's input open
             return;
         child_ = fork();
         if (child_ == 0) {
             dup2(to[0], 0);
             dup2(from[1], 1);
-            execl(program.c_str(), program.c_str(), model.c_str(), nullptr);
+            std::vector<char*> arguments;
+            for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+            arguments.push_back(nullptr);
+            execv(arguments[0], arguments.data());
             _exit(127);
         }
         close(to[0]);
@@ -63,12 +68,13 @@ public:
     Peer& operator=(const Peer&) = delete;
 
     bool present() const { return out_ != nullptr && alive_; }
-    double ask(const std::string& line) {
-        char answer[64] = "";
+    double ask(const std::string& line) { return std::strtod(answer(line).c_str(), nullptr); }
+    std::string answer(const std::string& line) {
+        char text[64] = "";
         if (in_ == nullptr || std::fprintf(in_, "%s\n", line.c_str()) < 0 ||
-            std::fgets(answer, sizeof answer, out_) == nullptr)
+            std::fgets(text, sizeof text, out_) == nullptr)
             alive_ = false;
-        return std::strtod(answer, nullptr);
+        return std::string(text, std::strcspn(text, "\n"));
     }
 
 private:
@@ -83,7 +89,7 @@ struct Job {
     std::string unit;
     double units = 0;                ///< Units per step.
     int steps = 1;                   ///< Steps per sample.
-    std::vector<std::string> peers;  ///< The fastest one counts.
+    std::vector<std::string> peers;  ///< Models of the peers; the fastest one counts.
     kernels::ModelSpec model;
     kernels::TrainingSpec training;
     Tensor x, y;
@@ -137,10 +143,48 @@ Job cnn_job() {
     return job;
 }
 
-struct Measured {
-    double step = 0, peer_step = 0, commit = 0;  ///< Seconds; 0 if there is no peer.
-    double bytes = 0, peer_bytes = 0;
+/// The fastest peer of one kind.
+struct Fastest {
+    double step = 0, bytes = 0;  ///< Seconds a step, 0 if there is no peer; its peak memory.
+    std::string name;            ///< Model, form and version.
+
+    void take(Peer& peer, const std::string& peer_name, std::vector<double> seconds) {
+        if (!peer.present()) return;
+        const double mine = median(std::move(seconds));
+        if (step == 0 || mine < step) step = mine, bytes = peer.ask("memory"), name = peer_name;
+    }
 };
+
+struct Measured {
+    double step = 0, commit = 0, bytes = 0;
+    Fastest libtorch, newest;
+};
+
+struct RunningPeer {
+    bool newest;
+    std::string name;
+    std::unique_ptr<Peer> peer;
+    std::vector<double> seconds;
+};
+
+/// Starts LibTorch with each of the models, and the newest PyTorch with each of them, eager and compiled.
+std::vector<RunningPeer> start_peers(const std::vector<std::string>& models) {
+    std::vector<RunningPeer> out;
+    for (const std::string& model : models) {
+        const std::vector<std::string> command = {program_beside("bench_peer_torch"), model};
+        out.push_back({false, model, std::make_unique<Peer>(command), {}});
+    }
+    const bool installed = access(RETRACE_NEWEST_TORCH "/complete", F_OK) == 0;
+    for (const std::string& model : installed ? models : std::vector<std::string>{}) {
+        for (const char* const form : {"eager", "compiled"}) {
+            auto peer = std::make_unique<Peer>(
+                std::vector<std::string>{RETRACE_NEWEST_TORCH "/bin/python", RETRACE_NEWEST_TORCH_PEER, model, form});
+            const std::string name = "PyTorch " + peer->answer("version") + " fp32 " + form + ", " + model;
+            out.push_back({true, name, std::move(peer), {}});
+        }
+    }
+    return out;
+}
 
 Measured measure(const Job& job, int rounds) {
     const kernels::TrainingPrograms programs =
@@ -150,19 +194,15 @@ Measured measure(const Job& job, int rounds) {
     kernels::Executor executor(programs.train, pool);
     const kernels::Inputs inputs{1, {&job.x, &job.y}};
     const Hash32 root = kernels::CommittedProgram(programs.train).root();
-    std::vector<std::unique_ptr<Peer>> peers;
-    for (const std::string& name : job.peers) {
-        peers.push_back(std::make_unique<Peer>(program_beside("bench_peer_torch"), name));
-    }
+    std::vector<RunningPeer> peers = start_peers(job.peers);
     executor.step(state, inputs);
     std::vector<double> ours, commits;
-    std::vector<std::vector<double>> theirs(peers.size());
     for (int round = 0; round < rounds; ++round) {
         double begin = now();
         for (int i = 0; i < job.steps; ++i) executor.step(state, inputs);
         ours.push_back((now() - begin) / job.steps);
-        for (std::size_t i = 0; i < peers.size(); ++i) {
-            theirs[i].push_back(peers[i]->ask("step " + std::to_string(job.steps)) / job.steps);
+        for (RunningPeer& one : peers) {
+            one.seconds.push_back(one.peer->ask("step " + std::to_string(job.steps)) / job.steps);
         }
         begin = now();
         kernels::commit_state(root, state, pool);
@@ -173,13 +213,12 @@ Measured measure(const Job& job, int rounds) {
     out.commit = median(commits);
     out.bytes = static_cast<double>(executor.planned_bytes() + kernels::StateCommitter::planned_bytes(programs.train));
     for (const Tensor& tensor : state.tensors) out.bytes += static_cast<double>(tensor.data.size());
-    for (std::size_t i = 0; i < peers.size(); ++i) {
-        if (!peers[i]->present()) continue;
-        const double seconds = median(theirs[i]), bytes = peers[i]->ask("memory");
-        if (out.peer_step == 0 || seconds < out.peer_step) out.peer_step = seconds, out.peer_bytes = bytes;
-    }
-    std::fprintf(stderr, "%s: %.4f s a step, peer %.4f s; state committed in %.4f s; %.1f MB, peer %.1f MB\n",
-                 job.name.c_str(), out.step, out.peer_step, out.commit, out.bytes * 1e-6, out.peer_bytes * 1e-6);
+    for (RunningPeer& one : peers) (one.newest ? out.newest : out.libtorch).take(*one.peer, one.name, one.seconds);
+    std::fprintf(stderr,
+                 "%s: %.4f s a step, LibTorch %.4f s, newest PyTorch %.4f s; state committed in %.4f s; %.1f MB, "
+                 "LibTorch %.1f MB\n",
+                 job.name.c_str(), out.step, out.libtorch.step, out.newest.step, out.commit, out.bytes * 1e-6,
+                 out.libtorch.bytes * 1e-6);
     return out;
 }
 
@@ -191,9 +230,12 @@ std::vector<Row> measure_all(int rounds, const std::string& only) {
     for (const Job& job : jobs) {
         if (!only.empty() && job.name != only) continue;
         const Measured m = measure(job, rounds);
-        const bool peer = m.peer_step > 0;
-        rows.push_back({job.name, job.unit, peer ? "LibTorch fp32 eager" : "peer missing", job.units / m.step,
-                        peer ? job.units / m.peer_step : 0});
+        const auto add = [&](const std::string& name, const Fastest& peer, const std::string& label) {
+            rows.push_back({name, job.unit, peer.step > 0 ? label : "peer missing", job.units / m.step,
+                            peer.step > 0 ? job.units / peer.step : 0});
+        };
+        add(job.name, m.libtorch, "LibTorch fp32 eager");
+        add(job.name + "_newest", m.newest, m.newest.name);
         measured.push_back(m);
     }
     const auto share = [](const Measured& m) { return m.commit / (100 * m.step); };
@@ -201,8 +243,8 @@ std::vector<Row> measure_all(int rounds, const std::string& only) {
     const Measured& worst = share(measured.front()) > share(measured.back()) ? measured.front() : measured.back();
     rows.push_back({"commit_share", "s", "100 training steps", worst.commit, 100 * worst.step});
     const Measured& gpt = measured.front();  // the first, or the only one
-    rows.push_back({"peak_memory", "MB", gpt.peer_bytes > 0 ? "LibTorch fp32 eager" : "peer missing", gpt.bytes * 1e-6,
-                    gpt.peer_bytes * 1e-6});
+    rows.push_back({"peak_memory", "MB", gpt.libtorch.bytes > 0 ? "LibTorch fp32 eager" : "peer missing",
+                    gpt.bytes * 1e-6, gpt.libtorch.bytes * 1e-6});
     return rows;
 }
 
