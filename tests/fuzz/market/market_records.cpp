@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Records of the market and the parameters of genesis: a record has exactly one encoding, and escrow and stake can be
 // computed from any parameters that pass the check.
+#include "market/escrow.hpp"
 #include "market/groups.hpp"
 #include "market/masks/records.hpp"
 #include "market/params.hpp"
 #include "market/record.hpp"
+#include "market/reservations.hpp"
 #include "market/types.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"
@@ -15,7 +17,7 @@ namespace {
 using namespace market;
 using AnyRecord = std::variant<TaskSpec, Task, Bid, Run, Checkpoint, Segment, Audit, Dispute, Report, Stake, SolverInfo,
                                VerifierInfo, Params, GroupSpec, Group, Round, RoundMessage, Holding, MemberSegment,
-                               Member, RoundMasks, MemberMasks>;
+                               Member, RoundMasks, MemberMasks, TopUp, Reservation>;
 
 /// Fills fields so that enums are not zero and lists are not empty.
 struct Filler {

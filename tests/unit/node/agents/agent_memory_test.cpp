@@ -85,6 +85,12 @@ struct AgentMemory : ::testing::Test {
         book.put(keys::task(id), task);
         return spec;
     }
+    /// Its deadlines need six tenths of this machine's time.
+    void large(market::TaskSpec spec, std::uint64_t id, bool spot) {
+        spec.step_cost = 600'000'000'000;
+        spec.spot = spot;
+        book.put(keys::spec(id), spec);
+    }
     void change(std::uint64_t id, const std::function<void(market::Task&)>& how) {
         market::Task task = *contracts::views::task(book, id);
         how(task);
@@ -281,6 +287,43 @@ TEST_F(AgentMemory, OfManyAuctionsThoseThatBringMostAreBegun) {
     ASSERT_EQ(view.auctions.size(), Bidding::kNewBidsMax + 1);
     EXPECT_EQ(view.auctions[0].terms.id, 6U) << "a deposit hangs on a reveal";
     EXPECT_EQ(view.auctions[1].terms.id, 401U);
+}
+
+/// Contracts 13.12.
+TEST_F(AgentMemory, SpotTasksTakeTheTimeThatOthersLeave) {
+    large(post(1, 5'000), 1, true);
+    large(post(2, 500), 2, false);
+    Bidding agent = bidding();
+    solver::SolverView view = auctions({1, 2});
+    agent.on_view(book, params, kBaseFee, immutable, view);
+    ASSERT_EQ(view.auctions.size(), 1U);
+    EXPECT_EQ(view.auctions[0].terms.id, 2U) << "though the spot task brings more";
+    view = auctions({1});
+    agent.on_view(book, params, kBaseFee, immutable, view);
+    EXPECT_EQ(view.auctions.size(), 1U) << "where nothing better is there";
+}
+
+TEST_F(AgentMemory, SpotRunsAreGivenBackForOtherWorkThatNeedsTheirTime) {
+    large(post(1, 5'000), 1, true);
+    large(post(2, 500), 2, false);
+    Bidding agent = bidding();
+    solver::SolverView view = auctions({2});
+    solver::RunView spot;
+    spot.terms.id = 1;
+    spot.next_state = 1;
+    spot.spot = true;
+    view.runs = {spot};
+    EXPECT_TRUE(agent.to_give_back(book, params, kBaseFee, immutable, view).empty());
+    agent.on_view(book, params, kBaseFee, immutable, view);
+    EXPECT_EQ(view.auctions.size(), 1U) << "its time may be taken";
+    solver::RunView other;
+    other.terms.id = 2;
+    other.next_state = 1;
+    view.runs.push_back(other);
+    const std::set<solver::RunKey> given = agent.to_give_back(book, params, kBaseFee, immutable, view);
+    EXPECT_EQ(given, (std::set<solver::RunKey>{{1, 0}}));
+    view.runs[0].given_back = true;
+    EXPECT_TRUE(agent.to_give_back(book, params, kBaseFee, immutable, view).empty()) << "once";
 }
 
 TEST_F(AgentMemory, WorkThatCostsMoreFeesThanItBringsIsNotBidFor) {
