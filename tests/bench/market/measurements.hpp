@@ -21,11 +21,14 @@ std::vector<Row> measure_load(const LoadOptions& options);
 /// `match`: clearing one auction of 64 bids for 5 replicas; `match_group`: one of 512 bids for 255 seats.
 std::vector<Row> measure_match();
 /// `welfare`: what the agents' own choices and the auctions bring of the optimum, summed over `instances` small ones;
-/// `welfare_worst`: the least of them. `welfare_classes`: what they bring when agents take tasks of a paid upper class
-/// first, with the surcharge counted as neither won nor lost. `solved_…`: the shares of the tasks worth more than the
-/// median, and of the others, that are solved in either order; `solved_by_a_tenth_more`: of those that are not, the share
-/// that is when it alone pays as much more as the class costs.
+/// `welfare_worst`: the least of them.
 std::vector<Row> measure_welfare(std::uint64_t instances);
+/// The same with one agent, so that tasks compete for it, and where a third of the tasks is urgent: worth a tenth more, which
+/// their requesters pay. `welfare_scarce`: as a higher ceiling; `welfare_scarce_classes`: for a class that agents take
+/// first, the payment counted as neither won nor lost. `urgent_solved`, `others_solved`: the shares that are solved, and
+/// `…_classes` with classes; `urgent_solved_by_price`: of the urgent ones that are not, the share that is when it alone
+/// pays twice as much.
+std::vector<Row> measure_classes(std::uint64_t instances);
 /// `quickstart`: from the start of `retrace solver --quickstart` to its first bid in a block, on a chain of its own.
 std::vector<Row> measure_quickstart();
 
