@@ -86,7 +86,7 @@ TEST(LifeCycle, OnlyTheTablesRowsAreLegal) {
     for (std::uint8_t state = 0; state <= 12; ++state)
         for (std::uint8_t event = 0; event <= 12; ++event)
             legal += next(static_cast<TaskState>(state), static_cast<TaskEvent>(event)).has_value();
-    EXPECT_EQ(legal, 20);
+    EXPECT_EQ(legal, 22);
     EXPECT_EQ(next(TaskState::running, TaskEvent::cancel), std::nullopt);
     EXPECT_EQ(next(TaskState::settled, TaskEvent::forfeit), std::nullopt);
     for (const TaskState state : {TaskState::settled, TaskState::cancelled, TaskState::expired})
