@@ -276,8 +276,10 @@ Reached SolverAgent::reach_member(const RunView& run, const std::optional<Segmen
         const auto more = [&](std::uint32_t done) {
             if (config_.pace > 0) keep_pace(done);
             if (config_.member_steps != 0) return done < config_.member_steps;
-            // As long as a later round takes the message, there is time for all steps.
-            if (!is_too_late(order->span.base, clock.next_round + 1, *run.terms.group)) return true;
+            // With fewer than half of the steps it trains on if a later round takes them. With more it sends them in time:
+            // the next ones begin when that round is closed, so to train on would bring fewer in all.
+            const bool last = is_too_late(order->span.base, clock.next_round + 1, *run.terms.group);
+            if (!last && 2 * std::uint64_t{done} < order->span.steps) return true;
             const std::uint64_t height = clock.height, deadline = clock.deadline;
             const std::uint64_t step = (height - began + done - 1) / done;  // Blocks of a step so far, rounded up.
             return deadline == 0 || height + step + config_.commit_blocks < deadline;
