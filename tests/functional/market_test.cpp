@@ -52,6 +52,7 @@ kernels::Program large_program() {
     kernels::TrainingSpec training;
     training.samples = 256;
     training.batch = 16;
+    training.keep_loss = true;  // As `task compile` does.
     auto programs = kernels::build_training(source, training, 16, 16);
     EXPECT_TRUE(programs.has_value()) << (programs ? "" : programs.error().message);
     return std::move(programs->train);
@@ -69,6 +70,11 @@ TEST_F(Market, ATaskOfFiveMegabytesBeginsWithGivenWeightsAndItsReceiptIsChecked)
     ASSERT_GT(program.size(), std::size_t{4} << 20) << "one message takes less";
     std::ofstream(fs::path(task) / "program.rtp", std::ios::binary)
         .write(reinterpret_cast<const char*>(program.data()), static_cast<std::streamsize>(program.size()));
+
+    std::string terms = text_of(fs::path(task) / "task.toml");
+    const std::size_t compiled = terms.find("[compiled]");  // What it says is of another program.
+    terms.erase(compiled, std::min(terms.size(), terms.find("\n[", compiled)) - compiled);
+    std::ofstream(fs::path(task) / "task.toml") << terms;
 
     start({{Role::honest_solver, kHonest}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});
     if (HasFatalFailure()) return;

@@ -148,7 +148,7 @@ TEST(Doctor, JudgesReachabilityByWhatTheNodeFound) {
         return judge(facts);
     };
     EXPECT_THAT(with([](auto& facts) { facts.reached = false; }),
-                is(Grade::fail, "dialled 198.51.100.7:9000, and no agent's answer came back",
+                is(Grade::fail, "the node dialled 198.51.100.7:9000, and no agent's answer came back",
                    "open TCP port 9000 in the firewall"));
     EXPECT_THAT(with([](auto& facts) { facts.named = {"203.0.113.1"}; }),
                 is(Grade::warn, "others are sent to http://agent.example:9000, which is another address",
