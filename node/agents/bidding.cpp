@@ -270,6 +270,8 @@ std::set<solver::RunKey> Bidding::to_give_back(const ledger::StateView& state, c
     std::stable_sort(runs.begin(), runs.end(),
                      [](const SpotRun& a, const SpotRun& b) { return a.profit.per_hour < b.profit.per_hour; });
     double left = room(state, params, base_fee, immutable, view, true).load;
+    // Work that is won, not what may be: anybody could post a task that it bids for and does not win.
+    for (const auto& [task, bid] : loads_) left += bid.load;
     std::set<solver::RunKey> out;
     for (const SpotRun& run : runs) {
         if (left >= 0) break;
@@ -369,7 +371,11 @@ Result<std::optional<contracts::CommitBid>> Bidding::commit(const solver::Commit
     in_flight_[move.task] = {*market::stake_floor(params, spec), height};
     const auto choice =
         std::find_if(choices_.begin(), choices_.end(), [&](const Choice& one) { return one.task == move.task; });
-    if (choice != choices_.end()) loads_[move.task] = {choice->profit.load, end->second};
+    if (choice != choices_.end()) {
+        if (!loads_.contains(move.task))
+            free_load_ -= choice->profit.load;  // A seat may be joined for in the same block.
+        loads_[move.task] = {choice->profit.load, end->second};
+    }
     const Hash32 commitment = market::bid_commitment(move.task, move.round, bid.price, bid.finish, move.salt, self_);
     spdlog::info("event=bid task={} round={} price={} reason=\"{}\"", move.task, move.round, format_coins(bid.price),
                  choice != choices_.end() ? choice->why : std::string());

@@ -55,21 +55,41 @@ Status<RpcFailure> find_days(const IncomeBook::Source& source, const std::vector
 }  // namespace
 
 Status<RpcFailure> IncomeBook::advance(const Source& source, std::uint64_t height) {
-    const bool begins = last_ == 0, is_newer = height > last_;
-    if (height == 0 || (!is_newer && complete_)) return Unit{};
-    const std::uint64_t to = !is_newer ? first_ - 1 : begins ? height : std::min(height, last_ + piece_);
-    const std::uint64_t from = !begins && is_newer ? last_ + 1 : to > piece_ ? to - piece_ + 1 : 1;
-    if (const auto done = read(source, from, to); !done) {
-        if (done.error().code != kServerError) return done;
-        piece_ = std::max<std::uint64_t>(1, (to - from + 1) / 2);
-        if (from != to) return Unit{};
-        if (is_newer) return done;
-        complete_ = true;  // The node does not have it.
-        return Unit{};
+    const bool begins = last_ == 0;
+    if (height > last_) RETRACE_CHECK(read_newer(source, height));
+    return begins || complete_ ? Status<RpcFailure>(Unit{}) : read_older(source);
+}
+
+Result<bool, RpcFailure> IncomeBook::read_piece(const Source& source, std::uint64_t from, std::uint64_t to,
+                                                std::uint64_t& piece) {
+    const auto done = read(source, from, to);
+    if (done) {
+        piece = std::min(kBlocks, 2 * piece);
+        return true;
     }
-    piece_ = std::min(kBlocks, 2 * piece_);
-    if (is_newer) last_ = to;
-    if (begins || !is_newer) first_ = from;
+    if (done.error().code != kServerError || from == to) return Unexpected{done.error()};
+    piece = (to - from + 1) / 2;
+    return false;
+}
+
+Status<RpcFailure> IncomeBook::read_newer(const Source& source, std::uint64_t height) {
+    const bool begins = last_ == 0;
+    const std::uint64_t to = begins ? height : std::min(height, last_ + newer_piece_);
+    const std::uint64_t from = !begins ? last_ + 1 : to > newer_piece_ ? to - newer_piece_ + 1 : 1;
+    RETRACE_TRY(done, read_piece(source, from, to, newer_piece_));
+    if (!done) return Unit{};
+    last_ = to;
+    if (begins) first_ = from;
+    complete_ = first_ == 1 || complete_;
+    return Unit{};
+}
+
+Status<RpcFailure> IncomeBook::read_older(const Source& source) {
+    const std::uint64_t to = first_ - 1, from = to > older_piece_ ? to - older_piece_ + 1 : 1;
+    const auto done = read_piece(source, from, to, older_piece_);
+    if (!done && done.error().code != kServerError) return Unexpected{done.error()};
+    complete_ = !done;  // The node does not have them.
+    if (done && *done) first_ = from;
     complete_ = complete_ || first_ == 1;
     return Unit{};
 }

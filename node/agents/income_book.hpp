@@ -29,9 +29,9 @@ public:
 
     explicit IncomeBook(const ledger::Address& party) : party_(party) {}
 
-    /// Reads the new blocks up to `height`, or if there are none an older piece that is not read yet; at most kBlocks.
-    /// After an error of the node the next piece is half as long, because the logs of a shorter one may be few enough to be
-    /// told; otherwise nothing has changed. Where not even one older block is told the book begins, because the node no longer
+    /// Reads the new blocks up to `height` and, but for the first time, an older piece that is not read yet; at most kBlocks
+    /// of each. After an error of the node the next piece of that kind is half as long, because the logs of a shorter one may
+    /// be few enough to be told; otherwise nothing has changed. Where not even one older block is told the book begins, because the node no longer
     /// has it.
     Status<RpcFailure> advance(const Source& source, std::uint64_t height);
 
@@ -49,10 +49,15 @@ public:
 
 private:
     Status<RpcFailure> read(const Source& source, std::uint64_t from, std::uint64_t to);
+    /// Returns false if the node does not tell so much at once: `piece` is half as long then.
+    Result<bool, RpcFailure> read_piece(const Source& source, std::uint64_t from, std::uint64_t to,
+                                        std::uint64_t& piece);
+    Status<RpcFailure> read_newer(const Source& source, std::uint64_t height);
+    Status<RpcFailure> read_older(const Source& source);
 
     ledger::Address party_;
     std::uint64_t first_ = 0, last_ = 0;
-    std::uint64_t piece_ = kBlocks;  // of the next reading
+    std::uint64_t newer_piece_ = kBlocks, older_piece_ = kBlocks;  ///< Blocks of the next readings.
     bool complete_ = false;
     Sum total_;
     std::map<std::uint64_t, Sum> tasks_, audits_, days_;

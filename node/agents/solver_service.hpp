@@ -97,7 +97,8 @@ private:
     std::uint64_t problems_ = 0;        // Reported so far.
     std::optional<std::string> ended_;  ///< Why it must not go on.
     bool draining_ = false, drained_ = false;
-    std::size_t owed_ = 0;  ///< While draining: bids to be revealed, and a capability to be proved.
+    /// While draining: bids to be revealed, and a capability to be proved; not 0 before a block was read meanwhile.
+    std::size_t owed_ = 1;
     std::chrono::steady_clock::time_point node_seen_{};   ///< When the node was last not lost.
     std::map<solver::RunKey, std::uint64_t> drain_from_;  ///< By run: its next state when the draining began.
     std::set<solver::RunKey> give_back_;                  ///< Runs of spot tasks that better work needs the time of.

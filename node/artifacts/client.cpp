@@ -395,7 +395,9 @@ Status<Failure> ArtifactClient::upload_tensor(const std::string& peer, const Has
             }
             const std::uint64_t before = total(there.missing);
             RETRACE_TRY(now, ask_info(node, root));
-            if (!now.complete && total(now.missing) >= before) {
+            // It names the first gaps only: if there are more, the first one moves on instead.
+            const bool goes_on = !now.missing.empty() && now.missing.front().first > there.missing.front().first;
+            if (!now.complete && total(now.missing) >= before && !goes_on) {
                 return failure(Fault::refused, "the node does not keep what it is sent");
             }
             there = std::move(now);

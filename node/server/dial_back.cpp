@@ -44,7 +44,11 @@ Result<DialBack::Outcome> DialBack::ask(const std::string& address, std::uint16_
         if (!attempt.reached || (!*attempt.reached && now < attempt.begun + options_.told)) return Outcome::dialling;
         return *attempt.reached ? Outcome::reached : Outcome::not_reached;
     }
-    if (last != attempts_.end() && (!last->second.reached || now < last->second.asked + options_.pause))
+    // Not before an answer about the last one would tell: how soon another is taken must not say how it ended.
+    const auto is_told = [&](const Attempt& attempt) {
+        return attempt.reached && now >= attempt.begun + options_.told;
+    };
+    if (last != attempts_.end() && (!is_told(last->second) || now < last->second.asked + options_.pause))
         return error("this address had an attempt a moment ago: ask again in " +
                      std::to_string(options_.pause / std::chrono::seconds(1)) + " seconds");
     if (waiting_.size() >= options_.waiting)
@@ -78,7 +82,11 @@ void DialBack::run(const std::stop_token& stop) {
         attempt.begun = Clock::now();
         const Attempt copy = attempt;
         lock.unlock();
-        const bool reached = dial(copy, stop);
+        bool reached = false;
+        try {
+            reached = dial(copy, stop);
+        } catch (const std::exception&) {  // No file descriptor is left, for example: it must not end the node.
+        }
         lock.lock();
         attempt.reached = reached;
     }

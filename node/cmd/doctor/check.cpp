@@ -240,6 +240,12 @@ Check judge(const Reachability& facts) {
                   facts.too_old ? "name a newer node with --node, or " + by_hand
                   : facts.busy  ? "repeat it in a minute"
                                 : "name a node on another machine with --node, or " + by_hand);
+    const bool is_named = std::find(facts.named.begin(), facts.named.end(), facts.address) != facts.named.end();
+    if (!*facts.reached && !is_named)
+        return is(Grade::warn,
+                  "not tested: the node dialled " + dialled +
+                      ", from where this machine asked, and others are sent to " + facts.endpoint,
+                  by_hand);
     if (!*facts.reached)
         return is(Grade::fail, "the node dialled " + dialled + ", and no agent's answer came back",
                   "open TCP port " + std::to_string(facts.port) + " in the firewall of this machine and of its " +
@@ -247,7 +253,7 @@ Check judge(const Reachability& facts) {
                       "0.0.0.0); a provider that shares one address among customers cannot forward it: use another "
                       "machine, or a tunnel to one, and name that with --endpoint. If " +
                       facts.address + " is a proxy's, " + by_hand);
-    if (std::find(facts.named.begin(), facts.named.end(), facts.address) == facts.named.end())
+    if (!is_named)
         return is(Grade::warn,
                   "the node reached this machine at " + dialled + ", but others are sent to " + facts.endpoint +
                       ", which is another address",

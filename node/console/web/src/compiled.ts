@@ -150,6 +150,7 @@ function readTerms(source: string): { terms: Spec; files: Files } {
         finishBlocks: hex(whole(market, "finish_blocks", 1n, kBlocksMax)),
         stepCost: hex(whole(compiled, "step_cost", 1n, 2n ** 50n)),
         allowUnaudited: market.allow_unaudited === true,
+        spot: market.spot === true,
     };
     const files: Files = { program: text(task, "program"), data: text(task, "data") };
     if (task.initialiser !== undefined) files.initialiser = text(task, "initialiser");

@@ -111,7 +111,7 @@ export function NewTask() {
             {id === undefined && <Chooser given={given} />}
             <ErrorLine text={error} />
             {task && id === undefined && (
-                <Terms key={task.spec.programRoot + task.spec.dataRoots.join()} spec={task.spec} from="the folder" posted={posted}>
+                <Terms key={JSON.stringify(task.spec)} spec={task.spec} from="the folder" posted={posted}>
                     <p class="caption">{bytes(task.bytes)} in {count(task.artifacts.length)} artifacts will be sent to this node.</p>
                 </Terms>
             )}

@@ -122,7 +122,7 @@ export function Terms({ spec, from, posted, children }: { spec: Spec; from: stri
         auditors: String(spec.auditors),
         replicas: String(spec.replicas),
         allowUnaudited: false,
-        spot: false,
+        spot: spec.spot,
     });
     if (!params.data || places.data === undefined) return <Pending error={params.error || places.error} data={undefined} what="parameters" />;
     const known = params.data;
