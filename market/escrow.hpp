@@ -48,7 +48,7 @@ struct TopUp {
     static auto tie(auto& t) { return std::tie(t.ceiling, t.auctions); }
     static Names names() { return {"ceiling", "auctions"}; }
 };
-/// What a task that is posted by `spec`, and of which the segments below `first` are paid, brings so that its ceiling may
+/// What a task that is posted by `spec`, and whose last auction began at state `first`, brings so that its ceiling may
 /// rise to `ceiling`, which is at least that of `spec`.
 Escrow escrow_of_top_up(const TaskSpec& spec, const Params& params, std::uint64_t first, const U256& ceiling);
 

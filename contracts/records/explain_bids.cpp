@@ -6,6 +6,7 @@
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/offers.hpp"
 #include "contracts/records/places.hpp"
+#include "contracts/records/reservations.hpp"
 #include "market/odds.hpp"
 
 namespace retrace::contracts::views {
@@ -181,8 +182,7 @@ std::vector<CallStatus> bid_obstacles(const StateView& view, std::uint64_t id, c
     if (!has_bid && view.account(party).balance < params->bid_deposit + fee.value_or(U256()))
         out.push_back(CallStatus::balance_too_low);
     if (!has_bid && !fee) out.push_back(CallStatus::auction_full);
-    const std::size_t others = open_bids(view, party) - (has_bid ? 1 : 0);
-    if (open_runs(view, party).size() + others >= market::kOpenItemsMax) out.push_back(CallStatus::too_many_open);
+    if (open_work(view, party) - (has_bid ? 1 : 0) >= market::kOpenItemsMax) out.push_back(CallStatus::too_many_open);
     const auto own = has_bid ? bid(view, id, party) : std::nullopt;
     const auto floor = market::stake_floor(*params, *spec);
     const U256 usable = free_stake(view, *params, party) + (own ? own->locked : U256());

@@ -23,6 +23,9 @@ std::optional<market::Reservation> reservation(const ledger::StateView& view, st
 std::optional<market::TaskSpec> reserved_spec(const ledger::StateView& view, std::uint64_t reservation);
 std::vector<std::uint64_t> reservations(const ledger::StateView& view, const ledger::Address& party);
 /// The reservation whose solver has this run of the task and has not accepted its data.
+/// Of a solver: its runs that are not over, its bids in open auctions and the reservations that it has accepted. Each bid
+/// and each reservation may become a run (12.3.12).
+std::size_t open_work(const ledger::StateView& view, const ledger::Address& solver);
 std::optional<market::Reservation> reservation_of_run(const ledger::StateView& view, std::uint64_t task,
                                                       std::uint32_t run);
 }  // namespace views

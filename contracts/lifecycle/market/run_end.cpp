@@ -382,9 +382,14 @@ void wake_after(Effects& fx, std::uint64_t id, std::uint32_t run, std::uint64_t 
 }
 
 void leave_run(Effects& fx, std::uint64_t id, std::uint32_t index, bool silent) {
-    const market::Run run = run_of(fx, id, index);
-    if (const auto deposit = break_reservation(fx, id, index))  // 12.11.26
-        return forfeit_run(fx, id, index, ledger::min(*deposit, run.locked), {}, SlashReason::not_honoured);
+    market::Run run = run_of(fx, id, index);
+    if (const auto deposit = break_reservation(fx, id, index)) {  // 12.11.26
+        const U256 lost = ledger::min(*deposit, run.locked);
+        if (silent) return forfeit_run(fx, id, index, lost, {}, SlashReason::not_honoured);
+        slash_locked(fx, run.solver, id, lost, {}, SlashReason::not_honoured);
+        run.locked -= lost;
+        store(fx.state, keys::run(id, index), run);
+    }
     if (silent) {
         auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
         ++solver.reputation.silences;

@@ -86,7 +86,7 @@ void end_waiting_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// Called when a run is gone, or its wait for auditors: wakes the openings of runs that waited for it, from state `index`
 /// on; a bounded number at each height.
 void wake_after(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index);
-/// Ends a run before acceptData without a slash. `silent`: the winner did not answer, which counts in its reputation.
+/// Ends a run before acceptData, without a slash unless it was reserved (12.11.26). `silent`: the winner did not answer, which counts in its reputation.
 void leave_run(Effects& fx, std::uint64_t task, std::uint32_t run, bool silent);
 /// 13.12: has a run that is given back end at the next block if all of it is final and paid, or when its last auditors have
 /// had their time to attest. Called after payments; before all of it is final it does nothing.

@@ -5,6 +5,7 @@
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
+#include "contracts/records/reservations.hpp"
 #include "contracts/rules/groups/rules.hpp"
 #include "market/odds.hpp"
 
@@ -44,9 +45,8 @@ CallStatus admit_solver(const JoinTask& call, const TxContext& context, const St
     if (spec.hardware_class != 0 && spec.hardware_class != solver->hardware_class)
         return CallStatus::wrong_hardware;                                                                    // 21.10.8
     if (context.value != market::join_fee(context.params, spec, call.index)) return CallStatus::wrong_value;  // 21.10.9
-    if (views::open_runs(view, context.sender).size() + views::open_bids(view, context.sender) >= market::kOpenItemsMax)
-        return CallStatus::too_many_open;                                                    // 21.10.10
-    if (run_of_solver(view, call.task, context.sender)) return CallStatus::already_running;  // 21.10.11
+    if (views::open_work(view, context.sender) >= market::kOpenItemsMax) return CallStatus::too_many_open;  // 21.10.10
+    if (run_of_solver(view, call.task, context.sender)) return CallStatus::already_running;                 // 21.10.11
     return CallStatus::ok;
 }
 

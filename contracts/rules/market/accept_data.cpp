@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 12.5. The winner confirms that it has program and data, or declines at no charge.
+// SPEC 12.5. The winner confirms that it has program and data, or declines, at no charge unless it was reserved (12.11.26).
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/reservations.hpp"
 #include "contracts/lifecycle/market/runs.hpp"

@@ -5,6 +5,7 @@
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
 #include "contracts/records/places.hpp"
+#include "contracts/records/reservations.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
@@ -35,8 +36,7 @@ CallStatus admit(const CommitBid& call, const TxContext& context, const StateVie
     if (!fee) return CallStatus::auction_full;                                              // 12.3.11
     if (context.value < context.params.bid_deposit + *fee) return CallStatus::wrong_value;  // 12.3.15
     // 12.3.12: each of the sender's bids may win, and all auctions may end before the first run is over.
-    if (views::open_runs(view, context.sender).size() + views::open_bids(view, context.sender) >= market::kOpenItemsMax)
-        return CallStatus::too_many_open;
+    if (views::open_work(view, context.sender) >= market::kOpenItemsMax) return CallStatus::too_many_open;
     if (run_of_solver(view, call.task, context.sender)) return CallStatus::already_running;  // 12.3.13
     // 12.3.14: the stake is locked from the commitment on, so that slashes and withdrawals of other stake cannot
     // prevent the reveal.

@@ -69,11 +69,12 @@ CallStatus check(const AcceptReservation&) { return CallStatus::ok; }
 
 CallStatus admit(const AcceptReservation& call, const TxContext& context, const StateView& view) {
     const auto reservation = views::reservation(view, call.reservation);
-    if (!reservation) return CallStatus::unknown_reservation;                                         // 12.11.13
-    if (reservation->solver != context.sender) return CallStatus::not_solver;                         // 12.11.14
-    if (reservation->state != ReservationState::offered) return CallStatus::wrong_reservation_state;  // 12.11.15
-    if (context.height >= reservation->from) return CallStatus::too_late;                             // 12.11.16
-    if (!has_room(view, context.sender)) return CallStatus::too_many_open;                            // 12.11.17
+    if (!reservation) return CallStatus::unknown_reservation;                                               // 12.11.13
+    if (reservation->solver != context.sender) return CallStatus::not_solver;                               // 12.11.14
+    if (reservation->state != ReservationState::offered) return CallStatus::wrong_reservation_state;        // 12.11.15
+    if (context.height >= reservation->from) return CallStatus::too_late;                                   // 12.11.16
+    if (!has_room(view, context.sender)) return CallStatus::too_many_open;                                  // 12.11.17
+    if (views::open_work(view, context.sender) >= market::kOpenItemsMax) return CallStatus::too_many_open;  // 12.11.29
     const auto spec = must_load<TaskSpec>(view, keys::reserved_spec(call.reservation));
     const auto floor = market::stake_floor(context.params, spec);
     if (views::free_stake(view, context.params, context.sender) < *floor) return CallStatus::stake_too_low;  // 12.11.18

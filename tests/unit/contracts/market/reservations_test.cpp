@@ -2,6 +2,7 @@
 // A solver's time at a future height. SPEC 12.11.
 #include "contracts/records/reservations.hpp"
 
+#include "contracts/records/standing.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -88,6 +89,7 @@ TEST_F(Reservations, OneThatIsNotHonouredCostsBothAndTheTaskGoesOn) {
         for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
         for (const char* name : {"alice", "bob"}) add_solver(name);
         advance(9);
+        note_verified(state, party("alice"), U256(8) * kCoin, height);
         const U256 burned = ledger::burned(state), alice = balance("alice");
         begun();
         if (declines) {
@@ -96,12 +98,14 @@ TEST_F(Reservations, OneThatIsNotHonouredCostsBothAndTheTaskGoesOn) {
             advance(params.accept_blocks + 1);
         }
         EXPECT_EQ(reservation().state, ReservationState::broken);
-        EXPECT_EQ(run().state, RunState::forfeited);
+        EXPECT_EQ(run().state, declines ? RunState::left : RunState::forfeited);
         EXPECT_EQ(ledger::burned(state), burned + kDeposit + kDeposit);
         EXPECT_EQ(views::stake(state, party("alice")).bonded, U256(100) * kCoin - kDeposit);
         EXPECT_EQ(locked("alice"), U256());
         EXPECT_EQ(balance("alice"), alice);
-        EXPECT_EQ(views::solver(state, party("alice"))->reputation.silences, 1u);
+        EXPECT_EQ(views::solver(state, party("alice"))->reputation.silences, declines ? 0u : 1u)
+            << "a requester that serves no data spoils no record";
+        EXPECT_EQ(views::standing(state, party("alice")).verified, declines ? U256(8) * kCoin : U256(4) * kCoin);
         EXPECT_EQ(task().state, TaskState::bidding);
         EXPECT_EQ(commit_bid("alice", 5), CallStatus::excluded);
         auction({{"bob", 700}});
@@ -126,6 +130,22 @@ TEST_F(Reservations, OffersOfStrangersFillNobodysList) {
     EXPECT_TRUE(views::reservations(state, party("alice")).empty());
     ASSERT_EQ(send("alice", AcceptReservation{16}), CallStatus::ok);
     EXPECT_EQ(views::reservations(state, party("alice")), (std::vector<std::uint64_t>{16}));
+}
+
+/// 12.11.29: one that is accepted becomes a run, so it counts with the runs and the bids of its solver.
+TEST_F(Reservations, AnAcceptedOneCountsAmongTheWorkOfItsSolver) {
+    ASSERT_EQ(reserve(), CallStatus::ok);
+    ASSERT_EQ(reserve(), CallStatus::ok);
+    const std::uint64_t task = post();
+    books_are_damaged = true;
+    store(state, keys::open_bids(party("alice")), Counter{market::kOpenItemsMax - 1});
+    ASSERT_EQ(send("alice", AcceptReservation{1}), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(send("alice", AcceptReservation{2}), CallStatus::too_many_open);
+    EXPECT_EQ(send("alice", CommitBid{task, word("bid")}, params.bid_deposit), CallStatus::too_many_open);
+    EXPECT_EQ(send("requester", Reserve{small_spec(), party("bob"), kPrice, height + 10, height + 30}, kDeposit),
+              CallStatus::ok)
+        << "what a requester has offered holds none of its own work";
+    EXPECT_EQ(views::open_work(state, party("requester")), 0u);
 }
 
 TEST_F(Reservations, Refusals) {
