@@ -133,6 +133,9 @@ Result<Program> build_train(const ModelSource& model, const TrainingSpec& spec,
     Graph g;
     RETRACE_TRY(step, write_gradients(g, model, spec, parameters));
     add_optimizer(g, spec, step.trained);
+    const auto is_loss = [](const ParameterSpec& p) { return p.name == kLossTensor; };
+    if (spec.keep_loss && std::any_of(parameters.begin(), parameters.end(), is_loss))
+        return error(std::string("a parameter has the name ") + kLossTensor + ", which is that of the loss: rename it");
     if (spec.keep_loss) g.set_next(g.state(kLossTensor, DType::f32, {}), step.loss);
     return g.build();
 }
@@ -167,7 +170,10 @@ Result<Program> build_init(const TrainingSpec& spec, const std::vector<Parameter
             g.set_next(g.state(p.name + suffix, DType::f32, p.dims), zeros);
         }
     }
-    if (spec.keep_loss) g.set_next(g.state(kLossTensor, DType::f32, {}), fill(g, 0.0f, {}));
+    if (spec.keep_loss) {
+        const Value zero = fill(g, 0.0f, {});
+        g.set_next(g.state(kLossTensor, DType::f32, {}), zero);
+    }
     return g.build();
 }
 

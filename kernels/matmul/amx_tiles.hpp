@@ -27,8 +27,8 @@ struct AmxKernel {
         Tiles::template dot<2 * h + p, kA + h, kB + p>();
     }
 
-    /// Adds the products of digit `digit_a` of A and `digit_b` of B of 64 k. Three other
-    /// products lie between two of one sum, because Intel's manual gives a product 52 cycles and starts one in 16.
+    /// Adds the products of digit `digit_a` of A and `digit_b` of B of 64 k. With more than 16 rows three other products lie
+    /// between two of one sum, because Intel's manual gives a product 52 cycles and starts one in 16; with fewer, one does.
     template <int halves, int digit_a, int digit_b>
     static void add(const std::uint32_t* a, const std::uint32_t* b) {
         a += digit_a * Packing::kGroups;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Eight 32-bit lanes, for the kernels of words.hpp. Included only by *_avx2.cpp.
+// Eight 32-bit lanes, for the kernels of words.hpp and bytes.hpp. Included only by files that are compiled for AVX2.
 #pragma once
 
 #include <immintrin.h>

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "kernels/builder/training.hpp"
 #include "merkle/base/durable_file.hpp"
 #include "node/platform/files.hpp"
 #include "node/tasks/data/dataset.hpp"
@@ -13,9 +14,8 @@ namespace retrace::node {
 namespace fs = std::filesystem;
 
 namespace {
-/// What only a training in rounds has (kernels/builder/rounds.hpp), and what a training measures
-/// (kernels/builder/training.hpp), begin like these.
-constexpr std::string_view kRoundsPrefix = "rounds.", kMetricsPrefix = "metrics.";
+/// What only a training in rounds has (kernels/builder/rounds.hpp) begins like this.
+constexpr std::string_view kRoundsPrefix = "rounds.";
 }  // namespace
 
 std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, const kernels::State& state) {
@@ -28,7 +28,7 @@ std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, 
         return suffix == ".m" || suffix == ".v" || suffix == ".momentum";
     };
     return solver::named_tensors(program, state, [&](const std::string& name) {
-        return !is_moment(name) && !name.starts_with(kRoundsPrefix) && !name.starts_with(kMetricsPrefix);
+        return !is_moment(name) && !name.starts_with(kRoundsPrefix) && name != kernels::kLossTensor;
     });
 }
 

@@ -14,7 +14,8 @@
 namespace retrace::node {
 
 /// Returns the parameters and buffers of a state, without the optimiser's moments (".m", ".v", ".momentum" after the
-/// name of another tensor) and without what a member of a training in rounds has beside them ("rounds.").
+/// name of another tensor) and without what a member of a training in rounds has beside them ("rounds.") and the loss
+/// of the last step (kernels::kLossTensor).
 std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, const kernels::State& state);
 
 /// Writes model.safetensors and, for a task compiled from TorchScript, model.pt into a folder, which is created if

@@ -62,13 +62,14 @@ std::string name_of(Grade grade) {
 Check judge(const Cpu& cpu) {
     char speed[60];
     std::snprintf(speed, sizeof speed, "%.3g thousand million multiply-adds a second", cpu.multiply_adds_per_s / 1e9);
-    return made("cpu", cpu.scalar ? Grade::warn : Grade::pass,
-                cpu.level + " kernels, " + std::to_string(cpu.threads) +
-                    (cpu.threads == 1 ? " thread, " : " threads, ") + speed,
-                "AVX2 and FMA, or more",
-                "a task's deadlines and the price that pays depend on this speed; the results do not",
-                "use a processor with AVX2 (x86-64-v3), and unset RETRACE_CPU if it is set; with the scalar "
-                "reference, take small tasks only");
+    return made(
+        "cpu", cpu.scalar ? Grade::warn : Grade::pass,
+        cpu.level + " kernels, " + std::to_string(cpu.threads) + (cpu.threads == 1 ? " thread, " : " threads, ") +
+            speed,
+        "AVX2 and FMA, or more; on ARM neon, or more",
+        "a task's deadlines and the price that pays depend on this speed; the results do not",
+        "use a processor with AVX2 (x86-64-v3) or a 64-bit ARM, and unset RETRACE_CPU if it is set; with the scalar "
+        "reference, take small tasks only");
 }
 
 Check judge(const Memory& memory) {

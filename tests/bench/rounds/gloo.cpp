@@ -54,7 +54,9 @@ double seconds_of_a_round(double ratio, std::uint64_t parameters, std::uint32_t 
     std::string said, last;
     while (std::getline(in, said)) last = said;
     for (std::uint32_t i = 0; i < members; ++i) fs::remove(log.string() + "-" + std::to_string(i));
-    if (failed) throw std::runtime_error("Gloo did not run (Debian package python3-torch): " + last);
+    if (failed)
+        throw std::runtime_error("Gloo did not run, for example because the Debian package python3-torch is missing: " +
+                                 last);
     return std::stod(last);
 }
 

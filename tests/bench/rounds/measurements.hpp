@@ -41,8 +41,8 @@ std::vector<Row> measure_masks();
 /// themselves, over that of a local group, which computes once what they have in common: rounds_local_gpt and _mlp.
 std::vector<Row> measure_outer();
 
-/// Eight real members behind slow links: rounds_utilisation, rounds_slow10, rounds_scale, and the first two of the peer,
-/// rounds_utilisation_gloo and rounds_slow10_gloo; rounds_network is all of them, which share their trainings. Needs network namespaces and minutes for each row.
+/// Eight real members behind slow links: rounds_utilisation, rounds_slow10, rounds_scale, and the first two of the peer
+/// that sums dense updates, gloo_utilisation and gloo_slow10; rounds_network is all of them, which share their trainings. Needs network namespaces and minutes for each row.
 std::vector<Row> measure_network(const RoundsOptions& options, const Wants& wants);
 
 }  // namespace retrace::bench

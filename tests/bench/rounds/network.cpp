@@ -304,10 +304,9 @@ std::vector<Row> measure_network(const RoundsOptions& options, const Wants& want
     add(
         "rounds_scale", "eight times one member, goal", [&] { return 1 / stretched(0.5); }, 0.93);
     add(
-        "rounds_utilisation_gloo", "dense updates by Gloo's all-reduce, no goal", [&] { return 1 / stretched_gloo(1); },
-        0);
+        "gloo_utilisation", "nothing: a peer that sums dense updates", [&] { return 1 / stretched_gloo(1); }, 0);
     add(
-        "rounds_slow10_gloo", "dense updates by Gloo's all-reduce, no goal",
+        "gloo_slow10", "nothing: a peer that sums dense updates",
         [&] { return stretched_gloo(0.1) / stretched_gloo(1); }, 0);
     return rows;
 }

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "kernels/builder/models.hpp"
 #include "kernels/builder/training.hpp"
 
 namespace retrace::kernels {
@@ -43,6 +44,21 @@ TEST(TrainingChecks, NumbersOutOfRangeAreNamed) {
         EXPECT_THAT(refusal(&TrainingSpec::clip_norm, value), HasSubstr("clip_norm"));
     }
     EXPECT_TRUE(build_training(ModelSpec{}, small_training(), 4, 4));
+}
+
+TEST(TrainingChecks, AParameterWithTheNameOfTheLossIsRefused) {
+    ModelSource source = source_of(ModelSpec{}, Precision::f32);
+    source.write = [inner = source.write](Tape& tape, Value x, std::uint64_t batch, bool training) {
+        auto out = inner(tape, x, batch, training);
+        if (out) out->parameters.back().name = kLossTensor;
+        return out;
+    };
+    TrainingSpec spec = small_training();
+    EXPECT_TRUE(build_training(source, spec, 4, 4)) << "no loss is kept";
+    spec.keep_loss = true;
+    const auto built = build_training(source, spec, 4, 4);
+    ASSERT_FALSE(built);
+    EXPECT_THAT(built.error().message, HasSubstr("a parameter has the name metrics.loss"));
 }
 
 TEST(TrainingChecks, LayersOfTooManyNumbersAreRefused) {
