@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// `cuda_bench [--json] [--smoke] [--only PART] [--peer COMMAND]`: the figures of a device, medians of device time, peers
-// interleaved. COMMAND prints rows of the same training by another library (gpt_torch.py); --smoke only tests that
-// everything runs; PART is products, chains, hashing, training or warpgroups.
+// `cuda_bench [--json] [--smoke] [--only PART] [--layers N] [--peer COMMAND]`: the figures of a device, medians of device
+// time, peers interleaved. COMMAND prints rows of the same training by another library (gpt_torch.py); --smoke only tests
+// that everything runs; PART is products, chains, hashing, training or warpgroups, or step, which only --only runs: one
+// step of the training, for a profiler; N layers instead of twelve.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -189,8 +192,16 @@ Status<> bench_hashing(Bench& bench) {
     return Unit{};
 }
 
-Status<> bench_training(Bench& bench) {
-    const Sizes& s = bench.sizes;
+/// A training of the GPT, loaded on the device.
+struct LoadedTraining {
+    kernels::TrainingPrograms programs;
+    kernels::Tensor data;
+    std::unique_ptr<kernels::cuda::DeviceExecutor> executor;
+    std::uint64_t parameters = 0;
+};
+
+Result<std::unique_ptr<LoadedTraining>> load_training(const Sizes& s) {
+    auto out = std::make_unique<LoadedTraining>();
     kernels::ModelSpec model;
     model.kind = "gpt";
     model.input = {s.tokens};
@@ -199,18 +210,35 @@ Status<> bench_training(Bench& bench) {
     kernels::TrainingSpec training;
     training.samples = 4 * s.batch, training.batch = s.batch, training.steps = 100;
     RETRACE_TRY(programs, build_training(model, training, s.batch, s.batch));
+    out->programs = std::move(programs);
     kernels::ThreadPool pool;
     const bool wide = s.vocabulary > 256;
-    kernels::Tensor x = kernels::zeros(wide ? kernels::DType::i32 : kernels::DType::u8, {training.samples, s.tokens});
+    kernels::Tensor& x = out->data;
+    x = kernels::zeros(wide ? kernels::DType::i32 : kernels::DType::u8, {training.samples, s.tokens});
     for (std::uint64_t i = 0; i < x.elements(); ++i) {
         const auto token = static_cast<std::uint32_t>(i * 2654435761u >> 8) % static_cast<std::uint32_t>(s.vocabulary);
         wide ? store_u32(x.data.data() + 4 * i, token) : void(x.data[i] = static_cast<std::uint8_t>(token));
     }
-    const kernels::State state = kernels::run_initialiser(programs.init, 1, pool);
-    std::uint64_t parameters = 0;
-    for (const kernels::Tensor& tensor : state.tensors) parameters += tensor.elements();
-    RETRACE_TRY(executor, kernels::cuda::DeviceExecutor::create(programs.train));
-    RETRACE_CHECK(executor->load(state, {1, {&x, &x}}));
+    const kernels::State state = kernels::run_initialiser(out->programs.init, 1, pool);
+    for (const kernels::Tensor& tensor : state.tensors) out->parameters += tensor.elements();
+    RETRACE_TRY(executor, kernels::cuda::DeviceExecutor::create(out->programs.train));
+    out->executor = std::move(executor);
+    RETRACE_CHECK(out->executor->load(state, {1, {&x, &x}}));
+    return out;
+}
+
+/// One step, kernel by kernel, for a profiler.
+Status<> bench_step(Bench& bench) {
+    RETRACE_TRY(training, load_training(bench.sizes));
+    RETRACE_CHECK(training->executor->step());
+    return Unit{};
+}
+
+Status<> bench_training(Bench& bench) {
+    const Sizes& s = bench.sizes;
+    RETRACE_TRY(training, load_training(s));
+    const auto& executor = training->executor;
+    const std::uint64_t parameters = training->parameters;
     for (int i = 0; i < 3; ++i) RETRACE_CHECK(executor->step());
     std::vector<double> samples;
     for (int i = 0; i < s.samples; ++i) {
@@ -250,11 +278,13 @@ constexpr Part kParts[] = {{"products", bench_products},
                            {"chains", bench_chains},
                            {"hashing", bench_hashing},
                            {"training", bench_training},
-                           {"warpgroups", bench_warpgroups}};
+                           {"warpgroups", bench_warpgroups},
+                           {"step", bench_step}};
 
 struct Options {
     bool json = false, smoke = false;
-    std::string only, peer;  ///< Name of the only part to run, or empty; command of the training's peer, or empty.
+    std::uint64_t layers = 0;  ///< Of the training; 0 for as many as its sizes say.
+    std::string only, peer;    ///< Name of the only part to run, or empty; command of the training's peer, or empty.
 };
 
 /// Returns nothing if the arguments are wrong.
@@ -272,6 +302,9 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
             if (std::ranges::none_of(kParts, same)) return std::nullopt;
         } else if (arguments[i] == "--peer" && has_value) {
             out.peer = arguments[++i];
+        } else if (arguments[i] == "--layers" && has_value) {
+            out.layers = std::strtoull(arguments[++i].c_str(), nullptr, 10);
+            if (out.layers == 0) return std::nullopt;
         } else {
             return std::nullopt;
         }
@@ -282,9 +315,11 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
 Status<> run_all(const Device& device, const Options& options) {
     RETRACE_TRY(queue, Queue::open());
     Bench bench{device, std::move(queue), options.smoke ? kSmoke : Sizes{}, {}, options.peer};
+    if (options.layers != 0) bench.sizes.layers = options.layers;
     Status<> done = Unit{};
     for (const Part& part : kParts) {
-        if (done && (options.only.empty() || options.only == part.name)) done = part.run(bench);
+        const bool wanted = options.only.empty() ? part.run != bench_step : options.only == part.name;
+        if (done && wanted) done = part.run(bench);
     }
     report(device.name, bench.rows, options.json);
     return done;
@@ -294,8 +329,8 @@ int main_with(const std::vector<std::string>& arguments) {
     const auto options = parse(arguments);
     if (!options) {
         std::fputs(
-            "usage: cuda_bench [--json] [--smoke] [--only products|chains|hashing|training|warpgroups] "
-            "[--peer COMMAND]\n",
+            "usage: cuda_bench [--json] [--smoke] [--only products|chains|hashing|training|warpgroups|step] "
+            "[--layers N] [--peer COMMAND]\n",
             stderr);
         return 2;
     }
