@@ -50,6 +50,7 @@ void run_elements(Stream stream, const ElementStep* steps, std::uint32_t count, 
 struct RowSide {
     std::uint8_t* data = nullptr;
     std::uint64_t stride = 0;  ///< Bytes from one row to the next; 0 if all rows read the same elements.
+    std::uint64_t period = 0;  ///< Rows after which the operand begins again; 0 if it has as many rows as the result.
     std::uint32_t at = 0;      ///< Offset in the block's own memory, a multiple of 16.
     std::uint8_t size = 4;     ///< Bytes of an element.
     bool each = true;          ///< One operand element for each element of the row, else one for the whole row.

@@ -106,7 +106,7 @@ std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<
                                       const PlanUnit& unit, const std::vector<std::uint8_t*>& at,
                                       const std::vector<std::uint32_t>& owners) {
     const std::uint64_t rows = plan.fused_runs[unit.fused_run].parts;
-    const auto side_of = [&](std::uint32_t tensor, Spread spread) {
+    const auto side_of = [&](std::uint32_t tensor, Spread spread, std::uint64_t cols) {
         const TensorRecord& record = program.tensors[tensor];
         const Geometry shape = geometry(record.dims);
         RowSide side;
@@ -119,6 +119,9 @@ std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<
             side.at = static_cast<std::uint32_t>(place.at);
         } else if (spread == Spread::full || spread == Spread::column) {
             side.stride = shape.elements() / rows * side.size;
+        } else if (spread == Spread::row && shape.cols != cols) {
+            side.stride = cols * side.size;
+            side.period = shape.cols / cols;
         }
         side.quads = side.each && side.size == 4 && side.stride % 16 == 0;
         return side;
@@ -134,12 +137,13 @@ std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<
         step.in = own.inputs[0].dtype;
         step.out = own.output.dtype;
         step.inputs = static_cast<std::uint32_t>(own.inputs.size());
-        step.cols = elementwise ? shape.cols : geometry(own.inputs[0].dims).cols;
+        step.cols = elementwise ? shape.elements() / rows : geometry(own.inputs[0].dims).cols;
         for (std::uint32_t i = 0; i < step.inputs; ++i) {
             const Geometry operand = geometry(own.inputs[i].dims);
-            step.sides[i] = side_of(own.op.inputs[i], elementwise ? *spread_of(shape, operand) : Spread::full);
+            step.sides[i] =
+                side_of(own.op.inputs[i], elementwise ? *spread_of(shape, operand) : Spread::full, step.cols);
         }
-        step.result = side_of(program.output_of(op), Spread::full);
+        step.result = side_of(program.output_of(op), Spread::full, step.cols);
         const auto whole = [](const RowSide& side) { return side.quads || (!side.each && side.size == 4); };
         step.by_quads = elementwise && step.cols % 4 == 0 && step.result.quads &&
                         std::all_of(step.sides, step.sides + step.inputs, whole);

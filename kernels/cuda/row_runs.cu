@@ -17,7 +17,8 @@ constexpr std::uint32_t kWarpRowBytes = 12 << 10;
 constexpr std::uint64_t kSlabBytes = 64 << 20, kSlabBlocks = 512;
 
 __device__ std::uint8_t* place_of(const RowSide& side, std::uint64_t row, std::uint8_t* own) {
-    return side.data == nullptr ? own + side.at : side.data + row * side.stride;
+    if (side.data == nullptr) return own + side.at;
+    return side.data + (side.period == 0 ? row : row % side.period) * side.stride;
 }
 
 /// Addresses of one row of a step's operands and of its result.

@@ -44,6 +44,7 @@ private:
     std::uint64_t parts_of(std::uint32_t op) const {
         const OpCode code = program_.ops[op].code;
         const Dims& out = dims(program_.output_of(op));
+        if (limits_.rows && run_.count != 0 && goes_by_parts(program_, op, run_.parts)) return run_.parts;
         if (is_elementwise(code) || reduces_rows(code)) return geometry(out).rows;
         if (code != OpCode::matmul || limits_.rows) return 0;
         const Dims& columns = dims(program_.ops[op].inputs[1]);
@@ -100,6 +101,18 @@ std::optional<FusableRun> find_fusable_run(const Program& program, const std::ve
                                            const std::vector<std::uint32_t>& owner, std::uint32_t first,
                                            std::uint32_t ops_max, const FusionLimits& limits) {
     return Finder(program, places, owner, first, limits).run(ops_max);
+}
+
+bool goes_by_parts(const Program& program, std::uint32_t op, std::uint64_t parts) {
+    const OpRecord& record = program.ops[op];
+    const Geometry out = geometry(program.tensors[program.output_of(op)].dims);
+    if (!is_elementwise(record.code) || parts == 0 || out.elements() == 0 || out.elements() % parts != 0) return false;
+    return std::all_of(record.inputs.begin(), record.inputs.end(), [&](std::uint32_t input) {
+        const Geometry own = geometry(program.tensors[input].dims);
+        const Spread spread = *spread_of(out, own);
+        if (spread == Spread::row) return own.cols % (out.elements() / parts) == 0;
+        return spread == Spread::full || spread == Spread::scalar;
+    });
 }
 
 OpFacts facts_of_part(const OpFacts& facts, std::uint64_t parts, std::uint64_t all) {

@@ -34,6 +34,11 @@ std::optional<FusableRun> find_fusable_run(const Program& program, const std::ve
                                            const std::vector<std::uint32_t>& owner, std::uint32_t first,
                                            std::uint32_t ops_max, const FusionLimits& limits = {});
 
+/// Whether an elementwise op whose output has another number of rows than `parts` still computes the n-th of `parts`
+/// equal parts of its output from the n-th parts of its operands, from single values, and from operands of which all
+/// rows of the output read the same elements: those begin again every so many parts (a mask for each head).
+bool goes_by_parts(const Program& program, std::uint32_t op, std::uint64_t parts);
+
 /// Returns the op's facts for `parts` of the `all` parts of its output.
 OpFacts facts_of_part(const OpFacts& facts, std::uint64_t parts, std::uint64_t all);
 

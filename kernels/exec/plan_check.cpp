@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/memory_contents.hpp"
 #include "kernels/ops/broadcast.hpp"
 #include "kernels/ops/op.hpp"
@@ -30,8 +31,8 @@ struct Access {
 
 class Checker {
 public:
-    Checker(const Program& program, const MemoryPlan& plan)
-        : program_(program), plan_(plan), values_(program.tensors.size()) {}
+    Checker(const Program& program, const MemoryPlan& plan, bool rows)
+        : program_(program), plan_(plan), rows_(rows), values_(program.tensors.size()) {}
 
     Status<> run() {
         if (plan_.places.size() != program_.ops.size())
@@ -207,6 +208,7 @@ private:
         if (out.elements() == 0 || (!rows && !is_elementwise(code))) return wrong(op, "it cannot be computed in parts");
         std::uint64_t parts = out.rows;
         if (code == OpCode::matmul) parts = out.rows / dims[dims.size() - 2];
+        if (rows_ && goes_by_parts(program_, op, fused_run_->parts)) return retrace::Unit{};
         if (parts % fused_run_->parts != 0) return wrong(op, "it cannot be cut into the fused run's parts");
         for (const std::uint32_t input : record(op).inputs) {
             const Dims& from = program_.tensors[input].dims;
@@ -372,6 +374,7 @@ private:
 
     const Program& program_;
     const MemoryPlan& plan_;
+    const bool rows_;                    ///< Fused runs go row by row.
     std::vector<std::uint32_t> values_;  ///< By tensor: the tensor that remains when all aliases are resolved.
     std::uint32_t fused_runs_ = 0;       ///< Number of fused runs checked so far.
     Contents contents_;
@@ -390,6 +393,8 @@ private:
 
 }  // namespace
 
-Status<> check_plan(const Program& program, const MemoryPlan& plan) { return Checker(program, plan).run(); }
+Status<> check_plan(const Program& program, const MemoryPlan& plan, bool rows) {
+    return Checker(program, plan, rows).run();
+}
 
 }  // namespace retrace::kernels

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "kernels/exec/fused_runs.hpp"
 #include "kernels/exec/plan_check.hpp"
 #include "kernels/ops/opcode.hpp"
 
@@ -18,7 +19,8 @@ Status<> check_row_run(const Program& program, const MemoryPlan& plan, const Pla
         if (where == BufferLocation::Where::alias) continue;
         if (where == BufferLocation::Where::scratch) return wrong(op, "a row-wise run uses a scratch slot");
         if (program.ops[op].code == OpCode::matmul) return wrong(op, "a row-wise run contains a product");
-        if (geometry(program.tensors[program.output_of(op)].dims).rows != fused_run.parts)
+        if (geometry(program.tensors[program.output_of(op)].dims).rows != fused_run.parts &&
+            !goes_by_parts(program, op, fused_run.parts))
             return wrong(op, "its output has another number of rows than the row-wise run");
     }
     return retrace::Unit{};
@@ -27,7 +29,7 @@ Status<> check_row_run(const Program& program, const MemoryPlan& plan, const Pla
 }  // namespace
 
 Status<> check_row_runs(const Program& program, const MemoryPlan& plan, std::uint64_t row_bytes) {
-    RETRACE_CHECK(check_plan(program, plan));
+    RETRACE_CHECK(check_plan(program, plan, true));
     for (const PlanUnit& unit : plan.units)
         if (unit.fused_run != kNoFusedRun) RETRACE_CHECK(check_row_run(program, plan, unit, row_bytes));
     return retrace::Unit{};
