@@ -27,18 +27,19 @@ std::uint64_t block_bytes(const Program& program) {
 
 }  // namespace
 
-Program for_device(const Program& program) {
+Program for_device(const Program& program, std::uint64_t room) {
     RematerialiseLimits again;
     again.product_terms = kProductTerms;
     const Program early = with_constants_first(program);
     const Program rewritten = with_constants_first(rematerialise(program, again));
     Program best = program;
     std::uint64_t least = kAny;
-    // Chooses the least memory; on a tie, the program that was changed less. A program that fails `check` is skipped,
-    // because no plan would reveal an error of a rewriting.
+    // The first computes nothing twice, the last copies the most. A program that fails `check` is skipped, because no
+    // plan would reveal an error of a rewriting. On a tie of memory, the program that was changed less is taken.
     for (const Program& seen : {early, rewritten, with_runs_in_chunks(rewritten)}) {
         if (!check(seen, kNoLimits)) continue;
         const std::uint64_t bytes = block_bytes(seen);
+        if (bytes <= room) return seen;
         if (bytes < least) best = seen, least = bytes;
     }
     return best;

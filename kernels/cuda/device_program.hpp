@@ -8,12 +8,13 @@
 namespace retrace::kernels::cuda {
 
 /// Returns the program that a step on a device runs instead of `program`, with the same states and metrics to the bit:
-/// among several rewritings, the one that takes the least memory (decisions/010).
-Program for_device(const Program& program);
+/// the fastest of several rewritings whose block of memory takes at most `room` bytes, or else the one that takes the
+/// least memory (decisions/010).
+Program for_device(const Program& program, std::uint64_t room = 0);
 /// For the program that runs, that is, the result of for_device:
 std::vector<OpFacts> facts_of_ops(const Program& program);
 MemoryPlan plan_for_device(const Program& program);
-/// Returns DeviceExecutor::device_bytes. `program` must have passed `check`.
+/// Returns the least DeviceExecutor::device_bytes. `program` must have passed `check`.
 std::uint64_t device_bytes(const Program& program);
 
 }  // namespace retrace::kernels::cuda

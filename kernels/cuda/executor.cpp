@@ -58,9 +58,9 @@ struct DeviceExecutor::Impl {
     IsolatedSpace isolated_space;
     Memory isolated;  ///< Allocated by the first trace or outputs.
 
-    Impl(const Program& p, Device d, Queue q, std::optional<MemoryPlan> wished)
+    Impl(const Program& p, std::uint64_t room, Device d, Queue q, std::optional<MemoryPlan> wished)
         : given(p),
-          program(for_device(p)),
+          program(for_device(p, room)),
           device(std::move(d)),
           queue(std::move(q)),
           given_facts(facts_of_ops(given)),
@@ -101,21 +101,24 @@ struct DeviceExecutor::Impl {
                 const std::vector<RowStep> own = placed_row_steps(program, facts, plan, unit, at, owners);
                 const FusedRun& fused_run = plan.fused_runs[unit.fused_run];
                 fused_runs.push_back({static_cast<std::uint32_t>(row_steps.size()),
-                                      static_cast<std::uint32_t>(own.size()),
-                                      static_cast<std::uint32_t>(fused_run.bytes), fused_run.parts});
+                                      static_cast<std::uint32_t>(fused_run.bytes), fused_run.parts,
+                                      device.recipes ? parts_of(own, fused_run.parts) : interpreted(own.size())});
                 row_steps.insert(row_steps.end(), own.begin(), own.end());
                 continue;
             }
             if (!is_elementwise(facts[unit.first].op.code)) continue;
-            ElementRun run{static_cast<std::uint32_t>(steps.size()), 0, 0, true};
+            ElementRun run{static_cast<std::uint32_t>(steps.size()), 0, true, {}};
             for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
                 if (!is_elementwise(facts[op].op.code)) continue;  // a reshape, which is an alias
                 steps.push_back(placed_step(program, facts[op], op, plan, at));
                 run.slots = std::max(run.slots, slots_of(steps.back()));
                 run.by_quads = run.by_quads && goes_by_quads(steps.back(), cols_of(facts[unit.first]));
-                ++run.count;
             }
-            runs.push_back(run);
+            const Geometry shape = geometry(facts[unit.first].output.dims);
+            run.parts = device.recipes ? parts_of({steps.begin() + run.first, steps.end()}, shape.elements(),
+                                                  cols_of(facts[unit.first]))
+                                       : interpreted(steps.size() - run.first);
+            runs.push_back(std::move(run));
         }
         ensure(steps.size() == layout.steps && row_steps.size() == layout.fused_run_steps, "a step for every such op");
         RETRACE_CHECK(
@@ -145,9 +148,27 @@ struct DeviceExecutor::Impl {
                   queue.stream()});
     }
 
-    void queue_run(const ElementStep* steps, const ElementRun& run, const OpFacts& op) const {
-        run_elements(queue.stream(), steps, run.count, run.slots, geometry(op.output.dims).elements(), cols_of(op),
-                     run.by_quads);
+    void queue_run(const ElementRun& run, const OpFacts& op) const {
+        const std::uint64_t elements = geometry(op.output.dims).elements(), cols = cols_of(op);
+        for (const RunPart& part : run.parts) {
+            if (part.recipe) {
+                run_element_recipe(queue.stream(), *part.recipe, part.data, elements, cols);
+            } else {
+                run_elements(queue.stream(), device_steps(run.first + part.first), part.count, run.slots, elements,
+                             cols, run.by_quads);
+            }
+        }
+    }
+
+    void queue_rows(const RowRun& run) const {
+        for (const RunPart& part : run.parts) {
+            if (part.recipe) {
+                run_row_recipe(queue.stream(), *part.recipe, part.data, run.rows, part.cols);
+            } else {
+                run_fused_rows(queue.stream(), device_row_steps(run.first + part.first), part.count, run.own_bytes,
+                               run.rows, run.is_long() ? memory.data() + layout.slab : nullptr);
+            }
+        }
     }
 
     /// Queues the whole step: ops, metrics, the next state, the step number. A metric is copied right after its unit,
@@ -158,13 +179,9 @@ struct DeviceExecutor::Impl {
         auto fused_run = fused_runs.begin();
         for (const PlanUnit& unit : plan.units) {
             if (unit.fused_run != kNoFusedRun) {
-                run_fused_rows(queue.stream(), device_row_steps(fused_run->first), fused_run->count,
-                               fused_run->own_bytes, fused_run->rows,
-                               fused_run->is_long() ? memory.data() + layout.slab : nullptr);
-                ++fused_run;
+                queue_rows(*fused_run++);
             } else if (is_elementwise(facts[unit.first].op.code)) {
-                queue_run(device_steps(run->first), *run, facts[unit.first]);
-                ++run;
+                queue_run(*run++, facts[unit.first]);
             } else if (plan.places[unit.first].where != BufferLocation::Where::alias) {
                 queue_single(facts[unit.first], at[program.output_of(unit.first)], at,
                              memory.data() + layout.workspace);
@@ -230,8 +247,9 @@ struct DeviceExecutor::Impl {
             if (is_elementwise(given_facts[op].op.code)) {
                 const ElementStep step = placed_step(given, given_facts[op], op, isolated_plan, tensors);
                 RETRACE_CHECK(queue.copy_in(isolated.data() + space.step, &step, sizeof step));
-                queue_run(reinterpret_cast<const ElementStep*>(isolated.data() + space.step),
-                          {0, 1, 0, goes_by_quads(step, cols_of(given_facts[op]))}, given_facts[op]);
+                const std::uint64_t cols = cols_of(given_facts[op]);
+                run_elements(queue.stream(), reinterpret_cast<const ElementStep*>(isolated.data() + space.step), 1, 0,
+                             geometry(given_facts[op].output.dims).elements(), cols, goes_by_quads(step, cols));
             } else {
                 queue_single(given_facts[op], tensors[given.output_of(op)], tensors, isolated.data() + space.workspace);
             }
@@ -245,11 +263,18 @@ DeviceExecutor::DeviceExecutor(std::unique_ptr<Impl> impl) : impl_(std::move(imp
 DeviceExecutor::~DeviceExecutor() = default;
 
 Result<std::unique_ptr<DeviceExecutor>> DeviceExecutor::create(const Program& program, std::optional<MemoryPlan> plan) {
+    // Up to half of the memory for speed, so that there is room for another training; what does not get that takes
+    // as little as it can.
     RETRACE_TRY(device, find_device());
-    RETRACE_TRY(queue, Queue::open());
-    auto impl = std::make_unique<Impl>(program, std::move(device), std::move(queue), std::move(plan));
-    RETRACE_CHECK(impl->take_memory());
-    return std::unique_ptr<DeviceExecutor>(new DeviceExecutor(std::move(impl)));
+    Status<> taken = retrace::Unit{};
+    for (const std::uint64_t room : {plan ? 0 : device.memory / 2, std::uint64_t{0}}) {
+        RETRACE_TRY(queue, Queue::open());
+        auto impl = std::make_unique<Impl>(program, room, device, std::move(queue), plan);
+        taken = impl->take_memory();
+        if (taken) return std::unique_ptr<DeviceExecutor>(new DeviceExecutor(std::move(impl)));
+        if (room == 0) break;
+    }
+    return Unexpected{std::move(taken).error()};
 }
 
 const Device& DeviceExecutor::device() const noexcept { return impl_->device; }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/recipe.hpp"
 #include "kernels/cuda/stream.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/ops/opcode.hpp"
@@ -75,6 +76,25 @@ std::uint64_t slab_blocks(std::uint64_t rows, std::uint64_t own_bytes);
 /// memory or in a `slab` of slab_blocks(rows, own_bytes) times that size.
 void run_fused_rows(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
                     std::uint64_t rows, std::uint8_t* slab = nullptr);
+
+// ---- runs that are recipes (element_recipes.cu, row_recipes.cu) ----
+
+/// The memory of a recipe's inputs and of the steps that are stored. In a run of rows an operand has a stride in bytes
+/// from one row to the next, and begins again after `period` rows if that is not 0.
+struct RecipeData {
+    std::uint8_t* input[Recipe::kInputsMax] = {};
+    std::uint8_t* output[Recipe::kStepsMax] = {};
+    std::uint64_t stride[Recipe::kInputsMax] = {}, output_stride[Recipe::kStepsMax] = {};
+    std::uint32_t period[Recipe::kInputsMax] = {};
+};
+/// Limits of the recipes: elements of a run of elementwise ops, and the rows and columns of a run of rows.
+inline constexpr std::uint64_t kRecipeElementsMax = std::uint64_t{1} << 32, kRecipeRowsMax = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kRecipeColsMin = 32, kRecipeColsUsual = 4096, kRecipeColsMax = 16384;
+/// Runs element recipe `number` on [elements / cols, cols]; both are multiples of four.
+void run_element_recipe(Stream stream, std::uint32_t number, const RecipeData& data, std::uint64_t elements,
+                        std::uint64_t cols);
+void run_row_recipe(Stream stream, std::uint32_t number, const RecipeData& data, std::uint64_t rows,
+                    std::uint64_t cols);
 
 // ---- products (slice.cu, product.cu, chain.cu) ----
 

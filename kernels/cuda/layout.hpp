@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/committer.hpp"
 #include "kernels/cuda/ops.hpp"
+#include "kernels/cuda/recipe_match.hpp"
 #include "kernels/exec/plan.hpp"
 #include "kernels/ops/element.hpp"
 
@@ -40,15 +41,17 @@ Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const 
 std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& plan, const Layout& layout,
                                      std::uint8_t* statics, std::uint8_t* arena);
 
-/// An elementwise unit: its steps among all, and the scratch slots that they use.
+/// An elementwise unit: its first step among all, the scratch slots that its steps use, and its parts.
 struct ElementRun {
-    std::uint32_t first = 0, count = 0, slots = 0;
+    std::uint32_t first = 0, slots = 0;
     bool by_quads = false;  ///< All steps do (goes_by_quads).
+    std::vector<RunPart> parts;
 };
-/// A fused run: its steps among all row steps, the bytes of a block's own memory, and its rows.
+/// A fused run: its first step among all row steps, the bytes of a block's own memory, its rows, and its parts.
 struct RowRun {
-    std::uint32_t first = 0, count = 0, own_bytes = 0;
+    std::uint32_t first = 0, own_bytes = 0;
     std::uint64_t rows = 0;
+    std::vector<RunPart> parts;
     bool is_long() const noexcept { return own_bytes > kSharedRowBytes; }
 };
 /// Returns, for each tensor, the tensor whose memory it shares, with all aliases resolved.

@@ -36,9 +36,13 @@ Result<Device> find_device() {
     out.name = properties.name;
     out.capability = static_cast<std::uint32_t>(10 * properties.major + properties.minor);
     out.shared_limit = static_cast<std::uint32_t>(properties.sharedMemPerBlockOptin);
+    const auto wanted = [](const char* name) {
+        const char* const wish = std::getenv(name);
+        return wish == nullptr || std::string_view(wish) != "0";
+    };
+    out.recipes = wanted("RETRACE_CUDA_RECIPES");
 #if defined(RETRACE_CUDA_WARPGROUPS)  // code for warpgroups was built
-    const char* const wish = std::getenv("RETRACE_CUDA_WGMMA");
-    out.warpgroups = out.capability == 90 && (wish == nullptr || std::string_view(wish) != "0");
+    out.warpgroups = out.capability == 90 && wanted("RETRACE_CUDA_WGMMA");
 #endif
     out.multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
     out.memory = properties.totalGlobalMem;

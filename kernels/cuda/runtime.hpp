@@ -18,6 +18,7 @@ struct Device {
     std::uint32_t shared_limit = 0;  ///< Bytes of shared memory that a block may ask for.
     /// Products use wgmma: the device has compute capability 9.0, and RETRACE_CUDA_WGMMA is not 0.
     bool warpgroups = false;
+    bool recipes = true;  ///< Runs that are recipes are not interpreted: RETRACE_CUDA_RECIPES is not 0.
     std::uint32_t multiprocessors = 0;
     std::uint64_t memory = 0;  ///< Total bytes of device memory.
 };

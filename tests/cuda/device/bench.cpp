@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // `cuda_bench [--json] [--smoke] [--only PART] [--layers N] [--peer COMMAND]`: the figures of a device, medians of device
 // time, peers interleaved. COMMAND prints rows of the same training by another library (gpt_torch.py); --smoke only tests
-// that everything runs; PART is products, chains, hashing, training or warpgroups, or step, which only --only runs: one
-// step of the training, for a profiler; N layers instead of twelve.
+// that everything runs; PART is products, chains, hashing, training, recipes or warpgroups, or step, which only --only
+// runs: one step of the training, for a profiler; N layers instead of twelve.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -270,15 +270,34 @@ Status<> bench_training(Bench& bench) {
     return Unit{};
 }
 
+/// Steps with recipes beside steps whose runs are all interpreted.
+Status<> bench_recipes(Bench& bench) {
+    const Sizes& s = bench.sizes;
+    RETRACE_TRY(compiled, load_training(s));
+    setenv("RETRACE_CUDA_RECIPES", "0", 1);
+    auto made = load_training(s);
+    unsetenv("RETRACE_CUDA_RECIPES");
+    RETRACE_TRY(interpreted, std::move(made));
+    std::vector<double> samples[2];
+    for (int sample = -1; sample < s.samples; ++sample) {
+        for (const int way : {0, 1}) {
+            auto& training = way == 0 ? compiled : interpreted;
+            RETRACE_TRY(seconds, training->executor->seconds_of_steps(s.steps));
+            if (sample >= 0) samples[way].push_back(seconds / s.steps);
+        }
+    }
+    const double tokens = static_cast<double>(s.batch * s.tokens);
+    bench.rows.push_back({"train_gpt_recipes", "tokens/s", "all runs interpreted",
+                          tokens / median(std::move(samples[0])), tokens / median(std::move(samples[1]))});
+    return Unit{};
+}
+
 struct Part {
     std::string_view name;
     Status<> (*run)(Bench&);
 };
-constexpr Part kParts[] = {{"products", bench_products},
-                           {"chains", bench_chains},
-                           {"hashing", bench_hashing},
-                           {"training", bench_training},
-                           {"warpgroups", bench_warpgroups},
+constexpr Part kParts[] = {{"products", bench_products}, {"chains", bench_chains},   {"hashing", bench_hashing},
+                           {"training", bench_training}, {"recipes", bench_recipes}, {"warpgroups", bench_warpgroups},
                            {"step", bench_step}};
 
 struct Options {
@@ -329,7 +348,7 @@ int main_with(const std::vector<std::string>& arguments) {
     const auto options = parse(arguments);
     if (!options) {
         std::fputs(
-            "usage: cuda_bench [--json] [--smoke] [--only products|chains|hashing|training|warpgroups|step] "
+            "usage: cuda_bench [--json] [--smoke] [--only products|chains|hashing|training|recipes|warpgroups|step] "
             "[--layers N] [--peer COMMAND]\n",
             stderr);
         return 2;

@@ -56,7 +56,13 @@ int run(const Options& options) {
     check_ops(20260101, options.rounds, pool, tally);
     check_products(options.products, pool, tally);
     std::printf("ops: %llu passed so far\n", static_cast<unsigned long long>(tally.passed));
-    if (options.layers) check_layers(pool, tally);
+    check_recipes(options.layers, tally);
+    if (options.layers) {
+        check_layers(pool, tally);
+        setenv("RETRACE_CUDA_RECIPES", "0", 1);
+        check_layers(pool, tally);
+        unsetenv("RETRACE_CUDA_RECIPES");
+    }
     check_trainings(options.steps, options.golden, pool, tally);
     check_functions(options.stride, pool, tally);
     if (device->warpgroups) {

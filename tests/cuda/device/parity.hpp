@@ -23,6 +23,8 @@ void check_ops(std::uint64_t seed, int rounds, ThreadPool& pool, Tally& tally);
 void check_products(int most, ThreadPool& pool, Tally& tally);
 /// Norms, losses, attention and optimisers, each as a separate program.
 void check_layers(ThreadPool& pool, Tally& tally);
+/// Every recipe beside the interpreter of its steps; unless `all`, on short rows only.
+void check_recipes(bool all, Tally& tally);
 /// Functions of one argument on all 2^32 inputs, or on every `stride`-th.
 void check_functions(std::uint64_t stride, ThreadPool& pool, Tally& tally);
 /// `steps` steps of every published training: state, loss and root; with 200 steps the published root.

@@ -12,6 +12,7 @@ struct EmulatedDevice {
     std::uint32_t shared_limit = 163 * 1024;
     bool warpgroups = false;
     std::uint64_t memory = std::uint64_t{1} << 30;
+    bool says_memory = true;               ///< Otherwise it says 0, so that programs are rewritten to take little.
     std::uint64_t taken = 0;               ///< Bytes in use.
     bool failing = false;                  ///< Every call fails, as after a kernel with an invalid memory access.
     std::uint64_t works_for = UINT64_MAX;  ///< Number of calls after which it fails.

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -77,7 +78,14 @@ Status<> not_while_recording(const char* doing) {
 
 Result<Device> find_device() {
     if (!device.present) return error("no CUDA device: none is emulated");
-    return Device{"emulated", device.capability, device.shared_limit, device.warpgroups, 2, device.memory};
+    const char* const recipes = std::getenv("RETRACE_CUDA_RECIPES");
+    return Device{"emulated",
+                  device.capability,
+                  device.shared_limit,
+                  device.warpgroups,
+                  recipes == nullptr || *recipes != '0',
+                  2,
+                  device.says_memory ? device.memory : 0};
 }
 
 namespace {
