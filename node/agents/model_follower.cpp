@@ -2,6 +2,7 @@
 #include "node/agents/model_follower.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "contracts/records/group_views.hpp"
 #include "node/agents/group_views.hpp"
@@ -62,7 +63,12 @@ Status<> ModelFollower::begin(const Seen& seen, solver::ArtifactSource& source) 
         if (!plan) return error("the plan cannot be fetched: " + printable(plan.error().message));
         plan_ = std::move(*plan);
     }
-    solver::GroupFollower made(*plan_, seen.spec->seed, pool_);
+    solver::TaskTerms terms;
+    terms.id = task_;
+    const auto make = [this, terms](const kernels::Program& program, kernels::Inputs inputs) {
+        return runners_(terms, program, std::move(inputs), pool_);
+    };
+    solver::GroupFollower made(*plan_, seen.spec->seed, make, pool_);
     if (seen.round <= seen.terms->keep_rounds || !seen.anchor) {
         RETRACE_CHECK(made.begin());
     } else {
@@ -115,6 +121,15 @@ Result<bool> ModelFollower::advance(const OpenStore& open_store) {
         seen.round > follower_->base() + seen.terms->keep_rounds)
         follower_.reset();
     if (follower_ && seen.records.empty()) return false;
+    try {
+        return take_in_all(std::move(seen), open_store);
+    } catch (const std::runtime_error& failure) {
+        follower_.reset();  // the state is lost
+        return error(printable(failure.what()));
+    }
+}
+
+Result<bool> ModelFollower::take_in_all(Seen seen, const OpenStore& open_store) {
     RETRACE_TRY(store, open_store());
     ArtifactClient fetcher(*store);
     seen.peers.push_back(chain_.client().url());

@@ -8,6 +8,7 @@
 #include "node/agents/run_peers.hpp"
 #include "node/agents/views.hpp"
 #include "node/artifacts/store.hpp"
+#include "solver/agent/task_cache.hpp"
 #include "solver/rounds/group_follower.hpp"
 
 namespace retrace::node {
@@ -15,15 +16,16 @@ namespace retrace::node {
 class ModelFollower {
 public:
     using OpenStore = std::function<Result<std::unique_ptr<Store>>()>;
-    /// `chain` outlives the follower. Threads: 0: as many as the machine has.
-    ModelFollower(ChainReader& chain, std::uint64_t task, unsigned threads = 0)
-        : chain_(chain), task_(task), pool_(threads) {}
+    /// `chain` outlives the follower. `runners` run the plan's phases, which a stranger may have written.
+    ModelFollower(ChainReader& chain, std::uint64_t task, solver::RunnerFactory runners)
+        : chain_(chain), task_(task), runners_(std::move(runners)) {}
 
     /// Takes in the records that closed since the last call; returns whether there were any. It begins before the first
     /// round, or, if messages of the first rounds are not kept any more, at the newest state that is final and open.
     /// `open_store` is called if there is something to fetch, and its store is closed with the return. Errors: no group, a
-    /// message or a state that nobody serves now (the next call tries it again), and records that lead to another model
-    /// than the final state of a member: the node or a member shows what is not on the ledger.
+    /// message or a state that nobody serves now (the next call tries it again), a worker that ended or has too little
+    /// memory (the next call begins again), and records that lead to another model than the final state of a member: the
+    /// node or a member shows what is not on the ledger.
     Result<bool> advance(const OpenStore& open_store);
 
     /// Rounds whose records are in the model.
@@ -55,6 +57,7 @@ private:
         std::vector<std::string> peers;
         RunPeers authors;  ///< Of the records' messages.
     };
+    Result<bool> take_in_all(Seen seen, const OpenStore& open_store);
     Seen read(const ledger::StateView& state, Immutable& immutable) const;
     Status<> begin(const Seen& seen, solver::ArtifactSource& source);
     Status<> take_in(const solver::RecordView& record, solver::ArtifactSource& source);
@@ -62,6 +65,7 @@ private:
 
     ChainReader& chain_;
     std::uint64_t task_;
+    const solver::RunnerFactory runners_;
     kernels::ThreadPool pool_;
     std::unique_ptr<solver::CommittedPlan> plan_;
     std::optional<solver::GroupFollower> follower_;

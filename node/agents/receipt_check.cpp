@@ -2,12 +2,14 @@
 #include "node/agents/receipt_check.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/views.hpp"
 #include "kernels/commit/commitment.hpp"
 #include "node/agents/delivered_runs.hpp"
 #include "node/artifacts/peer_source.hpp"
+#include "node/platform/printable.hpp"
 #include "solver/artifacts/artifact_source.hpp"
 #include "solver/run/step_runner.hpp"
 #include "solver/train/schedule.hpp"
@@ -170,7 +172,7 @@ Status<> require_audits(const CheckedReceipt& checked, const Receipt& receipt, c
 }
 
 Result<Replayed> replay_segment(const Receipt& receipt, std::size_t segment, const std::vector<std::string>& peers,
-                                Store& store, ArtifactClient& fetcher) {
+                                Store& store, ArtifactClient& fetcher, const solver::RunnerFactory& runners) {
     const Receipt::State &from = receipt.states.at(segment), &to = receipt.states.at(segment + 1);
     PeerSource source(store, fetcher, [&peers] { return peers; });
     kernels::ThreadPool pool;
@@ -183,13 +185,20 @@ Result<Replayed> replay_segment(const Receipt& receipt, std::size_t segment, con
     kernels::Inputs inputs;
     inputs.seed = receipt.seed;
     for (const kernels::Tensor& tensor : *data) inputs.datasets.push_back(&tensor);
-    solver::ProgramRunner runner(program->program(), inputs, pool);
     Replayed out;
-    while (state->step < schedule.step_of(to.index)) {
-        const std::uint64_t step = state->step;
-        for (const kernels::Metric& metric : runner.step(*state)) {
-            if (metric.name == "loss") out.losses.push_back({step, metric.value});
+    try {
+        solver::TaskTerms terms;
+        terms.id = receipt.task;
+        const auto runner = runners(terms, program->program(), inputs, pool);
+        if (runner == nullptr) return error("nothing here can run the program");
+        while (state->step < schedule.step_of(to.index)) {
+            const std::uint64_t step = state->step;
+            for (const kernels::Metric& metric : runner->step(*state)) {
+                if (metric.name == "loss") out.losses.push_back({step, metric.value});
+            }
         }
+    } catch (const std::runtime_error& failure) {
+        return error(printable(failure.what()));
     }
     out.root = kernels::commit_state(program->root(), *state, pool).root;
     out.matches = out.root == to.root;

@@ -9,6 +9,7 @@
 #include "node/agents/group_receipt.hpp"
 #include "node/artifacts/client.hpp"
 #include "node/artifacts/receipt.hpp"
+#include "solver/agent/task_cache.hpp"
 
 namespace retrace::node {
 
@@ -45,9 +46,9 @@ struct Replayed {
 };
 /// Names the segment, both roots and what the requester can do about them.
 std::string contradiction(const Receipt& receipt, std::size_t segment, const Replayed& replayed);
-/// Fetches the state before `segment` (counted in the receipt's states), trains to the next and compares roots. Fails
-/// if the segment cannot be replayed, which says nothing about the receipt.
+/// Fetches the state before `segment` (counted in the receipt's states), trains to the next by a runner of `runners` and
+/// compares roots. Fails if the segment cannot be replayed, which says nothing about the receipt.
 Result<Replayed> replay_segment(const Receipt& receipt, std::size_t segment, const std::vector<std::string>& peers,
-                                Store& store, ArtifactClient& fetcher);
+                                Store& store, ArtifactClient& fetcher, const solver::RunnerFactory& runners);
 
 }  // namespace retrace::node

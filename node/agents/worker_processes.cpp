@@ -3,7 +3,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "kernels/program/limits.hpp"
+#include "node/agents/agent_process.hpp"
 #include "node/platform/printable.hpp"
 #include "solver/sandbox/sandbox.hpp"
 #include "solver/worker/remote_runner.hpp"
@@ -14,12 +18,18 @@ WorkerProcesses::WorkerProcesses(const WorkerSettings& settings, bool sandbox, b
     : settings_(settings),
       sandbox_(sandbox),
       device_sandbox_(device_sandbox),
-      record_(std::make_shared<solver::WorkerRecord>(
-          [](const std::string& what) { spdlog::warn("event=worker_ended reason=\"{}\"", printable(what)); })) {}
+      record_(std::make_shared<solver::WorkerRecord>([report = settings.report](const std::string& what) {
+          if (report) return report(printable(what));
+          spdlog::warn("event=worker_ended reason=\"{}\"", printable(what));
+      })) {}
 
 Result<std::unique_ptr<WorkerProcesses>> WorkerProcesses::open(const WorkerSettings& settings) {
     using solver::DeviceChoice;
     WorkerSettings used = settings;
+    const auto warn = [&](const std::string& why, const std::string& effect) {
+        if (settings.report) return settings.report(why + ": " + effect);
+        spdlog::warn("event=no_sandbox reason=\"{}\" effect=\"{}\"", why, effect);
+    };
     const bool sandbox = solver::sandbox_is_supported();
     if (!sandbox) {
         const std::string why =
@@ -29,8 +39,7 @@ Result<std::unique_ptr<WorkerProcesses>> WorkerProcesses::open(const WorkerSetti
             return error(why +
                          "; run on a machine whose kernel has them (CONFIG_SECCOMP_FILTER), build with "
                          "libseccomp-dev, or leave out --require-sandbox");
-        spdlog::warn("event=no_sandbox reason=\"{}\" effect=\"tasks run in processes with the rights of this user\"",
-                     why);
+        warn(why, "tasks run in processes with the rights of this user");
     }
     bool device_sandbox = sandbox;
     if (used.device != DeviceChoice::cpu && solver::check_device(DeviceChoice::cuda)) {
@@ -39,10 +48,15 @@ Result<std::unique_ptr<WorkerProcesses>> WorkerProcesses::open(const WorkerSetti
             return error(std::string(why) + "; choose --device cpu, or leave out --require-sandbox");
         if (settings.require_sandbox) used.device = DeviceChoice::cpu;
         device_sandbox = false;
-        spdlog::warn("event=no_sandbox reason=\"{}\" effect=\"{}\"", why,
-                     settings.require_sandbox ? "tasks run on the processors" : "tasks run on the device without it");
+        warn(why, settings.require_sandbox ? "tasks run on the processors" : "tasks run on the device without it");
     }
     return std::unique_ptr<WorkerProcesses>(new WorkerProcesses(used, sandbox, device_sandbox));
+}
+
+Result<std::unique_ptr<WorkerProcesses>> WorkerProcesses::open_for_command(
+    std::function<void(const std::string&)> report) {
+    const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+    return open({threads, default_memory(), solver::DeviceChoice::cpu, false, std::move(report)});
 }
 
 solver::RunnerFactory WorkerProcesses::make(solver::DeviceChoice device, bool sandbox, const char* purpose) const {

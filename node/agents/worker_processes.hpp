@@ -2,7 +2,9 @@
 // The worker processes of a party (solver/worker): programs of strangers run there, separate from the key.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "solver/agent/task_cache.hpp"
 #include "solver/worker/record.hpp"
@@ -14,6 +16,7 @@ struct WorkerSettings {
     std::uint64_t memory = 0;  ///< Memory quota of tasks in bytes; a worker gets a little more for itself.
     solver::DeviceChoice device = solver::DeviceChoice::cpu;
     bool require_sandbox = false;
+    std::function<void(const std::string&)> report = {};  ///< Takes warnings; they go to the log if it is empty.
 };
 
 class WorkerProcesses {
@@ -21,6 +24,8 @@ public:
     /// Warns when workers have no sandbox, or fails if one is required: the kernel or this build does not support one,
     /// or a device is used, whose driver opens files.
     static Result<std::unique_ptr<WorkerProcesses>> open(const WorkerSettings& settings);
+    /// For a command that runs a stranger's program: all processors, default_memory(), warnings to `report`.
+    static Result<std::unique_ptr<WorkerProcesses>> open_for_command(std::function<void(const std::string&)> report);
 
     /// Runners of training programs, on the device if there is one.
     solver::RunnerFactory runners() const;

@@ -13,6 +13,7 @@
 #include "node/agents/proven_state.hpp"
 #include "node/agents/receipt_check.hpp"
 #include "node/agents/run_peers.hpp"
+#include "node/agents/worker_processes.hpp"
 #include "node/cmd/task_options.hpp"
 
 namespace retrace::node::cli {
@@ -44,9 +45,10 @@ Result<std::uint64_t> replay(const Receipt& receipt, const ReceiptFlags& flags, 
     peers.push_back(flags.chain.node.url);
     ArtifactClient fetcher(*store);
     fetcher.set_progress(show_transfer);
+    RETRACE_TRY(workers, WorkerProcesses::open_for_command(warn_on_standard_error));
     std::uint64_t replayed = 0;
     for (const std::size_t segment : choose_segments(receipt, flags.replay)) {
-        RETRACE_TRY(again, replay_segment(receipt, segment, peers, *store, fetcher));
+        RETRACE_TRY(again, replay_segment(receipt, segment, peers, *store, fetcher, workers->runners()));
         if (!again.matches) return error(contradiction(receipt, segment, again));
         ++replayed;
     }

@@ -64,6 +64,8 @@ std::string describe_auditors(std::size_t possible, const TaskFile& task) {
                                         : "segments wait, unpaid, until there are enough or you decide");
 }
 
+void warn_on_standard_error(const std::string& what) { std::cerr << "warning: " << what << std::endl; }
+
 void show_transfer(const ArtifactClient::Progress& progress) {
     if (::isatty(STDERR_FILENO) == 0 || progress.of == 0) return;
     std::fprintf(stderr, "\r%s… %3llu %%%s", to_hex(view(progress.root)).substr(0, 12).c_str(),

@@ -14,6 +14,7 @@
 #include "node/agents/receipt_check.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/run_peers.hpp"
+#include "node/agents/worker_processes.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/tasks/group_task.hpp"
 #include "node/tasks/model_files.hpp"
@@ -42,10 +43,11 @@ Result<std::vector<StepLoss>> replayed_losses(const Receipt& receipt, const Fetc
     peers.push_back(flags.chain.node.url);
     ArtifactClient fetcher(store);
     fetcher.set_progress(show_transfer);
+    RETRACE_TRY(workers, WorkerProcesses::open_for_command(warn_on_standard_error));
     const std::size_t segments = receipt.states.empty() ? 0 : receipt.states.size() - 1;
     for (std::size_t i = segments - std::min<std::size_t>(segments, flags.losses); i < segments; ++i) {
         if (receipt.states[i + 1].index != receipt.states[i].index + 1) continue;
-        const auto again = replay_segment(receipt, i, peers, store, fetcher);
+        const auto again = replay_segment(receipt, i, peers, store, fetcher, workers->runners());
         if (!again) {
             std::cerr << "metrics.csv has no losses of segment " << receipt.states[i].index << ": "
                       << again.error().message << '\n';

@@ -14,14 +14,14 @@ namespace retrace::node::cli {
 namespace json = boost::json;
 
 ModelWriter::ModelWriter(const Program& program, ChainSession& at, std::uint64_t id, std::optional<TaskFile> task,
-                         std::filesystem::path folder, std::string data_dir)
+                         std::filesystem::path folder, std::string data_dir, solver::RunnerFactory runners)
     : program_(program),
       at_(at),
       id_(id),
       task_(std::move(task)),
       folder_(std::move(folder)),
       data_dir_(std::move(data_dir)),
-      follower_(at.chain, id) {}
+      follower_(at.chain, id, std::move(runners)) {}
 
 void ModelWriter::block(const TaskStatus& status) {
     if (!status.group || status.group->now.phase == market::GroupPhase::starting) return;

@@ -10,9 +10,10 @@ namespace retrace::node::cli {
 class ModelWriter {
 public:
     /// `at` outlives the writer. `task`: the compiled task, for the names of the plain model; without it the parameters
-    /// are written as the plan names them. `data_dir`: the requester's store, which is open during `block` only.
+    /// are written as the plan names them. `data_dir`: the requester's store, which is open during `block` only. `runners`:
+    /// as ModelFollower's.
     ModelWriter(const Program& program, ChainSession& at, std::uint64_t id, std::optional<TaskFile> task,
-                std::filesystem::path folder, std::string data_dir);
+                std::filesystem::path folder, std::string data_dir, solver::RunnerFactory runners);
 
     /// Takes in what is new, replaces model.safetensors, and says of which round it is and whether it is final: as a
     /// line on standard error, with --json as an object on standard output. A problem is told once, and tried again at

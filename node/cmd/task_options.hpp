@@ -20,6 +20,8 @@ std::optional<TaskFile> compiled_task(const std::string& folder, const std::stri
                                       std::uint64_t task);
 /// Opens the requester's store, and waits up to ten minutes for another command that uses it.
 Result<std::unique_ptr<Store>> open_store(const std::string& data_dir);
+/// Prints a warning on standard error.
+void warn_on_standard_error(const std::string& what);
 /// Shows progress in a line that is overwritten if standard error is a terminal; otherwise prints nothing.
 void show_transfer(const ArtifactClient::Progress& progress);
 

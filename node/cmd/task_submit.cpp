@@ -10,6 +10,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "market/price_curve.hpp"
+#include "node/agents/worker_processes.hpp"
 #include "node/cmd/task_follow.hpp"
 #include "node/cmd/task_follow_model.hpp"
 #include "node/platform/units.hpp"
@@ -214,6 +215,7 @@ int follow(const Program& program, const TaskSubmitFlags& flags) {
     if (!at) return fail(program, at.error().message);
     if (const auto there = (*at)->chain.height(); !there) return fail(program, there.error().message);
     json::object out{{"task", flags.task}};
+    std::unique_ptr<WorkerProcesses> workers;
     std::optional<ModelWriter> writer;
     if (!flags.model.empty()) {
         const auto chain_id = (*at)->chain.chain_id();
@@ -224,8 +226,11 @@ int follow(const Program& program, const TaskSubmitFlags& flags) {
             return fail(program,
                         "--model follows a training in rounds; of another task `retrace task fetch` gets the "
                         "model when it is ready");
+        auto opened = WorkerProcesses::open_for_command(warn_on_standard_error);
+        if (!opened) return fail(program, opened.error().message);
+        workers = std::move(*opened);
         writer.emplace(program, **at, flags.task, compiled_task(flags.file, flags.data_dir, *chain_id, flags.task),
-                       flags.model, flags.data_dir);
+                       flags.model, flags.data_dir, workers->runners());
     }
     const auto on_block = [&](const TaskStatus& now) {
         if (writer) writer->block(now);

@@ -11,15 +11,9 @@ constexpr std::uint32_t kAnyRun = 0;
 
 }  // namespace
 
-GroupFollower::GroupFollower(const CommittedPlan& plan, std::uint64_t task_seed, kernels::ThreadPool& pool)
-    : plan_(plan),
-      pool_(pool),
-      runner_(
-          plan, task_seed, {},
-          [&pool](const kernels::Program& program, kernels::Inputs inputs) {
-              return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
-          },
-          pool) {}
+GroupFollower::GroupFollower(const CommittedPlan& plan, std::uint64_t task_seed, PlanRunner::MakeRunner make,
+                             kernels::ThreadPool& pool)
+    : plan_(plan), pool_(pool), runner_(plan, task_seed, {}, std::move(make), pool) {}
 
 Status<> GroupFollower::begin() {
     if (!plan_.has(kernels::Phase::init)) return error("the plan has no phase init");

@@ -10,8 +10,10 @@ namespace retrace::solver {
 
 class GroupFollower {
 public:
-    /// Plan and pool outlive the follower. Phases run in this process.
-    GroupFollower(const CommittedPlan& plan, std::uint64_t task_seed, kernels::ThreadPool& pool);
+    /// Plan and pool outlive the follower. `make` makes the runners of phases; what these throw goes to the caller, and the
+    /// state is then lost.
+    GroupFollower(const CommittedPlan& plan, std::uint64_t task_seed, PlanRunner::MakeRunner make,
+                  kernels::ThreadPool& pool);
 
     /// Begins with the state before the first round. Error: the plan has no phase `init`.
     Status<> begin();

@@ -15,6 +15,7 @@
 #include "node/agents/requester.hpp"
 #include "node/agents/run_peers.hpp"
 #include "node/agents/statement.hpp"
+#include "node/agents/worker_processes.hpp"
 #include "node/artifacts/peer_source.hpp"
 #include "node/cmd/demo/local_network.hpp"
 #include "node/cmd/demo/supply.hpp"
@@ -111,6 +112,7 @@ private:
     std::unique_ptr<Store> store_;
     std::unique_ptr<EventLog> event_log_;
     std::uint64_t id_ = 0, parameters_ = 0, message_bytes_ = 0;
+    std::unique_ptr<WorkerProcesses> workers_;  ///< Of the follower.
     std::optional<ModelFollower> follower_;
     std::uint64_t followed_height_ = 0;
     bool followed_equal_ = false;
@@ -281,7 +283,12 @@ Status<> RoundsDemo::await_model() {
 void RoundsDemo::follow_model() {
     if (id_ == 0 || followed_height_ == event_log_->height()) return;
     followed_height_ = event_log_->height();
-    if (!follower_) follower_.emplace(*chain_, id_);
+    if (!follower_) {
+        auto opened = WorkerProcesses::open_for_command([this](const std::string& what) { say(what); });
+        if (!opened) return say("the model is not followed: " + opened.error().message);
+        workers_ = std::move(*opened);
+        follower_.emplace(*chain_, id_, workers_->runners());
+    }
     const auto open_store = [this]() -> Result<std::unique_ptr<Store>> {
         auto store = Store::open(folder_ / "followed");
         if (!store) return error(store.error().message);

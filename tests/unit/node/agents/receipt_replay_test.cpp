@@ -18,7 +18,8 @@ struct Replay : ::testing::Test {
         return {step, {kernels::zeros(dtype, std::move(dims))}};
     }
     /// Replays one segment of one step, from `from` to the zeros that the program makes of zeros.
-    Result<Replayed> replay(const kernels::State& from, std::vector<Hash32> data = {}) {
+    Result<Replayed> replay(const kernels::State& from, std::vector<Hash32> data = {},
+                            const solver::RunnerFactory& runners = solver::honest_runners()) {
         Receipt receipt;
         receipt.program = program;
         receipt.data = std::move(data);
@@ -28,7 +29,7 @@ struct Replay : ::testing::Test {
         ArtifactClient::Options options;
         options.rounds = 1;
         ArtifactClient fetcher(*store, options);
-        return replay_segment(receipt, 0, {}, *store, fetcher);
+        return replay_segment(receipt, 0, {}, *store, fetcher, runners);
     }
 };
 
@@ -60,6 +61,16 @@ TEST_F(Replay, AStateOfAnotherProgramIsRefusedBeforeItIsRun) {
     const auto late = replay(state(7, {4, 3}));
     ASSERT_FALSE(late) << "another step";
     EXPECT_NE(late.error().message.find("cannot be fetched"), std::string::npos) << late.error().message;
+}
+
+TEST_F(Replay, AWorkerThatEndsIsAnErrorThatSaysSo) {
+    const auto ends = [](const solver::TaskTerms&, const kernels::Program&, kernels::Inputs,
+                         kernels::ThreadPool&) -> std::unique_ptr<solver::StepRunner> {
+        throw std::runtime_error("the worker of task 0 was killed by signal 31");
+    };
+    const auto again = replay(state(0, {4, 3}), {}, ends);
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().message, "the worker of task 0 was killed by signal 31");
 }
 
 TEST_F(Replay, DataThatTheProgramDoesNotReadAreRefused) {

@@ -51,6 +51,12 @@ protected:
         return out;
     }
 
+    solver::PlanRunner::MakeRunner in_process() {
+        return [this](const kernels::Program& program, kernels::Inputs inputs) {
+            return std::make_unique<solver::ProgramRunner>(program, std::move(inputs), task_.pool);
+        };
+    }
+
     TinyGroup task_{GetParam(), 6};
     MiniGroup group_{task_, 3};
     solver::CommittedPlan plan_{task_.plan};
@@ -61,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Updates, Followers, ::testing::Values(UpdateKind::dense
 
 TEST_P(Followers, HaveTheSharedTensorsOfAllMembersAtEachBase) {
     ASSERT_TRUE(group_.play());
-    GroupFollower follower(plan_, task_.terms.seed, task_.pool);
+    GroupFollower follower(plan_, task_.terms.seed, in_process(), task_.pool);
     ASSERT_TRUE(follower.begin().has_value());
     std::size_t compared = 0;
     for (const solver::RecordView& record : group_.records) {
@@ -81,7 +87,8 @@ TEST_P(Followers, HaveTheSharedTensorsOfAllMembersAtEachBase) {
 
 TEST_P(Followers, BeginAtTheStateOfAMember) {
     ASSERT_TRUE(group_.play());
-    GroupFollower whole(plan_, task_.terms.seed, task_.pool), late(plan_, task_.terms.seed, task_.pool);
+    GroupFollower whole(plan_, task_.terms.seed, in_process(), task_.pool),
+        late(plan_, task_.terms.seed, in_process(), task_.pool);
     ASSERT_TRUE(whole.begin().has_value());
     for (const solver::RecordView& record : group_.records) {
         if (record.round == 3) {
@@ -100,7 +107,7 @@ TEST_P(Followers, BeginAtTheStateOfAMember) {
 
 TEST_P(Followers, RefuseWhatIsNotTheNextRecord) {
     ASSERT_TRUE(group_.play());
-    GroupFollower follower(plan_, task_.terms.seed, task_.pool);
+    GroupFollower follower(plan_, task_.terms.seed, in_process(), task_.pool);
     const solver::RecordView& first = group_.records.at(0);
     auto messages = messages_of(first);
     EXPECT_THAT(follower.take_in(first, messages).error().message, HasSubstr("no state to begin with"));
