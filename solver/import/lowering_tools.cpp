@@ -126,7 +126,8 @@ Value root_of(Tape& tape, Value x) {
     const Value y = g.op(OpCode::sqrt, {x});
     return with_slope(tape, x, y, [&g, y] {
         const Value slope = div(g, g.scalar(0.5f), y);
-        return select(g, g.op(OpCode::greater, {y, g.scalar(0.0f)}), slope, g.scalar(0.0f));
+        const Value zero = g.scalar(0.0f);
+        return select(g, g.op(OpCode::greater, {y, zero}), slope, zero);
     });
 }
 
@@ -134,7 +135,7 @@ Value root_of(Tape& tape, Value x) {
 // and the product might be infinite.
 Value log_of_one_more(Graph& g, Value x) {
     const Value one = g.scalar(1.0f), more = add(g, x, one), log = g.op(OpCode::log, {more});
-    const Value whole = div(g, mul(g, log, x), sub(g, more, one));
+    const Value rounded = sub(g, more, one), product = mul(g, log, x), whole = div(g, product, rounded);
     const Value exact = select(g, g.op(OpCode::less, {more, g.scalar(16777216.0f)}), whole, log);
     return select(g, g.op(OpCode::equal, {more, one}), x, exact);
 }
@@ -142,7 +143,7 @@ Value log_of_one_more(Graph& g, Value x) {
 Value softplus(Tape& tape, Value x) {
     Graph& g = tape.graph();
     const Value small = g.op(OpCode::exp, {neg(g, g.op(OpCode::abs, {x}))});
-    const Value y = add(g, g.op(OpCode::relu, {x}), log_of_one_more(g, small));
+    const Value log = log_of_one_more(g, small), positive = g.op(OpCode::relu, {x}), y = add(g, positive, log);
     return with_slope(tape, x, y, [&g, x] { return g.op(OpCode::sigmoid, {x}); });
 }
 

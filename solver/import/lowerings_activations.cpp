@@ -34,7 +34,8 @@ Value between(Call& call, Value x, double low, double high) {
     return with_slope(call.tape(), x, y, [&g, x, least, most] {
         const Value inside =
             g.op(OpCode::logical_and, {g.op(OpCode::greater, {x, least}), g.op(OpCode::less, {x, most})});
-        return select(g, inside, g.scalar(1.0f), g.scalar(0.0f));
+        const Value zero = g.scalar(0.0f), one = g.scalar(1.0f);
+        return select(g, inside, one, zero);
     });
 }
 
@@ -42,7 +43,8 @@ Call::Values apply_relu(Call& call) { return {relu(call.tape(), call.tensor(0))}
 Call::Values apply_silu(Call& call) { return {silu(call.tape(), call.tensor(0))}; }
 
 Value leaky(Call& call, Value x, double slope) {
-    return choose(call.tape(), above(call, x, 0), x, scaled(call, x, slope));
+    const Value below = scaled(call, x, slope), positive = above(call, x, 0);
+    return choose(call.tape(), positive, x, below);
 }
 
 Call::Values leaky_relu(Call& call) { return {leaky(call, call.tensor(0), call.number(1, 0.01))}; }
@@ -67,7 +69,8 @@ Call::Values prelu(Call& call) {
 Value gelu_by_tanh(Call& call, Value x) {
     const Value cube = times(call, times(call, x, x), x);
     const Value inner = scaled(call, binary(call.tape(), OpCode::add, x, scaled(call, cube, 0.044715)), 0.79788456);
-    return times(call, scaled(call, x, 0.5), shifted(call, unary(call.tape(), OpCode::tanh, inner), 1));
+    const Value gate = shifted(call, unary(call.tape(), OpCode::tanh, inner), 1), half = scaled(call, x, 0.5);
+    return times(call, half, gate);
 }
 
 Call::Values apply_gelu(Call& call) {
@@ -84,7 +87,8 @@ Value elu_of(Call& call, Value x, double alpha, double scale, double inner) {
     const Value zero = call.graph().scalar(0.0f), positive = above(call, x, 0);
     const Value below = choose(tape, positive, zero, x);
     const Value power = shifted(call, unary(tape, OpCode::exp, scaled(call, below, inner)), -1);
-    return choose(tape, positive, scaled(call, x, scale), scaled(call, power, alpha * scale));
+    const Value curve = scaled(call, power, alpha * scale), line = scaled(call, x, scale);
+    return choose(tape, positive, line, curve);
 }
 
 Call::Values elu(Call& call) {
@@ -123,15 +127,17 @@ Call::Values hardswish(Call& call) {
 
 Call::Values hardshrink(Call& call) {
     const Value x = call.tensor(0), size = call.graph().op(OpCode::abs, {x});
-    return {choose(call.tape(), above(call, size, call.number(1, 0.5)), x, call.graph().scalar(0.0f))};
+    const Value zero = call.graph().scalar(0.0f), far = above(call, size, call.number(1, 0.5));
+    return {choose(call.tape(), far, x, zero)};
 }
 
 Call::Values softshrink(Call& call) {
     const Value x = call.tensor(0), zero = call.graph().scalar(0.0f);
     const double width = call.number(1, 0.5);
     const Value below = elementwise(call.graph(), OpCode::less, {x, call.graph().scalar(static_cast<float>(-width))});
-    return {choose(call.tape(), above(call, x, width), shifted(call, x, -width),
-                   choose(call.tape(), below, shifted(call, x, width), zero))};
+    const Value raised = shifted(call, x, width), low = choose(call.tape(), below, raised, zero);
+    const Value lowered = shifted(call, x, -width), high = above(call, x, width);
+    return {choose(call.tape(), high, lowered, low)};
 }
 
 Call::Values threshold(Call& call) {
@@ -145,7 +151,8 @@ Call::Values glu(Call& call) {
     const std::size_t axis = call.axis(1, -1, call.dims(x).size());
     const std::uint64_t half = call.dims(x)[axis] / 2;
     const Value gate = part_of(call.tape(), x, axis, half, half);
-    return {times(call, part_of(call.tape(), x, axis, 0, half), unary(call.tape(), OpCode::sigmoid, gate))};
+    const Value opened = unary(call.tape(), OpCode::sigmoid, gate), gated = part_of(call.tape(), x, axis, 0, half);
+    return {times(call, gated, opened)};
 }
 
 // ---- functions of one number
@@ -167,8 +174,10 @@ Call::Values of_angle(Call& call) {
 Call::Values log1p(Call& call) {
     Graph& g = call.graph();
     const Value x = call.tensor(0);
-    return {with_slope(call.tape(), x, log_of_one_more(g, x),
-                       [&g, x] { return div(g, g.scalar(1.0f), add(g, x, g.scalar(1.0f))); })};
+    return {with_slope(call.tape(), x, log_of_one_more(g, x), [&g, x] {
+        const Value one = g.scalar(1.0f);
+        return div(g, one, add(g, x, one));
+    })};
 }
 
 /// exp(x) - 1 = 2t / (1 - t) with t = tanh(x/2), which loses nothing near 0.
@@ -176,7 +185,7 @@ Call::Values expm1(Call& call) {
     Graph& g = call.graph();
     const Value x = call.tensor(0), one = g.scalar(1.0f);
     const Value t = g.op(OpCode::tanh, {scale(g, x, 0.5f)});
-    const Value near = div(g, scale(g, t, 2.0f), sub(g, one, t));
+    const Value below = sub(g, one, t), above = scale(g, t, 2.0f), near = div(g, above, below);
     const Value power = g.op(OpCode::exp, {x});
     const Value is_near = g.op(OpCode::less, {g.op(OpCode::abs, {x}), one});
     return {with_slope(call.tape(), x, select(g, is_near, near, sub(g, power, one)), [power] { return power; })};
@@ -191,16 +200,17 @@ Call::Values exp2(Call& call) {
     return {unary(call.tape(), OpCode::exp, scaled(call, call.tensor(0), 0.6931471805599453))};
 }
 Call::Values erfc(Call& call) {
-    return {
-        binary(call.tape(), OpCode::sub, call.graph().scalar(1.0f), unary(call.tape(), OpCode::erf, call.tensor(0)))};
+    const Value erf = unary(call.tape(), OpCode::erf, call.tensor(0)), one = call.graph().scalar(1.0f);
+    return {binary(call.tape(), OpCode::sub, one, erf)};
 }
 
 /// -1, 0 or 1; no gradient passes.
 Call::Values sign(Call& call) {
     Graph& g = call.graph();
     const Value x = call.tensor(0), zero = g.scalar(0.0f);
-    const Value below = select(g, g.op(OpCode::less, {x, zero}), g.scalar(-1.0f), zero);
-    return {select(g, g.op(OpCode::greater, {x, zero}), g.scalar(1.0f), below)};
+    const Value minus = g.scalar(-1.0f), below = select(g, g.op(OpCode::less, {x, zero}), minus, zero);
+    const Value one = g.scalar(1.0f);
+    return {select(g, g.op(OpCode::greater, {x, zero}), one, below)};
 }
 
 }  // namespace

@@ -81,8 +81,9 @@ Value convolved(Call& call, Value x, Value weight, const std::optional<Value>& b
     for (std::uint64_t i = 0; i < how.groups; ++i) {
         std::optional<Value> shift;
         if (bias) shift = part_of(tape, *bias, 0, i * outputs, outputs);
-        parts.push_back(conv2d(tape, part_of(tape, x, 1, i * channels, channels),
-                               part_of(tape, weight, 0, i * outputs, outputs), shift, window, call.precision()));
+        const Value kernels = part_of(tape, weight, 0, i * outputs, outputs);
+        const Value images = part_of(tape, x, 1, i * channels, channels);
+        parts.push_back(conv2d(tape, images, kernels, shift, window, call.precision()));
     }
     return joined_all(tape, parts, 1);
 }

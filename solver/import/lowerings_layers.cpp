@@ -28,8 +28,9 @@ Value as_rows(Call& call, Value x) {
 }
 
 Call::Values apply_linear(Call& call) {
-    const Value y =
-        linear(call.tape(), as_rows(call, call.tensor(0)), call.tensor(1), call.maybe(2), precision_of(call));
+    const std::optional<Value> bias = call.maybe(2);
+    const Value weight = call.tensor(1), rows = as_rows(call, call.tensor(0));
+    const Value y = linear(call.tape(), rows, weight, bias, precision_of(call));
     return {view_as(call.tape(), y, call.result_dims())};
 }
 
@@ -105,8 +106,8 @@ Call::Values apply_layer_norm(Call& call) {
     for (const std::int64_t extent : call.integers(1)) width *= static_cast<std::uint64_t>(extent);
     const std::uint64_t all = kernels::geometry(call.dims(call.tensor(0))).elements();
     const Value x = view_as(call.tape(), call.tensor(0), {all / width, width});
-    const Value y = layer_norm(call.tape(), x, gain_of(call, 2, 1.0f, {width}), gain_of(call, 3, 0.0f, {width}),
-                               static_cast<float>(call.number(4, 1e-5)));
+    const Value shift = gain_of(call, 3, 0.0f, {width}), gain = gain_of(call, 2, 1.0f, {width});
+    const Value y = layer_norm(call.tape(), x, gain, shift, static_cast<float>(call.number(4, 1e-5)));
     return {view_as(call.tape(), y, call.result_dims())};
 }
 

@@ -55,7 +55,7 @@ Memory next(Tape& tape, Cell kind, const Weights& weights, Value from_input, con
     const Value in = gate(tape, gates, 0, width, OpCode::sigmoid),
                 forget = gate(tape, gates, 1, width, OpCode::sigmoid);
     const Value fresh = gate(tape, gates, 2, width, OpCode::tanh), out = gate(tape, gates, 3, width, OpCode::sigmoid);
-    const Value cell = plus(tape, times(tape, forget, now.cell), times(tape, in, fresh));
+    const Value added = times(tape, in, fresh), kept = times(tape, forget, now.cell), cell = plus(tape, kept, added);
     return {times(tape, out, unary(tape, OpCode::tanh, cell)), cell};
 }
 

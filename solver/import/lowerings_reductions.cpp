@@ -145,7 +145,8 @@ template <bool minimum>
 Call::Values extreme_of_axes(Call& call) {
     const Value x = call.tensor(0);
     if (call.dtype(x) != DType::f32) return call.refuse(kIntegers);
-    const Value rows = gathered(call, turned_sign(call, x, minimum), axes_of(call, 1, call.dims(x).size()));
+    const auto axes = axes_of(call, 1, call.dims(x).size());
+    const Value rows = gathered(call, turned_sign(call, x, minimum), axes);
     const Value y = turned_sign(call, greatest_shared(call.tape(), rows), minimum);
     return {view_as(call.tape(), y, call.result_dims())};
 }
@@ -157,7 +158,7 @@ Call::Values extreme_of_two(Call& call) {
     Graph& g = call.graph();
     const Value a = call.tensor(0), b = call.tensor(1);
     if (call.dtype(a) != DType::f32 || call.dtype(b) != DType::f32) return call.refuse(kIntegers);
-    const Value middle = binary(tape, OpCode::mul, binary(tape, OpCode::add, a, b), g.scalar(0.5f));
+    const Value half = g.scalar(0.5f), middle = binary(tape, OpCode::mul, binary(tape, OpCode::add, a, b), half);
     const Value first = elementwise(g, minimum ? OpCode::less : OpCode::greater, {a, b});
     const Value equal = elementwise(g, OpCode::equal, {a, b});
     return {choose(tape, equal, middle, choose(tape, first, a, b))};
