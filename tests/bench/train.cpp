@@ -2,8 +2,10 @@
 // `bench_train [--json] [--rounds N] [--only ROW]`: whole training steps on all cores compared with LibTorch's (a
 // separate process, tests/bench/peers/torch_train.cpp) and, in the same run, with those of the newest PyTorch where
 // `./dev bench` installed it (peers/newest_torch.py, eager and compiled), alternating samples, medians of wall time; the commitment of
-// the whole state compared with 100 training steps; the memory of a step compared with the peer's peak growth.
+// the whole state compared with 100 training steps; the memory of a step compared with the peer's peak growth; and our
+// speed while other work of nice 19 runs on every core, as on people's own machines.
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernels/builder/training.hpp"
@@ -143,6 +146,39 @@ Job cnn_job() {
     return job;
 }
 
+/// Work of the lowest priority on every core, in a process that ends with this one: endless loops, or threads that wake
+/// and sleep every millisecond, twice as many as cores.
+class OtherWork {
+public:
+    explicit OtherWork(bool waking) {
+        child_ = fork();
+        if (child_ != 0) return;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (nice(19) == -1) _exit(1);
+        const unsigned threads = std::max(1u, std::thread::hardware_concurrency()) * (waking ? 2 : 1);
+        std::vector<std::thread> all;
+        for (unsigned i = 0; i < threads; ++i) all.emplace_back([waking] { work(waking); });
+        for (std::thread& one : all) one.join();
+    }
+    ~OtherWork() {
+        kill(child_, SIGKILL);
+        waitpid(child_, nullptr, 0);
+    }
+    OtherWork(const OtherWork&) = delete;
+    OtherWork& operator=(const OtherWork&) = delete;
+
+private:
+    static void work(bool waking) {
+        volatile std::uint64_t x = 1;
+        for (;;) {
+            const double end = now() + 1e-3;
+            while (now() < end) x = x * 6364136223846793005u + 1;
+            if (waking) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    pid_t child_ = -1;
+};
+
 /// The fastest peer of one kind.
 struct Fastest {
     double step = 0, bytes = 0;  ///< Seconds a step, 0 if there is no peer; its peak memory.
@@ -157,6 +193,7 @@ struct Fastest {
 
 struct Measured {
     double step = 0, commit = 0, bytes = 0;
+    double loaded = 0;  ///< Our lowest speed of five beside other work, over the quiet speed just before.
     Fastest libtorch, newest;
 };
 
@@ -186,7 +223,24 @@ std::vector<RunningPeer> start_peers(const std::vector<std::string>& models) {
     return out;
 }
 
-Measured measure(const Job& job, int rounds) {
+/// Returns the lowest of five speeds beside either kind of other work, each over the speed without it just before.
+double loaded_share(const std::function<double()>& seconds_of_a_step) {
+    double worst = 1e9;
+    for (const bool waking : {false, true}) {
+        for (int sample = 0; sample < 5; ++sample) {
+            const double quiet = seconds_of_a_step();
+            const OtherWork other(waking);
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            const double share = quiet / seconds_of_a_step();
+            std::fprintf(stderr, "%s %d: %.3f of the quiet speed\n", waking ? "waking threads" : "loops", sample,
+                         share);
+            worst = std::min(worst, share);
+        }
+    }
+    return worst;
+}
+
+Measured measure(const Job& job, int rounds, bool loaded) {
     const kernels::TrainingPrograms programs =
         *kernels::build_training(job.model, job.training, job.training.samples, 1);
     kernels::ThreadPool pool;
@@ -197,18 +251,22 @@ Measured measure(const Job& job, int rounds) {
     std::vector<RunningPeer> peers = start_peers(job.peers);
     executor.step(state, inputs);
     std::vector<double> ours, commits;
-    for (int round = 0; round < rounds; ++round) {
-        double begin = now();
+    const auto seconds_of_a_step = [&] {
+        const double begin = now();
         for (int i = 0; i < job.steps; ++i) executor.step(state, inputs);
-        ours.push_back((now() - begin) / job.steps);
+        return (now() - begin) / job.steps;
+    };
+    for (int round = 0; round < rounds; ++round) {
+        ours.push_back(seconds_of_a_step());
         for (RunningPeer& one : peers) {
             one.seconds.push_back(one.peer->ask("step " + std::to_string(job.steps)) / job.steps);
         }
-        begin = now();
+        const double begin = now();
         kernels::commit_state(root, state, pool);
         commits.push_back(now() - begin);
     }
     Measured out;
+    if (loaded) out.loaded = loaded_share(seconds_of_a_step);
     out.step = median(ours);
     out.commit = median(commits);
     out.bytes = static_cast<double>(executor.planned_bytes() + kernels::StateCommitter::planned_bytes(programs.train));
@@ -222,14 +280,22 @@ Measured measure(const Job& job, int rounds) {
     return out;
 }
 
-/// Measures both models, or only that of row `only`.
+Job without_peers(Job job) {
+    job.peers.clear();
+    return job;
+}
+
+/// Measures both models, or only the row `only`.
 std::vector<Row> measure_all(int rounds, const std::string& only) {
     const std::vector<Job> jobs = {gpt_job(), cnn_job()};
     std::vector<Row> rows;
     std::vector<Measured> measured;
     for (const Job& job : jobs) {
-        if (!only.empty() && job.name != only) continue;
-        const Measured m = measure(job, rounds);
+        if (!only.empty() && !only.starts_with(job.name)) continue;
+        const bool alone = only == job.name + "_loaded", loaded = only.empty() || alone;
+        const Measured m = measure(alone ? without_peers(job) : job, rounds, loaded);
+        if (loaded) rows.push_back({job.name + "_loaded", "of the quiet speed", "nothing beside it", m.loaded, 1});
+        if (alone) return rows;
         const auto add = [&](const std::string& name, const Fastest& peer, const std::string& label) {
             rows.push_back({name, job.unit, peer.step > 0 ? label : "peer missing", job.units / m.step,
                             peer.step > 0 ? job.units / peer.step : 0});
@@ -262,7 +328,7 @@ int run(const std::vector<std::string>& arguments) {
         else if (arguments[i] == "--rounds" && i + 1 < arguments.size())
             rounds = std::max(1, std::atoi(arguments[++i].c_str()));
         else
-            return std::fputs("usage: bench_train [--json] [--rounds N] [--only train_gpt|train_cnn]\n", stderr), 2;
+            return std::fputs("usage: bench_train [--json] [--rounds N] [--only ROW]\n", stderr), 2;
     }
     const std::vector<Row> rows = measure_all(rounds, only);
     if (lines) {
