@@ -3,7 +3,7 @@
 # `./dev gpu`: everything that wants a GPU, in one command of less than ten minutes on a bare machine: build for the
 # device that is there, parity, known answers, benchmarks, a memory checker; one table, and summary.json beside the
 # logs. Nothing is installed or fetched. Without a device every part that needs one is named as skipped.
-#   --out DIR        logs and summary.json, seven files (build/kernels/gpu)
+#   --out DIR        logs and summary.json, at most eight files (build/kernels/gpu)
 #   --pack           put into build/gpu what a bare machine may lack, and stop: programs that need nothing but the
 #                    driver, and OpenSSL to build with there
 #   --programs DIR   take the programs from there and build nothing
@@ -200,6 +200,17 @@ run_benches() {
     run_bench bench 180 "${peer[@]}"
 }
 
+# One step of two layers, kernel by kernel: time, bytes, instructions, how busy the issue slots and the warps were.
+run_profile() {
+    local metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,smsp__inst_executed.sum
+    metrics+=,smsp__issue_active.avg.pct_of_peak_sustained_active,sm__warps_active.avg.pct_of_peak_sustained_active
+    if [ $quick = yes ]; then return 0; fi
+    if ! command -v ncu >/dev/null; then skip profile 'no ncu'; return 0; fi
+    part profile 90 errors.log ncu --clock-control none --metrics $metrics --csv --log-file "$out/profile.csv" \
+        "$programs/cuda_bench" --only step --layers 2
+    record profile "$(string "$state")"
+}
+
 # Last, because it is slow: reads and writes out of bounds, races in shared memory.
 run_sanitizer() {
     local tool
@@ -223,6 +234,7 @@ choose_programs || { say 'gpu: no programs to run'; exit 1; }
 run_parity
 run_known_answers
 run_benches
+run_profile
 run_sanitizer
 printf '{"machine":%s,"commit":"%s","date":"%s","seconds":%s,%s}\n' "$(string "${machine:-no GPU}")" "$commit" \
     "$(date -u +%F)" "$SECONDS" "$summary" >"$out/summary.json"
