@@ -26,6 +26,7 @@ template <>
 struct Divisor<std::uint32_t> {
     Divisor() = default;
     explicit Divisor(std::uint64_t by) : value(static_cast<std::uint32_t>(by)) {
+        if (by == 0) return;  // of an extent without elements, for which no kernel is launched
         while ((std::uint64_t{1} << shift) < by) ++shift;
         multiplier = static_cast<std::uint32_t>((kShortLimit << shift) / by + 1);
     }

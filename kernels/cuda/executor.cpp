@@ -23,6 +23,10 @@ std::uint32_t slots_of(const ElementStep& step) {
     return slots;
 }
 
+/// Returns the bytes that a program may take to be fast: half of the memory, so that there is room for another training,
+/// and three quarters of what is free, so that the runtime has some for kernels and graphs.
+std::uint64_t room_of(const Device& device) { return std::min(device.memory / 2, device.free / 4 * 3); }
+
 /// Returns the length of the rows in which a run of elementwise ops goes, at least 1; `op` is its first.
 std::uint64_t cols_of(const OpFacts& op) { return std::max<std::uint64_t>(geometry(op.output.dims).cols, 1); }
 
@@ -263,16 +267,14 @@ DeviceExecutor::DeviceExecutor(std::unique_ptr<Impl> impl) : impl_(std::move(imp
 DeviceExecutor::~DeviceExecutor() = default;
 
 Result<std::unique_ptr<DeviceExecutor>> DeviceExecutor::create(const Program& program, std::optional<MemoryPlan> plan) {
-    // Up to half of the memory for speed, so that there is room for another training; what does not get that takes
-    // as little as it can.
     RETRACE_TRY(device, find_device());
     Status<> taken = retrace::Unit{};
-    for (const std::uint64_t room : {plan ? 0 : device.memory / 2, std::uint64_t{0}}) {
+    for (std::uint64_t room = plan ? 0 : room_of(device);; room = 0) {
         RETRACE_TRY(queue, Queue::open());
         auto impl = std::make_unique<Impl>(program, room, device, std::move(queue), plan);
         taken = impl->take_memory();
         if (taken) return std::unique_ptr<DeviceExecutor>(new DeviceExecutor(std::move(impl)));
-        if (room == 0) break;
+        if (impl->layout.bytes > room) break;  // it was the smallest
     }
     return Unexpected{std::move(taken).error()};
 }

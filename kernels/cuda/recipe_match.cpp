@@ -19,6 +19,9 @@ struct Place {
     std::optional<RecipeInput> kind;  ///< Of an operand in memory; nothing if a recipe cannot read it so.
     std::uint64_t stride = 0;
     std::uint32_t period = 0;
+    bool is_read_alike(const Place& other) const {
+        return kind == other.kind && size == other.size && stride == other.stride && period == other.period;
+    }
     bool is_same(const Place& other) const { return data == other.data && (data != nullptr || own == other.own); }
 };
 
@@ -170,7 +173,7 @@ std::optional<Made> made_of(std::span<const Step> steps) {
             }
             if (place.data == nullptr || !place.kind) return std::nullopt;
             const auto known = std::ranges::find_if(
-                inputs, [&](const Place& seen) { return seen.is_same(place) && seen.kind == place.kind; });
+                inputs, [&](const Place& seen) { return seen.is_same(place) && seen.is_read_alike(place); });
             own.push_back({true, static_cast<std::uint32_t>(known - inputs.begin())});
             if (known == inputs.end()) inputs.push_back(place);
         }
@@ -218,6 +221,7 @@ std::vector<RunPart> cut(const std::vector<Step>& steps, std::span<const Recipe>
         std::optional<std::uint32_t> number;
         RecipeData data;
         for (std::size_t last = steps.size(); cuts[at] && last > at && !number; --last) {
+            if (last == at + 1 && steps.size() > 1) break;
             const auto made = cuts[last] ? made_of(std::span(steps).subspan(at, last - at)) : std::nullopt;
             if (!made) continue;
             const auto found = std::ranges::find(recipes, made->recipe);
@@ -253,7 +257,7 @@ std::optional<std::string> text_of(const std::vector<Step>& steps) {
 }
 
 bool can_be_recipes(std::uint64_t elements, std::uint64_t cols) {
-    return elements % 4 == 0 && cols % 4 == 0 && elements <= kRecipeElementsMax;
+    return elements != 0 && elements % 4 == 0 && cols % 4 == 0 && elements <= kRecipeElementsMax;
 }
 
 /// Returns the columns of a run of rows: those of its longest step; 0 if it has no recipes.

@@ -19,7 +19,8 @@ struct RunPart {
 };
 
 /// Cut a run into parts that give the same bits one after the other: no value outside memory goes from one to another.
-/// As long a recipe as fits is taken from the first step on that begins one.
+/// As long a recipe as fits is taken from the first step on that begins one; a step alone only if it is the whole run, as
+/// it would save no way to memory and be one more kernel.
 std::vector<RunPart> parts_of(const std::vector<ElementStep>& steps, std::uint64_t elements, std::uint64_t cols);
 std::vector<RunPart> parts_of(const std::vector<RowStep>& steps, std::uint64_t rows);
 /// Returns a run of `steps` steps as one part.

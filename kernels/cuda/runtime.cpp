@@ -46,6 +46,8 @@ Result<Device> find_device() {
 #endif
     out.multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
     out.memory = properties.totalGlobalMem;
+    std::size_t free = 0, total = 0;
+    if (cudaMemGetInfo(&free, &total) == cudaSuccess) out.free = free;
     if (out.capability < 75) {
         return error("no CUDA device: " + out.name + " has compute capability " + std::to_string(properties.major) +
                      "." + std::to_string(properties.minor) + ", at least 7.5 is needed");

@@ -20,7 +20,7 @@ struct Device {
     bool warpgroups = false;
     bool recipes = true;  ///< Runs that are recipes are not interpreted: RETRACE_CUDA_RECIPES is not 0.
     std::uint32_t multiprocessors = 0;
-    std::uint64_t memory = 0;  ///< Total bytes of device memory.
+    std::uint64_t memory = 0, free = 0;  ///< Bytes of device memory in all, and of those that were free.
 };
 /// Returns the first device, which must have compute capability 7.5 or more. Every failure of the runtime counts as no
 /// device; the error contains the runtime's message.

@@ -254,6 +254,7 @@ void slice_as(Stream stream, const Operand& o, bool across) {
 
 void slice_vectors(Stream stream, Precision precision, const float* x, bool across, std::uint64_t batch,
                    std::uint64_t vectors, std::uint64_t k, Slices out) {
+    if (batch == 0 || vectors == 0 || k == 0) return;
     const Operand o{x, out.digits, out.scales, batch, vectors, k, matmul_blocks(k), DigitOrder::of(batch, vectors, k)};
     switch (precision) {
         case Precision::i8x1: return slice_as<1>(stream, o, across);

@@ -40,11 +40,17 @@ private:
                where(tensor - program_.tensors_static()) != BufferLocation::Where::gathered;
     }
 
+    bool reads_own(std::uint32_t op) const {
+        const auto& inputs = program_.ops[op].inputs;
+        return run_.count != 0 &&
+               std::any_of(inputs.begin(), inputs.end(), [&](std::uint32_t input) { return is_own(input); });
+    }
+
     /// Number of parts into which the output of `op` can be cut; 0 if the op cannot be in a run.
     std::uint64_t parts_of(std::uint32_t op) const {
         const OpCode code = program_.ops[op].code;
         const Dims& out = dims(program_.output_of(op));
-        if (limits_.rows && run_.count != 0 && goes_by_parts(program_, op, run_.parts)) return run_.parts;
+        if (limits_.rows && reads_own(op) && goes_by_parts(program_, op, run_.parts)) return run_.parts;
         if (is_elementwise(code) || reduces_rows(code)) return geometry(out).rows;
         if (code != OpCode::matmul || limits_.rows) return 0;
         const Dims& columns = dims(program_.ops[op].inputs[1]);

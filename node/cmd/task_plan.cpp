@@ -160,7 +160,7 @@ std::uint64_t mebibytes(std::uint64_t bytes) { return (bytes + (1 << 20) - 1) >>
 
 std::string on_device(const Plan& plan) {
     if (!plan.device_bytes) return {};
-    return "             training on a device takes " + amount(*plan.device_bytes) + " there\n";
+    return "             training on a device takes at least " + amount(*plan.device_bytes) + " there\n";
 }
 
 /// Prints everything but the timing.

@@ -55,6 +55,22 @@ TEST_P(DeviceFusion, EveryLayerGivesTheBitsOfItsComposition) {
     }
 }
 
+TEST_P(DeviceFusion, RunsWithoutElementsDoNothing) {
+    Graph g;
+    const Value x = g.state("x", DType::f32, {2, 4});
+    g.set_next(x, mul(g, x, x));
+    Program program = *g.build();
+    for (TensorRecord& tensor : program.tensors) tensor.dims = {0, 4};
+    ASSERT_TRUE(check(program));
+    State state = random_state(program, Data::bell, 1), found = state;
+    const auto device = DeviceExecutor::create(program);
+    ASSERT_TRUE(device) << device.error().message;
+    ASSERT_TRUE((*device)->load(state, {}));
+    ASSERT_TRUE((*device)->step());
+    ASSERT_TRUE((*device)->store(found));
+    EXPECT_EQ(found.tensors, state.tensors);
+}
+
 MemoryPlan plan_of(const Program& program, std::uint64_t row_bytes) {
     return plan_memory(with_constants_first(program), {false, false, Fusion::runs, row_bytes});
 }
@@ -98,6 +114,21 @@ TEST(RowRuns, TheCausalMaskIsPartOfSoftmax) {
     }
     EXPECT_TRUE(check_row_runs(program, plan, 48 << 10));
     EXPECT_FALSE(check_plan(program, plan)) << "for executors that cut by rows of the op's own output";
+}
+
+/// Norms of 64 rows, then ops on another tensor whose elements 64 divides as well.
+TEST(RowRuns, EndBeforeOpsThatReadNothingOfThem) {
+    Graph g;
+    const Value x = g.state("x", DType::f32, {64, 96}), other = g.state("other", DType::f32, {32, 32});
+    g.set_next(x, sub(g, x, sum_rows(g, x)));
+    g.set_next(other, mul(g, other, other));
+    const Program program = *g.build();
+    const MemoryPlan plan = plan_of(program, 48 << 10);
+    ASSERT_EQ(plan.fused_runs.size(), 1u);
+    for (const PlanUnit& unit : plan.units) {
+        for (std::uint32_t op = unit.first; unit.fused_run != kNoFusedRun && op < unit.end(); ++op)
+            EXPECT_NE(program.ops[op].code, OpCode::mul);
+    }
 }
 
 /// A sum and a maximum of each row without further ops, and the row itself.

@@ -82,18 +82,31 @@ std::vector<ElementStep> two_steps() {
 
 TEST(Recipes, ARunIsCutWhereNoValueOutsideMemoryGoesAcross) {
     std::vector<ElementStep> steps = two_steps();
-    EXPECT_EQ(recipe_text(steps, 64, 8), "e e; add 0 1 !; exp 2 !");
+    steps[1].code = OpCode::relu;
+    steps.push_back(two_steps()[1]);
+    steps[2].sides[0].data = steps[1].result.data, steps[2].result.data = steps[1].result.data + 4096;
+    EXPECT_EQ(recipe_text(steps, 64, 8), "e e; add 0 1 !; relu 2 !; exp 3 !");
     auto parts = parts_of(steps, 64, 8);
     ASSERT_EQ(parts.size(), 2u);
-    EXPECT_EQ(parts[0].recipe, 0u) << "e e; add 0 1 !";
+    EXPECT_TRUE(parts[0].recipe) << "e e; add 0 1 !; relu 2 !";
+    EXPECT_EQ(parts[0].count, 2u);
     EXPECT_FALSE(parts[1].recipe);
-    EXPECT_EQ(parts[1].first, 1u);
-    steps[0].result.data = steps[1].sides[0].data = nullptr;  // in a slot of the interpreter
+    EXPECT_EQ(parts[1].first, 2u);
+    steps[1].result.data = steps[2].sides[0].data = nullptr;  // in a slot of the interpreter
     parts = parts_of(steps, 64, 8);
     ASSERT_EQ(parts.size(), 1u);
     EXPECT_FALSE(parts[0].recipe);
-    EXPECT_EQ(parts[0].count, 2u);
+    EXPECT_EQ(parts[0].count, 3u);
 }
+
+TEST(Recipes, AStepAmongOthersIsNoKernelOfItsOwn) {
+    std::vector<ElementStep> steps(3, two_steps()[0]);
+    for (std::size_t i = 0; i < steps.size(); ++i) steps[i].result.data += 4096 * i;
+    EXPECT_EQ(parts_of(steps, 64, 8).size(), 1u);
+    EXPECT_FALSE(parts_of(steps, 64, 8)[0].recipe);
+}
+
+TEST(Recipes, WithoutElementsThereIsNone) { EXPECT_FALSE(parts_of({two_steps()[0]}, 0, 8)[0].recipe); }
 
 TEST(Recipes, WhatDoesNotGoByQuadsOrIsTooLargeIsInterpreted) {
     const std::vector<ElementStep> steps{two_steps()[0]};

@@ -33,8 +33,9 @@ float bell(std::mt19937& random) { return std::normal_distribution<float>(0, 1)(
 /// One recipe with random operands, the same memory for both ways of computing it but for the results.
 class Comparison {
 public:
-    Comparison(const Recipe& recipe, std::uint64_t rows, std::uint64_t cols, bool special, std::uint32_t seed)
-        : recipe_(recipe), rows_(rows), cols_(cols), special_(special), random_(seed) {}
+    Comparison(const Recipe& recipe, std::uint64_t rows, std::uint64_t cols, bool special, bool in_place,
+               std::uint32_t seed)
+        : recipe_(recipe), rows_(rows), cols_(cols), special_(special), in_place_(in_place), random_(seed) {}
 
     Status<> rows(std::uint32_t number) {
         RETRACE_CHECK(prepare(true));
@@ -74,23 +75,48 @@ private:
     std::uint64_t count_of(std::uint32_t input) const {
         switch (recipe_.input[input]) {
             case RecipeInput::each: return rows_ * cols_;
-            case RecipeInput::row: return cols_;
+            case RecipeInput::row: return by_rows_ ? period() * cols_ : cols_;
             case RecipeInput::column: return rows_;
             case RecipeInput::single: return 1;
             case RecipeInput::mask: return period() * cols_;
         }
         return 0;
     }
-    std::uint64_t period() const { return std::min<std::uint64_t>(rows_, 3); }
+    /// Rows after which rows and masks begin again.
+    std::uint64_t period() const { return in_place_ ? 1 : std::min<std::uint64_t>(rows_, 3); }
+
+    /// The last step that reads an input; the first after all others if none does.
+    std::uint32_t last_reader(std::uint32_t input) const {
+        std::uint32_t last = 0;
+        for (std::uint32_t s = 0; s < recipe_.steps; ++s)
+            if (std::count(recipe_.step[s].from, recipe_.step[s].from + recipe_.step[s].operands, input) != 0) last = s;
+        return last;
+    }
+    /// The input whose memory a stored value takes: where results are in place, one of as many elements that no later step
+    /// reads and no earlier value took.
+    std::optional<std::uint32_t> replaced(std::uint32_t value) {
+        if (!in_place_ || !recipe_.step[value - recipe_.inputs].stored) return std::nullopt;
+        const auto wanted = by_rows_ && recipe_.is_single(value) ? RecipeInput::column : RecipeInput::each;
+        for (std::uint32_t input = 0; input < recipe_.inputs; ++input) {
+            if (recipe_.input[input] != wanted || last_reader(input) > value - recipe_.inputs) continue;
+            if (std::ranges::find(replaced_, input) != replaced_.end()) continue;
+            replaced_.push_back(input);
+            return input;
+        }
+        return std::nullopt;
+    }
 
     /// Takes memory, and fills inputs with random values and results with nothing that an op computes.
     Status<> prepare(bool by_rows) {
+        by_rows_ = by_rows;
         std::uint64_t bytes = 0;
         std::vector<std::uint64_t> at;
         for (std::uint32_t v = 0; v < recipe_.inputs + recipe_.steps; ++v) {
             at.push_back(bytes);
             if (v < recipe_.inputs) {
                 bytes += aligned(4 * count_of(v));
+            } else if (const auto input = replaced(v)) {
+                at.back() = at[*input];
             } else if (recipe_.step[v - recipe_.inputs].stored) {
                 bytes += aligned(4 * (by_rows && recipe_.is_single(v) ? rows_ : rows_ * cols_));
             }
@@ -198,7 +224,8 @@ private:
             side.data = place_[value];
             const RecipeInput kind = recipe_.input[value];
             side.stride = kind == RecipeInput::row || kind == RecipeInput::single ? 0 : row;
-            if (kind == RecipeInput::mask) side.period = period();
+            if (kind == RecipeInput::mask || (kind == RecipeInput::row && period() > 1))
+                side.stride = row, side.period = period();
         }
         side.quads = side.each && side.size == 4 && side.stride % 16 == 0;
         return side;
@@ -245,11 +272,13 @@ private:
 
     const Recipe& recipe_;
     const std::uint64_t rows_, cols_;
-    const bool special_;
+    const bool special_, in_place_;
+    bool by_rows_ = false;
     std::mt19937 random_;
     Memory memory_, steps_, slab_;
     std::optional<Queue> queue_;
-    std::vector<std::uint8_t*> place_;  ///< By value: its memory, if it is an input or stored.
+    std::vector<std::uint8_t*> place_;     ///< By value: its memory, if it is an input or stored.
+    std::vector<std::uint32_t> replaced_;  ///< Inputs whose memory results take.
     std::uint32_t own_bytes_ = 64;
     Bytes blank_, kept_;
 };
@@ -257,22 +286,29 @@ private:
 }  // namespace
 
 void check_recipes(bool all, Tally& tally) {
-    const auto name = [](const char* kind, std::uint32_t number, std::uint64_t rows, std::uint64_t cols, bool special) {
+    const auto name = [](const char* kind, std::uint32_t number, std::uint64_t rows, std::uint64_t cols, bool special,
+                         bool in_place) {
         return std::string(kind) + " recipe " + std::to_string(number) + " on " + std::to_string(rows) + " x " +
-               std::to_string(cols) + (special ? ", special" : "");
+               std::to_string(cols) + (special ? ", special" : "") + (in_place ? ", in place" : "");
     };
     for (std::uint32_t i = 0; i < kElementRecipeCount; ++i) {
         for (const std::uint64_t rows : {1, 7, 129}) {
-            for (const bool special : {false, true})
-                tally.count(name("element", i, rows, 36, special),
-                            Comparison(kElementRecipes[i], rows, 36, special, i).elements(i));
+            for (const bool special : {false, true}) {
+                for (const bool in_place : {false, true})
+                    tally.count(name("element", i, rows, 36, special, in_place),
+                                Comparison(kElementRecipes[i], rows, 36, special, in_place, i).elements(i));
+            }
         }
     }
     for (std::uint32_t i = 0; i < kRowRecipeCount; ++i) {
         for (const std::uint64_t cols : {32, 45, 256, 257, 512, 513, 768, 1024, 1100, 4096, 4097, 16384}) {
             if (cols > (i < kLongRecipeCount ? kRecipeColsMax : kRecipeColsUsual) || (!all && cols > 600)) continue;
-            for (const bool special : {false, true})
-                tally.count(name("row", i, 7, cols, special), Comparison(kRowRecipes[i], 7, cols, special, i).rows(i));
+            const std::uint64_t rows = cols == 45 ? 130 : 7;
+            for (const bool special : {false, true}) {
+                for (const bool in_place : {false, true})
+                    tally.count(name("row", i, rows, cols, special, in_place),
+                                Comparison(kRowRecipes[i], rows, cols, special, in_place, i).rows(i));
+            }
         }
     }
 }

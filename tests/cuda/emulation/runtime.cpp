@@ -85,7 +85,8 @@ Result<Device> find_device() {
                   device.warpgroups,
                   recipes == nullptr || *recipes != '0',
                   2,
-                  device.says_memory ? device.memory : 0};
+                  device.says_memory ? device.memory : 0,
+                  device.says_memory ? device.memory - device.taken : 0};
 }
 
 namespace {
