@@ -3,6 +3,7 @@
 # To be sourced: a bare Debian tree with the committed sources in /src. Needs root and debootstrap.
 #   open_tree SUITE      makes it, or goes on with a kept one; its folder is in $tree
 #   in_tree COMMAND...   runs a command there, without this machine's environment
+#   make_older PACKAGE   writes /root/older.deb there: the package under an older version, with another solver.toml
 # TREES=FOLDER keeps the trees between runs. What was mounted is unmounted when the shell ends.
 
 skip() { echo "SKIP: $*"; exit 77; }
@@ -38,4 +39,13 @@ open_tree() {
 
 in_tree() {
     chroot "$tree" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@"
+}
+
+make_older() {
+    rm -rf "$tree/root/older"
+    dpkg-deb --raw-extract "$1" "$tree/root/older"
+    sed -i 's/^Version: .*/Version: 0.0.1~older/' "$tree/root/older/DEBIAN/control"
+    echo '# a line of the version before' >>"$tree/root/older/etc/retrace/solver.toml"
+    dpkg-deb --root-owner-group -Zgzip -z1 --build "$tree/root/older" "$tree/root/older.deb" >/dev/null
+    rm -rf "$tree/root/older"
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # package.sh SUITE [FOLDER]: installs the packages that ./dev package left in FOLDER (build/package) on a bare Debian,
-# and tries what they bring: the programs, users, configuration, completion, manual pages, the console; then removes and
-# purges them. Needs root, debootstrap and the network. TREES=FOLDER keeps the tree.
+# over an older version that was configured and has data, and tries what they bring: the programs, users, configuration,
+# completion, manual pages, the console; then removes and purges them. Needs root, debootstrap and the network. TREES=FOLDER keeps the tree.
 set -euo pipefail
 # shellcheck source=tests/install/debian_tree.sh
 source "$(dirname "${BASH_SOURCE[0]}")/debian_tree.sh"
@@ -23,7 +23,15 @@ cp "$packages"/retrace*~deb"${number[$suite]}"_*.deb "$tree/root/"
 name=$(basename "$package") version=$(basename "$package" | cut -d _ -f 2)
 apt() { in_tree DEBIAN_FRONTEND=noninteractive timeout 900 apt-get -q "$@"; }
 apt -o APT::Update::Error-Mode=any update || skip "Debian's package lists cannot be fetched"
-apt install -y "/root/$name" >"$tree/install.log" 2>&1 || fail "it does not install: $(tail -n 20 "$tree/install.log")"
+make_older "$package"
+apt install -y /root/older.deb >"$tree/install.log" 2>&1 || fail "it does not install: $(tail -n 20 "$tree/install.log")"
+echo "# the administrator's line" >>"$tree/etc/retrace/node.toml"
+in_tree runuser -u retrace-node -- sh -c 'echo data >/var/lib/retrace/node/kept'
+apt install -y "/root/$name" >"$tree/install.log" 2>&1 || fail "no upgrade: $(tail -n 20 "$tree/install.log")"
+[ "$(in_tree dpkg-query -W -f '${Version}' retrace)" = "$version" ] || fail "the upgrade left another version"
+grep -q "administrator's line" "$tree/etc/retrace/node.toml" || fail "the upgrade overwrites a configuration that was changed"
+if grep -q 'version before' "$tree/etc/retrace/solver.toml"; then fail "the upgrade keeps a configuration that nobody changed"; fi
+[ "$(in_tree stat -c %U /var/lib/retrace/node/kept)" = retrace-node ] || fail "the upgrade touches data"
 if in_tree dpkg -l 'libtorch*' 2>/dev/null | grep '^ii' >/dev/null; then fail "the main package brings LibTorch"; fi
 apt install -s "/root/retrace-torch${name#retrace}" | grep '^Inst libtorch' >/dev/null || fail "retrace-torch needs no LibTorch"
 
@@ -35,11 +43,18 @@ for service in node solver verifier; do
     [ "$(in_tree stat -c '%U %a' "/var/lib/retrace/$service")" = "retrace-$service 700" ] || fail "the folder of $service"
     in_tree test -f "/usr/lib/systemd/system/retrace-$service.service" || fail "no unit of $service"
 done
-in_tree gzip -t /usr/share/man/man1/retrace-task.1.gz || fail "no manual page"
+for command in $(in_tree retrace --help | awk '/^Subcommands:/ { on = 1; next } /^[^ ]/ { on = 0 } on && /^  [^ ]/ { print $1 }'); do
+    in_tree gzip -t "/usr/share/man/man1/retrace-$command.1.gz" || fail "no manual page of retrace $command"
+done
+[ -n "${command:-}" ] || fail "retrace --help lists no commands"
+for script in zsh/vendor-completions/_retrace fish/vendor_completions.d/retrace.fish; do
+    [ -s "$tree/usr/share/$script" ] || fail "no $script"
+done
 in_tree bash -c 'source /usr/share/bash-completion/completions/retrace
     COMP_WORDS=(retrace "") COMP_CWORD=1; _retrace; printf "%s\n" "${COMPREPLY[@]}"' | grep -x solver >/dev/null || fail "completion"
 grep -q '"SPDX-2.3"' "$tree/usr/share/doc/retrace/retrace.spdx.json" || fail "no bill of materials"
-[ -z "$(in_tree dpkg --verify retrace)" ] || fail "files differ from the package: $(in_tree dpkg --verify retrace)"
+differing=$(in_tree dpkg --verify retrace | grep -v ' /etc/retrace/node.toml$' || true)
+[ -z "$differing" ] || fail "files differ from the package: $differing"
 
 # The node runs as its user with the installed configuration, up to the genesis that an operator has to bring.
 status=0

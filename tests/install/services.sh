@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # services.sh SUITE [FOLDER]: a bare Debian with systemd and the packages of FOLDER (build/package) boots in a container
-# of systemd-nspawn. Node, solver and verifier run as the hardened services that the package brings; a requester buys a
-# training from them, and they end when they are told to. Needs root, debootstrap, systemd-nspawn and the network.
+# of systemd-nspawn. Node, solver and verifier run as the hardened services that the package brings, first those of an
+# older version; a requester buys a training from them, the package is upgraded while they run, and a second training is
+# bought on the same chain. They end when they are told to. Needs root, debootstrap, systemd-nspawn and the network.
 set -euo pipefail
 # shellcheck source=tests/install/debian_tree.sh
 source "$(dirname "${BASH_SOURCE[0]}")/debian_tree.sh"
@@ -18,15 +19,22 @@ command -v systemd-nspawn >/dev/null || skip "no systemd-nspawn (Debian package 
 open_tree "$suite"
 rm -rf "$tree"/root/* "$tree/root/.retrace" "$tree/var/lib/retrace" "$tree/etc/retrace"  # of a kept tree
 cp "$package" "$tree/root/retrace.deb"
+make_older "$package"
 apt() { in_tree DEBIAN_FRONTEND=noninteractive timeout 900 apt-get -q "$@"; }
 apt -o APT::Update::Error-Mode=any update || skip "Debian's package lists cannot be fetched"
-apt install -y systemd dbus /root/retrace.deb >"$tree/install.log" 2>&1 ||
+if [ -e "$tree/var/lib/dpkg/info/retrace.list" ]; then apt purge -y retrace >/dev/null 2>&1; fi
+apt install -y systemd dbus man-db /root/older.deb >"$tree/install.log" 2>&1 ||
     fail "it does not install: $(tail -n 20 "$tree/install.log")"
 
 cat >"$tree/root/try.sh" <<'TRY'
 #!/bin/bash
 set -euxo pipefail
 cd /root
+# The units are understood, the manual pages that they name exist, and their exposure stays below systemd's bound for OK.
+for service in node solver verifier; do
+    [ -z "$(systemd-analyze verify /usr/lib/systemd/system/retrace-$service.service 2>&1)" ]
+    systemd-analyze security --threshold=20 --no-pager retrace-$service.service | tail -n 1
+done
 # What an administrator does: keys, their passphrases, a genesis, the lines of the configuration that are theirs.
 echo a passphrase >passphrase
 key_of() {  # USER HOME
@@ -61,9 +69,30 @@ done
 awk 'BEGIN { srand(1); for (i = 0; i < 400; ++i) { a = rand(); b = rand(); print a "," b "," (a > b) } }' >table.csv
 retrace task compile mlp --data table.csv --steps 40 --checkpoint-every 20 --batch 16 --hidden 8 --auditors 1 \
     --audit-percent 100 -o task
-timeout 240 retrace task submit task --key "$requester" --passphrase-file passphrase --wait
-timeout 60 retrace task fetch 1 -o model
+buy() {
+    timeout 240 retrace task submit task --key "$requester" --passphrase-file passphrase --wait
+    timeout 60 retrace task fetch "$1" -o "model-$1"
+}
+buy 1
 echo "bought after $(($(date +%s) - began)) s"
+
+# An upgrade keeps what was configured and what the services have, and restarts them in their own time.
+program_of() { readlink "/proc/$(systemctl show -p MainPID --value "retrace-$1")/exe"; }
+sha256sum /etc/retrace/*.toml >configured
+dpkg --force-confold -i retrace.deb </dev/null
+sha256sum -c configured
+for service in solver verifier node; do
+    for _ in $(seq 300); do
+        if [ "$(systemctl show -p ActiveState --value retrace-$service)" = active ] && [ "$(program_of $service)" = /usr/bin/retrace ]; then break; fi
+        sleep 0.2
+    done
+    [ "$(program_of $service)" = /usr/bin/retrace ]  # and not "/usr/bin/retrace (deleted)", the one before
+    [ "$(systemctl show -p Result --value retrace-$service)" = success ]
+done
+timeout 60 retrace task fetch 1 -o model-again
+cmp model-1/model.safetensors model-again/model.safetensors
+buy 2
+echo "upgraded and bought again after $(($(date +%s) - began)) s"
 for service in solver verifier node; do
     timeout 90 systemctl stop retrace-$service
     [ "$(systemctl show -p Result --value retrace-$service)" = success ]
@@ -86,8 +115,9 @@ mkdir -p "$tree/etc/systemd/system/graphical.target.wants"
 ln -sf ../try.service "$tree/etc/systemd/system/graphical.target.wants/try.service"
 umount "$tree/proc" "$tree/dev"
 rm -f "$tree/root/done"
-timeout 420 systemd-nspawn --quiet --directory="$tree" --register=no --keep-unit --private-network --boot \
+timeout 600 systemd-nspawn --quiet --directory="$tree" --register=no --keep-unit --private-network --boot \
     >"$tree/boot.log" 2>&1 </dev/null || true
 [ -f "$tree/root/done" ] || fail "in the container: $(tail -n 25 "$tree/root/tried" 2>/dev/null) \
 $(tail -n 10 "$tree/root/journal" 2>/dev/null || tail -n 10 "$tree/boot.log")"
-grep -o 'bought after .*' "$tree/root/tried" | tail -n 1
+grep -oE '(upgraded and )?bought .*after [0-9]+ s' "$tree/root/tried" | sort -u
+grep -o 'Overall exposure level for .*' "$tree/root/tried" || fail "nothing was said of the units' exposure"
