@@ -3,6 +3,7 @@
 # To be sourced: a bare Debian tree with the committed sources in /src. Needs root and debootstrap.
 #   open_tree SUITE      makes it, or goes on with a kept one; its folder is in $tree
 #   in_tree COMMAND...   runs a command there, without this machine's environment
+#   without_retrace      purges the package and its data from a kept tree
 #   make_older PACKAGE   writes /root/older.deb there: the package under an older version, with another solver.toml
 # TREES=FOLDER keeps the trees between runs. What was mounted is unmounted when the shell ends.
 
@@ -39,6 +40,13 @@ open_tree() {
 
 in_tree() {
     chroot "$tree" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@"
+}
+
+without_retrace() {
+    if [ -e "$tree/var/lib/dpkg/info/retrace.list" ]; then
+        in_tree DEBIAN_FRONTEND=noninteractive apt-get purge -q -y retrace >/dev/null 2>&1
+    fi
+    rm -rf "$tree/var/lib/retrace" "$tree/etc/retrace"
 }
 
 make_older() {

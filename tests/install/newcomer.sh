@@ -18,7 +18,8 @@ package=$(echo "$packages"/retrace_*~deb"${number[$suite]}"_*.deb)
 command -v ip >/dev/null || skip "no ip (Debian package iproute2)"
 
 open_tree "$suite"
-rm -rf "$tree"/home/* "$tree/var/lib/retrace" "$tree/etc/retrace"  # of a kept tree
+without_retrace
+rm -rf "$tree"/home/*  # of a kept tree
 cp "$package" "$tree/root/retrace.deb"
 apt() { in_tree DEBIAN_FRONTEND=noninteractive timeout 900 apt-get -q "$@"; }
 apt -o APT::Update::Error-Mode=any update || skip "Debian's package lists cannot be fetched"

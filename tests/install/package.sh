@@ -18,7 +18,8 @@ package=$(echo "$packages"/retrace_*~deb"${number[$suite]}"_*.deb)
 confined() { in_tree unshare --pid --fork --kill-child "$@"; }
 
 open_tree "$suite"
-rm -rf "$tree"/root/* "$tree/root/.retrace" "$tree/var/lib/retrace" "$tree/etc/retrace"  # of a kept tree
+without_retrace
+rm -rf "$tree"/root/* "$tree/root/.retrace"  # of a kept tree
 cp "$packages"/retrace*~deb"${number[$suite]}"_*.deb "$tree/root/"
 name=$(basename "$package") version=$(basename "$package" | cut -d _ -f 2)
 apt() { in_tree DEBIAN_FRONTEND=noninteractive timeout 900 apt-get -q "$@"; }

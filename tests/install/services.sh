@@ -17,12 +17,12 @@ package=$(echo "$packages"/retrace_*~deb"${number[$suite]}"_*.deb)
 command -v systemd-nspawn >/dev/null || skip "no systemd-nspawn (Debian package systemd-container)"
 
 open_tree "$suite"
-rm -rf "$tree"/root/* "$tree/root/.retrace" "$tree/var/lib/retrace" "$tree/etc/retrace"  # of a kept tree
+without_retrace
+rm -rf "$tree"/root/* "$tree/root/.retrace"  # of a kept tree
 cp "$package" "$tree/root/retrace.deb"
 make_older "$package"
 apt() { in_tree DEBIAN_FRONTEND=noninteractive timeout 900 apt-get -q "$@"; }
 apt -o APT::Update::Error-Mode=any update || skip "Debian's package lists cannot be fetched"
-if [ -e "$tree/var/lib/dpkg/info/retrace.list" ]; then apt purge -y retrace >/dev/null 2>&1; fi
 apt install -y systemd dbus man-db /root/older.deb >"$tree/install.log" 2>&1 ||
     fail "it does not install: $(tail -n 20 "$tree/install.log")"
 
