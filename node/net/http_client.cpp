@@ -79,7 +79,7 @@ struct Lookup {
 
 // Beast's synchronous operations have no timeouts, so the asynchronous ones are run to completion on a private context.
 struct HttpConnection::Impl {
-    explicit Impl(Url url_in) : url(std::move(url_in)) {}
+    Impl(Url url_in, std::string address_in) : url(std::move(url_in)), address(std::move(address_in)) {}
 
     /// Runs the started operation until it ends; its handler stores the result in `code`.
     Status<Failure> run(const beast::error_code& code, const char* what) {
@@ -109,11 +109,12 @@ struct HttpConnection::Impl {
 
     Result<Endpoints, Failure> resolve(Clock::time_point until) {
         beast::error_code code;
-        const auto number = asio::ip::make_address(url.host, code);
+        const auto number = asio::ip::make_address(address.empty() ? url.host : address, code);
         if (!code) {
             const auto port = static_cast<std::uint16_t>(std::stoul(url.port));
             return Endpoints::create(tcp::endpoint(number, port), url.host, url.port);
         }
+        if (!address.empty()) return failure(Fault::malformed, address + " is no IP address");
         until = std::min(until, Clock::now() + kNameTime);
         const auto lookup = Lookup::start(url);
         std::unique_lock lock(lookup->mutex);
@@ -176,14 +177,17 @@ struct HttpConnection::Impl {
     }
 
     Url url;
-    kernels::StopToken stop;  ///< That of the current exchange.
+    const std::string address;  ///< Empty: those of `url`.
+    kernels::StopToken stop;    ///< That of the current exchange.
     asio::io_context context{1};
     std::shared_ptr<asio::ssl::context> trust;
     std::optional<tls::Stream> stream;
     beast::flat_buffer buffer{kReplyBufferMax};
 };
 
-HttpConnection::HttpConnection(Url url) : impl_(std::make_unique<Impl>(std::move(url))) {}
+HttpConnection::HttpConnection(Url url) : HttpConnection(std::move(url), {}) {}
+HttpConnection::HttpConnection(Url url, std::string address)
+    : impl_(std::make_unique<Impl>(std::move(url), std::move(address))) {}
 HttpConnection::~HttpConnection() = default;
 HttpConnection::HttpConnection(HttpConnection&&) noexcept = default;
 HttpConnection& HttpConnection::operator=(HttpConnection&&) noexcept = default;

@@ -31,6 +31,8 @@ Result<Url, Failure> parse_public_url(std::string_view text);
 class HttpConnection {
 public:
     explicit HttpConnection(Url url);
+    /// Connects to this IP address, whatever the host's name leads to; the name is still what TLS checks and HTTP says.
+    HttpConnection(Url url, std::string address);
     ~HttpConnection();
     HttpConnection(HttpConnection&&) noexcept;
     HttpConnection& operator=(HttpConnection&&) noexcept;

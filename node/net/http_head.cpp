@@ -2,6 +2,7 @@
 #include "node/net/http_head.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/beast/core/string.hpp>
 
 namespace retrace::node {
@@ -64,6 +65,11 @@ std::optional<HeadFault> fault_of_head(const http::fields& head, std::string_vie
     if (!host) return HeadFault::host;
     if (!hosts.empty() && !host_allowed(*host, hosts)) return HeadFault::host_not_listed;
     return std::nullopt;
+}
+
+bool came_by_proxy(const http::fields& head) {
+    return std::ranges::any_of(std::array{"Forwarded", "Via", "X-Forwarded-For", "X-Real-IP"},
+                               [&](const char* name) { return head.count(name) != 0; });
 }
 
 std::optional<std::string> host_of(std::string_view field) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 
-#include "node/net/http_client.hpp"
 #include "node/net/reach.hpp"
 
 namespace retrace::node {
@@ -32,9 +31,10 @@ DialBack::~DialBack() {
     threads_.clear();  // Joined before what they use is destroyed.
 }
 
-Result<DialBack::Outcome> DialBack::ask(const std::string& address, std::uint16_t port, const Hash32& nonce) {
+Result<DialBack::Outcome> DialBack::ask(const std::string& address, std::uint16_t port, const Hash32& nonce,
+                                        const std::optional<Url>& named) {
     const auto now = Clock::now();
-    Attempt wanted{address, port, nonce, now};
+    Attempt wanted{address, named.value_or(Url{address, std::to_string(port), false, {}}), nonce, now};
     const std::string key = key_of(address);
     const std::lock_guard lock(mutex_);
     forget_old(now);
@@ -93,11 +93,7 @@ void DialBack::run(const std::stop_token& stop) {
 }
 
 bool DialBack::dial(const Attempt& attempt, const std::stop_token& stop) const {
-    const bool six = attempt.address.find(':') != std::string::npos;
-    const auto url = parse_public_url("http://" + (six ? "[" + attempt.address + "]" : attempt.address) + ":" +
-                                      std::to_string(attempt.port));
-    if (!url) return false;
-    HttpConnection connection(*url);
+    HttpConnection connection(attempt.url, attempt.address);
     const kernels::StopToken until([&] { return stop.stop_requested(); });
     const auto reply = connection.exchange({"GET", std::string(kReachPath) + to_hex(view(attempt.nonce)), {}}, 1024,
                                            until.ending_after(options_.attempt));

@@ -15,6 +15,7 @@
 
 #include "merkle/base/bytes.hpp"
 #include "merkle/base/result.hpp"
+#include "node/net/http_client.hpp"
 
 namespace retrace::node {
 
@@ -35,27 +36,27 @@ public:
         std::chrono::milliseconds kept{120'000};  ///< How long an outcome is remembered.
     };
     enum class Outcome : std::uint8_t { dialling = 1, reached = 2, not_reached = 3 };
-    /// Ports that are dialled: that of HTTP, and those that need no privileges, so that no question has this node talk
-    /// to the mail server of an address that others share.
-    static bool is_allowed(std::uint64_t port) noexcept { return port == 80 || (port >= 1024 && port <= 65'535); }
 
     explicit DialBack(const Options& options);
     DialBack() : DialBack(Options{}) {}
     ~DialBack();
 
     /// The outcome of the attempt for `address` (IPv4 or IPv6, as text) with this port and nonce, which begins if the
-    /// address has none. An Error says why none may begin now. The /64 network of an IPv6 address counts as one address.
-    Result<Outcome> ask(const std::string& address, std::uint16_t port, const Hash32& nonce);
+    /// address has none. `named`: the endpoint's URL, whose host TLS checks and HTTP names, although the address alone is
+    /// dialled, on the URL's port; nullopt: http and the address. An Error says why none may begin now. The /64 network
+    /// of an IPv6 address counts as one address.
+    Result<Outcome> ask(const std::string& address, std::uint16_t port, const Hash32& nonce,
+                        const std::optional<Url>& named = {});
 
 private:
     struct Attempt {
         std::string address;
-        std::uint16_t port = 0;
+        Url url;
         Hash32 nonce;
         Clock::time_point asked, begun{};
         std::optional<bool> reached{};  ///< Once it has ended.
         bool operator==(const Attempt& other) const {
-            return address == other.address && port == other.port && nonce == other.nonce;
+            return address == other.address && url == other.url && nonce == other.nonce;
         }
     };
 

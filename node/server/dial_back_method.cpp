@@ -4,6 +4,7 @@
 
 #include <boost/asio/ip/address.hpp>
 
+#include "node/net/reach.hpp"
 #include "node/platform/json_values.hpp"
 
 namespace retrace::node {
@@ -18,6 +19,24 @@ const char* name_of(DialBack::Outcome outcome) {
         case DialBack::Outcome::not_reached: return "not_reached";
     }
     return "dialling";
+}
+
+/// A host's name has 253 bytes at most, a fingerprint 95.
+constexpr std::size_t kEndpointBytesMax = 384;
+
+/// The URL of an endpoint with this port. Its name goes into a request and a TLS handshake to the caller's address.
+rpc::Checked<Url> endpoint_of(const json::value& text, std::uint64_t port) {
+    const auto* const written = text.if_string();
+    if (written == nullptr || written->size() > kEndpointBytesMax)
+        return rpc::invalid_argument(
+            2, "the endpoint is a URL of at most " + std::to_string(kEndpointBytesMax) + " bytes");
+    auto url = parse_public_url(std::string_view(written->data(), written->size()));
+    if (!url) return rpc::invalid_argument(2, url.error().message);
+    constexpr std::string_view kOfHosts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:";
+    if (url->host.size() > 253 || url->host.find_first_not_of(kOfHosts) != std::string::npos)
+        return rpc::invalid_argument(2, "the endpoint's host is no name of the DNS and no IP address");
+    if (std::stoul(url->port) != port) return rpc::invalid_argument(2, "the endpoint has another port");
+    return std::move(url).value();
 }
 
 /// Why a connection to the address would tell nothing; empty: it may be dialled.
@@ -38,17 +57,29 @@ void register_dial_back(rpc::Router& router, DialBack& dial_back, bool also_loop
     const auto handler = [&dial_back, also_loopback](const rpc::Params& params, rpc::Caller& caller) -> rpc::Answer {
         RETRACE_TRY(port, params.u64(0));
         RETRACE_TRY(nonce, params.hash(1));
-        if (!DialBack::is_allowed(port)) return rpc::invalid_argument(0, "the port is 80, or from 1024 to 65535");
+        std::optional<Url> endpoint;
+        if (params.has(2)) {
+            RETRACE_TRY(url, endpoint_of(params.at(2), port));
+            endpoint = std::move(url);
+        }
+        if (!is_reach_port(port, endpoint && endpoint->tls))
+            return rpc::invalid_argument(0, "this node connects back to ports " + std::string(kReachPorts) +
+                                                ": have the agent listen on one of these");
+        if (caller.proxied)
+            return rpc::server_error(
+                "this call came by a proxy, which a connection back would reach in place of you: "
+                "ask a node that you reach without a proxy");
         if (const std::string why = why_not(caller.peer, also_loopback); !why.empty()) return rpc::server_error(why);
-        const auto outcome = dial_back.ask(caller.peer, static_cast<std::uint16_t>(port), nonce);
+        const auto outcome = dial_back.ask(caller.peer, static_cast<std::uint16_t>(port), nonce, endpoint);
         if (!outcome) return rpc::rpc_error(rpc::kLimitExceeded, outcome.error().message);
         return json::value(
             json::object{{"address", caller.peer}, {"port", rpc::quantity(port)}, {"outcome", name_of(*outcome)}});
     };
     router.add({"retrace_dialBack",
-                "Connects back to the caller's own address and asks there for an agent's answer to the nonce; called "
-                "again with the same port and nonce until the outcome is known.",
-                {{"port", "Quantity"}, {"nonce", "Hash"}},
+                "Connects back to the caller's own address and asks there for an agent's answer to the nonce, by https "
+                "and under the name that an endpoint has; called again with the same parameters until the outcome is "
+                "known.",
+                {{"port", "Quantity"}, {"nonce", "Hash"}, {"endpoint", "Text", false}},
                 "DialBack",
                 handler});
     router.set_cost("retrace_dialBack", rpc::RequestCost::brief);

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "node/net/reach.hpp"
+
 namespace retrace::node::doctor {
 namespace {
 
@@ -223,15 +225,17 @@ Check judge(const Reachability& facts) {
         return made("reachability", grade, found, "an answer at the endpoint, to a node on another machine",
                     "who cannot be reached serves nothing, and loses stake for it", remedy);
     };
-    const std::string by_hand =
-        "try it from another network while the agent runs: curl -v " + facts.endpoint + "/ must connect";
-    if (facts.reach == Reach::loopback && facts.node_is_here && facts.port != 0 && !facts.tls)
+    const std::string by_hand = "try it from another network while the agent runs: curl -v " +
+                                facts.endpoint.substr(0, facts.endpoint.find('#')) + "/ must connect";
+    if (facts.reach == Reach::loopback && facts.node_is_here && facts.port != 0)
         return is(Grade::pass, "not tested: the endpoint and the node are of this machine alone", {});
     if (facts.port == 0)
         return is(facts.node_is_here ? Grade::pass : Grade::warn,
                   "not tested: no port is named, so the agent takes another one at each start",
                   "name one with --port, and with --endpoint the URL at which others reach it");
-    if (facts.tls) return is(Grade::warn, "not tested: nodes dial by http, and the endpoint is https", by_hand);
+    if (!is_reach_port(facts.port, facts.tls))
+        return is(Grade::warn, "not tested: nodes connect back to ports " + std::string(kReachPorts),
+                  "use one of these by --port and --endpoint, or " + by_hand);
     if (facts.reach == Reach::loopback || facts.reach == Reach::unknown)
         return is(Grade::warn, "not tested: " + facts.endpoint + " names no address that others know",
                   "see the check of the port");
@@ -239,8 +243,9 @@ Check judge(const Reachability& facts) {
     if (!facts.reached)
         return is(Grade::warn, "not tested: " + facts.why_not,
                   facts.too_old ? "name a newer node with --node, or " + by_hand
-                  : facts.busy  ? "repeat it in a minute"
-                                : "name a node on another machine with --node, or " + by_hand);
+                  : facts.busy
+                      ? "repeat it in a minute"
+                      : "name a node on another machine with --node, without a proxy before it, or " + by_hand);
     const bool is_named = std::find(facts.named.begin(), facts.named.end(), facts.address) != facts.named.end();
     if (!*facts.reached && !is_named)
         return is(Grade::warn,
@@ -252,13 +257,17 @@ Check judge(const Reachability& facts) {
                   "open TCP port " + std::to_string(facts.port) + " in the firewall of this machine and of its " +
                       "network, forward it in the router to this machine, and listen on all addresses (--listen " +
                       "0.0.0.0); a provider that shares one address among customers cannot forward it: use another "
-                      "machine, or a tunnel to one, and name that with --endpoint. If " +
-                      facts.address + " is a proxy's, " + by_hand);
+                      "machine, or a tunnel to one, and name that with --endpoint. " +
+                      (facts.tls ? "Its certificate must be valid for the endpoint's name, or have the fingerprint of "
+                                   "#sha256= at the URL's end. "
+                                 : "") +
+                      "If " + facts.address + " is a proxy's, " + by_hand);
     if (!is_named)
         return is(Grade::warn,
                   "the node reached this machine at " + dialled + ", but others are sent to " + facts.endpoint +
                       ", which is another address",
-                  "name it by --endpoint http://" + dialled + ", unless the other address leads here too");
+                  facts.tls ? "let the endpoint's name resolve to " + facts.address + ", unless it leads here too"
+                            : "name it by --endpoint http://" + dialled + ", unless the other address leads here too");
     return is(facts.reach == Reach::local ? Grade::warn : Grade::pass,
               "the node reached this machine at " + dialled +
                   (facts.reach == Reach::local ? ", an address of a private network" : ""),

@@ -116,7 +116,7 @@ Check judge(const Port& port);
 struct Reachability {
     std::string endpoint;            ///< The URL for others.
     std::uint16_t port = 0;          ///< That of the endpoint; 0: the agent takes another one at each start.
-    bool tls = false;                ///< The endpoint is https, which a node does not dial.
+    bool tls = false;                ///< The endpoint is https.
     Reach reach = Reach::loopback;   ///< Of the endpoint.
     bool node_is_here = false;       ///< The node is on this machine.
     std::vector<std::string> named;  ///< Addresses of the endpoint's host.

@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kMost{15};            // for an attempt that waits for others at the node
 constexpr std::chrono::milliseconds kAskEvery{500};  // the node for its outcome
 constexpr std::chrono::milliseconds kHead{1000};     // for a request to arrive
-constexpr int kMethodNotFound = -32601, kLimitExceeded = -32005;
+constexpr int kMethodNotFound = -32601, kInvalidParams = -32602, kLimitExceeded = -32005;
 
 /// Stands at the port in place of the agent and gives its answer, until it is destroyed.
 class Answerer {
@@ -84,15 +84,21 @@ std::string text_in(const json::value& value, std::string_view name) {
 }
 
 /// Asks the node until it knows the outcome.
-void ask(RpcClient& client, std::uint16_t port, Reachability& out) {
+void ask(RpcClient& client, Reachability& out) {
     Hash32 nonce;
     ledger::random_bytes(nonce.bytes);
     char digits[8];
-    std::snprintf(digits, sizeof digits, "0x%x", port);
+    std::snprintf(digits, sizeof digits, "0x%x", out.port);
+    json::array params{digits, to_0x(view(nonce)), out.endpoint};
     for (const auto end = Clock::now() + kMost; Clock::now() < end; std::this_thread::sleep_for(kAskEvery)) {
-        const auto answer = client.call("retrace_dialBack", {digits, to_0x(view(nonce))});
+        const auto answer = client.call("retrace_dialBack", params);
         if (!answer) {
-            out.too_old = answer.error().code == kMethodNotFound;
+            const bool knows_no_endpoint = answer.error().code == kInvalidParams;
+            if (knows_no_endpoint && !out.tls && params.size() > 2) {  // An older node.
+                params.pop_back();
+                continue;
+            }
+            out.too_old = answer.error().code == kMethodNotFound || knows_no_endpoint;
             out.busy = answer.error().code == kLimitExceeded;
             out.why_not = printable(answer.error().message);
             return;
@@ -132,7 +138,7 @@ Reachability unasked(const Question& question, const std::string& why) {
 
 Reachability probe_reach(const Question& question) {
     Reachability out = unasked(question, {});
-    if (out.port == 0 || out.tls || out.reach == Reach::loopback || out.reach == Reach::unknown) return out;
+    if (!is_reach_port(out.port, out.tls) || out.reach == Reach::loopback || out.reach == Reach::unknown) return out;
     FileDescriptor listener;
     if (!question.agent_runs) {
         const Addresses here = resolve(question.listen, std::to_string(question.port), AI_PASSIVE | AI_NUMERICHOST);
@@ -144,7 +150,7 @@ Reachability probe_reach(const Question& question) {
     options.deadline = std::chrono::seconds(5);
     auto client = RpcClient::connect(question.node_url, options);
     if (client)
-        ask(*client, out.port, out);
+        ask(*client, out);
     else
         out.why_not = client.error().message;
     return out;

@@ -27,8 +27,13 @@ struct RunningCall final : Work {
           body(std::move(b)),
           allowance(shared.allowance_of(context.completion.client)),
           budget(Budget::Clock::now() + shared.options.request_timeout, shared.stopping),
-          caller{context.subscriptions,     &allowance, context.admin,
-                 context.completion.client, &budget,    address_of(context.completion.tcp)} {}
+          caller{context.subscriptions,
+                 &allowance,
+                 context.admin,
+                 context.completion.client,
+                 &budget,
+                 address_of(context.completion.tcp),
+                 context.proxied} {}
 
     bool is_light() {
         if (body.size() > dispatcher.limits().light_bytes) return false;

@@ -95,7 +95,8 @@ net::awaitable<ReplyMessage> answer_rpc(HttpConnection& connection, Shared& shar
         co_return make_reply(request, 415, "text/plain", "invalid content type, only application/json is supported\n");
     }
     const bool admin = is_admin(shared, request);
-    RequestContext context{connection.shared_from_this(), connection.completion(admin), nullptr, admin};
+    RequestContext context{connection.shared_from_this(), connection.completion(admin), nullptr, admin,
+                           came_by_proxy(request)};
     std::string body = co_await answer_call(shared, std::move(context), std::move(request.body()));
     co_return make_reply(request, 200, "application/json", std::move(body));
 }

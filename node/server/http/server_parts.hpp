@@ -186,6 +186,7 @@ struct RequestContext {
     Completion completion;
     Subscriptions* subscriptions = nullptr;
     bool admin = false;
+    bool proxied = false;  ///< came_by_proxy
 };
 /// Answers one body. Runs on the strand of the connection, for one body at a time. Requests that are not light run on
 /// the handlers, and end early when the client hangs up.

@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 
+#include "node/net/http_head.hpp"
 #include "node/server/http/admin_token.hpp"
 #include "node/server/http/feed.hpp"
 #include "node/server/http/server_parts.hpp"
@@ -108,6 +109,7 @@ public:
         beast::get_lowest_layer(ws_).expires_never();  // the WebSocket's own timeouts apply from here
         const auto authorization = request[http::field::authorization];
         const bool admin = shows_token({authorization.data(), authorization.size()}, shared_.options.admin_token);
+        const bool proxied = came_by_proxy(request);
         co_await ws_.async_accept(request, net::use_awaitable);
         ws_.text(true);
         net::co_spawn(ws_.get_executor(), write_all(shared_from_this()), net::detached);
@@ -117,7 +119,7 @@ public:
             std::string message = co_await read_message();
             const auto changes = std::make_shared<Changes>(shared_from_this());
             Completion completion{beast::get_lowest_layer(ws_), answered_, admin ? std::string() : client_};
-            RequestContext context{changes, std::move(completion), changes.get(), admin};
+            RequestContext context{changes, std::move(completion), changes.get(), admin, proxied};
             std::string answer = co_await answer_call(shared_, std::move(context), std::move(message));
             received_.set(0);
             push(Message(std::move(answer)));

@@ -56,6 +56,7 @@ struct Caller {
     std::string client{};                    ///< Name that the limits use; empty: this machine.
     Budget* budget = nullptr;                ///< nullptr: no time limit.
     std::string peer{};                      ///< IP address that the connection came from; empty: unknown.
+    bool proxied = false;                    ///< A proxy said that it made the connection for another.
 
     /// Called before each piece of long work, with its size as `ledger::search_logs` counts it. Charges the allowance;
     /// fails once the request has timed out or is abandoned.

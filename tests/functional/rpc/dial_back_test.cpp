@@ -6,6 +6,7 @@
 #include <net/if.h>
 
 #include "node/cmd/doctor/probe.hpp"
+#include "node/net/reach.hpp"
 #include "node/platform/process.hpp"
 #include "node/server/dial_back_method.hpp"
 #include "tests/functional/rpc/served.hpp"
@@ -71,6 +72,44 @@ TEST_F(Reachability, OfAPortThatOnlyThisMachineReaches) {
     EXPECT_EQ(found.reached, false) << found.why_not;
     EXPECT_EQ(doctor::judge(found).grade, doctor::Grade::fail);
     EXPECT_THAT(doctor::judge(found).remedy, HasSubstr("open TCP port " + std::to_string(question.port)));
+}
+
+TEST_F(Reachability, OfAnEndpointWithTls) {
+    const TempFolder folder;
+    rpc::ServerOptions options;
+    options.host = address;
+    options.port = 0;
+    options.json_rpc = false;
+    options.tls = tls::self_signed(folder.path(), address).value();
+    rpc::Server in_front(options, *served->world.dispatcher);
+    in_front.route({"/reach/", 0, [](const HttpRequest& request) {
+                        return HttpReply{200, "text/plain", to_bytes(view(reach_answer_to(request.target)))};
+                    }});
+    const std::string port = std::to_string(in_front.bind().value());
+    in_front.serve();
+    const auto fingerprint = tls::fingerprint_of(options.tls->certificate).value();
+    question.agent_runs = true;
+    question.endpoint = "https://" + address + ":" + port + "#sha256=" + to_hex(fingerprint);
+    const doctor::Reachability found = doctor::probe_reach(question);
+    in_front.stop();
+    EXPECT_EQ(found.reached, true) << found.why_not;
+    EXPECT_TRUE(found.tls);
+    EXPECT_THAT(doctor::judge(found).found, HasSubstr("the node reached this machine at " + address + ":" + port));
+}
+
+TEST(ReachabilityByAProxy, IsRefusedByTheNode) {
+    DialBack dial_back;
+    Served served;
+    register_dial_back(served.world.router, dial_back, true);
+    const std::string body =
+        R"({"jsonrpc":"2.0","id":1,"method":"retrace_dialBack","params":["0x2328","0x)" + std::string(64, 'a') + "\"]}";
+    const auto answer = [&](const std::string& header) {
+        return Client(served.port).post(body, "application/json", header).body();
+    };
+    for (const char* header : {"X-Forwarded-For: 198.51.100.7\r\n", "forwarded: for=198.51.100.7\r\n",
+                               "Via: 1.1 proxy\r\n", "X-Real-IP: 198.51.100.7\r\n"})
+        EXPECT_THAT(answer(header), HasSubstr("came by a proxy")) << header;
+    EXPECT_THAT(answer(""), HasSubstr("\"outcome\":\"dialling\""));
 }
 
 TEST_F(Reachability, IsNotTestedByANodeThatRefuses) {

@@ -153,6 +153,12 @@ TEST(Doctor, JudgesReachabilityByWhatTheNodeFound) {
     EXPECT_THAT(with([](auto& facts) { facts.named = {"203.0.113.1"}; }),
                 is(Grade::warn, "others are sent to http://agent.example:9000, which is another address",
                    "--endpoint http://198.51.100.7:9000"));
+    EXPECT_THAT(with([](auto& facts) { facts.tls = true, facts.port = 443; }),
+                passes("the node reached this machine at 198.51.100.7:443"));
+    EXPECT_THAT(with([](auto& facts) { facts.tls = true, facts.reached = false; }),
+                is(Grade::fail, "no agent's answer came back", "certificate must be valid"));
+    EXPECT_THAT(with([](auto& facts) { facts.tls = true, facts.named = {"203.0.113.1"}; }),
+                is(Grade::warn, "another address", "resolve to 198.51.100.7"));
     EXPECT_THAT(with([](auto& facts) { facts.reach = Reach::local; }),
                 is(Grade::warn, "an address of a private network", "the check of the port"));
 }
@@ -168,7 +174,8 @@ TEST(Doctor, SaysWhyReachabilityWasNotTested) {
     EXPECT_THAT(untested([](auto&) {}), is(Grade::warn, "not tested: no answer", "a node on another machine"));
     EXPECT_THAT(untested([](auto& facts) { facts.too_old = true; }), is(Grade::warn, "not tested", "a newer node"));
     EXPECT_THAT(untested([](auto& facts) { facts.busy = true; }), is(Grade::warn, "not tested", "in a minute"));
-    EXPECT_THAT(untested([](auto& facts) { facts.tls = true; }), is(Grade::warn, "the endpoint is https", "curl -v"));
+    EXPECT_THAT(untested([](auto& facts) { facts.port = 25; }), is(Grade::warn, "80 (443 for https)", "--port"));
+    EXPECT_THAT(untested([](auto& facts) { facts.port = 443; }), is(Grade::warn, "80 (443 for https)", "--port"));
     EXPECT_THAT(untested([](auto& facts) { facts.port = 0; }), is(Grade::warn, "no port is named", "--port"));
     EXPECT_THAT(untested([](auto& facts) { facts.reach = Reach::unknown; }),
                 is(Grade::warn, "names no address that others know", "the check of the port"));

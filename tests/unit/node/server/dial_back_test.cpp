@@ -9,8 +9,10 @@
 #include "node/net/reach.hpp"
 #include "node/platform/process.hpp"
 #include "node/server/dial_back_method.hpp"
+#include "node/server/http/server.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/artifacts_hostile_peer.hpp"
+#include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node {
 namespace {
@@ -35,9 +37,10 @@ std::uint16_t port_of(const std::string& url) {
 }
 
 /// Asks until the outcome is known.
-Outcome outcome_of(DialBack& dial_back, std::uint16_t port, const Hash32& nonce = kNonce) {
+Outcome outcome_of(DialBack& dial_back, std::uint16_t port, const Hash32& nonce = kNonce,
+                   const std::optional<Url>& named = {}) {
     for (int i = 0; i < 500; ++i, std::this_thread::sleep_for(10ms)) {
-        const auto outcome = dial_back.ask(kHere, port, nonce);
+        const auto outcome = dial_back.ask(kHere, port, nonce, named);
         if (!outcome) {
             ADD_FAILURE() << outcome.error().message;
             break;
@@ -53,9 +56,9 @@ struct AgentPort {
     std::unique_ptr<Store> store = test::open_store(folder.path() / "store");
     ArtifactServer server{*store, [](const Hash32&) { return false; }};
     std::unique_ptr<ArtifactHttpServer> http;
-    AgentPort() {
+    explicit AgentPort(const ArtifactHttpServer::Options& options = {}) {
         server.answer_party([](std::string_view) { return std::string(); });
-        http = std::move(ArtifactHttpServer::start(server, {})).value();
+        http = std::move(ArtifactHttpServer::start(server, options)).value();
     }
 };
 
@@ -63,6 +66,38 @@ TEST(DialBack, ReachesAnAgent) {
     const AgentPort agent;
     DialBack dial_back(quick());
     EXPECT_EQ(outcome_of(dial_back, agent.http->port()), Outcome::reached);
+}
+
+TEST(DialBack, NamesTheHostOfAnEndpointToAnAgentThatAnswersToThatNameAlone) {
+    ArtifactHttpServer::Options options;
+    options.hosts = {"agent.example"};  // As behind a proxy that passes on the Host field.
+    const AgentPort agent(options);
+    DialBack by_address(quick()), by_name(quick());
+    EXPECT_EQ(outcome_of(by_address, agent.http->port()), Outcome::not_reached);
+    const Url named{"agent.example", std::to_string(agent.http->port()), false, {}};
+    EXPECT_EQ(outcome_of(by_name, agent.http->port(), kNonce, named), Outcome::reached);
+}
+
+TEST(DialBack, ReachesAnAgentByHttpsIfItsCertificateIsTrusted) {
+    const test::TemporaryFolder folder;
+    const test::RpcWorld world;
+    rpc::ServerOptions options;
+    options.port = 0;
+    options.json_rpc = false;
+    options.tls = tls::self_signed(folder.path().string(), "agent.example").value();
+    rpc::Server server(options, *world.dispatcher);
+    server.route({"/reach/", 0, [](const HttpRequest& request) {
+                      return HttpReply{200, "text/plain", to_bytes(view(reach_answer_to(request.target)))};
+                  }});
+    const std::uint16_t port = server.bind().value();
+    server.serve();
+    Url named{"agent.example", std::to_string(port), true, {}};
+    DialBack by_authority(quick()), by_fingerprint(quick()), without_tls(quick());
+    EXPECT_EQ(outcome_of(by_authority, port, kNonce, named), Outcome::not_reached) << "nobody signed it";
+    named.trust.fingerprint = tls::fingerprint_of(options.tls->certificate).value();
+    EXPECT_EQ(outcome_of(by_fingerprint, port, kNonce, named), Outcome::reached);
+    EXPECT_EQ(outcome_of(without_tls, port), Outcome::not_reached);
+    server.stop();
 }
 
 TEST(DialBack, TakesNothingElseForAnAgent) {
@@ -146,10 +181,14 @@ struct DialBackMethod : ::testing::Test {
     DialBack dial_back{quick()};
     rpc::Router router;
 
-    rpc::Answer call(const std::string& peer, const boost::json::value& port, const std::string& nonce) {
+    rpc::Answer call(const std::string& peer, const boost::json::value& port, const std::string& nonce,
+                     const boost::json::value& endpoint = {}, bool proxied = false) {
         rpc::Caller caller;
         caller.peer = peer;
-        return router.call("retrace_dialBack", {port, boost::json::string(nonce)}, caller);
+        caller.proxied = proxied;
+        boost::json::array params{port, boost::json::string(nonce)};
+        if (!endpoint.is_null()) params.push_back(endpoint);
+        return router.call("retrace_dialBack", params, caller);
     }
     const std::string nonce = "0x" + std::string(64, 'a');
 };
@@ -193,12 +232,50 @@ TEST_F(DialBackMethod, RefusesBadParameters) {
         EXPECT_EQ(answer.error().code, rpc::kInvalidParams) << port;
     }
     EXPECT_THAT(call("198.51.100.7", "0x19", nonce).error().message,
-                HasSubstr("the port is 80, or from 1024 to 65535"));
+                HasSubstr("connects back to ports 80 (443 for https), or from 1024 to 65535: have the agent listen"));
     for (const char* bad : {"", "0x", "aa", "0x12"})
         EXPECT_EQ(call("198.51.100.7", "0x50", bad).error().code, rpc::kInvalidParams);
     EXPECT_TRUE(call("198.51.100.7", "0x50", nonce));
     EXPECT_EQ(call("198.51.100.7", "0x51", nonce).error().code, rpc::kInvalidParams);
     EXPECT_EQ(call("198.51.100.7", "0x400", nonce).error().code, rpc::kLimitExceeded);
+}
+
+TEST_F(DialBackMethod, RefusesEndpointsThatAreNotOfThePortOrNameNoHost) {
+    register_dial_back(router, dial_back);
+    const std::string peer = "198.51.100.7";
+    const std::string long_name = "https://" + std::string(254, 'a') + ":9000";
+    for (const boost::json::value& bad : {boost::json::value(7),
+                                          {""},
+                                          {"agent.example:9000"},
+                                          {"https://agent.example"},
+                                          {"https://agent.example:9001"},
+                                          {"https://a_b.example:9000"},
+                                          {"https://a\r\nb:9000"},
+                                          {"https://agent.example:9000/path"},
+                                          {"https://agent.example:9000#ca=/etc/passwd"},
+                                          {"https://agent.example:9000#sha256=12"},
+                                          {"ftp://agent.example:9000"},
+                                          {long_name},
+                                          {"https://" + std::string(5000, 'a') + ":9000"}}) {
+        const auto answer = call(peer, "0x2328", nonce, bad);
+        ASSERT_FALSE(answer) << bad;
+        EXPECT_EQ(answer.error().code, rpc::kInvalidParams) << bad;
+    }
+    for (const auto& [port, endpoint] : {std::pair{"0x1bb", "http://agent.example:443"},
+                                         {"0x50", "https://agent.example:80"},
+                                         {"0x19", "https://agent.example:25"}})
+        EXPECT_THAT(call(peer, port, nonce, endpoint).error().message, HasSubstr("80 (443 for https)")) << endpoint;
+    EXPECT_TRUE(call(peer, "0x1bb", nonce, "https://agent.example"));
+}
+
+TEST_F(DialBackMethod, DialsNoProxy) {
+    register_dial_back(router, dial_back, true);
+    for (const char* peer : {"198.51.100.7", "127.0.0.1"}) {
+        const auto answer = call(peer, "0x2328", nonce, {}, true);
+        ASSERT_FALSE(answer);
+        EXPECT_EQ(answer.error().code, rpc::kServerError);
+        EXPECT_THAT(answer.error().message, HasSubstr("came by a proxy"));
+    }
 }
 
 TEST(ReachAnswer, IsGivenToOneSpellingOnly) {
