@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# newcomer.sh SUITE [FOLDER]: on a bare Debian with the package of FOLDER (build/package), in a network of its own, a
-# person earns with one command, posts a task from a browser and watches a cheater being convicted in the console.
-# Needs root, debootstrap, the network, Node, npm and Chromium. TREES=FOLDER keeps the tree, RETRACE_SCREENSHOTS=FOLDER
-# takes the pictures (else newcomer-pictures here).
+# newcomer.sh SUITE [FOLDER]: on a bare Debian with the package of FOLDER (RETRACE_PACKAGES, else build/package), in a
+# network of its own, a person earns with one command, posts a task from a browser and watches a cheater being convicted
+# in the console. Needs root, debootstrap, the network, Node, npm and Chromium. TREES=FOLDER keeps the tree,
+# RETRACE_SCREENSHOTS=FOLDER takes the pictures (else newcomer-pictures here).
 set -euo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/install/debian_tree.sh
 source "$here/debian_tree.sh"
 
 suite=${1:?bookworm or trixie}
-packages=${2:-$here/../../build/package}
+packages=${2:-${RETRACE_PACKAGES:-$here/../../build/package}}
 fail() { echo "newcomer.sh: $*"; exit 1; }
 declare -A number=([bookworm]=12 [trixie]=13)
 package=$(echo "$packages"/retrace_*~deb"${number[$suite]}"_*.deb)

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# package.sh SUITE [FOLDER]: installs the packages that ./dev package left in FOLDER (build/package) on a bare Debian,
-# over an older version that was configured and has data, and tries what they bring: the programs, users, configuration,
-# completion, manual pages, the console; then removes and purges them. Needs root, debootstrap and the network. TREES=FOLDER keeps the tree.
+# package.sh SUITE [FOLDER]: installs the packages that ./dev package left in FOLDER (RETRACE_PACKAGES, else
+# build/package) on a bare Debian, over an older version that was configured and has data, and tries what they bring:
+# the programs, users, configuration, completion, manual pages, the console; then removes and purges them. Needs root,
+# debootstrap and the network. TREES=FOLDER keeps the tree.
 set -euo pipefail
 # shellcheck source=tests/install/debian_tree.sh
 source "$(dirname "${BASH_SOURCE[0]}")/debian_tree.sh"
 
 suite=${1:?bookworm or trixie}
-packages=${2:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/package}
+packages=${2:-${RETRACE_PACKAGES:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/package}}
 fail() { echo "package.sh: $*"; exit 1; }
 declare -A number=([bookworm]=12 [trixie]=13)
 package=$(echo "$packages"/retrace_*~deb"${number[$suite]}"_*.deb)

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# services.sh SUITE [FOLDER]: a bare Debian with systemd and the packages of FOLDER (build/package) boots in a container
-# of systemd-nspawn. Node, solver and verifier run as the hardened services that the package brings, first those of an
-# older version; a requester buys a training from them, the package is upgraded while they run, and a second training is
-# bought on the same chain. They end when they are told to. Needs root, debootstrap, systemd-nspawn and the network.
+# services.sh SUITE [FOLDER]: a bare Debian with systemd and the packages of FOLDER (RETRACE_PACKAGES, else
+# build/package) boots in a container of systemd-nspawn. Node, solver and verifier run as the hardened services that the
+# package brings, first those of an older version; a requester buys a training from them, the package is upgraded while
+# they run, and a second training is bought on the same chain. They end when they are told to. Needs root, debootstrap,
+# systemd-nspawn and the network.
 set -euo pipefail
 # shellcheck source=tests/install/debian_tree.sh
 source "$(dirname "${BASH_SOURCE[0]}")/debian_tree.sh"
 
 suite=${1:?bookworm or trixie}
-packages=${2:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/package}
+packages=${2:-${RETRACE_PACKAGES:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/package}}
 fail() { echo "services.sh: $*"; exit 1; }
 declare -A number=([bookworm]=12 [trixie]=13)
 package=$(echo "$packages"/retrace_*~deb"${number[$suite]}"_*.deb)
@@ -93,6 +94,15 @@ timeout 60 retrace task fetch 1 -o model-again
 cmp model-1/model.safetensors model-again/model.safetensors
 buy 2
 echo "upgraded and bought again after $(($(date +%s) - began)) s"
+# A site that forbids restarts gets none.
+printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+chmod 755 /usr/sbin/policy-rc.d
+running=$(systemctl show -p MainPID --value retrace-node retrace-solver retrace-verifier)
+dpkg -i retrace.deb >again 2>&1 </dev/null
+[ "$(grep -c 'when it suits you' again)" = 3 ]
+sleep 2
+[ "$(systemctl show -p MainPID --value retrace-node retrace-solver retrace-verifier)" = "$running" ]
+rm /usr/sbin/policy-rc.d
 for service in solver verifier node; do
     timeout 90 systemctl stop retrace-$service
     [ "$(systemctl show -p Result --value retrace-$service)" = success ]
@@ -107,7 +117,7 @@ After=multi-user.target
 [Service]
 Type=oneshot
 ExecStart=/root/try.sh
-ExecStopPost=/bin/sh -c 'journalctl --no-pager -u "retrace-*" >/root/journal; journalctl --no-pager -u try >/root/tried'
+ExecStopPost=/bin/sh -c 'journalctl --no-pager -b -u "retrace-*" >/root/journal; journalctl --no-pager -b -u try >/root/tried'
 ExecStopPost=systemctl poweroff --no-block
 UNIT
 # Started by the boot, not before it: a unit that the boot waits for would wait for itself.
