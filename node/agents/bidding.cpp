@@ -29,6 +29,7 @@ void take_room(const std::vector<Choice>& choices, const std::vector<Candidate>&
         const auto of = std::find_if(candidates.begin(), candidates.end(),
                                      [&](const Candidate& one) { return one.task == choice.task; });
         room.load -= choice.profit.load;
+        take_time(room.reserved, choice.profit.load, choice.ends);
         room.stake -= of->terms.lock;
         if (room.most != 0) --room.most;
     }
@@ -184,23 +185,30 @@ Quote Bidding::seat(const ledger::StateView& state, const market::Params& params
         return {std::nullopt, "the rounds that are left do not pay for the " + format_coins(fee) +
                                   " of joining above the asked price"};
     if (auto why = lacks_stake(state, params, seat.task, spec); !why.empty()) return {std::nullopt, why};
-    if (const double load = load_of(state, params, base_fee, seat, spec); load > free_load_)
-        return {std::nullopt, "its rounds take " + percent(load) + " of this machine's time, and " +
+    const Load load = load_of(state, params, base_fee, seat, spec, height_);
+    if (load.load > free_load_)
+        return {std::nullopt, "its rounds take " + percent(load.load) + " of this machine's time, and " +
                                   percent(std::max(0.0, free_load_)) + " is left"};
+    if (const ReservedTime* kept = in_the_way_of(reserved_, load.load, load.ends))
+        return {std::nullopt,
+                "its rounds take " + percent(load.load) + " of this machine's time, " + keeps_words(*kept, load.ends)};
     return {seat.price, {}};
 }
 
-double Bidding::load_of(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
-                        const FreeSeat& seat, const market::TaskSpec& spec) const {
-    return expected_profit(terms(state, params, base_fee, seat.task, spec, seat.rounds_left), machine_).load;
+Bidding::Load Bidding::load_of(const ledger::StateView& state, const market::Params& params,
+                               const ledger::U256& base_fee, const FreeSeat& seat, const market::TaskSpec& spec,
+                               std::uint64_t height) const {
+    const WorkTerms work = terms(state, params, base_fee, seat.task, spec, seat.rounds_left);
+    return {expected_profit(work, machine_).load, end_of(work, machine_, height)};
 }
 
 void Bidding::count_join(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                          const FreeSeat& seat, const market::TaskSpec& spec, std::uint64_t height) {
-    const double load = load_of(state, params, base_fee, seat, spec);
+    const Load load = load_of(state, params, base_fee, seat, spec, height);
     in_flight_[seat.task] = {*market::stake_floor(params, spec), height};
-    loads_[seat.task] = {load, height + params.bid_blocks};
-    free_load_ -= load;
+    loads_[seat.task] = {load.load, height + params.bid_blocks, load.ends};
+    free_load_ -= load.load;
+    take_time(reserved_, load.load, load.ends);
 }
 
 Quote Bidding::consider(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
@@ -251,6 +259,35 @@ Room Bidding::room(const ledger::StateView& state, const market::Params& params,
         if (run.spot && !spot) continue;
         if (const auto profit = profit_of(state, params, base_fee, immutable, run)) out.load -= profit->load;
     }
+    out.reserved = reserved_times(state, params, base_fee, immutable, view, spot);
+    return out;
+}
+
+std::vector<ReservedTime> Bidding::reserved_times(const ledger::StateView& state, const market::Params& params,
+                                                  const ledger::U256& base_fee, Immutable& immutable,
+                                                  const solver::SolverView& view, bool spot) const {
+    std::vector<ReservedTime> out;
+    for (const ReservedTask& task : reserved_tasks_) {
+        const WorkTerms work = terms(params, base_fee, task.spec, task.spec.segments());
+        out.push_back({task.reservation.id, task.reservation.from, task.reservation.until,
+                       expected_profit(work, machine_).load, 1});
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const market::TaskSpec& spec = reserved_tasks_[i].spec;
+        const std::uint64_t ends =
+            end_of(terms(params, base_fee, spec, spec.segments()), machine_, out[i].until + params.accept_blocks);
+        for (ReservedTime& time : out)
+            if (time.from >= out[i].from && time.from < ends) time.left -= out[i].load;
+    }
+    for (const auto& [task, bid] : loads_) take_time(out, bid.load, bid.ends);
+    for (const solver::RunView& run : view.runs) {
+        const auto profit = run.spot && !spot ? std::nullopt : profit_of(state, params, base_fee, immutable, run);
+        if (!profit) continue;
+        const auto spec = immutable.spec(state, run.terms.id);
+        const std::uint64_t left = spec->segments() + 1 - run.next_state;  // profit_of: it is at most the last.
+        take_time(out, profit->load,
+                  end_of(terms(state, params, base_fee, run.terms.id, *spec, left), machine_, view.height));
+    }
     return out;
 }
 
@@ -284,6 +321,7 @@ std::set<solver::RunKey> Bidding::to_give_back(const ledger::StateView& state, c
 void Bidding::choose(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                      Immutable& immutable, solver::SolverView& view) {
     const auto info = views::solver(state, self_);
+    height_ = view.height;
     machine_.loss_rate = info ? loss_rate_of(info->reputation) : 0;
     machine_.proved_per_block = info ? static_cast<double>(info->capability) : 0;
     std::map<std::uint64_t, solver::AuctionView> open;
@@ -299,25 +337,30 @@ void Bidding::choose(const ledger::StateView& state, const market::Params& param
         }
         const std::uint64_t all = spec->segments(), start = views::joining_state(state, *task).index;
         std::vector<Candidate>& candidates = spec->spot ? spot : firm;
-        candidates.push_back({id, terms(state, params, base_fee, id, *spec, all - std::min(all, start))});
+        candidates.push_back({id, terms(state, params, base_fee, id, *spec, all - std::min(all, start)),
+                              task->reveal_end + params.accept_blocks});
         // What a bid in flight takes is no longer in the room, and the bid may have to be sent again.
         if (in_flight_.contains(id)) candidates.back().terms.lock = 0;
         open.emplace(id, std::move(auction));
     }
     const std::optional<double> least =
         options_.min_per_hour ? std::optional(coins_of(*options_.min_per_hour)) : std::nullopt;
-    const auto own_loads = [&](const std::vector<Candidate>& candidates) {
-        double sum = 0;
-        for (const Candidate& candidate : candidates)
-            if (const auto own = loads_.find(candidate.task); own != loads_.end()) sum += own->second.load;
-        return sum;
+    const auto return_own = [&](const std::vector<Candidate>& candidates, Room& room) {
+        for (const Candidate& candidate : candidates) {
+            const auto own = loads_.find(candidate.task);
+            if (own == loads_.end()) continue;
+            room.load += own->second.load;
+            take_time(room.reserved, -own->second.load, own->second.ends);
+        }
     };
     Room left = room(state, params, base_fee, immutable, view, false);
-    left.load += own_loads(firm);
+    return_own(firm, left);
     choices_ = choose_work(firm, machine_, left, least);
     Room rest = room(state, params, base_fee, immutable, view, true);
     free_load_ = rest.load;
-    rest.load += own_loads(firm) + own_loads(spot);
+    reserved_ = rest.reserved;
+    return_own(firm, rest);
+    return_own(spot, rest);
     take_room(choices_, firm, rest);
     const std::vector<Choice> spot_choices = choose_work(spot, machine_, rest, least);
     choices_.insert(choices_.end(), spot_choices.begin(), spot_choices.end());
@@ -372,9 +415,11 @@ Result<std::optional<contracts::CommitBid>> Bidding::commit(const solver::Commit
     const auto choice =
         std::find_if(choices_.begin(), choices_.end(), [&](const Choice& one) { return one.task == move.task; });
     if (choice != choices_.end()) {
-        if (!loads_.contains(move.task))
-            free_load_ -= choice->profit.load;  // A seat may be joined for in the same block.
-        loads_[move.task] = {choice->profit.load, end->second};
+        if (!loads_.contains(move.task)) {  // A seat may be joined for in the same block.
+            free_load_ -= choice->profit.load;
+            take_time(reserved_, choice->profit.load, choice->ends);
+        }
+        loads_[move.task] = {choice->profit.load, end->second, choice->ends};
     }
     const Hash32 commitment = market::bid_commitment(move.task, move.round, bid.price, bid.finish, move.salt, self_);
     spdlog::info("event=bid task={} round={} price={} reason=\"{}\"", move.task, move.round, format_coins(bid.price),

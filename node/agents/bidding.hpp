@@ -8,6 +8,7 @@
 
 #include "contracts/calls/calls.hpp"
 #include "node/agents/group_views.hpp"
+#include "node/agents/reserved_time.hpp"
 #include "node/agents/sealed_bids.hpp"
 #include "node/agents/work_choice.hpp"
 
@@ -70,10 +71,14 @@ public:
         machine_.multiply_adds_per_s = multiply_adds_per_s;
         machine_.block_s = block_s;
     }
+    /// The reserved tasks for which it keeps this machine's time.
+    void set_reserved(std::vector<ReservedTask> reserved) { reserved_tasks_ = std::move(reserved); }
     /// Number of bids that are in a block, or may come into one, and have to be revealed while the auction lasts.
     std::size_t to_reveal(const ledger::StateView& state, std::uint64_t height) const;
     /// The last choices, the best first, then the tasks for which it does not bid at any price.
     std::vector<Choice> choices() const;
+    /// What the last view left of the time that is reserved.
+    const std::vector<ReservedTime>& reserved() const noexcept { return reserved_; }
     /// Stores the price on disk, then returns the call; returns nothing if the quote has no price or the auction is not
     /// in the last view. A repeated bid in an auction uses the stored price: the first bid may be in flight, and the
     /// stored price must open it.
@@ -118,9 +123,19 @@ private:
     /// count if `spot`.
     Room room(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
               Immutable& immutable, const solver::SolverView& view, bool spot) const;
-    /// The share of this machine's time that a seat takes.
-    double load_of(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
-                   const FreeSeat& seat, const market::TaskSpec& spec) const;
+    /// What the tasks that were set reserved, the runs of a view and the bids that may still win leave of this machine's
+    /// time at the heights from which it is reserved; runs of spot tasks count if `spot`.
+    std::vector<ReservedTime> reserved_times(const ledger::StateView& state, const market::Params& params,
+                                             const ledger::U256& base_fee, Immutable& immutable,
+                                             const solver::SolverView& view, bool spot) const;
+    /// A share of this machine's time, and the height until which it is taken.
+    struct Load {
+        double load = 0;
+        std::uint64_t ends = 0;
+    };
+    /// What a seat takes that is joined after `height`.
+    Load load_of(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                 const FreeSeat& seat, const market::TaskSpec& spec, std::uint64_t height) const;
     /// Returns the sum of the stakes that the bids in flight for other tasks will lock.
     ledger::U256 stake_in_flight_except(std::uint64_t task) const;
 
@@ -133,9 +148,13 @@ private:
     struct BidLoad {
         double load = 0;          ///< Share of this machine's time.
         std::uint64_t until = 0;  ///< End of the auction.
+        std::uint64_t ends = 0;   ///< Height until which its work takes the time if it wins.
     };
     std::map<std::uint64_t, BidLoad> loads_;
-    double free_load_ = 0;  ///< Share of this machine's time that runs and bids leave.
+    double free_load_ = 0;                ///< Share of this machine's time that runs and bids leave,
+    std::vector<ReservedTime> reserved_;  ///< and the same at the heights from which it is reserved.
+    std::vector<ReservedTask> reserved_tasks_;
+    std::uint64_t height_ = 0;  ///< Of the last view.
     std::vector<Choice> choices_;
     std::map<std::uint64_t, std::uint64_t> reveal_ends_;  ///< By task, for the auctions of the last view.
     std::map<std::uint64_t, InFlightBid> in_flight_;      ///< By task.

@@ -242,10 +242,12 @@ void SolverService::update_machine(std::uint64_t height) {
 }
 
 void SolverService::write_choices(std::uint64_t height) {
-    const std::string text = choices_json(bidding_.choices());
-    if (text == choices_) return;
+    const std::string text = choices_json(bidding_.choices()), reserved = reserved_json(bidding_.reserved());
+    if (text == choices_ && reserved == reserved_) return;
     choices_ = text;
-    const std::string file = "{\"height\":" + std::to_string(height) + ",\"choices\":" + text + "}\n";
+    reserved_ = reserved;
+    const std::string file =
+        "{\"height\":" + std::to_string(height) + ",\"choices\":" + text + ",\"reserved\":" + reserved + "}\n";
     const auto path = process_->options().data_dir / kChoicesFile;
     if (const auto written = write_durably(path, {view(std::string_view(file))}, 0600); !written)
         spdlog::debug("event=choices_not_written reason=\"{}\"", written.error().message);
@@ -279,6 +281,7 @@ Result<std::vector<Choice>> SolverService::dry_run(const SolverOptions& options,
             return bidding.consider(*newest, *params, *base_fee, task, spec);
         };
         solver::SolverView view = solver_view(*newest, newest->height(), self, pricing, immutable);
+        bidding.set_reserved(reserved_tasks(*newest, self));
         bidding.choose(*newest, *params, *base_fee, immutable, view);
         out = bidding.choices();
     };
@@ -331,7 +334,9 @@ void SolverService::on_block(std::uint64_t height) {
     std::optional<std::string> registered;
     Withheld withheld = withheld_;
     std::vector<FreeSeat> seats;
+    std::vector<ReservedTask> reserved;
     const auto read = [&] {
+        reserved = reserved_tasks(state, process_->address());
         seats = free_seats(state, process_->address(), process_->immutable());
         view = solver_view(state, height, process_->address(), pricing, process_->immutable());
         disputes = dispute_views(state, process_->address(), process_->immutable());
@@ -353,6 +358,7 @@ void SolverService::on_block(std::uint64_t height) {
     ahead = false;
     state.read(read);
     if (state.failure() || !params) return;  // The next block brings another view.
+    bidding_.set_reserved(std::move(reserved));
     std::set<solver::RunKey> give_back;
     state.read([&] {
         const ledger::U256 fee = base_fee.value_or(ledger::U256());

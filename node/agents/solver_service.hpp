@@ -104,7 +104,7 @@ private:
     std::set<solver::RunKey> give_back_;                  ///< Runs of spot tasks that better work needs the time of.
     Machine machine_;
     std::uint64_t machine_height_ = 0;  ///< When the time of blocks was measured.
-    std::string choices_;               ///< As last written.
+    std::string choices_, reserved_;    ///< As last written.
     solver::SolverView view_;           ///< Of the newest block that was read whole.
 };
 

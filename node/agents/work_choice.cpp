@@ -67,6 +67,33 @@ Profit expected_profit(const WorkTerms& terms, const Machine& machine) {
     return out;
 }
 
+std::uint64_t end_of(const WorkTerms& terms, const Machine& machine, std::uint64_t begins) {
+    const double block = std::max(bounded(machine.block_s), kLeast);
+    const double paced = static_cast<double>(terms.segments) * std::max(block, bounded(terms.checkpoint_s));
+    const double time = terms.fits_itself ? paced : std::min(paced, std::max(block, bounded(terms.finish_s)));
+    const double blocks = std::ceil(bounded(time) / block);
+    constexpr double kBlocksMost = 1e15;  // A double has every whole number up to it.
+    const auto whole = static_cast<std::uint64_t>(std::min(blocks, kBlocksMost));
+    return begins > UINT64_MAX - whole ? UINT64_MAX : begins + whole;
+}
+
+const ReservedTime* in_the_way_of(const std::vector<ReservedTime>& reserved, double load, std::uint64_t ends) {
+    for (const ReservedTime& one : reserved)
+        if (ends > one.from && load > one.left) return &one;
+    return nullptr;
+}
+
+void take_time(std::vector<ReservedTime>& reserved, double load, std::uint64_t ends) {
+    for (ReservedTime& one : reserved)
+        if (ends > one.from) one.left -= load;
+}
+
+std::string keeps_words(const ReservedTime& reserved, std::uint64_t ends) {
+    return "it may run until block " + std::to_string(ends) + ", and reservation " +
+           std::to_string(reserved.reservation) + " keeps time from block " + std::to_string(reserved.from) +
+           ", when " + percent(std::max(reserved.left, 0.0)) + " is left";
+}
+
 double price_at(const WorkTerms& terms, const Machine& machine, double per_hour) {
     if (terms.segments == 0) return kMost;
     const double wanted = bounded(bounded(per_hour) * hours_of(terms, machine)) + cost_of(terms, machine);
@@ -86,8 +113,12 @@ std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const 
     };
     std::vector<Entry> entries;
     for (const Candidate& candidate : candidates)
-        entries.push_back(
-            {{candidate.task, false, expected_profit(candidate.terms, machine), {}}, bounded(candidate.terms.lock)});
+        entries.push_back({{candidate.task,
+                            false,
+                            expected_profit(candidate.terms, machine),
+                            {},
+                            end_of(candidate.terms, machine, candidate.begins)},
+                           bounded(candidate.terms.lock)});
     std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
         return a.choice.profit.per_hour > b.choice.profit.per_hour;
     });
@@ -100,6 +131,9 @@ std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const 
         } else if (profit.load > room.load) {
             choice.why = brings(profit) + ", but its deadlines need " + percent(profit.load) +
                          " of this machine's time and " + percent(std::max(room.load, 0.0)) + " is left";
+        } else if (const ReservedTime* kept = in_the_way_of(room.reserved, profit.load, choice.ends)) {
+            choice.why = brings(profit) + ", but its deadlines need " + percent(profit.load) +
+                         " of this machine's time, " + keeps_words(*kept, choice.ends);
         } else if (entry.lock > room.stake) {
             choice.why = brings(profit) + ", but it locks " + short_coins(entry.lock) + " of stake and " +
                          short_coins(std::max(room.stake, 0.0)) + " is left; raise --stake";
@@ -109,6 +143,7 @@ std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const 
             choice.taken = true;
             choice.why = brings(profit) + "; its deadlines need " + percent(profit.load) + " of this machine's time";
             room.load -= profit.load;
+            take_time(room.reserved, profit.load, choice.ends);
             room.stake -= entry.lock;
             --room.most;
         }
@@ -131,6 +166,17 @@ std::string choices_json(const std::vector<Choice>& choices) {
         one["reason"] = choice.why;
         out.push_back(std::move(one));
     }
+    return boost::json::serialize(out);
+}
+
+std::string reserved_json(const std::vector<ReservedTime>& reserved) {
+    boost::json::array out;
+    for (const ReservedTime& one : reserved)
+        out.push_back(boost::json::object{{"reservation", one.reservation},
+                                          {"from", one.from},
+                                          {"until", one.until},
+                                          {"load", one.load},
+                                          {"left", one.left}});
     return boost::json::serialize(out);
 }
 

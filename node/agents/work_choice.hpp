@@ -45,6 +45,10 @@ struct Profit {
 /// min(1, s / checkpoint_s) for work that fits itself to its time.
 Profit expected_profit(const WorkTerms& terms, const Machine& machine);
 
+/// The height by which work that begins by height `begins` ends if the machine gives it no more time than its deadlines
+/// need: n·checkpoint_s later, or finish_s for work that does not fit itself to its time, if that is earlier.
+std::uint64_t end_of(const WorkTerms& terms, const Machine& machine, std::uint64_t begins);
+
 /// The price of a segment at which an hour brings `per_hour`: (per_hour · hours + cost) / n.
 double price_at(const WorkTerms& terms, const Machine& machine, double per_hour);
 
@@ -55,30 +59,49 @@ double loss_rate_of(const market::Reputation& reputation);
 struct Candidate {
     std::uint64_t task = 0;
     WorkTerms terms;
+    std::uint64_t begins = 0;  ///< Height by which the work begins if it is won.
 };
 struct Choice {
     std::uint64_t task = 0;
     bool taken = false;
     Profit profit;
-    std::string why;  ///< One sentence.
+    std::string why;         ///< One sentence.
+    std::uint64_t ends = 0;  ///< See end_of.
 };
+/// Time that is kept for a reserved task, which may begin from height `from` on and below `until`.
+struct ReservedTime {
+    std::uint64_t reservation = 0, from = 0, until = 0;
+    double load = 0;  ///< Share of the machine's time that the task needs.
+    double left = 1;  ///< Share that is for other work at height `from`; below 0: too much is there.
+};
+/// The first of them for which work that takes this share of the machine's time until height `ends` leaves too little;
+/// nullptr: none.
+const ReservedTime* in_the_way_of(const std::vector<ReservedTime>& reserved, double load, std::uint64_t ends);
+/// Counts work that takes this share of the machine's time until height `ends`; a negative share takes it back.
+void take_time(std::vector<ReservedTime>& reserved, double load, std::uint64_t ends);
+/// "it may run until block 90, and reservation 3 keeps time from block 50, when 0 % is left"
+std::string keeps_words(const ReservedTime& reserved, std::uint64_t ends);
+
 /// What is left for new work.
 struct Room {
-    double load = 1;              ///< Share of the machine's time.
-    double stake = 0;             ///< Coins that may be locked.
-    std::size_t most = SIZE_MAX;  ///< Number of tasks.
+    double load = 1;                          ///< Share of the machine's time.
+    double stake = 0;                         ///< Coins that may be locked.
+    std::size_t most = SIZE_MAX;              ///< Number of tasks.
+    std::vector<ReservedTime> reserved = {};  ///< What is left of the time at later heights.
 };
-/// Takes the candidates with the highest profit an hour for as long as they fit into the room: its number, its stake
-/// and its time; with `min_per_hour` only those that bring as much. Returns one choice for each, the best first; equal
+/// Takes the candidates with the highest profit an hour for as long as they fit into the room: its number, its stake,
+/// its time now and that at the heights of reserved tasks; with `min_per_hour` only those that bring as much. Returns one choice for each, the best first; equal
 /// ones in the order of the candidates.
 std::vector<Choice> choose_work(const std::vector<Candidate>& candidates, const Machine& machine, Room room,
                                 std::optional<double> min_per_hour);
 
-/// The file of an agent's data folder that has its last choices: {"height", "choices"}.
+/// The file of an agent's data folder that has its last choices: {"height", "choices", "reserved"}.
 inline constexpr const char* kChoicesFile = "choices.json";
 /// [{"task", "taken", "coins_per_hour", "hours", "load", "reason"}]; the numbers are null for a task that was refused at
 /// any price.
 std::string choices_json(const std::vector<Choice>& choices);
+/// [{"reservation", "from", "until", "load", "left"}]
+std::string reserved_json(const std::vector<ReservedTime>& reserved);
 
 /// In coins.
 double coins_of(const ledger::U256& amount);

@@ -28,6 +28,19 @@ void print_line(const std::string& task, bool taken, const std::string& why) {
     std::cout << "task " << task << ": " << (taken ? "bids: " : "no bid: ") << printable(why) << '\n';
 }
 
+/// What a reserved task keeps, from one entry of the file; entries that are not understood are left out.
+void print_reserved(const json::value& one) {
+    const json::object* const kept = one.if_object();
+    if (kept == nullptr) return;
+    for (const char* const name : {"reservation", "from", "until"})
+        if (!kept->contains(name) || !kept->at(name).is_int64()) return;
+    const json::value* const load = kept->if_contains("load");
+    if (load == nullptr || !load->is_number()) return;
+    std::cout << "reservation " << kept->at("reservation") << ": keeps " << percent(load->to_number<double>())
+              << " of this machine's time for a task that may begin from block " << kept->at("from")
+              << " and before block " << kept->at("until") << '\n';
+}
+
 int explain(const Program& program, const std::string& folder) {
     const std::filesystem::path path = std::filesystem::path(folder) / kChoicesFile;
     const auto bytes = read_file(path, kFileMax);
@@ -61,6 +74,9 @@ int explain(const Program& program, const std::string& folder) {
         print_line(json::serialize(choice->at("task")), taken != nullptr && taken->is_bool() && taken->as_bool(),
                    std::string(reason->as_string()));
     }
+    const json::value* const reserved = object->if_contains("reserved");
+    if (reserved != nullptr && reserved->is_array())
+        for (const json::value& one : reserved->as_array()) print_reserved(one);
     return kDone;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "contracts/records/keys.hpp"
+#include "contracts/records/reservations.hpp"
 #include "kernels/commit/contract.hpp"
 #include "market/odds.hpp"
 #include "market/record.hpp"
@@ -324,6 +325,62 @@ TEST_F(AgentMemory, SpotRunsAreGivenBackForOtherWorkThatNeedsTheirTime) {
     EXPECT_EQ(given, (std::set<solver::RunKey>{{1, 0}}));
     view.runs[0].given_back = true;
     EXPECT_TRUE(agent.to_give_back(book, params, kBaseFee, immutable, view).empty()) << "once";
+}
+
+TEST_F(AgentMemory, TimeThatIsReservedIsKeptFree) {
+    market::TaskSpec spec = post(1);
+    large(spec, 1, false);
+    spec = *contracts::views::spec(book, 1);
+    const std::uint64_t ends = height + 20 + params.accept_blocks + 10'000;  // Ten segments of at most 1,000 blocks.
+    const auto reserve = [&](std::uint64_t id, const ledger::Address& solver, market::ReservationState state,
+                             std::uint64_t from) {
+        market::Reservation one;
+        one.id = id;
+        one.requester = self;
+        one.solver = solver;
+        one.state = state;
+        one.from = from;
+        one.until = from + 50;
+        book.put(keys::reservation(id), one);
+        book.put(keys::reserved_spec(id), spec);
+        contracts::ListOf<std::uint64_t> own;
+        own.items = {id};
+        book.put(keys::reservations(self), own);
+    };
+    Bidding agent = bidding();
+    const auto bids = [&] {
+        agent.set_reserved(reserved_tasks(book, self));
+        solver::SolverView view = auctions({1});
+        agent.choose(book, params, kBaseFee, immutable, view);
+        return view.auctions.size() == 1;
+    };
+    reserve(3, self, market::ReservationState::accepted, ends - 1);
+    EXPECT_FALSE(bids());
+    ASSERT_EQ(agent.choices().size(), 1U);
+    EXPECT_THAT(agent.choices()[0].why, ::testing::HasSubstr("and reservation 3 keeps time from block"));
+    ASSERT_EQ(agent.reserved().size(), 1U);
+    EXPECT_NEAR(agent.reserved()[0].load, 0.6, 1e-9);
+    reserve(3, self, market::ReservationState::accepted, ends);
+    EXPECT_TRUE(bids()) << "it has ended by then";
+    reserve(3, self, market::ReservationState::offered, ends - 1);
+    EXPECT_TRUE(bids()) << "an offer holds nobody's time";
+    reserve(3, ledger::Address{{8}}, market::ReservationState::accepted, ends - 1);
+    EXPECT_TRUE(bids()) << "as a requester it has reserved the time of another solver";
+
+    reserve(3, self, market::ReservationState::accepted, ends - 1);
+    agent.set_reserved(reserved_tasks(book, self));
+    solver::SolverView view = auctions({});
+    solver::RunView run;
+    run.terms.id = 1;
+    run.next_state = 9;
+    view.runs = {run};
+    agent.choose(book, params, kBaseFee, immutable, view);
+    EXPECT_NEAR(agent.reserved()[0].left, 0.4, 1e-9) << "this run has two segments left, and ends before";
+    view.runs[0].next_state = 1;
+    reserve(3, self, market::ReservationState::accepted, height + 50);
+    agent.set_reserved(reserved_tasks(book, self));
+    agent.choose(book, params, kBaseFee, immutable, view);
+    EXPECT_NEAR(agent.reserved()[0].left, -0.2, 1e-9);
 }
 
 TEST_F(AgentMemory, WorkThatCostsMoreFeesThanItBringsIsNotBidFor) {

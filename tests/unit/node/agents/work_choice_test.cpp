@@ -92,6 +92,34 @@ TEST(WorkChoice, HostileTermsGiveFiniteNumbers) {
     EXPECT_LT(expected_profit(free, kMachine).per_hour, 0) << "its fees are lost";
 }
 
+TEST(WorkChoice, KeepsTheTimeOfAReservedTaskFree) {
+    EXPECT_EQ(end_of(hour(), kMachine, 100), 100 + 7200u) << "ten segments at the pace of their deadlines";
+    WorkTerms round = hour();
+    round.finish_s = 3'000;
+    EXPECT_EQ(end_of(round, kMachine, 100), 3'100u);
+    round.fits_itself = true;
+    EXPECT_EQ(end_of(round, kMachine, 100), 7'300u);
+    EXPECT_EQ(end_of(hour(), Machine{1e9, 0, 0}, UINT64_MAX), UINT64_MAX);
+
+    WorkTerms small = hour();
+    small.segment_work = 36e9;  // A twentieth of the time, until as late.
+    const Candidate long_one{1, hour(), 100}, small_one{2, small, 100};
+    Room room{1, 100, 32, {{.reservation = 7, .from = 5'000, .until = 6'000, .load = 0.6, .left = 0.4}}};
+    auto choices = choose_work({long_one, small_one}, kMachine, room, std::nullopt);
+    EXPECT_EQ(choices[0].task, 2u);
+    EXPECT_TRUE(choices[0].taken) << "both fit together";
+    EXPECT_FALSE(choices[1].taken);
+    EXPECT_THAT(choices[1].why, HasSubstr("its deadlines need 50 % of this machine's time, it may run until block "
+                                          "7300, and reservation 7 keeps time from block 5000, when 35 % is left"));
+    room.reserved[0].from = 7'300;
+    choices = choose_work({long_one, small_one}, kMachine, room, std::nullopt);
+    EXPECT_TRUE(choices[1].taken) << "it has ended when the reserved task may begin";
+    room.reserved[0].from = 5'000;
+    room.reserved[0].left = -0.1;
+    EXPECT_FALSE(choose_work({small_one}, kMachine, room, std::nullopt)[0].taken) << "there is too much already";
+    EXPECT_EQ(reserved_json(room.reserved), R"([{"reservation":7,"from":5000,"until":6000,"load":6E-1,"left":-1E-1}])");
+}
+
 TEST(WorkChoice, TakesTheBestThatFit) {
     std::vector<Candidate> candidates;
     for (std::uint64_t task = 1; task <= 4; ++task) {
