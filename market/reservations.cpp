@@ -12,6 +12,7 @@ std::string_view slug(ReservationState state) noexcept {
         case ReservationState::broken: return "broken";
         case ReservationState::unused: return "unused";
         case ReservationState::lapsed: return "lapsed";
+        case ReservationState::withdrawn: return "withdrawn";
     }
     return "invalid";
 }

@@ -9,16 +9,22 @@
 namespace retrace::market {
 
 enum class ReservationState : std::uint8_t {
-    offered = 1,   ///< By the requester; the solver has not accepted.
-    accepted = 2,  ///< The solver's stake is locked until the requester begins the task or the time is over.
-    begun = 3,     ///< The task is assigned to the solver, which has not accepted its data.
-    honoured = 4,  ///< The solver runs the task.
-    broken = 5,    ///< The solver did not accept the task's data.
-    unused = 6,    ///< The requester did not begin the task: the solver has the deposit.
-    lapsed = 7,    ///< The solver did not accept in time.
+    offered = 1,    ///< By the requester; the solver has not accepted.
+    accepted = 2,   ///< The solver's stake is locked until the requester begins the task or the time is over.
+    begun = 3,      ///< The task is assigned to the solver, which has not accepted its data.
+    honoured = 4,   ///< The solver runs the task.
+    broken = 5,     ///< The solver did not accept the task's data.
+    unused = 6,     ///< The requester did not begin the task: the solver has the deposit.
+    lapsed = 7,     ///< The solver did not accept in time.
+    withdrawn = 8,  ///< The requester took the offer back.
 };
-constexpr ReservationState last_of(ReservationState) { return ReservationState::lapsed; }
+constexpr ReservationState last_of(ReservationState) { return ReservationState::withdrawn; }
 std::string_view slug(ReservationState state) noexcept;
+/// Whether the market holds the deposit; in the other states it has returned, was paid or was burned.
+constexpr bool holds_deposit(ReservationState state) {
+    return state == ReservationState::offered || state == ReservationState::accepted ||
+           state == ReservationState::begun;
+}
 
 struct Reservation {
     std::uint64_t id = 0;
@@ -27,7 +33,7 @@ struct Reservation {
     std::uint64_t from = 0;   ///< First height at which the task may begin,
     std::uint64_t until = 0;  ///< and the first at which it may not.
     U256 price;               ///< Of a segment.
-    U256 deposit;             ///< What the requester has put in, and what the solver loses if it breaks its word.
+    U256 deposit;             ///< What the requester put in, and what the solver loses if it breaks its word.
     U256 locked;              ///< Stake of the solver, until the run has it.
     std::uint64_t task = 0;   ///< Once it has begun.
     bool operator==(const Reservation&) const = default;

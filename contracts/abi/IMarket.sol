@@ -217,6 +217,7 @@ interface IMarket {
     ) external payable;
     function acceptReservation(uint64 reservation) external;
     function beginReserved(uint64 reservation) external payable;
+    function withdrawReservation(uint64 reservation) external;
     function params() external view returns (Params memory);
     function taskIds() external view returns (TaskIds memory);
     function specOf(uint64 task) external view returns (TaskSpec memory);

@@ -121,7 +121,8 @@ struct PostTask {
     TaskSpec spec;
 };
 /// Asks a solver to keep its time for one task, which may begin from height `from` on and below `until`. `price`: of a
-/// segment. msg.value is the deposit, which returns when the solver runs the task or does not accept the reservation.
+/// segment. msg.value is the deposit, which returns when the solver runs the task, does not accept the reservation, or the requester
+/// withdraws it before.
 struct Reserve {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "reserve";
@@ -147,6 +148,15 @@ struct BeginReserved {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "beginReserved";
     static constexpr bool kPayable = true;
+    static Names names() { return {"reservation"}; }
+    static auto tie(auto& c) { return std::tie(c.reservation); }
+    std::uint64_t reservation = 0;
+};
+/// The requester takes back an offer that its solver has not accepted; the deposit returns.
+struct WithdrawReservation {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "withdrawReservation";
+    static constexpr bool kPayable = false;
     static Names names() { return {"reservation"}; }
     static auto tie(auto& c) { return std::tie(c.reservation); }
     std::uint64_t reservation = 0;
@@ -486,6 +496,6 @@ using AnyCall =
                  ChallengeSegment, ChallengeInitial, PlayMove, RegisterValidator, BondValidator, UnbondValidator,
                  ReleaseValidator, UnjailValidator, VoteUpgrade, PostGroup, CommitRound, CommitHoldings, RevealHoldings,
                  OpenMember, JoinTask, LeaveTask, MaskKeys, MaskShares, Unmask, TopUpTask, GiveBack, Reserve,
-                 AcceptReservation, BeginReserved>;
+                 AcceptReservation, BeginReserved, WithdrawReservation>;
 
 }  // namespace retrace::contracts

@@ -207,7 +207,7 @@ std::optional<std::string> deep_check(const StateView& view, const std::vector<A
     }
     for (std::uint64_t id = 1; id <= views::reservation_count(view); ++id) {
         const auto reservation = must_load<market::Reservation>(view, keys::reservation(id));
-        sums.market += reservation.deposit;
+        if (market::holds_deposit(reservation.state)) sums.market += reservation.deposit;
         sums.locked[reservation.solver] += reservation.locked;
     }
     U256 staked;

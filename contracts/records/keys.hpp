@@ -36,6 +36,7 @@ Key bid_work(std::uint64_t task, const Address& bidder);
 Key deadline_work(std::uint64_t task, std::uint32_t run);
 Key given_back(std::uint64_t task,
                std::uint32_t run);  ///< Counter: from when the last auditors have time to attest; 0: not yet (13.12).
+                                    ///< It stays when the run ends so.
 Key stopped(std::uint64_t task, std::uint32_t run);  ///< Stop: when the run stopped, and whether it was late (13.7.1).
 /// The run that reached the state at which a run started, at which the task resumes, and at which the replicas of the
 /// open raise will start (13.7.1): its index plus one; 0: none, at state 0.

@@ -27,10 +27,15 @@ std::size_t views::open_work(const ledger::StateView& view, const ledger::Addres
     });
     return open_runs(view, solver).size() + open_bids(view, solver) + static_cast<std::size_t>(accepted);
 }
+std::optional<market::Reservation> views::reservation_of_task(const ledger::StateView& view, std::uint64_t task) {
+    const std::uint64_t id = counter(view, keys::reserved_for(task));
+    return id == 0 ? std::nullopt : reservation(view, id);
+}
 std::optional<market::Reservation> views::reservation_of_run(const ledger::StateView& view, std::uint64_t task,
                                                              std::uint32_t run) {
-    const std::uint64_t id = run == 0 ? counter(view, keys::reserved_for(task)) : 0;
-    return id == 0 ? std::nullopt : reservation(view, id);
+    auto out = run == 0 ? reservation_of_task(view, task) : std::nullopt;
+    if (out && out->state != market::ReservationState::begun) return std::nullopt;
+    return out;
 }
 
 }  // namespace retrace::contracts

@@ -98,7 +98,7 @@ std::uint64_t seated_audits(const StateView& view, std::uint64_t task, std::uint
 std::uint64_t due_audits(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Whether the run has stopped because it joined at a state that is proved wrong, and waits for its cases (13.7.1).
 bool is_stopped(const StateView& view, std::uint64_t task, std::uint32_t run);
-/// Whether the run is given back and commits nothing more (13.12).
+/// Whether the run is given back and commits nothing more, or has ended so (13.12).
 bool is_given_back(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Number of the run's segments whose draw is still to come.
 std::uint64_t pending_draws(const StateView& view, std::uint64_t task, std::uint32_t run);

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "market/reservations.hpp"
 #include "market/types.hpp"
 #include "tests/functional/task_fixture.hpp"
 
@@ -186,6 +187,7 @@ TEST_F(CommandLine, ThePageOnJsonRpcNamesEveryNumberOfAState) {
     named(market::RunState::left, "run (`RunEnded`)");
     named(market::SegmentState::verified, "segment");
     named(market::AuditPhase::no_auditors, "audit (`AuditPhaseChanged`)");
+    named(market::ReservationState::withdrawn, "reservation (`ReservationChanged`)");
     named(market::DisputeState::withdrawn, "dispute");
 }
 

@@ -217,6 +217,8 @@ void Players::serve_reservations() {
         if (now.state == market::ReservationState::offered && draws_.one_in(4)) {
             bond(now.solver, *market::stake_floor(profile_.params, *spec));
             send(now.solver, AcceptReservation{id});
+        } else if (now.state == market::ReservationState::offered && draws_.one_in(12)) {
+            send(now.requester, WithdrawReservation{id});
         } else if (now.state == market::ReservationState::accepted && world_.height() >= now.from && draws_.one_in(4)) {
             send(now.requester, BeginReserved{id}, market::escrow_of(*spec, profile_.params)->total());
         }

@@ -10,23 +10,20 @@ using market::ReservationState;
 
 /// Ends one that is offered or accepted; its deposit goes to `to`.
 void end_unbegun(Effects& fx, market::Reservation& reservation, ReservationState state, const Address& to) {
-    const U256 deposit = std::exchange(reservation.deposit, U256());
     unlock(fx, reservation.solver, std::exchange(reservation.locked, U256()));
     remove_from_list(fx.state, keys::reservations(reservation.requester), reservation.id);
     remove_from_list(fx.state, keys::reservations(reservation.solver), reservation.id);
     remove(fx.state, keys::reserved_spec(reservation.id));
     move_reservation(fx, reservation, state);
-    pay(fx, Contract::market, to, deposit);
+    pay(fx, Contract::market, to, reservation.deposit);
 }
 
-/// Takes the deposit of one whose task has begun.
-std::optional<U256> end_begun(Effects& fx, std::uint64_t task, std::uint32_t run, ReservationState state) {
+/// Ends one whose task has begun, and returns it; the caller moves its deposit.
+std::optional<market::Reservation> end_begun(Effects& fx, std::uint64_t task, std::uint32_t run,
+                                             ReservationState state) {
     auto reservation = views::reservation_of_run(fx.state, task, run);
-    if (!reservation) return std::nullopt;
-    remove(fx.state, keys::reserved_for(task));
-    const U256 deposit = std::exchange(reservation->deposit, U256());
-    move_reservation(fx, *reservation, state);
-    return deposit;
+    if (reservation) move_reservation(fx, *reservation, state);
+    return reservation;
 }
 
 }  // namespace
@@ -45,16 +42,21 @@ void reservation_due(Effects& fx, std::uint64_t id) {
         end_unbegun(fx, reservation, ReservationState::unused, reservation.solver);
 }
 
+void withdraw_offer(Effects& fx, std::uint64_t id) {
+    auto reservation = must_load<market::Reservation>(fx.state, keys::reservation(id));
+    end_unbegun(fx, reservation, ReservationState::withdrawn, reservation.requester);
+}
+
 void honour_reservation(Effects& fx, std::uint64_t task, std::uint32_t run) {
-    const auto reservation = views::reservation_of_run(fx.state, task, run);
-    const auto deposit = end_begun(fx, task, run, ReservationState::honoured);
-    if (deposit) pay(fx, Contract::market, reservation->requester, *deposit);
+    const auto honoured = end_begun(fx, task, run, ReservationState::honoured);
+    if (honoured) pay(fx, Contract::market, honoured->requester, honoured->deposit);
 }
 
 std::optional<U256> break_reservation(Effects& fx, std::uint64_t task, std::uint32_t run) {
-    const auto deposit = end_begun(fx, task, run, ReservationState::broken);
-    if (deposit) burn_held(fx, Contract::market, *deposit);
-    return deposit;
+    const auto broken = end_begun(fx, task, run, ReservationState::broken);
+    if (!broken) return std::nullopt;
+    burn_held(fx, Contract::market, broken->deposit);
+    return broken->deposit;
 }
 
 }  // namespace retrace::contracts

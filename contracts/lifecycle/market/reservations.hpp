@@ -14,6 +14,8 @@ inline constexpr std::size_t kReservationsMax = 16;
 void move_reservation(Effects& fx, market::Reservation& reservation, market::ReservationState to);
 /// A height that an offer or an accepted reservation waited for has come: it lapses, or was not used.
 void reservation_due(Effects& fx, std::uint64_t reservation);
+/// The requester takes back one that is offered.
+void withdraw_offer(Effects& fx, std::uint64_t reservation);
 /// The solver has the task's data, or its run ended through nobody's fault: the deposit returns.
 void honour_reservation(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// The solver did not accept the task's data: the deposit is burned. Returns it; nullopt: the run was not reserved.

@@ -402,6 +402,7 @@ void leave_run(Effects& fx, std::uint64_t id, std::uint32_t index, bool silent) 
 void end_given_back(Effects& fx, std::uint64_t id, std::uint32_t index) {
     const market::Run run = run_of(fx, id, index);
     end_run(fx, id, index, RunState::left, "given_back");
+    store(fx.state, keys::given_back(id, index), Counter{fx.height});  // Why it ended can be told later.
     succeed_run(fx, run, TaskEvent::forfeit);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SPEC 12.11. A requester asks a solver for its time, the solver promises it, and the requester uses it.
+// SPEC 12.11. A requester asks a solver for its time, or takes its offer back, the solver promises it, and the requester
+// uses it.
 #include "contracts/lifecycle/market/reservations.hpp"
 
 #include "contracts/lifecycle/market/posting.hpp"
@@ -64,6 +65,18 @@ void apply(const Reserve& call, const TxContext& context, Effects& fx) {
     schedule(fx, out.from, {ScheduledKind::reservation, out.id, 0, 0});
     fx.emit(TimeReserved{out.id, out.requester, out.solver, out.price, out.from, out.until, out.deposit});
 }
+
+CallStatus check(const WithdrawReservation&) { return CallStatus::ok; }
+
+CallStatus admit(const WithdrawReservation& call, const TxContext& context, const StateView& view) {
+    const auto reservation = views::reservation(view, call.reservation);
+    if (!reservation) return CallStatus::unknown_reservation;                                         // 12.11.30
+    if (reservation->requester != context.sender) return CallStatus::not_requester;                   // 12.11.31
+    if (reservation->state != ReservationState::offered) return CallStatus::wrong_reservation_state;  // 12.11.32
+    return CallStatus::ok;
+}
+
+void apply(const WithdrawReservation& call, const TxContext&, Effects& fx) { withdraw_offer(fx, call.reservation); }
 
 CallStatus check(const AcceptReservation&) { return CallStatus::ok; }
 

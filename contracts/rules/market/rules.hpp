@@ -46,6 +46,10 @@ CallStatus check(const BeginReserved& call);
 CallStatus admit(const BeginReserved& call, const TxContext& context, const StateView& view);
 void apply(const BeginReserved& call, const TxContext& context, Effects& fx);
 
+CallStatus check(const WithdrawReservation& call);
+CallStatus admit(const WithdrawReservation& call, const TxContext& context, const StateView& view);
+void apply(const WithdrawReservation& call, const TxContext& context, Effects& fx);
+
 CallStatus check(const GiveBack& call);
 CallStatus admit(const GiveBack& call, const TxContext& context, const StateView& view);
 void apply(const GiveBack& call, const TxContext& context, Effects& fx);

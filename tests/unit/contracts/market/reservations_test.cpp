@@ -58,6 +58,7 @@ TEST_F(Reservations, TheTaskBeginsWithoutAnAuctionAndTheDepositReturns) {
     EXPECT_EQ(reservation().task, 1u);
     ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     EXPECT_EQ(reservation().state, ReservationState::honoured);
+    EXPECT_EQ(views::reservation_of_task(state, 1)->deposit, kDeposit) << "what it was can be told later";
     play_all();
     ASSERT_EQ(send("requester", AcceptModel{1}), CallStatus::ok);
     EXPECT_EQ(run().earned, kPrice * U256(4));
@@ -122,6 +123,30 @@ TEST_F(Reservations, AnOfferThatIsNotAcceptedReturns) {
     EXPECT_EQ(height, from);
     EXPECT_EQ(balance("requester"), before);
     EXPECT_EQ(send("alice", AcceptReservation{1}), CallStatus::wrong_reservation_state);
+}
+
+TEST_F(Reservations, AnOfferThatIsWithdrawnReturnsAtOnceAndOneThatIsAcceptedStays) {
+    const U256 before = balance("requester");
+    EXPECT_EQ(send("requester", WithdrawReservation{1}), CallStatus::unknown_reservation);
+    ASSERT_EQ(reserve(), CallStatus::ok);
+    EXPECT_EQ(send("alice", WithdrawReservation{1}), CallStatus::not_requester);
+    ASSERT_EQ(send("requester", WithdrawReservation{1}), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(reservation().state, ReservationState::withdrawn);
+    EXPECT_EQ(balance("requester"), before);
+    EXPECT_TRUE(views::reservations(state, party("requester")).empty()) << "it takes no place any more";
+    EXPECT_FALSE(views::reserved_spec(state, 1));
+    EXPECT_EQ(all<ReservationChanged>().back().state, static_cast<std::uint8_t>(ReservationState::withdrawn));
+    EXPECT_EQ(send("requester", WithdrawReservation{1}), CallStatus::wrong_reservation_state) << "once";
+    EXPECT_EQ(send("alice", AcceptReservation{1}), CallStatus::wrong_reservation_state);
+    advance(40);  // The heights that the offer named come, and nothing is left to do then.
+    EXPECT_EQ(reservation().state, ReservationState::withdrawn);
+    EXPECT_EQ(balance("requester"), before);
+
+    ASSERT_EQ(reserve(), CallStatus::ok);
+    ASSERT_EQ(send("alice", AcceptReservation{2}), CallStatus::ok);
+    EXPECT_EQ(send("requester", WithdrawReservation{2}), CallStatus::wrong_reservation_state)
+        << "the solver's stake waits for it";
+    EXPECT_EQ(balance("requester"), before - kDeposit);
 }
 
 TEST_F(Reservations, OffersOfStrangersFillNobodysList) {

@@ -48,6 +48,7 @@ TEST_F(Spot, IsPaidForWhatIsVerifiedAndGoesOnElsewhereFromThere) {
     EXPECT_EQ(run().state, RunState::left);
     EXPECT_EQ(run().earned, run().price * U256(2));
     EXPECT_EQ(all<RunEnded>().back().reason, "given_back");
+    EXPECT_TRUE(views::is_given_back(state, 1, 0)) << "why it ended can be told later";
     EXPECT_EQ(views::stake(state, party("alice")).bonded, bonded) << "nothing is lost";
     EXPECT_EQ(views::stake(state, party("alice")).locked, U256());
     EXPECT_EQ(views::solver(state, party("alice"))->reputation.silences, 0u);
