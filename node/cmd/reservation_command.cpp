@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// retrace reservation offer, accept, begin, show: a solver's time at a future height (contracts 12.11).
+// retrace reservation offer, withdraw, accept, begin, show, list: a solver's time at a future height (contracts 12.11).
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <iostream>
@@ -11,6 +12,7 @@
 #include "contracts/records/reservations.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "market/escrow.hpp"
+#include "node/agents/remote_state.hpp"
 #include "node/agents/requester.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/platform/units.hpp"
@@ -23,11 +25,14 @@ namespace views = contracts::views;
 
 /// Places that others may take between the question for the price and the beginning.
 constexpr std::uint64_t kTasksAhead = 64;
+/// The newest reservations that a list looks at.
+constexpr std::uint64_t kNewest = 1'000;
 
 struct ReservationFlags {
     SignerOptions signer;
     std::uint64_t id = 0, from = 0, until = 0;
     std::string file, solver, price, deposit, data_dir;
+    bool mine = false, ended = false;
 };
 
 json::object json_of(const market::Reservation& reservation) {
@@ -57,10 +62,12 @@ std::string words_of(const market::Reservation& reservation) {
             return "task " + std::to_string(reservation.task) + " waits until the solver has its data";
         case market::ReservationState::honoured: return "the solver took task " + std::to_string(reservation.task);
         case market::ReservationState::broken:
-            return "the solver did not take task " + std::to_string(reservation.task) +
-                   "; the deposit and as much of its stake are burned";
-        case market::ReservationState::unused: return "the task did not begin in time; the solver has the deposit";
+            return "the solver did not take task " + std::to_string(reservation.task) + "; the deposit of " + deposit +
+                   " and as much of its stake are burned";
+        case market::ReservationState::unused:
+            return "the task did not begin in time; the solver has the deposit of " + deposit;
         case market::ReservationState::lapsed: return "the solver did not accept it in time; the deposit returned";
+        case market::ReservationState::withdrawn: return "the requester took the offer back; the deposit returned";
     }
     return {};
 }
@@ -89,6 +96,63 @@ int show(const Program& program, const ReservationFlags& flags) {
     const auto at = flags.signer.chain.open();
     if (!at) return fail(program, at.error().message);
     return print(program, (*at)->chain, flags.id);
+}
+
+/// The reservations that are offered, accepted or begun, or with `ended` all, newest first; of `party` on either side.
+std::vector<market::Reservation> newest(const ledger::StateView& view, const std::optional<ledger::Address>& party,
+                                        bool ended) {
+    std::vector<market::Reservation> out;
+    const std::uint64_t count = views::reservation_count(view);
+    for (std::uint64_t id = count; id != 0 && count - id < kNewest; --id) {
+        auto one = views::reservation(view, id);
+        const bool wanted = one && (ended || market::holds_deposit(one->state)) &&
+                            (!party || one->requester == *party || one->solver == *party);
+        if (wanted) out.push_back(std::move(*one));
+    }
+    return out;
+}
+
+int list(const Program& program, const ReservationFlags& flags) {
+    std::optional<ledger::Address> party;
+    if (flags.mine) {
+        const auto address = flags.signer.key.address();
+        if (!address) return fail(program, address.error().message);
+        party = *address;
+    }
+    const auto at = flags.signer.chain.open();
+    if (!at) return fail(program, at.error().message);
+    const auto state = (*at)->chain.newest();
+    if (!state) return fail(program, state.error().message);
+    std::vector<market::Reservation> found;
+    const auto read = [&] { found = newest(*state, party, flags.ended); };
+    state->read_ahead(read);
+    state->read(read);
+    if (state->failure()) return fail(program, state->failure()->message);
+    if (program.json) {
+        json::array out;
+        for (const market::Reservation& one : found) {
+            json::object line = json_of(one);
+            (*at)->add_proven(line);
+            out.push_back(std::move(line));
+        }
+        std::cout << json::serialize(out) << '\n';
+        return kDone;
+    }
+    for (const market::Reservation& one : found)
+        std::cout << "reservation " << one.id << " (" << market::slug(one.state) << "), " << describe_coins(one.price)
+                  << " a segment, " << ledger::to_checksum(one.requester) << " asks " << ledger::to_checksum(one.solver)
+                  << ": " << words_of(one) << '\n';
+    std::cout << (*at)->proven_line();
+    return kDone;
+}
+
+int withdraw(const Program& program, const ReservationFlags& flags) {
+    const auto session = Session::open(flags.signer);
+    if (!session) return fail(program, session.error().message);
+    const auto sent = (*session)->submitter.execute("withdraw reservation " + std::to_string(flags.id),
+                                                    contracts::WithdrawReservation{flags.id});
+    if (!sent) return fail(program, sent.error().message);
+    return print(program, (*session)->at->chain, flags.id);
 }
 
 int offer(const Program& program, const ReservationFlags& flags) {
@@ -187,6 +251,17 @@ void add_reservation(CLI::App& app, Program& program) {
             command.add_option("--deposit", flags.deposit, "Coins that the solver has if the task does not begin")
                 ->required();
             command.add_option("--data-dir", flags.data_dir, "Default: ~/.retrace/requester");
+            flags.signer.add_to(command);
+        });
+    add(*parent, program, "withdraw", "Take back an offer that is not accepted; its deposit returns", withdraw,
+        [](CLI::App& command, ReservationFlags& flags) {
+            command.add_option("ID", flags.id, "Reservation")->required();
+            flags.signer.add_to(command);
+        });
+    add(*parent, program, "list", "Offers, accepted reservations and those that have begun", list,
+        [](CLI::App& command, ReservationFlags& flags) {
+            command.add_flag("--mine", flags.mine, "Only those of --key, as the requester or the solver");
+            command.add_flag("--ended", flags.ended, "Also those that are over");
             flags.signer.add_to(command);
         });
     add(*parent, program, "accept", "As the solver, keep the time: locks its stake", accept,
