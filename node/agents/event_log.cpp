@@ -5,6 +5,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "market/capability.hpp"
+#include "market/reservations.hpp"
 #include "node/platform/units.hpp"
 #include "verifier/game/game.hpp"
 
@@ -56,6 +57,7 @@ void EventLog::take(const PlacedLog& placed) {
     }
     take_capability(placed.height, placed.log);
     take_market(placed.height, placed.log);
+    take_reservations(placed.height, placed.log);
     take_audits(placed.height, placed.log);
     take_disputes(placed);
     take_groups(placed.height, placed.log);
@@ -130,13 +132,39 @@ void EventLog::take_market(std::uint64_t height, const ledger::Log& log) {
     } else if (const auto e = decode_event<contracts::RunEnded>(log)) {
         if (e->run < runs_[e->task].size()) runs_[e->task][e->run].ended = e->reason;
         print(height, e->task, "the run of " + name(e->solver) + " ends (" + e->reason + ")");
+    } else if (const auto e = decode_event<contracts::RunGivenBack>(log)) {
+        print(height, e->task,
+              name(e->solver) + " gives its run back at checkpoint " + std::to_string(e->index) +
+                  "; another solver goes on from there when it is final");
     } else if (const auto e = decode_event<contracts::TaskToppedUp>(log)) {
         print(height, e->task,
-              describe_coins(e->amount) + " more in escrow: at most " + describe_coins(e->ceiling) +
-                  " a segment from the next auction on, and " + std::to_string(e->auctions) +
-                  " auctions may follow ones without winners");
+              (e->amount.is_zero() ? std::string("nothing") : describe_coins(e->amount)) + " more in escrow: at most " +
+                  describe_coins(e->ceiling) + " a segment from the next auction on, and " +
+                  std::to_string(e->auctions) + " auctions may follow ones without winners");
     } else if (const auto e = decode_event<contracts::EscrowReturned>(log)) {
         print(height, e->task, describe_coins(e->amount) + " of the escrow are returned to " + name(e->requester));
+    }
+}
+
+void EventLog::take_reservations(std::uint64_t height, const ledger::Log& log) {
+    if (const auto e = decode_event<contracts::TimeReserved>(log)) {
+        reserved_[e->reservation] = *e;
+        print(height, 0,
+              "reservation " + std::to_string(e->reservation) + ": " + name(e->requester) + " asks " + name(e->solver) +
+                  " for its time from block " + std::to_string(e->from) + " and before block " +
+                  std::to_string(e->until) + ", at " + describe_coins(e->price) + " a segment; deposit " +
+                  describe_coins(e->deposit));
+    } else if (const auto e = decode_event<contracts::ReservationChanged>(log)) {
+        const auto state = static_cast<market::ReservationState>(e->state);
+        const auto found = reserved_.find(e->reservation);
+        const std::string deposit = found == reserved_.end() ? "its deposit" : describe_coins(found->second.deposit);
+        print(height, e->task,
+              "reservation " + std::to_string(e->reservation) + " is " + std::string(market::slug(state)) +
+                  (market::holds_deposit(state)                ? std::string()
+                   : state == market::ReservationState::broken ? "; " + deposit + " and as much stake are burned"
+                   : state == market::ReservationState::unused ? "; its solver has " + deposit
+                                                               : "; " + deposit + " returned"));
+        if (!market::holds_deposit(state)) reserved_.erase(e->reservation);
     }
 }
 

@@ -64,6 +64,7 @@ private:
     void take(const PlacedLog& placed);
     void take_capability(std::uint64_t height, const ledger::Log& log);
     void take_market(std::uint64_t height, const ledger::Log& log);
+    void take_reservations(std::uint64_t height, const ledger::Log& log);
     void take_audits(std::uint64_t height, const ledger::Log& log);
     void take_disputes(const PlacedLog& placed);
     void take_groups(std::uint64_t height, const ledger::Log& log);
@@ -80,6 +81,7 @@ private:
     std::map<std::uint64_t, std::map<ledger::Address, Paid>> paid_;
     std::map<std::uint64_t, std::vector<RunFacts>> runs_;
     std::map<ledger::Address, std::uint64_t> capability_;
+    std::map<std::uint64_t, contracts::TimeReserved> reserved_;                ///< Offers that are not over.
     std::map<std::pair<std::uint64_t, ledger::Address>, ledger::U256> asked_;  ///< Price of the newest bid on a task.
 };
 

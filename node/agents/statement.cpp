@@ -6,6 +6,7 @@
 
 #include "contracts/calls/encode.hpp"
 #include "contracts/records/places.hpp"
+#include "contracts/records/reservations.hpp"
 #include "contracts/records/views.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/platform/json_values.hpp"
@@ -40,7 +41,9 @@ Result<Payment> payment_of(RpcClient& client, const Hash32& tx) {
 
 class Reader {
 public:
-    Reader(RpcClient& client, const market::Task& task) : client_(client), task_(task.id), requester_(task.requester) {}
+    /// `reservation`: by which the task began.
+    Reader(RpcClient& client, const market::Task& task, std::optional<market::Reservation> reservation)
+        : client_(client), task_(task.id), requester_(task.requester), reservation_(std::move(reservation)) {}
 
     Status<> take(const PlacedLog& placed) {
         const ledger::Log& log = placed.log;
@@ -49,7 +52,12 @@ public:
         } else if (const auto e = decode_event<contracts::ReplicasWanted>(log)) {
             if (e->task == task_) return paid_in(placed, Kind::raised);
         } else if (const auto e = decode_event<contracts::TaskToppedUp>(log)) {
-            if (e->task == task_) return paid_in(placed, Kind::topped_up);
+            if (e->task != task_) return Unit{};
+            RETRACE_CHECK(paid_in(placed, Kind::topped_up));
+            out_.back().auctions = e->auctions;
+        } else if (const auto e = decode_event<contracts::ReservationChanged>(log)) {
+            if (reservation_ && e->reservation == reservation_->id)
+                deposit_moved(placed.height, static_cast<market::ReservationState>(e->state));
         } else if (const auto e = decode_event<contracts::MemberJoined>(log)) {
             if (e->task == task_) return paid_in(placed, Kind::joined);
         } else if (const auto e = decode_event<contracts::SegmentsPaid>(log)) {
@@ -74,6 +82,16 @@ public:
     std::vector<StatementLine> lines() { return std::move(out_); }
 
 private:
+    void deposit_moved(std::uint64_t height, market::ReservationState to) {
+        std::optional<Kind> kind;
+        if (to == market::ReservationState::begun) kind = Kind::reserved;
+        if (to == market::ReservationState::honoured) kind = Kind::deposit_returned;
+        if (to == market::ReservationState::broken) kind = Kind::deposit_burned;
+        if (!kind) return;
+        StatementLine line{height, *kind, requester_, reservation_->deposit, 0, 0, 0};
+        line.reservation = reservation_->id;
+        out_.push_back(line);
+    }
     Status<> paid_in(const PlacedLog& placed, Kind kind) {
         RETRACE_TRY(payment, payment_of(client_, placed.tx));
         out_.push_back({placed.height, kind, payment.from, payment.value, 0, 0, 0});
@@ -83,6 +101,7 @@ private:
     RpcClient& client_;
     std::uint64_t task_;
     ledger::Address requester_;
+    std::optional<market::Reservation> reservation_;
     std::vector<StatementLine> out_;
     std::map<std::uint64_t, std::pair<std::uint32_t, std::uint64_t>> segment_of_audit_;
 };
@@ -114,6 +133,9 @@ std::string_view slug(StatementLine::Kind kind) noexcept {
         case Kind::returned: return "returned";
         case Kind::place: return "place";
         case Kind::topped_up: return "topped_up";
+        case Kind::reserved: return "reserved";
+        case Kind::deposit_returned: return "deposit_returned";
+        case Kind::deposit_burned: return "deposit_burned";
     }
     return "unknown";
 }
@@ -124,14 +146,16 @@ Result<Statement> task_statement(RpcClient& client, std::uint64_t id) {
     const RemoteState state(client, *height);
     std::optional<market::Task> task;
     std::optional<market::Place> place;
+    std::optional<market::Reservation> reservation;
     state.read([&] {
+        reservation = contracts::views::reservation_of_task(state, id);
         task = contracts::views::task(state, id);
         place = contracts::views::place(state, id);
     });
     if (state.failure()) return error(state.failure()->message);
     if (!task) return error("there is no task " + std::to_string(id));
     RETRACE_TRY(logs, money_logs(client, task->posted_height, *height));
-    Reader reader(client, *task);
+    Reader reader(client, *task, reservation);
     for (const PlacedLog& placed : logs) RETRACE_CHECK(reader.take(placed));
     Statement out;
     out.task = id;
@@ -139,6 +163,7 @@ Result<Statement> task_statement(RpcClient& client, std::uint64_t id) {
     out.requester = task->requester;
     out.lines = reader.lines();
     out.held = task->escrow + task->audit_budget + place.value_or(market::Place{}).deposit;
+    if (reservation && market::holds_deposit(reservation->state)) out.held += reservation->deposit;
     for (const StatementLine& line : out.lines) (line.in() ? out.paid_in : out.paid_out) += line.amount;
     return out;
 }

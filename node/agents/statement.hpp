@@ -12,15 +12,30 @@ namespace retrace::node {
 
 /// A movement of coins into or out of a task's escrow.
 struct StatementLine {
-    enum class Kind : std::uint8_t { posted, raised, joined, segments, audit, returned, place, topped_up };
+    enum class Kind : std::uint8_t {
+        posted,
+        raised,
+        joined,
+        segments,
+        audit,
+        returned,
+        place,
+        topped_up,
+        reserved,          ///< The deposit of the reservation by which the task began, put in when it was offered.
+        deposit_returned,  ///< Its solver has the task's data.
+        deposit_burned,    ///< Its solver did not take the task.
+    };
     std::uint64_t height = 0;
     Kind kind{};
     ledger::Address party;  ///< Who paid in, or was paid.
     ledger::U256 amount;
     std::uint32_t run = 0;               ///< segments
     std::uint64_t first = 0, count = 0;  ///< segments: from `first` on; audit: the segment.
+    std::uint64_t reservation = 0;       ///< Of a deposit.
+    std::uint32_t auctions = 0;          ///< topped_up: that may follow ones without winners, in all.
     bool in() const {
-        return kind == Kind::posted || kind == Kind::raised || kind == Kind::joined || kind == Kind::topped_up;
+        return kind == Kind::posted || kind == Kind::raised || kind == Kind::joined || kind == Kind::topped_up ||
+               kind == Kind::reserved;
     }
 };
 std::string_view slug(StatementLine::Kind kind) noexcept;
@@ -30,7 +45,8 @@ struct Statement {
     ledger::Address requester;
     std::vector<StatementLine> lines;  ///< In the order of their blocks.
     ledger::U256 paid_in, paid_out;
-    ledger::U256 held;  ///< Still in the escrow, for segments, audits and the rent of a place.
+    ledger::U256 held;  ///< Still in the escrow, for segments, audits and the rent of a place; and the deposit of a
+                        ///< reservation whose solver has yet to take the task.
     bool adds_up() const { return paid_in == paid_out + held; }
 };
 

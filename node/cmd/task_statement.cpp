@@ -32,7 +32,18 @@ std::string words_of(const StatementLine& line) {
     switch (line.kind) {
         case Kind::posted: return "put into escrow by " + who;
         case Kind::raised: return "put into escrow for more replicas by " + who;
-        case Kind::topped_up: return "put into escrow for a higher ceiling by " + who;
+        case Kind::topped_up:
+            if (!line.amount.is_zero()) return "put into escrow for a higher ceiling by " + who;
+            return "at no cost: " + who + " asked that " + std::to_string(line.auctions) +
+                   (line.auctions == 1 ? " auction" : " auctions") + " in all may follow ones without winners";
+        case Kind::reserved:
+            return "put in as the deposit of reservation " + std::to_string(line.reservation) + " by " + who +
+                   ", when it was offered";
+        case Kind::deposit_returned:
+            return "returned to " + who + ": the deposit of reservation " + std::to_string(line.reservation);
+        case Kind::deposit_burned:
+            return "burned: the deposit of reservation " + std::to_string(line.reservation) +
+                   ", because its solver did not take the task";
         case Kind::joined: return "put in for audits by the member " + who;
         case Kind::segments:
             return "to " + who + " for segments " + std::to_string(line.first) + " to " +
@@ -54,7 +65,9 @@ json::object json_of(const Statement& statement) {
                                      {"out", line.in() ? "0" : line.amount.to_decimal()},
                                      {"run", line.run},
                                      {"first_segment", line.first},
-                                     {"segments", line.count}});
+                                     {"segments", line.count},
+                                     {"reservation", line.reservation},
+                                     {"auctions", line.auctions}});
     return {{"task", statement.task},
             {"height", statement.height},
             {"requester", ledger::to_checksum(statement.requester)},
@@ -88,8 +101,9 @@ int run_statement(const Program& program, const StatementFlags& flags) {
         print_csv(*statement);
     } else {
         for (const StatementLine& line : statement->lines)
-            std::cout << "block " << line.height << "  " << (line.in() ? "+" : "-") << describe_coins(line.amount)
-                      << ' ' << words_of(line) << '\n';
+            std::cout << "block " << line.height << "  "
+                      << (line.amount.is_zero() ? "" : (line.in() ? "+" : "-") + describe_coins(line.amount) + " ")
+                      << words_of(line) << '\n';
         std::cout << "in " << with_fiat(statement->paid_in, *fiat) << ", out " << with_fiat(statement->paid_out, *fiat)
                   << ", held " << with_fiat(statement->held, *fiat) << " at block " << statement->height << '\n';
     }

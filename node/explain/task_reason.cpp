@@ -8,6 +8,7 @@
 #include "contracts/records/explain_bids.hpp"
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
+#include "contracts/records/reservations.hpp"
 #include "contracts/records/views.hpp"
 #include "market/odds.hpp"
 #include "node/platform/units.hpp"
@@ -106,8 +107,10 @@ EndedRuns ended_runs(const StateView& view, const market::Task& task) {
         const auto run = views::run(view, task.id, i);
         if (!run) continue;
         assigned.insert(run->assigned_height);
+        const bool given_back = views::is_given_back(view, task.id, i);
         out.text += "; run " + std::to_string(i) + " by " + ledger::to_0x(run->solver) + ": " +
-                    std::string(market::slug(run->state)) + " with " + counted(run->paid, "segment") + " paid";
+                    (given_back ? "given back" : std::string(market::slug(run->state))) + " with " +
+                    counted(run->paid, "segment") + " paid";
     }
     out.auctions = assigned.size();
     return out;
@@ -155,8 +158,12 @@ void explain_auction(const StateView& view, const market::Task& task, TaskExplan
     const auto added = views::top_up(view, task.id);
     if (!sealed && task.bidders.empty() && added && added->auctions != 0)
         out.next = "another auction begins, in which a segment costs at most " + describe_coins(added->ceiling);
-    const std::string before =
+    std::string before =
         task.round > 1 ? "; this is auction " + std::to_string(task.round) + " of the task" : std::string();
+    const auto last = task.runs == 0 ? std::nullopt : views::run(view, task.id, task.runs - 1);
+    if (last && views::is_given_back(view, task.id, last->index))
+        before += "; run " + std::to_string(last->index) +
+                  " was given back, and the next solver goes on from checkpoint " + std::to_string(task.first_state);
     if (!task.bidders.empty()) {
         out.reason = sealed ? TaskReason::bids_sealed : TaskReason::bids_revealed;
         const std::string bids = counted(task.bidders.size(), "bid");
@@ -219,6 +226,57 @@ void explain_group(const StateView& view, const market::Task& task, TaskExplanat
     out.next = "the model is delivered when the segments of all members are final";
 }
 
+/// What a segment that is to be paid next waits for.
+void add_window(const StateView& view, const market::Run& run, TaskExplanation& out) {
+    const auto segment = views::segment(view, run.task, run.index, run.paid);
+    if (!segment || segment->window_end <= out.height) return;
+    out.next =
+        "the challenge window of segment " + std::to_string(run.paid) + ", the next to be paid, ends; " + out.next;
+    out.next_height = segment->window_end;
+}
+
+/// A run that is given back commits nothing more and ends when all of it is final (contracts 13.12).
+void explain_given_back(const StateView& view, const market::Task& task, const market::Run& run,
+                        const std::optional<market::Params>& params, TaskExplanation& out) {
+    out.reason = TaskReason::given_back;
+    out.why = "the solver gave run " + std::to_string(run.index) + " back at checkpoint " +
+              std::to_string(run.next_state - 1) + "; it is paid up to checkpoint " + std::to_string(run.paid) +
+              ", and the rest of what it computed is audited or can still be challenged";
+    const bool more = params && task.round < params->rounds;
+    out.next = more ? "an auction begins, in which another solver takes the task from there"
+                    : "the task ends: it has had all auctions that a task may have";
+    add_window(view, run, out);
+}
+
+void explain_assigned(const StateView& view, const market::Task& task, TaskExplanation& out) {
+    out.reason = TaskReason::fetching_data;
+    out.why = "the winners fetch the program and the data";
+    out.next = "a winner that has not accepted by then loses the task";
+    const auto run = task.runs == 0 ? std::nullopt : views::run(view, task.id, task.runs - 1);
+    if (run && run->deadline != 0) out.next_height = run->deadline;
+    const auto reserved = run ? views::reservation_of_run(view, task.id, run->index) : std::nullopt;
+    if (!reserved) return;
+    out.reason = TaskReason::fetching_reserved;
+    out.why = "the solver " + ledger::to_0x(reserved->solver) + ", whose time was reserved (reservation " +
+              std::to_string(reserved->id) + "), fetches the program and the data";
+    out.remedy =
+        "see that the node has all files: `retrace task upload " + std::to_string(task.id) + "` sends what is missing";
+    out.next = "if it has not accepted by then, the deposit of " + describe_coins(reserved->deposit) +
+               " and as much of its stake are burned, and an auction begins; else the deposit returns";
+}
+
+/// What became of the reservation by which the task began.
+std::string reservation_words(const StateView& view, std::uint64_t task) {
+    const auto reserved = views::reservation_of_task(view, task);
+    if (!reserved || reserved->state == market::ReservationState::begun) return {};
+    const std::string deposit = describe_coins(reserved->deposit);
+    return "; it began by reservation " + std::to_string(reserved->id) + " (" +
+           std::string(market::slug(reserved->state)) + "): " +
+           (reserved->state == market::ReservationState::broken
+                ? "its solver did not take it, and the deposit of " + deposit + " and as much of its stake are burned"
+                : "the deposit of " + deposit + " returned");
+}
+
 void explain_run(const StateView& view, const market::Task& task, TaskExplanation& out) {
     const auto params = views::params(view);
     const auto spec = views::spec(view, task.id);
@@ -239,18 +297,13 @@ void explain_run(const StateView& view, const market::Task& task, TaskExplanatio
     }
     if (views::is_group(view, task.id)) return explain_group(view, task, out);
     if (!newest || !spec) return;
+    if (views::is_given_back(view, task.id, newest->index)) return explain_given_back(view, task, *newest, params, out);
     if (newest->next_state > spec->segments()) {
         out.reason = TaskReason::auditing;
         out.why = "all checkpoints are committed, and " + std::to_string(newest->paid) + " of " +
                   counted(spec->segments(), "segment") + " are paid; the others are audited or can still be challenged";
         out.next = "the model is delivered when all segments are paid";
-        const auto segment = views::segment(view, task.id, newest->index, newest->paid);
-        if (segment && segment->window_end > out.height) {
-            out.next = "the challenge window of segment " + std::to_string(newest->paid) +
-                       ", the next to be paid, ends; " + out.next;
-            out.next_height = segment->window_end;
-        }
-        return;
+        return add_window(view, *newest, out);
     }
     out.reason = TaskReason::training;
     out.why = "the solver trains; checkpoint " + std::to_string(newest->next_state) + " of " +
@@ -287,14 +340,7 @@ void explain_state(const StateView& view, const market::Task& task, const StateV
     switch (task.state) {
         case TaskState::posted:
         case TaskState::bidding: return explain_auction(view, task, out);
-        case TaskState::assigned: {
-            out.reason = TaskReason::fetching_data;
-            out.why = "the winners fetch the program and the data";
-            out.next = "a winner that has not accepted by then loses the task";
-            const auto run = task.runs == 0 ? std::nullopt : views::run(view, task.id, task.runs - 1);
-            if (run && run->deadline != 0) out.next_height = run->deadline;
-            return;
-        }
+        case TaskState::assigned: return explain_assigned(view, task, out);
         case TaskState::running: return explain_run(view, task, out);
         case TaskState::delivering:
             out.reason = TaskReason::model_ready;
@@ -351,6 +397,8 @@ std::string_view slug(TaskReason reason) noexcept {
         case TaskReason::solvers_lost: return "solvers_lost";
         case TaskReason::frozen: return "frozen";
         case TaskReason::released: return "released";
+        case TaskReason::given_back: return "given_back";
+        case TaskReason::fetching_reserved: return "fetching_reserved";
     }
     return "unknown";
 }
@@ -369,6 +417,7 @@ std::optional<TaskExplanation> explain_task(const StateView& view, std::uint64_t
     out.height = height;
     out.state = task->state;
     explain_state(view, *task, auction, out);
+    out.why += reservation_words(view, id);
     return out;
 }
 

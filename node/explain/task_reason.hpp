@@ -35,8 +35,10 @@ enum class TaskReason : std::uint8_t {
     solvers_lost = 20,      ///< Ended: every solver left, was silent or was convicted.
     frozen = 21,
     released = 22,
+    given_back = 23,         ///< The solver of a spot task gave its run back; what it committed is audited and paid.
+    fetching_reserved = 24,  ///< The solver whose time was reserved fetches the program and the data.
 };
-constexpr TaskReason last_of(TaskReason) { return TaskReason::released; }
+constexpr TaskReason last_of(TaskReason) { return TaskReason::fetching_reserved; }
 std::string_view slug(TaskReason reason) noexcept;
 
 struct TaskExplanation {

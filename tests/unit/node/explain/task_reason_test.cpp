@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "contracts/records/reservations.hpp"
 #include "contracts/records/store.hpp"
 #include "market/groups.hpp"
 #include "market/params.hpp"
@@ -131,6 +132,64 @@ TEST_F(Reasons, AreThoseOfATaskThatEndedWithoutAModel) {
     in(TaskState::released, false);
     EXPECT_EQ(told().reason, TaskReason::released);
     EXPECT_EQ(explain_task(state, 2, 100, nullptr), std::nullopt);
+}
+
+TEST_F(Reasons, NameTheReservationByWhichATaskBegan) {
+    market::Reservation reservation;
+    reservation.id = 3;
+    reservation.solver = run.solver;
+    reservation.state = market::ReservationState::begun;
+    reservation.deposit = ledger::U256(1'000 * market::kMilli);
+    reservation.task = 1;
+    const auto store_it = [&](market::ReservationState as) {
+        reservation.state = as;
+        contracts::store(state, keys::reservation(3), reservation);
+    };
+    contracts::store(state, keys::reserved_for(1), contracts::Counter{3});
+    store_it(market::ReservationState::begun);
+    in(TaskState::assigned);
+    EXPECT_EQ(told().reason, TaskReason::fetching_reserved);
+    EXPECT_THAT(told().why, AllOf(HasSubstr("the solver 0x02"), HasSubstr("(reservation 3)")));
+    EXPECT_THAT(told().remedy, HasSubstr("retrace task upload 1"));
+    EXPECT_THAT(told().next, HasSubstr("the deposit of 1 coin and as much of its stake are burned"));
+    EXPECT_EQ(told().next_height, 700U);
+    store_it(market::ReservationState::honoured);
+    in(TaskState::running);
+    EXPECT_EQ(told().reason, TaskReason::training);
+    EXPECT_THAT(told().why, HasSubstr("it began by reservation 3 (honoured): the deposit of 1 coin returned"));
+    store_it(market::ReservationState::broken);
+    in(TaskState::bidding);
+    EXPECT_EQ(told().reason, TaskReason::no_bids_yet);
+    EXPECT_THAT(told().why, HasSubstr("reservation 3 (broken): its solver did not take it"));
+}
+
+TEST_F(Reasons, SayThatASpotRunWasGivenBack) {
+    contracts::store(state, keys::given_back(1, 0), contracts::Counter{});
+    run.next_state = 4;
+    run.paid = 1;
+    run.deadline = 0;
+    in(TaskState::running);
+    EXPECT_EQ(told().reason, TaskReason::given_back);
+    EXPECT_THAT(told().why, HasSubstr("gave run 0 back at checkpoint 3; it is paid up to checkpoint 1"));
+    EXPECT_EQ(told().remedy, "") << "nothing need be done";
+    EXPECT_THAT(told().next, HasSubstr("another solver takes the task from there"));
+    EXPECT_EQ(told().next_height, std::nullopt);
+    market::Segment segment;
+    segment.state = market::SegmentState::verified;
+    segment.window_end = 444;
+    contracts::store(state, keys::segment(1, 0, 1), segment);
+    EXPECT_EQ(told().next_height, 444U);
+    task.round = static_cast<std::uint32_t>(params.rounds);
+    in(TaskState::running);
+    EXPECT_THAT(told().next, HasSubstr("it has had all auctions that a task may have"));
+    task.round = 2;
+    task.first_state = 3;
+    run.state = market::RunState::left;
+    in(TaskState::bidding);
+    EXPECT_THAT(told().why, HasSubstr("run 0 was given back, and the next solver goes on from checkpoint 3"));
+    in(TaskState::expired);
+    EXPECT_THAT(told().why,
+                HasSubstr("run 0 by 0x0200000000000000000000000000000000000000: given back with 1 segment"));
 }
 
 TEST_F(Reasons, FewerBidsThanReplicasAreTooFew) {
