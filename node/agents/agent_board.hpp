@@ -32,7 +32,8 @@ struct AgentStatus {
     std::vector<std::string> work;  ///< Work orders, the running one first.
     std::vector<Duty> duties;
     std::vector<solver::FailedWork> waiting;  ///< Work that failed and will be tried again.
-    std::string choices;                      ///< A solver's last choices as choices_json writes them.
+    std::string choices;                      ///< A solver's last choices as choices_json writes them,
+    std::string reserved;                     ///< and its reserved time as reserved_json writes it.
     Earnings since_start;
     std::uint64_t problems = 0, pending_calls = 0;
     bool draining = false;

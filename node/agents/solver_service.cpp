@@ -400,6 +400,7 @@ void SolverService::on_block(std::uint64_t height) {
         status.duties = duties_of(view, disputes);
         status.waiting = agent_->waiting();
         status.choices = choices_;
+        status.reserved = reserved_;
         status.problems = problems_;
         status.draining = draining_;
     });

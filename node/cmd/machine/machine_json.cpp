@@ -51,6 +51,15 @@ json::object ledger_json(const LedgerFacts& facts) {
             {"trouble", facts.trouble}};
 }
 
+/// The rows of a list that the agent wrote as JSON.
+json::array parsed_rows(const std::string& text) {
+    boost::system::error_code wrong;
+    json::value rows = json::parse(text, wrong);
+    if (wrong || !rows.is_array()) return {};
+    if (rows.as_array().size() > kRows) rows.as_array().resize(kRows);
+    return std::move(rows.as_array());
+}
+
 }  // namespace
 
 json::object state_json(const AgentIdentity& agent, const AgentStatus& status, const LedgerFacts& facts) {
@@ -68,10 +77,6 @@ json::object state_json(const AgentIdentity& agent, const AgentStatus& status, c
                                            {"attempts", failed.attempts},
                                            {"next", failed.next},
                                            {"due", failed.deadline}});
-    boost::system::error_code wrong;
-    json::value choices = json::parse(status.choices, wrong);
-    if (wrong || !choices.is_array()) choices = json::array();
-    if (choices.as_array().size() > kRows) choices.as_array().resize(kRows);
     const Earnings& since = status.since_start;
     return {{"role", agent.role},
             {"node", agent.node_url.substr(0, agent.node_url.find('#'))},
@@ -82,7 +87,8 @@ json::object state_json(const AgentIdentity& agent, const AgentStatus& status, c
             {"work", std::move(work)},
             {"duties", std::move(duties)},
             {"waiting", std::move(waiting)},
-            {"choices", std::move(choices)},
+            {"choices", parsed_rows(status.choices)},
+            {"reserved", parsed_rows(status.reserved)},
             {"problems", status.problems},
             {"pending_calls", status.pending_calls},
             {"fees_since_start", since.fees.to_quantity()},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Methods for tasks: their specification, progress and events.
+// Methods for tasks: their specification, progress and events; and for reservations.
+#include "contracts/records/reservations.hpp"
 #include "node/server/methods/list_query.hpp"
 #include "node/server/methods/log_filter.hpp"
 #include "node/server/methods/methods.hpp"
@@ -77,6 +78,20 @@ Answer get_task(const Backend& backend, const Params& params, Caller& caller) {
         out.paid = newest.paid;
     }
     return record_json(out);
+}
+
+Answer list_reservations(const Backend& backend, const Params& params, Caller& caller) {
+    RETRACE_TRY(query, parse_list_query(params, 0));
+    RETRACE_TRY(ref, params.block(1));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
+    const auto load = [&](std::uint64_t id) {
+        auto one = views::reservation(*state.view, id);
+        if (!one || (query.task && one->task != *query.task) || (query.state && *query.state != slug(one->state)) ||
+            (query.party && one->requester != *query.party && one->solver != *query.party))
+            one.reset();
+        return one;
+    };
+    return record_json(page_of<market::Reservation>(query, views::reservation_count(*state.view), load));
 }
 
 /// Returns the existing segments among first .. first + count - 1 of a run.
@@ -159,6 +174,12 @@ void register_retrace_tasks(Router& router, const Backend& backend) {
                 {task, block},
                 "Task?",
                 [&backend](const Params& params, Caller& caller) { return get_task(backend, params, caller); }});
+    router.add(
+        {"retrace_reservations",
+         "Reservations of a solver's time, the newest first.",
+         {{"query", "ListQuery", false}, block},
+         "ReservationPage",
+         [&backend](const Params& params, Caller& caller) { return list_reservations(backend, params, caller); }});
     router.add({"retrace_segments",
                 "Segments of a run, with the checkpoints at both ends.",
                 {task, {"run", "Quantity"}, {"first", "Quantity", false}, {"count", "Quantity", false}, block},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/server/methods/schemas.hpp"
 
+#include "market/reservations.hpp"
 #include "node/explain/task_reason.hpp"
 #include "node/server/methods/answers.hpp"
 
@@ -198,6 +199,7 @@ void add_market(json::object& out) {
     out["MarketParams"] = schema_of<market::Params>();
     out["Task"] = schema_of<TaskAnswer>();
     out["TaskPage"] = schema_of<Page<TaskSummary>>();
+    out["ReservationPage"] = schema_of<Page<market::Reservation>>();
     out["TaskEvent"] = schema_of<TaskEventAnswer>();
     out["Segment"] = schema_of<SegmentAnswer>();
     out["Group"] = schema_of<GroupAnswer>();

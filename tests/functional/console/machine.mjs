@@ -34,7 +34,8 @@ export async function anAgentShowsItselfToItsOperator() {
     await page.getByText("this machine as a solver").waitFor();
     assert.equal(page.url(), `${own}/`, "the token is out of the address bar");
     assert.ok(!page.wrong.some((one) => one.includes("other origin")), page.wrong.join());
-    const panel = (name) => page.locator("section.panel").filter({ has: page.locator("h2", { hasText: name }) });
+    const panelOf = (at, name) => at.locator("section.panel").filter({ has: at.locator("h2", { hasText: name }) });
+    const panel = (name) => panelOf(page, name);
     await panel("Now and next").getByText(/checkpoint \d+ of 12|all states up to 12|accept the data/).first().waitFor({ timeout: 30_000 });
     await panel("Log").getByText(/event=checkpoint task=1/).waitFor({ timeout: 30_000 });
     await panel("Choices").waitFor();
@@ -51,6 +52,21 @@ export async function anAgentShowsItselfToItsOperator() {
     await panel("Earnings").getByText("coins for 12 segments").waitFor({ timeout: 15_000 });
     await passesAxe(page, "an agent's page");
     await picture(page, "machine", { clip: { x: 0, y: 0, width: 1280, height: 860 } });
+
+    // Time that is reserved is on the network's page and on that of its solver.
+    assert.equal(await panel("Reserved time").count(), 0);
+    const from = Number(await rpc(url, "eth_blockNumber")) + 5000;
+    const account = await page.locator("a.mono").first().innerText();
+    await run("reservation", "offer", task, ...requester, "--solver", account, "--price", "0.5", "--deposit", "1", "--from", String(from), "--until", String(from + 500));
+    const network = await openPage(browser, `${url}/`);
+    await panelOf(network, "Reserved time").locator("td", { hasText: "offered" }).waitFor({ timeout: 15_000 });
+    await run("reservation", "accept", "1", "--node", url, "--dev-account", "5");
+    await panelOf(network, "Reserved time").locator("td", { hasText: "accepted" }).waitFor({ timeout: 15_000 });
+    await passesAxe(network, "the network with reserved time");
+    assert.deepEqual(network.wrong, []);
+    await network.close();
+    await panel("Reserved time").locator(`span[title^="block ${from}"]`).waitFor({ timeout: 15_000 });
+    await passesAxe(page, "an agent's page with reserved time");
     await page.emulateMedia({ colorScheme: "dark" });
     await passesAxe(page, "an agent's page, dark");
     await page.setViewportSize({ width: 360, height: 740 });

@@ -130,6 +130,12 @@ protected:
         send(0, contracts::PostTask{spec()}, escrow->total());
         world.mine();
     }
+    /// The requester asks the solver for its time.
+    void reserve(std::uint32_t solver) {
+        const std::uint64_t from = world.chain->height() + 100;
+        send(0, contracts::Reserve{spec(), dev_key(solver).address(), ledger::U256(5), from, from + 100},
+             ledger::U256(1));
+    }
     market::Task task() { return contracts::views::task(*world.chain->view(), 1).value(); }
     std::string commit(std::uint32_t bidder, std::uint64_t price) {
         const Hash32 commitment = market::bid_commitment(1, task().round, ledger::U256(price), task().reveal_end + 900,

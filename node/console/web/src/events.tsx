@@ -11,6 +11,7 @@ const kTaskStates = [
     "", "posted", "bidding", "assigned", "running", "delivering", "settled", "cancelled", "expired", "forfeited", "frozen",
     "released",
 ];
+const kReservationStates = ["", "offered", "accepted", "begun", "honoured", "broken", "unused", "lapsed", "withdrawn"];
 const kAuditPhases = ["", "waiting for auditors", "the start is to be opened", "verdicts are collected", "auditors are drawn",
     "the end is to be opened", "verdicts are revealed", "closed", "no auditor could be drawn"];
 export const kDisputePhases = ["", "search_steps", "open_state", "descend_state", "open_trace", "descend_trace", "open_tensor",
@@ -36,6 +37,9 @@ const kSentences: { [event: string]: (a: Arguments) => ComponentChildren } = {
     SegmentVerified: (a) => <>{segment(a)} is verified{num(a.audit) ? <> by {audit(a)}</> : null}</>,
     SegmentsPaid: (a) => <>{party(a.solver)} is paid {money(a.amount)} for {count(a.count)} segments of run {num(a.run)}</>,
     RunEnded: (a) => <>run {num(a.run)} of {party(a.solver)} ended: {tame(words(a.reason))}</>,
+    RunGivenBack: (a) => <>{party(a.solver)} gives run {num(a.run)} back at checkpoint {num(a.index)}</>,
+    TaskToppedUp: (a) => <>at most {money(a.ceiling)} a segment from the next auction on; {num(a.auctions)} more auctions may follow ones without winners</>,
+    ReservationChanged: (a) => <>reservation {num(a.reservation)} is {kReservationStates[num(a.state)] ?? `in state ${num(a.state)}`}</>,
     PlacePaid: (a) => <>{party(a.party)} burns {money(a.amount)} for its place</>,
     EscrowReturned: (a) => <>{money(a.amount)} of the escrow went back to {party(a.requester)}</>,
     ReplicasWanted: (a) => <>{num(a.wanted)} more replicas are wanted</>,

@@ -138,6 +138,27 @@ function Choices({ of }: { of: Machine["choices"] }) {
     );
 }
 
+const share = (part: number) => `${(100 * Math.max(0, part)).toFixed(0)} %`;
+
+function Reserved({ of }: { of: Machine }) {
+    if (of.reserved.length === 0) return null;
+    return (
+        <Panel title="Reserved time" aside="kept for tasks of others, whose stake is locked">
+            <Table label="Reserved time" head={[["reservation"], ["begins from", "num"], ["and before", "num"], ["needs", "num"], ["is left then", "num"]]}>
+                {of.reserved.map((one) => (
+                    <tr key={one.reservation}>
+                        <td class="num">{one.reservation}</td>
+                        <td class="num"><Due at={one.from} ledger={of.ledger} /></td>
+                        <td class="num"><Due at={one.until} ledger={of.ledger} /></td>
+                        <td class="num">{share(one.load)}</td>
+                        <td class="num">{share(one.left)}</td>
+                    </tr>
+                ))}
+            </Table>
+        </Panel>
+    );
+}
+
 const kGrades: { [grade: string]: string } = { pass: "good", warn: "busy", fail: "bad" };
 
 function SelfTest({ of, token }: { of: Machine["self_test"]; token: string }) {
@@ -291,6 +312,7 @@ function App() {
                         />
                         <Earned of={machine} />
                         <Doing of={machine} />
+                        <Reserved of={machine} />
                         {machine.role === "solver" && <Choices of={machine.choices} />}
                         <SelfTest of={machine.self_test} token={token} />
                         <Log token={token} />

@@ -26,6 +26,8 @@ export interface Machine {
     work: string[];
     duties: { what: string; task: number; due: number }[];
     waiting: { task: number; what: string; why: string; attempts: number; next: number; due: number }[];
+    /** Time that is kept for tasks of others; `load` and `left` are shares of the machine's time. */
+    reserved: { reservation: number; from: number; until: number; load: number; left: number }[];
     choices: { task: number; taken: boolean; coins_per_hour: number | null; reason: string }[];
     problems: number;
     pending_calls: number;

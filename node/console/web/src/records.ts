@@ -35,6 +35,19 @@ export interface TaskSummary {
     priceCeiling: string;
 }
 
+export interface Reservation {
+    id: string;
+    requester: string;
+    solver: string;
+    state: string;
+    from: string;
+    until: string;
+    price: string;
+    deposit: string;
+    locked: string;
+    task: string;
+}
+
 export interface Run {
     index: number;
     solver: string;

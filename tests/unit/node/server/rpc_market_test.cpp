@@ -72,6 +72,27 @@ TEST_F(RpcMarket, ListsTasksNewestFirstByPages) {
     EXPECT_EQ(world.result("retrace_tasks", {json::object{{"party", address(4)}}}).at("items").as_array().size(), 0U);
 }
 
+TEST_F(RpcMarket, ListsReservationsByPartyStateAndTask) {
+    add_solver(1);
+    world.mine();
+    const auto listed = [&](json::object query) {
+        return world.result("retrace_reservations", {std::move(query)}).at("items").as_array();
+    };
+    EXPECT_TRUE(listed({}).empty());
+    reserve(1);
+    reserve(1);
+    world.mine();
+    ASSERT_EQ(listed({}).size(), 2U);
+    EXPECT_EQ(listed({}).at(0).at("id"), "0x2") << "the newest first";
+    EXPECT_EQ(listed({}).at(0).at("state"), "offered");
+    EXPECT_EQ(listed({{"party", address(0)}}).size(), 2U) << "the requester";
+    EXPECT_EQ(listed({{"party", address(1)}}).size(), 2U) << "the solver";
+    EXPECT_TRUE(listed({{"party", address(2)}}).empty());
+    EXPECT_TRUE(listed({{"state", "accepted"}}).empty());
+    EXPECT_EQ(listed({{"task", "0x0"}}).size(), 2U) << "they have not begun";
+    EXPECT_EQ(listed({{"limit", 1}}).size(), 1U);
+}
+
 TEST_F(RpcMarket, RefusesQueriesThatItDoesNotKnow) {
     for (const json::object& query :
          {json::object{{"limit", 0}}, json::object{{"limit", 101}}, json::object{{"limit", "0x1"}},

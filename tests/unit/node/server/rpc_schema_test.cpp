@@ -148,8 +148,8 @@ void RpcSchema::call_ethereum() {
 
 void RpcSchema::call_market() {
     const json::object query{{"limit", 10}};
-    for (const char* name :
-         {"retrace_tasks", "retrace_audits", "retrace_disputes", "retrace_reports", "retrace_retentions"})
+    for (const char* name : {"retrace_tasks", "retrace_audits", "retrace_disputes", "retrace_reports",
+                             "retrace_retentions", "retrace_reservations"})
         call(name, {query, "latest"});
     for (const char* name : {"retrace_task", "retrace_audit", "retrace_dispute", "retrace_report", "retrace_bids",
                              "retrace_retention", "retrace_taskEvents"}) {

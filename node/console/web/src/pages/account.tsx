@@ -9,6 +9,7 @@ import type { Log, Page, Party, TaskSummary } from "../records";
 import { node } from "../rpc";
 import { Send, useAccount } from "../actions";
 import { Duties, Income } from "./income";
+import { Reservations } from "./reservations";
 import { TaskTable } from "./tasks";
 
 const kBlocks = 50_000;
@@ -124,6 +125,7 @@ export function AccountPage({ address }: { address: string }) {
                     <TaskTable tasks={tasks.data.items} />
                 </Panel>
             )}
+            <Reservations party={address} />
             <Panel title="Newest events" aside={`of ${count(kBlocks)} blocks`}>
                 {error && <Pending error={error} data={undefined} what="events" />}
                 <Table label="Newest events" head={[["block", "num"], ["event"], ["transaction"]]} empty={logs?.length === 0 && "None."}>

@@ -9,6 +9,7 @@ import { contractList, useEvents, useHead, useQuery, useTitle } from "../hooks";
 import { Address, Coins, Panel, Pending, Table, Tiles } from "../parts";
 import type { Contract, Log, Page, Party, Status, Task, TaskSummary, Verifier } from "../records";
 import { type TaskEvent, node } from "../rpc";
+import { Reservations } from "./reservations";
 import { TaskTable } from "./tasks";
 
 const kLogBlocks = 100_000; // what the node answers at once
@@ -188,6 +189,7 @@ export function NetworkPage() {
                         <Pending error={tasks.error} data={tasks.data} what="tasks" />
                         {tasks.data && <TaskTable tasks={tasks.data.items} />}
                     </Panel>
+                    <Reservations />
                     <Panel title="Solvers">
                         <Solvers height={height} />
                     </Panel>
