@@ -7,6 +7,7 @@
 #include <map>
 
 #include "contracts/calls/encode.hpp"
+#include "contracts/records/reservations.hpp"
 #include "contracts/records/views.hpp"
 #include "market/auction.hpp"
 #include "market/escrow.hpp"
@@ -17,7 +18,7 @@
 namespace retrace::fuzz {
 
 inline constexpr std::size_t kParties = 5;
-inline constexpr std::uint64_t kTasksMax = 3, kBeaconLength = 60, kFinishAfter = 60;
+inline constexpr std::uint64_t kTasksMax = 3, kReservations = 3, kBeaconLength = 60, kFinishAfter = 60;
 
 inline ledger::Address party(std::size_t n) {
     ledger::Address out;
@@ -43,6 +44,8 @@ public:
         if (tasks < kTasksMax) post();
         for (std::uint64_t id = 1; id <= tasks; ++id)
             if (const auto task = contracts::views::task(view_, id)) of_task(*task);
+        for (std::uint64_t id = 1; id <= contracts::views::reservation_count(view_); ++id)
+            of_reservation(contracts::views::reservation(view_, id).value());
         for (std::uint64_t id = contracts::views::audit_count(view_), n = 0; id > 0 && n < 4; --id, ++n)
             if (const auto audit = contracts::views::audit(view_, id)) of_audit(*audit);
         for (std::uint64_t id = contracts::views::dispute_count(view_), n = 0; id > 0 && n < 3; --id, ++n)
@@ -108,7 +111,22 @@ private:
         spec.finish_blocks = 2 * kFinishAfter;
         const auto escrow = market::escrow_of(spec, params_);
         if (escrow) add(party(0), contracts::PostTask{spec}, escrow->total());
+        reserve(spec);
         post_group(std::move(spec));
+    }
+    void reserve(market::TaskSpec spec) {
+        spec.replicas = 1;
+        if (contracts::views::reservation_count(view_) >= kReservations) return;
+        const std::uint64_t from = height_ + choices_.between(1, 8);
+        add(party(0), contracts::Reserve{spec, party(1), spec.price_ceiling, from, from + choices_.between(1, 8)},
+            ledger::U256(choices_.between(1, 9)));
+    }
+    void of_reservation(const market::Reservation& reservation) {
+        add(reservation.requester, contracts::WithdrawReservation{reservation.id});
+        add(reservation.solver, contracts::AcceptReservation{reservation.id});
+        const auto spec = contracts::views::reserved_spec(view_, reservation.id);
+        const auto escrow = spec ? market::escrow_of(*spec, params_) : std::nullopt;
+        if (escrow) add(reservation.requester, contracts::BeginReserved{reservation.id}, escrow->total());
     }
     void post_group(market::TaskSpec spec) {
         const market::GroupSpec terms = stateful::group_terms();
