@@ -22,10 +22,7 @@ using ::testing::IsEmpty;
 const market::Params kParams = simulated_params();
 const U256 kCeiling(10 * market::kMilli);
 
-U256 wealth(const Outcome& outcome, const std::string& name) {
-    const auto& balance = outcome.balances.at(name);
-    return balance.coins + balance.bonded + balance.fees;
-}
+U256 wealth(const Outcome& outcome, const std::string& name) { return outcome.balances.at(name).wealth(); }
 U256 earned(const Outcome& outcome, std::size_t run) { return outcome.tasks.at(0).runs.at(run).earned; }
 
 U256 wealth_of_all(const Outcome& outcome, std::string_view role) {

@@ -38,6 +38,11 @@ void Checkers::see(const AnyEvent& event, const ledger::StateView& view) {
     if (const auto* slashed = std::get_if<contracts::Slashed>(&event)) {
         slashed_[slashed->party][slashed->task] += slashed->amount;
         if (!honest(slashed->party)) return;
+        // A requester that serves nothing takes as much from itself: reservations_ checks that (SPEC 5.5).
+        if (slashed->reason == "not_honoured" && !honest(reservations_.requester_of(slashed->task))) {
+            bonded_[slashed->party] -= slashed->amount;
+            return;
+        }
         ++findings_.honest_slashed;
         report("honest " + name(slashed->party) + " lost stake: " + slashed->reason + " (task " +
                std::to_string(slashed->task) + ")");
@@ -127,6 +132,7 @@ void Checkers::after_block(const ledger::Block& block, const ledger::StateView& 
         for (const ledger::Log& log : logs)
             if (const auto event = contracts::decode_any_event(log)) see(*event, view);
     };
+    for (std::string& broken : reservations_.after_block(block, view)) report(std::move(broken));
     see_all(block.system_logs);
     for (const ledger::Receipt& receipt : block.receipts) see_all(receipt.logs);
     check_free_calls(block);

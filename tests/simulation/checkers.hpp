@@ -11,6 +11,7 @@
 #include "ledger/block/block.hpp"
 #include "ledger/state/view.hpp"
 #include "market/params.hpp"
+#include "tests/simulation/reservation_checker.hpp"
 
 namespace retrace::sim {
 
@@ -85,6 +86,7 @@ private:
     std::set<SegmentId> accused_;           ///< Accused by an honest party whose replay ended in another root.
     std::map<RunId, ledger::U256> locked_;  ///< Lock of each run at its start.
     std::map<ledger::Address, std::map<std::uint64_t, ledger::U256>> slashed_;  ///< By party and task.
+    ReservationChecker reservations_;
     Findings findings_;
 };
 

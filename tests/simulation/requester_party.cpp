@@ -3,6 +3,7 @@
 
 #include "contracts/records/group_positions.hpp"
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/reservations.hpp"
 #include "kernels/commit/contract.hpp"
 #include "market/escrow.hpp"
 #include "merkle/base/ensure.hpp"
@@ -85,12 +86,44 @@ void RequesterParty::post(const PlannedTask& planned) {
     ensure(escrow.has_value(), "the simulation's prices are small");
     call("posts a task of " + world().catalogue[planned.kind].name + " (" + std::string(slug(planned.fraud)) + ")",
          contracts::PostTask{spec}, escrow->total());
+    upload(planned, spec);
+}
+
+void RequesterParty::upload(const PlannedTask& planned, const market::TaskSpec& spec) {
     if (planned.fraud == RequesterFraud::no_upload) return;
     const TaskKind& kind = world().catalogue[planned.kind];
     world().uploads.programs[spec.program_root] =
         planned.fraud == RequesterFraud::impossible ? Bytes{1, 2, 3} : kind.program_bytes;
     world().uploads.programs[spec.init_root] = kind.init_bytes;
     for (std::size_t i = 0; i < kind.data.size(); ++i) world().uploads.tensors[kind.data_roots[i]] = kind.data[i];
+}
+
+bool RequesterParty::reserve(const ledger::StateView& view, std::uint64_t height, std::size_t index) {
+    const PlannedTask& planned = planned_tasks_[index];
+    const PlannedReservation& wanted = *planned.reserved;
+    std::optional<market::Reservation> own;
+    for (std::uint64_t id = 1; id <= views::reservation_count(view); ++id) {
+        const auto one = views::reservation(view, id);
+        if (one->requester == address() && one->from == wanted.from && one->until == wanted.until) own = one;
+    }
+    if (own && own->task == 0 && !market::holds_deposit(own->state)) return true;
+    const auto last = reserved_.find(index);
+    if (last != reserved_.end() && height < last->second + kAskBlocks) return false;
+    const market::TaskSpec spec = spec_of(planned);
+    if (!own) {
+        if (height + 1 >= wanted.from) return true;  // It came too late to offer.
+        call("offers a reservation",
+             contracts::Reserve{spec, party_address("solver" + std::to_string(wanted.solver)), spec.price_ceiling,
+                                wanted.from, wanted.until},
+             wanted.deposit);
+        reserved_[index] = height;
+    } else if (own->state == market::ReservationState::accepted && wanted.is_used && height + 1 >= wanted.from) {
+        call("begins its reserved task", contracts::BeginReserved{own->id},
+             market::escrow_of(spec, world().params)->total());
+        upload(planned, spec);
+        reserved_[index] = height;
+    }
+    return false;
 }
 
 void RequesterParty::post_group(const PlannedTask& planned) {
@@ -190,9 +223,13 @@ void RequesterParty::act(const ledger::StateView& view, std::uint64_t height) {
     // Tasks are posted one at a time, so that they are numbered in the order of `planned_tasks_`.
     const std::size_t next = views::task_count(view);
     if (next < planned_tasks_.size() && planned_tasks_[next].requester == number_ &&
-        height >= planned_tasks_[next].at_height && posted_.insert(next).second)
+        height >= planned_tasks_[next].at_height && !posted_.contains(next) &&
+        (!planned_tasks_[next].reserved || reserve(view, height, next))) {
+        posted_.insert(next);
         planned_tasks_[next].group ? post_group(planned_tasks_[next]) : post(planned_tasks_[next]);
-    for (const std::size_t index : posted_) follow(view, height, index + 1, planned_tasks_[index]);
+    }
+    for (std::size_t index = 0; index < std::min(next, planned_tasks_.size()); ++index)
+        if (planned_tasks_[index].requester == number_) follow(view, height, index + 1, planned_tasks_[index]);
 }
 
 }  // namespace retrace::sim

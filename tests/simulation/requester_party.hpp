@@ -16,6 +16,14 @@ enum class RequesterFraud : std::uint8_t {
 };
 std::string_view slug(RequesterFraud fraud) noexcept;
 
+/// The time of a solver that a requester reserves for a task.
+struct PlannedReservation {
+    std::size_t solver = 0;  ///< Index of the solver.
+    ledger::U256 deposit;
+    std::uint64_t from = 90, until = 130;
+    bool is_used = true;  ///< Otherwise the requester does not begin; afterwards it posts the task for all solvers.
+};
+
 /// A task that a requester will post.
 struct PlannedTask {
     std::size_t kind = 0;  ///< Index in the catalogue.
@@ -33,6 +41,7 @@ struct PlannedTask {
     RequesterFraud fraud = RequesterFraud::none;
     /// Set for the task of a group; then it trains `group_kind`, and kind, steps, interval and replicas do not count.
     std::optional<PlannedGroup> group{};
+    std::optional<PlannedReservation> reserved{};  ///< Offered at `at_height`.
 };
 
 class RequesterParty final : public Party {
@@ -48,6 +57,9 @@ private:
     void act(const ledger::StateView& view, std::uint64_t height) override;
     market::TaskSpec spec_of(const PlannedTask& planned);
     void post(const PlannedTask& planned);
+    void upload(const PlannedTask& planned, const market::TaskSpec& spec);
+    /// Offers and uses the reservation of a planned task. Returns whether the task may be posted for all solvers.
+    bool reserve(const ledger::StateView& view, std::uint64_t height, std::size_t index);
     void post_group(const PlannedTask& planned);
     void follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t task, const PlannedTask& planned);
     void raise(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec,
@@ -61,6 +73,7 @@ private:
     std::size_t number_;
     std::set<std::size_t> posted_;                           ///< Indices of planned tasks.
     std::set<std::uint64_t> raised_, reported_, topped_up_;  ///< Task ids.
+    std::map<std::size_t, std::uint64_t> reserved_;          ///< By planned task: height of its newest call.
     std::map<std::uint64_t, std::uint64_t> tried_height_;    ///< By task: height of the last request for the model.
 };
 

@@ -8,6 +8,7 @@
 #include "contracts/lifecycle/effects.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
+#include "contracts/records/reservations.hpp"
 #include "contracts/records/views.hpp"
 #include "ledger/state/supply.hpp"
 
@@ -16,8 +17,9 @@ namespace {
 
 namespace views = contracts::views;
 
-constexpr std::array kSabotages = {Sabotage::none,       Sabotage::slash_honest, Sabotage::mint,
-                                   Sabotage::two_movers, Sabotage::stall,        Sabotage::acquit};
+constexpr std::array kSabotages = {Sabotage::none,         Sabotage::slash_honest, Sabotage::mint,
+                                   Sabotage::two_movers,   Sabotage::stall,        Sabotage::acquit,
+                                   Sabotage::spare_deposit};
 
 template <class Act>
 void for_open_disputes(const ledger::State& state, Act act) {
@@ -25,6 +27,13 @@ void for_open_disputes(const ledger::State& state, Act act) {
         const auto dispute = views::dispute(state, id);
         if (dispute && dispute->state == market::DisputeState::open) act(*dispute);
     }
+}
+
+std::vector<std::uint64_t> accepted_reservations(const ledger::State& state) {
+    std::vector<std::uint64_t> out;
+    for (std::uint64_t id = 1; id <= views::reservation_count(state); ++id)
+        if (views::reservation(state, id)->state == market::ReservationState::accepted) out.push_back(id);
+    return out;
 }
 
 /// Creates stake that nobody deposited.
@@ -44,6 +53,7 @@ std::string_view slug(Sabotage sabotage) noexcept {
         case Sabotage::two_movers: return "two_movers";
         case Sabotage::stall: return "stall";
         case Sabotage::acquit: return "acquit";
+        case Sabotage::spare_deposit: return "spare_deposit";
     }
     return "unknown";
 }
@@ -67,6 +77,14 @@ void WatchedExecutor::break_disputes(ledger::State& state) const {
     });
 }
 
+void WatchedExecutor::spare_deposits(ledger::State& state, const std::vector<std::uint64_t>& accepted) const {
+    for (const std::uint64_t id : accepted) {
+        const auto now = views::reservation(state, id);
+        if (now->state == market::ReservationState::unused)
+            (void)state.transfer(now->solver, now->requester, now->deposit);
+    }
+}
+
 std::vector<ledger::Log> WatchedExecutor::begin_block(ledger::State& state, const ledger::BlockContext& block) const {
     ledger::State overlay = ledger::State::over(state);
     std::vector<ledger::Log> logs = begin_sabotaged(overlay, block);
@@ -88,6 +106,7 @@ std::vector<ledger::Log> WatchedExecutor::begin_sabotaged(ledger::State& state,
                                                           const ledger::BlockContext& block) const {
     const bool broken = block.height >= height_;
     if (broken && sabotage_ == Sabotage::stall) return {};
+    const std::vector<std::uint64_t> accepted = accepted_reservations(state);
     std::vector<ledger::Log> logs = rules_.begin_block(state, block);
     if (!broken) return logs;
     const auto params = views::params(state);
@@ -102,6 +121,7 @@ std::vector<ledger::Log> WatchedExecutor::begin_sabotaged(ledger::State& state,
             if (block.height % 50 == 0) grow_stake(state, victim_);
             break;
         case Sabotage::two_movers: break_disputes(state); break;
+        case Sabotage::spare_deposit: spare_deposits(state, accepted); break;
         case Sabotage::acquit:
             for_open_disputes(state,
                               [&](const market::Dispute& dispute) { contracts::withdraw_dispute(fx, dispute.id); });

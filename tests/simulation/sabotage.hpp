@@ -12,11 +12,12 @@ namespace retrace::sim {
 
 enum class Sabotage : std::uint8_t {
     none = 0,
-    slash_honest = 1,  ///< An honest party loses stake.
-    mint = 2,          ///< Stake appears that nobody deposited.
-    two_movers = 3,    ///< A dispute waits for a move of both sides.
-    stall = 4,         ///< Scheduled items are not handled.
-    acquit = 5,        ///< Every dispute is withdrawn instead of decided.
+    slash_honest = 1,   ///< An honest party loses stake.
+    mint = 2,           ///< Stake appears that nobody deposited.
+    two_movers = 3,     ///< A dispute waits for a move of both sides.
+    stall = 4,          ///< Scheduled items are not handled.
+    acquit = 5,         ///< Every dispute is withdrawn instead of decided.
+    spare_deposit = 6,  ///< The deposit of a reservation that is not used goes back to its requester.
 };
 std::string_view slug(Sabotage sabotage) noexcept;
 std::optional<Sabotage> parse_sabotage(std::string_view text) noexcept;
@@ -62,6 +63,8 @@ public:
 private:
     std::vector<ledger::Log> begin_sabotaged(ledger::State& state, const ledger::BlockContext& block) const;
     void break_disputes(ledger::State& state) const;
+    /// Moves the deposits of those reservations among `accepted` that were not used back to their requesters.
+    void spare_deposits(ledger::State& state, const std::vector<std::uint64_t>& accepted) const;
 
     contracts::Executor rules_{[this](const std::string& what) {
         if (!broken_) broken_ = what;

@@ -17,6 +17,7 @@ struct Outcome {
     struct Balance {
         ledger::U256 coins, bonded;  ///< Coins include everything but the stake.
         ledger::U256 fees;           ///< Gas fees paid over the whole run.
+        ledger::U256 wealth() const { return coins + bonded + fees; }
     };
     std::map<std::string, Balance> balances;
     std::map<std::string, market::SolverInfo> solvers;

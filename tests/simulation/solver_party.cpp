@@ -5,6 +5,7 @@
 
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
+#include "contracts/records/reservations.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
 #include "merkle/base/ensure.hpp"
@@ -38,6 +39,8 @@ std::string SolverRole::describe() const {
     if (opens_late) add("opens_late");
     if (sends_late) add("sends_late");
     if (gives_up) add("gives_up");
+    if (stays_away) add("stays_away");
+    if (declines_reserved) add("declines_reserved");
     if (out.empty() && joins) add("joins");
     if (out.empty() && leaves_in) add("leaves");
     if (out.empty() && !away.empty()) add("away");
@@ -130,6 +133,27 @@ void SolverParty::enroll(const ledger::StateView& view, std::uint64_t height) {
         call("registers as solver", contracts::RegisterSolver{"sim://" + name(), 0});
 }
 
+void SolverParty::accept_reservations(const ledger::StateView& view, std::uint64_t height) {
+    for (std::uint64_t id = 1; id <= views::reservation_count(view); ++id) {
+        const auto one = views::reservation(view, id);
+        if (one->solver != address() || one->state != market::ReservationState::offered) continue;
+        const auto last = accepted_.find(id);
+        if (last != accepted_.end() && height < last->second + kResendBlocks) continue;
+        accepted_[id] = height;
+        call("accepts reservation " + std::to_string(id), contracts::AcceptReservation{id});
+    }
+}
+
+/// It does not take the task for which its time was reserved.
+void SolverParty::break_word(const ledger::StateView& view, std::vector<solver::SolverMove>& moves) const {
+    std::erase_if(moves, [&](const solver::SolverMove& move) {
+        const auto* accept = std::get_if<solver::AcceptData>(&move);
+        const auto* decline = std::get_if<solver::Decline>(&move);
+        const std::uint64_t task = accept != nullptr ? accept->task : decline != nullptr ? decline->task : 0;
+        return task != 0 && views::reservation_of_run(view, task, 0).has_value();
+    });
+}
+
 /// Number of auctions that it may still win.
 std::size_t SolverParty::open_bids(const ledger::StateView& view) const {
     return std::count_if(bids_.begin(), bids_.end(), [&](const auto& item) {
@@ -179,6 +203,8 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     if (height < role_.holds_until) hold_back(seen, out.moves);
     if (role_.opens_late) hold_openings_back(view, height, out.moves);
     if (role_.sends_late) hold_messages_back(view, out.moves);
+    accept_reservations(view, height);
+    if (role_.stays_away) break_word(view, out.moves);
     if (role_.joins) join_groups(view, height);
     if (role_.leaves_in) leave_groups(view);
     make_moves(view, seen, std::move(out.moves));
@@ -278,7 +304,7 @@ void SolverParty::make_moves(const ledger::StateView& view, const solver::Solver
         } else if (const auto* m = std::get_if<solver::AcceptData>(&move)) {
             const auto run = views::run(view, m->task, m->run);
             const auto spec = views::spec(view, m->task);
-            if (role_.gives_up)
+            if (role_.gives_up || (role_.declines_reserved && views::reservation_of_run(view, m->task, m->run)))
                 call("gives its seat up", contracts::DeclineTask{m->task});
             else if (role_.honest() && run && spec && !node::pays_for_all(*run, spec->segments(), wish(*spec)))
                 call("declines: too much may be unpaid", contracts::DeclineTask{m->task});

@@ -41,10 +41,13 @@ struct SolverRole {
     bool opens_late = false;                      ///< Opens its states as late as it may.
     bool gives_up = false;                        ///< Wins a seat and declines it.
     bool sends_late = false;                      ///< Sends each message when it is as old as it may be.
+    // Of reservations, which it accepts as they come:
+    bool stays_away = false;  ///< Neither takes nor declines the task for which its time was reserved.
+    bool declines_reserved = false;
 
     bool honest() const {
         return !fraud && !protocol_attack && !dispute_attack && !inflates_benchmark && !mute && !blind && !owned &&
-               !opens_late && !gives_up && holds_until == 0;
+               !opens_late && !gives_up && !stays_away && !declines_reserved && holds_until == 0;
     }
     std::string describe() const;
 };
@@ -63,6 +66,8 @@ private:
     void halt() override;
     void act(const ledger::StateView& view, std::uint64_t height) override;
     void enroll(const ledger::StateView& view, std::uint64_t height);
+    void accept_reservations(const ledger::StateView& view, std::uint64_t height);
+    void break_word(const ledger::StateView& view, std::vector<solver::SolverMove>& moves) const;
     /// Price that it asks for each segment that it computes.
     ledger::U256 wish(const market::TaskSpec& spec) const;
     node::Quote quote(const ledger::StateView& view, std::uint64_t task, const market::TaskSpec& spec) const;
@@ -107,6 +112,7 @@ private:
     std::map<std::pair<std::uint64_t, std::uint32_t>, SealedBid> bids_;  ///< In a small file that survives a crash.
     std::uint64_t enrolled_height_ = 0;
     std::map<std::uint64_t, std::uint64_t> joined_;              ///< Height of the newest call, by task.
+    std::map<std::uint64_t, std::uint64_t> accepted_;            ///< The same by reservation.
     std::set<std::pair<std::uint64_t, std::uint32_t>> blinded_;  ///< Run ids.
     std::optional<solver::Unresponsive> unresponsive_;
     std::optional<solver::AttackingMoves> protocol_attacks_;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// Reservations that are honoured, broken and not used, with the product's views and agents: what each side has then.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "market/odds.hpp"
+#include "tests/simulation/simulation.hpp"
+
+namespace retrace::sim {
+namespace {
+
+using ledger::U256;
+using market::RunState;
+using market::TaskState;
+using ::testing::IsEmpty;
+
+const U256 kDeposit(100 * market::kMilli);
+
+U256 end_of(const Outcome& outcome, const std::string& name) { return outcome.balances.at(name).wealth(); }
+/// Coins that the verifiers earned.
+U256 of_verifiers(const Outcome& outcome) {
+    U256 sum;
+    for (const auto& [name, balance] : outcome.balances)
+        if (name.starts_with("verifier")) sum += balance.wealth() - initial_coins();
+    return sum;
+}
+
+/// The requester reserves the time of solver0. Solver1 bids in the auction, if there is one.
+Scenario reserved_task() {
+    Scenario scenario = calm_scenario();
+    scenario.planned_tasks[0].reserved = PlannedReservation{.solver = 0, .deposit = kDeposit};
+    return scenario;
+}
+
+Outcome play_well(std::uint64_t seed, const Scenario& scenario) {
+    Outcome outcome = play(seed, scenario, catalogue(), {});
+    EXPECT_THAT(outcome.findings.violations, IsEmpty()) << "seed " << seed;
+    return outcome;
+}
+
+TEST(Reservations, AnHonestSolverTakesTheTaskAtItsPriceWithoutAnAuction) {
+    const Outcome outcome = play_well(1, reserved_task());
+    const auto& task = outcome.tasks.at(0);
+    EXPECT_EQ(task.state, TaskState::settled);
+    EXPECT_EQ(task.final_root, task.true_root);
+    ASSERT_EQ(task.runs.size(), 1u);
+    EXPECT_EQ(outcome.solver_of(task.runs[0]), "solver0");
+    EXPECT_EQ(task.runs[0].price, task.spec.price_ceiling);
+    EXPECT_EQ(end_of(outcome, "solver0"), initial_coins() + task.runs[0].earned);
+    EXPECT_EQ(end_of(outcome, "requester") + task.runs[0].earned + of_verifiers(outcome), initial_coins());
+}
+
+/// It takes the deposit from the requester, and loses as much: whom it hurts, it pays for.
+TEST(Reservations, ASolverThatDoesNotComeLosesWhatItTakes) {
+    for (const bool declines : {false, true}) {
+        SCOPED_TRACE(declines);
+        Scenario scenario = reserved_task();
+        (declines ? scenario.solvers[0].declines_reserved : scenario.solvers[0].stays_away) = true;
+        const Outcome outcome = play_well(1, scenario);
+        const auto& task = outcome.tasks.at(0);
+        EXPECT_EQ(task.state, TaskState::settled) << "another solver trains it";
+        EXPECT_EQ(task.final_root, task.true_root);
+        ASSERT_EQ(task.runs.size(), 2u);
+        EXPECT_EQ(task.runs[0].state, declines ? RunState::left : RunState::forfeited);
+        EXPECT_EQ(outcome.solver_of(task.runs[1]), "solver1");
+        EXPECT_EQ(end_of(outcome, "solver0") + kDeposit, initial_coins());
+        EXPECT_EQ(end_of(outcome, "solver1"), initial_coins() + task.runs[1].earned);
+        EXPECT_EQ(end_of(outcome, "requester") + kDeposit + task.runs[1].earned + of_verifiers(outcome),
+                  initial_coins());
+    }
+}
+
+TEST(Reservations, ARequesterThatDoesNotBeginPaysTheSolver) {
+    Scenario scenario = reserved_task();
+    scenario.planned_tasks[0].reserved->is_used = false;
+    scenario.bad_requesters = {0};
+    scenario.solvers[0].price_bp = 9'500;  // Solver1 wins the task, which is posted for all afterwards.
+    const Outcome outcome = play_well(1, scenario);
+    const auto& task = outcome.tasks.at(0);
+    EXPECT_EQ(task.state, TaskState::settled);
+    ASSERT_EQ(task.runs.size(), 1u);
+    EXPECT_EQ(outcome.solver_of(task.runs[0]), "solver1");
+    EXPECT_EQ(end_of(outcome, "solver0"), initial_coins() + kDeposit);
+    EXPECT_EQ(end_of(outcome, "requester") + kDeposit + task.runs[0].earned + of_verifiers(outcome), initial_coins());
+}
+
+/// Whoever was at fault: a requester that serves no data takes from the solver what it loses itself.
+TEST(Reservations, ARequesterThatServesNothingLosesWhatItTakes) {
+    Scenario scenario = reserved_task();
+    scenario.planned_tasks[0].fraud = RequesterFraud::no_upload;
+    scenario.bad_requesters = {0};
+    const Outcome outcome = play_well(1, scenario);
+    EXPECT_EQ(outcome.tasks.at(0).state, TaskState::expired);
+    EXPECT_EQ(end_of(outcome, "solver0") + kDeposit, initial_coins());
+    EXPECT_EQ(end_of(outcome, "requester") + kDeposit, initial_coins());
+    EXPECT_EQ(end_of(outcome, "solver1"), initial_coins());
+    EXPECT_EQ(outcome.solvers.at("solver0").reputation.silences, 0u) << "and spoils no record";
+}
+
+TEST(Reservations, AnOwnerThatReservesItsOwnSolverGainsNothing) {
+    for (const bool is_used : {true, false})
+        for (const bool comes : {true, false}) {
+            SCOPED_TRACE(testing::Message() << "used " << is_used << ", comes " << comes);
+            Scenario scenario = reserved_task();
+            scenario.owned = {"requester", "solver0"};
+            scenario.bad_requesters = {0};
+            scenario.planned_tasks[0].reserved->is_used = is_used;
+            scenario.solvers[0].owned = true;
+            scenario.solvers[0].stays_away = !comes;
+            const Outcome outcome = play_well(1, scenario);
+            U256 to_others = of_verifiers(outcome);
+            for (const market::Run& run : outcome.tasks.at(0).runs)
+                if (outcome.solver_of(run) != "solver0") to_others += run.earned;
+            const U256 burned = is_used && !comes ? kDeposit + kDeposit : U256();
+            EXPECT_EQ(end_of(outcome, "requester") + end_of(outcome, "solver0") + to_others + burned,
+                      initial_coins() + initial_coins());
+            EXPECT_FALSE(of_verifiers(outcome).is_zero()) << "the audits of its task are paid";
+        }
+}
+
+TEST(Reservations, ADepositThatGoesToTheWrongPartyIsSeen) {
+    Scenario scenario = reserved_task();
+    scenario.planned_tasks[0].reserved->is_used = false;
+    RunOptions options;
+    options.sabotage = Sabotage::spare_deposit;
+    EXPECT_THAT(play(1, scenario, catalogue(), options).findings.violations,
+                ::testing::Contains("a party did not get the deposit of a reservation that ended"));
+}
+
+/// Losses, outages and crashes within the bounds of the simulation cost nobody a deposit. The checkers follow each deposit
+/// in every run, whatever becomes of the reservation.
+TEST(Reservations, HoldThroughOutagesAndWithAdversaries) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        SCOPED_TRACE(seed);
+        Random random(seed);
+        Scenario scenario = reserved_task();
+        scenario.outages = random_outages(random, scenario.parties());
+        scenario.network.loss_permille = 40;
+        const Outcome honest = play_well(seed, scenario);
+        EXPECT_EQ(honest.tasks.at(0).runs.size(), 1u) << "it is honoured";
+        EXPECT_EQ(honest.solver_of(honest.tasks[0].runs[0]), "solver0");
+        scenario.solvers[0].stays_away = seed % 2 == 0;
+        scenario.planned_tasks[0].reserved->is_used = seed % 3 != 0;
+        if (seed % 5 == 0) scenario.planned_tasks[0].fraud = RequesterFraud::no_upload;
+        scenario.bad_requesters = {0};
+        play_well(seed, scenario);
+    }
+}
+
+}  // namespace
+}  // namespace retrace::sim
