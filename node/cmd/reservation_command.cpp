@@ -15,6 +15,7 @@
 #include "node/agents/remote_state.hpp"
 #include "node/agents/requester.hpp"
 #include "node/cmd/task_options.hpp"
+#include "node/explain/reservation_reason.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node::cli {
@@ -48,47 +49,48 @@ json::object json_of(const market::Reservation& reservation) {
             {"task", reservation.task}};
 }
 
-/// What each state means for the two sides, and what comes next.
-std::string words_of(const market::Reservation& reservation) {
-    const std::string deposit = describe_coins(reservation.deposit);
-    switch (reservation.state) {
-        case market::ReservationState::offered:
-            return "waits for the solver to accept it before block " + std::to_string(reservation.from) +
-                   "; then it locks its stake, and loses " + deposit + " of it if it does not come";
-        case market::ReservationState::accepted:
-            return "the requester may begin the task from block " + std::to_string(reservation.from) + " and before " +
-                   std::to_string(reservation.until) + "; else the solver has the deposit of " + deposit;
-        case market::ReservationState::begun:
-            return "task " + std::to_string(reservation.task) + " waits until the solver has its data";
-        case market::ReservationState::honoured: return "the solver took task " + std::to_string(reservation.task);
-        case market::ReservationState::broken:
-            return "the solver did not take task " + std::to_string(reservation.task) + "; the deposit of " + deposit +
-                   " and as much of its stake are burned";
-        case market::ReservationState::unused:
-            return "the task did not begin in time; the solver has the deposit of " + deposit;
-        case market::ReservationState::lapsed: return "the solver did not accept it in time; the deposit returned";
-        case market::ReservationState::withdrawn: return "the requester took the offer back; the deposit returned";
-    }
-    return {};
+/// A reservation and what is to be said of it.
+struct Told {
+    market::Reservation reservation;
+    ReservationExplanation told;
+};
+
+json::object json_of(const Told& of) {
+    json::object out = json_of(of.reservation);
+    out["why"] = of.told.why;
+    out["remedy"] = of.told.remedy;
+    out["next"] = of.told.next;
+    out["next_height"] = of.told.next_height ? json::value(*of.told.next_height) : json::value(nullptr);
+    return out;
 }
 
-Result<market::Reservation> read_reservation(ChainReader& chain, std::uint64_t id) {
+std::string next_of(const ReservationExplanation& told) {
+    if (told.next.empty()) return {};
+    return told.next + (told.next_height ? ", at block " + std::to_string(*told.next_height) : std::string());
+}
+
+Result<Told> read_reservation(ChainReader& chain, std::uint64_t id) {
     RETRACE_TRY(state, chain.newest());
-    std::optional<market::Reservation> found;
-    state.read([&] { found = views::reservation(state, id); });
+    std::optional<Told> out;
+    state.read([&] {
+        if (const auto found = views::reservation(state, id))
+            out = Told{*found, explain_reservation(state, *found, state.height())};
+    });
     if (state.failure()) return error(state.failure()->message);
-    if (!found) return error("there is no reservation " + std::to_string(id));
-    return *found;
+    if (!out) return error("there is no reservation " + std::to_string(id));
+    return std::move(*out);
 }
 
 int print(const Program& program, ChainReader& chain, std::uint64_t id) {
-    const auto reservation = read_reservation(chain, id);
-    if (!reservation) return fail(program, reservation.error().message);
-    if (program.json)
-        std::cout << json::serialize(json_of(*reservation)) << '\n';
-    else
-        std::cout << "reservation " << id << " (" << market::slug(reservation->state) << "): " << words_of(*reservation)
-                  << '\n';
+    const auto of = read_reservation(chain, id);
+    if (!of) return fail(program, of.error().message);
+    if (program.json) {
+        std::cout << json::serialize(json_of(*of)) << '\n';
+        return kDone;
+    }
+    std::cout << "reservation " << id << " (" << market::slug(of->reservation.state) << "): " << of->told.why << '\n';
+    if (!of->told.remedy.empty()) std::cout << "remedy: " << of->told.remedy << '\n';
+    if (!of->told.next.empty()) std::cout << "next: " << next_of(of->told) << '\n';
     return kDone;
 }
 
@@ -99,15 +101,14 @@ int show(const Program& program, const ReservationFlags& flags) {
 }
 
 /// The reservations that are offered, accepted or begun, or with `ended` all, newest first; of `party` on either side.
-std::vector<market::Reservation> newest(const ledger::StateView& view, const std::optional<ledger::Address>& party,
-                                        bool ended) {
-    std::vector<market::Reservation> out;
-    const std::uint64_t count = views::reservation_count(view);
+std::vector<Told> newest(const RemoteState& state, const std::optional<ledger::Address>& party, bool ended) {
+    std::vector<Told> out;
+    const std::uint64_t count = views::reservation_count(state);
     for (std::uint64_t id = count; id != 0 && count - id < kNewest; --id) {
-        auto one = views::reservation(view, id);
-        const bool wanted = one && (ended || market::holds_deposit(one->state)) &&
-                            (!party || one->requester == *party || one->solver == *party);
-        if (wanted) out.push_back(std::move(*one));
+        const auto one = views::reservation(state, id);
+        if (one && (ended || market::holds_deposit(one->state)) &&
+            (!party || one->requester == *party || one->solver == *party))
+            out.push_back({*one, explain_reservation(state, *one, state.height())});
     }
     return out;
 }
@@ -123,14 +124,14 @@ int list(const Program& program, const ReservationFlags& flags) {
     if (!at) return fail(program, at.error().message);
     const auto state = (*at)->chain.newest();
     if (!state) return fail(program, state.error().message);
-    std::vector<market::Reservation> found;
+    std::vector<Told> found;
     const auto read = [&] { found = newest(*state, party, flags.ended); };
     state->read_ahead(read);
     state->read(read);
     if (state->failure()) return fail(program, state->failure()->message);
     if (program.json) {
         json::array out;
-        for (const market::Reservation& one : found) {
+        for (const Told& one : found) {
             json::object line = json_of(one);
             (*at)->add_proven(line);
             out.push_back(std::move(line));
@@ -138,10 +139,10 @@ int list(const Program& program, const ReservationFlags& flags) {
         std::cout << json::serialize(out) << '\n';
         return kDone;
     }
-    for (const market::Reservation& one : found)
+    for (const auto& [one, told] : found)
         std::cout << "reservation " << one.id << " (" << market::slug(one.state) << "), " << describe_coins(one.price)
                   << " a segment, " << ledger::to_checksum(one.requester) << " asks " << ledger::to_checksum(one.solver)
-                  << ": " << words_of(one) << '\n';
+                  << ": " << told.why << (told.next.empty() ? "" : "; next: " + next_of(told)) << '\n';
     std::cout << (*at)->proven_line();
     return kDone;
 }
