@@ -25,18 +25,7 @@ protected:
         for (std::string line; std::getline(lines, line);) out.push_back(json::parse(line).as_object());
         return out;
     }
-    /// Compiles the small training with short times to replay, which are a part of every challenge window.
-    std::string compile_short(const std::string& options) {
-        const std::string folder = compile(kTraining + options);
-        const fs::path file = fs::path(folder) / "task.toml";
-        std::string text = text_of(file);
-        const std::string usual = "replay_blocks = 300";
-        const std::size_t at = text.find(usual);
-        EXPECT_NE(at, std::string::npos) << text;
-        if (at != std::string::npos) text.replace(at, usual.size(), "replay_blocks = 60");
-        std::ofstream(file) << text;
-        return folder;
-    }
+    std::string compile_short(const std::string& options) { return with_short_replays(compile(kTraining + options)); }
     static ledger::U256 wei(const json::value& text) {
         return ledger::U256::from_decimal(std::string(text.as_string())).value();
     }

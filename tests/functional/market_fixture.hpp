@@ -97,6 +97,17 @@ protected:
         say("task compile mlp --data " + path("images").string() + " -o " + path(name).string() + " " + options);
         return path(name).string();
     }
+    /// Gives the compiled task short times to replay, which are a part of every challenge window.
+    static std::string with_short_replays(const std::string& folder, int blocks = 60) {
+        const fs::path file = fs::path(folder) / "task.toml";
+        std::string text = text_of(file);
+        const std::string usual = "replay_blocks = 300";
+        const std::size_t at = text.find(usual);
+        EXPECT_NE(at, std::string::npos) << text;
+        if (at != std::string::npos) text.replace(at, usual.size(), "replay_blocks = " + std::to_string(blocks));
+        std::ofstream(file) << text;
+        return folder;
+    }
     std::uint64_t submit(const std::string& folder) const {
         const json::object posted = say("task submit " + folder + requester() + store());
         return posted.empty() ? 0 : posted.at("task").to_number<std::uint64_t>();
