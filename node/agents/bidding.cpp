@@ -299,16 +299,24 @@ std::set<solver::RunKey> Bidding::to_give_back(const ledger::StateView& state, c
         Profit profit;
     };
     std::vector<SpotRun> runs;
+    std::uint64_t checkpoint_blocks = 0;  // The longest time until one of them can be given back.
     for (const solver::RunView& run : view.runs) {
         if (!run.spot) continue;
-        if (const auto profit = profit_of(state, params, base_fee, immutable, run))
-            runs.push_back({{run.terms.id, run.run}, *profit});
+        const auto profit = profit_of(state, params, base_fee, immutable, run);
+        if (!profit) continue;
+        runs.push_back({{run.terms.id, run.run}, *profit});
+        checkpoint_blocks = std::max(
+            {checkpoint_blocks, params.checkpoint_blocks, immutable.spec(state, run.terms.id)->checkpoint_blocks});
     }
     std::stable_sort(runs.begin(), runs.end(),
                      [](const SpotRun& a, const SpotRun& b) { return a.profit.per_hour < b.profit.per_hour; });
     double left = room(state, params, base_fee, immutable, view, true).load;
     // Work that is won, not what may be: anybody could post a task that it bids for and does not win.
     for (const auto& [task, bid] : loads_) left += bid.load;
+    // Reserved work may begin before a run could be given back later.
+    for (const ReservedTask& task : reserved_tasks_)
+        if (task.reservation.from <= view.height + checkpoint_blocks)
+            left -= expected_profit(terms(params, base_fee, task.spec, task.spec.segments()), machine_).load;
     std::set<solver::RunKey> out;
     for (const SpotRun& run : runs) {
         if (left >= 0) break;

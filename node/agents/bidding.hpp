@@ -58,7 +58,8 @@ public:
     void on_view(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                  Immutable& immutable, solver::SolverView& view);
     /// Runs of spot tasks to be given back at their next checkpoint, because they leave too little of this machine's time
-    /// for the other runs and bids of a view: the ones that bring least an hour first.
+    /// for the other runs of a view, and for reserved tasks that may begin before the checkpoint after that: the ones that
+    /// bring least an hour first.
     std::set<solver::RunKey> to_give_back(const ledger::StateView& state, const market::Params& params,
                                           const ledger::U256& base_fee, Immutable& immutable,
                                           const solver::SolverView& view) const;

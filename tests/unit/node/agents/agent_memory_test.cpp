@@ -381,6 +381,17 @@ TEST_F(AgentMemory, TimeThatIsReservedIsKeptFree) {
     agent.set_reserved(reserved_tasks(book, self));
     agent.choose(book, params, kBaseFee, immutable, view);
     EXPECT_NEAR(agent.reserved()[0].left, -0.2, 1e-9);
+
+    large(spec, 2, true);
+    view.runs[0].terms.id = 2;
+    view.runs[0].spot = true;
+    const auto given_back = [&](std::uint64_t from) {
+        reserve(3, self, market::ReservationState::accepted, from);
+        agent.set_reserved(reserved_tasks(book, self));
+        return agent.to_give_back(book, params, kBaseFee, immutable, view);
+    };
+    EXPECT_TRUE(given_back(height + 1'001).empty()) << "it can be given back at a later checkpoint";
+    EXPECT_EQ(given_back(height + 1'000), (std::set<solver::RunKey>{{2, 0}}));
 }
 
 TEST_F(AgentMemory, WorkThatCostsMoreFeesThanItBringsIsNotBidFor) {
