@@ -147,5 +147,35 @@ TEST(Reservations, HoldThroughOutagesAndWithAdversaries) {
     }
 }
 
+/// The seeds of the simulation, with all their adversaries, the first task of each reserved.
+TEST(Reservations, HoldInTheScenariosOfSeeds) {
+    std::map<market::ReservationState, std::uint64_t> ends;
+    for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+        SCOPED_TRACE(seed);
+        Random random(seed ^ 0x4e5e47edu);
+        Scenario scenario = random_scenario(seed);
+        PlannedTask& planned = scenario.planned_tasks[0];
+        planned.replicas = 1;
+        planned.raise_to = 0;
+        // No machine finds the task too much for its measured speed when it fetches the program: that breaks its word.
+        planned.checkpoint_blocks = 80;
+        planned.replay_blocks = 40;
+        const std::uint64_t from = planned.at_height + random.between(30, 60);
+        planned.reserved = PlannedReservation{.solver = random.below(scenario.solvers.size()),
+                                              .deposit = U256(random.between(1, 20)),
+                                              .from = from,
+                                              .until = from + random.between(30, 60),
+                                              .is_used = random.chance(800)};
+        if (!planned.reserved->is_used || planned.fraud != RequesterFraud::none) scenario.bad_requesters = {0};
+        SolverRole& solver = scenario.solvers[planned.reserved->solver];
+        if (!solver.honest()) (random.chance(500) ? solver.stays_away : solver.declines_reserved) = random.chance(500);
+        const Outcome outcome = play_well(seed, scenario);
+        for (const market::Reservation& reservation : outcome.reservations) ++ends[reservation.state];
+    }
+    for (const auto end :
+         {market::ReservationState::honoured, market::ReservationState::broken, market::ReservationState::unused})
+        EXPECT_GT(ends[end], 0u) << market::slug(end);
+}
+
 }  // namespace
 }  // namespace retrace::sim

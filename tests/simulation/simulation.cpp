@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "contracts/records/reservations.hpp"
 #include "merkle/base/ensure.hpp"
 #include "tests/simulation/validator_party.hpp"
 
@@ -322,6 +323,8 @@ Outcome Play::outcome() const {
         out.reports.push_back(views::report(*view, id).value());
     for (std::uint64_t id = 1; id <= views::audit_count(*view); ++id)
         out.audits.push_back(views::audit(*view, id).value());
+    for (std::uint64_t id = 1; id <= views::reservation_count(*view); ++id)
+        out.reservations.push_back(views::reservation(*view, id).value());
     return out;
 }
 

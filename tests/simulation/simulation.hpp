@@ -35,6 +35,7 @@ struct Outcome {
     std::vector<market::Dispute> disputes;
     std::vector<market::Report> reports;
     std::vector<market::Audit> audits;
+    std::vector<market::Reservation> reservations;
     std::map<ledger::Address, std::string> names;
 
     const std::string& solver_of(const market::Run& run) const { return names.at(run.solver); }

@@ -10,6 +10,7 @@
 #include "market/odds.hpp"
 #include "merkle/base/ensure.hpp"
 #include "node/agents/raise_pricing.hpp"
+#include "node/agents/reserved_time.hpp"
 
 namespace retrace::sim {
 namespace {
@@ -137,6 +138,7 @@ void SolverParty::accept_reservations(const ledger::StateView& view, std::uint64
     for (std::uint64_t id = 1; id <= views::reservation_count(view); ++id) {
         const auto one = views::reservation(view, id);
         if (one->solver != address() || one->state != market::ReservationState::offered) continue;
+        if (role_.honest() && !has_time(view, views::reserved_spec(view, id).value())) continue;
         const auto last = accepted_.find(id);
         if (last != accepted_.end() && height < last->second + kResendBlocks) continue;
         accepted_[id] = height;
@@ -167,6 +169,14 @@ ledger::U256 SolverParty::wish(const market::TaskSpec& spec) const {
     return ledger::mul_div(spec.price_ceiling, role_.price_bp, market::kBasisPoints);
 }
 
+bool SolverParty::has_time(const ledger::StateView& view, const market::TaskSpec& spec) const {
+    const std::uint64_t runs =
+        views::open_runs(view, address()).size() + open_bids(view) + node::reserved_tasks(view, address()).size() + 1;
+    const Millis segment = world().costs.segment * kJustAllowed / role_.speed_bp;
+    const std::uint64_t due = std::max(world().params.checkpoint_blocks, spec.checkpoint_blocks) * kBlockMillis;
+    return 2 * runs * segment <= due;
+}
+
 node::Quote SolverParty::quote(const ledger::StateView& view, std::uint64_t id, const market::TaskSpec& spec) const {
     ledger::U256 price = wish(spec);
     const auto task = views::task(view, id);
@@ -177,11 +187,7 @@ node::Quote SolverParty::quote(const ledger::StateView& view, std::uint64_t id, 
     }
     const auto params = views::params(view);
     const auto floor = params ? market::stake_floor(*params, spec) : std::nullopt;
-    // Takes only as many runs as it can train for two segments each before the first checkpoint is due.
-    const std::uint64_t runs = views::open_runs(view, address()).size() + open_bids(view) + 1;
-    const Millis segment = world().costs.segment * kJustAllowed / role_.speed_bp;
-    const std::uint64_t due = std::max(world().params.checkpoint_blocks, spec.checkpoint_blocks) * kBlockMillis;
-    if (role_.honest() && !role_.bids_always && 2 * runs * segment > due)
+    if (role_.honest() && !role_.bids_always && !has_time(view, spec))
         return {std::nullopt, "as much as the machine can do"};
     if (!floor || views::free_stake(view, *params, address()) < *floor) return {std::nullopt, "stake too low"};
     return {price, {}};

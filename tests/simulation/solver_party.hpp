@@ -70,6 +70,8 @@ private:
     void break_word(const ledger::StateView& view, std::vector<solver::SolverMove>& moves) const;
     /// Price that it asks for each segment that it computes.
     ledger::U256 wish(const market::TaskSpec& spec) const;
+    /// Whether its machine can train two segments of each run, with one more, before the first checkpoint is due.
+    bool has_time(const ledger::StateView& view, const market::TaskSpec& spec) const;
     node::Quote quote(const ledger::StateView& view, std::uint64_t task, const market::TaskSpec& spec) const;
     std::size_t open_bids(const ledger::StateView& view) const;
     void play(const ledger::StateView& view, std::uint64_t height);
