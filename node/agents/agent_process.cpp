@@ -23,6 +23,14 @@ namespace retrace::node {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Bytes per second of a state from a party that has to serve it; half of what an artifact server sends at least. The
+/// height until which the work waits for peers bounds the time, so who serves nothing is reported in time.
+constexpr std::uint64_t kStateFloorRate = 8 << 10;
+
+}  // namespace
+
 Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& timeout) {
     const auto start = std::chrono::steady_clock::now();
     for (bool logged = false;; logged = true) {
@@ -113,6 +121,7 @@ Status<> AgentProcess::open_stores() {
     checkpoints_ = std::move(checkpoints);
     ArtifactClient::Options fetching;
     fetching.stop = [this] { return fetching_is_over(); };
+    fetching.state_floor_rate = kStateFloorRate;
     fetcher_ = std::make_unique<ArtifactClient>(*artifacts_, fetching);
     source_ = std::make_unique<PeerSource>(*artifacts_, *fetcher_, [this] { return peers_to_ask(); });
     source_->add_own(*checkpoints_);

@@ -90,12 +90,12 @@ Result<HttpConnection*, Failure> ArtifactClient::connection(const std::string& p
 }
 
 Status<Failure> ArtifactClient::try_peer(const std::string& peer, const Attempt& attempt,
-                                         std::chrono::milliseconds grace) {
+                                         std::chrono::milliseconds grace, std::uint64_t floor_rate) {
     const auto begin = PeerClock::now();
     auto opened = connection(peer);
     Status<Failure> done = Unexpected{Failure{}};
     if (opened) {
-        Server server{peer, **opened, TimeAllowance(grace, options_.floor_rate)};
+        Server server{peer, **opened, TimeAllowance(grace, floor_rate)};
         done = attempt(server);
     } else {
         done = Unexpected{opened.error()};
@@ -109,17 +109,22 @@ Status<Failure> ArtifactClient::try_peer(const std::string& peer, const Attempt&
 }
 
 Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& attempt) {
+    return try_peers(peers, attempt, options_.floor_rate);
+}
+
+Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& attempt, std::uint64_t first_rate) {
     Failure last{Fault::not_found, "no peer to ask"};
     if (!peers.empty()) last = {Fault::timeout, "all peers failed a moment ago and are skipped for a while"};
     std::chrono::milliseconds left = options_.deadline;  // for all others together
     // Whether the search ends with `done`.
-    const auto ends = [&](const std::string& peer, std::chrono::milliseconds grace, Status<Failure>& done) {
+    const auto ends = [&](const std::string& peer, std::chrono::milliseconds grace, std::uint64_t rate,
+                          Status<Failure>& done) {
         if (over()) {
             done = failure(Fault::timeout, "the time for fetching is over; " + last.message);
             return true;
         }
         if (backoff_.is_backing_off(peer, PeerClock::now())) return false;
-        done = try_peer(peer, attempt, backoff_.retrying(peer) ? grace / 4 : grace);
+        done = try_peer(peer, attempt, backoff_.retrying(peer) ? grace / 4 : grace, rate);
         if (done || is_local(done.error().fault)) return true;
         last = std::move(done).error();
         return false;
@@ -132,11 +137,11 @@ Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& 
             pause *= 2;
         }
         for (const std::string& peer : peers.first)
-            if (ends(peer, options_.deadline, done)) return done;
+            if (ends(peer, options_.deadline, first_rate, done)) return done;
         for (const std::string& peer : peers.others) {
             if (left <= std::chrono::milliseconds::zero()) break;
             const auto begin = PeerClock::now();
-            if (ends(peer, left, done)) return done;
+            if (ends(peer, left, options_.floor_rate, done)) return done;
             left -= std::chrono::duration_cast<std::chrono::milliseconds>(PeerClock::now() - begin);
         }
     }
@@ -238,7 +243,9 @@ Status<Failure> ArtifactClient::fetch_tensor(const PeerList& peers, const Hash32
         RETRACE_CHECK(check_shape(root, here->header, record));
         if (here->complete) return Unit{};
     }
-    return try_peers(peers, [&](Server& peer) { return pull_tensor(peer, root, earlier, record); });
+    return try_peers(
+        peers, [&](Server& peer) { return pull_tensor(peer, root, earlier, record); },
+        options_.state_floor_rate.value_or(options_.floor_rate));
 }
 
 Status<Failure> ArtifactClient::pull_tensor(Server& peer, const Hash32& root, const kernels::Tensor* earlier,

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,12 @@ public:
     struct Options {
         /// Time for which a peer may keep us waiting for one artifact, beyond the time at the floor rate.
         std::chrono::milliseconds deadline{10'000};
-        unsigned rounds = 3;                                ///< Number of attempts over the whole list of peers.
-        std::chrono::milliseconds pause{200};               ///< Between rounds; doubles after each.
-        std::uint64_t floor_rate = 1 << 20;                 ///< Bytes per second.
+        unsigned rounds = 3;                   ///< Number of attempts over the whole list of peers.
+        std::chrono::milliseconds pause{200};  ///< Between rounds; doubles after each.
+        std::uint64_t floor_rate = 1 << 20;    ///< Bytes per second.
+        /// The same for states, from peers that are asked first: members of a group serve them behind their messages, on
+        /// the links of homes. None: floor_rate. Set it only if `stop` bounds the time of a fetch.
+        std::optional<std::uint64_t> state_floor_rate{};
         std::chrono::milliseconds upload_deadline{30'000};  ///< For one message to our own node.
         kernels::StopToken stop = {};                       ///< Ends a running fetch with a timeout.
     };
@@ -81,8 +85,11 @@ private:
     using Upload = std::function<Status<Failure>(HttpConnection&)>;
 
     Status<Failure> try_peers(const PeerList& peers, const Attempt& attempt);
+    /// The same with another floor rate for the peers that are asked first.
+    Status<Failure> try_peers(const PeerList& peers, const Attempt& attempt, std::uint64_t first_rate);
     /// `grace`: Options::deadline, or less.
-    Status<Failure> try_peer(const std::string& peer, const Attempt& attempt, std::chrono::milliseconds grace);
+    Status<Failure> try_peer(const std::string& peer, const Attempt& attempt, std::chrono::milliseconds grace,
+                             std::uint64_t floor_rate);
     /// Our own node is retried however long it took.
     Status<Failure> try_node(const std::string& node, const Upload& upload);
     bool over() const { return options_.stop.stop_requested(); }

@@ -73,13 +73,14 @@ struct ArtifactHttpServer::Impl {
     void welcome(tcp::socket socket) {
         std::string address = address_of(socket);
         const auto session = std::make_shared<ArtifactSession>(next_id++, std::move(socket), std::move(address), server,
-                                                               options, sessions, slow_threads);
+                                                               options, sessions, slow_threads, uplink);
         if (sessions.enter(session)) session->start();
     }
 
     ArtifactServer& server;
     Options options;
     ArtifactSessions sessions{options};  ///< Declared before the context, whose destruction ends the last sessions.
+    Uplink uplink;                       ///< As well.
     std::atomic<ArtifactSessions::Id> next_id{1};
     asio::io_context context;
     tcp::acceptor acceptor{context};

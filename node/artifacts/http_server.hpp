@@ -14,7 +14,7 @@ namespace retrace::node {
 /// A small HTTP server for processes without a node: it serves an ArtifactServer on its own threads. Neither idle nor
 /// busy connections keep others out: a full server gives up a connection of the address that holds most
 /// (node/net/connection_table.hpp), a reply must be taken at a minimum rate, and an address waits while its own replies
-/// hold much (request_queue.hpp).
+/// hold much (request_queue.hpp). Messages of rounds are sent before states (uplink.hpp).
 class ArtifactHttpServer {
 public:
     struct Options {
@@ -31,6 +31,9 @@ public:
         /// Bytes of a reply that a peer must take each second, after the grace. Our own client gives a server up below
         /// a mebibyte each second, so an honest peer is faster.
         std::uint64_t drain_rate = 64 << 10;
+        /// The same for tiles, hashes and programs, which share a slow link with messages and with each other: seven
+        /// auditors of a member on a link of a megabit are a little faster.
+        std::uint64_t bulk_drain_rate = 16 << 10;
         std::chrono::milliseconds drain_grace{5000};
         /// Limit in bytes on the unsent replies of one address; beyond it the next request of the address waits.
         std::size_t reply_bytes_per_address = 16 << 20;

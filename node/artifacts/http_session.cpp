@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
+#include <utility>
 
 #include "node/net/http_head.hpp"
 #include "node/net/reach.hpp"
@@ -29,6 +30,7 @@ constexpr std::chrono::seconds kLingerTime{2};
 /// Bytes of a reply that the kernel holds and has not sent. By default it would hold megabytes, so that a reply would
 /// seem taken although the peer does not read.
 constexpr int kUnsentBytesMax = 128 << 10;
+constexpr std::chrono::milliseconds kLook{5};  ///< Between two looks at whether a reply may go on.
 constexpr const char* kTooManyReplies = "the replies to this address hold too much, try again later";
 
 std::string_view to_view(beast::string_view text) { return {text.data(), text.size()}; }
@@ -168,7 +170,7 @@ void SlowRequestThreads::stop() {
 
 ArtifactSession::ArtifactSession(ArtifactSessions::Id id_in, tcp::socket socket, std::string address_in,
                                  ArtifactServer& server, const ArtifactHttpServer::Options& options,
-                                 ArtifactSessions& sessions, SlowRequestThreads& slow_threads)
+                                 ArtifactSessions& sessions, SlowRequestThreads& slow_threads, Uplink& uplink)
     : id(id_in),
       address(std::move(address_in)),
       stream_(std::move(socket)),
@@ -176,11 +178,11 @@ ArtifactSession::ArtifactSession(ArtifactSessions::Id id_in, tcp::socket socket,
       options_(options),
       sessions_(sessions),
       slow_threads_(slow_threads),
+      uplink_(uplink),
+      pause_(stream_.get_executor()),
       buffer_(kBufferMax) {
-    tcp::socket& own = stream_.socket();
     beast::error_code ignored;
-    own.set_option(tcp::no_delay(true), ignored);
-    ::setsockopt(own.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytesMax, sizeof kUnsentBytesMax);
+    stream_.socket().set_option(tcp::no_delay(true), ignored);
 }
 
 void ArtifactSession::start() {
@@ -204,6 +206,7 @@ void ArtifactSession::evict() noexcept {
 void ArtifactSession::read_header() {
     buffer_.shrink_to_fit();
     sessions_.begin_wait(id);
+    kind_ = ReplyKind::small;
     parser_.emplace();
     parser_->header_limit(kHeaderBytesMax);
     parser_->body_limit(boost::none);  // Set in read_body, once the path is known; no body is read before.
@@ -255,6 +258,7 @@ void ArtifactSession::handle() {
     try {
         HttpRequest request{std::string(message.method_string()), std::string(message.target()),
                             std::move(message.body())};
+        kind_ = reply_kind(request.target);
         asio::thread_pool* const thread = slow_threads_.thread_for(server_.wait_for(request));
         if (thread != nullptr) return handle_on_thread(*thread, std::move(request), keep_alive);
         answer = answer_to(request);
@@ -305,16 +309,29 @@ void ArtifactSession::write(HttpReply reply, bool keep_alive) {
     reply_.body() = std::move(reply.body);
     reply_.prepare_payload();
     serializer_.emplace(reply_);
+    const int unsent_max = kind_ == ReplyKind::small ? kUnsentBytesMax : static_cast<int>(kBulkChunk);
+    ::setsockopt(stream_.socket().native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_max, sizeof unsent_max);
+    if (kind_ == ReplyKind::bulk) serializer_->limit(kBulkChunk);
     write_begin_ = std::chrono::steady_clock::now();
     written_ = 0;
+    held_ = {};
+    if (kind_ == ReplyKind::message && !std::exchange(sends_message_, true)) uplink_.begin_message(write_begin_);
     reset_when_closed(true);
     write_some(keep_alive);
 }
 
-void ArtifactSession::write_some(bool keep_alive) {
+std::chrono::steady_clock::time_point ArtifactSession::cut_off() const noexcept {
     const std::uint64_t taken = written_ - std::min<std::uint64_t>(written_, kUnsentBytesMax);
-    const std::chrono::milliseconds earned(1000 * taken / options_.drain_rate);
-    stream_.expires_at(write_begin_ + options_.drain_grace + earned);
+    const std::uint64_t rate = kind_ == ReplyKind::bulk ? options_.bulk_drain_rate : options_.drain_rate;
+    return write_begin_ + options_.drain_grace + std::chrono::milliseconds(1000 * taken / rate) + held_;
+}
+
+void ArtifactSession::write_some(bool keep_alive) {
+    if (kind_ == ReplyKind::bulk && std::chrono::steady_clock::now() < cut_off()) {
+        const bool is_held = uplink_.holds_bulk(std::chrono::steady_clock::now());
+        if (is_held || is_behind_a_queue(stream_.socket().native_handle())) return write_later(keep_alive, is_held);
+    }
+    stream_.expires_at(cut_off());
     http::async_write_some(
         stream_, *serializer_, [self = shared_from_this(), keep_alive](beast::error_code code, std::size_t size) {
             if (code) return;
@@ -323,9 +340,24 @@ void ArtifactSession::write_some(bool keep_alive) {
         });
 }
 
+void ArtifactSession::write_later(bool keep_alive, bool is_held) {
+    const auto from = std::chrono::steady_clock::now();
+    pause_.expires_at(from + kLook);
+    pause_.async_wait([self = shared_from_this(), keep_alive, is_held, from](beast::error_code code) {
+        if (code || !self->stream_.socket().is_open()) return;
+        if (is_held) self->held_ += std::chrono::steady_clock::now() - from;
+        self->write_some(keep_alive);
+    });
+}
+
+void ArtifactSession::end_message() noexcept {
+    if (std::exchange(sends_message_, false)) uplink_.end_message(std::chrono::steady_clock::now());
+}
+
 void ArtifactSession::end_reply(bool keep_alive) {
     serializer_.reset();
     reply_ = {};  // An idle connection holds no reply.
+    end_message();
     reset_when_closed(false);
     sessions_.end(*this);
     keep_alive ? read_header() : close();

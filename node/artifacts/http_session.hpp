@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -19,6 +20,7 @@
 
 #include "node/artifacts/http_server.hpp"
 #include "node/artifacts/request_queue.hpp"
+#include "node/artifacts/uplink.hpp"
 #include "node/net/connection_table.hpp"
 
 namespace retrace::node {
@@ -78,8 +80,11 @@ class ArtifactSession : public std::enable_shared_from_this<ArtifactSession> {
 public:
     ArtifactSession(ArtifactSessions::Id id, boost::asio::ip::tcp::socket socket, std::string address,
                     ArtifactServer& server, const ArtifactHttpServer::Options& options, ArtifactSessions& sessions,
-                    SlowRequestThreads& slow_threads);
-    ~ArtifactSession() { sessions_.leave(*this); }
+                    SlowRequestThreads& slow_threads, Uplink& uplink);
+    ~ArtifactSession() {
+        end_message();
+        sessions_.leave(*this);
+    }
 
     void start();
     /// Handles the request when its turn has come. Callable from any thread.
@@ -105,8 +110,12 @@ private:
     void write(HttpReply reply, bool keep_alive);
     /// Writes the rest of the reply. The timeout counts from the first byte and grows with what the peer has taken: a
     /// peer that takes nothing is cut off after the grace, and one that takes the reply at the drain rate is not,
-    /// however long that is.
+    /// however long that is. The time for which messages held the reply back does not count.
     void write_some(bool keep_alive);
+    /// Waits for a moment, then goes on with write_some.
+    void write_later(bool keep_alive, bool is_held);
+    std::chrono::steady_clock::time_point cut_off() const noexcept;
+    void end_message() noexcept;
     void end_reply(bool keep_alive);
     /// A connection that is closed within a reply is reset. Otherwise the kernel would keep the rest for a peer that
     /// does not read it.
@@ -121,6 +130,11 @@ private:
     const ArtifactHttpServer::Options& options_;
     ArtifactSessions& sessions_;
     SlowRequestThreads& slow_threads_;
+    Uplink& uplink_;
+    boost::asio::steady_timer pause_;
+    ReplyKind kind_ = ReplyKind::small;
+    bool sends_message_ = false;                  ///< `uplink_` counts its reply.
+    std::chrono::steady_clock::duration held_{};  ///< Time for which messages held the reply back.
     bool served_ = false;
     bool on_thread_ = false;  ///< A slow-request thread has its request, which counts for its address until that ends.
     boost::beast::flat_buffer buffer_;

@@ -4,7 +4,9 @@
 // steps counts.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -33,6 +35,8 @@ using Clock = std::chrono::steady_clock;
 using node::Namespaces;
 
 constexpr std::uint32_t kPacedMembers = 8, kVerifiers = 2;
+/// Of a paced inner step: below the ten seconds after which a party gives up a step.
+constexpr double kStepMax = 4;
 constexpr std::uint64_t kBlockMs = 200;
 constexpr std::uint32_t kMeasured = 3;    ///< Rounds; the first of a training is not one of them.
 constexpr double kTimeout = 120;          // seconds beyond the time of the steps
@@ -62,6 +66,11 @@ node::DataSet first_samples(node::DataSet data) {
     return data;
 }
 
+/// Inner steps of a member in a round of so many seconds.
+std::uint32_t inner_steps(double seconds) {
+    return std::max(kInner, static_cast<std::uint32_t>(std::ceil(seconds / kStepMax)));
+}
+
 std::string host_of(std::uint32_t number) { return Namespaces::kPrefix + std::to_string(number); }
 
 /// A training in rounds of real processes, of which only the first rounds are played.
@@ -83,6 +92,7 @@ private:
     /// Prints in how many blocks the members did each part of the measured rounds.
     void print_phases();
 
+    std::uint32_t inner_;
     fs::path folder_;
     std::optional<node::TaskFile> task_;
     std::unique_ptr<node::LocalNetwork> network_;
@@ -105,7 +115,7 @@ void PacedTraining::compile(double seconds) {
     request.training.batch = 16;
     request.rounds.emplace();
     node::RoundsRequest& rounds = *request.rounds;
-    rounds.spec.inner = kInner;
+    rounds.spec.inner = inner_;
     rounds.terms.rounds = 64;
     rounds.terms.members = kPacedMembers;
     rounds.terms.least = kPacedMembers;
@@ -115,8 +125,8 @@ void PacedTraining::compile(double seconds) {
     rounds.terms.fetch_blocks = rounds.terms.reveal_blocks = blocks;
     rounds.terms.absence_limit = 2;
     request.task.name = "measured";
-    request.task.steps = rounds.terms.rounds * kInner;
-    request.task.interval = kInner;
+    request.task.steps = rounds.terms.rounds * inner_;
+    request.task.interval = inner_;
     request.task.price_ceiling = *node::parse_coins("0.6");
     request.task.audit_bp = 500;
     request.task.auditors = kVerifiers;
@@ -129,7 +139,7 @@ void PacedTraining::compile(double seconds) {
     task_ = must(node::compile_task(request, first_samples(std::move(opened.train)), &test));
 }
 
-PacedTraining::PacedTraining(double ratio, double seconds, const std::string& program) {
+PacedTraining::PacedTraining(double ratio, double seconds, const std::string& program) : inner_(inner_steps(seconds)) {
     std::string pattern = (fs::temp_directory_path() / "retrace-rounds-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder can be made");
     folder_ = pattern;
@@ -169,7 +179,7 @@ void PacedTraining::start(double seconds) {
         must(network_->start(
             node::Role{i},
             {"--price", "0.5", "--stake", "200", "--groups", "--listen", host, "--port", "9000", "--endpoint",
-             "http://" + host + ":9000", "--poll-ms", "100", "--pace", std::to_string(kInner / seconds)},
+             "http://" + host + ":9000", "--poll-ms", "100", "--pace", std::to_string(inner_ / seconds)},
             "http://" + host_of(kHost) + ":" + std::to_string(node_port_)));
     }
     const std::string host = host_of(kHost);
@@ -261,9 +271,9 @@ double PacedTraining::seconds_of_a_round() {
         std::uint32_t steps = 0;
         if (record)
             for (const auto& entry : record->entries) steps += entry.steps;
-        if (steps != kPacedMembers * kInner)
+        if (steps != kPacedMembers * inner_)
             throw std::runtime_error("round " + std::to_string(round) + " has " + std::to_string(steps) + " steps of " +
-                                     std::to_string(kPacedMembers * kInner));
+                                     std::to_string(kPacedMembers * inner_));
     }
     return seconds;
 }

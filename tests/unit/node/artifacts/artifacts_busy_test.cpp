@@ -160,7 +160,7 @@ TEST_F(Busy, WhoReadsNothingIsDroppedAfterTheGrace) {
 TEST_F(Busy, WhoReadsBelowTheDrainRateIsDropped) {
     ArtifactHttpServer::Options options;
     options.drain_grace = milliseconds(200);
-    options.drain_rate = 2 << 20;
+    options.bulk_drain_rate = 2 << 20;
     start(options);
     Peer slow = peer("127.0.0.2");
     slow.ask(tiles);

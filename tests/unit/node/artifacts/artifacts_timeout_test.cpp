@@ -106,6 +106,20 @@ TEST_F(Timeouts, APeerBelowTheFloorRateCostsItsGraceAndTheNextIsAsked) {
     EXPECT_EQ(*here->tensor(root), tensor);
 }
 
+TEST_F(Timeouts, APartyOfTheRunMayServeAStateMoreSlowlyThanAStranger) {
+    HostilePeer peer(slowly(milliseconds(450), 1024));
+    ArtifactClient::Options options = hasty();
+    options.deadline = milliseconds(1200);
+    options.floor_rate = 64 << 20;
+    options.state_floor_rate = 64 << 10;
+    ArtifactClient of_strangers(*here, options);
+    ASSERT_FALSE(of_strangers.fetch_tensor(PeerList({}, {peer.url()}), root));
+    ArtifactClient client(*here, options);
+    const auto fetched = client.fetch_tensor({peer.url()}, root);
+    ASSERT_TRUE(fetched.has_value()) << fetched.error().message;
+    EXPECT_EQ(*here->tensor(root), tensor);
+}
+
 TEST_F(Timeouts, GivingUpEndsAFetchInTheMiddleOfAMessage) {
     HostilePeer peer(slowly(milliseconds(60'000), 1024));
     std::atomic<bool> over{false};
