@@ -38,11 +38,11 @@ constexpr std::uint32_t kPacedMembers = 8, kVerifiers = 2;
 /// Of a paced inner step: below the ten seconds after which a party gives up a step.
 constexpr double kStepMax = 4;
 constexpr std::uint64_t kBlockMs = 200;
-constexpr std::uint32_t kMeasured = 3;    ///< Rounds; the first of a training is not one of them.
-constexpr double kTimeout = 120;          // seconds beyond the time of the steps
-constexpr std::uint64_t kWidth = 1024;    ///< Of both hidden layers: 1.9 million parameters.
-constexpr std::uint32_t kHost = 254;      ///< This process on the bridge.
-constexpr std::uint64_t kSamples = 2048;  ///< Members fetch the data on the links of the rounds before they begin.
+constexpr std::uint32_t kMeasured = 3;  ///< Rounds; the first of a training is not one of them.
+constexpr double kTimeout = 120;        // seconds beyond the time of the steps
+constexpr std::uint64_t kWidth = 1024;  ///< Of both hidden layers: 1.9 million parameters.
+constexpr std::uint32_t kHost = 254;    ///< This process on the bridge.
+constexpr std::uint64_t kSamples = 2048;
 
 template <class T, class E>
 T must(Result<T, E> result) {
@@ -88,12 +88,16 @@ public:
 private:
     void compile(double seconds);
     void start(double seconds);
+    /// Waits until all members have their first state, then limits the links: programs and data are fetched before.
+    void limit_links();
     void await_round(std::uint32_t round);
     /// Prints in how many blocks the members did each part of the measured rounds.
     void print_phases();
 
     std::uint32_t inner_;
+    std::uint64_t rate_;  ///< Bytes per second of each member's link, in each direction.
     fs::path folder_;
+    std::optional<Namespaces> namespaces_;
     std::optional<node::TaskFile> task_;
     std::unique_ptr<node::LocalNetwork> network_;
     std::uint16_t node_port_ = 0;
@@ -139,18 +143,18 @@ void PacedTraining::compile(double seconds) {
     task_ = must(node::compile_task(request, first_samples(std::move(opened.train)), &test));
 }
 
-PacedTraining::PacedTraining(double ratio, double seconds, const std::string& program) : inner_(inner_steps(seconds)) {
+PacedTraining::PacedTraining(double ratio, double seconds, const std::string& program)
+    : inner_(inner_steps(seconds)),
+      rate_(static_cast<std::uint64_t>(4 * static_cast<double>(parameters()) / (ratio * seconds))) {
     std::string pattern = (fs::temp_directory_path() / "retrace-rounds-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder can be made");
     folder_ = pattern;
     compile(seconds);
-    const auto rate = static_cast<std::uint64_t>(4 * static_cast<double>(parameters()) / (ratio * seconds));
-    auto namespaces = must(Namespaces::enter(kPacedMembers));
+    namespaces_.emplace(must(Namespaces::enter(kPacedMembers)));
     const fs::path script = folder_ / "in_namespace";
     std::ofstream out(script);
     out << "#!/bin/sh\nPATH=$PATH:/usr/sbin:/sbin\ncase \"$*\" in\n";
     for (std::uint32_t i = 0; i < kPacedMembers; ++i) {
-        must(namespaces.limit_rate(i, rate));
         out << "*/party-" << i + 1 << "\\ *) exec ip netns exec node" << i << " \"" << program << "\" \"$@\" ;;\n";
     }
     out << "esac\nexec \"" << program << "\" \"$@\"\n";
@@ -206,6 +210,16 @@ void PacedTraining::start(double seconds) {
            std::chrono::milliseconds(static_cast<std::int64_t>(1000 * (kTimeout + (kMeasured + 1) * 4 * seconds)));
 }
 
+void PacedTraining::limit_links() {
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
+        const auto group = contracts::views::group(must(chain_->newest()), id_);
+        if (group && group->phase == market::GroupPhase::training) break;
+        if (const auto ended = network_->ended_process()) throw std::runtime_error(*ended + " ended");
+        if (Clock::now() > end_) throw std::runtime_error("the group did not begin in time");
+    }
+    for (std::uint32_t i = 0; i < kPacedMembers; ++i) must(namespaces_->limit_rate(i, rate_));
+}
+
 void PacedTraining::await_round(std::uint32_t round) {
     for (;; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
         const node::RemoteState state = must(chain_->newest());
@@ -256,6 +270,7 @@ void PacedTraining::print_phases() {
 }
 
 double PacedTraining::seconds_of_a_round() {
+    limit_links();
     await_round(1);
     const std::uint64_t received = bytes_received(0);
     const Clock::time_point from = Clock::now();
