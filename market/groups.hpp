@@ -47,7 +47,7 @@ struct GroupSpec {
     std::uint32_t keep_rounds = 0;    ///< Rounds for which messages are served; most records of one segment.
     std::uint32_t catch_up_max = 0;   ///< Most messages that one segment takes in.
     std::uint8_t mask_bits = 0;       ///< Bits of a value of a message that is sent under masks (15); 0: without masks.
-    std::uint64_t mask_blocks = 0;    ///< Time to post keys, the same to deal shares, and the same to unmask.
+    std::uint64_t mask_blocks = 0;    ///< Time to post keys, to deal shares, to complain, and to unmask, each.
     std::uint32_t max_age = 0;        ///< A message may be of a base so many rounds before the one it is sent in.
 
     bool operator==(const GroupSpec&) const = default;

@@ -161,6 +161,13 @@ interface IGroups {
         uint32 round,
         bytes calldata shares
     ) external;
+    function complainOfShare(
+        uint64 task,
+        uint32 run,
+        uint32 round,
+        uint32 dealer,
+        bytes calldata complaint
+    ) external;
     function groupSpecOf(uint64 task) external view returns (GroupSpec memory);
     function groupOf(uint64 task) external view returns (Group memory);
     function roundOf(uint64 task, uint32 round) external view returns (Round memory);

@@ -496,6 +496,6 @@ using AnyCall =
                  ChallengeSegment, ChallengeInitial, PlayMove, RegisterValidator, BondValidator, UnbondValidator,
                  ReleaseValidator, UnjailValidator, VoteUpgrade, PostGroup, CommitRound, CommitHoldings, RevealHoldings,
                  OpenMember, JoinTask, LeaveTask, MaskKeys, MaskShares, Unmask, TopUpTask, GiveBack, Reserve,
-                 AcceptReservation, BeginReserved, WithdrawReservation>;
+                 AcceptReservation, BeginReserved, WithdrawReservation, ComplainOfShare>;
 
 }  // namespace retrace::contracts

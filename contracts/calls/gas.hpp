@@ -28,8 +28,9 @@ inline constexpr std::uint64_t kGasScheduledItem = 1'600'000;
 /// window.
 inline constexpr std::uint64_t kCheckpointItems = 5;
 
-inline constexpr std::uint64_t kGasKeyProofs = 60'000;  ///< A signature and a VRF proof.
-inline constexpr std::uint64_t kGasMaskProof = 80'000;  ///< That a member knows the secrets of its four mask keys.
+inline constexpr std::uint64_t kGasKeyProofs = 60'000;   ///< A signature and a VRF proof.
+inline constexpr std::uint64_t kGasMaskShare = 200'000;  ///< A look at one dealt share.
+inline constexpr std::uint64_t kGasMaskProof = 80'000;   ///< That a member knows the secrets of its four mask keys.
 /// The records of up to 200 candidates are read to find a place.
 inline constexpr std::uint64_t kGasPlace = 400'000;
 
@@ -108,8 +109,13 @@ inline std::uint64_t extra_gas(const MaskShares&) { return 2 * kGasScheduledItem
 /// Each share takes a product of a point and a scalar for each commitment, up to 22. Each complaint may end a run, as a
 /// move that decides.
 inline std::uint64_t extra_gas(const Unmask& call) {
-    constexpr std::uint64_t kShare = 200'000, kShareBytes = 37;
-    return (2 + market::complaints_in(call.shares)) * kGasScheduledItem + kShare * (call.shares.size() / kShareBytes);
+    constexpr std::uint64_t kShareBytes = 37;
+    return (2 + market::complaints_in(call.shares)) * kGasScheduledItem +
+           kGasMaskShare * (call.shares.size() / kShareBytes);
+}
+/// A proof, both shares, the end of a run, and the clock.
+inline std::uint64_t extra_gas(const ComplainOfShare&) {
+    return 2 * kGasScheduledItem + kGasMaskProof + 2 * kGasMaskShare;
 }
 
 template <class Call>

@@ -98,6 +98,18 @@ struct MaskShares {
     std::uint32_t run = 0, round = 0;
     Bytes shares;
 };
+/// Shows that what `dealer` sealed for the member is no share, before messages are sent: an encoded
+/// market::ShareComplaint.
+struct ComplainOfShare {
+    static constexpr Contract kContract = Contract::groups;
+    static constexpr std::string_view kName = "complainOfShare";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "round", "dealer", "complaint"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.round, c.dealer, c.complaint); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0, round = 0, dealer = 0;
+    Bytes complaint;
+};
 /// Reveals the member's share of each that dealt, or complaints: encoded market::RevealedShares.
 struct Unmask {
     static constexpr Contract kContract = Contract::groups;

@@ -42,16 +42,23 @@ std::optional<market::MemberMasks> member_masks(const StateView& view, std::uint
                                                 std::uint32_t run) {
     return load<market::MemberMasks>(view, keys::member_masks(task, round, run));
 }
+market::CohortKeys mask_cohort(const StateView& view, std::uint64_t task, std::uint32_t round) {
+    market::CohortKeys out;
+    for (const std::uint32_t run : must_load<market::RoundMasks>(view, keys::round_masks(task, round)).cohort) {
+        const auto own = must_load<market::MemberMasks>(view, keys::member_masks(task, round, run));
+        out.emplace(run, market::decode_mask_keys(own.keys).value());
+    }
+    return out;
+}
 market::MaskedRound masked_round(const StateView& view, std::uint64_t task, std::uint32_t round) {
     const auto masks = must_load<market::RoundMasks>(view, keys::round_masks(task, round));
     market::MaskedRound out;
     out.round = {task, round, 0};
     out.least = must_load<market::GroupSpec>(view, keys::group_spec(task)).least;
-    for (const std::uint32_t run : masks.cohort) {
+    out.cohort = mask_cohort(view, task, round);
+    for (const std::uint32_t run : masks.dealt) {
         const auto own = must_load<market::MemberMasks>(view, keys::member_masks(task, round, run));
-        out.cohort.emplace(run, market::decode_mask_keys(own.keys).value());
-        if (!own.shares.empty())
-            out.dealt.emplace(run, market::decode_mask_shares(own.shares, masks.cohort.size()).value());
+        out.dealt.emplace(run, market::decode_mask_shares(own.shares, masks.cohort.size()).value());
     }
     out.recorded = masks.recorded;
     return out;

@@ -31,6 +31,8 @@ std::optional<market::RoundMasks> round_masks(const StateView& view, std::uint64
 std::optional<market::MemberMasks> member_masks(const StateView& view, std::uint64_t task, std::uint32_t round,
                                                 std::uint32_t run);
 /// The keys, shares and record of a round, as far as it has come.
+/// Keys of all that posted them in the round.
+market::CohortKeys mask_cohort(const StateView& view, std::uint64_t task, std::uint32_t round);
 market::MaskedRound masked_round(const StateView& view, std::uint64_t task, std::uint32_t round);
 std::optional<market::Member> member(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// Segment `index` leads from state `index` of the run to state `index` + 1.

@@ -13,21 +13,22 @@ using Names = std::vector<std::string_view>;
 inline constexpr std::uint32_t kMaskedMembersMax = 32;
 
 enum class MaskStep : std::uint8_t {
-    keys = 1,       ///< Members post keys.
-    shares = 2,     ///< Those that did deal shares.
-    messages = 3,   ///< Those that dealt may send messages.
-    unmasking = 4,  ///< The record is fixed; those that dealt reveal shares.
-    open = 5,       ///< The masks of the sum are known.
-    lost = 6,       ///< Too few took part: the round is void.
+    keys = 1,        ///< Members post keys.
+    shares = 2,      ///< Those that did deal shares.
+    messages = 3,    ///< Those that dealt may send messages, after `complaints`.
+    unmasking = 4,   ///< The record is fixed; those that dealt reveal shares.
+    open = 5,        ///< The masks of the sum are known.
+    lost = 6,        ///< Too few took part: the round is void.
+    complaints = 7,  ///< After `shares`: members show which shares do not fit, and their dealers are put out.
 };
-constexpr MaskStep last_of(MaskStep) { return MaskStep::lost; }
+constexpr MaskStep last_of(MaskStep) { return MaskStep::complaints; }
 
 struct RoundMasks {
     MaskStep step{};
-    std::uint64_t deadline = 0;           ///< Of keys and of shares.
+    std::uint64_t deadline = 0;           ///< Of keys, shares and complaints.
     std::uint64_t keys_end = 0;           ///< Height at which the cohort was fixed, once it is.
     std::vector<std::uint32_t> cohort;    ///< Runs that posted keys, in their order,
-    std::vector<std::uint32_t> dealt;     ///< and shares.
+    std::vector<std::uint32_t> dealt;     ///< and shares, without those that a complaint put out.
     std::vector<std::uint32_t> recorded;  ///< Ascending; once the record is fixed.
     std::vector<std::uint32_t> revealed;  ///< Runs that revealed shares.
     Hash32 terms;                         ///< mask_terms_digest, once the masks of the sum are known.

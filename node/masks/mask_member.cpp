@@ -38,6 +38,23 @@ Result<market::MaskShares, MaskError> MaskMember::deal(const market::CohortKeys&
     return market::deal_shares(masked_.round, cohort, run_, secrets_, random_);
 }
 
+Result<std::map<std::uint32_t, market::ShareComplaint>, MaskError> MaskMember::complaints(
+    const std::map<std::uint32_t, market::MaskShares>& dealt) const {
+    if (step_ != Step::dealt) return Unexpected{MaskError::wrong_phase};
+    std::map<std::uint32_t, market::ShareComplaint> out;
+    for (const auto& [dealer, shares] : dealt) {
+        const auto keys = masked_.cohort.find(dealer);
+        if (keys == masked_.cohort.end()) return Unexpected{MaskError::not_in_cohort};
+        const auto agreed = ledger::shared_point(secrets_.receive, keys->second.deal);
+        const auto fits = [&](market::ShareKind kind) {
+            return market::open_share(masked_.round, masked_.cohort, dealer, shares, run_, kind, agreed).has_value();
+        };
+        if (fits(market::ShareKind::self) && fits(market::ShareKind::mask)) continue;
+        out.emplace(dealer, market::complain(masked_.round, masked_.cohort, dealer, run_, secrets_, random_));
+    }
+    return out;
+}
+
 Result<std::vector<std::uint32_t>, MaskError> MaskMember::mask(const std::map<std::uint32_t, market::MaskShares>& dealt,
                                                                std::span<const std::int32_t> values,
                                                                unsigned value_bits) {

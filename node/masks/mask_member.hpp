@@ -16,7 +16,11 @@ public:
     /// Deals shares to the cohort, which has the member's own keys (else not_in_cohort), and the proofs of all
     /// (else wrong_proof). too_few: it has fewer than `least` members.
     Result<market::MaskShares, market::MaskError> deal(const market::CohortKeys& cohort);
-    /// Masks values of `value_bits` bits (two's complement) with those that dealt. The result has masked_bits bits.
+    /// Complaints about those that sealed no shares for the member, by dealer, which put them out before it masks anything
+    /// with them.
+    Result<std::map<std::uint32_t, market::ShareComplaint>, market::MaskError> complaints(
+        const std::map<std::uint32_t, market::MaskShares>& dealt) const;
+    /// Masks values of `value_bits` bits (two's complement) with those that dealt and were not put out. The result has masked_bits bits.
     /// too_few: fewer than the threshold or `least` dealt, or not the member itself.
     Result<std::vector<std::uint32_t>, market::MaskError> mask(const std::map<std::uint32_t, market::MaskShares>& dealt,
                                                                std::span<const std::int32_t> values,

@@ -40,6 +40,21 @@ public:
         if (deals_garbage()) dealt.sealed.at(seed_ / 8 % dealt.sealed.size()).self.bytes[31] ^= 1;
         return {run_.task, run_.index, round_, encode(dealt)};
     }
+    /// One in three leaves its complaints for `unmask`.
+    bool complains_early() const { return seed_ % 3 != 0; }
+    /// About each dealer whose shares do not fit; one in four complains about all.
+    std::vector<contracts::ComplainOfShare> complaints() const {
+        const auto masked = contracts::views::masked_round(view_, run_.task, round_);
+        std::vector<contracts::ComplainOfShare> out;
+        for (const auto& [dealer, shares] : masked.dealt) {
+            const auto complaint = market::complain(masked.round, masked.cohort, dealer, run_.index, secrets_,
+                                                    source_of(seed_ + 4 + dealer));
+            const bool holds =
+                market::check_complaint(masked.round, masked.cohort, dealer, shares, run_.index, complaint).has_value();
+            if (holds || seed_ % 4 == 1) out.push_back({run_.task, run_.index, round_, dealer, encode(complaint)});
+        }
+        return out;
+    }
     contracts::Unmask unmask() const {
         const auto masked = contracts::views::masked_round(view_, run_.task, round_);
         market::RevealedShares revealed;
@@ -80,6 +95,8 @@ void Players::mask_messages(const TaskModel& model, const market::Run& run) {
     } else if (masks->step == MaskStep::shares && is_in(masks->cohort, run.index) && !is_in(masks->dealt, run.index)) {
         send(run.solver, calls.shares());
         if (calls.deals_garbage()) send(run.solver, contracts::LeaveTask{run.task, run.index});
+    } else if (masks->step == MaskStep::complaints && is_in(masks->cohort, run.index) && calls.complains_early()) {
+        for (const contracts::ComplainOfShare& complaint : calls.complaints()) send(run.solver, complaint);
     } else if (masks->step == MaskStep::unmasking && is_in(masks->dealt, run.index) &&
                !is_in(masks->revealed, run.index)) {
         send(run.solver, calls.unmask());

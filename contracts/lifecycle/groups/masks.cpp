@@ -54,6 +54,14 @@ void end_keys(Effects& fx, const market::Group& group, RoundMasks& masks, const 
 void end_shares(Effects& fx, const market::Group& group, RoundMasks& masks, const market::GroupSpec& terms) {
     if (fx.height <= masks.deadline && awaits_shares(fx.state, group.task, masks)) return;
     const bool lost = are_too_few(masks.dealt.size(), masks, terms);
+    enter(fx, group, masks, lost ? MaskStep::lost : MaskStep::complaints, masks.dealt.size(),
+          lost ? 0 : fx.height + terms.mask_blocks);
+}
+
+/// 21.11.29: nobody says that all fits, so the step has its whole time.
+void end_complaints(Effects& fx, const market::Group& group, RoundMasks& masks, const market::GroupSpec& terms) {
+    if (fx.height <= masks.deadline) return;
+    const bool lost = are_too_few(masks.dealt.size(), masks, terms);
     enter(fx, group, masks, lost ? MaskStep::lost : MaskStep::messages, masks.dealt.size(), 0);
 }
 
@@ -70,6 +78,7 @@ void advance_masks(Effects& fx, const market::Group& group, const market::GroupS
     RoundMasks masks = masks_of(fx, group);
     if (masks.step == MaskStep::keys) return end_keys(fx, group, masks, terms);
     if (masks.step == MaskStep::shares) return end_shares(fx, group, masks, terms);
+    if (masks.step == MaskStep::complaints) return end_complaints(fx, group, masks, terms);
 }
 
 void note_first_keys(Effects& fx, market::Group& group, RoundMasks& masks) {

@@ -71,6 +71,12 @@ bool is_key_taken(const StateView& view, const MaskKeys& call, const market::Mas
     });
 }
 
+/// 21.11.8: whoever sealed a wrong share loses its lock.
+void forfeit_dealer(Effects& fx, std::uint64_t task, std::uint32_t dealer) {
+    const auto run = must_load<market::Run>(fx.state, keys::run(task, dealer));
+    if (!market::is_over(run.state)) forfeit_silent_run(fx, task, dealer, SlashReason::wrong_shares);
+}
+
 }  // namespace
 
 CallStatus check(const MaskKeys& call) {
@@ -127,6 +133,36 @@ void apply(const MaskShares& call, const TxContext&, Effects& fx) {
     store_masks(fx, call, masks, !awaits_shares(fx.state, call.task, masks));
 }
 
+CallStatus check(const ComplainOfShare& call) {
+    const auto complaint = market::decode_share_complaint(call.complaint);
+    return complaint ? CallStatus::ok : status_of(complaint.error());  // 21.11.10
+}
+
+CallStatus admit(const ComplainOfShare& call, const TxContext& context, const StateView& view) {
+    const CallStatus status = admit_at(call, context, view, MaskStep::complaints);
+    if (status != CallStatus::ok) return status;
+    const auto masks = masks_of(view, call.task, call.round);
+    if (!takes_part(masks.cohort, call.run) || !takes_part(masks.dealt, call.dealer))
+        return CallStatus::not_in_cohort;  // 21.11.21
+    const auto dealt = must_load<market::MemberMasks>(view, keys::member_masks(call.task, call.round, call.dealer));
+    const auto holds =
+        market::check_complaint({call.task, call.round, 0}, views::mask_cohort(view, call.task, call.round),
+                                call.dealer, market::decode_mask_shares(dealt.shares, masks.cohort.size()).value(),
+                                call.run, market::decode_share_complaint(call.complaint).value());
+    return holds ? CallStatus::ok : status_of(holds.error());  // 21.11.30
+}
+
+void apply(const ComplainOfShare& call, const TxContext&, Effects& fx) {
+    auto masks = masks_of(fx.state, call.task, call.round);
+    std::erase(masks.dealt, call.dealer);
+    store(fx.state, keys::round_masks(call.task, call.round), masks);
+    const keys::Key key = keys::member_masks(call.task, call.round, call.dealer);
+    auto dealt = must_load<market::MemberMasks>(fx.state, key);
+    dealt.shares.clear();
+    store(fx.state, key, dealt);
+    forfeit_dealer(fx, call.task, call.dealer);
+}
+
 CallStatus check(const Unmask& call) {
     const auto shares = market::decode_revealed_shares(call.shares);
     return shares ? CallStatus::ok : status_of(shares.error());  // 21.11.10
@@ -151,13 +187,9 @@ void apply(const Unmask& call, const TxContext&, Effects& fx) {
     store(fx.state, key, own);
     masks.revealed.push_back(call.run);
     store_masks(fx, call, masks, !awaits_revealed(fx.state, call.task, masks));
-    // 21.11.8: whoever sealed a wrong share loses its lock.
     const market::RevealedShares revealed = market::decode_revealed_shares(call.shares).value();
-    for (const auto& [dealer, what] : revealed) {
-        if (!std::holds_alternative<market::ShareComplaint>(what)) continue;
-        const auto run = must_load<market::Run>(fx.state, keys::run(call.task, dealer));
-        if (!market::is_over(run.state)) forfeit_silent_run(fx, call.task, dealer, SlashReason::wrong_shares);
-    }
+    for (const auto& [dealer, what] : revealed)
+        if (std::holds_alternative<market::ShareComplaint>(what)) forfeit_dealer(fx, call.task, dealer);
 }
 
 }  // namespace retrace::contracts

@@ -30,6 +30,10 @@ CallStatus check(const MaskShares& call);
 CallStatus admit(const MaskShares& call, const TxContext& context, const StateView& view);
 void apply(const MaskShares& call, const TxContext& context, Effects& fx);
 
+CallStatus check(const ComplainOfShare& call);
+CallStatus admit(const ComplainOfShare& call, const TxContext& context, const StateView& view);
+void apply(const ComplainOfShare& call, const TxContext& context, Effects& fx);
+
 CallStatus check(const Unmask& call);
 CallStatus admit(const Unmask& call, const TxContext& context, const StateView& view);
 void apply(const Unmask& call, const TxContext& context, Effects& fx);

@@ -339,6 +339,32 @@ TEST(MaskRefusals, ADealerOfAWrongShareIsConvictedByItsReceiver) {
     }
 }
 
+TEST(MaskRefusals, AMemberComplainsBeforeItMasksAnythingWithADealerOfGarbage) {
+    Cohort cohort(6, 4);
+    cohort.deal();
+    auto& sealed = cohort.masked.dealt.at(22).sealed;
+    sealed.front().mask.bytes[31] ^= 1;  // For 2.
+    for (auto& [run, member] : cohort.members) {
+        const auto complaints = member.complaints(cohort.masked.dealt);
+        ASSERT_TRUE(complaints.has_value());
+        EXPECT_EQ(complaints->size(), run == 2 ? 1u : 0u) << run;
+        for (const auto& [dealer, complaint] : *complaints)
+            EXPECT_EQ(refusal(market::check_complaint(cohort.masked.round, cohort.masked.cohort, dealer,
+                                                      cohort.masked.dealt.at(dealer), run, complaint)),
+                      "accepted");
+    }
+    const auto all = cohort.masked.dealt;
+    cohort.masked.dealt.erase(22);  // It is put out.
+    cohort.members.erase(22);
+    cohort.send(4);
+    EXPECT_EQ(refusal(cohort.members.at(2).complaints(all)), "mask_wrong_phase");
+    for (auto& [run, member] : cohort.members)
+        cohort.revealed.emplace(run, member.unmask(cohort.masked.recorded).value());
+    const auto terms = mask_terms(cohort.masked, cohort.revealed);
+    ASSERT_TRUE(terms.has_value());
+    EXPECT_EQ(node::unmasked(cohort.sum_of_messages(), *terms, 13), cohort.sum_of_values());
+}
+
 TEST(MaskRefusals, ComplaintsThatProveNothing) {
     Cohort cohort(4, 4);
     std::mt19937_64 random(3);

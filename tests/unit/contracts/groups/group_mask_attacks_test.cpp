@@ -94,7 +94,7 @@ TEST_F(GroupMaskAttacks, WhoLeavesBeforeItDealsIsFreeAtOnce) {
     serve_block();
     serve_block();
     EXPECT_EQ(run(2).state, RunState::left);
-    EXPECT_EQ(masks().step, MaskStep::messages);  // Its shares were not waited for.
+    EXPECT_EQ(masks().step, MaskStep::complaints);  // Its shares were not waited for.
 }
 
 TEST_F(GroupMaskAttacks, TheRequesterDoesNotEndADealerWithItsLock) {

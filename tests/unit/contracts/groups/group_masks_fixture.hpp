@@ -76,7 +76,14 @@ protected:
     void deal_all(const std::vector<std::uint32_t>& runs) {
         for (const std::uint32_t run : runs) ASSERT_EQ(deal(run), CallStatus::ok) << last.revert_reason;
         const std::uint32_t now = group().round;
-        ASSERT_TRUE(serve_until([&] { return masks(now).step != MaskStep::shares; }));
+        await_messages(now);
+    }
+    /// Nobody complains.
+    void await_messages(std::uint32_t now) {
+        ASSERT_TRUE(serve_until([&] {
+            const MaskStep step = masks(now).step;
+            return step != MaskStep::shares && step != MaskStep::complaints;
+        }));
     }
     void send_messages(const std::vector<std::uint32_t>& runs, const std::set<std::uint32_t>& hidden = {}) {
         for (const std::uint32_t run : runs) ASSERT_EQ(train(run), CallStatus::ok) << last.revert_reason;

@@ -125,7 +125,7 @@ TEST_F(GroupMasks, WhoSealedAWrongShareLosesItsLock) {
     wrong[wrong.size() - 4 * 64 + 40] ^= 1;  // For member 0, the share of the mask key.
     wrong[wrong.size() - 4 * 64 + 8] ^= 1;   // And that of its own mask.
     ASSERT_EQ(send("carol", MaskShares{1, 2, 0, wrong}), CallStatus::ok);
-    next_block();
+    await_messages(0);
     send_messages({0, 1, 2, 3});
     ASSERT_EQ(group().phase, GroupPhase::unmasking);
     const U256 locked = run(2).locked, bonded = views::stake(state, party("carol")).bonded;
