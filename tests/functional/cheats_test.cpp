@@ -143,17 +143,21 @@ std::string answer_of(std::uint16_t port, const std::string& request_line) {
     return answer;
 }
 
-/// All served data arrives and is correct, but in small pieces, far below the minimum rate of a fetch.
-TEST_F(Cheats, ASolverWhoseTilesDripMakesNoAuditorMissItsVerdict) {
-    constexpr std::size_t kPiece = 256;  // Bytes, ten times a second.
+/// All served data arrives and is correct, but in pieces of so many bytes, ten times a second: far below the minimum rate
+/// of a fetch of states (node/agents/agent_process.cpp), or above it, so that only the auditors' clock ends the fetch.
+class Dripping : public Cheats, public ::testing::WithParamInterface<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Rates, Dripping, ::testing::Values(256, 1024),
+                         [](const auto& info) { return info.param == 256 ? "slowly" : "faster"; });
+
+TEST_P(Dripping, ASolverMakesNoAuditorMissItsVerdict) {
     const auto behind = node::free_port();
     ASSERT_TRUE(behind.has_value());
     std::atomic<bool> over{false};
     std::atomic<int> pieces{0};
     node::test::HostilePeer peer([&](const std::string& line, const node::test::HostilePeer::Send& send) {
         const std::string answer = answer_of(*behind, line);
-        for (std::size_t at = 0; at < answer.size() && !over; at += kPiece, ++pieces) {
-            if (!send(answer.substr(at, kPiece))) return;
+        for (std::size_t at = 0; at < answer.size() && !over; at += GetParam(), ++pieces) {
+            if (!send(answer.substr(at, GetParam()))) return;
             std::this_thread::sleep_for(std::chrono::milliseconds(100));
         }
     });
