@@ -337,5 +337,10 @@ interface IMarket {
         uint256 deposit
     );
     event ReservationChanged(uint64 indexed reservation, uint8 state, uint64 task);
+    event ReservationPaid(
+        uint64 indexed reservation,
+        address indexed solver,
+        uint256 amount
+    );
     error Refused(uint16 code, string slug);
 }

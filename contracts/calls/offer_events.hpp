@@ -56,6 +56,17 @@ struct ReservationChanged {
     std::uint8_t state = 0;
     std::uint64_t task = 0;
 };
+/// A reservation was not used: its solver has the deposit.
+struct ReservationPaid {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "ReservationPaid";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"reservation", "solver", "amount"}; }
+    static auto tie(auto& e) { return std::tie(e.reservation, e.solver, e.amount); }
+    std::uint64_t reservation = 0;
+    Address solver;
+    U256 amount;
+};
 /// A spot task's solver gave its run back: state `index` is the last one that it commits to.
 struct RunGivenBack {
     static constexpr Contract kContract = Contract::market;

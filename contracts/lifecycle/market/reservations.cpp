@@ -38,8 +38,9 @@ void reservation_due(Effects& fx, std::uint64_t id) {
     auto reservation = must_load<market::Reservation>(fx.state, keys::reservation(id));
     if (reservation.state == ReservationState::offered)
         return end_unbegun(fx, reservation, ReservationState::lapsed, reservation.requester);
-    if (reservation.state == ReservationState::accepted && fx.height >= reservation.until)
-        end_unbegun(fx, reservation, ReservationState::unused, reservation.solver);
+    if (reservation.state != ReservationState::accepted || fx.height < reservation.until) return;
+    end_unbegun(fx, reservation, ReservationState::unused, reservation.solver);
+    fx.emit(ReservationPaid{id, reservation.solver, reservation.deposit});
 }
 
 void withdraw_offer(Effects& fx, std::uint64_t id) {

@@ -76,6 +76,9 @@ TEST_F(Reservations, OneThatIsNotUsedPaysTheSolver) {
     EXPECT_EQ(height, until);
     EXPECT_EQ(balance("requester"), requester - kDeposit);
     EXPECT_EQ(balance("alice"), alice + kDeposit);
+    ASSERT_EQ(all<ReservationPaid>().size(), 1u);
+    EXPECT_EQ(all<ReservationPaid>()[0].solver, party("alice"));
+    EXPECT_EQ(all<ReservationPaid>()[0].amount, kDeposit);
     EXPECT_EQ(locked("alice"), U256());
     EXPECT_EQ(begin_task(), CallStatus::wrong_reservation_state);
     EXPECT_TRUE(views::reservations(state, party("alice")).empty());
