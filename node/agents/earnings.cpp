@@ -41,6 +41,10 @@ void Earnings::take(const ledger::Log& log, const ledger::Address& party) {
                audit && audit->auditor == party) {
         audits = audits + audit->amount;
         ++audit_count;
+    } else if (const auto kept = contracts::decode_event<contracts::ReservationPaid>(log);
+               kept && kept->solver == party) {
+        reservations = reservations + kept->amount;
+        ++reservation_count;
     } else if (const auto lost = contracts::decode_event<contracts::Slashed>(log); lost && lost->party == party) {
         slashed = slashed + lost->amount;
     }
@@ -70,8 +74,9 @@ std::vector<std::vector<std::optional<Hash32>>> earning_topics(const ledger::Add
 
 std::string text_of(const Earnings& earnings) {
     return "earned " + format_coins(earnings.income()) + " coins (" + counted(earnings.segment_count, "segment") +
-           ", " + counted(earnings.audit_count, "audit") + "); fees " + format_coins(earnings.fees) + "; slashed " +
-           format_coins(earnings.slashed);
+           ", " + counted(earnings.audit_count, "audit") +
+           (earnings.reservation_count == 0 ? "" : ", " + counted(earnings.reservation_count, "unused reservation")) +
+           "); fees " + format_coins(earnings.fees) + "; slashed " + format_coins(earnings.slashed);
 }
 
 }  // namespace retrace::node

@@ -33,6 +33,16 @@ TEST(Earnings, CountsTheEventsOfOnePartyAlone) {
     EXPECT_EQ(text_of(earned), "earned 1.5 coins (3 segments, 1 audit); fees 0.01; slashed 1");
 }
 
+TEST(Earnings, CountTheDepositsOfReservationsThatWereNotUsed) {
+    const ledger::Address self{{1}}, other{{2}};
+    const U256 coin(1'000'000'000'000'000'000u);
+    Earnings earned;
+    for (const ledger::Address& solver : {self, other})
+        earned.take(contracts::to_log(contracts::ReservationPaid{.reservation = 3, .solver = solver, .amount = coin}),
+                    self);
+    EXPECT_EQ(text_of(earned), "earned 1 coins (0 segments, 0 audits, 1 unused reservation); fees 0; slashed 0");
+}
+
 TEST(Earnings, AreNoneAtTheStart) {
     EXPECT_EQ(text_of(Earnings{}), "earned 0 coins (0 segments, 0 audits); fees 0; slashed 0");
 }
