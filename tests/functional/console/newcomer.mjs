@@ -88,7 +88,7 @@ async function earns(browser) {
     const earnings = page.locator("section.panel").filter({ has: page.locator("h2", { hasText: "Earnings" }) });
     const sum = earnings.getByText("coins for 6 segments").first();
     await sum.waitFor({ timeout: 60_000 });
-    say(`it earned: ${await sum.locator("..").textContent()}`);
+    say(`it earned: ${(await sum.locator("..").innerText()).replace(/\s+/g, " ")}`);
     await picture(page, "newcomer-earns", { clip: { x: 0, y: 0, width: 1280, height: 860 } });
     await page.close();
     const address = fs.readFileSync(path.join(folderOf("newcomer"), ".retrace/solver/account"), "utf8").trim();
