@@ -27,7 +27,7 @@ void Players::post_group() {
     if (masked) {
         terms.mask_bits = 10;
         terms.mask_blocks = draws_.between(3, 6);  // Three places in the set of validators.
-        terms.round_blocks += 3 * (terms.mask_blocks + 1);
+        terms.round_blocks += 3 * (terms.mask_blocks + 1) + terms.mask_blocks;
         terms.least = 3;
     }
     market::TaskSpec spec = secrets_.facts();

@@ -198,8 +198,8 @@ void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entri
     store(fx.state, keys::round(group.task, group.round), record);
     fx.emit(RoundClosed{group.task, record.index, record.committed, static_cast<std::uint32_t>(record.entries.size()),
                         static_cast<std::uint32_t>(record.holds.size()), record.total});
-    if (terms_of(fx, group).mask_bits != 0) close_masks(fx, group);
     count_absences(fx, group);
+    if (terms_of(fx, group).mask_bits != 0) close_masks(fx, group);
     group.senders = must_load<Group>(fx.state, keys::group(group.task)).senders;  // Some may leave now.
     ++group.round;
     begin_next_round(fx, group);

@@ -58,11 +58,11 @@ void end_shares(Effects& fx, const market::Group& group, RoundMasks& masks, cons
           lost ? 0 : fx.height + terms.mask_blocks);
 }
 
-/// 21.11.29: nobody says that all fits, so the step has its whole time.
-void end_complaints(Effects& fx, const market::Group& group, RoundMasks& masks, const market::GroupSpec& terms) {
-    if (fx.height <= masks.deadline) return;
-    const bool lost = are_too_few(masks.dealt.size(), masks, terms);
-    enter(fx, group, masks, lost ? MaskStep::lost : MaskStep::messages, masks.dealt.size(), 0);
+/// 21.11.29: nobody says that all fits, so the step has its whole time. When the clock comes after the end of the round,
+/// no message could be taken, so the step stays what it is (is_excused).
+void end_complaints(Effects& fx, const market::Group& group, RoundMasks& masks) {
+    if (fx.height <= masks.deadline || fx.height > group.deadline) return;
+    enter(fx, group, masks, MaskStep::messages, masks.dealt.size(), 0);
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ void advance_masks(Effects& fx, const market::Group& group, const market::GroupS
     RoundMasks masks = masks_of(fx, group);
     if (masks.step == MaskStep::keys) return end_keys(fx, group, masks, terms);
     if (masks.step == MaskStep::shares) return end_shares(fx, group, masks, terms);
-    if (masks.step == MaskStep::complaints) return end_complaints(fx, group, masks, terms);
+    if (masks.step == MaskStep::complaints) return end_complaints(fx, group, masks);
 }
 
 void note_first_keys(Effects& fx, market::Group& group, RoundMasks& masks) {
@@ -158,7 +158,8 @@ bool is_excused(const StateView& view, const market::Group& group, const market:
     const auto first = must_load<market::Checkpoint>(view, keys::checkpoint(group.task, run, 0));
     if (first.height >= masks->keys_end) return true;
     if (are_too_few(masks->cohort.size(), *masks, terms)) return has(masks->cohort, run);
-    return are_too_few(masks->dealt.size(), *masks, terms) && has(masks->dealt, run);
+    const bool before_messages = masks->step == MaskStep::shares || masks->step == MaskStep::complaints;
+    return (before_messages || are_too_few(masks->dealt.size(), *masks, terms)) && has(masks->dealt, run);
 }
 
 bool earns_in_round(const StateView& view, std::uint64_t task, std::uint32_t round, std::uint32_t run) {

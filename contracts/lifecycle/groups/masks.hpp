@@ -36,7 +36,7 @@ void close_masks(Effects& fx, const market::Group& group);
 /// end with its lock.
 bool holds_shares(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// 21.11.28: whether a member without a message in a round is not absent: it took the last step of masks that were lost
-/// before messages, or had its first state only after the cohort was fixed.
+/// before messages, or had its first state only after the cohort was fixed. Called before close_masks.
 bool is_excused(const StateView& view, const market::Group& group, const market::GroupSpec& terms, std::uint32_t run);
 /// 21.11.9: whether a member is paid for its recorded message of a round: it revealed its shares, or there are no masks.
 bool earns_in_round(const StateView& view, std::uint64_t task, std::uint32_t round, std::uint32_t run);

@@ -44,13 +44,13 @@ bool are_limits_in_range(const GroupSpec& group, const TaskSpec& spec) {
     return positions <= kernels::kPositionsMax;
 }
 
-/// 21.11.1: a group with masks has a cohort in each round, and time for keys, shares and complaints in it.
+/// 21.11.1: a group with masks has a cohort in each round, and time for keys, shares, complaints and messages in it.
 bool are_masks_in_range(const GroupSpec& group, const TaskSpec& spec) {
     if (group.mask_bits == 0) return group.mask_blocks == 0;
     if (group.max_age != 0) return false;  // A message has the masks of the round that it is sent in.
     const unsigned sum_bits = group.mask_bits + static_cast<unsigned>(std::bit_width(spec.replicas - 1u));
     return sum_bits <= 32 && group.least >= market::kCohortMin && spec.replicas <= market::kMaskedMembersMax &&
-           is_window(group.mask_blocks) && 3 * (group.mask_blocks + 1) < group.round_blocks;
+           is_window(group.mask_blocks) && 3 * (group.mask_blocks + 1) + group.mask_blocks < group.round_blocks;
 }
 
 /// 20.4.3: as many blocks as one party may have turns in a row, so that it leaves nobody's keys or shares out of a step;

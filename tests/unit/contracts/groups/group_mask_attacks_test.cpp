@@ -141,6 +141,20 @@ TEST_F(GroupMaskAttacks, WhoDealtAndSendsNothingIsAbsent) {
     EXPECT_EQ(member(1).absent, 1u);
 }
 
+TEST_F(GroupMaskAttacks, WhoDealtIsNotAbsentWhenTheClockComesTooLateForMessages) {
+    begin();
+    agree_on_keys({0, 1, 2, 3});
+    for (const std::uint32_t run : {0u, 1u, 3u}) ASSERT_EQ(deal(run), CallStatus::ok);
+    ASSERT_TRUE(serve_until([&] { return masks().step == MaskStep::complaints; }));
+    auto late = masks();
+    late.deadline = group().deadline;  // As if the scheduler were behind for so long.
+    store(state, keys::round_masks(1, 0), late);
+    ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
+    EXPECT_EQ(masks(0).step, MaskStep::lost);
+    for (const std::uint32_t index : {0u, 1u, 3u}) EXPECT_EQ(member(index).absent, 0u) << index;
+    EXPECT_EQ(member(2).absent, 1u);
+}
+
 TEST_F(GroupMaskAttacks, NobodyHidesAmongFewerThanTheLeastMembers) {
     market::GroupSpec terms = masked_terms();
     terms.least = 4;

@@ -230,12 +230,15 @@ TEST_F(GroupMasks, TermsOfMasks) {
     EXPECT_EQ(posted([](auto& terms) { terms.mask_bits = 30; }), "ok");
     EXPECT_EQ(posted([](auto& terms) { terms.mask_blocks = 0; }), "group_terms_out_of_range");
     EXPECT_EQ(posted([](auto& terms) { terms.mask_blocks = 9; }), "group_terms_out_of_range");
+    EXPECT_EQ(posted([](auto& terms) { terms.round_blocks = 19; }), "group_terms_out_of_range")
+        << "after three steps of five blocks a message has more than one turn of a proposer";
     EXPECT_EQ(posted([](auto& terms) { terms.mask_bits = 0; }), "group_terms_out_of_range");
     EXPECT_EQ(posted([](auto&) {}, 33), "group_terms_out_of_range");
 }
 
 TEST_F(GroupMasks, ValidatorsCannotKeepAMemberOutOfAWholeStep) {
     market::GroupSpec terms = masked_terms();
+    terms.round_blocks = 24;
     const auto posted = [&](std::uint64_t places, std::uint64_t blocks) {
         market::ValidatorRules rules;
         rules.places = places;
