@@ -176,7 +176,8 @@ constexpr Words kWords[] = {
     {not_in_cohort, "not_in_cohort", "the run did not post keys, or not deal shares, in this round"},
     {mask_wrong_length, "mask_wrong_length", "the bytes end too soon, or go on behind the last value"},
     {mask_wrong_count, "mask_wrong_count",
-     "there is a share for each member that dealt, and the cohort of a round has at most 32 members"},
+     "there is a share for each member that dealt, the cohort of a round has at most 32 members, and a complaint that "
+     "would leave too few waits for `unmask`"},
     {mask_off_curve, "mask_off_curve", "a point is not on secp256k1, or a share is not below its order"},
     {mask_same_key, "mask_same_key", "a key stands twice; make new keys for each round"},
     {mask_wrong_share, "mask_wrong_share",

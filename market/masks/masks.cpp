@@ -286,6 +286,7 @@ ShareComplaint complain(const MaskRound& round, const CohortKeys& cohort, std::u
 
 Status<MaskError> check_complaint(const MaskRound& round, const CohortKeys& cohort, std::uint32_t dealer,
                                   const MaskShares& shares, std::uint32_t receiver, const ShareComplaint& complaint) {
+    if (dealer == receiver) return Unexpected{MaskError::wrong_share};
     const MaskKeys &from = cohort.at(dealer), &to = cohort.at(receiver);
     const auto first = commitment_of(complaint.challenge, complaint.response, ledger::generator(), to.receive);
     const auto second = commitment_of(complaint.challenge, complaint.response, from.deal, complaint.agreed);

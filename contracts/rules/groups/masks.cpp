@@ -31,7 +31,7 @@ bool takes_part(const std::vector<std::uint32_t>& runs, std::uint32_t run) {
     return std::find(runs.begin(), runs.end(), run) != runs.end();
 }
 
-/// Conditions of the three calls; `step` is the one in which the call is taken.
+/// Conditions of the four calls; `step` is the one in which the call is taken.
 template <class Call>
 CallStatus admit_at(const Call& call, const TxContext& context, const StateView& view, MaskStep step) {
     const CallStatus running = admit_running(view, call.task, call.run, context.sender);
@@ -144,6 +144,8 @@ CallStatus admit(const ComplainOfShare& call, const TxContext& context, const St
     const auto masks = masks_of(view, call.task, call.round);
     if (!takes_part(masks.cohort, call.run) || !takes_part(masks.dealt, call.dealer))
         return CallStatus::not_in_cohort;  // 21.11.21
+    if (!market::are_enough(masks.dealt.size() - 1, masks.cohort.size(), views::group_spec(view, call.task)->least))
+        return CallStatus::mask_wrong_count;  // 21.11.31
     const auto dealt = must_load<market::MemberMasks>(view, keys::member_masks(call.task, call.round, call.dealer));
     const auto holds =
         market::check_complaint({call.task, call.round, 0}, views::mask_cohort(view, call.task, call.round),

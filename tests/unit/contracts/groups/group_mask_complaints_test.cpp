@@ -68,31 +68,40 @@ TEST_F(GroupMaskComplaints, ADealerThatLeavesIsPutOutWithItsLock) {
 }
 
 TEST_F(GroupMaskComplaints, WhoDidNotDealMayComplain) {
-    begin();
-    agree_on_keys({0, 1, 2, 3});
-    for (const std::uint32_t run : {0u, 1u}) ASSERT_EQ(deal(run), CallStatus::ok);
+    begin({"alice", "bob", "carol", "dave", "erin", "frank"});
+    agree_on_keys({0, 1, 2, 3, 4, 5});
+    for (const std::uint32_t run : {0u, 1u, 4u, 5u}) ASSERT_EQ(deal(run), CallStatus::ok);
     Bytes wrong = shares_of(2);
-    wrong.back() ^= 1;  // For member 3.
+    wrong[wrong.size() - 2 * 64 - 1] ^= 1;  // For member 3.
     ASSERT_EQ(send("carol", MaskShares{1, 2, 0, wrong}), CallStatus::ok);
     ASSERT_TRUE(serve_until([&] { return masks().step == MaskStep::complaints; }));
     EXPECT_EQ(complain(0, 2), "mask_wrong_share");
     EXPECT_EQ(complain(3, 2), "ok");
-    EXPECT_EQ(masks().dealt, (RunList{0, 1}));
+    EXPECT_EQ(masks().dealt, (RunList{0, 1, 4, 5}));
 }
 
-TEST_F(GroupMaskComplaints, WithTooFewLeftTheMasksAreLostAndNobodyElseIsAbsent) {
-    begin();
-    deal_with_garbage_of({1, 2});
-    EXPECT_EQ(complain(0, 1), "ok");
-    EXPECT_EQ(complain(0, 2), "ok");
+TEST_F(GroupMaskComplaints, AComplaintThatWouldLeaveTooFewWaitsForUnmasking) {
+    market::GroupSpec terms = masked_terms();
+    terms.least = 6;
+    start_group(terms, {"alice", "bob", "carol", "dave", "erin", "frank"});
+    begin_rounds();
+    agree_on_keys({0, 1, 2, 3, 4, 5});
+    for (const std::uint32_t run : {0u, 1u, 3u, 4u, 5u}) ASSERT_EQ(deal(run), CallStatus::ok);
+    Bytes wrong = shares_of(2);
+    wrong[wrong.size() - 3 * 64] ^= 1;  // The share of 2's own mask for member 3.
+    ASSERT_EQ(send("carol", MaskShares{1, 2, 0, wrong}), CallStatus::ok);
+    next_block();
+    EXPECT_EQ(complain(3, 2), "mask_wrong_count");
+    EXPECT_EQ(run(2).state, RunState::running);
     await_messages(0);
-    EXPECT_EQ(masks().step, MaskStep::lost);
-    ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
-    EXPECT_TRUE(recorded_runs(0).empty());
-    for (const std::uint32_t index : {0u, 3u}) {
-        EXPECT_EQ(member(index).absent, 0u);
-        EXPECT_EQ(run(index).state, RunState::running);
-    }
+    ASSERT_EQ(masks().step, MaskStep::messages);
+    send_messages({0, 1, 2, 3, 4, 5});
+    ASSERT_EQ(group().phase, GroupPhase::unmasking);
+    for (const std::uint32_t run : {3u, 0u, 1u, 4u, 5u}) ASSERT_EQ(unmask(run), CallStatus::ok) << last.revert_reason;
+    next_block();
+    EXPECT_EQ(run(2).state, RunState::forfeited) << "by the complaint of 3 in its shares";
+    EXPECT_EQ(masks().step, MaskStep::open);
+    EXPECT_EQ(recorded_runs(0), (RunList{0, 1, 2, 3, 4, 5}));
 }
 
 TEST_F(GroupMaskComplaints, AreTakenForTheWholeStepAndInNoOther) {
@@ -146,8 +155,24 @@ TEST_F(GroupMaskComplaints, ThatProveNothingChangeNothing) {
     EXPECT_EQ(sent("alice", good), "ok");
 }
 
-TEST_F(GroupMaskComplaints, PayForTheEndOfARunAndTheLookAtTheShares) {
-    EXPECT_GE(extra_gas(ComplainOfShare{}), 2 * kGasScheduledItem + kGasMaskProof + 2 * kGasMaskShare);
+TEST_F(GroupMaskComplaints, ThatWouldLeaveTooFewComeAfterTheFirst) {
+    begin();
+    deal_with_garbage_of({1, 2});
+    EXPECT_EQ(complain(0, 1), "ok");
+    EXPECT_EQ(complain(0, 2), "mask_wrong_count");
+    await_messages(0);
+    EXPECT_EQ(masks().step, MaskStep::messages);
+    EXPECT_EQ(masks().dealt, (RunList{0, 2, 3}));
+}
+
+TEST_F(GroupMaskComplaints, PayForNoLessThanTheSameComplaintInUnmask) {
+    market::RevealedShares shares;
+    for (std::uint32_t dealer = 0; dealer < 4; ++dealer) shares.emplace(dealer, market::Scalar(1));
+    const std::uint64_t without = extra_gas(Unmask{1, 0, 0, encode(shares)});
+    shares.at(2) = market::ShareComplaint{ledger::generator(), market::Scalar(1), market::Scalar(1)};
+    const std::uint64_t with = extra_gas(Unmask{1, 0, 0, encode(shares)});
+    ASSERT_GT(with, without + kGasScheduledItem);
+    EXPECT_GE(extra_gas(ComplainOfShare{}), with - without + kGasMaskProof);
 }
 
 }  // namespace
