@@ -39,7 +39,7 @@ Result<market::MaskShares, MaskError> MaskMember::deal(const market::CohortKeys&
 }
 
 Result<std::map<std::uint32_t, market::ShareComplaint>, MaskError> MaskMember::complaints(
-    const std::map<std::uint32_t, market::MaskShares>& dealt) const {
+    const std::map<std::uint32_t, market::MaskShares>& dealt) {
     if (step_ != Step::dealt) return Unexpected{MaskError::wrong_phase};
     std::map<std::uint32_t, market::ShareComplaint> out;
     for (const auto& [dealer, shares] : dealt) {
@@ -50,6 +50,9 @@ Result<std::map<std::uint32_t, market::ShareComplaint>, MaskError> MaskMember::c
             return market::open_share(masked_.round, masked_.cohort, dealer, shares, run_, kind, agreed).has_value();
         };
         if (fits(market::ShareKind::self) && fits(market::ShareKind::mask)) continue;
+        if (dealer == run_ || !market::are_enough(dealt.size() - out.size() - 1, masked_.cohort.size(), masked_.least))
+            continue;
+        complained_.push_back(dealer);
         out.emplace(dealer, market::complain(masked_.round, masked_.cohort, dealer, run_, secrets_, random_));
     }
     return out;
@@ -61,6 +64,8 @@ Result<std::vector<std::uint32_t>, MaskError> MaskMember::mask(const std::map<st
     if (step_ != Step::dealt) return Unexpected{MaskError::wrong_phase};
     for (const auto& [run, shares] : dealt)
         if (!masked_.cohort.contains(run)) return Unexpected{MaskError::not_in_cohort};
+    for (const std::uint32_t dealer : complained_)
+        if (dealt.contains(dealer)) return Unexpected{MaskError::wrong_share};
     if (!dealt.contains(run_) || !market::are_enough(dealt.size(), masked_.cohort.size(), masked_.least))
         return Unexpected{MaskError::too_few};
     const unsigned bits = masked_bits(value_bits, masked_.cohort.size());

@@ -17,11 +17,12 @@ public:
     /// (else wrong_proof). too_few: it has fewer than `least` members.
     Result<market::MaskShares, market::MaskError> deal(const market::CohortKeys& cohort);
     /// Complaints about those that sealed no shares for the member, by dealer, which put them out before it masks anything
-    /// with them.
+    /// with them. As many as may be put out; the others are for `unmask`.
     Result<std::map<std::uint32_t, market::ShareComplaint>, market::MaskError> complaints(
-        const std::map<std::uint32_t, market::MaskShares>& dealt) const;
+        const std::map<std::uint32_t, market::MaskShares>& dealt);
     /// Masks values of `value_bits` bits (two's complement) with those that dealt and were not put out. The result has masked_bits bits.
-    /// too_few: fewer than the threshold or `least` dealt, or not the member itself.
+    /// too_few: fewer than the threshold or `least` dealt, or not the member itself. wrong_share: one of `dealt` is a dealer
+    /// of which the member has shown, by a complaint, what it sealed.
     Result<std::vector<std::uint32_t>, market::MaskError> mask(const std::map<std::uint32_t, market::MaskShares>& dealt,
                                                                std::span<const std::int32_t> values,
                                                                unsigned value_bits);
@@ -36,6 +37,7 @@ private:
     market::MaskSecrets secrets_;
     market::MaskKeys keys_;
     market::MaskedRound masked_;
+    market::Runs complained_;  ///< Dealers that complaints() returned.
     Step step_ = Step::keys;
 };
 

@@ -354,6 +354,8 @@ TEST(MaskRefusals, AMemberComplainsBeforeItMasksAnythingWithADealerOfGarbage) {
                       "accepted");
     }
     const auto all = cohort.masked.dealt;
+    const std::vector<std::int32_t> values(4);
+    EXPECT_EQ(refusal(cohort.members.at(2).mask(all, values, 10)), "mask_wrong_share") << "2 has shown what 22 sealed";
     cohort.masked.dealt.erase(22);  // It is put out.
     cohort.members.erase(22);
     cohort.send(4);
@@ -363,6 +365,21 @@ TEST(MaskRefusals, AMemberComplainsBeforeItMasksAnythingWithADealerOfGarbage) {
     const auto terms = mask_terms(cohort.masked, cohort.revealed);
     ASSERT_TRUE(terms.has_value());
     EXPECT_EQ(node::unmasked(cohort.sum_of_messages(), *terms, 13), cohort.sum_of_values());
+}
+
+TEST(MaskRefusals, AMemberComplainsOfNoMoreThanMayBePutOut) {
+    for (const std::uint32_t least : {3u, 5u, 6u}) {
+        Cohort cohort(6, 4, {7, 3, 0}, least);
+        cohort.deal();
+        for (const std::uint32_t dealer : {7u, 12u, 22u})
+            cohort.masked.dealt.at(dealer).sealed.front().mask.bytes[31] ^= 1;
+        const auto complaints = cohort.members.at(2).complaints(cohort.masked.dealt);
+        ASSERT_TRUE(complaints.has_value());
+        EXPECT_EQ(complaints->size(), least == 3 ? 2u : 6 - least) << "four of six are the threshold";
+        const std::vector<std::int32_t> values(4);
+        EXPECT_EQ(refusal(cohort.members.at(2).mask(cohort.masked.dealt, values, 10)),
+                  least == 6 ? "accepted" : "mask_wrong_share");
+    }
 }
 
 TEST(MaskRefusals, ComplaintsThatProveNothing) {
@@ -382,6 +399,9 @@ TEST(MaskRefusals, ComplaintsThatProveNothing) {
         return refusal(market::check_complaint(round, keys, 2, shares, receiver, made));
     };
     EXPECT_EQ(judged(7, complaint(7)), "mask_wrong_share");  // Both shares fit.
+    MaskShares own = shares;
+    own.sealed[0].mask.bytes[3] ^= 1;
+    EXPECT_EQ(refusal(market::check_complaint(round, keys, 2, own, 2, complaint(2))), "mask_wrong_share");
     shares.sealed[1].mask.bytes[3] ^= 1;
     EXPECT_EQ(judged(7, complaint(7)), "accepted");
     EXPECT_EQ(judged(12, complaint(12)), "mask_wrong_share");
