@@ -30,7 +30,7 @@ constexpr std::chrono::seconds kLingerTime{2};
 /// Bytes of a reply that the kernel holds and has not sent. By default it would hold megabytes, so that a reply would
 /// seem taken although the peer does not read.
 constexpr int kUnsentBytesMax = 128 << 10;
-constexpr std::chrono::milliseconds kLook{5};  ///< Between two looks at whether a reply may go on.
+constexpr std::chrono::milliseconds kLook{20};  ///< Between two looks at whether a reply may go on.
 constexpr const char* kTooManyReplies = "the replies to this address hold too much, try again later";
 
 std::string_view to_view(beast::string_view text) { return {text.data(), text.size()}; }
@@ -315,22 +315,30 @@ void ArtifactSession::write(HttpReply reply, bool keep_alive) {
     write_begin_ = std::chrono::steady_clock::now();
     written_ = 0;
     held_ = {};
-    if (kind_ == ReplyKind::message && !std::exchange(sends_message_, true)) uplink_.begin_message(write_begin_);
+    if (kind_ == ReplyKind::message && reply_.result() == http::status::ok && !reply_.body().empty() &&
+        !std::exchange(sends_message_, true))
+        uplink_.begin_message(write_begin_);
     reset_when_closed(true);
     write_some(keep_alive);
 }
 
 std::chrono::steady_clock::time_point ArtifactSession::cut_off() const noexcept {
-    const std::uint64_t taken = written_ - std::min<std::uint64_t>(written_, kUnsentBytesMax);
-    const std::uint64_t rate = kind_ == ReplyKind::bulk ? options_.bulk_drain_rate : options_.drain_rate;
+    const bool is_bulk = kind_ == ReplyKind::bulk;
+    const std::uint64_t unsent_max = is_bulk ? kBulkChunk : kUnsentBytesMax;
+    const std::uint64_t taken = written_ - std::min(written_, unsent_max);
+    const std::uint64_t rate = is_bulk ? options_.bulk_drain_rate : options_.drain_rate;
     return write_begin_ + options_.drain_grace + std::chrono::milliseconds(1000 * taken / rate) + held_;
 }
 
+bool ArtifactSession::must_wait(std::chrono::steady_clock::time_point now) noexcept {
+    if (kind_ != ReplyKind::bulk || now >= cut_off()) return false;
+    if (uplink_.holds_bulk(now)) return true;
+    return may_yield(written_, now - write_begin_, options_.bulk_drain_rate) &&
+           is_behind_a_queue(stream_.socket().native_handle());
+}
+
 void ArtifactSession::write_some(bool keep_alive) {
-    if (kind_ == ReplyKind::bulk && std::chrono::steady_clock::now() < cut_off()) {
-        const bool is_held = uplink_.holds_bulk(std::chrono::steady_clock::now());
-        if (is_held || is_behind_a_queue(stream_.socket().native_handle())) return write_later(keep_alive, is_held);
-    }
+    if (must_wait(std::chrono::steady_clock::now())) return write_later(keep_alive);
     stream_.expires_at(cut_off());
     http::async_write_some(
         stream_, *serializer_, [self = shared_from_this(), keep_alive](beast::error_code code, std::size_t size) {
@@ -340,18 +348,18 @@ void ArtifactSession::write_some(bool keep_alive) {
         });
 }
 
-void ArtifactSession::write_later(bool keep_alive, bool is_held) {
+void ArtifactSession::write_later(bool keep_alive) {
     const auto from = std::chrono::steady_clock::now();
     pause_.expires_at(from + kLook);
-    pause_.async_wait([self = shared_from_this(), keep_alive, is_held, from](beast::error_code code) {
+    pause_.async_wait([self = shared_from_this(), keep_alive, from](beast::error_code code) {
         if (code || !self->stream_.socket().is_open()) return;
-        if (is_held) self->held_ += std::chrono::steady_clock::now() - from;
+        self->held_ += std::chrono::steady_clock::now() - from;
         self->write_some(keep_alive);
     });
 }
 
 void ArtifactSession::end_message() noexcept {
-    if (std::exchange(sends_message_, false)) uplink_.end_message(std::chrono::steady_clock::now());
+    if (std::exchange(sends_message_, false)) uplink_.end_message(std::chrono::steady_clock::now(), written_);
 }
 
 void ArtifactSession::end_reply(bool keep_alive) {

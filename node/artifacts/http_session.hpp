@@ -110,10 +110,12 @@ private:
     void write(HttpReply reply, bool keep_alive);
     /// Writes the rest of the reply. The timeout counts from the first byte and grows with what the peer has taken: a
     /// peer that takes nothing is cut off after the grace, and one that takes the reply at the drain rate is not,
-    /// however long that is. The time for which messages held the reply back does not count.
+    /// however long that is. The time for which we held the reply back does not count.
     void write_some(bool keep_alive);
     /// Waits for a moment, then goes on with write_some.
-    void write_later(bool keep_alive, bool is_held);
+    void write_later(bool keep_alive);
+    /// Whether the next chunk waits, for a message or for a queue.
+    bool must_wait(std::chrono::steady_clock::time_point now) noexcept;
     std::chrono::steady_clock::time_point cut_off() const noexcept;
     void end_message() noexcept;
     void end_reply(bool keep_alive);
@@ -134,7 +136,7 @@ private:
     boost::asio::steady_timer pause_;
     ReplyKind kind_ = ReplyKind::small;
     bool sends_message_ = false;                  ///< `uplink_` counts its reply.
-    std::chrono::steady_clock::duration held_{};  ///< Time for which messages held the reply back.
+    std::chrono::steady_clock::duration held_{};  ///< Time for which we held the reply back.
     bool served_ = false;
     bool on_thread_ = false;  ///< A slow-request thread has its request, which counts for its address until that ends.
     boost::beast::flat_buffer buffer_;

@@ -36,6 +36,11 @@ bool is_behind_a_queue(int socket) noexcept {
     return measured && info.tcpi_rtt > info.tcpi_min_rtt && info.tcpi_rtt - info.tcpi_min_rtt > kQueueMax;
 }
 
+bool may_yield(std::uint64_t written, std::chrono::steady_clock::duration elapsed, std::uint64_t drain_rate) noexcept {
+    const auto had = std::chrono::milliseconds(1000 * written / (2 * drain_rate));
+    return elapsed <= had;
+}
+
 void Uplink::advance(Time now) noexcept {
     const Time end = messages_ > 0 ? now : std::clamp(until_, last_, now);
     left_ -= std::min(left_, end - last_);
@@ -49,11 +54,12 @@ void Uplink::begin_message(Time now) noexcept {
     ++messages_;
 }
 
-void Uplink::end_message(Time now) noexcept {
+void Uplink::end_message(Time now, std::uint64_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
     advance(std::max(now, last_));
     --messages_;
-    until_ = last_ + kAfter;
+    const std::uint64_t at_rate = 1000 * std::min<std::uint64_t>(bytes, kAfterRate) / kAfterRate;
+    until_ = std::max(until_, last_ + std::min(kAfterMax, std::chrono::milliseconds(at_rate)));
 }
 
 bool Uplink::holds_bulk(Time now) noexcept {

@@ -167,6 +167,22 @@ TEST_F(Busy, WhoReadsBelowTheDrainRateIsDropped) {
     EXPECT_LT(slow.drain(milliseconds(20), 16 << 10), kReply) << "at 800 KiB each second";
 }
 
+TEST_F(Busy, WhoReadsALittleFasterThanTheDrainRateIsNotDroppedAtTheGrace) {
+    ArtifactHttpServer::Options options;
+    options.drain_grace = milliseconds(500);
+    options.bulk_drain_rate = 160 << 10;
+    start(options);
+    Peer slow(http->port(), "127.0.0.2", 8 << 10);
+    slow.ask("/artifact/" + to_hex(view(root)) + "/tiles?first=0&count=64");
+    std::size_t total = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::size_t got = 1; got != 0 && total < 256 << 10; total += got) {  // 200 KiB each second.
+        got = slow.receive(4 << 10).size();
+        std::this_thread::sleep_until(begin + milliseconds(1000 * total / (200 << 10)));
+    }
+    EXPECT_GE(total, 256u << 10);
+}
+
 TEST_F(Busy, WhoReadsAtTheDrainRateGetsItsReplyHoweverLongThatTakes) {
     ArtifactHttpServer::Options options;
     options.drain_grace = milliseconds(200);

@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <thread>
 
 #include "node/artifacts/client.hpp"
@@ -21,38 +20,75 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 const Uplink::Time kStart{std::chrono::hours(1)};
 
+constexpr std::uint64_t kMessage = 4 << 20;
+
 TEST(UplinkTest, HoldsBulkRepliesWhileAMessageIsSentAndAMomentAfterIt) {
     Uplink uplink;
     EXPECT_FALSE(uplink.holds_bulk(kStart));
     uplink.begin_message(kStart);
     uplink.begin_message(kStart);
-    EXPECT_TRUE(uplink.holds_bulk(kStart + seconds(1)));
-    uplink.end_message(kStart + seconds(2));
-    EXPECT_TRUE(uplink.holds_bulk(kStart + seconds(3))) << "the other one is still sent";
-    uplink.end_message(kStart + seconds(4));
-    EXPECT_TRUE(uplink.holds_bulk(kStart + seconds(4) + Uplink::kAfter - milliseconds(1)));
-    EXPECT_FALSE(uplink.holds_bulk(kStart + seconds(4) + Uplink::kAfter));
+    EXPECT_TRUE(uplink.holds_bulk(kStart + milliseconds(20)));
+    uplink.end_message(kStart + milliseconds(30), kMessage);
+    EXPECT_TRUE(uplink.holds_bulk(kStart + milliseconds(40))) << "the other one is still sent";
+    const auto end = kStart + milliseconds(50);
+    uplink.end_message(end, kMessage);
+    EXPECT_TRUE(uplink.holds_bulk(end + Uplink::kAfterMax - milliseconds(1)));
+    EXPECT_FALSE(uplink.holds_bulk(end + Uplink::kAfterMax));
 }
 
-TEST(UplinkTest, AMessageThatNeverEndsHoldsBulkRepliesForTenSeconds) {
+TEST(UplinkTest, WhoAsksForLittleHoldsBulkRepliesForLittle) {
+    Uplink uplink;
+    const auto message = [&](std::uint64_t bytes) {
+        uplink.begin_message(kStart);
+        uplink.end_message(kStart, bytes);
+    };
+    message(200);
+    EXPECT_FALSE(uplink.holds_bulk(kStart));
+    message(Uplink::kAfterRate / 10);
+    EXPECT_TRUE(uplink.holds_bulk(kStart + milliseconds(98)));
+    message(1);
+    EXPECT_TRUE(uplink.holds_bulk(kStart + milliseconds(98))) << "a small one ends no hold";
+    EXPECT_FALSE(uplink.holds_bulk(kStart + milliseconds(100)));
+}
+
+TEST(UplinkTest, AMessageThatNeverEndsHoldsBulkRepliesForAMoment) {
     Uplink uplink;
     uplink.begin_message(kStart);
     EXPECT_TRUE(uplink.holds_bulk(kStart + Uplink::kHoldMax - milliseconds(1)));
     EXPECT_FALSE(uplink.holds_bulk(kStart + Uplink::kHoldMax));
     EXPECT_FALSE(uplink.holds_bulk(kStart + 60 * Uplink::kHoldMax)) << "nothing is won by waiting";
-    uplink.end_message(kStart + 60 * Uplink::kHoldMax);
+    uplink.end_message(kStart + 60 * Uplink::kHoldMax, kMessage);
     EXPECT_FALSE(uplink.holds_bulk(kStart + 60 * Uplink::kHoldMax));
 }
 
 TEST(UplinkTest, RequestsWithoutEndHoldBulkRepliesForHalfOfTheTimeAtMost) {
-    Uplink uplink;
-    seconds held{0};
-    for (int i = 0; i < 1000; ++i) {  // A message each second, each sent for 0.9 s.
-        uplink.begin_message(kStart + seconds(i));
-        held += uplink.holds_bulk(kStart + seconds(i) + milliseconds(450)) ? seconds(1) : seconds(0);
-        uplink.end_message(kStart + seconds(i) + milliseconds(900));
+    // A message each second, and the time for which it is sent. With the moment after it that is more than half of the
+    // time from `sent` = 1 ms on, so less grows back than half of the time; from 500 ms on nothing does.
+    struct Case {
+        milliseconds sent, least, most;
+    };
+    for (const auto& [sent, least, most] : {Case{milliseconds(1), milliseconds(49'000), milliseconds(50'600)},
+                                            Case{milliseconds(100), milliseconds(39'000), milliseconds(40'700)},
+                                            Case{milliseconds(500), milliseconds(590), milliseconds(700)}}) {
+        Uplink uplink;
+        milliseconds held{0};
+        for (milliseconds now{0}; now < seconds(100); ++now) {
+            const auto of_second = now % seconds(1);
+            if (of_second == milliseconds(0)) uplink.begin_message(kStart + now);
+            if (of_second == sent) uplink.end_message(kStart + now, kMessage);
+            held += milliseconds(uplink.holds_bulk(kStart + now));
+        }
+        EXPECT_LE(held, most) << sent.count();
+        EXPECT_GE(held, least) << sent.count();
     }
-    EXPECT_LE(held, seconds(500) + Uplink::kHoldMax);
+}
+
+TEST(UplinkTest, AReplyYieldsToAQueueOnlyAboveTwiceTheDrainRate) {
+    constexpr std::uint64_t rate = 16 << 10;
+    EXPECT_FALSE(may_yield(0, milliseconds(1), rate));
+    EXPECT_TRUE(may_yield(kBulkChunk, milliseconds(250), rate));
+    EXPECT_FALSE(may_yield(kBulkChunk, milliseconds(251), rate));
+    EXPECT_FALSE(may_yield(2 * rate * 60, milliseconds(60'001), rate));
 }
 
 TEST(UplinkTest, KnowsRepliesByTheirTargets) {
@@ -118,22 +154,17 @@ struct UplinkServer : ::testing::Test {
 
 TEST_F(UplinkServer, AStateWaitsUntilTheMessageIsSentAndLosesNoTimeByIt) {
     ArtifactHttpServer::Options options;
-    options.drain_grace = milliseconds(500);
+    options.drain_grace = milliseconds(300);
     start(options);
     ask_for_message();
-    std::atomic<bool> over{false};
     Status<Failure> fetched = Unit{};
-    ArtifactClient client(*here);
-    std::thread auditor([&] {
-        fetched = client.fetch_tensor({http->url()}, state_root);
-        over = true;
-    });
+    ArtifactClient::Options once;
+    once.rounds = 1;
+    ArtifactClient client(*here, once);
+    std::thread auditor([&] { fetched = client.fetch_tensor({http->url()}, state_root); });
     std::this_thread::sleep_for(milliseconds(200));
     EXPECT_EQ(client.tiles_fetched(), 0u);
-    const auto begin = std::chrono::steady_clock::now();
     read_message();
-    EXPECT_GT(std::chrono::steady_clock::now() - begin, options.drain_grace);
-    EXPECT_FALSE(over) << "the last of the message is still on its way";
     auditor.join();
     ASSERT_TRUE(fetched.has_value()) << fetched.error().message;
     EXPECT_EQ(*here->tensor(state_root), state);
