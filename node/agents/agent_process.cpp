@@ -121,7 +121,6 @@ Status<> AgentProcess::open_stores() {
     checkpoints_ = std::move(checkpoints);
     ArtifactClient::Options fetching;
     fetching.stop = [this] { return fetching_is_over(); };
-    fetching.state_floor_rate = kStateFloorRate;
     fetcher_ = std::make_unique<ArtifactClient>(*artifacts_, fetching);
     source_ = std::make_unique<PeerSource>(*artifacts_, *fetcher_, [this] { return peers_to_ask(); });
     source_->add_own(*checkpoints_);
@@ -182,6 +181,8 @@ void AgentProcess::begin_fetching(const solver::RunKey& of, const std::string& w
                                   const kernels::StopToken& stop) {
     const std::uint64_t height = height_;
     fetching_ = {of, what, fetch_by > height ? height + (fetch_by - height) / 2 : height, fetch_by, false, stop};
+    // Without a block at which it is over, a peer that sends slowly on purpose would hold the fetch for ever.
+    fetcher_->set_slow_rate(fetch_by == 0 ? std::nullopt : std::optional(kStateFloorRate));
     fetcher_->ask_again(peers_to_ask().first);
 }
 

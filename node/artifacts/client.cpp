@@ -21,8 +21,9 @@ std::uint64_t total(const std::vector<wire::Range>& ranges) {
 
 /// Maximum number of open connections.
 constexpr std::size_t kConnectionsMax = 64;
-/// Tiles of the first message. A peer on a slow line sends that many in time, so repeated fetches make progress.
-constexpr std::uint64_t kFirstTiles = 64;
+/// Tiles of the first message: at most 64 KiB and its proof. A peer on a slow line sends that many in time, so repeated
+/// fetches make progress, and what is lost with a broken connection is little.
+constexpr std::uint64_t kFirstTiles = 16;
 constexpr std::chrono::milliseconds kQuick{500};
 constexpr std::chrono::seconds kLong{2};
 
@@ -108,11 +109,8 @@ Status<Failure> ArtifactClient::try_peer(const std::string& peer, const Attempt&
     return done;
 }
 
-Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& attempt) {
-    return try_peers(peers, attempt, options_.floor_rate);
-}
-
-Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& attempt, std::uint64_t first_rate) {
+Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& attempt,
+                                          std::optional<std::uint64_t> last_rate) {
     Failure last{Fault::not_found, "no peer to ask"};
     if (!peers.empty()) last = {Fault::timeout, "all peers failed a moment ago and are skipped for a while"};
     std::chrono::milliseconds left = options_.deadline;  // for all others together
@@ -137,7 +135,7 @@ Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& 
             pause *= 2;
         }
         for (const std::string& peer : peers.first)
-            if (ends(peer, options_.deadline, first_rate, done)) return done;
+            if (ends(peer, options_.deadline, options_.floor_rate, done)) return done;
         for (const std::string& peer : peers.others) {
             if (left <= std::chrono::milliseconds::zero()) break;
             const auto begin = PeerClock::now();
@@ -145,6 +143,11 @@ Status<Failure> ArtifactClient::try_peers(const PeerList& peers, const Attempt& 
             left -= std::chrono::duration_cast<std::chrono::milliseconds>(PeerClock::now() - begin);
         }
     }
+    if (!last_rate) return Unexpected{std::move(last)};
+    // A peer that sends slowly on purpose takes all of the time that is left, so all were asked for more before.
+    ask_again(peers.first);
+    for (const std::string& peer : peers.first)
+        if (ends(peer, options_.deadline, *last_rate, done)) return done;
     return Unexpected{std::move(last)};
 }
 
@@ -244,8 +247,7 @@ Status<Failure> ArtifactClient::fetch_tensor(const PeerList& peers, const Hash32
         if (here->complete) return Unit{};
     }
     return try_peers(
-        peers, [&](Server& peer) { return pull_tensor(peer, root, earlier, record); },
-        options_.state_floor_rate.value_or(options_.floor_rate));
+        peers, [&](Server& peer) { return pull_tensor(peer, root, earlier, record); }, slow_rate_);
 }
 
 Status<Failure> ArtifactClient::pull_tensor(Server& peer, const Hash32& root, const kernels::Tensor* earlier,

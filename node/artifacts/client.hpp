@@ -25,12 +25,9 @@ public:
     struct Options {
         /// Time for which a peer may keep us waiting for one artifact, beyond the time at the floor rate.
         std::chrono::milliseconds deadline{10'000};
-        unsigned rounds = 3;                   ///< Number of attempts over the whole list of peers.
-        std::chrono::milliseconds pause{200};  ///< Between rounds; doubles after each.
-        std::uint64_t floor_rate = 1 << 20;    ///< Bytes per second.
-        /// The same for states, from peers that are asked first: members of a group serve them behind their messages, on
-        /// the links of homes. None: floor_rate. Set it only if `stop` bounds the time of a fetch.
-        std::optional<std::uint64_t> state_floor_rate{};
+        unsigned rounds = 3;                                ///< Number of attempts over the whole list of peers.
+        std::chrono::milliseconds pause{200};               ///< Between rounds; doubles after each.
+        std::uint64_t floor_rate = 1 << 20;                 ///< Bytes per second.
         std::chrono::milliseconds upload_deadline{30'000};  ///< For one message to our own node.
         kernels::StopToken stop = {};                       ///< Ends a running fetch with a timeout.
     };
@@ -46,6 +43,10 @@ public:
 
     /// Called after every range of tiles.
     void set_progress(std::function<void(const Progress&)> progress) { progress_ = std::move(progress); }
+    /// From now on, when all peers have failed to give a tensor at the floor rate, those that are asked first are asked
+    /// once more, at this rate: members of a group serve states behind their messages, on the links of homes. None: they
+    /// are not. Set it only while Options::stop bounds the time of a fetch.
+    void set_slow_rate(std::optional<std::uint64_t> bytes_per_second) { slow_rate_ = bytes_per_second; }
 
     /// Each returns at once if the store has the artifact. The peers are tried in order; those that failed a moment ago
     /// are skipped. Returns the failure of the last peer; a failure of our own store is returned at once.
@@ -84,9 +85,9 @@ private:
     using Attempt = std::function<Status<Failure>(Server&)>;
     using Upload = std::function<Status<Failure>(HttpConnection&)>;
 
-    Status<Failure> try_peers(const PeerList& peers, const Attempt& attempt);
-    /// The same with another floor rate for the peers that are asked first.
-    Status<Failure> try_peers(const PeerList& peers, const Attempt& attempt, std::uint64_t first_rate);
+    /// `last_rate`: the floor rate of a last pass over the peers that are asked first; none: there is no such pass.
+    Status<Failure> try_peers(const PeerList& peers, const Attempt& attempt,
+                              std::optional<std::uint64_t> last_rate = std::nullopt);
     /// `grace`: Options::deadline, or less.
     Status<Failure> try_peer(const std::string& peer, const Attempt& attempt, std::chrono::milliseconds grace,
                              std::uint64_t floor_rate);
@@ -118,6 +119,7 @@ private:
     Options options_;
     std::function<void(const Progress&)> progress_;
     std::map<std::string, HttpConnection> connections_;
+    std::optional<std::uint64_t> slow_rate_;
     PeerBackoff backoff_;
     PartialProgramDownloads partial_downloads_;
     std::uint64_t tiles_fetched_ = 0;

@@ -111,12 +111,24 @@ TEST_F(Timeouts, APartyOfTheRunMayServeAStateMoreSlowlyThanAStranger) {
     ArtifactClient::Options options = hasty();
     options.deadline = milliseconds(1200);
     options.floor_rate = 64 << 20;
-    options.state_floor_rate = 64 << 10;
     ArtifactClient of_strangers(*here, options);
+    of_strangers.set_slow_rate(4 << 10);
     ASSERT_FALSE(of_strangers.fetch_tensor(PeerList({}, {peer.url()}), root));
     ArtifactClient client(*here, options);
+    client.set_slow_rate(4 << 10);
     const auto fetched = client.fetch_tensor({peer.url()}, root);
     ASSERT_TRUE(fetched.has_value()) << fetched.error().message;
+    EXPECT_EQ(*here->tensor(root), tensor);
+}
+
+TEST_F(Timeouts, AKeeperIsAskedBeforeAPartyThatDripsIsGivenMoreTime) {
+    HostilePeer drips(slowly(milliseconds(550), 1024));  // Too slowly for longer messages: 35 s for the state.
+    ArtifactClient::Options options = hasty();
+    options.deadline = milliseconds(1200);
+    ArtifactClient client(*here, options);
+    client.set_slow_rate(1 << 10);
+    const milliseconds spent = time_of([&] { EXPECT_TRUE(client.fetch_tensor({drips.url(), http->url()}, root)); });
+    EXPECT_LT(spent, milliseconds(6000));
     EXPECT_EQ(*here->tensor(root), tensor);
 }
 
