@@ -35,8 +35,9 @@ bool may_yield(std::uint64_t written, std::chrono::steady_clock::duration elapse
 class Uplink {
 public:
     using Time = std::chrono::steady_clock::time_point;
-    /// Less than a quarter of the time that a client gives a peer which failed before (2.5 s, ArtifactClient).
-    static constexpr std::chrono::milliseconds kHoldMax{600};
+    /// The time that a client gives a peer which failed before (ArtifactClient). With a quarter of it, a state that is fetched
+    /// on the same link doubles the time of a message of some hundred kilobytes.
+    static constexpr std::chrono::milliseconds kHoldMax{2500};
     /// Limit on the time for which bulk replies wait after a message's reply: the rest of it is on its way, the peer asks
     /// for the message's next tensor, other members ask for theirs, and each of these requests would wait behind a queue.
     static constexpr std::chrono::milliseconds kAfterMax{500};
