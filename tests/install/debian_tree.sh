@@ -5,14 +5,19 @@
 #   in_tree COMMAND...   runs a command there, without this machine's environment
 #   without_retrace      purges the package and its data from a kept tree
 #   make_older PACKAGE   writes /root/older.deb there: the package under an older version, with another solver.toml
-# TREES=FOLDER keeps the trees between runs. What was mounted is unmounted when the shell ends.
+# TREES=FOLDER keeps the trees between runs. RETRACE_MUST_RUN=1 makes a failure of what would be skipped. What was mounted
+# is unmounted when the shell ends.
 
-skip() { echo "SKIP: $*"; exit 77; }
+skip() {
+    if [ "${RETRACE_MUST_RUN:-}" = 1 ]; then echo "FAILED: $*"; exit 1; fi
+    echo "SKIP: $*"
+    exit 77
+}
 
 # --one-file-system: if a mount should survive, what it shows is not ours to delete.
 leave() {
     for place in proc dev; do
-        if mountpoint -q "$tree/$place"; then umount "$tree/$place"; fi
+        if mountpoint -q "$tree/$place"; then umount "$tree/$place" || umount -l "$tree/$place" || true; fi
     done
     if [ -z "${TREES:-}" ]; then rm -rf --one-file-system "$trees"; fi
 }

@@ -40,8 +40,13 @@ exec chroot "$tree" /usr/bin/env -i HOME="/home/\$user" PATH=/usr/bin:/bin LANG=
 PROGRAM
 chmod 755 "$program"
 export RETRACE_SCREENSHOTS=${RETRACE_SCREENSHOTS:-$PWD/newcomer-pictures}
-"$here/../functional/console/run" "$program" newcomer "$tree"
-for name in earns posts dispute convicts task; do
+pictures=(earns posts dispute convicts task)
+for name in "${pictures[@]}"; do rm -f "$RETRACE_SCREENSHOTS/newcomer-$name.png"; done  # of an earlier run
+status=0
+"$here/../functional/console/run" "$program" newcomer "$tree" || status=$?
+if [ $status = 77 ]; then skip "the browser's test was skipped"; fi
+[ $status = 0 ] || exit $status
+for name in "${pictures[@]}"; do
     [ -s "$RETRACE_SCREENSHOTS/newcomer-$name.png" ] || fail "no picture of: $name"
 done
 echo "pictures in $RETRACE_SCREENSHOTS"
