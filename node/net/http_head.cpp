@@ -2,7 +2,6 @@
 #include "node/net/http_head.hpp"
 
 #include <algorithm>
-#include <array>
 #include <boost/beast/core/string.hpp>
 
 namespace retrace::node {
@@ -26,6 +25,13 @@ std::string lower(std::string_view name) {
 /// Strips the brackets of "[::1]", as host_of does.
 std::string_view without_brackets(std::string_view name) {
     return name.starts_with('[') && name.ends_with(']') ? name.substr(1, name.size() - 2) : name;
+}
+
+bool is_of_proxy(std::string_view field) {
+    const std::string name = lower(field);
+    const auto begins = [&](const char* with) { return name.starts_with(with); };
+    return name == "forwarded" || name == "via" || name == "x-real-ip" || name == "client-ip" ||
+           name.ends_with("-client-ip") || begins("x-forwarded-") || begins("x-envoy-") || begins("cf-");
 }
 
 std::optional<HeadFault> fault_of_length(const http::fields& head, unsigned version) {
@@ -67,9 +73,9 @@ std::optional<HeadFault> fault_of_head(const http::fields& head, std::string_vie
     return std::nullopt;
 }
 
-bool came_by_proxy(const http::fields& head) {
-    return std::ranges::any_of(std::array{"Forwarded", "Via", "X-Forwarded-For", "X-Real-IP"},
-                               [&](const char* name) { return head.count(name) != 0; });
+bool came_by_proxy(const http::fields& head, unsigned version) {
+    return version < 11 ||
+           std::ranges::any_of(head, [](const auto& field) { return is_of_proxy(text(field.name_string())); });
 }
 
 std::optional<std::string> host_of(std::string_view field) {

@@ -27,9 +27,10 @@ std::string_view text_of(HeadFault fault) noexcept;
 std::optional<HeadFault> fault_of_head(const boost::beast::http::fields& head, std::string_view target,
                                        unsigned version, const std::vector<std::string>& hosts);
 
-/// Whether the head has a field of a proxy (Forwarded, Via, X-Forwarded-For, X-Real-IP): then the connection's address is
-/// the proxy's. A proxy that adds none is not noticed.
-bool came_by_proxy(const boost::beast::http::fields& head);
+/// Whether the head has a field of a proxy (Forwarded, Via, X-Real-IP, X-Forwarded-*, X-Envoy-*, CF-*, *-Client-IP) or is
+/// of HTTP/1.0, which proxies still send: then the connection's address is the proxy's. `version`: 10 or 11. A proxy of
+/// HTTP/1.1 that adds none of these is not noticed.
+bool came_by_proxy(const boost::beast::http::fields& head, unsigned version);
 
 /// The host in a Host field, in lower case, without port and brackets; nullopt if the field is malformed.
 std::optional<std::string> host_of(std::string_view field);

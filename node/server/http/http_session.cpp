@@ -96,7 +96,7 @@ net::awaitable<ReplyMessage> answer_rpc(HttpConnection& connection, Shared& shar
     }
     const bool admin = is_admin(shared, request);
     RequestContext context{connection.shared_from_this(), connection.completion(admin), nullptr, admin,
-                           came_by_proxy(request)};
+                           came_by_proxy(request, request.version())};
     std::string body = co_await answer_call(shared, std::move(context), std::move(request.body()));
     co_return make_reply(request, 200, "application/json", std::move(body));
 }

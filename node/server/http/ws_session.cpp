@@ -109,7 +109,7 @@ public:
         beast::get_lowest_layer(ws_).expires_never();  // the WebSocket's own timeouts apply from here
         const auto authorization = request[http::field::authorization];
         const bool admin = shows_token({authorization.data(), authorization.size()}, shared_.options.admin_token);
-        const bool proxied = came_by_proxy(request);
+        const bool proxied = came_by_proxy(request, request.version());
         co_await ws_.async_accept(request, net::use_awaitable);
         ws_.text(true);
         net::co_spawn(ws_.get_executor(), write_all(shared_from_this()), net::detached);

@@ -42,5 +42,20 @@ TEST(HttpHead, NamesAreComparedWhole) {
     EXPECT_TRUE(host_allowed("evil.example", {"*"}));
 }
 
+TEST(HttpHead, AProxyIsKnownByItsFieldsOrByHttp10) {
+    boost::beast::http::fields plain;
+    for (const char* name : {"Host", "X-Real", "Forwarded-X", "Xcf-Ray", "Client-IPs", "User-Agent", "Via-X"})
+        plain.set(name, "x");
+    EXPECT_FALSE(came_by_proxy(plain, 11));
+    EXPECT_TRUE(came_by_proxy(plain, 10));
+    for (const char* name : {"Forwarded", "VIA", "x-real-ip", "X-Forwarded-For", "X-Forwarded-Proto",
+                             "X-Forwarded-Host", "CF-Connecting-IP", "cf-ray", "X-Envoy-External-Address",
+                             "True-Client-IP", "X-Cluster-Client-Ip", "Client-IP"}) {
+        boost::beast::http::fields head = plain;
+        head.set(name, "198.51.100.7");
+        EXPECT_TRUE(came_by_proxy(head, 11)) << name;
+    }
+}
+
 }  // namespace
 }  // namespace retrace::node
