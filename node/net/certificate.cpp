@@ -10,8 +10,10 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/verify_context.hpp>
+#include <chrono>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 
 #include "merkle/base/bytes.hpp"
 #include "merkle/base/durable_file.hpp"
@@ -79,6 +81,27 @@ Result<Certificate> make_certificate(EVP_PKEY* key, const std::string& host) {
                           add_extension(out.get(), NID_ext_key_usage, "serverAuth");
     if (!extended || X509_sign(out.get(), key, EVP_sha256()) == 0) return failed("the certificate cannot be signed");
     return out;
+}
+
+using Authorities = std::shared_ptr<X509_STORE>;
+
+/// The system's authorities. All contexts share them, because reading a bundle takes milliseconds; they are read again after an hour, so that
+/// a long process learns what the system no longer trusts.
+Authorities system_authorities() {
+    using Clock = std::chrono::steady_clock;
+    static std::mutex mutex;
+    static Authorities kept;
+    static Clock::time_point read;
+    const std::lock_guard lock(mutex);
+    if (!kept || Clock::now() - read > std::chrono::hours(1)) {
+        Authorities fresh(X509_STORE_new(), X509_STORE_free);
+        // Without a bundle nobody is trusted.
+        if (fresh) X509_STORE_set_default_paths(fresh.get());
+        ERR_clear_error();
+        kept = std::move(fresh);
+        read = Clock::now();
+    }
+    return kept;
 }
 
 Status<> write_pem(const std::string& path, unsigned mode, const std::function<int(BIO*)>& write) {
@@ -159,7 +182,9 @@ Result<std::shared_ptr<ssl::context>> client_context(const Trust& trust, const s
     }
     boost::system::error_code code;
     if (trust.ca_file.empty()) {
-        context->set_default_verify_paths(code);
+        const Authorities authorities = system_authorities();
+        if (!authorities) return failed("no memory for authorities");
+        SSL_CTX_set1_cert_store(context->native_handle(), authorities.get());
     } else {
         // Reading a pipe or a terminal would block.
         std::error_code ignored;

@@ -131,13 +131,8 @@ struct HttpConnection::Impl {
     }
 
     Status<Failure> connect(Clock::time_point until) {
-        if (url.tls && !trust) {
-            auto made = tls::client_context(url.trust, url.host);
-            if (!made) return failure(Fault::unreachable, made.error().message);
-            trust = std::move(made).value();
-        }
         buffer.clear();
-        stream.emplace(beast::tcp_stream(context), trust.get());
+        stream.emplace(beast::tcp_stream(context), nullptr);
         beast::error_code code;
         RETRACE_TRY(found, resolve(until));
         stream->tcp().expires_at(std::min(until, Clock::now() + kConnectTime));
@@ -145,7 +140,13 @@ struct HttpConnection::Impl {
         RETRACE_CHECK(run(code, "cannot connect"));
         beast::error_code ignored;
         stream->tcp().socket().set_option(tcp::no_delay(true), ignored);
-        if (!stream->is_tls()) return Unit{};
+        if (!url.tls) return Unit{};
+        if (!trust) {  // After connecting, because authorities take milliseconds to read.
+            auto made = tls::client_context(url.trust, url.host);
+            if (!made) return failure(Fault::unreachable, made.error().message);
+            trust = std::move(made).value();
+        }
+        stream->use_tls(*trust);
         stream->tcp().expires_at(until);
         SSL_set_tlsext_host_name(stream->ssl(), url.host.c_str());
         stream->async_handshake(asio::ssl::stream_base::client, [&](beast::error_code done) { code = done; });

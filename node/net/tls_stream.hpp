@@ -89,6 +89,9 @@ public:
         if (context != nullptr) layers_->tls.emplace(layers_->tcp, *context);
     }
 
+    /// Goes on with TLS; the handshake follows. `context` outlives the stream.
+    void use_tls(boost::asio::ssl::context& context) { layers_->tls.emplace(layers_->tcp, context); }
+
     bool is_tls() const noexcept { return layers_->tls.has_value(); }
     Tcp& tcp() noexcept { return layers_->tcp; }
     /// Only with TLS.
