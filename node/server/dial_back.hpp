@@ -22,14 +22,16 @@ namespace retrace::node {
 /// Dials the address that a question came from, and no other, on the port that it names, and asks there for the answer
 /// of an agent to a nonce (node/net/reach.hpp). Nothing is sent but that request, and nothing is told but whether the
 /// answer came: why it did not, and how soon that was known, would let somebody look for open ports at an address that
-/// others share. Thread-safe; a question never waits for a connection.
+/// others share. For that reason an attempt keeps its thread until its failure is told, however soon it ended: whoever
+/// waits for a thread learns nothing of the attempts before. Thread-safe; a question never waits for a connection.
 class DialBack {
 public:
     using Clock = std::chrono::steady_clock;
     struct Options {
-        std::size_t threads = 4;                  ///< Attempts at a time.
+        std::size_t threads = 16;                 ///< Attempts at a time.
         std::size_t waiting = 32;                 ///< Attempts that wait for a thread.
-        std::size_t addresses = 1024;             ///< Whose attempts are remembered.
+        std::size_t addresses = 1024;             ///< Whose attempts are remembered; more than run and wait.
+        std::size_t per_network = 4;              ///< Attempts of a /48 network of IPv6 within `pause`.
         std::chrono::milliseconds attempt{4000};  ///< Most time of an attempt.
         std::chrono::milliseconds told{5000};     ///< From its beginning until its failure is told.
         std::chrono::milliseconds pause{10'000};  ///< Between the attempts of an address.
@@ -44,7 +46,7 @@ public:
     /// The outcome of the attempt for `address` (IPv4 or IPv6, as text) with this port and nonce, which begins if the
     /// address has none. `named`: the endpoint's URL, whose host TLS checks and HTTP names, although the address alone is
     /// dialled, on the URL's port; nullopt: http and the address. An Error says why none may begin now. The /64 network
-    /// of an IPv6 address counts as one address.
+    /// of an IPv6 address counts as one address, and a /48 network has few attempts at a time.
     Result<Outcome> ask(const std::string& address, std::uint16_t port, const Hash32& nonce,
                         const std::optional<Url>& named = {});
 
@@ -53,6 +55,7 @@ private:
         std::string address;
         Url url;
         Hash32 nonce;
+        std::string network;  ///< The /48 of an IPv6 address; else the address.
         Clock::time_point asked, begun{};
         std::optional<bool> reached{};  ///< Once it has ended.
         bool operator==(const Attempt& other) const {
@@ -60,9 +63,13 @@ private:
         }
     };
 
+    /// Whether its failure may be told, or would be if it had failed.
+    bool is_told(const Attempt& attempt, Clock::time_point now) const;
+    /// Whether another attempt of its address or network has to wait for this one.
+    bool holds_up(const Attempt& attempt, Clock::time_point now) const;
     void forget_old(Clock::time_point now);
-    /// Forgets the attempt that ended longest ago; there is one, because more are remembered than wait and run.
-    void forget_one();
+    /// Forgets the oldest attempt that is told; there is one, because more are remembered than wait and run.
+    void forget_one(Clock::time_point now);
     void run(const std::stop_token& stop);
     bool dial(const Attempt& attempt, const std::stop_token& stop) const;
 
