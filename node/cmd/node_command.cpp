@@ -35,7 +35,7 @@ struct NodeFlags {
     bool verify_db = false;
     bool no_empty_blocks = false;
     bool no_console = false;
-    std::optional<std::string> data_dir, genesis, rpc_host, log_level, proposer;
+    std::optional<std::string> data_dir, genesis, rpc_host, dial_back, log_level, proposer;
     std::optional<std::string> engine, cometbft, p2p_host;
     std::vector<std::string> peers;
     bool private_network = false;
@@ -58,6 +58,7 @@ Result<Config> settle(const NodeFlags& flags) {
     if (flags.dev) config.dev = true;
     if (flags.no_empty_blocks) config.engine.empty_blocks = false;
     if (flags.no_console) config.rpc.console = false;
+    if (flags.dial_back) config.rpc.dial_back = *flags.dial_back;
     if (flags.data_dir) config.data_dir = *flags.data_dir;
     if (flags.genesis) config.genesis = *flags.genesis;
     if (flags.rpc_host) config.rpc.host = *flags.rpc_host;
@@ -353,6 +354,11 @@ void add_node(CLI::App& app, Program& program) {
                         "Host names that requests may name besides localhost, 127.0.0.1, ::1 and --rpc-host, or * "
                         "(on loopback none, else all)");
     command->add_flag("--no-console", flags->no_console, "Do not serve the console, a web page, at /");
+    command
+        ->add_option("--dial-back", flags->dial_back,
+                     "Callers that the node connects back to when their operators ask whether their ports are reached: "
+                     "off (nobody), public (not from private networks) or all (public)")
+        ->check(CLI::IsMember({"off", "public", "all"}));
     command->add_option("--log-level", flags->log_level, "trace, debug, info, warn, error, off")
         ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
     command->add_flag("--verify-db", flags->verify_db, "Replay the whole chain, compare, and exit");

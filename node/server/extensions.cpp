@@ -10,7 +10,7 @@ namespace retrace::node {
 namespace {
 
 struct DialBackExtension final : Extension {
-    explicit DialBackExtension(Node& node) { register_dial_back(node.router(), dial_back); }
+    DialBackExtension(Node& node, DialBackScope scope) { register_dial_back(node.router(), dial_back, scope); }
     DialBack dial_back;
 };
 
@@ -24,7 +24,9 @@ Result<std::vector<std::unique_ptr<Extension>>> extend(Node& node) {
                                                          node.config().artifacts);
     node.route(artifact_route(artifacts->server()));
     out.push_back(std::move(artifacts));
-    out.push_back(std::make_unique<DialBackExtension>(node));
+    if (const std::string& who = node.config().rpc.dial_back; who != "off")
+        out.push_back(
+            std::make_unique<DialBackExtension>(node, who == "all" ? DialBackScope::all : DialBackScope::open));
     if (node.config().rpc.console) {
         node.page(answer_console);
         node.route({"/console/", 0, answer_console});

@@ -239,14 +239,19 @@ Check judge(const Reachability& facts) {
     if (facts.reach == Reach::loopback || facts.reach == Reach::unknown)
         return is(Grade::warn, "not tested: " + facts.endpoint + " names no address that others know",
                   "see the check of the port");
-    const std::string dialled = facts.address + ":" + std::to_string(facts.port);
+    // A private address is not told. Where the endpoint's is private too, both are of the same network.
+    const std::string from = facts.address.empty() ? "a private address" : facts.address;
+    const std::string dialled =
+        facts.address.empty() ? from + ", port " + std::to_string(facts.port) : from + ":" + std::to_string(facts.port);
     if (!facts.reached)
         return is(Grade::warn, "not tested: " + facts.why_not,
                   facts.too_old ? "name a newer node with --node, or " + by_hand
                   : facts.busy
                       ? "repeat it in a minute"
                       : "name a node on another machine with --node, without a proxy before it, or " + by_hand);
-    const bool is_named = std::find(facts.named.begin(), facts.named.end(), facts.address) != facts.named.end();
+    const bool is_named = facts.address.empty()
+                              ? facts.reach == Reach::local
+                              : std::find(facts.named.begin(), facts.named.end(), facts.address) != facts.named.end();
     if (!*facts.reached && !is_named)
         return is(Grade::warn,
                   "not tested: the node dialled " + dialled +
@@ -261,16 +266,18 @@ Check judge(const Reachability& facts) {
                       (facts.tls ? "Its certificate must be valid for the endpoint's name, or have the fingerprint of "
                                    "#sha256= at the URL's end. "
                                  : "") +
-                      "If " + facts.address + " is a proxy's, " + by_hand);
+                      "If " + from + " is a proxy's, " + by_hand);
     if (!is_named)
         return is(Grade::warn,
                   "the node reached this machine at " + dialled + ", but others are sent to " + facts.endpoint +
                       ", which is another address",
-                  facts.tls ? "let the endpoint's name resolve to " + facts.address + ", unless it leads here too"
-                            : "name it by --endpoint http://" + dialled + ", unless the other address leads here too");
+                  facts.address.empty() ? by_hand
+                  : facts.tls
+                      ? "let the endpoint's name resolve to " + facts.address + ", unless it leads here too"
+                      : "name it by --endpoint http://" + dialled + ", unless the other address leads here too");
     return is(facts.reach == Reach::local ? Grade::warn : Grade::pass,
               "the node reached this machine at " + dialled +
-                  (facts.reach == Reach::local ? ", an address of a private network" : ""),
+                  (facts.reach == Reach::local && !facts.address.empty() ? ", an address of a private network" : ""),
               "enough if all parties are in that network; for others, see the check of the port");
 }
 

@@ -120,7 +120,7 @@ struct Reachability {
     Reach reach = Reach::loopback;   ///< Of the endpoint.
     bool node_is_here = false;       ///< The node is on this machine.
     std::vector<std::string> named;  ///< Addresses of the endpoint's host.
-    std::string address;             ///< This machine's, as the node sees it; empty: it was not asked, or refused.
+    std::string address;             ///< This machine's, as the node sees it; empty: it was not told.
     std::optional<bool> reached;     ///< Whether the answer came back; nullopt: not tested.
     bool too_old = false;            ///< The node does not connect back.
     bool busy = false;               ///< It does so later.

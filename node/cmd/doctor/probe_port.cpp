@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Whether the port of artifacts can be listened on, and what can be known from here about who reaches it.
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -14,6 +13,7 @@
 #include "ledger/crypto/secret.hpp"
 #include "node/cmd/doctor/probe.hpp"
 #include "node/cmd/doctor/sockets.hpp"
+#include "node/net/address_scope.hpp"
 #include "node/net/http_client.hpp"
 #include "node/platform/files.hpp"
 
@@ -50,20 +50,14 @@ bool answers(const Url& url) {
 }  // namespace
 
 Reach reach_of(const std::string& address) {
-    in_addr four{};
-    if (::inet_pton(AF_INET, address.c_str(), &four) == 1) {
-        const std::uint32_t ip = ntohl(four.s_addr);
-        const auto in = [&](std::uint32_t net, int bits) { return ip >> (32 - bits) == net >> (32 - bits); };
-        if (in(0x7f000000, 8) || ip == 0) return Reach::loopback;
-        const bool local =
-            in(0x0a000000, 8) || in(0xac100000, 12) || in(0xc0a80000, 16) || in(0xa9fe0000, 16) || in(0x64400000, 10);
-        return local ? Reach::local : Reach::open;
+    switch (scope_of(address)) {
+        case AddressScope::loopback: return Reach::loopback;
+        case AddressScope::local: return Reach::local;
+        case AddressScope::open: return Reach::open;
+        case AddressScope::none: break;
     }
-    in6_addr six{};
-    if (::inet_pton(AF_INET6, address.substr(0, address.find('%')).c_str(), &six) != 1) return Reach::unknown;
-    if (IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_UNSPECIFIED(&six)) return Reach::loopback;
-    const bool local = IN6_IS_ADDR_LINKLOCAL(&six) || (six.s6_addr[0] & 0xfe) == 0xfc;
-    return local ? Reach::local : Reach::open;
+    // An endpoint of all addresses leads others to themselves.
+    return address == "0.0.0.0" || address == "::" ? Reach::loopback : Reach::unknown;
 }
 
 Port probe_port(const Question& question) {

@@ -93,8 +93,10 @@ void ask(RpcClient& client, Reachability& out) {
     for (const auto end = Clock::now() + kMost; Clock::now() < end; std::this_thread::sleep_for(kAskEvery)) {
         const auto answer = client.call("retrace_dialBack", params);
         if (!answer) {
-            const bool knows_no_endpoint = answer.error().code == kInvalidParams;
-            if (knows_no_endpoint && !out.tls && params.size() > 2) {  // An older node.
+            // An older node takes two arguments; a newer one may refuse this endpoint ("invalid argument 2").
+            const bool knows_no_endpoint =
+                answer.error().code == kInvalidParams && answer.error().message.starts_with("too many arguments");
+            if (knows_no_endpoint && !out.tls && params.size() > 2) {
                 params.pop_back();
                 continue;
             }

@@ -83,6 +83,14 @@ Status<> set_engine(Config& config, const toml::node& node) {
     return Unit{};
 }
 
+Status<> set_dial_back(Config& config, const toml::node& node) {
+    const auto value = node.value_exact<std::string>();
+    if (!value || (*value != "off" && *value != "public" && *value != "all"))
+        return error("must be off, public or all");
+    config.rpc.dial_back = *value;
+    return Unit{};
+}
+
 Status<> set_level(Config& config, const toml::node& node) {
     static constexpr const char* kLevels[] = {"trace", "debug", "info", "warn", "error", "off"};
     const auto value = node.value_exact<std::string>();
@@ -115,6 +123,7 @@ const std::vector<Key>& keys() {
         {"rpc.tls_cert", text([](C& c) -> std::string& { return c.rpc.tls_cert; })},
         {"rpc.tls_key", text([](C& c) -> std::string& { return c.rpc.tls_key; })},
         {"rpc.console", boolean([](C& c) -> bool& { return c.rpc.console; })},
+        {"rpc.dial_back", set_dial_back},
         {"storage.keep_states",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.storage.keep_states; }, 128, 1'000'000'000)},
         {"storage.keep_blocks",

@@ -28,6 +28,9 @@ struct RpcConfig {
     std::string tls_cert;                         ///< PEM, with tls_key; empty: self-signed, in the data directory.
     std::string tls_key;
     bool console = true;  ///< Serves the console, a web page, at "/".
+    /// Callers that retrace_dialBack connects back to: off (nobody), public (addresses that the Internet knows) or all
+    /// (also those of private networks).
+    std::string dial_back = "public";
 };
 
 struct EngineConfig {

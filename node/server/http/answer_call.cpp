@@ -10,13 +10,21 @@ namespace {
 constexpr std::size_t kBytesPerToken = std::size_t{64} << 10;
 
 /// The address of the other end; an IPv4 address in IPv6 form as itself.
-std::string address_of(beast::tcp_stream& tcp) {
-    boost::system::error_code code;
-    net::ip::address address = tcp.socket().remote_endpoint(code).address();
-    if (code) return {};
+std::string text_of(net::ip::address address) {
     if (address.is_v6() && address.to_v6().is_v4_mapped())
         address = net::ip::make_address_v4(net::ip::v4_mapped, address.to_v6());
     return address.to_string();
+}
+/// Those of the two ends of a connection; empty: it is closed.
+std::string peer_of(beast::tcp_stream& tcp) {
+    boost::system::error_code code;
+    const auto end = tcp.socket().remote_endpoint(code);
+    return code ? std::string() : text_of(end.address());
+}
+std::string local_of(beast::tcp_stream& tcp) {
+    boost::system::error_code code;
+    const auto end = tcp.socket().local_endpoint(code);
+    return code ? std::string() : text_of(end.address());
 }
 
 /// Accessed only on the connection's strand, and by a handler while it runs there.
@@ -32,8 +40,9 @@ struct RunningCall final : Work {
                  context.admin,
                  context.completion.client,
                  &budget,
-                 address_of(context.completion.tcp),
-                 context.proxied} {}
+                 peer_of(context.completion.tcp),
+                 context.proxied,
+                 peer_of(context.completion.tcp) == local_of(context.completion.tcp)} {}
 
     bool is_light() {
         if (body.size() > dispatcher.limits().light_bytes) return false;

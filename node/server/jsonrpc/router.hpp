@@ -57,6 +57,7 @@ struct Caller {
     Budget* budget = nullptr;                ///< nullptr: no time limit.
     std::string peer{};                      ///< IP address that the connection came from; empty: unknown.
     bool proxied = false;                    ///< A proxy said that it made the connection for another.
+    bool from_own_address = false;           ///< `peer` is also the address that the connection went to.
 
     /// Called before each piece of long work, with its size as `ledger::search_logs` counts it. Charges the allowance;
     /// fails once the request has timed out or is abandoned.

@@ -173,8 +173,8 @@ void add_node(json::object& out) {
                                    {"halted", "Boolean"},
                                    {"pool", "Pool"}},
                                   {{"reason", "Text"}});
-    out["DialBack"] =
-        answer_schema("what a connection back found", {{"address", "Text"}, {"port", "Quantity"}, {"outcome", "Text"}});
+    out["DialBack"] = answer_schema("what a connection back found", {{"port", "Quantity"}, {"outcome", "Text"}},
+                                    {{"address", "Text"}});
     out["Contract"] = answer_schema("native contract", {{"name", "Text"}, {"address", "Address"}, {"abi", "Object[]"}});
     out["Slots"] = answer_schema("slots at one height", {{"height", "Count"}, {"values", "Data[]"}});
     out["ChangedSlots"] =

@@ -6,6 +6,7 @@
 #include <net/if.h>
 
 #include "node/cmd/doctor/probe.hpp"
+#include "node/net/address_scope.hpp"
 #include "node/net/reach.hpp"
 #include "node/platform/process.hpp"
 #include "node/server/dial_back_method.hpp"
@@ -37,7 +38,7 @@ struct Reachability : ::testing::Test {
         rpc::ServerOptions options;
         options.host = address;
         served.emplace(std::move(options));
-        register_dial_back(served->world.router, dial_back);
+        register_dial_back(served->world.router, dial_back, DialBackScope::also_own);
         question.node_url = "http://" + address + ":" + std::to_string(served->port);
         question.listen = "0.0.0.0";
         question.port = free_port().value();
@@ -60,10 +61,10 @@ struct Reachability : ::testing::Test {
 TEST_F(Reachability, OfAPortThatIsOpen) {
     const doctor::Reachability found = doctor::probe_reach(question);
     EXPECT_EQ(found.reached, true) << found.why_not;
-    EXPECT_EQ(found.address, address);
+    EXPECT_EQ(found.address, scope_of(address) == AddressScope::open ? address : "");
     EXPECT_EQ(found.named, std::vector{address});
     EXPECT_NE(doctor::judge(found).grade, doctor::Grade::fail);
-    EXPECT_THAT(doctor::judge(found).found, HasSubstr("the node reached this machine at " + address + ":"));
+    EXPECT_THAT(doctor::judge(found).found, HasSubstr("the node reached this machine at "));
 }
 
 TEST_F(Reachability, OfAPortThatOnlyThisMachineReaches) {
@@ -94,13 +95,25 @@ TEST_F(Reachability, OfAnEndpointWithTls) {
     in_front.stop();
     EXPECT_EQ(found.reached, true) << found.why_not;
     EXPECT_TRUE(found.tls);
-    EXPECT_THAT(doctor::judge(found).found, HasSubstr("the node reached this machine at " + address + ":" + port));
+    EXPECT_THAT(doctor::judge(found).found, HasSubstr("the node reached this machine at "));
+}
+
+TEST(DialBackByTls, NamesTheHostOfTheEndpointInTheHandshake) {
+    net::io_context context;
+    tcp::acceptor acceptor(context, {net::ip::make_address("127.0.0.1"), 0});
+    const std::uint16_t port = acceptor.local_endpoint().port();
+    DialBack dial_back;
+    ASSERT_TRUE(dial_back.ask("127.0.0.1", port, Hash32{}, Url{"agent.example", std::to_string(port), true, {}}));
+    tcp::socket socket = acceptor.accept();
+    std::string hello(2048, 0);
+    hello.resize(socket.read_some(net::buffer(hello)));
+    EXPECT_THAT(hello, HasSubstr("agent.example"));
 }
 
 TEST(ReachabilityByAProxy, IsRefusedByTheNode) {
     DialBack dial_back;
     Served served;
-    register_dial_back(served.world.router, dial_back, true);
+    register_dial_back(served.world.router, dial_back, DialBackScope::also_own);
     const std::string body =
         R"({"jsonrpc":"2.0","id":1,"method":"retrace_dialBack","params":["0x2328","0x)" + std::string(64, 'a') + "\"]}";
     const auto answer = [&](const std::string& header) {
@@ -110,6 +123,33 @@ TEST(ReachabilityByAProxy, IsRefusedByTheNode) {
                                "Via: 1.1 proxy\r\n", "X-Real-IP: 198.51.100.7\r\n"})
         EXPECT_THAT(answer(header), HasSubstr("came by a proxy")) << header;
     EXPECT_THAT(answer(""), HasSubstr("\"outcome\":\"dialling\""));
+}
+
+TEST(ReachabilityByAProxy, IsRefusedOnAWebSocketThatCameByOne) {
+    DialBack dial_back;
+    Served served;
+    register_dial_back(served.world.router, dial_back, DialBackScope::also_own);
+    const auto answer = [&](const WsClient::Fields& fields) {
+        WsClient client(served.port, fields);
+        client.write(R"({"jsonrpc":"2.0","id":1,"method":"retrace_dialBack","params":["0x2328","0x)" +
+                     std::string(64, 'a') + "\"]}");
+        return json::serialize(client.read());
+    };
+    EXPECT_THAT(answer({{"X-Forwarded-For", "198.51.100.7"}}), HasSubstr("came by a proxy"));
+    EXPECT_THAT(answer({}), HasSubstr("\"outcome\":\"dialling\""));
+}
+
+TEST_F(Reachability, IsRefusedWhereTheCallComesFromTheNodesOwnAddress) {
+    Served strict([&] {
+        rpc::ServerOptions options;
+        options.host = address;
+        return options;
+    }());
+    register_dial_back(strict.world.router, dial_back, DialBackScope::all);
+    question.node_url = "http://" + address + ":" + std::to_string(strict.port);
+    const doctor::Reachability found = doctor::probe_reach(question);
+    EXPECT_EQ(found.reached, std::nullopt);
+    EXPECT_THAT(found.why_not, HasSubstr("the node's own machine, or by a proxy on it"));
 }
 
 TEST_F(Reachability, IsNotTestedByANodeThatRefuses) {

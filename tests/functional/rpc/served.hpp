@@ -109,11 +109,15 @@ private:
 
 class WsClient {
 public:
+    /// Names and values of the upgrade request.
+    using Fields = std::vector<std::pair<std::string, std::string>>;
+
     explicit WsClient(std::uint16_t port, const std::string& origin = "", const std::string& from = "127.0.0.1")
-        : ws_(io_) {
+        : WsClient(port, origin.empty() ? Fields{} : Fields{{"Origin", origin}}, from) {}
+    WsClient(std::uint16_t port, const Fields& fields, const std::string& from = "127.0.0.1") : ws_(io_) {
         connect(ws_.next_layer(), port, from);
-        ws_.set_option(beast::websocket::stream_base::decorator([origin](beast::websocket::request_type& request) {
-            if (!origin.empty()) request.set(http::field::origin, origin);
+        ws_.set_option(beast::websocket::stream_base::decorator([fields](beast::websocket::request_type& request) {
+            for (const auto& [name, value] : fields) request.set(name, value);
         }));
         ws_.handshake("localhost", "/");
     }

@@ -161,6 +161,13 @@ TEST(Doctor, JudgesReachabilityByWhatTheNodeFound) {
                 is(Grade::warn, "another address", "resolve to 198.51.100.7"));
     EXPECT_THAT(with([](auto& facts) { facts.reach = Reach::local; }),
                 is(Grade::warn, "an address of a private network", "the check of the port"));
+    EXPECT_THAT(
+        with([](auto& facts) { facts.reach = Reach::local, facts.address.clear(); }),
+        is(Grade::warn, "the node reached this machine at a private address, port 9000", "the check of the port"));
+    EXPECT_THAT(with([](auto& facts) { facts.reach = Reach::local, facts.address.clear(), facts.reached = false; }),
+                is(Grade::fail, "the node dialled a private address, port 9000", "open TCP port 9000"));
+    EXPECT_THAT(with([](auto& facts) { facts.address.clear(); }),
+                is(Grade::warn, "others are sent to http://agent.example:9000", "curl -v"));
 }
 
 TEST(Doctor, SaysWhyReachabilityWasNotTested) {

@@ -38,6 +38,7 @@ host = "::1"
 port = 9000
 cors = ["https://a", "https://b"]
 console = false
+dial_back = "all"
 allowed_hosts = ["node.example"]
 connections = 10
 connections_per_address = 3
@@ -63,6 +64,7 @@ level = "debug"
     EXPECT_EQ(config.rpc.port, 9000);
     EXPECT_EQ(config.rpc.cors.size(), 2U);
     EXPECT_FALSE(config.rpc.console);
+    EXPECT_EQ(config.rpc.dial_back, "all");
     EXPECT_EQ(config.rpc.allowed_hosts, std::vector<std::string>{"node.example"});
     EXPECT_EQ(config.artifacts.quota_mib, 1000U);
     EXPECT_EQ(config.artifacts.requester_quota_mib, 100U);
@@ -82,6 +84,8 @@ TEST(Config, ErrorsNameFileLineKeyAndRemedy) {
     EXPECT_EQ(failure("[rpc]\nport = \"1\"\n"), "node.toml:2: rpc.port must be an integer from 0 to 65535");
     EXPECT_THAT(failure("[rpc]\nprot = 1\n"),
                 HasSubstr("node.toml:2: rpc.prot is not a known key; known are node.dev"));
+    EXPECT_EQ(failure("[rpc]\ndial_back = \"some\"\n"), "node.toml:2: rpc.dial_back must be off, public or all");
+    EXPECT_EQ(Config{}.rpc.dial_back, "public");
     EXPECT_THAT(failure("x = 1\n"), HasSubstr("x is not a known key"));
     EXPECT_THAT(failure("[log]\nlevel = \"loud\"\n"), HasSubstr("log.level must be one of trace"));
     EXPECT_THAT(failure("[engine]\nproposer = \"0x1\"\n"), HasSubstr("must be an address"));
