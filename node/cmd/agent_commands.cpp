@@ -35,6 +35,7 @@ struct AgentFlags {
     unsigned threads = 0;
     std::uint64_t memory_mib = 0;
     bool require_sandbox = false;
+    bool check_config = false;
     std::uint64_t poll_ms = 50, keep_blocks = 5'000;
 };
 struct SolverFlags {
@@ -110,6 +111,7 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
     command.add_flag("--require-sandbox", flags.require_sandbox,
                      "Exit if the processes that run tasks cannot be sandboxed (seccomp)");
+    command.add_flag("--check-config", flags.check_config, "Check the configuration and the flags, and exit");
     command.add_option("--poll-ms", flags.poll_ms, "Milliseconds between polls of the node (50)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{60'000}));
     command.add_option("--keep-blocks", flags.keep_blocks,
@@ -203,6 +205,7 @@ int run_service(const Program& program, const AgentFlags& flags, AgentRole role,
         fail(program, options.error().message);
         return kWrongUsage;
     }
+    if (flags.check_config) return kDone;
     const bool has_page = quick || flags.console_port;
     const auto log = has_page ? std::make_shared<LogTail>() : nullptr;
     set_up_log(flags.log_level, log);

@@ -35,6 +35,7 @@ struct NodeFlags {
     bool verify_db = false;
     bool no_empty_blocks = false;
     bool no_console = false;
+    bool check_config = false;
     std::optional<std::string> data_dir, genesis, rpc_host, dial_back, log_level, proposer;
     std::optional<std::string> engine, cometbft, p2p_host;
     std::vector<std::string> peers;
@@ -361,6 +362,7 @@ void add_node(CLI::App& app, Program& program) {
         ->check(CLI::IsMember({"off", "public", "all"}));
     command->add_option("--log-level", flags->log_level, "trace, debug, info, warn, error, off")
         ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
+    command->add_flag("--check-config", flags->check_config, "Check the configuration and the flags, and exit");
     command->add_flag("--verify-db", flags->verify_db, "Replay the whole chain, compare, and exit");
     add_json(*command, program);
     command->callback([&program, flags] {
@@ -370,6 +372,7 @@ void add_node(CLI::App& app, Program& program) {
                 fail(program, config.error().message);
                 return kWrongUsage;
             }
+            if (flags->check_config) return kDone;
             return flags->verify_db ? verify_db(program, *config) : run_node(program, *config);
         };
     });
