@@ -31,6 +31,7 @@ cat >"$tree/root/try.sh" <<'TRY'
 #!/bin/bash
 set -euxo pipefail
 cd /root
+trap 'rm -f /usr/sbin/policy-rc.d' EXIT
 # The units are understood, the manual pages that they name exist, and their exposure stays below systemd's bound for OK.
 for service in node solver verifier; do
     [ -z "$(systemd-analyze verify /usr/lib/systemd/system/retrace-$service.service 2>&1)" ]
@@ -77,32 +78,49 @@ buy() {
 buy 1
 echo "bought after $(($(date +%s) - began)) s"
 
-# An upgrade keeps what was configured and what the services have, and restarts them in their own time.
+# A site that forbids restarts gets none, and the same version again restarts nothing.
+running() { systemctl show -p MainPID --value retrace-node retrace-solver retrace-verifier; }
+upgrade() { dpkg --force-confold -i "$1" >"$2" 2>&1 </dev/null; }
+printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+chmod 755 /usr/sbin/policy-rc.d
+before=$(running)
+upgrade retrace.deb forbidden
+[ "$(grep -c 'because policy-rc.d forbids it' forbidden)" = 3 ]
+rm /usr/sbin/policy-rc.d
+upgrade retrace.deb again
+if grep -q "systemctl restart" again; then exit 1; fi
+sleep 2
+[ "$(running)" = "$before" ]
+
+# An upgrade keeps what was configured and what the services have. It restarts node and verifier, and a solver's operator
+# restarts it.
 program_of() { readlink "/proc/$(systemctl show -p MainPID --value "retrace-$1")/exe"; }
-sha256sum /etc/retrace/*.toml >configured
-dpkg --force-confold -i retrace.deb </dev/null
-sha256sum -c configured
-for service in solver verifier node; do
+# SERVICE runs the installed program, and not "/usr/bin/retrace (deleted)", the one before.
+is_newest() {
     for _ in $(seq 300); do
-        if [ "$(systemctl show -p ActiveState --value retrace-$service)" = active ] && [ "$(program_of $service)" = /usr/bin/retrace ]; then break; fi
+        if [ "$(systemctl show -p ActiveState --value "retrace-$1")" = active ] && [ "$(program_of "$1")" = /usr/bin/retrace ]; then return; fi
         sleep 0.2
     done
-    [ "$(program_of $service)" = /usr/bin/retrace ]  # and not "/usr/bin/retrace (deleted)", the one before
+    return 1
+}
+upgrade older.deb downgraded
+is_newest verifier
+is_newest node
+sha256sum /etc/retrace/*.toml >configured
+solver=$(systemctl show -p MainPID --value retrace-solver)
+upgrade retrace.deb upgraded
+sha256sum -c configured
+grep 'systemctl restart retrace-solver' upgraded
+[ "$(systemctl show -p MainPID --value retrace-solver)" = "$solver" ]
+systemctl --no-block restart retrace-solver
+for service in solver verifier node; do
+    is_newest $service
     [ "$(systemctl show -p Result --value retrace-$service)" = success ]
 done
 timeout 60 retrace task fetch 1 -o model-again
 cmp model-1/model.safetensors model-again/model.safetensors
 buy 2
 echo "upgraded and bought again after $(($(date +%s) - began)) s"
-# A site that forbids restarts gets none.
-printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
-chmod 755 /usr/sbin/policy-rc.d
-running=$(systemctl show -p MainPID --value retrace-node retrace-solver retrace-verifier)
-dpkg -i retrace.deb >again 2>&1 </dev/null
-[ "$(grep -c 'when it suits you' again)" = 3 ]
-sleep 2
-[ "$(systemctl show -p MainPID --value retrace-node retrace-solver retrace-verifier)" = "$running" ]
-rm /usr/sbin/policy-rc.d
 for service in solver verifier node; do
     timeout 90 systemctl stop retrace-$service
     [ "$(systemctl show -p Result --value retrace-$service)" = success ]
@@ -125,8 +143,9 @@ mkdir -p "$tree/etc/systemd/system/graphical.target.wants"
 ln -sf ../try.service "$tree/etc/systemd/system/graphical.target.wants/try.service"
 umount "$tree/proc" "$tree/dev"
 rm -f "$tree/root/done"
-timeout 600 systemd-nspawn --quiet --directory="$tree" --register=no --keep-unit --private-network --boot \
+timeout -k 60 600 systemd-nspawn --quiet --directory="$tree" --register=no --keep-unit --private-network --boot \
     >"$tree/boot.log" 2>&1 </dev/null || true
+rm -f "$tree/usr/sbin/policy-rc.d"  # of a container that was killed
 [ -f "$tree/root/done" ] || fail "in the container: $(tail -n 25 "$tree/root/tried" 2>/dev/null) \
 $(tail -n 10 "$tree/root/journal" 2>/dev/null || tail -n 10 "$tree/boot.log")"
 grep -oE '(upgraded and )?bought .*after [0-9]+ s' "$tree/root/tried" | sort -u
