@@ -32,7 +32,8 @@ std::string what_of(const solver::RunView& run) {
 
 }  // namespace
 
-std::vector<Duty> duties_of(const solver::SolverView& view, const std::vector<verifier::DisputeView>& disputes) {
+std::vector<Duty> duties_of(const solver::SolverView& view, const std::vector<verifier::DisputeView>& disputes,
+                            const std::vector<ReservedTask>& reserved) {
     std::vector<Duty> out;
     for (const solver::RunView& run : view.runs) {
         out.push_back({what_of(run), run.terms.id, run.deadline});
@@ -42,6 +43,7 @@ std::vector<Duty> duties_of(const solver::SolverView& view, const std::vector<ve
     for (const verifier::DisputeView& dispute : disputes) out.push_back(duty_of(dispute));
     for (const solver::AuctionView& auction : view.auctions)
         if (auction.may_reveal) out.push_back({"reveal the bid", auction.terms.id, 0});
+    for (const ReservedTask& task : reserved) out.push_back({"be there: " + words_of(task.reservation), 0, 0});
     if (view.challenge) out.push_back({"capability challenge " + number(view.challenge->id), 0, 0});
     return sorted(std::move(out));
 }

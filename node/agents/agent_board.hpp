@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "node/agents/earnings.hpp"
+#include "node/agents/reserved_time.hpp"
 #include "solver/agent/agent.hpp"
 #include "verifier/chain_view.hpp"
 
@@ -22,7 +23,8 @@ struct Duty {
 };
 
 /// The duties that follow from a view, the one that is due first on top, those without a deadline last.
-std::vector<Duty> duties_of(const solver::SolverView& view, const std::vector<verifier::DisputeView>& disputes);
+std::vector<Duty> duties_of(const solver::SolverView& view, const std::vector<verifier::DisputeView>& disputes,
+                            const std::vector<ReservedTask>& reserved);
 std::vector<Duty> duties_of(const verifier::VerifierView& view);
 
 struct AgentStatus {

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "contracts/calls/gas.hpp"
 #include "contracts/records/group_views.hpp"
@@ -234,98 +233,6 @@ std::vector<Choice> Bidding::choices() const {
     return out;
 }
 
-std::optional<Profit> Bidding::profit_of(const ledger::StateView& state, const market::Params& params,
-                                         const ledger::U256& base_fee, Immutable& immutable,
-                                         const solver::RunView& run) const {
-    const auto spec = immutable.spec(state, run.terms.id);
-    const std::uint64_t all = spec ? spec->segments() : 0;
-    // A run computes until its last state is committed.
-    if (run.next_state > all || run.given_back) return std::nullopt;
-    return expected_profit(terms(state, params, base_fee, run.terms.id, *spec, all - std::min(all, run.first_state)),
-                           machine_);
-}
-
-Room Bidding::room(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
-                   Immutable& immutable, const solver::SolverView& view, bool spot) const {
-    Room out;
-    out.most = kNewBidsMax;
-    if (options_.on_device && !options_.min_per_hour) out.load = std::numeric_limits<double>::infinity();
-    const ledger::U256 stake = options_.assumed_stake.value_or(views::free_stake(state, params, self_));
-    ledger::U256 in_flight;
-    for (const auto& [task, bid] : in_flight_) in_flight = in_flight + bid.stake;
-    out.stake = coins_of(stake) - coins_of(in_flight);
-    for (const auto& [task, bid] : loads_) out.load -= bid.load;
-    for (const solver::RunView& run : view.runs) {
-        if (run.spot && !spot) continue;
-        if (const auto profit = profit_of(state, params, base_fee, immutable, run)) out.load -= profit->load;
-    }
-    out.reserved = reserved_times(state, params, base_fee, immutable, view, spot);
-    return out;
-}
-
-std::vector<ReservedTime> Bidding::reserved_times(const ledger::StateView& state, const market::Params& params,
-                                                  const ledger::U256& base_fee, Immutable& immutable,
-                                                  const solver::SolverView& view, bool spot) const {
-    std::vector<ReservedTime> out;
-    for (const ReservedTask& task : reserved_tasks_) {
-        const WorkTerms work = terms(params, base_fee, task.spec, task.spec.segments());
-        out.push_back({task.reservation.id, task.reservation.from, task.reservation.until,
-                       expected_profit(work, machine_).load, 1});
-    }
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        const market::TaskSpec& spec = reserved_tasks_[i].spec;
-        const std::uint64_t ends =
-            end_of(terms(params, base_fee, spec, spec.segments()), machine_, out[i].until + params.accept_blocks);
-        for (ReservedTime& time : out)
-            if (time.from >= out[i].from && time.from < ends) time.left -= out[i].load;
-    }
-    for (const auto& [task, bid] : loads_) take_time(out, bid.load, bid.ends);
-    for (const solver::RunView& run : view.runs) {
-        const auto profit = run.spot && !spot ? std::nullopt : profit_of(state, params, base_fee, immutable, run);
-        if (!profit) continue;
-        const auto spec = immutable.spec(state, run.terms.id);
-        const std::uint64_t left = spec->segments() + 1 - run.next_state;  // profit_of: it is at most the last.
-        take_time(out, profit->load,
-                  end_of(terms(state, params, base_fee, run.terms.id, *spec, left), machine_, view.height));
-    }
-    return out;
-}
-
-std::set<solver::RunKey> Bidding::to_give_back(const ledger::StateView& state, const market::Params& params,
-                                               const ledger::U256& base_fee, Immutable& immutable,
-                                               const solver::SolverView& view) const {
-    struct SpotRun {
-        solver::RunKey key;
-        Profit profit;
-    };
-    std::vector<SpotRun> runs;
-    std::uint64_t checkpoint_blocks = 0;  // The longest time until one of them can be given back.
-    for (const solver::RunView& run : view.runs) {
-        if (!run.spot) continue;
-        const auto profit = profit_of(state, params, base_fee, immutable, run);
-        if (!profit) continue;
-        runs.push_back({{run.terms.id, run.run}, *profit});
-        checkpoint_blocks = std::max(
-            {checkpoint_blocks, params.checkpoint_blocks, immutable.spec(state, run.terms.id)->checkpoint_blocks});
-    }
-    std::stable_sort(runs.begin(), runs.end(),
-                     [](const SpotRun& a, const SpotRun& b) { return a.profit.per_hour < b.profit.per_hour; });
-    double left = room(state, params, base_fee, immutable, view, true).load;
-    // Work that is won, not what may be: anybody could post a task that it bids for and does not win.
-    for (const auto& [task, bid] : loads_) left += bid.load;
-    // Reserved work may begin before a run could be given back later.
-    for (const ReservedTask& task : reserved_tasks_)
-        if (task.reservation.from <= view.height + checkpoint_blocks)
-            left -= expected_profit(terms(params, base_fee, task.spec, task.spec.segments()), machine_).load;
-    std::set<solver::RunKey> out;
-    for (const SpotRun& run : runs) {
-        if (left >= 0) break;
-        left += run.profit.load;
-        out.insert(run.key);
-    }
-    return out;
-}
-
 void Bidding::choose(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                      Immutable& immutable, solver::SolverView& view) {
     const auto info = views::solver(state, self_);
@@ -361,6 +268,7 @@ void Bidding::choose(const ledger::StateView& state, const market::Params& param
             take_time(room.reserved, -own->second.load, own->second.ends);
         }
     };
+    promised_ = promised_times(params, base_fee);
     Room left = room(state, params, base_fee, immutable, view, false);
     return_own(firm, left);
     choices_ = choose_work(firm, machine_, left, least);

@@ -11,6 +11,7 @@
 #include "node/agents/reserved_time.hpp"
 #include "node/agents/sealed_bids.hpp"
 #include "node/agents/work_choice.hpp"
+#include "solver/agent/work.hpp"
 
 namespace retrace::node {
 
@@ -58,8 +59,8 @@ public:
     void on_view(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                  Immutable& immutable, solver::SolverView& view);
     /// Runs of spot tasks to be given back at their next checkpoint, because they leave too little of this machine's time
-    /// for the other runs of a view, and for reserved tasks that may begin before the checkpoint after that: the ones that
-    /// bring least an hour first.
+    /// for the other runs of a view, or may still run when a reserved task begins, leave too little for it, and could not be
+    /// given back for it later: the ones that bring least an hour first.
     std::set<solver::RunKey> to_give_back(const ledger::StateView& state, const market::Params& params,
                                           const ledger::U256& base_fee, Immutable& immutable,
                                           const solver::SolverView& view) const;
@@ -80,6 +81,8 @@ public:
     std::vector<Choice> choices() const;
     /// What the last view left of the time that is reserved.
     const std::vector<ReservedTime>& reserved() const noexcept { return reserved_; }
+    /// The same if nothing but the reserved tasks themselves took it; below 0: they overlap.
+    const std::vector<ReservedTime>& promised() const noexcept { return promised_; }
     /// Stores the price on disk, then returns the call; returns nothing if the quote has no price or the auction is not
     /// in the last view. A repeated bid in an auction uses the stored price: the first bid may be in flight, and the
     /// stored price must open it.
@@ -124,6 +127,24 @@ private:
     /// count if `spot`.
     Room room(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
               Immutable& immutable, const solver::SolverView& view, bool spot) const;
+    /// What a run takes, and until when.
+    struct RunLoad {
+        solver::RunKey key;
+        Profit profit;
+        std::uint64_t ends = 0;   ///< Height until which its work takes the time.
+        std::uint64_t later = 0;  ///< Height by which a spot run can be given back if it is not at the next checkpoint.
+        bool spot = false;
+    };
+    /// Of the runs of a view that still compute.
+    std::vector<RunLoad> run_loads(const ledger::StateView& state, const market::Params& params,
+                                   const ledger::U256& base_fee, Immutable& immutable,
+                                   const solver::SolverView& view) const;
+    /// Height by which a run that still computes has committed its last state: at the pace of its checkpoints, and at most
+    /// its finishing height.
+    std::uint64_t end_of_run(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
+                             const market::TaskSpec& spec, const solver::RunView& run, std::uint64_t height) const;
+    /// What the tasks that were set reserved leave of this machine's time at the heights from which it is reserved.
+    std::vector<ReservedTime> promised_times(const market::Params& params, const ledger::U256& base_fee) const;
     /// What the tasks that were set reserved, the runs of a view and the bids that may still win leave of this machine's
     /// time at the heights from which it is reserved; runs of spot tasks count if `spot`.
     std::vector<ReservedTime> reserved_times(const ledger::StateView& state, const market::Params& params,
@@ -155,7 +176,8 @@ private:
     double free_load_ = 0;                ///< Share of this machine's time that runs and bids leave,
     std::vector<ReservedTime> reserved_;  ///< and the same at the heights from which it is reserved.
     std::vector<ReservedTask> reserved_tasks_;
-    std::uint64_t height_ = 0;  ///< Of the last view.
+    std::vector<ReservedTime> promised_;  ///< What reserved tasks alone leave of each other's time.
+    std::uint64_t height_ = 0;            ///< Of the last view.
     std::vector<Choice> choices_;
     std::map<std::uint64_t, std::uint64_t> reveal_ends_;  ///< By task, for the auctions of the last view.
     std::map<std::uint64_t, InFlightBid> in_flight_;      ///< By task.

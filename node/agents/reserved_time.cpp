@@ -17,4 +17,9 @@ std::vector<ReservedTask> reserved_tasks(const ledger::StateView& view, const le
     return out;
 }
 
+std::string words_of(const market::Reservation& reservation) {
+    return "reservation " + std::to_string(reservation.id) + " may begin from block " +
+           std::to_string(reservation.from) + " on and before block " + std::to_string(reservation.until);
+}
+
 }  // namespace retrace::node

@@ -222,6 +222,12 @@ void SolverService::drain(const solver::SolverView& view, std::vector<solver::So
         if (run.deadline != 0) due = due == 0 ? run.deadline : std::min(due, run.deadline);
     }
     if (!drained_) return;
+    for (const ReservedTask& task : reserved_tasks_)
+        spdlog::warn(
+            "event=drained reservation={} from={} until={} action=\"have it run again when the task may begin: it "
+            "loses stake "
+            "if it does not take it\"",
+            task.reservation.id, task.reservation.from, task.reservation.until);
     if (view.runs.empty())
         spdlog::info("event=drained runs=0");
     else
@@ -358,6 +364,7 @@ void SolverService::on_block(std::uint64_t height) {
     ahead = false;
     state.read(read);
     if (state.failure() || !params) return;  // The next block brings another view.
+    reserved_tasks_ = reserved;
     bidding_.set_reserved(std::move(reserved));
     std::set<solver::RunKey> give_back;
     state.read([&] {
@@ -366,6 +373,7 @@ void SolverService::on_block(std::uint64_t height) {
         give_back = bidding_.to_give_back(state, *params, fee, process_->immutable(), view);
     });
     if (state.failure()) return;
+    warn_of_overlaps();
     if (registered) {
         if (const auto alone = process_->check_not_replaced(*registered); !alone) {
             ended_ = alone.error().message;
@@ -374,8 +382,10 @@ void SolverService::on_block(std::uint64_t height) {
     }
     for (const solver::RunKey& run : give_back)
         if (!give_back_.contains(run))
-            spdlog::info("event=gives_back task={} run={} reason=\"better work needs its time\"", run.first,
-                         run.second);
+            spdlog::info(
+                "event=gives_back task={} run={} reason=\"other work, or work for which time is reserved, needs its "
+                "time\"",
+                run.first, run.second);
     give_back_ = std::move(give_back);
     process_->immutable().forget_unused();
     process_->set_peers(std::move(peers));
@@ -397,7 +407,7 @@ void SolverService::on_block(std::uint64_t height) {
     write_choices(height);
     process_->tell_board([&](AgentStatus& status) {
         status.work = order_thread_.items();
-        status.duties = duties_of(view, disputes);
+        status.duties = duties_of(view, disputes, reserved_tasks_);
         status.waiting = agent_->waiting();
         status.choices = choices_;
         status.reserved = reserved_;
@@ -405,6 +415,20 @@ void SolverService::on_block(std::uint64_t height) {
         status.draining = draining_;
     });
     view_ = std::move(view);
+}
+
+void SolverService::warn_of_overlaps() {
+    std::set<std::uint64_t> now;
+    for (const ReservedTime& time : bidding_.promised()) {
+        if (time.left >= -kRounding) continue;
+        now.insert(time.reservation);
+        if (!overlaps_.contains(time.reservation))
+            spdlog::warn(
+                "event=overlap reservation={} from={} reason=\"the tasks that are reserved then need {} of this "
+                "machine's time\"",
+                time.reservation, time.from, percent(1 - time.left));
+    }
+    overlaps_ = std::move(now);
 }
 
 void SolverService::act(const solver::SolverView& view) {

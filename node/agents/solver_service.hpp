@@ -61,6 +61,8 @@ private:
     void update_machine(std::uint64_t height);
     void write_choices(std::uint64_t height);
     void on_block(std::uint64_t height);
+    /// Says of a reservation once that the machine has promised more than all of its time.
+    void warn_of_overlaps();
     /// Sends what the agent moves on the view, and adds its work.
     void act(const solver::SolverView& view);
     /// Returns whether the agent's work has a result.
@@ -103,7 +105,9 @@ private:
     std::map<solver::RunKey, std::uint64_t> drain_from_;  ///< By run: its next state when the draining began.
     std::set<solver::RunKey> give_back_;                  ///< Runs of spot tasks that better work needs the time of.
     Machine machine_;
-    std::uint64_t machine_height_ = 0;  ///< When the time of blocks was measured.
+    std::uint64_t machine_height_ = 0;          ///< When the time of blocks was measured.
+    std::vector<ReservedTask> reserved_tasks_;  ///< Of the last view.
+    std::set<std::uint64_t> overlaps_;  ///< Reservations of which was said that they need more than all of its time.
     std::string choices_, reserved_;    ///< As last written.
     solver::SolverView view_;           ///< Of the newest block that was read whole.
 };

@@ -69,7 +69,7 @@ Profit expected_profit(const WorkTerms& terms, const Machine& machine) {
 
 std::uint64_t end_of(const WorkTerms& terms, const Machine& machine, std::uint64_t begins) {
     const double block = std::max(bounded(machine.block_s), kLeast);
-    const double paced = static_cast<double>(terms.segments) * std::max(block, bounded(terms.checkpoint_s));
+    const double paced = (static_cast<double>(terms.segments) + 1) * std::max(block, bounded(terms.checkpoint_s));
     const double time = terms.fits_itself ? paced : std::min(paced, std::max(block, bounded(terms.finish_s)));
     const double blocks = std::ceil(bounded(time) / block);
     constexpr double kBlocksMost = 1e15;  // A double has every whole number up to it.

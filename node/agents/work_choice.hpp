@@ -32,6 +32,9 @@ struct WorkTerms {
     bool fits_itself = false;    ///< A segment has as many steps as its time has room for, as in a group.
 };
 
+/// Shares of the machine's time that add up to 1 may miss it by as little.
+inline constexpr double kRounding = 1e-9;
+
 struct Profit {
     double hours = 0;     ///< Of this machine, alone on the task.
     double cost = 0;      ///< Fees and expected loss of stake, in coins.
@@ -46,7 +49,7 @@ struct Profit {
 Profit expected_profit(const WorkTerms& terms, const Machine& machine);
 
 /// The height by which work that begins by height `begins` ends if the machine gives it no more time than its deadlines
-/// need: n·checkpoint_s later, or finish_s for work that does not fit itself to its time, if that is earlier.
+/// need: (n + 1)·checkpoint_s later, because the first state is committed too, or finish_s for work that does not fit itself to its time, if that is earlier.
 std::uint64_t end_of(const WorkTerms& terms, const Machine& machine, std::uint64_t begins);
 
 /// The price of a segment at which an hour brings `per_hour`: (per_hour · hours + cost) / n.

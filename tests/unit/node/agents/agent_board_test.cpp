@@ -27,11 +27,14 @@ TEST(AgentBoard, PutsWhatIsDueFirstOnTop) {
     own.id = 8, own.terms.id = 2, own.segment = 3, own.side = verifier::Side::solver, own.deadline = 65;
     other = own;
     other.id = 9, other.side = verifier::Side::challenger;
-    EXPECT_THAT(duties_of(view, {own, other}),
+    ReservedTask promised;
+    promised.reservation.id = 6, promised.reservation.from = 90, promised.reservation.until = 95;
+    EXPECT_THAT(duties_of(view, {own, other}, {promised}),
                 ElementsAre(Duty{"accept the data, or decline", 3, 60},
                             Duty{"dispute 8 of segment 3: the next move is due", 2, 65}, Duty{"answer report 5", 1, 70},
                             Duty{"checkpoint 4 of 9", 2, 80}, Duty{"all states up to 9 are committed: waits", 1, 0},
-                            Duty{"dispute 9 of segment 3: the other side moves", 2, 0}));
+                            Duty{"dispute 9 of segment 3: the other side moves", 2, 0},
+                            Duty{"be there: reservation 6 may begin from block 90 on and before block 95", 0, 0}));
 }
 
 TEST(AgentBoard, KnowsTheSeatsOfAVerifier) {

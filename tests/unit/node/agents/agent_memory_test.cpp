@@ -92,6 +92,22 @@ struct AgentMemory : ::testing::Test {
         spec.spot = spot;
         book.put(keys::spec(id), spec);
     }
+    /// A reservation that is on this solver's list.
+    void put_reservation(std::uint64_t id, const ledger::Address& solver, market::ReservationState state,
+                         std::uint64_t from, const market::TaskSpec& spec) {
+        market::Reservation one;
+        one.id = id;
+        one.requester = self;
+        one.solver = solver;
+        one.state = state;
+        one.from = from;
+        one.until = from + 50;
+        book.put(keys::reservation(id), one);
+        book.put(keys::reserved_spec(id), spec);
+        contracts::ListOf<std::uint64_t> own;
+        own.items = {id};
+        book.put(keys::reservations(self), own);
+    }
     void change(std::uint64_t id, const std::function<void(market::Task&)>& how) {
         market::Task task = *contracts::views::task(book, id);
         how(task);
@@ -331,22 +347,10 @@ TEST_F(AgentMemory, TimeThatIsReservedIsKeptFree) {
     market::TaskSpec spec = post(1);
     large(spec, 1, false);
     spec = *contracts::views::spec(book, 1);
-    const std::uint64_t ends = height + 20 + params.accept_blocks + 10'000;  // Ten segments of at most 1,000 blocks.
+    const std::uint64_t ends =
+        height + 20 + params.accept_blocks + 11'000;  // Eleven states, one in at most 1,000 blocks.
     const auto reserve = [&](std::uint64_t id, const ledger::Address& solver, market::ReservationState state,
-                             std::uint64_t from) {
-        market::Reservation one;
-        one.id = id;
-        one.requester = self;
-        one.solver = solver;
-        one.state = state;
-        one.from = from;
-        one.until = from + 50;
-        book.put(keys::reservation(id), one);
-        book.put(keys::reserved_spec(id), spec);
-        contracts::ListOf<std::uint64_t> own;
-        own.items = {id};
-        book.put(keys::reservations(self), own);
-    };
+                             std::uint64_t from) { put_reservation(id, solver, state, from, spec); };
     Bidding agent = bidding();
     const auto bids = [&] {
         agent.set_reserved(reserved_tasks(book, self));
@@ -392,6 +396,109 @@ TEST_F(AgentMemory, TimeThatIsReservedIsKeptFree) {
     };
     EXPECT_TRUE(given_back(height + 1'001).empty()) << "it can be given back at a later checkpoint";
     EXPECT_EQ(given_back(height + 1'000), (std::set<solver::RunKey>{{2, 0}}));
+}
+
+/// Of runs beside a reserved task that needs six tenths of the time of this machine.
+struct ReservedWork : AgentMemory {
+    Bidding agent = bidding();
+    solver::SolverView view = auctions({});
+
+    struct Terms {
+        std::uint64_t segments = 100, checkpoint_blocks = 1'000, finish_blocks = 1'000'000;
+        double load = 0.3;
+        bool spot = true;
+        std::uint64_t ceiling = 500;
+    };
+    /// A run that has just begun; it ends by block `ends`.
+    solver::RunView& add_run(std::uint64_t id, const Terms& terms, std::uint64_t ends) {
+        market::TaskSpec spec = post(id, terms.ceiling);
+        spec.steps = terms.segments;
+        spec.checkpoint_blocks = terms.checkpoint_blocks;
+        spec.finish_blocks = terms.finish_blocks;
+        spec.spot = terms.spot;
+        const double window = std::min(static_cast<double>(terms.checkpoint_blocks),
+                                       static_cast<double>(terms.finish_blocks) / static_cast<double>(terms.segments));
+        spec.step_cost = static_cast<std::uint64_t>(terms.load * window * 1e9);
+        book.put(keys::spec(id), spec);
+        market::Run record;
+        record.task = id;
+        record.state = market::RunState::running;
+        record.finish_height = ends;
+        book.put(keys::run(id, 0), record);
+        solver::RunView run;
+        run.terms.id = id;
+        run.spot = terms.spot;
+        view.runs.push_back(run);
+        return view.runs.back();
+    }
+    std::set<solver::RunKey> given_back(std::uint64_t from) {
+        market::TaskSpec spec = post(90);
+        spec.step_cost = 600'000'000'000;
+        put_reservation(3, self, market::ReservationState::accepted, from, spec);
+        agent.set_reserved(reserved_tasks(book, self));
+        return agent.to_give_back(book, params, kBaseFee, immutable, view);
+    }
+    double left() {
+        agent.choose(book, params, kBaseFee, immutable, view);
+        return agent.reserved().at(0).left;
+    }
+};
+
+TEST_F(ReservedWork, ASpotRunThatEndsBeforeIsKept) {
+    const std::uint64_t ends = height + 500;
+    add_run(1, {.segments = 3, .finish_blocks = 500, .load = 0.6}, ends);
+    EXPECT_TRUE(given_back(ends).empty()) << "though its pace of checkpoints is slower";
+    EXPECT_NEAR(left(), 0.4, 1e-9);
+    view.height += 300;
+    EXPECT_NEAR(left(), 0.4, 1e-9) << "its end does not move";
+    EXPECT_EQ(given_back(ends - 1), (std::set<solver::RunKey>{{1, 0}}));
+}
+
+TEST_F(ReservedWork, WhatEndsBeforeLeavesItsTimeToASpotRun) {
+    add_run(1, {.load = 0.6, .spot = false}, height + 500);
+    add_run(2, {}, height + 100'000).next_state = 1;
+    EXPECT_TRUE(given_back(height + 500).empty());
+    EXPECT_EQ(given_back(height + 499), (std::set<solver::RunKey>{{2, 0}}));
+}
+
+TEST_F(ReservedWork, ARunIsGivenBackWhenItCouldNotBeLater) {
+    for (const bool slow_brings_more : {true, false}) {
+        SCOPED_TRACE(slow_brings_more);
+        view = auctions({});
+        const std::uint64_t first = slow_brings_more ? 1 : 3;  // Terms of a task are read once.
+        add_run(first, {.ceiling = 500}, height + 900'000).next_state = 1;
+        Terms slow_terms{.checkpoint_blocks = 100'000, .finish_blocks = 100'000'000};
+        if (slow_brings_more) slow_terms.ceiling = 500'000;
+        add_run(first + 1, slow_terms, height + 9'000'000).next_state = 1;
+        const std::set<solver::RunKey> fast{{first, 0}}, slow{{first + 1, 0}}, none;
+        EXPECT_EQ(given_back(height + 50'000), slow_brings_more ? none : slow)
+            << "the fast one can be given back later";
+        EXPECT_EQ(given_back(height + 1'001), slow_brings_more ? none : slow);
+        EXPECT_EQ(given_back(height + 1'000), slow_brings_more ? fast : slow);
+    }
+}
+
+/// Contracts 13.12.3.
+TEST_F(ReservedWork, ARunCannotEndWithItsFirstState) {
+    solver::RunView& run = add_run(1, {.load = 0.6}, height + 900'000);
+    EXPECT_TRUE(given_back(height + 2'001).empty());
+    EXPECT_FALSE(given_back(height + 2'000).empty());
+    run.may_accept = true;
+    EXPECT_TRUE(given_back(height + 2'001 + params.accept_blocks).empty());
+    EXPECT_FALSE(given_back(height + 2'000 + params.accept_blocks).empty());
+    run.may_accept = false;
+    run.next_state = 1;
+    EXPECT_TRUE(given_back(height + 1'001).empty());
+    EXPECT_FALSE(given_back(height + 1'000).empty());
+}
+
+TEST_F(ReservedWork, ARunThatIsNotAcceptedYetEndsLater) {
+    solver::RunView& run = add_run(1, {.segments = 2, .load = 0.6, .spot = false}, height + 900'000);
+    given_back(height + 3'010);
+    EXPECT_NEAR(left(), 0.4, 1e-9) << "three states, one in a thousand blocks";
+    run.may_accept = true;
+    run.deadline = height + 60;
+    EXPECT_NEAR(left(), -0.2, 1e-9);
 }
 
 TEST_F(AgentMemory, WorkThatCostsMoreFeesThanItBringsIsNotBidFor) {

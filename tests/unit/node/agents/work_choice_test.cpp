@@ -93,12 +93,13 @@ TEST(WorkChoice, HostileTermsGiveFiniteNumbers) {
 }
 
 TEST(WorkChoice, KeepsTheTimeOfAReservedTaskFree) {
-    EXPECT_EQ(end_of(hour(), kMachine, 100), 100 + 7200u) << "ten segments at the pace of their deadlines";
+    EXPECT_EQ(end_of(hour(), kMachine, 100), 100 + 7920u)
+        << "ten segments and the first state at the pace of their deadlines";
     WorkTerms round = hour();
     round.finish_s = 3'000;
     EXPECT_EQ(end_of(round, kMachine, 100), 3'100u);
     round.fits_itself = true;
-    EXPECT_EQ(end_of(round, kMachine, 100), 7'300u);
+    EXPECT_EQ(end_of(round, kMachine, 100), 8'020u);
     EXPECT_EQ(end_of(hour(), Machine{1e9, 0, 0}, UINT64_MAX), UINT64_MAX);
 
     WorkTerms small = hour();
@@ -110,8 +111,8 @@ TEST(WorkChoice, KeepsTheTimeOfAReservedTaskFree) {
     EXPECT_TRUE(choices[0].taken) << "both fit together";
     EXPECT_FALSE(choices[1].taken);
     EXPECT_THAT(choices[1].why, HasSubstr("its deadlines need 50 % of this machine's time, it may run until block "
-                                          "7300, and reservation 7 keeps time from block 5000, when 35 % is left"));
-    room.reserved[0].from = 7'300;
+                                          "8020, and reservation 7 keeps time from block 5000, when 35 % is left"));
+    room.reserved[0].from = 8'020;
     choices = choose_work({long_one, small_one}, kMachine, room, std::nullopt);
     EXPECT_TRUE(choices[1].taken) << "it has ended when the reserved task may begin";
     room.reserved[0].from = 5'000;
