@@ -15,8 +15,8 @@ enum class ReservationState : std::uint8_t {
     honoured = 4,   ///< The solver runs the task.
     broken = 5,     ///< The solver did not accept the task's data.
     unused = 6,     ///< The requester did not begin the task: the solver has the deposit.
-    lapsed = 7,     ///< The solver did not accept in time.
-    withdrawn = 8,  ///< The requester took the offer back.
+    lapsed = 7,     ///< The requester took the offer back after its time: the solver had not accepted it.
+    withdrawn = 8,  ///< The requester took the offer back before.
 };
 constexpr ReservationState last_of(ReservationState) { return ReservationState::withdrawn; }
 std::string_view slug(ReservationState state) noexcept;

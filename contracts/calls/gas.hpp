@@ -41,8 +41,8 @@ std::uint64_t extra_gas(const Call&) {
 inline std::uint64_t extra_gas(const RegisterSolver&) { return 4 * kGasScheduledItem; }  // A benchmark run's phases.
 /// Its auction, its delivery.
 inline std::uint64_t extra_gas(const PostTask&) { return kGasPost + 2 * kGasScheduledItem; }
-/// Its end without a solver, and its end without a task.
-inline std::uint64_t extra_gas(const Reserve&) { return kGasPost + 2 * kGasScheduledItem; }
+inline std::uint64_t extra_gas(const Reserve&) { return kGasPost; }
+inline std::uint64_t extra_gas(const AcceptReservation&) { return kGasScheduledItem; }  // Its end without a task.
 /// As PostTask, with the acceptance, and the auction that follows if the solver breaks its word.
 inline std::uint64_t extra_gas(const BeginReserved&) { return kGasPost + 4 * kGasScheduledItem; }
 inline std::uint64_t extra_gas(const RaiseReplicas&) { return kGasScheduledItem; }  // Its auction.

@@ -10,18 +10,41 @@ namespace {
 using market::Reservation;
 using market::ReservationState;
 
+/// A call that is sent after block `height` comes into the next one at the earliest.
+bool comes_before(std::uint64_t limit, std::uint64_t height) { return height + 1 < limit; }
+
 constexpr const char* kAgain = "offer it again, or post the task for all solvers (`retrace task submit`)";
 
 ReservationExplanation explain_accepted(const Reservation& of, std::uint64_t height) {
     const std::string number = std::to_string(of.id);
-    if (height + 1 < of.from)
+    if (comes_before(of.from, height))
         return {"the solver has locked " + describe_coins(of.locked) + " of its stake and keeps its time",
                 {},
                 "the requester may begin the task",
                 of.from};
+    if (!comes_before(of.until, height))
+        return {"the task did not begin in time",
+                {},
+                "the solver has the deposit of " + describe_coins(of.deposit) + ", and its stake is free",
+                of.until};
     return {"the requester may begin the task, and has not yet",
             "requester: `retrace reservation begin " + number + " FILE`",
             "the solver has the deposit of " + describe_coins(of.deposit) + ", and its stake is free", of.until};
+}
+
+ReservationExplanation explain_offered(const Reservation& of, std::uint64_t height) {
+    const std::string number = std::to_string(of.id), deposit = describe_coins(of.deposit);
+    const std::string withdraw = "requester: `retrace reservation withdraw " + number + "` ";
+    if (!comes_before(of.from, height))
+        return {"the solver did not accept it in time, and can no longer",
+                withdraw + "returns the deposit of " + deposit,
+                {},
+                {}};
+    return {"it waits for the solver to accept it; then the solver locks its stake, and loses " + deposit +
+                " of it if it does not come",
+            "solver: `retrace reservation accept " + number + "`; " + withdraw + "takes it back",
+            "the solver can no longer accept it; its deposit of " + deposit + " returns when it is taken back",
+            of.from};
 }
 
 ReservationExplanation explain_begun(const ledger::StateView& view, const Reservation& of) {
@@ -40,15 +63,9 @@ ReservationExplanation explain_begun(const ledger::StateView& view, const Reserv
 }  // namespace
 
 ReservationExplanation explain_reservation(const ledger::StateView& view, const Reservation& of, std::uint64_t height) {
-    const std::string number = std::to_string(of.id), task = std::to_string(of.task);
-    const std::string deposit = describe_coins(of.deposit);
+    const std::string task = std::to_string(of.task), deposit = describe_coins(of.deposit);
     switch (of.state) {
-        case ReservationState::offered:
-            return {"it waits for the solver to accept it; then the solver locks its stake, and loses " + deposit +
-                        " of it if it does not come",
-                    "solver: `retrace reservation accept " + number + "`; requester: `retrace reservation withdraw " +
-                        number + "` takes it back",
-                    "it lapses, and the deposit of " + deposit + " returns", of.from};
+        case ReservationState::offered: return explain_offered(of, height);
         case ReservationState::accepted: return explain_accepted(of, height);
         case ReservationState::begun: return explain_begun(view, of);
         case ReservationState::honoured:

@@ -117,6 +117,9 @@ bool RequesterParty::reserve(const ledger::StateView& view, std::uint64_t height
                                 wanted.from, wanted.until},
              wanted.deposit);
         reserved_[index] = height;
+    } else if (own->state == market::ReservationState::offered && height + 1 >= wanted.taken_back_at()) {
+        call("takes its offer back", contracts::WithdrawReservation{own->id});
+        reserved_[index] = height;
     } else if (own->state == market::ReservationState::accepted && wanted.is_used && height + 1 >= wanted.from) {
         call("begins its reserved task", contracts::BeginReserved{own->id},
              market::escrow_of(spec, world().params)->total());

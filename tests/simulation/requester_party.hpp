@@ -21,7 +21,9 @@ struct PlannedReservation {
     std::size_t solver = 0;  ///< Index of the solver.
     ledger::U256 deposit;
     std::uint64_t from = 90, until = 130;
+    std::uint64_t withdraw_at = 0;  ///< Block for which it takes the offer back, if it is not accepted; 0: `from`.
     bool is_used = true;  ///< Otherwise the requester does not begin; afterwards it posts the task for all solvers.
+    std::uint64_t taken_back_at() const { return withdraw_at == 0 ? from : withdraw_at; }
 };
 
 /// A task that a requester will post.

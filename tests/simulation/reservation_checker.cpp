@@ -15,7 +15,7 @@ bool may_follow(ReservationState from, ReservationState to, const contracts::Tim
                 std::uint64_t height) {
     switch (to) {
         case ReservationState::accepted: return from == ReservationState::offered && height < terms.from;
-        case ReservationState::withdrawn: return from == ReservationState::offered;
+        case ReservationState::withdrawn: return from == ReservationState::offered && height < terms.from;
         case ReservationState::lapsed: return from == ReservationState::offered && height >= terms.from;
         case ReservationState::unused: return from == ReservationState::accepted && height >= terms.until;
         case ReservationState::begun:

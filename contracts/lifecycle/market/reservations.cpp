@@ -36,16 +36,15 @@ void move_reservation(Effects& fx, market::Reservation& reservation, Reservation
 
 void reservation_due(Effects& fx, std::uint64_t id) {
     auto reservation = must_load<market::Reservation>(fx.state, keys::reservation(id));
-    if (reservation.state == ReservationState::offered)
-        return end_unbegun(fx, reservation, ReservationState::lapsed, reservation.requester);
-    if (reservation.state != ReservationState::accepted || fx.height < reservation.until) return;
+    if (reservation.state != ReservationState::accepted) return;
     end_unbegun(fx, reservation, ReservationState::unused, reservation.solver);
     fx.emit(ReservationPaid{id, reservation.solver, reservation.deposit});
 }
 
 void withdraw_offer(Effects& fx, std::uint64_t id) {
     auto reservation = must_load<market::Reservation>(fx.state, keys::reservation(id));
-    end_unbegun(fx, reservation, ReservationState::withdrawn, reservation.requester);
+    const auto end = fx.height < reservation.from ? ReservationState::withdrawn : ReservationState::lapsed;
+    end_unbegun(fx, reservation, end, reservation.requester);
 }
 
 void honour_reservation(Effects& fx, std::uint64_t task, std::uint32_t run) {

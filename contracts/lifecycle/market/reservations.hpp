@@ -12,9 +12,10 @@ inline constexpr std::size_t kReservationsMax = 16;
 
 /// Stores the reservation in its new state and emits an event.
 void move_reservation(Effects& fx, market::Reservation& reservation, market::ReservationState to);
-/// A height that an offer or an accepted reservation waited for has come: it lapses, or was not used.
+/// The last height of an accepted reservation is over: it was not used, unless its task has begun.
 void reservation_due(Effects& fx, std::uint64_t reservation);
-/// The requester takes back one that is offered.
+/// The requester takes back one that is offered; from its first height on it has lapsed. Nothing is scheduled for an
+/// offer: any number of them, each for the same height, would delay what others have scheduled there.
 void withdraw_offer(Effects& fx, std::uint64_t reservation);
 /// The solver has the task's data, or its run ended through nobody's fault: the deposit returns.
 void honour_reservation(Effects& fx, std::uint64_t task, std::uint32_t run);

@@ -16,7 +16,7 @@ namespace {
 using market::Reservation;
 using market::ReservationState;
 
-constexpr std::uint64_t kAheadMax = 1'000'000'000;
+constexpr std::uint64_t kAheadMax = 28 * 86'400;  // Four weeks of blocks of a second.
 
 bool has_room(const StateView& view, const Address& party) {
     return views::reservations(view, party).size() < kReservationsMax;
@@ -62,7 +62,6 @@ void apply(const Reserve& call, const TxContext& context, Effects& fx) {
     store(fx.state, keys::reservation(out.id), out);
     store(fx.state, keys::reserved_spec(out.id), call.spec);
     add_to_list(fx.state, keys::reservations(out.requester), out.id);
-    schedule(fx, out.from, {ScheduledKind::reservation, out.id, 0, 0});
     fx.emit(TimeReserved{out.id, out.requester, out.solver, out.price, out.from, out.until, out.deposit});
 }
 

@@ -2,6 +2,7 @@
 // A solver's time at a future height. SPEC 12.11.
 #include "contracts/records/reservations.hpp"
 
+#include "contracts/calls/gas.hpp"
 #include "contracts/records/standing.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
 
@@ -117,13 +118,17 @@ TEST_F(Reservations, OneThatIsNotHonouredCostsBothAndTheTaskGoesOn) {
     }
 }
 
-TEST_F(Reservations, AnOfferThatIsNotAcceptedReturns) {
+TEST_F(Reservations, AnOfferThatIsNotAcceptedReturnsWhenItIsTakenBack) {
     const U256 before = balance("requester");
     ASSERT_EQ(reserve(), CallStatus::ok);
     EXPECT_EQ(locked("alice"), U256()) << "an offer holds nobody's time or stake";
     const std::uint64_t from = reservation().from;
-    ASSERT_TRUE(advance_until([&] { return reservation().state == ReservationState::lapsed; }));
-    EXPECT_EQ(height, from);
+    while (height < from) next_block();
+    EXPECT_EQ(send("alice", AcceptReservation{1}), CallStatus::too_late);
+    EXPECT_EQ(reservation().state, ReservationState::offered);
+    ASSERT_EQ(send("requester", WithdrawReservation{1}), CallStatus::ok) << last.revert_reason;
+    EXPECT_EQ(reservation().state, ReservationState::lapsed);
+    EXPECT_TRUE(views::reservations(state, party("requester")).empty());
     EXPECT_EQ(balance("requester"), before);
     EXPECT_EQ(send("alice", AcceptReservation{1}), CallStatus::wrong_reservation_state);
 }
@@ -150,6 +155,24 @@ TEST_F(Reservations, AnOfferThatIsWithdrawnReturnsAtOnceAndOneThatIsAcceptedStay
     EXPECT_EQ(send("requester", WithdrawReservation{2}), CallStatus::wrong_reservation_state)
         << "the solver's stake waits for it";
     EXPECT_EQ(balance("requester"), before - kDeposit);
+}
+
+/// 12.11.28: one account would otherwise delay all that is due at a height.
+TEST_F(Reservations, OffersWriteNothingIntoTheScheduler) {
+    const std::uint64_t from = height + 10, until = height + 30;
+    const auto due = [&](std::uint64_t at) { return counter(state, keys::due_count(at)); };
+    const std::uint64_t at_from = due(from), at_until = due(until);
+    for (std::uint64_t id = 1; id <= 20; ++id) {
+        ASSERT_EQ(send("requester", Reserve{small_spec(), party("alice"), kPrice, from, until}, kDeposit),
+                  CallStatus::ok);
+        ASSERT_EQ(send("requester", WithdrawReservation{id}), CallStatus::ok);
+    }
+    ASSERT_EQ(send("requester", Reserve{small_spec(), party("alice"), kPrice, from, until}, kDeposit), CallStatus::ok);
+    EXPECT_EQ(due(from), at_from);
+    EXPECT_EQ(due(until), at_until);
+    ASSERT_EQ(send("alice", AcceptReservation{21}), CallStatus::ok);
+    EXPECT_EQ(due(until), at_until + 1);
+    EXPECT_GE(last.gas_used, kGasScheduledItem) << "it is paid for";
 }
 
 TEST_F(Reservations, OffersOfStrangersFillNobodysList) {
@@ -187,7 +210,7 @@ TEST_F(Reservations, Refusals) {
     EXPECT_EQ(ask([](Reserve& c) { c.price = c.spec.price_ceiling + U256(1); }), CallStatus::price_over_ceiling);
     EXPECT_EQ(ask([](Reserve& c) { c.until = c.from; }), CallStatus::duration_out_of_range);
     EXPECT_EQ(ask([&](Reserve& c) { c.from = height; }), CallStatus::too_late);
-    EXPECT_EQ(ask([&](Reserve& c) { c.until = height + 1'000'000'001; }), CallStatus::duration_out_of_range);
+    EXPECT_EQ(ask([&](Reserve& c) { c.until = height + 28 * 86'400 + 1; }), CallStatus::duration_out_of_range);
     EXPECT_EQ(ask([](Reserve& c) { c.solver = party("requester"); }), CallStatus::own_task);
     EXPECT_EQ(ask([](Reserve& c) { c.solver = party("carol"); }), CallStatus::not_registered);
     EXPECT_EQ(ask([](Reserve& c) { c.spec.hardware_class = 2; }), CallStatus::wrong_hardware);

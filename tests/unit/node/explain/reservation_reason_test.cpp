@@ -50,6 +50,10 @@ TEST_F(ReservationReasons, OfOpenOnesNameWhatEitherSideCanDoAndByWhen) {
     EXPECT_THAT(offered.remedy, HasSubstr("retrace reservation accept 3"));
     EXPECT_THAT(offered.remedy, HasSubstr("retrace reservation withdraw 3"));
     EXPECT_EQ(offered.next_height, 100U);
+    const ReservationExplanation late = told(ReservationState::offered, 99);
+    EXPECT_THAT(late.why, HasSubstr("can no longer")) << "the next block is 100";
+    EXPECT_THAT(late.remedy, HasSubstr("withdraw 3` returns the deposit of 2 coins"));
+    EXPECT_EQ(late.next_height, std::nullopt);
     const ReservationExplanation early = told(ReservationState::accepted, 98);
     EXPECT_THAT(early.why, HasSubstr("locked 9 coins"));
     EXPECT_EQ(early.remedy, "");
@@ -58,6 +62,10 @@ TEST_F(ReservationReasons, OfOpenOnesNameWhatEitherSideCanDoAndByWhen) {
     EXPECT_THAT(due.remedy, HasSubstr("retrace reservation begin 3 FILE")) << "the next block is 100";
     EXPECT_THAT(due.next, HasSubstr("the solver has the deposit of 2 coins"));
     EXPECT_EQ(due.next_height, 150U);
+    EXPECT_THAT(told(ReservationState::accepted, 148).remedy, HasSubstr("begin 3 FILE"));
+    const ReservationExplanation over = told(ReservationState::accepted, 149);
+    EXPECT_EQ(over.remedy, "") << "the next block is 150";
+    EXPECT_EQ(over.next_height, 150U);
     const ReservationExplanation begun = told(ReservationState::begun);
     EXPECT_THAT(begun.remedy, HasSubstr("retrace task upload 7"));
     EXPECT_THAT(begun.next, HasSubstr("are burned"));
