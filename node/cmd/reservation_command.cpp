@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -26,12 +27,12 @@ namespace views = contracts::views;
 
 /// Places that others may take between the question for the price and the beginning.
 constexpr std::uint64_t kTasksAhead = 64;
-/// The newest reservations that a list looks at.
+/// Reservations that a list looks at, beside the party's own ones.
 constexpr std::uint64_t kNewest = 1'000;
 
 struct ReservationFlags {
     SignerOptions signer;
-    std::uint64_t id = 0, from = 0, until = 0;
+    std::uint64_t id = 0, from = 0, until = 0, before = UINT64_MAX;
     std::string file, solver, price, deposit, data_dir;
     bool mine = false, ended = false;
 };
@@ -100,17 +101,37 @@ int show(const Program& program, const ReservationFlags& flags) {
     return print(program, (*at)->chain, flags.id);
 }
 
-/// The reservations that are offered, accepted or begun, or with `ended` all, newest first; of `party` on either side.
-std::vector<Told> newest(const RemoteState& state, const std::optional<ledger::Address>& party, bool ended) {
-    std::vector<Told> out;
-    const std::uint64_t count = views::reservation_count(state);
-    for (std::uint64_t id = count; id != 0 && count - id < kNewest; --id) {
+struct Listed {
+    std::vector<Told> found;
+    std::uint64_t before = 0;  ///< Reservations below this number were not looked at; 0: all were.
+};
+
+/// The reservations below `before` that are offered, accepted or begun, or with `ended` all; of `party` on either side.
+/// First those on the party's own list, which no stranger can make long, then the newest ones.
+Listed list_of(const RemoteState& state, const std::optional<ledger::Address>& party, bool ended,
+               std::uint64_t before) {
+    Listed out;
+    const auto own = party ? views::reservations(state, *party) : std::vector<std::uint64_t>();
+    const auto add = [&](std::uint64_t id) {
         const auto one = views::reservation(state, id);
         if (one && (ended || market::holds_deposit(one->state)) &&
             (!party || one->requester == *party || one->solver == *party))
-            out.push_back({*one, explain_reservation(state, *one, state.height())});
-    }
+            out.found.push_back({*one, explain_reservation(state, *one, state.height())});
+    };
+    const std::uint64_t newest = std::min(views::reservation_count(state), before - 1);
+    for (auto id = own.rbegin(); id != own.rend(); ++id)
+        if (*id <= newest) add(*id);
+    const std::uint64_t last = newest > kNewest ? newest - kNewest : 0;
+    for (std::uint64_t id = newest; id > last; --id)
+        if (std::find(own.begin(), own.end(), id) == own.end()) add(id);
+    out.before = last == 0 ? 0 : last + 1;
     return out;
+}
+
+void say_cut_short(const Listed& listed) {
+    if (listed.before == 0) return;
+    std::cerr << "reservations below " << listed.before << " were not looked at: `retrace reservation list --before "
+              << listed.before << "` does\n";
 }
 
 int list(const Program& program, const ReservationFlags& flags) {
@@ -124,14 +145,15 @@ int list(const Program& program, const ReservationFlags& flags) {
     if (!at) return fail(program, at.error().message);
     const auto state = (*at)->chain.newest();
     if (!state) return fail(program, state.error().message);
-    std::vector<Told> found;
-    const auto read = [&] { found = newest(*state, party, flags.ended); };
+    Listed listed;
+    const auto read = [&] { listed = list_of(*state, party, flags.ended, flags.before); };
     state->read_ahead(read);
     state->read(read);
     if (state->failure()) return fail(program, state->failure()->message);
+    say_cut_short(listed);
     if (program.json) {
         json::array out;
-        for (const Told& one : found) {
+        for (const Told& one : listed.found) {
             json::object line = json_of(one);
             (*at)->add_proven(line);
             out.push_back(std::move(line));
@@ -139,7 +161,7 @@ int list(const Program& program, const ReservationFlags& flags) {
         std::cout << json::serialize(out) << '\n';
         return kDone;
     }
-    for (const auto& [one, told] : found)
+    for (const auto& [one, told] : listed.found)
         std::cout << "reservation " << one.id << " (" << market::slug(one.state) << "), " << describe_coins(one.price)
                   << " a segment, " << ledger::to_checksum(one.requester) << " asks " << ledger::to_checksum(one.solver)
                   << ": " << told.why << (told.next.empty() ? "" : "; next: " + next_of(told)) << '\n';
@@ -263,6 +285,7 @@ void add_reservation(CLI::App& app, Program& program) {
         [](CLI::App& command, ReservationFlags& flags) {
             command.add_flag("--mine", flags.mine, "Only those of --key, as the requester or the solver");
             command.add_flag("--ended", flags.ended, "Also those that are over");
+            command.add_option("--before", flags.before, "Only those below this number")->check(CLI::PositiveNumber);
             flags.signer.add_to(command);
         });
     add(*parent, program, "accept", "As the solver, keep the time: locks its stake", accept,

@@ -242,9 +242,10 @@ void explain_given_back(const StateView& view, const market::Task& task, const m
     out.why = "the solver gave run " + std::to_string(run.index) + " back at checkpoint " +
               std::to_string(run.next_state - 1) + "; it is paid up to checkpoint " + std::to_string(run.paid) +
               ", and the rest of what it computed is audited or can still be challenged";
-    const bool more = params && task.round < params->rounds;
-    out.next = more ? "an auction begins, in which another solver takes the task from there"
-                    : "the task ends: it has had all auctions that a task may have";
+    out.next = !params || task.round >= params->rounds ? "the task ends: it has had all auctions that a task may have"
+               : views::is_rent_over(view, task, out.height)
+                   ? "the task ends: its deposit pays for its place no longer"  // Contracts 12.8.4.
+                   : "an auction begins, in which another solver takes the task from there";
     add_window(view, run, out);
 }
 

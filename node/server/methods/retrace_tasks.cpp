@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Methods for tasks: their specification, progress and events; and for reservations.
+#include <algorithm>
+
 #include "contracts/records/reservations.hpp"
 #include "node/server/methods/list_query.hpp"
 #include "node/server/methods/log_filter.hpp"
@@ -91,7 +93,15 @@ Answer list_reservations(const Backend& backend, const Params& params, Caller& c
             one.reset();
         return one;
     };
-    return record_json(page_of<market::Reservation>(query, views::reservation_count(*state.view), load));
+    // Strangers make any number of newer ones, but nothing on a party's own list.
+    const auto own = query.party ? views::reservations(*state.view, *query.party) : std::vector<std::uint64_t>();
+    auto page = page_of<market::Reservation>(query, views::reservation_count(*state.view), [&](std::uint64_t id) {
+        return std::find(own.begin(), own.end(), id) == own.end() ? load(id) : std::nullopt;
+    });
+    if (!query.before)
+        for (const std::uint64_t id : own)
+            if (auto one = load(id)) page.items.insert(page.items.begin(), std::move(*one));
+    return record_json(page);
 }
 
 /// Returns the existing segments among first .. first + count - 1 of a run.
@@ -176,7 +186,8 @@ void register_retrace_tasks(Router& router, const Backend& backend) {
                 [&backend](const Params& params, Caller& caller) { return get_task(backend, params, caller); }});
     router.add(
         {"retrace_reservations",
-         "Reservations of a solver's time, the newest first.",
+         "Reservations of a solver's time, the newest first. For a party the first page begins with those that it has "
+         "offered or accepted, beyond the limit.",
          {{"query", "ListQuery", false}, block},
          "ReservationPage",
          [&backend](const Params& params, Caller& caller) { return list_reservations(backend, params, caller); }});

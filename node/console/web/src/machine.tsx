@@ -138,7 +138,7 @@ function Choices({ of }: { of: Machine["choices"] }) {
     );
 }
 
-const share = (part: number) => `${(100 * Math.max(0, part)).toFixed(0)} %`;
+const share = (part: number) => `${(100 * part).toFixed(0)} %`;
 
 function Reserved({ of }: { of: Machine }) {
     if (of.reserved.length === 0) return null;

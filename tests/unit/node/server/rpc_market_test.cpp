@@ -86,6 +86,8 @@ TEST_F(RpcMarket, ListsReservationsByPartyStateAndTask) {
     EXPECT_EQ(listed({}).at(0).at("id"), "0x2") << "the newest first";
     EXPECT_EQ(listed({}).at(0).at("state"), "offered");
     EXPECT_EQ(listed({{"party", address(0)}}).size(), 2U) << "the requester";
+    EXPECT_EQ(listed({{"party", address(0)}, {"limit", 1}}).size(), 2U) << "its own ones, beyond the limit";
+    EXPECT_EQ(listed({{"party", address(0)}, {"before", "0x3"}}).size(), 0U) << "they are on the first page";
     EXPECT_EQ(listed({{"party", address(1)}}).size(), 2U) << "the solver";
     EXPECT_TRUE(listed({{"party", address(2)}}).empty());
     EXPECT_TRUE(listed({{"state", "accepted"}}).empty());
