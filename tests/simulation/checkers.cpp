@@ -39,7 +39,8 @@ void Checkers::see(const AnyEvent& event, const ledger::StateView& view) {
         slashed_[slashed->party][slashed->task] += slashed->amount;
         if (!honest(slashed->party)) return;
         // A requester that serves nothing takes as much from itself: reservations_ checks that (SPEC 5.5).
-        if (slashed->reason == "not_honoured" && !honest(reservations_.requester_of(slashed->task))) {
+        if (slashed->reason == "not_honoured" && unservable_.contains(slashed->task) &&
+            !honest(reservations_.requester_of(slashed->task))) {
             bonded_[slashed->party] -= slashed->amount;
             return;
         }

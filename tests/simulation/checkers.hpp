@@ -46,6 +46,8 @@ public:
     void set_truth(std::uint64_t task, std::uint32_t run, std::vector<Hash32> roots) {
         truth_of_members_[{task, run}] = std::move(roots);
     }
+    /// The files of the task cannot be had, or are no program: a solver that promised its time may break its word.
+    void set_unservable(std::uint64_t task) { unservable_.insert(task); }
 
     /// With `deep`, also walks through all records.
     void after_block(const ledger::Block& block, const ledger::StateView& view, bool deep);
@@ -74,6 +76,7 @@ private:
 
     std::map<ledger::Address, Watched> parties_;
     const market::Params& params_;
+    std::set<std::uint64_t> unservable_;
     std::map<std::uint64_t, std::vector<Hash32>> truth_;
     std::map<RunId, std::vector<Hash32>> truth_of_members_;
     std::map<ledger::Address, ledger::U256> bonded_;  ///< Highest bond of each honest party.

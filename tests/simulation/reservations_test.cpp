@@ -118,6 +118,19 @@ TEST(Reservations, AnOwnerThatReservesItsOwnSolverGainsNothing) {
         }
 }
 
+/// The deposit returns, nothing is lost, and the task is posted for all afterwards.
+TEST(Reservations, AnOfferThatNobodyAcceptsIsTakenBack) {
+    Scenario scenario = reserved_task();
+    scenario.solvers[0].ignores_offers = true;
+    const Outcome outcome = play_well(1, scenario);
+    ASSERT_EQ(outcome.reservations.size(), 1u);
+    EXPECT_EQ(outcome.reservations[0].state, market::ReservationState::lapsed);
+    const auto& task = outcome.tasks.at(0);
+    EXPECT_EQ(task.state, TaskState::settled);
+    ASSERT_EQ(task.runs.size(), 1u);
+    EXPECT_EQ(end_of(outcome, "requester") + task.runs[0].earned + of_verifiers(outcome), initial_coins());
+}
+
 TEST(Reservations, ADepositThatGoesToTheWrongPartyIsSeen) {
     Scenario scenario = reserved_task();
     scenario.planned_tasks[0].reserved->is_used = false;

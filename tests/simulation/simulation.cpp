@@ -196,6 +196,8 @@ bool Play::all_ended(const ledger::StateView& view) const {
 void Play::set_truths(const ledger::StateView& view) {
     for (std::uint64_t id = truths_.size() + 1; id <= views::task_count(view); ++id) {
         const PlannedTask& planned = scenario_.planned_tasks[id - 1];
+        if (planned.fraud == RequesterFraud::no_upload || planned.fraud == RequesterFraud::impossible)
+            checkers_->set_unservable(id);
         if (planned.group) {
             truths_[id] = {};
             continue;

@@ -42,6 +42,7 @@ std::string SolverRole::describe() const {
     if (gives_up) add("gives_up");
     if (stays_away) add("stays_away");
     if (declines_reserved) add("declines_reserved");
+    if (ignores_offers) add("ignores_offers");
     if (out.empty() && joins) add("joins");
     if (out.empty() && leaves_in) add("leaves");
     if (out.empty() && !away.empty()) add("away");
@@ -135,6 +136,7 @@ void SolverParty::enroll(const ledger::StateView& view, std::uint64_t height) {
 }
 
 void SolverParty::accept_reservations(const ledger::StateView& view, std::uint64_t height) {
+    if (role_.ignores_offers) return;
     for (std::uint64_t id = 1; id <= views::reservation_count(view); ++id) {
         const auto one = views::reservation(view, id);
         if (one->solver != address() || one->state != market::ReservationState::offered) continue;

@@ -44,6 +44,7 @@ struct SolverRole {
     // Of reservations, which it accepts as they come:
     bool stays_away = false;  ///< Neither takes nor declines the task for which its time was reserved.
     bool declines_reserved = false;
+    bool ignores_offers = false;  ///< Accepts none, which costs nobody anything.
 
     bool honest() const {
         return !fraud && !protocol_attack && !dispute_attack && !inflates_benchmark && !mute && !blind && !owned &&

@@ -122,8 +122,8 @@ private:
             ledger::U256(choices_.between(1, 9)));
     }
     void of_reservation(const market::Reservation& reservation) {
-        add(reservation.requester, contracts::WithdrawReservation{reservation.id});
-        add(reservation.solver, contracts::AcceptReservation{reservation.id});
+        add(lie() ? reservation.solver : reservation.requester, contracts::WithdrawReservation{reservation.id});
+        add(lie() ? reservation.requester : reservation.solver, contracts::AcceptReservation{reservation.id});
         const auto spec = contracts::views::reserved_spec(view_, reservation.id);
         const auto escrow = spec ? market::escrow_of(*spec, params_) : std::nullopt;
         if (escrow) add(reservation.requester, contracts::BeginReserved{reservation.id}, escrow->total());
