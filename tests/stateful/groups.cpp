@@ -26,7 +26,7 @@ void Players::post_group() {
             draws_.below(std::min(terms.absence_limit, terms.keep_rounds - terms.absence_limit + 1)));
     if (masked) {
         terms.mask_bits = 10;
-        terms.mask_blocks = draws_.between(3, 6);  // Three places in the set of validators.
+        terms.mask_blocks = draws_.between(3, 4);  // Three places in the set of validators.
         terms.round_blocks += 3 * (terms.mask_blocks + 1) + terms.mask_blocks;
         terms.least = 3;
     }
@@ -37,7 +37,8 @@ void Players::post_group() {
     spec.initial_state_root = Hash32{};
     spec.interval = 1;
     spec.steps = std::uint64_t{terms.rounds} + 1;
-    spec.replicas = static_cast<std::uint8_t>(draws_.between(masked ? 3 : 2, 6));
+    // With four a complaint may put one out.
+    spec.replicas = static_cast<std::uint8_t>(draws_.between(masked ? 4 : 2, 6));
     terms.catch_up_max = spec.replicas * static_cast<std::uint32_t>(draws_.between(1, 3));
     spec.price_ceiling = draws_.one_in(2) ? U256(market::kMilli) : U256(1'000);
     constexpr std::uint16_t kShares[] = {1, 500, 2'500, 10'000};
