@@ -107,6 +107,13 @@ bool RequesterParty::reserve(const ledger::StateView& view, std::uint64_t height
         if (one->requester == address() && one->from == wanted.from && one->until == wanted.until) own = one;
     }
     if (own && own->task == 0 && !market::holds_deposit(own->state)) return true;
+    if (own && own->state == market::ReservationState::offered && height + 1 >= wanted.taken_back_at()) {
+        const auto [sent, first] = withdrawn_.try_emplace(index, height);
+        if (first || height >= sent->second + kAskBlocks)
+            call("takes its offer back", contracts::WithdrawReservation{own->id});
+        if (height >= sent->second + kAskBlocks) sent->second = height;
+        return false;
+    }
     const auto last = reserved_.find(index);
     if (last != reserved_.end() && height < last->second + kAskBlocks) return false;
     const market::TaskSpec spec = spec_of(planned);
@@ -116,9 +123,6 @@ bool RequesterParty::reserve(const ledger::StateView& view, std::uint64_t height
              contracts::Reserve{spec, party_address("solver" + std::to_string(wanted.solver)), spec.price_ceiling,
                                 wanted.from, wanted.until},
              wanted.deposit);
-        reserved_[index] = height;
-    } else if (own->state == market::ReservationState::offered && height + 1 >= wanted.taken_back_at()) {
-        call("takes its offer back", contracts::WithdrawReservation{own->id});
         reserved_[index] = height;
     } else if (own->state == market::ReservationState::accepted && wanted.is_used && height + 1 >= wanted.from) {
         call("begins its reserved task", contracts::BeginReserved{own->id},

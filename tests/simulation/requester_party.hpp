@@ -76,6 +76,7 @@ private:
     std::set<std::size_t> posted_;                           ///< Indices of planned tasks.
     std::set<std::uint64_t> raised_, reported_, topped_up_;  ///< Task ids.
     std::map<std::size_t, std::uint64_t> reserved_;          ///< By planned task: height of its newest call.
+    std::map<std::size_t, std::uint64_t> withdrawn_;         ///< By planned task: when it last took its offer back.
     std::map<std::uint64_t, std::uint64_t> tried_height_;    ///< By task: height of the last request for the model.
 };
 

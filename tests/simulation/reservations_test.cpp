@@ -131,6 +131,25 @@ TEST(Reservations, AnOfferThatNobodyAcceptsIsTakenBack) {
     EXPECT_EQ(end_of(outcome, "requester") + task.runs[0].earned + of_verifiers(outcome), initial_coins());
 }
 
+/// The requester takes its offer back when it sees it, as the solver accepts it then: the first call in the block counts.
+TEST(Reservations, AnOfferIsWithdrawnOrAcceptedWhicheverCallComesFirst) {
+    std::map<market::ReservationState, std::uint64_t> ends;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        SCOPED_TRACE(seed);
+        Scenario scenario = reserved_task();
+        scenario.planned_tasks[0].reserved->withdraw_at = 1;
+        const Outcome outcome = play_well(seed, scenario);
+        ASSERT_EQ(outcome.reservations.size(), 1u);
+        ++ends[outcome.reservations[0].state];
+        const auto& task = outcome.tasks.at(0);
+        EXPECT_EQ(task.state, TaskState::settled);
+        ASSERT_EQ(task.runs.size(), 1u);
+        EXPECT_EQ(end_of(outcome, "requester") + task.runs[0].earned + of_verifiers(outcome), initial_coins());
+    }
+    EXPECT_GT(ends[market::ReservationState::withdrawn], 0u);
+    EXPECT_GT(ends[market::ReservationState::honoured], 0u);
+}
+
 TEST(Reservations, ADepositThatGoesToTheWrongPartyIsSeen) {
     Scenario scenario = reserved_task();
     scenario.planned_tasks[0].reserved->is_used = false;

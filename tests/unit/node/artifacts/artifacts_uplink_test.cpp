@@ -67,9 +67,10 @@ TEST(UplinkTest, RequestsWithoutEndHoldBulkRepliesForHalfOfTheTimeAtMost) {
     struct Case {
         milliseconds sent, least, most;
     };
-    for (const auto& [sent, least, most] : {Case{milliseconds(1), milliseconds(49'000), milliseconds(50'600)},
-                                            Case{milliseconds(100), milliseconds(39'000), milliseconds(40'700)},
-                                            Case{milliseconds(500), milliseconds(2'490), milliseconds(2'600)}}) {
+    for (const auto& [sent, least, most] :
+         {Case{milliseconds(1), milliseconds(49'000), milliseconds(50'000) + Uplink::kHoldMax},
+          Case{milliseconds(100), milliseconds(39'000), milliseconds(40'100) + Uplink::kHoldMax},
+          Case{milliseconds(500), Uplink::kHoldMax - milliseconds(10), Uplink::kHoldMax + milliseconds(100)}}) {
         Uplink uplink;
         milliseconds held{0};
         for (milliseconds now{0}; now < seconds(100); ++now) {
