@@ -5,6 +5,7 @@
 // the whole state compared with 100 training steps; the memory of a step compared with the peer's peak growth; and our
 // speed while other work of nice 19 runs on every core, as on people's own machines.
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -146,21 +147,37 @@ Job cnn_job() {
     return job;
 }
 
-/// Work of the lowest priority on every core, in a process that ends with this one: endless loops, or threads that wake
-/// and sleep every millisecond, twice as many as cores.
+/// Never returns: keeps every core busy at the lowest priority, by endless loops or by threads that wake and sleep every
+/// millisecond, twice as many as cores.
+int do_other_work(bool waking) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (nice(19) == -1) return 1;
+    const auto work = [waking] {
+        volatile std::uint64_t x = 1;
+        for (;;) {
+            const double end = now() + 1e-3;
+            while (now() < end) x = x * 6364136223846793005u + 1;
+            if (waking) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    };
+    std::vector<std::thread> all;
+    const unsigned threads = std::max(1u, std::thread::hardware_concurrency()) * (waking ? 2 : 1);
+    for (unsigned i = 0; i < threads; ++i) all.emplace_back(work);
+    for (std::thread& one : all) one.join();
+    return 0;
+}
+
+/// Other work while it lives, in a program of its own: a fork would share this process's memory, and each page that a
+/// step writes would be copied.
 class OtherWork {
 public:
     explicit OtherWork(bool waking) {
-        child_ = fork();
-        if (child_ != 0) return;
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (nice(19) == -1) _exit(1);
-        const unsigned threads = std::max(1u, std::thread::hardware_concurrency()) * (waking ? 2 : 1);
-        std::vector<std::thread> all;
-        for (unsigned i = 0; i < threads; ++i) all.emplace_back([waking] { work(waking); });
-        for (std::thread& one : all) one.join();
+        std::string program = "/proc/self/exe", option = waking ? "--waking" : "--looping";
+        char* const arguments[] = {program.data(), option.data(), nullptr};
+        if (posix_spawn(&child_, program.c_str(), nullptr, nullptr, arguments, environ) != 0) child_ = -1;
     }
     ~OtherWork() {
+        if (child_ <= 0) return;
         kill(child_, SIGKILL);
         waitpid(child_, nullptr, 0);
     }
@@ -168,14 +185,6 @@ public:
     OtherWork& operator=(const OtherWork&) = delete;
 
 private:
-    static void work(bool waking) {
-        volatile std::uint64_t x = 1;
-        for (;;) {
-            const double end = now() + 1e-3;
-            while (now() < end) x = x * 6364136223846793005u + 1;
-            if (waking) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-    }
     pid_t child_ = -1;
 };
 
@@ -223,9 +232,20 @@ std::vector<RunningPeer> start_peers(const std::vector<std::string>& models) {
     return out;
 }
 
-/// Returns the lowest of five speeds beside either kind of other work, each over the speed without it just before.
-double loaded_share(const std::function<double()>& seconds_of_a_step) {
+/// Returns the lowest of five speeds beside either kind of other work, each over the speed without it just before. Every
+/// sample takes at least a second.
+double loaded_share(const std::function<double()>& seconds_of_steps) {
     double worst = 1e9;
+    const auto seconds_of_a_step = [&] {
+        const double begin = now();
+        int samples = 0;
+        double sum = 0;
+        do {
+            sum += seconds_of_steps();
+            ++samples;
+        } while (now() < begin + 1);
+        return sum / samples;
+    };
     for (const bool waking : {false, true}) {
         for (int sample = 0; sample < 5; ++sample) {
             const double quiet = seconds_of_a_step();
@@ -319,6 +339,7 @@ int run(const std::vector<std::string>& arguments) {
     int rounds = 5;
     std::string only;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (arguments[i] == "--looping" || arguments[i] == "--waking") return do_other_work(arguments[i] == "--waking");
         if (arguments[i] == "--json")
             json = true;
         else if (arguments[i] == "--rows")  // for bench_kernels
