@@ -58,48 +58,46 @@ TEST(DialBack, NamesTheHostOfAnEndpointToAnAgentThatAnswersToThatNameAlone) {
     EXPECT_EQ(outcome_of(by_name, agent.http->port(), kNonce, named), Outcome::reached);
 }
 
-TEST(DialBack, ReachesAnAgentByHttpsIfItsCertificateIsTrusted) {
+/// An agent that is reached by https and has signed its certificate, for agent.example, itself.
+struct HttpsAgent {
+    HttpsAgent() {
+        options.port = 0;
+        options.json_rpc = false;
+        options.tls = tls::self_signed(folder.path().string(), "agent.example").value();
+        server.emplace(options, *world.dispatcher);
+        server->route({"/reach/", 0, [](const HttpRequest& request) {
+                           return HttpReply{200, "text/plain", to_bytes(view(reach_answer_to(request.target)))};
+                       }});
+        port = server->bind().value();
+        server->serve();
+    }
+    ~HttpsAgent() { server->stop(); }
+
     const test::TemporaryFolder folder;
     const test::RpcWorld world;
     rpc::ServerOptions options;
-    options.port = 0;
-    options.json_rpc = false;
-    options.tls = tls::self_signed(folder.path().string(), "agent.example").value();
-    rpc::Server server(options, *world.dispatcher);
-    server.route({"/reach/", 0, [](const HttpRequest& request) {
-                      return HttpReply{200, "text/plain", to_bytes(view(reach_answer_to(request.target)))};
-                  }});
-    const std::uint16_t port = server.bind().value();
-    server.serve();
-    Url named{"agent.example", std::to_string(port), true, {}};
+    std::optional<rpc::Server> server;
+    std::uint16_t port = 0;
+};
+
+TEST(DialBack, ReachesAnAgentByHttpsIfItsCertificateIsTrusted) {
+    const HttpsAgent agent;
+    Url named{"agent.example", std::to_string(agent.port), true, {}};
     DialBack by_authority(quick()), by_fingerprint(quick()), without_tls(quick());
-    EXPECT_EQ(outcome_of(by_authority, port, kNonce, named), Outcome::not_reached) << "nobody signed it";
-    named.trust.fingerprint = tls::fingerprint_of(options.tls->certificate).value();
-    EXPECT_EQ(outcome_of(by_fingerprint, port, kNonce, named), Outcome::reached);
-    EXPECT_EQ(outcome_of(without_tls, port), Outcome::not_reached);
-    server.stop();
+    EXPECT_EQ(outcome_of(by_authority, agent.port, kNonce, named), Outcome::not_reached) << "nobody signed it";
+    named.trust.fingerprint = tls::fingerprint_of(agent.options.tls->certificate).value();
+    EXPECT_EQ(outcome_of(by_fingerprint, agent.port, kNonce, named), Outcome::reached);
+    EXPECT_EQ(outcome_of(without_tls, agent.port), Outcome::not_reached);
 }
 
 TEST(DialBack, ReachesAnAgentByHttpsUnderTheNamesOfItsCertificateAlone) {
-    const test::TemporaryFolder folder;
-    const test::RpcWorld world;
-    rpc::ServerOptions options;
-    options.port = 0;
-    options.json_rpc = false;
-    options.tls = tls::self_signed(folder.path().string(), "agent.example").value();
-    rpc::Server server(options, *world.dispatcher);
-    server.route({"/reach/", 0, [](const HttpRequest& request) {
-                      return HttpReply{200, "text/plain", to_bytes(view(reach_answer_to(request.target)))};
-                  }});
-    const std::uint16_t port = server.bind().value();
-    server.serve();
+    const HttpsAgent agent;
     // The certificate is its own authority.
-    Url named{"agent.example", std::to_string(port), true, {options.tls->certificate, {}}};
+    Url named{"agent.example", std::to_string(agent.port), true, {agent.options.tls->certificate, {}}};
     DialBack right(quick()), wrong(quick());
-    EXPECT_EQ(outcome_of(right, port, kNonce, named), Outcome::reached);
+    EXPECT_EQ(outcome_of(right, agent.port, kNonce, named), Outcome::reached);
     named.host = "other.example";
-    EXPECT_EQ(outcome_of(wrong, port, kNonce, named), Outcome::not_reached);
-    server.stop();
+    EXPECT_EQ(outcome_of(wrong, agent.port, kNonce, named), Outcome::not_reached);
 }
 
 TEST(DialBack, ReadsNoAuthoritiesBeforeItHasConnected) {
