@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "merkle/hash/sha256.hpp"
 #include "node/artifacts/tensor_layout.hpp"
 
 namespace retrace::node {
@@ -71,6 +72,13 @@ template <class T>
 Result<T, Failure> decoded_from_peer(Result<T, wire::WireError> result) {
     if (result) return std::move(result).value();
     return failure(Fault::malformed, "the peer's message is refused: " + std::string(wire::slug(result.error())));
+}
+
+/// Names several artifacts of one transfer.
+Hash32 key_of(const std::vector<Hash32>& roots) {
+    Bytes names;
+    for (const Hash32& root : roots) names.insert(names.end(), root.begin(), root.end());
+    return sha256(names);
 }
 
 }  // namespace
@@ -205,22 +213,23 @@ Status<Failure> ArtifactClient::fetch_program(const PeerList& peers, const Hash3
 }
 
 Result<Bytes, Failure> ArtifactClient::pull_program(Server& peer, const Hash32& root, bool is_first) {
-    auto bytes = pull_pieces(peer, root, "program", store_.options().program_bytes, is_first);
+    auto bytes = pull_pieces(peer, root, root, "program", "", store_.options().program_bytes, is_first);
     if (bytes && bytes->size() > store_.options().program_bytes)
         return failure(Fault::too_large, "the program file is too long");
     return bytes;
 }
 
-Result<Bytes, Failure> ArtifactClient::pull_pieces(Server& peer, const Hash32& root, const char* name,
-                                                   std::uint64_t bytes_max, bool is_first) {
-    Bytes bytes = partial_downloads_.take(root, peer.url);
+Result<Bytes, Failure> ArtifactClient::pull_pieces(Server& peer, const Hash32& root, const Hash32& key,
+                                                   const char* name, const std::string& more, std::uint64_t bytes_max,
+                                                   bool is_first) {
+    Bytes bytes = partial_downloads_.take(key, peer.url);
     for (bool whole = false; !whole && bytes.size() <= bytes_max;) {
         const std::uint64_t count = std::min<std::uint64_t>(wire::kMessageBytesMax, bytes_max + 1 - bytes.size());
         const std::string what =
-            std::string(name) + "?at=" + std::to_string(bytes.size()) + "&count=" + std::to_string(count);
+            std::string(name) + "?at=" + std::to_string(bytes.size()) + "&count=" + std::to_string(count) + more;
         const auto piece = get(peer, root, what, wire::kMessageBytesMax, count);
         if (!piece) {
-            partial_downloads_.keep(root, peer.url, std::move(bytes), is_first);
+            partial_downloads_.keep(key, peer.url, std::move(bytes), is_first);
             return Unexpected{piece.error()};
         }
         whole = piece->size() < count;
@@ -229,13 +238,17 @@ Result<Bytes, Failure> ArtifactClient::pull_pieces(Server& peer, const Hash32& r
     return bytes;
 }
 
-Status<Failure> ArtifactClient::fetch_packed(const PeerList& peers, const Hash32& root, std::uint64_t bytes_max,
+Status<Failure> ArtifactClient::fetch_packed(const PeerList& peers, const std::vector<Hash32>& roots,
+                                             std::uint64_t bytes_max,
                                              const std::function<Status<Failure>(View)>& accept) {
+    const Hash32 &root = roots.front(), key = roots.size() == 1 ? root : key_of(roots);
+    std::string more;
+    for (std::size_t i = 1; i < roots.size(); ++i) more += (i == 1 ? "&then=" : ",") + to_hex(view(roots[i]));
     return try_peers(peers, [&](Server& peer) -> Status<Failure> {
         const bool is_first = std::find(peers.first.begin(), peers.first.end(), peer.url) != peers.first.end();
-        RETRACE_TRY(bytes, pull_pieces(peer, root, "packed", bytes_max, is_first));
+        RETRACE_TRY(bytes, pull_pieces(peer, root, key, "packed", more, bytes_max, is_first));
         RETRACE_CHECK(accept(bytes));
-        partial_downloads_.forget(root);
+        partial_downloads_.forget(key);
         return Unit{};
     });
 }

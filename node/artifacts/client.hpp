@@ -51,9 +51,10 @@ public:
     /// Each returns at once if the store has the artifact. The peers are tried in order; those that failed a moment ago
     /// are skipped. Returns the failure of the last peer; a failure of our own store is returned at once.
     Status<Failure> fetch_program(const PeerList& peers, const Hash32& root);
-    /// Fetches a message's tensor in transport form, at most `bytes_max` bytes. `accept` compares it with the root; the
-    /// next peer is asked where it fails. Nothing is stored.
-    Status<Failure> fetch_packed(const PeerList& peers, const Hash32& root, std::uint64_t bytes_max,
+    /// Fetches tensors of a message in transport form, one after another, at most `bytes_max` bytes; 1 to
+    /// kPackedTensorsMax roots. `accept` compares them with the roots; the next peer is asked where it fails. Nothing is
+    /// stored.
+    Status<Failure> fetch_packed(const PeerList& peers, const std::vector<Hash32>& roots, std::uint64_t bytes_max,
                                  const std::function<Status<Failure>(View)>& accept);
     /// With an earlier version at hand only the tiles that differ from it are transferred, and the hashes of all. If
     /// `record` is given, a tensor of another type or shape fails with wrong_shape before any transfer.
@@ -105,9 +106,9 @@ private:
     Result<wire::Info, Failure> ask_info(HttpConnection& node, const Hash32& root);
     /// Goes on where the peer stopped; what it sends is kept if it fails, and returned once it is complete.
     Result<Bytes, Failure> pull_program(Server& peer, const Hash32& root, bool is_first);
-    /// The same for what is served in pieces under `name`.
-    Result<Bytes, Failure> pull_pieces(Server& peer, const Hash32& root, const char* name, std::uint64_t bytes_max,
-                                       bool is_first);
+    /// The same for what is served in pieces. `key` names it among the partial downloads; `more` ends each request.
+    Result<Bytes, Failure> pull_pieces(Server& peer, const Hash32& root, const Hash32& key, const char* name,
+                                       const std::string& more, std::uint64_t bytes_max, bool is_first);
     Status<Failure> pull_tensor(Server& peer, const Hash32& root, const kernels::Tensor* earlier,
                                 const kernels::TensorRecord* record);
     Status<Failure> take_equal_tiles(Server& peer, const Hash32& root, const kernels::TensorHeader& header,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/artifacts/peer_source.hpp"
 
+#include "node/artifacts/tensor_layout.hpp"
 #include "solver/artifacts/packed_tensor.hpp"
 
 namespace retrace::node {
@@ -68,7 +69,42 @@ Result<kernels::Tensor> PeerSource::message_tensor(const Hash32& root, const ker
         return Unit{};
     };
     RETRACE_CHECK(
-        in_words(client_.fetch_packed(authors_({task, run}), root, solver::transport_bytes_max(record), accept)));
+        in_words(client_.fetch_packed(authors_({task, run}), {root}, solver::transport_bytes_max(record), accept)));
+    return out;
+}
+
+std::vector<std::optional<kernels::Tensor>> PeerSource::message_tensors(
+    const std::vector<Hash32>& roots, const std::vector<const kernels::TensorRecord*>& records, std::uint64_t task,
+    std::uint32_t run) {
+    std::vector<std::optional<kernels::Tensor>> out(roots.size());
+    if (messages_ != nullptr) {
+        for (std::size_t i = 0; i < roots.size(); ++i)
+            if (auto here = messages_->tensor(roots[i], *records[i], pool_)) out[i] = std::move(here).value();
+    }
+    std::vector<std::size_t> missing;
+    std::vector<Hash32> asked;
+    std::uint64_t bytes_max = 0;
+    for (std::size_t i = 0; i < roots.size() && asked.size() < kPackedTensorsMax; ++i) {
+        if (out[i]) continue;
+        missing.push_back(i);
+        asked.push_back(roots[i]);
+        bytes_max += solver::transport_bytes_max(*records[i]);
+    }
+    if (!authors_ || asked.size() < 2) return out;
+    // A wrong tensor is left to message_tensor, which blames the peer for it and asks others.
+    const auto accept = [&](View bytes) -> Status<Failure> {
+        for (const std::size_t i : missing) {
+            const auto length = solver::transport_bytes(bytes, *records[i]);
+            if (!length) return failure(Fault::malformed, length.error().message);
+            auto tensor = solver::from_transport_form(bytes.first(*length), *records[i]);
+            bytes = bytes.subspan(*length);
+            if (tensor && solver::check_fetched(*tensor, *records[i], roots[i], pool_))
+                out[i] = std::move(tensor).value();
+        }
+        if (!bytes.empty()) return failure(Fault::malformed, std::to_string(bytes.size()) + " bytes after the tensors");
+        return Unit{};
+    };
+    (void)client_.fetch_packed(authors_({task, run}), asked, bytes_max, accept);
     return out;
 }
 

@@ -38,6 +38,9 @@ public:
     Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) override;
     Result<kernels::Tensor> message_tensor(const Hash32& root, const kernels::TensorRecord& record, std::uint64_t task,
                                            std::uint32_t run) override;
+    std::vector<std::optional<kernels::Tensor>> message_tensors(
+        const std::vector<Hash32>& roots, const std::vector<const kernels::TensorRecord*>& records, std::uint64_t task,
+        std::uint32_t run) override;
     std::uint64_t first_missing_tile(const Hash32& root) override;
 
 private:

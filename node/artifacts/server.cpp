@@ -18,15 +18,21 @@ struct Target {
     std::string_view what, query;
 };
 
+/// 64 lower-case hex digits.
+std::optional<Hash32> read_root(std::string_view name) {
+    if (name.size() != 64 || name.find_first_not_of("0123456789abcdef") != std::string_view::npos) return std::nullopt;
+    return to_hash32(*from_hex(name));
+}
+
 /// Accepts only this exact spelling: an artifact has no second name, and no escapes can lead to another file.
 std::optional<Target> parse_target(std::string_view target) {
     constexpr std::string_view kPrefix = "/artifact/";
     if (!target.starts_with(kPrefix)) return std::nullopt;
     target.remove_prefix(kPrefix.size());
     if (target.size() < 66 || target[64] != '/') return std::nullopt;
-    const std::string_view name = target.substr(0, 64);
-    if (name.find_first_not_of("0123456789abcdef") != std::string_view::npos) return std::nullopt;
-    Target out{to_hash32(*from_hex(name)), target.substr(65), {}};
+    const auto root = read_root(target.substr(0, 64));
+    if (!root) return std::nullopt;
+    Target out{*root, target.substr(65), {}};
     if (const auto at = out.what.find('?'); at != std::string_view::npos) {
         out.query = out.what.substr(at + 1);
         out.what = out.what.substr(0, at);
@@ -51,6 +57,26 @@ std::optional<wire::Range> parse_range(std::string_view query,
     const auto a = number(first.substr(first_name.size())), n = number(count.substr(count_name.size()));
     if (!a || !n) return std::nullopt;
     return wire::Range{*a, *n};
+}
+
+/// Reads "&then=R,R" (at most kPackedTensorsMax - 1 roots) off the end of `query`. Nullopt: it is malformed.
+std::optional<std::vector<Hash32>> take_further_roots(std::string_view& query) {
+    constexpr std::string_view kThen = "&then=";
+    std::vector<Hash32> out;
+    const auto at = query.find(kThen);
+    if (at == std::string_view::npos) return out;
+    std::string_view rest = query.substr(at + kThen.size());
+    query = query.substr(0, at);
+    for (bool more = true; more;) {
+        const auto root = read_root(rest.substr(0, 64));
+        if (!root || out.size() + 1 == kPackedTensorsMax) return std::nullopt;
+        out.push_back(*root);
+        rest.remove_prefix(64);
+        more = rest.starts_with(',');
+        if (more) rest.remove_prefix(1);
+    }
+    if (!rest.empty()) return std::nullopt;
+    return out;
 }
 
 unsigned status_of(Fault fault) noexcept {
@@ -247,13 +273,23 @@ Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_v
         return reply;
     }
     if (what == "program" || what == "packed") {
+        std::vector<Hash32> roots{root};
+        if (what == "packed") {
+            const auto further = take_further_roots(query);
+            if (!further)
+                return failure(Fault::malformed, "&then= is followed by at most " +
+                                                     std::to_string(kPackedTensorsMax - 1) + " roots, with commas");
+            roots.insert(roots.end(), further->begin(), further->end());
+        }
         const auto range = parse_range(query, "at=");
         if (!range || range->count > wire::kMessageBytesMax)
             return failure(Fault::malformed, std::string(what) + " is served in pieces of at most " +
                                                  std::to_string(wire::kMessageBytesMax) + " bytes: ?at=A&count=N");
         if (what == "packed") {
-            auto piece = messages_ != nullptr ? messages_->piece(root, range->first, range->count) : std::nullopt;
-            if (!piece) return failure(Fault::not_found, "no message here has tensor " + to_hex(view(root)));
+            auto piece = messages_ != nullptr ? messages_->piece(roots, range->first, range->count) : std::nullopt;
+            if (!piece)
+                return failure(Fault::not_found, "no message here has tensor " + to_hex(view(root)) +
+                                                     (roots.size() > 1 ? " and the others" : ""));
             reply.body = std::move(*piece);
             return reply;
         }

@@ -22,6 +22,7 @@ namespace retrace::node {
 ///   GET /artifact/{root}/leaves?first=F&count=N   hashes of these tiles, at most 65536
 ///   GET /artifact/{root}/program?at=A&count=N     bytes A … of the program file, at most N; fewer at its end
 ///   GET /artifact/{root}/packed?at=A&count=N      bytes A … of a message's tensor in transport form, as for programs
+///   GET /artifact/{root}/packed?at=A&count=N&then=R,R   the same of that tensor and at most 15 others, one after another
 ///   GET /artifact/{root}/state                    wire::StateManifest
 ///   GET /reach/{nonce}                            of an agent: see node/net/reach.hpp
 ///   PUT /artifact/{root}/tiles|program|state      the same messages; 204

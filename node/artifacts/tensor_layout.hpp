@@ -28,7 +28,8 @@ Result<wire::TileRange, Failure> prove_range(const kernels::TensorHeader& header
 /// Returns tiles [first, first + count) of row-major elements with their proof; bounded as by prove_range.
 Result<wire::TileRange, Failure> cut_range(const kernels::TensorHeader& header, const std::uint8_t* data,
                                            const merkle::TileTree& tree, std::uint64_t first, std::uint64_t count);
-inline constexpr std::uint64_t kLeavesMax = 65'536;  ///< Hashes in one message: 2 MiB.
+inline constexpr std::size_t kPackedTensorsMax = 16;  ///< Tensors of a member's message in one request.
+inline constexpr std::uint64_t kLeavesMax = 65'536;   ///< Hashes in one message: 2 MiB.
 /// Returns the hashes of tiles [first, first + count), at least one and at most kLeavesMax, or out_of_range.
 Result<Bytes, Failure> cut_leaves(const merkle::TileTree& tree, std::uint64_t first, std::uint64_t count);
 /// Writes one tile's elements to their rows in `data`; its padding is dropped.

@@ -36,6 +36,15 @@ public:
         (void)task, (void)run;
         return tensor(root, record);
     }
+    /// Tensors of such a message in one transfer, in the order of `roots`, each of its record. Those that did not arrive
+    /// are empty, and a caller asks for each by `message_tensor`, so that a report can name what is missing. An
+    /// implementation without such a transfer returns empty ones.
+    virtual std::vector<std::optional<kernels::Tensor>> message_tensors(
+        const std::vector<Hash32>& roots, const std::vector<const kernels::TensorRecord*>& records, std::uint64_t task,
+        std::uint32_t run) {
+        (void)records, (void)task, (void)run;
+        return std::vector<std::optional<kernels::Tensor>>(roots.size());
+    }
     /// The tile that a report has to name after `tensor` failed for this root.
     virtual std::uint64_t first_missing_tile(const Hash32&) { return 0; }
 };

@@ -31,10 +31,14 @@ Result<std::vector<kernels::Tensor>, Unavailable> fetch_message(ArtifactSource& 
     const std::vector<std::uint32_t>& numbers = plan.public_tensors();
     if (roots.size() != numbers.size())
         return Unexpected{Unavailable{"a message with another number of tensors than the plan says", std::nullopt}};
+    std::vector<const kernels::TensorRecord*> records;
+    for (const std::uint32_t number : numbers) records.push_back(&plan.states().tensors[number]);
+    auto arrived = source.message_tensors(roots, records, task, run);
     std::vector<kernels::Tensor> out;
     for (std::uint32_t i = 0; i < roots.size(); ++i) {
-        const kernels::TensorRecord& record = plan.states().tensors[numbers[i]];
-        auto tensor = source.message_tensor(roots[i], record, task, run);
+        const kernels::TensorRecord& record = *records[i];
+        auto tensor = arrived[i] ? Result<kernels::Tensor>(std::move(*arrived[i]))
+                                 : source.message_tensor(roots[i], record, task, run);
         const Status<> right = tensor ? check_fetched(*tensor, record, roots[i], pool) : error(tensor.error().message);
         if (!right) {
             const std::uint64_t tile = source.first_missing_tile(roots[i]);

@@ -137,6 +137,18 @@ std::uint64_t transport_bytes_max(const kernels::TensorRecord& record) {
     return plain_bytes(record) + (can_pack(record.dtype) ? 1 : 0);
 }
 
+Result<std::uint64_t> transport_bytes(View bytes, const kernels::TensorRecord& record) {
+    std::uint64_t length = plain_bytes(record);
+    if (can_pack(record.dtype)) {
+        if (bytes.empty()) return error("packed tensor: no width");
+        if (bytes[0] > 32) return error("packed tensor: width " + std::to_string(bytes[0]) + " over the limit of 32");
+        length = packed_bytes(bytes[0], kernels::geometry(record.dims).elements());
+    }
+    if (length > bytes.size())
+        return error("tensor: " + std::to_string(bytes.size()) + " bytes, not " + std::to_string(length));
+    return length;
+}
+
 Result<Tensor> from_transport_form(View bytes, const kernels::TensorRecord& record) {
     if (can_pack(record.dtype)) return unpack(bytes, record.dtype, record.dims);
     if (bytes.size() != plain_bytes(record))

@@ -23,6 +23,8 @@ Result<kernels::Tensor> unpack(View bytes, kernels::DType dtype, kernels::Dims d
 Bytes transport_form(const kernels::Tensor& tensor);
 /// Returns the bytes of the longest transport form of a tensor of this dtype and these extents.
 std::uint64_t transport_bytes_max(const kernels::TensorRecord& record);
+/// Returns how many of these bytes are the transport form of a tensor of `record` that begins them; an error if it is longer.
+Result<std::uint64_t> transport_bytes(View bytes, const kernels::TensorRecord& record);
 /// The inverse of transport_form for a tensor of `record`; a tensor has one transport form, and other bytes are refused.
 Result<kernels::Tensor> from_transport_form(View bytes, const kernels::TensorRecord& record);
 

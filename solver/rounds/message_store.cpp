@@ -171,17 +171,25 @@ Result<kernels::Tensor> MessageStore::tensor_of(const MessageKey& key, std::uint
     return std::move(read.tensor);
 }
 
-std::optional<Bytes> MessageStore::piece(const Hash32& root, std::uint64_t at, std::uint64_t count) const {
+std::optional<Bytes> MessageStore::piece(const std::vector<Hash32>& roots, std::uint64_t at,
+                                         std::uint64_t count) const {
     const std::lock_guard lock(mutex_);
-    const auto path = find(root);
-    std::error_code code;
-    const std::uint64_t size = path ? std::filesystem::file_size(*path, code) : 0;
-    if (!path || code) return std::nullopt;
-    Bytes out(std::min(count, size - std::min(at, size)));
-    std::ifstream file(*path, std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(std::min(at, size)));
-    file.read(reinterpret_cast<char*>(out.data()), static_cast<std::streamsize>(out.size()));
-    if (!file) return std::nullopt;
+    Bytes out;
+    for (const Hash32& root : roots) {
+        const auto path = find(root);
+        std::error_code code;
+        const std::uint64_t size = path ? std::filesystem::file_size(*path, code) : 0;
+        if (!path || code) return std::nullopt;
+        const std::uint64_t skipped = std::min(at, size), taken = std::min(count - out.size(), size - skipped);
+        at -= skipped;
+        if (taken == 0) continue;
+        const std::size_t before = out.size();
+        out.resize(before + taken);
+        std::ifstream file(*path, std::ios::binary);
+        file.seekg(static_cast<std::streamoff>(skipped));
+        file.read(reinterpret_cast<char*>(out.data() + before), static_cast<std::streamsize>(taken));
+        if (!file) return std::nullopt;
+    }
     return out;
 }
 

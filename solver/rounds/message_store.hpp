@@ -56,8 +56,9 @@ public:
     /// gone, the message is removed, so that it can be fetched again. A file that cannot be read now stays.
     Result<kernels::Tensor> tensor_of(const MessageKey& key, std::uint32_t place, const kernels::TensorRecord& record,
                                       kernels::ThreadPool& pool);
-    /// Returns at most `count` bytes of a tensor's transport form from `at` on; fewer at its end. Nullopt: not here.
-    std::optional<Bytes> piece(const Hash32& root, std::uint64_t at, std::uint64_t count) const;
+    /// Returns at most `count` bytes from `at` on of the transport forms of these tensors, one after another; fewer at
+    /// their end. Nullopt: one of them is not here.
+    std::optional<Bytes> piece(const std::vector<Hash32>& roots, std::uint64_t at, std::uint64_t count) const;
 
     /// What a member states to have of a round, in the time to fetch that it was given first, or once more.
     struct Holdings {

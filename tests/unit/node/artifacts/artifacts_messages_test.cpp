@@ -5,6 +5,7 @@
 #include "kernels/builder/rounds.hpp"
 #include "node/artifacts/http_server.hpp"
 #include "node/artifacts/peer_source.hpp"
+#include "node/artifacts/tensor_layout.hpp"
 #include "solver/artifacts/packed_tensor.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
@@ -82,6 +83,93 @@ TEST_F(MessagesTest, ComeFromAListerIfTheAuthorServesWrongBytesOrNothing) {
     const auto came = source.message_tensor(root, test::record_of(tensor), 7, 2);
     ASSERT_TRUE(came.has_value()) << came.error().message;
     EXPECT_EQ(*came, tensor);
+}
+
+struct WholeMessagesTest : MessagesTest {
+    std::vector<Tensor> tensors{codes({64, 32}), codes({40, 32}), test::random_tensor(DType::f32, {30, 32}, 1)};
+    std::vector<kernels::TensorRecord> records;
+    std::vector<Hash32> roots;
+    std::vector<std::string> asked;
+
+    WholeMessagesTest() {
+        for (const Tensor& tensor : tensors) {
+            records.push_back(test::record_of(tensor));
+            roots.push_back(kernels::tensor_root(tensor, pool));
+        }
+        for (Author* at : {&author, &lister}) EXPECT_TRUE(at->messages->save({7, 1, 2}, roots, tensors).has_value());
+    }
+    void start(std::function<void(HttpReply&)> change = [](HttpReply&) {}) {
+        author.server.tamper_with_answers([this, change](const HttpRequest& request, HttpReply& reply) {
+            asked.push_back(request.target.substr(request.target.rfind('/')));
+            change(reply);
+        });
+        author.start();
+        lister.start();
+    }
+    std::vector<std::optional<Tensor>> fetch() {
+        std::vector<const kernels::TensorRecord*> of;
+        for (const kernels::TensorRecord& record : records) of.push_back(&record);
+        return source.message_tensors(roots, of, 7, 2);
+    }
+    HttpReply get(const std::string& query) {
+        return lister.server.handle({"GET", "/artifact/" + to_hex(view(roots[0])) + "/packed?at=0" + query, {}});
+    }
+};
+
+TEST_F(WholeMessagesTest, ComeInOneRequest) {
+    start();
+    const auto came = fetch();
+    for (std::size_t i = 0; i < tensors.size(); ++i) EXPECT_EQ(came[i], tensors[i]) << i;
+    EXPECT_EQ(asked.size(), 1u);
+}
+
+TEST_F(WholeMessagesTest, OnlyWhatIsNotHereIsFetched) {
+    start();
+    const auto messages = *solver::MessageStore::open(folder.path() / "own");
+    ASSERT_TRUE(messages->save({7, 1, 5}, {roots[1]}, {tensors[1]}).has_value());
+    source.add_messages(*messages);
+    const auto came = fetch();
+    for (std::size_t i = 0; i < tensors.size(); ++i) EXPECT_EQ(came[i], tensors[i]) << i;
+    ASSERT_EQ(asked.size(), 1u);
+    EXPECT_THAT(asked[0], HasSubstr("&then=" + to_hex(view(roots[2]))));
+}
+
+TEST_F(WholeMessagesTest, AWrongTensorIsLeftOutAndTheOthersAreKept) {
+    start([](HttpReply& reply) { reply.body.back() ^= 1; });
+    const auto came = fetch();
+    EXPECT_EQ(came[0], tensors[0]);
+    EXPECT_EQ(came[1], tensors[1]);
+    EXPECT_FALSE(came[2].has_value()) << "it is asked for alone, so that a report can name it";
+    const auto alone = source.message_tensor(roots[2], records[2], 7, 2);
+    ASSERT_TRUE(alone.has_value()) << alone.error().message;
+    EXPECT_EQ(*alone, tensors[2]) << "from the lister";
+}
+
+TEST_F(WholeMessagesTest, AnotherPeerIsAskedWhereTheBytesEndEarlyOrLate) {
+    start([](HttpReply& reply) { reply.body.resize(reply.body.size() + 1); });
+    auto came = fetch();
+    for (std::size_t i = 0; i < tensors.size(); ++i) EXPECT_EQ(came[i], tensors[i]) << i;
+    ArtifactClient fresh(*here, {milliseconds(1500), 1, milliseconds(1)});
+    PeerSource asking(*here, fresh, [] { return PeerList(); });
+    asking.ask_authors([this](const solver::RunKey&) { return PeerList{author.http->url()}; });
+    author.server.tamper_with_answers([](const HttpRequest&, HttpReply& reply) { reply.body.resize(1); });
+    came = asking.message_tensors(roots, {&records[0], &records[1], &records[2]}, 7, 2);
+    for (std::size_t i = 0; i < tensors.size(); ++i) EXPECT_FALSE(came[i].has_value()) << i;
+}
+
+TEST_F(WholeMessagesTest, RequestsOfAnotherFormAreRefused) {
+    const std::string second = to_hex(view(roots[1]));
+    EXPECT_EQ(get("&count=99&then=" + second).status, 200u);
+    EXPECT_EQ(get("&count=99&then=" + second + "," + to_hex(view(roots[2]))).status, 200u);
+    EXPECT_EQ(get("&count=99&then=" + to_hex(view(Hash32{{1}}))).status, 404u);
+    std::string many = second, upper = second;
+    for (std::size_t i = 2; i < kPackedTensorsMax; ++i) many += "," + second;
+    EXPECT_EQ(get("&count=99&then=" + many).status, 200u);
+    for (char& digit : upper) digit = digit >= 'a' ? static_cast<char>(digit - 'a' + 'A') : digit;
+    for (const std::string& bad : {std::string(), second.substr(1), second + ",", second + "&count=1", upper + "",
+                                   second + ";" + second, many + "," + second})
+        EXPECT_EQ(get("&count=99&then=" + bad).status, 400u) << bad;
+    EXPECT_EQ(get("&then=" + second + "&count=99").status, 400u);
 }
 
 TEST_F(MessagesTest, OfAnotherLengthShapeOrWidthAreRefused) {

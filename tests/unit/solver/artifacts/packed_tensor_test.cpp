@@ -94,5 +94,20 @@ TEST(PackedTensor, WhatIsNoPackedFormIsRefusedByName) {
     EXPECT_EQ(refusal({1, 0x05}, DType::i32, {3}), "accepted");
 }
 
+TEST(PackedTensor, TransportFormsAreSplitWhereTheyEnd) {
+    kernels::TensorRecord packed, plain;
+    packed.dtype = DType::i32;
+    packed.dims = {3};
+    plain.dtype = DType::f32;
+    plain.dims = {2};
+    EXPECT_EQ(*transport_bytes(Bytes{9, 1, 2, 3, 4, 5, 6}, packed), 5u);
+    EXPECT_EQ(*transport_bytes(Bytes{0, 7}, packed), 1u);
+    EXPECT_EQ(*transport_bytes(Bytes(9), plain), 8u);
+    EXPECT_FALSE(transport_bytes(Bytes{9, 1, 2, 3}, packed).has_value());
+    EXPECT_FALSE(transport_bytes(Bytes{33, 1, 2, 3}, packed).has_value());
+    EXPECT_FALSE(transport_bytes(Bytes(), packed).has_value());
+    EXPECT_FALSE(transport_bytes(Bytes(7), plain).has_value());
+}
+
 }  // namespace
 }  // namespace retrace::solver

@@ -61,16 +61,35 @@ TEST_F(MessageStoreTest, KeepsMessagesAcrossARestart) {
 TEST_F(MessageStoreTest, ServesPiecesOfTheTransportForm) {
     const Tensor a = numbered(1);
     ASSERT_TRUE(store->save({7, 0, 0}, {root(a)}, {a}).has_value());
-    const Bytes whole = *store->piece(root(a), 0, 1 << 20);
+    const Bytes whole = *store->piece({root(a)}, 0, 1 << 20);
     EXPECT_LT(whole.size(), a.data.size() / 3) << "nine bits instead of 32";
     Bytes joined;
     for (std::uint64_t at = 0; at < whole.size(); at += 100) {
-        const auto piece = store->piece(root(a), at, 100);
+        const auto piece = store->piece({root(a)}, at, 100);
         joined.insert(joined.end(), piece->begin(), piece->end());
     }
     EXPECT_EQ(joined, whole);
-    EXPECT_TRUE(store->piece(root(a), 1 << 20, 100)->empty());
-    EXPECT_FALSE(store->piece(Hash32{{1}}, 0, 100).has_value());
+    EXPECT_TRUE(store->piece({root(a)}, 1 << 20, 100)->empty());
+    EXPECT_FALSE(store->piece({Hash32{{1}}}, 0, 100).has_value());
+    EXPECT_FALSE(store->piece({root(a), Hash32{{1}}}, 0, 1).has_value()) << "not in part";
+}
+
+TEST_F(MessageStoreTest, ServesPiecesOfTensorsOneAfterAnother) {
+    const Tensor a = numbered(1), b = numbered(2);
+    ASSERT_TRUE(store->save({7, 0, 0}, {root(a), root(b)}, {a, b}).has_value());
+    const std::vector<Hash32> roots{root(b), root(a), root(b)};
+    Bytes whole, joined;
+    for (const Hash32& one : roots) {
+        const Bytes form = *store->piece({one}, 0, 1 << 20);
+        whole.insert(whole.end(), form.begin(), form.end());
+    }
+    for (std::uint64_t at = 0; at < whole.size(); at += 301) {
+        const auto piece = store->piece(roots, at, 301);
+        joined.insert(joined.end(), piece->begin(), piece->end());
+    }
+    EXPECT_EQ(joined, whole);
+    EXPECT_EQ(*store->piece(roots, 0, 1 << 20), whole);
+    EXPECT_TRUE(store->piece(roots, whole.size(), 100)->empty());
 }
 
 TEST_F(MessageStoreTest, RemovesADamagedMessage) {
