@@ -77,8 +77,8 @@ Result<T, Failure> decoded_from_peer(Result<T, wire::WireError> result) {
 /// Names several artifacts of one transfer.
 Hash32 key_of(const std::vector<Hash32>& roots) {
     Bytes names;
-    for (const Hash32& root : roots) names.insert(names.end(), root.begin(), root.end());
-    return sha256(names);
+    for (const Hash32& root : roots) names.insert(names.end(), root.bytes.begin(), root.bytes.end());
+    return merkle::sha256(names);
 }
 
 }  // namespace
