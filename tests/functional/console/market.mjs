@@ -168,6 +168,10 @@ async function usesAWallet(browser, url) {
     await page.getByRole("button", { name: "Stake", exact: true }).click();
     await page.getByText("Give a number of coins").waitFor();
     await page.getByLabel("coins").fill("2.5");
+    state.failure = { code: -32603, message: "Internal JSON-RPC error.", data: { code: -32000, message: "nonce too low: 1" } };
+    await page.getByRole("button", { name: "Stake", exact: true }).click();
+    await page.getByText("The wallet's node refused: nonce too low: 1").waitFor();
+    state.failure = undefined;
     await page.getByRole("button", { name: "Stake", exact: true }).click();
     await page.getByText("Staked:").waitFor({ timeout: 20_000 });
     assert.equal(BigInt((await rpc(url, "retrace_party", wallet.address)).stake.bonded), 25n * 10n ** 17n);

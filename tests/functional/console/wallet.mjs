@@ -6,7 +6,7 @@ const phrase = "test test test test test test test test test test test junk";
 
 /// Gives the browser's pages a wallet of developer account `index`. `state.refuse`: the person refuses what comes next;
 /// `state.chain`: the chain that the wallet is on; `state.otherChain`: its node has another chain of that number;
-/// `state.sent`: the newest transaction.
+/// `state.sent`: the newest transaction; `state.failure`: the error of those that come next.
 export async function addWallet(browser, url, index, state) {
     const provider = new ethers.JsonRpcProvider(url);
     const signer = ethers.HDNodeWallet.fromPhrase(phrase, "", `m/44'/60'/0'/0/${index}`).connect(provider);
@@ -21,6 +21,7 @@ export async function addWallet(browser, url, index, state) {
         if (method === "eth_sendTransaction") {
             const { to, data, value, chainId } = params[0];
             if (chainId !== state.chain) return { error: { code: -32602, message: `the chain is ${state.chain}, not ${chainId}` } };
+            if (state.failure) return { error: state.failure };
             state.sent = { to, data, value };
             return { result: (await signer.sendTransaction({ to, data, value })).hash };
         }

@@ -5,8 +5,8 @@ import { decodeErrorResult, type Abi, type Hex } from "viem";
 import { contractNamed, encodeCall } from "./abi";
 import { hex, num } from "./format";
 import { contractList } from "./hooks";
-import type { TxExplanation, TxReceipt } from "./records";
 import { type Json, node, RpcError } from "./rpc";
+import { settled } from "./sent";
 
 export interface Provider {
     request(call: { method: string; params?: unknown[] }): Promise<unknown>;
@@ -54,12 +54,19 @@ window.dispatchEvent(new Event("eip6963:requestProvider"));
 interface WalletError {
     code?: number;
     message?: string;
+    data?: { message?: unknown } | null;
 }
 
+const kInternal = -32603;
+
 function explain(error: unknown): Error {
-    const { code, message } = (error ?? {}) as WalletError;
+    const { code, message, data } = (error ?? {}) as WalletError;
     if (code === 4001) return new Error("The wallet refused; nothing was sent.");
     if (code === -32002) return new Error("The wallet is already asking: open it and answer there.");
+    if (typeof data?.message === "string") return new Error(`The wallet's node refused: ${data.message}`);
+    // MetaMask says this of whatever its node refused, and keeps the node's reason to itself.
+    if (code === kInternal)
+        return new Error(`The wallet says only "${message}". Its node may have refused: take the fees and the gas that the wallet proposes, and look at the account's transactions that still wait.`);
     return new Error(message ? String(message) : "The wallet failed without a reason.");
 }
 
@@ -150,7 +157,7 @@ async function refusal(from: string, to: string, abi: Abi, data: Hex, value: big
     }
 }
 
-/** Asks the wallet to sign and send a call; resolves when it is in a block and was not refused there. */
+/** Asks the wallet to sign and send a call; resolves to its hash when it is in a block and was not refused there. */
 export async function send(call: Call, tell: (progress: string) => void): Promise<string> {
     if (!account) throw new Error("Connect a wallet first.");
     const { address, provider } = account;
@@ -173,14 +180,5 @@ export async function send(call: Call, tell: (progress: string) => void): Promis
     }
     if (typeof hash !== "string" || !/^0x[0-9a-f]{64}$/i.test(hash)) throw new Error("The wallet names no transaction.");
     tell("waiting for a block …");
-    for (let i = 0; i < 240; i++) {
-        const receipt = await node.call<TxReceipt | null>("eth_getTransactionReceipt", [hash]).catch(() => null);
-        if (receipt) {
-            if (num(receipt.status) === 1) return hash;
-            const why = await node.call<TxExplanation | null>("retrace_explainTransaction", [hash]).catch(() => null);
-            throw new Error(`It was refused in its block: ${why?.refusal?.sentence ?? why?.why ?? receipt.error ?? "no reason was given"}`);
-        }
-        await new Promise((resolve) => setTimeout(resolve, 500));
-    }
-    throw new Error(`The transaction ${hash} is in no block after two minutes; it may still come.`);
+    return settled(hash);
 }
