@@ -99,8 +99,10 @@ Result<std::vector<std::string>> with_client_defaults(const CLI::App& app, std::
     for (const Variable& variable : kVariables)
         if (const char* value = std::getenv(variable.name); value != nullptr && *value != 0) add(variable.flag, value);
     RETRACE_TRY(flags, flags_of_file());
+    const std::vector<std::string> of_environment = added;
     for (const FileFlag& flag : flags)
-        if (!is_replaced(added, flag.name) || flag.name == "--passphrase-file") add(flag.name, flag.values.front());
+        if (!is_replaced(of_environment, flag.name) || flag.name == "--passphrase-file")
+            add(flag.name, flag.values.front());
     arguments.insert(arguments.end(), added.begin(), added.end());
     return arguments;
 }

@@ -13,6 +13,7 @@
 #include "ledger/crypto/eip55.hpp"
 #include "node/cmd/cli.hpp"
 #include "node/cmd/client_defaults.hpp"
+#include "node/net/certificate.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/wallet/key_folder.hpp"
 #include "node/wallet/mnemonic.hpp"
@@ -40,6 +41,9 @@ void NodeOptions::add_to(CLI::App& command, const std::string& timeout) {
         command.add_option("--tls-ca", *file, "PEM file of certificate authorities for an https node (the system's)");
     command
         .add_option("--tls-fingerprint", *fingerprint, "SHA-256 of an https node's certificate, as the node prints it")
+        ->check([](const std::string& text) {
+            return tls::parse_fingerprint(text) ? std::string() : "64 hex digits are needed, not " + text;
+        })
         ->excludes(ca);
     command.add_option("--timeout", timeout_s, "Seconds to wait for a node that does not answer (" + timeout + ")")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000}));

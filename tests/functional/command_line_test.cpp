@@ -161,6 +161,14 @@ TEST_F(CommandLine, DefaultsComeFromTheEnvironmentAndTheClientFile) {
     EXPECT_THAT(asked(""), HasSubstr("http://127.0.0.1:2"));
     EXPECT_THAT(asked("RETRACE_NODE=http://127.0.0.1:1"), HasSubstr("http://127.0.0.1:1")) << "it goes first";
     EXPECT_THAT(asked("RETRACE_NODE=http://127.0.0.1:1", " --node http://127.0.0.1:3"), HasSubstr("127.0.0.1:3"));
+    // The node of the file is trusted by the file's fingerprint, in any order; another node is not.
+    const std::string node = "node = \"https://127.0.0.1:2\"\n", trust = "tls_fingerprint = \"12\"\n";
+    for (const std::string& text : {node + trust, trust + node}) {
+        write(".retrace/client.toml", text);
+        EXPECT_THAT(asked(""), HasSubstr("--tls-fingerprint: 64 hex digits are needed")) << text;
+        EXPECT_THAT(asked("RETRACE_NODE=http://127.0.0.1:1"),
+                    HasSubstr("no answer from the node at http://127.0.0.1:1"));
+    }
     EXPECT_EQ(retrace("version", at_home()).status, 0) << "a command without these flags";
     fs::permissions(path(".retrace/client.toml"), fs::perms(0646));
     EXPECT_THAT(retrace(balance, at_home()).err, HasSubstr("client.toml may have been written by another user"));
