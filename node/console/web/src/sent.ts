@@ -30,11 +30,14 @@ const sameCall = (a: Tx, b: Tx) => a.to === b.to && a.input === b.input && a.val
  * was refused there, if something else is in its place, or after two minutes.
  */
 export async function settled(hash: string): Promise<string> {
-    const sent = await node.call<Tx | null>("eth_getTransactionByHash", [hash]).catch(() => null);
-    let since = sent ? (await height().catch(() => 0)) - 1 : 0;
+    let sent: Tx | null = null;
+    let since = 0;
     for (let i = 0; i < kWaits; i++) {
-        // In this order, so that the block that used the nonce is above `tip`, or the receipt is found.
+        // In this order, so that the block that used the nonce is above `since`, or the receipt is found.
         const tip = await height().catch(() => since);
+        if (!sent) since = tip - 1;
+        // The wallet may have sent it by another node, from which it comes later.
+        sent ??= await node.call<Tx | null>("eth_getTransactionByHash", [hash]).catch(() => null);
         const next = sent && num(await node.call<string>("eth_getTransactionCount", [sent.from, "latest"]).catch(() => "0x0"));
         const receipt = await receiptOf(hash);
         if (receipt) return accepted(hash, receipt);
