@@ -169,6 +169,13 @@ Result<ledger::SecretKey> KeyOptions::load() const {
     return wallet::unlock(path, passphrase.view());
 }
 
+void AddressOptions::add_to(CLI::App& command) {
+    command.add_option("ADDRESS", typed, "Account (that of --key)");
+    key.add_to(command);
+}
+
+Result<ledger::Address> AddressOptions::get() const { return typed.empty() ? key.address() : typed_address(typed); }
+
 void SignerOptions::add_to(CLI::App& command) {
     chain.add_to(command);
     key.add_to(command);

@@ -77,6 +77,16 @@ struct KeyOptions {
     Result<ledger::Address> address() const;
 };
 
+/// An account that a command only reads: an address, or without one the account of the key.
+struct AddressOptions {
+    std::string typed;
+    KeyOptions key;
+
+    void add_to(CLI::App& command);
+    /// Asks for no passphrase.
+    Result<ledger::Address> get() const;
+};
+
 /// Adds --keys alone, with its default.
 void add_keys_option(CLI::App& command, std::string& keys);
 

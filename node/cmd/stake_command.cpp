@@ -22,7 +22,8 @@ namespace json = boost::json;
 
 struct StakeFlags {
     SignerOptions signer;
-    std::string amount, address;
+    AddressOptions address;
+    std::string amount;
 };
 
 json::object capability_json(const market::SolverInfo& solver, const std::optional<market::Challenge>& challenge) {
@@ -76,13 +77,14 @@ int print_stake(const Program& program, ChainSession& at, const ledger::Address&
         std::cout << json::serialize(out) << '\n';
         return kDone;
     }
-    std::cout << "bonded " << format_coins(stake.bonded) << ", of it locked " << format_coins(stake.locked) << '\n';
+    std::cout << "bonded " << describe_coins(stake.bonded) << ", of it locked " << describe_coins(stake.locked) << '\n';
     if (!stake.unbonding.is_zero()) {
-        std::cout << "unbonding " << format_coins(stake.unbonding) << ", free at block " << stake.unbond_height << '\n';
+        std::cout << "unbonding " << describe_coins(stake.unbonding) << ", free at block " << stake.unbond_height
+                  << '\n';
     }
     if (read && earned.first != 0) {
-        std::cout << "earned " << format_coins(earned.income()) << " for " << earned.segment_count << " segments and "
-                  << earned.audit_count << " audits, slashed " << format_coins(earned.slashed) << ", since block "
+        std::cout << "earned " << describe_coins(earned.income()) << " for " << earned.segment_count << " segments and "
+                  << earned.audit_count << " audits, slashed " << describe_coins(earned.slashed) << ", since block "
                   << earned.first << (at.chain.proves() ? " (as the node says)" : "") << '\n';
     }
     if (solver) print_capability(*solver, challenge);
@@ -91,9 +93,9 @@ int print_stake(const Program& program, ChainSession& at, const ledger::Address&
 }
 
 int show(const Program& program, const StakeFlags& flags) {
-    const auto party = ledger::parse_address(flags.address);
+    const auto party = flags.address.get();
     if (!party) {
-        fail(program, "ADDRESS is \"0x\" and 40 hex digits");
+        fail(program, party.error().message);
         return kWrongUsage;
     }
     const auto at = flags.signer.chain.open();
@@ -136,7 +138,7 @@ void add_stake(CLI::App& app, Program& program) {
     stake->require_subcommand(1);
     CLI::App* command = stake->add_subcommand("show", "What a party has bonded");
     auto flags = std::make_shared<StakeFlags>();
-    command->add_option("ADDRESS", flags->address, "The party")->required();
+    flags->address.add_to(*command);
     flags->signer.chain.add_to(*command);
     add_json(*command, program);
     command->callback([&program, flags] { program.run = [&program, flags] { return show(program, *flags); }; });

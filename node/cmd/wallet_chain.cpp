@@ -148,7 +148,7 @@ int run_send(const Program& program, const SendOptions& options) {
 struct AccountOptions {
     ChainOptions chain;
     FiatOption fiat;
-    std::string address;
+    AddressOptions address;
     std::uint64_t blocks = 1000;
     bool csv = false;
 };
@@ -156,7 +156,7 @@ struct AccountOptions {
 int run_balance(const Program& program, const AccountOptions& options) {
     const auto fiat = options.fiat.rate();
     if (!fiat) throw CLI::ValidationError(fiat.error().message);
-    const auto address = typed_address(options.address);
+    const auto address = options.address.get();
     if (!address) return fail(program, address.error().message);
     const auto at = options.chain.open();
     if (!at) return fail(program, at.error().message);
@@ -363,7 +363,7 @@ void print_sums(RpcClient& client, const History& history, const ledger::Address
 int run_history(const Program& program, const AccountOptions& options) {
     const auto fiat = options.fiat.rate();
     if (!fiat) throw CLI::ValidationError(fiat.error().message);
-    const auto address = typed_address(options.address);
+    const auto address = options.address.get();
     if (!address) return fail(program, address.error().message);
     auto client = options.chain.node.connect();
     if (!client) return fail(program, client.error().message);
@@ -402,7 +402,7 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
 
     CLI::App* balance = wallet.add_subcommand("balance", "Balance of an account");
     auto balance_options = std::make_shared<AccountOptions>();
-    balance->add_option("address", balance_options->address, "Account")->required();
+    balance_options->address.add_to(*balance);
     balance_options->chain.add_to(*balance);
     balance_options->fiat.add_to(*balance);
     add_json(*balance, program);
@@ -412,7 +412,7 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
 
     CLI::App* history = wallet.add_subcommand("history", "Transactions and income of an account in the last blocks");
     auto history_options = std::make_shared<AccountOptions>();
-    history->add_option("address", history_options->address, "Account")->required();
+    history_options->address.add_to(*history);
     history->add_option("--blocks", history_options->blocks, "How many blocks to look through (1000)");
     history_options->chain.node.add_to(*history);
     history_options->fiat.add_to(*history);

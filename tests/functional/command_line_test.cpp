@@ -169,6 +169,13 @@ TEST_F(CommandLine, DefaultsComeFromTheEnvironmentAndTheClientFile) {
         EXPECT_THAT(asked("RETRACE_NODE=http://127.0.0.1:1"),
                     HasSubstr("no answer from the node at http://127.0.0.1:1"));
     }
+    write(".retrace/client.toml",
+          "node = \"http://127.0.0.1:2\"\nkey = \"0x00000000000000000000000000000000000000bb\"\n");
+    for (const char* const own : {"wallet balance", "wallet history", "stake show"})
+        EXPECT_THAT(retrace(own + std::string(" --timeout 0"), at_home()).err, HasSubstr("no answer from the node"))
+            << own;
+    EXPECT_THAT(retrace("wallet balance --timeout 0", at_home("RETRACE_CONFIG=/dev/null")).err,
+                HasSubstr("--key ADDRESS or --dev-account N"));
     EXPECT_EQ(retrace("version", at_home()).status, 0) << "a command without these flags";
     fs::permissions(path(".retrace/client.toml"), fs::perms(0646));
     EXPECT_THAT(retrace(balance, at_home()).err, HasSubstr("client.toml may have been written by another user"));

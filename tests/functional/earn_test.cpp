@@ -92,7 +92,7 @@ TEST_F(Earn, ANewcomerBidsWithinAMinuteAndSaysWhatItEarned) {
     EXPECT_EQ(say("task follow " + id + node()).at("state").as_string(), "delivering");
     say("task accept " + id + requester());
     const Ran stake = retrace("stake show " + self + node());
-    EXPECT_THAT(stake.out, HasSubstr("for 6 segments and 0 audits, slashed 0, since block 1"));
+    EXPECT_THAT(stake.out, HasSubstr("for 6 segments and 0 audits, slashed 0 coins, since block 1"));
     solver.send(SIGTERM);
     until_ended(solver, 0);
     EXPECT_THAT(text_of(path("agent.log")),

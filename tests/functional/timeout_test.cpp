@@ -81,7 +81,7 @@ TEST_F(WithoutNode, WhatWasSentBeforeTheNodeDiedIsSentAgain) {
     for (int i = 0; i < 1200 && deposits->running(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     EXPECT_EQ(deposits->exit_status(), 0);
     const Ran stake = retrace("stake show 0x70997970C51812dc3A010C7d01b50e0d17dc79C8" + node());
-    EXPECT_THAT(stake.out, HasSubstr("bonded 5,")) << "once, not twice";
+    EXPECT_THAT(stake.out, HasSubstr("bonded 5 coins,")) << "once, not twice";
 }
 
 }  // namespace
