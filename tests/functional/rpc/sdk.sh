@@ -10,7 +10,6 @@ skip() { echo "SKIP: $*"; exit 77; }
 for tool in node npm python3; do
     command -v "$tool" >/dev/null 2>&1 || skip "$tool is not installed (apt-get install nodejs npm python3-venv)"
 done
-[ -d /usr/share/datasets/fashion-mnist ] || skip "Debian's package dataset-fashion-mnist is not installed"
 work=$(mktemp -d)
 pids=()
 trap 'kill "${pids[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
@@ -39,7 +38,9 @@ for _ in $(seq 300); do
     sleep 0.1
 done
 export TASK=$work/task
-retrace task compile mlp --data fashion-mnist --hidden 16 --steps 20 --checkpoint-every 10 -o "$TASK" >/dev/null
+# Few bytes, so that a busy machine too fetches them within accept_blocks, six seconds here.
+awk 'BEGIN { print "x,y,label"; for (i = 0; i < 512; i++) { x = i * 37 % 101; y = i * 53 % 97; print x "," y "," (x + y > 99) } }' >"$work/points.csv"
+retrace task compile mlp --data "$work/points.csv" --hidden 16 --batch 32 --steps 20 --checkpoint-every 10 -o "$TASK" >/dev/null
 sed -i 's/replay_blocks = 300/replay_blocks = 60/' "$TASK/task.toml"
 
 # Keys of developer accounts 0, 6 and 7, as the node prints them.
