@@ -9,9 +9,10 @@ import { providerErrors, rpcErrors } from "@metamask/rpc-errors";
 
 const kUnknownChain = 4902;
 
-/// The sentences and checks are the extension's (add-ethereum-chain.js).
-function checkedChain({ chainId, chainName, rpcUrls, nativeCurrency, blockExplorerUrls = [] }) {
+/// Refuses what the extension does (its ethereum-chain-utils.js of 2025).
+function checkedChain({ chainId, chainName, rpcUrls, nativeCurrency, blockExplorerUrls = [], ...others }) {
     const wrong = (message) => rpcErrors.invalidParams({ message });
+    if (Object.keys(others).length) throw wrong(`Received unexpected keys on object parameter. Unsupported keys:\n${Object.keys(others)}`);
     if (!/^0x[1-9a-f][0-9a-f]*$/i.test(chainId)) throw wrong(`Expected 0x-prefixed hexadecimal string 'chainId'. Received:\n${chainId}`);
     const url = rpcUrls?.find((one) => one.startsWith("https:") || ["localhost", "127.0.0.1"].includes(new URL(one).hostname));
     if (!url) throw wrong(`Expected an array with at least one valid string HTTPS url 'rpcUrls', Received:\n${rpcUrls}`);
@@ -57,7 +58,8 @@ function ownMethods(wallet, person, origin) {
             person.connected = true;
             return accounts();
         },
-        wallet_switchEthereumChain: async ([{ chainId }]) => {
+        wallet_switchEthereumChain: async ([{ chainId, ...others }]) => {
+            if (Object.keys(others).length) throw rpcErrors.invalidParams({ message: `Received unexpected keys on object parameter. Unsupported keys:\n${Object.keys(others)}` });
             const known = network.getNetworkConfigurationByChainId(chainId);
             if (!known) throw providerErrors.custom({ code: kUnknownChain, message: `Unrecognized chain ID "${chainId}". Try adding the chain using wallet_addEthereumChain first.` });
             await ask("wallet_switchEthereumChain", { chainId });
@@ -66,7 +68,10 @@ function ownMethods(wallet, person, origin) {
         },
         wallet_addEthereumChain: async ([given]) => {
             const chain = checkedChain(given);
+            const { nativeCurrency = chain.symbol } = network.getNetworkConfigurationByChainId(chain.chainId) ?? {};
+            if (nativeCurrency !== chain.symbol) throw rpcErrors.invalidParams({ message: `nativeCurrency.symbol does not match currency symbol for a network the user already has added with the same chainId. Received:\n${chain.symbol}` });
             await ask("wallet_addEthereumChain", chain);
+            // The extension's window compares this before the person can agree.
             const found = await chainIdAt(chain.url);
             if (found !== chain.chainId) throw rpcErrors.invalidParams({ message: `Chain ID returned by RPC URL ${chain.url} does not match ${chain.chainId}`, data: { chainId: found } });
             await network.setActiveNetwork(await addOrUpdate(network, chain));
