@@ -26,10 +26,11 @@ std::vector<Ranked> rank(const std::vector<Offer>& offers) {
     return out;
 }
 
-/// Places in the ranking, ascending, and the sum of their scores.
+/// Places in the ranking, ascending, the highest of their scores, and the least speed that the set allows.
 struct Chosen {
     std::vector<std::size_t> places;
-    U256 sum;
+    U256 highest;
+    std::uint64_t slowest = 0;
 };
 constexpr std::size_t kNobody = ~std::size_t{0};
 
@@ -42,21 +43,22 @@ std::optional<Chosen> best_above(const std::vector<Ranked>& ranked, std::size_t 
         const std::uint64_t speed = ranked[place].capability;
         if (place == without || (!any_speed && (speed < slowest || !alike(slowest, speed)))) continue;
         out.places.push_back(place);
-        out.sum += ranked[place].score;
+        out.highest = ranked[place].score;
     }
     if (out.places.size() < count) return std::nullopt;
+    out.slowest = slowest;
     return out;
 }
 
 /// Returns the best set. A set of alike speeds is bounded by its slowest member, so trying each speed as the slowest
-/// finds the best one.
+/// finds the best one. Ties go by speed, which no price changes.
 std::optional<Chosen> best_set(const std::vector<Ranked>& ranked, std::size_t count, std::size_t without,
                                bool any_speed) {
     std::optional<Chosen> best;
     for (const Ranked& slowest : ranked) {
         auto set = best_above(ranked, count, slowest.capability, without, any_speed);
         if (!set) continue;
-        if (!best || set->sum < best->sum || (set->sum == best->sum && set->places < best->places))
+        if (!best || set->highest < best->highest || (set->highest == best->highest && set->slowest > best->slowest))
             best = std::move(set);
         if (any_speed) break;
     }
@@ -119,8 +121,7 @@ std::vector<Winner> clear_auction(const std::vector<Offer>& offers, std::size_t 
         U256 price = ceiling;
         // The highest score with which this offer would stay in the best set, whatever it bids.
         if (const auto other = best_set(ranked, count, place, any_speed))
-            price = ledger::min(ceiling,
-                                (other->sum - (chosen->sum - winner.score)) / U256(offers[winner.offer].weight_bp));
+            price = ledger::min(ceiling, other->highest / U256(offers[winner.offer].weight_bp));
         winners.push_back({winner.offer, price});
     }
     return winners;

@@ -45,12 +45,12 @@ struct Winner {
 };
 
 /// Clears an auction. Among the sets of `count` fit offers whose speeds are alike (among all sets, if there is no such
-/// set), the set with the lowest sum of price × weight wins; ties go to the set with the better places in the order of
-/// score and address. Each winner is paid the price at which the best set without it would have won instead, at most
-/// `ceiling`; without such a set, `ceiling`. With one winner, or when all speeds are alike, this is the best loser's
-/// score. The allowed sets do not depend on any price, so bidding one's cost is the best strategy (Vickrey 1961, Clarke
-/// 1971). Returns the winners in the order of score; none when there are fewer than `count` fit offers. count ≤
-/// kReplicasMax.
+/// set), the one whose highest score (price × weight) is the lowest wins; ties go to the one with the faster slowest machine,
+/// and within a set to the lower address. Each winner is paid the price at which its score is that of the best set without
+/// it, at most `ceiling`; without such a set, `ceiling`. With one winner, or when all speeds are alike, this is the best
+/// loser's score. Neither the allowed sets nor ties among them depend on a price, so bidding one's cost is the best strategy
+/// of an account (Vickrey 1961), and none is paid more for what others in its set bid less (decisions/008). Returns the
+/// winners in the order of score; none when there are fewer than `count` fit offers. count ≤ kReplicasMax.
 std::vector<Winner> clear_auction(const std::vector<Offer>& offers, std::size_t count, const U256& ceiling);
 
 }  // namespace retrace::market

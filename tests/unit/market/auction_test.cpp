@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <optional>
 #include <random>
 
 #include "market/reputation.hpp"
@@ -49,17 +51,98 @@ TEST(Auction, ReplicasAllGetTheBestLosersPrice) {
 
 TEST(Auction, TiesGoToTheLowerAddress) { EXPECT_EQ(clear_auction({offer(9, 30), offer(2, 30)}, 1, 100)[0].offer, 1u); }
 
-/// What the ceiling is for (decisions/006): both of them together are worth as much as the two that they displace.
-TEST(Auction, UnlikeAccountsOfOneOwnerSetTheirPrice) {
-    std::vector<Offer> offers{offer(1, 30), offer(2, 30), offer(3, 30), offer(4, 0), offer(5, 0)};
-    for (std::size_t i = 0; i < 3; ++i) offers[i].capability = 100;
-    for (std::size_t i = 3; i < 5; ++i) offers[i].capability = 400;
-    const auto winners = clear_auction(offers, 2, 100);
-    ASSERT_EQ(winners.size(), 2u);
-    for (const Winner& winner : winners) EXPECT_EQ(winner.price, U256(60));
-    EXPECT_EQ(clear_auction(offers, 2, 50)[0].price, U256(50)) << "the ceiling";
-    for (Offer& other : offers) other.capability = 100;
-    EXPECT_EQ(clear_auction(offers, 2, 100)[0].price, U256(30)) << "of whoever is alike";
+/// 4.4.1: a speed of their own, and bids of zero, bring accounts of one owner no more than what the strangers ask.
+TEST(Auction, UnlikeAccountsOfOneOwnerArePaidWhatStrangersAsk) {
+    for (std::size_t replicas = 2; replicas <= kReplicasMax; ++replicas) {
+        std::vector<Offer> offers;
+        for (std::uint8_t i = 0; i < 6; ++i) offers.push_back(offer(static_cast<std::uint8_t>(1 + i), 30));
+        for (Offer& stranger : offers) stranger.capability = 100;
+        for (std::size_t i = 0; i < replicas; ++i) {
+            offers.push_back(offer(static_cast<std::uint8_t>(20 + i), 0));
+            offers.back().capability = 400;
+        }
+        const auto winners = clear_auction(offers, replicas, 1'000);
+        ASSERT_EQ(winners.size(), replicas);
+        for (const Winner& winner : winners) {
+            EXPECT_GE(winner.offer, 6u);
+            EXPECT_EQ(winner.price, U256(30))
+                << replicas << " seats; by the sum of a set each would have " << 30 * replicas;
+        }
+        offers.back().price = 31;  // One of them may ask the price of all, as in any auction of one price, and loses.
+        EXPECT_LT(clear_auction(offers, replicas, 1'000)[0].offer, 6u);
+    }
+}
+
+/// The highest score of the best set of alike offers of these, by trying all subsets; nullopt: there is no set.
+std::optional<U256> lowest_highest(const std::vector<Offer>& offers, std::size_t count) {
+    std::optional<U256> best;
+    for (std::size_t mask = 0; mask < std::size_t{1} << offers.size(); ++mask) {
+        if (static_cast<std::size_t>(std::popcount(mask)) != count) continue;
+        std::uint64_t slowest = ~std::uint64_t{0}, fastest = 0;
+        U256 highest;
+        for (std::size_t i = 0; i < offers.size(); ++i) {
+            if ((mask >> i & 1) == 0) continue;
+            slowest = std::min(slowest, offers[i].capability);
+            fastest = std::max(fastest, offers[i].capability);
+            highest = ledger::max(highest, offers[i].price * U256(offers[i].weight_bp));
+        }
+        if (alike(slowest, fastest) && (!best || highest < *best)) best = highest;
+    }
+    return best;
+}
+
+/// 4.4.1 for random markets, speeds, weights and any bids of the owner.
+TEST(Auction, AnOwnerOfManySeatsIsPaidAtMostWhatTheBestStrangersAsk) {
+    std::mt19937 random(31);
+    constexpr std::uint64_t kSpeeds[] = {0, 100, 150, 220, 400, 900};
+    std::size_t seats = 0;
+    for (int round = 0; round < 3'000; ++round) {
+        const std::size_t replicas = 1 + random() % kReplicasMax, strangers = replicas + random() % 5;
+        std::vector<Offer> offers;
+        for (std::size_t i = 0; i < strangers + replicas + 1; ++i) {
+            offers.push_back(offer(static_cast<std::uint8_t>(1 + i), random() % 100, 9'000 + random() % 5'000));
+            offers.back().capability = kSpeeds[random() % 6];
+        }
+        const std::vector<Offer> others(offers.begin(), offers.begin() + static_cast<std::ptrdiff_t>(strangers));
+        const auto most = lowest_highest(others, replicas);
+        if (!most) continue;
+        for (const Winner& winner : clear_auction(offers, replicas, 1'000)) {
+            if (winner.offer < strangers) continue;
+            ++seats;
+            EXPECT_LE(winner.price * U256(offers[winner.offer].weight_bp), *most) << "seed 31, round " << round;
+        }
+    }
+    EXPECT_GT(seats, 500u);
+}
+
+/// With as many accounts as seats, all at a speed of their own: the truth, nothing for all, and one dear bid beside nothing.
+TEST(Auction, AnOwnerOfAllSeatsGainsNothingOverTheTruth) {
+    constexpr std::uint64_t kCost = 75;
+    std::mt19937 random(7);
+    for (int market = 0; market < 60; ++market)
+        for (std::size_t replicas = 2; replicas <= kReplicasMax; ++replicas) {
+            std::vector<Offer> strangers;
+            for (std::size_t i = 0; i < replicas + 3; ++i) {
+                strangers.push_back(offer(static_cast<std::uint8_t>(1 + i), 50 + random() % 50));
+                strangers.back().capability = 100;
+            }
+            const auto profit = [&](std::uint64_t first, std::uint64_t others) -> long long {
+                auto all = strangers;
+                for (std::size_t i = 0; i < replicas; ++i) {
+                    all.push_back(offer(static_cast<std::uint8_t>(50 + i), i == 0 ? first : others));
+                    all.back().capability = 3'000;
+                }
+                long long out = 0;
+                for (const Winner& winner : clear_auction(all, replicas, 1'000))
+                    if (winner.offer >= strangers.size())
+                        out += static_cast<long long>(winner.price.low64()) - static_cast<long long>(kCost);
+                return out;
+            };
+            const long long truth = profit(kCost, kCost);
+            EXPECT_GE(truth, 0);
+            for (std::uint64_t first = 0; first <= 500; first += 20)
+                EXPECT_LE(profit(first, 0), truth) << "seed 7, market " << market << ", " << replicas << " replicas";
+        }
 }
 
 TEST(Auction, ABadNameIsDearer) {
