@@ -13,6 +13,7 @@ std::string_view slug(ReservationState state) noexcept {
         case ReservationState::unused: return "unused";
         case ReservationState::lapsed: return "lapsed";
         case ReservationState::withdrawn: return "withdrawn";
+        case ReservationState::released: return "released";
     }
     return "invalid";
 }

@@ -17,8 +17,9 @@ enum class ReservationState : std::uint8_t {
     unused = 6,     ///< The requester did not begin the task: the solver has the deposit.
     lapsed = 7,     ///< The requester took the offer back after its time: the solver had not accepted it.
     withdrawn = 8,  ///< The requester took the offer back before.
+    released = 9,   ///< The task was frozen before the solver accepted its data: both sides have theirs back.
 };
-constexpr ReservationState last_of(ReservationState) { return ReservationState::withdrawn; }
+constexpr ReservationState last_of(ReservationState) { return ReservationState::released; }
 std::string_view slug(ReservationState state) noexcept;
 /// Whether the market holds the deposit; in the other states it has returned, was paid or was burned.
 constexpr bool holds_deposit(ReservationState state) {

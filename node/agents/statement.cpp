@@ -85,7 +85,8 @@ private:
     void deposit_moved(std::uint64_t height, market::ReservationState to) {
         std::optional<Kind> kind;
         if (to == market::ReservationState::begun) kind = Kind::reserved;
-        if (to == market::ReservationState::honoured) kind = Kind::deposit_returned;
+        if (to == market::ReservationState::honoured || to == market::ReservationState::released)
+            kind = Kind::deposit_returned;
         if (to == market::ReservationState::broken) kind = Kind::deposit_burned;
         if (!kind) return;
         StatementLine line{height, *kind, requester_, reservation_->deposit, 0, 0, 0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/explain/reservation_reason.hpp"
 
+#include "contracts/lifecycle/isolate.hpp"
 #include "contracts/records/views.hpp"
 #include "node/platform/units.hpp"
 
@@ -49,6 +50,12 @@ ReservationExplanation explain_offered(const Reservation& of, std::uint64_t heig
 
 ReservationExplanation explain_begun(const ledger::StateView& view, const Reservation& of) {
     const std::string task = std::to_string(of.task), deposit = describe_coins(of.deposit);
+    if (contracts::is_frozen(view, of.task))
+        return {
+            "task " + task + " was frozen before the solver accepted its data; neither side is at fault",
+            {},
+            "when task " + task + " is released, the deposit of " + deposit + " returns and the solver's stake is free",
+            {}};
     ReservationExplanation out{"task " + task + " has begun and waits until the solver has its data",
                                "requester: `retrace task upload " + task + "` sends the files that are missing",
                                "the deposit of " + deposit +
@@ -82,6 +89,12 @@ ReservationExplanation explain_reservation(const ledger::StateView& view, const 
             return {"the solver did not accept it in time; the deposit of " + deposit + " returned", kAgain, {}, {}};
         case ReservationState::withdrawn:
             return {"the requester took the offer back; the deposit of " + deposit + " returned", {}, {}, {}};
+        case ReservationState::released:
+            return {"task " + task + " was frozen before the solver accepted its data, and released; the deposit of " +
+                        deposit + " returned and the solver's stake is free",
+                    kAgain,
+                    {},
+                    {}};
     }
     return {};
 }

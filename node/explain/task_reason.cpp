@@ -267,15 +267,22 @@ void explain_assigned(const StateView& view, const market::Task& task, TaskExpla
 }
 
 /// What became of the reservation by which the task began.
-std::string reservation_words(const StateView& view, std::uint64_t task) {
-    const auto reserved = views::reservation_of_task(view, task);
-    if (!reserved || reserved->state == market::ReservationState::begun) return {};
-    const std::string deposit = describe_coins(reserved->deposit);
+std::string reservation_words(const StateView& view, const market::Task& task) {
+    using market::ReservationState;
+    const auto reserved = views::reservation_of_task(view, task.id);
+    if (!reserved) return {};
+    const std::string deposit = "the deposit of " + describe_coins(reserved->deposit);
+    std::string what = deposit + " returned";
+    if (reserved->state == ReservationState::begun) {
+        if (task.state != TaskState::frozen) return {};
+        what = "its solver had not accepted its data; " + deposit + " is held until the task is released, and returns";
+    } else if (reserved->state == ReservationState::broken) {
+        what = "its solver did not take it, and " + deposit + " and as much of its stake are burned";
+    } else if (reserved->state == ReservationState::released) {
+        what = "its solver had not accepted its data; " + deposit + " returned and its stake is free";
+    }
     return "; it began by reservation " + std::to_string(reserved->id) + " (" +
-           std::string(market::slug(reserved->state)) + "): " +
-           (reserved->state == market::ReservationState::broken
-                ? "its solver did not take it, and the deposit of " + deposit + " and as much of its stake are burned"
-                : "the deposit of " + deposit + " returned");
+           std::string(market::slug(reserved->state)) + "): " + what;
 }
 
 void explain_run(const StateView& view, const market::Task& task, TaskExplanation& out) {
@@ -418,7 +425,7 @@ std::optional<TaskExplanation> explain_task(const StateView& view, std::uint64_t
     out.height = height;
     out.state = task->state;
     explain_state(view, *task, auction, out);
-    out.why += reservation_words(view, id);
+    out.why += reservation_words(view, *task);
     return out;
 }
 

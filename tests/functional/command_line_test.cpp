@@ -202,7 +202,7 @@ TEST_F(CommandLine, ThePageOnJsonRpcNamesEveryNumberOfAState) {
     named(market::RunState::left, "run (`RunEnded`)");
     named(market::SegmentState::verified, "segment");
     named(market::AuditPhase::no_auditors, "audit (`AuditPhaseChanged`)");
-    named(market::ReservationState::withdrawn, "reservation (`ReservationChanged`)");
+    named(market::ReservationState::released, "reservation (`ReservationChanged`)");
     named(market::DisputeState::withdrawn, "dispute");
 }
 

@@ -26,6 +26,12 @@ std::optional<market::Reservation> end_begun(Effects& fx, std::uint64_t task, st
     return reservation;
 }
 
+/// Ends one whose task has begun; its deposit returns.
+void return_begun(Effects& fx, std::uint64_t task, std::uint32_t run, ReservationState state) {
+    const auto ended = end_begun(fx, task, run, state);
+    if (ended) pay(fx, Contract::market, ended->requester, ended->deposit);
+}
+
 }  // namespace
 
 void move_reservation(Effects& fx, market::Reservation& reservation, ReservationState to) {
@@ -48,8 +54,11 @@ void withdraw_offer(Effects& fx, std::uint64_t id) {
 }
 
 void honour_reservation(Effects& fx, std::uint64_t task, std::uint32_t run) {
-    const auto honoured = end_begun(fx, task, run, ReservationState::honoured);
-    if (honoured) pay(fx, Contract::market, honoured->requester, honoured->deposit);
+    return_begun(fx, task, run, ReservationState::honoured);
+}
+
+void release_reservation(Effects& fx, std::uint64_t task, std::uint32_t run) {
+    return_begun(fx, task, run, ReservationState::released);
 }
 
 std::optional<U256> break_reservation(Effects& fx, std::uint64_t task, std::uint32_t run) {

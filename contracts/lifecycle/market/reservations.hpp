@@ -17,8 +17,10 @@ void reservation_due(Effects& fx, std::uint64_t reservation);
 /// The requester takes back one that is offered; from its first height on it has lapsed. Nothing is scheduled for an
 /// offer: any number of them, each for the same height, would delay what others have scheduled there.
 void withdraw_offer(Effects& fx, std::uint64_t reservation);
-/// The solver has the task's data, or its run ended through nobody's fault: the deposit returns.
+/// The solver has the task's data: the deposit returns.
 void honour_reservation(Effects& fx, std::uint64_t task, std::uint32_t run);
+/// The run ends through nobody's fault: the deposit of one whose data were not accepted returns.
+void release_reservation(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// The solver did not accept the task's data: the deposit is burned. Returns it; nullopt: the run was not reserved.
 std::optional<U256> break_reservation(Effects& fx, std::uint64_t task, std::uint32_t run);
 

@@ -39,7 +39,7 @@ void withdraw_accusations(Effects& fx, const market::Run& run) {
 /// Frees the lock, closes everything that is open about the run, and removes it from the task.
 void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, std::string_view reason) {
     market::Run run = run_of(fx, id, index);
-    honour_reservation(fx, id, index);  // 12.11.25: a frozen task ends through nobody's fault.
+    release_reservation(fx, id, index);  // 12.11.25: a frozen task ends through nobody's fault.
     note_member_gone(fx, run);
     unlock(fx, run.solver, run.locked);
     run.locked = U256();

@@ -11,7 +11,7 @@ const kTaskStates = [
     "", "posted", "bidding", "assigned", "running", "delivering", "settled", "cancelled", "expired", "forfeited", "frozen",
     "released",
 ];
-const kReservationStates = ["", "offered", "accepted", "begun", "honoured", "broken", "unused", "lapsed", "withdrawn"];
+const kReservationStates = ["", "offered", "accepted", "begun", "honoured", "broken", "unused", "lapsed", "withdrawn", "released"];
 const kAuditPhases = ["", "waiting for auditors", "the start is to be opened", "verdicts are collected", "auditors are drawn",
     "the end is to be opened", "verdicts are revealed", "closed", "no auditor could be drawn"];
 export const kDisputePhases = ["", "search_steps", "open_state", "descend_state", "open_trace", "descend_trace", "open_tensor",

@@ -3,6 +3,7 @@
 #include "contracts/records/reservations.hpp"
 
 #include "contracts/calls/gas.hpp"
+#include "contracts/lifecycle/isolate.hpp"
 #include "contracts/records/standing.hpp"
 #include "tests/unit/contracts/market/market_fixture.hpp"
 
@@ -116,6 +117,30 @@ TEST_F(Reservations, OneThatIsNotHonouredCostsBothAndTheTaskGoesOn) {
         auction({{"bob", 700}});
         EXPECT_EQ(run(1).solver, party("bob"));
     }
+}
+
+/// 8.5, 12.11.25: nobody is at fault, and nobody is said to have taken the task.
+TEST_F(Reservations, OneWhoseTaskIsFrozenIsReleasedWithIt) {
+    const U256 before = balance("requester"), alice = balance("alice");
+    begun();
+    const std::uint64_t deadline = run().deadline;
+    ASSERT_GT(deadline, height);
+    Effects fx{state, params, height, {}};
+    freeze_task(fx, 1);
+    EXPECT_EQ(send("alice", AcceptData{1}), CallStatus::task_frozen);
+    EXPECT_EQ(send("alice", DeclineTask{1}), CallStatus::task_frozen);
+    advance(params.accept_blocks + 1);
+    ASSERT_GT(height, deadline);
+    EXPECT_EQ(reservation().state, ReservationState::begun) << "a missed acceptance breaks nothing";
+    EXPECT_EQ(locked("alice"), floor());
+    ASSERT_TRUE(advance_until([&] { return task().state == TaskState::released; }, params.unbond_blocks + 2));
+    EXPECT_EQ(reservation().state, ReservationState::released);
+    EXPECT_EQ(all<ReservationChanged>().back().state, static_cast<std::uint8_t>(ReservationState::released));
+    EXPECT_EQ(balance("requester"), before);
+    EXPECT_EQ(balance("alice"), alice);
+    EXPECT_EQ(locked("alice"), U256());
+    EXPECT_EQ(views::stake(state, party("alice")).bonded, U256(100) * kCoin);
+    EXPECT_EQ(views::solver(state, party("alice"))->reputation.silences, 0u);
 }
 
 TEST_F(Reservations, AnOfferThatIsNotAcceptedReturnsWhenItIsTakenBack) {

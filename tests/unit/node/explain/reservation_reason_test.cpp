@@ -72,13 +72,26 @@ TEST_F(ReservationReasons, OfOpenOnesNameWhatEitherSideCanDoAndByWhen) {
     EXPECT_EQ(begun.next_height, 170U);
 }
 
+TEST_F(ReservationReasons, OfAFrozenTaskSayThatNobodyIsAtFault) {
+    market::Task task;
+    task.id = 7;
+    task.state = market::TaskState::frozen;
+    contracts::store(state, keys::task(7), task);
+    const ReservationExplanation frozen = told(ReservationState::begun);
+    EXPECT_THAT(frozen.why, HasSubstr("task 7 was frozen"));
+    EXPECT_EQ(frozen.remedy, "") << "an upload changes nothing";
+    EXPECT_THAT(frozen.next, HasSubstr("the deposit of 2 coins returns"));
+    EXPECT_EQ(frozen.next_height, std::nullopt) << "the run's deadline does not count";
+}
+
 TEST_F(ReservationReasons, OfThoseThatAreOverNameWhereTheDepositWent) {
     for (const auto& [state_of, words] :
          {std::pair{ReservationState::honoured, "took task 7; the deposit of 2 coins returned"},
           std::pair{ReservationState::broken, "and as much of its stake are burned"},
           std::pair{ReservationState::unused, "the solver has the deposit of 2 coins"},
           std::pair{ReservationState::lapsed, "the deposit of 2 coins returned"},
-          std::pair{ReservationState::withdrawn, "took the offer back"}}) {
+          std::pair{ReservationState::withdrawn, "took the offer back"},
+          std::pair{ReservationState::released, "the deposit of 2 coins returned and the solver's stake is free"}}) {
         const ReservationExplanation over = told(state_of);
         EXPECT_THAT(over.why, HasSubstr(words));
         EXPECT_EQ(over.next, "") << market::slug(state_of);

@@ -161,6 +161,15 @@ TEST_F(Reasons, NameTheReservationByWhichATaskBegan) {
     in(TaskState::bidding);
     EXPECT_EQ(told().reason, TaskReason::no_bids_yet);
     EXPECT_THAT(told().why, HasSubstr("reservation 3 (broken): its solver did not take it"));
+    store_it(market::ReservationState::begun);
+    in(TaskState::frozen);
+    EXPECT_THAT(told().why,
+                HasSubstr("reservation 3 (begun): its solver had not accepted its data; the deposit of 1 coin "
+                          "is held until the task is released, and returns"));
+    store_it(market::ReservationState::released);
+    in(TaskState::released, false);
+    EXPECT_THAT(told().why,
+                HasSubstr("(released): its solver had not accepted its data; the deposit of 1 coin returned"));
 }
 
 TEST_F(Reasons, SayThatASpotRunWasGivenBack) {
