@@ -31,18 +31,21 @@ struct Reservation {
     std::uint64_t id = 0;
     Address requester, solver;
     ReservationState state{};
-    std::uint64_t from = 0;   ///< First height at which the task may begin,
-    std::uint64_t until = 0;  ///< and the first at which it may not.
-    U256 price;               ///< Of a segment.
-    U256 deposit;             ///< What the requester put in, and what the solver loses if it breaks its word.
-    U256 locked;              ///< Stake of the solver, until the run has it.
-    std::uint64_t task = 0;   ///< Once it has begun.
+    std::uint64_t from = 0;            ///< First height at which the task may begin,
+    std::uint64_t until = 0;           ///< and the first at which it may not.
+    U256 price;                        ///< Of a segment.
+    U256 deposit;                      ///< What the requester put in, and what the solver loses if it breaks its word.
+    U256 locked;                       ///< Stake of the solver, until the run has it.
+    std::uint64_t task = 0;            ///< Once it has begun.
+    std::uint64_t offered_height = 0;  ///< Block that took the deposit.
     bool operator==(const Reservation&) const = default;
     static auto tie(auto& r) {
-        return std::tie(r.id, r.requester, r.solver, r.state, r.from, r.until, r.price, r.deposit, r.locked, r.task);
+        return std::tie(r.id, r.requester, r.solver, r.state, r.from, r.until, r.price, r.deposit, r.locked, r.task,
+                        r.offered_height);
     }
     static Names names() {
-        return {"id", "requester", "solver", "state", "from", "until", "price", "deposit", "locked", "task"};
+        return {"id",    "requester", "solver", "state", "from",         "until",
+                "price", "deposit",   "locked", "task",  "offeredHeight"};
     }
 };
 

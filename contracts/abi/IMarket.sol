@@ -183,6 +183,7 @@ interface IMarket {
         uint256 deposit;
         uint256 locked;
         uint64 task;
+        uint64 offeredHeight;
     }
     function postTask(TaskSpec calldata spec) external payable;
     function cancelTask(uint64 task) external;

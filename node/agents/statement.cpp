@@ -91,7 +91,9 @@ private:
         if (!kind) return;
         StatementLine line{height, *kind, requester_, reservation_->deposit, 0, 0, 0};
         line.reservation = reservation_->id;
-        out_.push_back(line);
+        if (*kind != Kind::reserved) return out_.push_back(line);
+        line.height = reservation_->offered_height;  // Before the task, whose events begin with its posting.
+        out_.insert(out_.begin(), line);
     }
     Status<> paid_in(const PlacedLog& placed, Kind kind) {
         RETRACE_TRY(payment, payment_of(client_, placed.tx));

@@ -21,8 +21,8 @@ struct StatementLine {
         returned,
         place,
         topped_up,
-        reserved,          ///< The deposit of the reservation by which the task began, put in when it was offered.
-        deposit_returned,  ///< Its solver has the task's data.
+        reserved,          ///< The deposit of the reservation by which the task began, at the height of its offer.
+        deposit_returned,  ///< Its solver has the task's data, or the task was frozen before and released.
         deposit_burned,    ///< Its solver did not take the task.
     };
     std::uint64_t height = 0;

@@ -47,7 +47,8 @@ json::object json_of(const market::Reservation& reservation) {
             {"price", reservation.price.to_decimal()},
             {"deposit", reservation.deposit.to_decimal()},
             {"locked", reservation.locked.to_decimal()},
-            {"task", reservation.task}};
+            {"task", reservation.task},
+            {"offered_height", reservation.offered_height}};
 }
 
 /// A reservation and what is to be said of it.

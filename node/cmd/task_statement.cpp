@@ -37,8 +37,7 @@ std::string words_of(const StatementLine& line) {
             return "at no cost: " + who + " asked that " + std::to_string(line.auctions) +
                    (line.auctions == 1 ? " auction" : " auctions") + " in all may follow ones without winners";
         case Kind::reserved:
-            return "put in as the deposit of reservation " + std::to_string(line.reservation) + " by " + who +
-                   ", when it was offered";
+            return "put in as the deposit of reservation " + std::to_string(line.reservation) + " by " + who;
         case Kind::deposit_returned:
             return "returned to " + who + ": the deposit of reservation " + std::to_string(line.reservation);
         case Kind::deposit_burned:

@@ -61,7 +61,11 @@ TEST_F(Scheduling, AReservedSolverKeepsItsTimeAndTakesTheTask) {
         return say("reservation offer " + task + " --solver " + solver + " --price 0.4 --from " + std::to_string(from) +
                    " --until " + std::to_string(from + 400) + " --deposit 1" + requester() + store());
     };
-    EXPECT_EQ(offer().at("state"), "offered");
+    const json::object first = offer();
+    EXPECT_EQ(first.at("state"), "offered");
+    const std::uint64_t offered_at = first.at("offered_height").to_number<std::uint64_t>();
+    EXPECT_GT(offered_at, 0u);
+    EXPECT_LE(offered_at, now());
     EXPECT_EQ(offer().at("reservation"), 2);
     EXPECT_EQ(say("reservation withdraw 2" + requester()).at("state"), "withdrawn");
     EXPECT_EQ(retrace("reservation withdraw 2" + requester()).status, 1) << "once";
@@ -97,6 +101,10 @@ TEST_F(Scheduling, AReservedSolverKeepsItsTimeAndTakesTheTask) {
     std::set<std::string> kinds;
     for (const json::value& line : books.at("lines").as_array()) kinds.insert(text(line.at("kind")));
     EXPECT_TRUE(kinds.contains("reserved") && kinds.contains("deposit_returned"));
+    const json::value& deposit = books.at("lines").at(0);
+    EXPECT_EQ(deposit.at("kind"), "reserved");
+    EXPECT_EQ(deposit.at("height"), offered_at) << "the block in which it was paid, not that of the beginning";
+    EXPECT_GT(books.at("lines").at(1).at("height").to_number<std::uint64_t>(), offered_at);
 }
 
 /// A spot solver that is told to stop gives its run back at the next checkpoint, and loses nothing.

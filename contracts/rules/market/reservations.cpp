@@ -59,6 +59,7 @@ void apply(const Reserve& call, const TxContext& context, Effects& fx) {
     out.until = call.until;
     out.price = call.price;
     out.deposit = context.value;
+    out.offered_height = context.height;
     store(fx.state, keys::reservation(out.id), out);
     store(fx.state, keys::reserved_spec(out.id), call.spec);
     add_to_list(fx.state, keys::reservations(out.requester), out.id);

@@ -46,6 +46,7 @@ export interface Reservation {
     deposit: string;
     locked: string;
     task: string;
+    offeredHeight: string;
 }
 
 export interface Run {

@@ -47,6 +47,8 @@ protected:
 TEST_F(Reservations, TheTaskBeginsWithoutAnAuctionAndTheDepositReturns) {
     const U256 before = balance("requester");
     accepted();
+    const std::uint64_t offered = reservation().offered_height;
+    EXPECT_EQ(offered, height);
     EXPECT_EQ(locked("alice"), floor());
     EXPECT_EQ(begin_task(), CallStatus::too_early);
     while (height < reservation().from) next_block();
@@ -58,6 +60,7 @@ TEST_F(Reservations, TheTaskBeginsWithoutAnAuctionAndTheDepositReturns) {
     EXPECT_EQ(locked("alice"), floor()) << "once";
     EXPECT_EQ(reservation().state, ReservationState::begun);
     EXPECT_EQ(reservation().task, 1u);
+    EXPECT_EQ(reservation().offered_height, offered) << "when the deposit was paid";
     ASSERT_EQ(send("alice", AcceptData{1}), CallStatus::ok);
     EXPECT_EQ(reservation().state, ReservationState::honoured);
     EXPECT_EQ(views::reservation_of_task(state, 1)->deposit, kDeposit) << "what it was can be told later";
