@@ -134,6 +134,7 @@ void Checkers::after_block(const ledger::Block& block, const ledger::StateView& 
             if (const auto event = contracts::decode_any_event(log)) see(*event, view);
     };
     for (std::string& broken : reservations_.after_block(block, view)) report(std::move(broken));
+    findings_.reservations = reservations_.compared();
     see_all(block.system_logs);
     for (const ledger::Receipt& receipt : block.receipts) see_all(receipt.logs);
     check_free_calls(block);

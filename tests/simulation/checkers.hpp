@@ -33,6 +33,7 @@ struct Findings {
     std::vector<std::string> unpaid_work;
     /// Wrong segments that were paid although an audit was promised: the first of a run, the last of a task, or all.
     std::vector<std::string> paid_wrong;
+    ReservationChecker::Compared reservations;  ///< How exactly the ends of reservations were compared.
 };
 
 class Checkers {

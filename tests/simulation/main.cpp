@@ -21,7 +21,7 @@ constexpr const char* kUsage =
     "  --threads N        (default: as many as the machine has)\n"
     "  --quiet            with --seed: the outcome without the trace\n"
     "  --sabotage RULE    break a rule on purpose, to see a checker report it:\n"
-    "                     slash_honest, mint, two_movers, stall, acquit, spare_deposit\n"
+    "                     slash_honest, mint, two_movers, stall, acquit, spare_deposit, wrong_wei\n"
     "exit status: 0 nothing was violated, 1 something was, 2 wrong usage\n";
 
 struct Arguments {

@@ -2,7 +2,9 @@
 #include "tests/simulation/reservation_checker.hpp"
 
 #include "contracts/calls/encode.hpp"
+#include "contracts/records/views.hpp"
 #include "ledger/state/supply.hpp"
+#include "tests/simulation/reservation_money.hpp"
 
 namespace retrace::sim {
 namespace {
@@ -21,23 +23,11 @@ bool may_follow(ReservationState from, ReservationState to, const contracts::Tim
         case ReservationState::begun:
             return from == ReservationState::accepted && height >= terms.from && height < terms.until;
         case ReservationState::honoured:
+        case ReservationState::released:
         case ReservationState::broken: return from == ReservationState::begun;
         case ReservationState::offered: break;
     }
     return false;
-}
-
-/// Coins that the party's own transactions took in the block: fees, and the values of those that succeeded.
-U256 spent_by(const ledger::Block& block, const ledger::Address& party) {
-    U256 sum;
-    for (std::size_t i = 0; i < block.txs.size(); ++i) {
-        const ledger::TxPtr& tx = block.txs[i].tx;
-        if (!tx || tx->sender != party) continue;
-        const ledger::Receipt& receipt = block.receipts[i];
-        sum += receipt.effective_gas_price * U256(receipt.gas_used);
-        if (receipt.success) sum += tx->tx.value;
-    }
-    return sum;
 }
 
 }  // namespace
@@ -56,17 +46,47 @@ void ReservationChecker::take(const contracts::ReservationChanged& event, std::u
     const U256& deposit = offer.terms.deposit;
     if (to == ReservationState::begun) of_task_[event.task] = event.reservation;
     if (to == ReservationState::unused) due.to[offer.terms.solver] += deposit;
-    if (to == ReservationState::honoured || to == ReservationState::lapsed || to == ReservationState::withdrawn)
+    if (to == ReservationState::honoured || to == ReservationState::lapsed || to == ReservationState::withdrawn ||
+        to == ReservationState::released)
         due.to[offer.terms.requester] += deposit;
     if (to != ReservationState::broken) return;
-    due.burned += deposit + deposit;
+    due.burned += deposit;  // And as much of the stake, which its event says.
+    for (const ledger::Address& party : {offer.terms.requester, offer.terms.solver}) due.to[party] += U256();
     U256 lost;
     for (const contracts::Slashed& one : slashed) {
         if (one.party != offer.terms.solver || one.task != event.task) continue;
         lost += one.amount;
         if (!one.to_others.is_zero()) broken.push_back(which + " is broken, and somebody is paid for it");
     }
-    if (lost < deposit) broken.push_back(which + " is broken, and cost its solver less than the deposit");
+    if (lost != deposit)
+        broken.push_back(which +
+                         " is broken, and cost its solver another amount than the deposit: " + lost.to_decimal());
+}
+
+void ReservationChecker::compare(const ledger::Block& block, const ledger::StateView& view, const Due& due,
+                                 std::vector<std::string>& broken) {
+    for (const auto& [party, before] : held_) {
+        const auto owed = due.to.find(party);
+        const U256 wanted = owed == due.to.end() ? before.coins : before.coins + owed->second;
+        const U256 has = view.account(party).balance + spent_by(block, party);
+        const bool exact =
+            contracts::views::open_bids(view, party) == before.bids && only_reservations_move(block, party);
+        if (owed != due.to.end()) ++(exact ? compared_.exactly : compared_.at_least);
+        if (has < wanted && (exact || owed != due.to.end()))
+            broken.push_back("a party did not get the deposit of a reservation that ended, or lost coins: it has " +
+                             has.to_decimal() + " of " + wanted.to_decimal());
+        if (has > wanted && exact)
+            broken.push_back("a party has more coins than its reservations and transactions explain: " +
+                             has.to_decimal() + " instead of " + wanted.to_decimal());
+    }
+    const U256 burned = ledger::burned(view), wanted = burned_ + burned_by(block) + due.burned;
+    if (burned != wanted)
+        broken.push_back("a block burned another amount than its events say: " + burned.to_decimal() + " instead of " +
+                         wanted.to_decimal());
+    burned_ = burned;
+    for (const auto& [id, offer] : offers_)
+        for (const ledger::Address& party : {offer.terms.requester, offer.terms.solver})
+            held_[party] = {view.account(party).balance, contracts::views::open_bids(view, party)};
 }
 
 std::vector<std::string> ReservationChecker::after_block(const ledger::Block& block, const ledger::StateView& view) {
@@ -86,15 +106,7 @@ std::vector<std::string> ReservationChecker::after_block(const ledger::Block& bl
     for (const ledger::Receipt& receipt : block.receipts) see(receipt.logs);
     Due due;
     for (const contracts::ReservationChanged& event : changed) take(event, block.header.height, slashed, due, broken);
-    for (const auto& [party, amount] : due.to)
-        if (view.account(party).balance + spent_by(block, party) < balances_[party] + amount)
-            broken.push_back("a party did not get the deposit of a reservation that ended");
-    const U256 burned = ledger::burned(view);
-    if (burned < burned_ + due.burned) broken.push_back("a broken reservation burned less than both deposits");
-    burned_ = burned;
-    for (const auto& [id, offer] : offers_)
-        for (const ledger::Address& party : {offer.terms.requester, offer.terms.solver})
-            balances_[party] = view.account(party).balance;
+    compare(block, view, due, broken);
     return broken;
 }
 

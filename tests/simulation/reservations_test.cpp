@@ -12,6 +12,8 @@ namespace {
 using ledger::U256;
 using market::RunState;
 using market::TaskState;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const U256 kDeposit(100 * market::kMilli);
@@ -156,7 +158,40 @@ TEST(Reservations, ADepositThatGoesToTheWrongPartyIsSeen) {
     RunOptions options;
     options.sabotage = Sabotage::spare_deposit;
     EXPECT_THAT(play(1, scenario, catalogue(), options).findings.violations,
-                ::testing::Contains("a party did not get the deposit of a reservation that ended"));
+                Contains(HasSubstr("a party did not get the deposit of a reservation that ended")));
+}
+
+/// A scenario for each way in which a reservation ends.
+std::map<market::ReservationState, Scenario> all_ends() {
+    using market::ReservationState;
+    std::map<ReservationState, Scenario> out;
+    for (const ReservationState end : {ReservationState::honoured, ReservationState::broken, ReservationState::unused,
+                                       ReservationState::lapsed, ReservationState::withdrawn})
+        out[end] = reserved_task();
+    out[ReservationState::broken].solvers[0].declines_reserved = true;
+    out[ReservationState::unused].planned_tasks[0].reserved->is_used = false;
+    out[ReservationState::unused].bad_requesters = {0};
+    out[ReservationState::lapsed].solvers[0].ignores_offers = true;
+    out[ReservationState::withdrawn].solvers[0].ignores_offers = true;
+    out[ReservationState::withdrawn].planned_tasks[0].reserved->withdraw_at = 1;
+    return out;
+}
+
+/// The books are compared to the last unit, in each way in which a reservation ends, and a unit too much is found.
+TEST(Reservations, AUnitTooMuchIsSeenHoweverTheReservationEnds) {
+    for (const auto& [end, scenario] : all_ends()) {
+        SCOPED_TRACE(market::slug(end));
+        const Outcome whole = play_well(1, scenario);
+        ASSERT_EQ(whole.reservations.size(), 1u);
+        EXPECT_EQ(whole.reservations[0].state, end);
+        EXPECT_GT(whole.findings.reservations.exactly, 0u);
+        EXPECT_EQ(whole.findings.reservations.at_least, 0u) << "nothing else pays these parties then";
+        RunOptions options;
+        options.sabotage = Sabotage::wrong_wei;
+        options.sabotage_height = 1;
+        EXPECT_THAT(play(1, scenario, catalogue(), options).findings.violations,
+                    Contains(HasSubstr("a party has more coins than its reservations and transactions explain")));
+    }
 }
 
 /// Losses, outages and crashes within the bounds of the simulation cost nobody a deposit. The checkers follow each deposit

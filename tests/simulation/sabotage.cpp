@@ -17,9 +17,9 @@ namespace {
 
 namespace views = contracts::views;
 
-constexpr std::array kSabotages = {Sabotage::none,         Sabotage::slash_honest, Sabotage::mint,
-                                   Sabotage::two_movers,   Sabotage::stall,        Sabotage::acquit,
-                                   Sabotage::spare_deposit};
+constexpr std::array kSabotages = {Sabotage::none,          Sabotage::slash_honest, Sabotage::mint,
+                                   Sabotage::two_movers,    Sabotage::stall,        Sabotage::acquit,
+                                   Sabotage::spare_deposit, Sabotage::wrong_wei};
 
 template <class Act>
 void for_open_disputes(const ledger::State& state, Act act) {
@@ -54,6 +54,7 @@ std::string_view slug(Sabotage sabotage) noexcept {
         case Sabotage::stall: return "stall";
         case Sabotage::acquit: return "acquit";
         case Sabotage::spare_deposit: return "spare_deposit";
+        case Sabotage::wrong_wei: return "wrong_wei";
     }
     return "unknown";
 }
@@ -67,7 +68,9 @@ std::optional<Sabotage> parse_sabotage(std::string_view text) noexcept {
 
 ledger::CallResult WatchedExecutor::call(ledger::State& state, const ledger::BlockContext& block,
                                          const ledger::Call& call) const {
-    return rules_.call(state, block, call);
+    ledger::CallResult out = rules_.call(state, block, call);
+    if (out.ok && sabotage_ == Sabotage::wrong_wei && block.height >= height_) add_wei(state, out.logs);
+    return out;
 }
 
 void WatchedExecutor::break_disputes(ledger::State& state) const {
@@ -82,6 +85,16 @@ void WatchedExecutor::spare_deposits(ledger::State& state, const std::vector<std
         const auto now = views::reservation(state, id);
         if (now->state == market::ReservationState::unused)
             (void)state.transfer(now->solver, now->requester, now->deposit);
+    }
+}
+
+void WatchedExecutor::add_wei(ledger::State& state, const std::vector<ledger::Log>& logs) const {
+    for (const ledger::Log& log : logs) {
+        const auto event = contracts::decode_event<contracts::ReservationChanged>(log);
+        const auto now = event ? views::reservation(state, event->reservation) : std::nullopt;
+        if (!now || market::holds_deposit(now->state)) continue;
+        for (const ledger::Address& party : {now->requester, now->solver})
+            (void)state.transfer(victim_, party, ledger::U256(1));
     }
 }
 
@@ -122,6 +135,7 @@ std::vector<ledger::Log> WatchedExecutor::begin_sabotaged(ledger::State& state,
             break;
         case Sabotage::two_movers: break_disputes(state); break;
         case Sabotage::spare_deposit: spare_deposits(state, accepted); break;
+        case Sabotage::wrong_wei: add_wei(state, logs); break;
         case Sabotage::acquit:
             for_open_disputes(state,
                               [&](const market::Dispute& dispute) { contracts::withdraw_dispute(fx, dispute.id); });

@@ -18,13 +18,14 @@ enum class Sabotage : std::uint8_t {
     stall = 4,          ///< Scheduled items are not handled.
     acquit = 5,         ///< Every dispute is withdrawn instead of decided.
     spare_deposit = 6,  ///< The deposit of a reservation that is not used goes back to its requester.
+    wrong_wei = 7,      ///< Both sides of a reservation that ends have a unit more than they should, of the victim's.
 };
 std::string_view slug(Sabotage sabotage) noexcept;
 std::optional<Sabotage> parse_sabotage(std::string_view text) noexcept;
 
 class WatchedExecutor final : public ledger::TxExecutor {
 public:
-    /// The rule is broken from block `height` on. Under slash_honest, `victim` loses stake.
+    /// The rule is broken from block `height` on. Under slash_honest `victim` loses stake, under wrong_wei coins.
     WatchedExecutor(Sabotage sabotage, std::uint64_t height) : sabotage_(sabotage), height_(height) {}
     void set_victim(const ledger::Address& victim) { victim_ = victim; }
     /// Returns the first broken invariant, once.
@@ -65,6 +66,8 @@ private:
     void break_disputes(ledger::State& state) const;
     /// Moves the deposits of those reservations among `accepted` that were not used back to their requesters.
     void spare_deposits(ledger::State& state, const std::vector<std::uint64_t>& accepted) const;
+    /// Gives the parties of the reservations that end by these events a unit each.
+    void add_wei(ledger::State& state, const std::vector<ledger::Log>& logs) const;
 
     contracts::Executor rules_{[this](const std::string& what) {
         if (!broken_) broken_ = what;
