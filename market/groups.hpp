@@ -115,9 +115,10 @@ struct Round {
     std::vector<RoundEntry> entries;   ///< Recorded messages, by ascending run.
     std::uint32_t total = 0;           ///< Sum of their weights.
     std::vector<std::uint32_t> holds;  ///< Runs that revealed what they have, ascending.
+    Hash32 terms;                      ///< mask_terms_digest of the sum; zero without masks or if they were lost.
     bool operator==(const Round&) const = default;
-    static auto tie(auto& r) { return std::tie(r.index, r.height, r.committed, r.entries, r.total, r.holds); }
-    static Names names() { return {"index", "height", "committed", "entries", "total", "holds"}; }
+    static auto tie(auto& r) { return std::tie(r.index, r.height, r.committed, r.entries, r.total, r.holds, r.terms); }
+    static Names names() { return {"index", "height", "committed", "entries", "total", "holds", "terms"}; }
 };
 
 /// The message of a run in a round.
@@ -127,13 +128,14 @@ struct RoundMessage {
     std::vector<Hash32> tensors;  ///< Roots of the public tensors, as in the state at the end of the segment.
     bool recorded = false;        ///< Set when the round closes.
     std::uint32_t age = 0;        ///< As RoundEntry::age.
+    bool unpaid = false;          ///< Recorded, but its run did not help to unmask the sum.
     bool operator==(const RoundMessage&) const = default;
-    static auto tie(auto& m) { return std::tie(m.segment, m.steps, m.tensors, m.recorded, m.age); }
-    static Names names() { return {"segment", "steps", "tensors", "recorded", "age"}; }
+    static auto tie(auto& m) { return std::tie(m.segment, m.steps, m.tensors, m.recorded, m.age, m.unpaid); }
+    static Names names() { return {"segment", "steps", "tensors", "recorded", "age", "unpaid"}; }
 };
 
 /// What a run states to have of a round: bit i stands for the i-th run of Group::committed. `bitmap` is empty until it
-/// is revealed.
+/// is revealed. Removed when the round closes.
 struct Holding {
     Hash32 commitment;
     Bytes bitmap;

@@ -75,6 +75,7 @@ interface IGroups {
         RoundEntry[] entries;
         uint32 total;
         uint32[] holds;
+        bytes32 terms;
     }
     struct RoundMessage {
         uint64 segment;
@@ -82,6 +83,7 @@ interface IGroups {
         bytes32[] tensors;
         bool recorded;
         uint32 age;
+        bool unpaid;
     }
     struct Holding {
         bytes32 commitment;

@@ -3,6 +3,7 @@
 
 #include "contracts/lifecycle/audits/members.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/groups/clock.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
@@ -69,6 +70,7 @@ void release_task(Effects& fx, std::uint64_t id) {
     task.wanted = 0;
     move_task(fx, task, market::TaskEvent::release);
     end_task(fx, task);
+    end_round_of_ended_group(fx, id);  // 21.6.8: the clock's item was skipped.
 }
 
 }  // namespace retrace::contracts

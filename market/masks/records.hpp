@@ -23,6 +23,7 @@ enum class MaskStep : std::uint8_t {
 };
 constexpr MaskStep last_of(MaskStep) { return MaskStep::complaints; }
 
+/// Of the open round; removed when it closes.
 struct RoundMasks {
     MaskStep step{};
     std::uint64_t deadline = 0;           ///< Of keys, shares and complaints.

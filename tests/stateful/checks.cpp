@@ -226,13 +226,17 @@ bool has_fees_uncovered(const Mirror& mirror, const TaskModel& task, const RunMo
     return at_risk > std::max<std::uint64_t>(1, market::audits_covered(params, task.spec, run.locked));
 }
 
-/// The masks of an open round (contracts 21.11).
+/// The masks of an open round (contracts 21.11), and what is left of closed ones (21.6.8).
 std::optional<std::string> broken_masks(const TaskModel& model) {
     if (!model.group) return std::nullopt;
     const std::uint64_t task = model.task.id;
     const auto masks = model.masks.find(model.group->round);
-    for (const auto& [round, run] : model.member_masks)
-        if (round != model.group->round) return at("what members posted is removed when the round closes", task, run);
+    for (const auto& posted : {model.member_masks, model.holdings})
+        for (const auto& [round, run] : posted)
+            if (round != model.group->round)
+                return at("what members posted is removed when the round closes", task, run);
+    if (model.masks.size() > 1 || (model.masks.size() == 1 && masks == model.masks.end()))
+        return at("the masks of a round are removed when it closes", task);
     if (masks == model.masks.end()) return std::nullopt;
     const auto& [step, cohort] = std::tie(masks->second.step, masks->second.cohort);
     if (cohort.size() > model.spec.replicas) return at("a cohort is no larger than the group", task);
@@ -300,6 +304,9 @@ std::optional<std::string> still_open(const Mirror& mirror, const market::Params
     if (!mirror.open_disputes.empty()) return at("every dispute ends by itself", *mirror.open_disputes.begin());
     if (!mirror.open_reports.empty()) return at("every report ends by itself", *mirror.open_reports.begin());
     if (!mirror.open_retentions.empty()) return at("every offer ends by itself", *mirror.open_retentions.begin());
+    for (const TaskModel& model : mirror.tasks)
+        if (!model.masks.empty() || !model.member_masks.empty() || !model.holdings.empty())
+            return at("a group that has ended has no open round", model.task.id);
     const std::uint64_t windows = 5 * params.epoch_blocks + params.capability_blocks + params.answer_blocks + 1;
     for (const auto& [id, challenge] : mirror.challenges)
         if (market::is_open(challenge.state) && !mirror.cursor && challenge.opened_height + windows < height)

@@ -302,25 +302,29 @@ void Mirror::disputes_record(View key, const Bytes& value) {
     keep_if(open_disputes, id, dispute.state == market::DisputeState::open);
 }
 
-void Mirror::masks_record(View key, const Bytes& value) {
+void Mirror::round_record(View key, const Bytes& value) {
     KeyReader in(key);
     TaskModel& model = task_of(in.number());
     const auto round = static_cast<std::uint32_t>(in.number());
     if (key[0] == 'k') {
-        model.masks[round] = decode<market::RoundMasks>(value);
+        if (value.empty())
+            model.masks.erase(round);
+        else
+            model.masks[round] = decode<market::RoundMasks>(value);
         return;
     }
-    const std::pair posted(round, static_cast<std::uint32_t>(in.number()));
+    auto& posted = key[0] == 'h' ? model.holdings : model.member_masks;
+    const std::pair of(round, static_cast<std::uint32_t>(in.number()));
     if (value.empty())
-        model.member_masks.erase(posted);
+        posted.erase(of);
     else
-        model.member_masks.insert(posted);
+        posted.insert(of);
 }
 
 void Mirror::groups_record(View key, const Bytes& value) {
     KeyReader in(key);
     if (key[0] == 'g' && !value.empty()) task_of(in.number()).group = decode<market::Group>(value);
-    if (key[0] == 'k' || key[0] == 'p') masks_record(key, value);
+    if (key[0] == 'k' || key[0] == 'p' || key[0] == 'h') round_record(key, value);
     if (key[0] != 'e' || value.empty()) return;
     Reader list(value);
     reached.longest_list = std::max<std::size_t>(reached.longest_list, list.u32());

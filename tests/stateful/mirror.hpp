@@ -28,9 +28,9 @@ struct TaskModel {
     market::TaskSpec spec;
     std::map<Address, market::Bid> bids;
     std::vector<RunModel> runs;
-    std::optional<market::Group> group;                              ///< Of the task of a group.
-    std::map<std::uint32_t, market::RoundMasks> masks;               ///< By round.
-    std::set<std::pair<std::uint32_t, std::uint32_t>> member_masks;  ///< Rounds and runs that have a record.
+    std::optional<market::Group> group;                                        ///< Of the task of a group.
+    std::map<std::uint32_t, market::RoundMasks> masks;                         ///< By round.
+    std::set<std::pair<std::uint32_t, std::uint32_t>> member_masks, holdings;  ///< Rounds and runs that have a record.
 };
 
 /// How often records entered each of their states, indexed by the state's number.
@@ -81,7 +81,7 @@ private:
     void audits_record(View key, const Bytes& value);
     void disputes_record(View key, const Bytes& value);
     void groups_record(View key, const Bytes& value);
-    void masks_record(View key, const Bytes& value);
+    void round_record(View key, const Bytes& value);
     void task_record(std::uint64_t id, const Bytes& value);
     void run_record(std::uint64_t id, std::uint64_t index, const Bytes& value);
     void audit_record(std::uint64_t id, const Bytes& value);

@@ -150,9 +150,16 @@ void count_absences(Effects& fx, const Group& group) {
     }
 }
 
-void clear_holdings(Group& group) {
+void clear_holdings(Effects& fx, Group& group) {
+    for (const std::uint32_t run : group.listed) remove(fx.state, keys::holding(group.task, group.round, run));
     group.listed.clear();
     group.revealed.clear();
+}
+
+/// 21.6.8: removes what only the open round needs. Its messages, and its record once it is closed, stay.
+void forget_round(Effects& fx, Group& group) {
+    clear_holdings(fx, group);
+    forget_masks(fx, group);
 }
 
 /// 21.6.7: the time of a round, which doubles with each of the last ten rounds in a row to which nobody sent a message:
@@ -169,7 +176,6 @@ std::uint64_t time_of_round(const StateView& view, const Group& group, const Gro
 void begin_next_round(Effects& fx, Group& group) {
     group.committed_before = static_cast<std::uint32_t>(group.committed.size());
     group.committed.clear();
-    clear_holdings(group);
     group.extended = false;
     const GroupSpec terms = terms_of(fx, group);
     if (group.round == terms.rounds)
@@ -191,15 +197,18 @@ void close_round(Effects& fx, Group group, std::vector<market::RoundEntry> entri
         const keys::Key key = keys::round_message(group.task, group.round, entry.run);
         auto message = must_load<market::RoundMessage>(fx.state, key);
         message.recorded = true;
+        message.unpaid = !has_unmasked(fx.state, group, entry.run);
         store(fx.state, key, message);
     }
     record.holds = group.revealed;
     std::sort(record.holds.begin(), record.holds.end());
+    record.terms = mask_terms_of(fx.state, group);
     store(fx.state, keys::round(group.task, group.round), record);
     fx.emit(RoundClosed{group.task, record.index, record.committed, static_cast<std::uint32_t>(record.entries.size()),
                         static_cast<std::uint32_t>(record.holds.size()), record.total});
     count_absences(fx, group);
     if (terms_of(fx, group).mask_bits != 0) close_masks(fx, group);
+    forget_round(fx, group);
     group.senders = must_load<Group>(fx.state, keys::group(group.task)).senders;  // Some may leave now.
     ++group.round;
     begin_next_round(fx, group);
@@ -233,8 +242,7 @@ void end_round_of_masks(Effects& fx, const Group& group) {
 /// 21.6.4: the time to fetch is given once more when too few have revealed; what they had committed to does not count.
 void end_revealing(Effects& fx, Group& group) {
     if (has_quorum(group) || group.extended) return record_round(fx, group);
-    for (const std::uint32_t run : group.listed) remove(fx.state, keys::holding(group.task, group.round, run));
-    clear_holdings(group);
+    clear_holdings(fx, group);
     group.extended = true;
     enter(fx, group, GroupPhase::spreading, terms_of(fx, group).fetch_blocks);
 }
@@ -278,7 +286,7 @@ void start_group(Effects& fx, std::uint64_t task, const U256& price) {
 
 void group_clock(Effects& fx, std::uint64_t task) {
     auto group = must_load<Group>(fx.state, keys::group(task));
-    if (market::is_final(task_of(fx, group).state)) return;
+    if (market::is_final(task_of(fx, group).state)) return end_round_of_ended_group(fx, task);
     if (group.phase == GroupPhase::starting) return end_start(fx, group);
     const GroupSpec terms = terms_of(fx, group);
     if (terms.mask_bits != 0 && group.phase == GroupPhase::training) advance_masks(fx, group, terms);
@@ -292,6 +300,13 @@ void group_clock(Effects& fx, std::uint64_t task) {
         case GroupPhase::unmasking: return end_round_of_masks(fx, group);
         default: return end_last_phase(fx, group);
     }
+}
+
+void end_round_of_ended_group(Effects& fx, std::uint64_t task) {
+    auto group = views::group(fx.state, task);
+    if (!group) return;
+    forget_round(fx, *group);
+    store(fx.state, keys::group(task), *group);
 }
 
 void note_progress(Effects& fx, Group& group) {

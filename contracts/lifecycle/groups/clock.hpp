@@ -12,6 +12,8 @@ namespace retrace::contracts {
 void start_group(Effects& fx, std::uint64_t task, const U256& price);
 /// Handles the clock's item: goes on to the next phase if this one is over.
 void group_clock(Effects& fx, std::uint64_t task);
+/// 21.6.8: the task has ended, in any phase: removes what only its open round needs. Does nothing for a task without a group.
+void end_round_of_ended_group(Effects& fx, std::uint64_t task);
 /// Called after a member's message, commitment or reveal was added to the open round. Stores the group; the phase may be
 /// over at the next block, or sooner than it was.
 void note_progress(Effects& fx, market::Group& group);

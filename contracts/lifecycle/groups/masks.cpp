@@ -140,9 +140,15 @@ bool end_unmasking(Effects& fx, const market::Group& group) {
 
 void close_masks(Effects& fx, const market::Group& group) {
     RoundMasks masks = masks_of(fx, group);
-    for (const std::uint32_t run : masks.cohort) remove(fx.state, keys::member_masks(group.task, group.round, run));
     if (masks.step != MaskStep::open && masks.step != MaskStep::lost)
         enter(fx, group, masks, MaskStep::lost, group.committed.size(), 0);
+}
+
+void forget_masks(Effects& fx, const market::Group& group) {
+    const auto masks = views::round_masks(fx.state, group.task, group.round);
+    if (!masks) return;
+    for (const std::uint32_t run : masks->cohort) remove(fx.state, keys::member_masks(group.task, group.round, run));
+    remove(fx.state, keys::round_masks(group.task, group.round));
 }
 
 bool holds_shares(const StateView& view, std::uint64_t task, std::uint32_t run) {
@@ -162,8 +168,13 @@ bool is_excused(const StateView& view, const market::Group& group, const market:
     return (before_messages || are_too_few(masks->dealt.size(), *masks, terms)) && has(masks->dealt, run);
 }
 
-bool earns_in_round(const StateView& view, std::uint64_t task, std::uint32_t round, std::uint32_t run) {
-    const auto masks = views::round_masks(view, task, round);
+Hash32 mask_terms_of(const StateView& view, const market::Group& group) {
+    const auto masks = views::round_masks(view, group.task, group.round);
+    return masks ? masks->terms : Hash32{};
+}
+
+bool has_unmasked(const StateView& view, const market::Group& group, std::uint32_t run) {
+    const auto masks = views::round_masks(view, group.task, group.round);
     return !masks || has(masks->revealed, run);
 }
 

@@ -29,8 +29,10 @@ bool begin_unmasking(Effects& fx, const market::Group& group, const market::Grou
                      std::vector<std::uint32_t> recorded);
 /// Puts the secrets together. Returns false if too few shares were revealed: the round is void.
 bool end_unmasking(Effects& fx, const market::Group& group);
-/// Called when the round closes: removes what members posted. Masks that were not unmasked are lost.
+/// Called when the round closes: masks that were not unmasked are lost.
 void close_masks(Effects& fx, const market::Group& group);
+/// Removes the masks of the open round and what members posted.
+void forget_masks(Effects& fx, const market::Group& group);
 
 /// 21.11.8: whether a complaint may still show that the run dealt wrong shares in the open round. Until then it does not
 /// end with its lock.
@@ -38,7 +40,9 @@ bool holds_shares(const StateView& view, std::uint64_t task, std::uint32_t run);
 /// 21.11.28: whether a member without a message in a round is not absent: it took the last step of masks that were lost
 /// before messages, or had its first state only after the cohort was fixed. Called before close_masks.
 bool is_excused(const StateView& view, const market::Group& group, const market::GroupSpec& terms, std::uint32_t run);
-/// 21.11.9: whether a member is paid for its recorded message of a round: it revealed its shares, or there are no masks.
-bool earns_in_round(const StateView& view, std::uint64_t task, std::uint32_t round, std::uint32_t run);
+/// Digest of the terms of the sum of the open round; zero without masks or if they were lost.
+Hash32 mask_terms_of(const StateView& view, const market::Group& group);
+/// 21.11.9: whether the run has revealed its shares in the open round, or there are no masks.
+bool has_unmasked(const StateView& view, const market::Group& group, std::uint32_t run);
 
 }  // namespace retrace::contracts

@@ -244,8 +244,8 @@ U256 earned_in_group(const StateView& view, const market::Run& run, std::uint64_
         const auto segment = must_load<market::MemberSegment>(view, keys::member_segment(run.task, run.index, i));
         if (segment.steps == 0) continue;
         const std::uint32_t sent = segment.base + segment.age;
-        const keys::Key key = keys::round_message(run.task, sent, run.index);
-        if (must_load<market::RoundMessage>(view, key).recorded && earns_in_round(view, run.task, sent, run.index))
+        const auto message = must_load<market::RoundMessage>(view, keys::round_message(run.task, sent, run.index));
+        if (message.recorded && !message.unpaid)
             earned += market::segment_pay(run.price, segment.steps, terms.steps_max);
     }
     return earned;

@@ -44,14 +44,15 @@ void add_listing(const StateView& view, std::uint64_t task, std::uint32_t round,
     }
 }
 
-/// The runs with a message in the round, in the order that bitmaps have: of a closed round as it was just before, and
-/// empty if that state is no longer kept.
-std::vector<std::uint32_t> order_of(const Backend& backend, Caller& caller, const market::Group& group,
-                                    const std::optional<market::Round>& record) {
-    if (!record) return group.committed;
-    const auto before = state_at(backend, caller, BlockRef{BlockRef::Kind::height, record->height - 1, {}});
-    const auto then = before ? views::group(*before->view, group.task) : std::nullopt;
-    return then && then->round == record->index ? then->committed : std::vector<std::uint32_t>();
+/// Adds the messages of the group's open round as it stands in `then`, with who had them. Messages themselves are those of
+/// `now`, in which the round may be closed.
+void add_messages(const StateView& then, const StateView& now, const market::Group& group, RoundAnswer& out) {
+    for (const std::uint32_t run : group.committed) {
+        auto message = views::round_message(now, group.task, group.round, run);
+        out.messages.push_back({run, message ? std::move(*message) : market::RoundMessage{}, {}, {}});
+    }
+    for (const std::uint32_t run : group.revealed)
+        add_listing(then, group.task, group.round, run, group.committed, out.messages);
 }
 
 Answer get_round(const Backend& backend, const Params& params, Caller& caller) {
@@ -65,13 +66,14 @@ Answer get_round(const Backend& backend, const Params& params, Caller& caller) {
     RoundAnswer out;
     out.record = views::round(*state.view, id, round);
     if (!out.record && round != group->round) return json::value(nullptr);
-    const std::vector<std::uint32_t> order = order_of(backend, caller, *group, out.record);
-    for (const std::uint32_t run : order) {
-        auto message = views::round_message(*state.view, id, round, run);
-        out.messages.push_back({run, message ? std::move(*message) : market::RoundMessage{}, {}, {}});
+    if (!out.record) {
+        add_messages(*state.view, *state.view, *group, out);
+        return record_json(out);
     }
-    for (const std::uint32_t run : out.record ? out.record->holds : group->revealed)
-        add_listing(*state.view, id, round, run, order, out.messages);
+    // The lists of a closed round are in the state of the block before (contracts 21.6.8), if it is still kept.
+    const auto before = state_at(backend, caller, BlockRef{BlockRef::Kind::height, out.record->height - 1, {}});
+    const auto open = before ? views::group(*before->view, id) : std::nullopt;
+    if (open && open->round == round) add_messages(*before->view, *state.view, *open, out);
     return record_json(out);
 }
 

@@ -125,6 +125,22 @@ TEST_F(GroupClock, HalfOfTheSendersMustRevealElseTheTimeToFetchIsGivenOnceMore) 
     EXPECT_EQ(recorded(0), (Runs{0, 1, 2, 3})) << "two of four revealed";
 }
 
+/// 21.6.8.
+TEST_F(GroupClock, ListsOfAClosedRoundAreRemovedAndTakenNoMore) {
+    start(small_terms());
+    play_round({0, 1, 2, 3});
+    ASSERT_EQ(group().round, 1u);
+    for (const std::uint32_t index : {0u, 1u, 2u, 3u}) EXPECT_FALSE(views::holding(state, 1, 0, index).has_value());
+    EXPECT_EQ(round(0).holds, (Runs{0, 1, 2, 3})) << "whom to fetch from";
+    for (const std::uint32_t index : {0u, 1u, 2u, 3u}) ASSERT_EQ(train(index), CallStatus::ok);
+    ASSERT_TRUE(serve_until([&] { return group().phase == GroupPhase::spreading; }));
+    const Hash32 blind = market::holding_commitment(1, 0, 0, word("holding"), bitmap(0));
+    EXPECT_EQ(send("alice", CommitHoldings{1, 0, 0, blind}), CallStatus::wrong_round);
+    for (const std::uint32_t index : {0u, 1u, 2u, 3u}) ASSERT_EQ(list_messages(index, bitmap(index)), CallStatus::ok);
+    ASSERT_TRUE(serve_until([&] { return group().phase == GroupPhase::revealing; }));
+    EXPECT_EQ(send("alice", RevealHoldings{1, 0, 0, bitmap(0), word("holding")}), CallStatus::wrong_round);
+}
+
 TEST_F(GroupClock, WithoutEnoughListsTheRoundClosesEmpty) {
     start(small_terms());
     for (const std::uint32_t index : {0u, 1u, 2u, 3u}) ASSERT_EQ(train(index), CallStatus::ok);

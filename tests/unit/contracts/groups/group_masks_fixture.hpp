@@ -31,7 +31,16 @@ protected:
             for (std::uint8_t& byte : out) byte = static_cast<std::uint8_t>(random_());
         };
     }
+    /// Of the open round only.
     market::RoundMasks masks(std::uint32_t round = 0) const { return views::round_masks(state, 1, round).value(); }
+    /// How the masks of an open or closed round changed last.
+    MasksChanged last_change(std::uint32_t round) const {
+        std::optional<MasksChanged> out;
+        for (const MasksChanged& change : all<MasksChanged>())
+            if (change.round == round) out = change;
+        return out.value();
+    }
+    MaskStep mask_step(std::uint32_t round = 0) const { return static_cast<MaskStep>(last_change(round).step); }
     market::MaskedRound masked(std::uint32_t round = 0) const { return views::masked_round(state, 1, round); }
 
     CallStatus post_keys(std::uint32_t run) {
@@ -71,7 +80,7 @@ protected:
     void agree_on_keys(const std::vector<std::uint32_t>& runs) {
         for (const std::uint32_t run : runs) ASSERT_EQ(post_keys(run), CallStatus::ok) << last.revert_reason;
         const std::uint32_t now = group().round;
-        ASSERT_TRUE(serve_until([&] { return masks(now).step != MaskStep::keys; }));
+        ASSERT_TRUE(serve_until([&] { return mask_step(now) != MaskStep::keys; }));
     }
     void deal_all(const std::vector<std::uint32_t>& runs) {
         for (const std::uint32_t run : runs) ASSERT_EQ(deal(run), CallStatus::ok) << last.revert_reason;
@@ -81,7 +90,7 @@ protected:
     /// Nobody complains.
     void await_messages(std::uint32_t now) {
         ASSERT_TRUE(serve_until([&] {
-            const MaskStep step = masks(now).step;
+            const MaskStep step = mask_step(now);
             return step != MaskStep::shares && step != MaskStep::complaints;
         }));
     }

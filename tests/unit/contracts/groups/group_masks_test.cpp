@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rounds of a group whose messages have masks: the clock of keys, shares and unmasking, what is refused, who is paid.
 // SPEC 21.11.
+#include "contracts/lifecycle/isolate.hpp"
 #include "tests/unit/contracts/groups/group_masks_fixture.hpp"
 
 namespace retrace::contracts {
@@ -14,13 +15,13 @@ TEST_F(GroupMasks, ARoundIsRecordedOnceItsSumIsUnmasked) {
     next_block();
     EXPECT_EQ(group().round, 1u);
     EXPECT_EQ(recorded_runs(0), (RunList{0, 1, 2, 3}));
-    EXPECT_EQ(masks().step, MaskStep::open);
+    EXPECT_EQ(mask_step(), MaskStep::open);
     // The terms are those that anybody computes from the ledger, and that the members' secrets give.
     std::vector<market::MaskTerm> terms;
     for (const std::uint32_t run : {0u, 1u, 2u, 3u})
         terms.push_back({market::self_seed({1, 0, 0}, run, secrets_.at(run).self), true});
-    EXPECT_EQ(masks().terms, market::mask_terms_digest(terms));
-    EXPECT_EQ(masks(1).step, MaskStep::keys);
+    EXPECT_EQ(round(0).terms, market::mask_terms_digest(terms));
+    EXPECT_EQ(mask_step(1), MaskStep::keys);
     for (const std::uint32_t run : {0u, 1u, 2u, 3u}) EXPECT_FALSE(views::member_masks(state, 1, 0, run).has_value());
 }
 
@@ -37,7 +38,7 @@ TEST_F(GroupMasks, TheMasksOfOneThatSentNothingAreRevealed) {
         const auto agreed = ledger::shared_point(secrets_.at(run).mask, ledger::public_point(secrets_.at(2).mask));
         terms.push_back({market::pair_seed({1, 0, 0}, run, 2, agreed), run < 2});
     }
-    EXPECT_EQ(masks().terms, market::mask_terms_digest(terms));
+    EXPECT_EQ(round(0).terms, market::mask_terms_digest(terms));
 }
 
 TEST_F(GroupMasks, AMemberThatDoesNotUnmaskIsNotPaidForTheRound) {
@@ -47,9 +48,9 @@ TEST_F(GroupMasks, AMemberThatDoesNotUnmaskIsNotPaidForTheRound) {
     ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
     EXPECT_EQ(height, deadline + 1);
     EXPECT_EQ(recorded_runs(0), (RunList{0, 1, 2, 3}));
-    EXPECT_EQ(masks().step, MaskStep::open);
-    EXPECT_TRUE(earns_in_round(state, 1, 0, 0));
-    EXPECT_FALSE(earns_in_round(state, 1, 0, 3));
+    EXPECT_EQ(mask_step(), MaskStep::open);
+    EXPECT_FALSE(views::round_message(state, 1, 0, 0)->unpaid);
+    EXPECT_TRUE(views::round_message(state, 1, 0, 3)->unpaid);
     EXPECT_FALSE(earned_in_group(state, run(0), 0, 1).is_zero());
     EXPECT_TRUE(earned_in_group(state, run(3), 0, 1).is_zero());
     EXPECT_EQ(run(3).state, RunState::running);
@@ -59,8 +60,8 @@ TEST_F(GroupMasks, WithTooFewSharesTheRoundIsVoid) {
     play_to_unmasking();
     for (const std::uint32_t run : {0u, 1u}) ASSERT_EQ(unmask(run), CallStatus::ok);
     ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
-    EXPECT_EQ(masks().step, MaskStep::lost);
-    EXPECT_TRUE(masks().terms.is_zero());
+    EXPECT_EQ(mask_step(), MaskStep::lost);
+    EXPECT_TRUE(round(0).terms.is_zero());
     EXPECT_TRUE(recorded_runs(0).empty());
     EXPECT_EQ(round(0).committed, 4u);
     EXPECT_FALSE(views::round_message(state, 1, 0, 0)->recorded);
@@ -72,7 +73,7 @@ TEST_F(GroupMasks, NothingIsUnmaskedOfARecordThatIsTooSmall) {
     deal_all({0, 1, 2, 3});
     send_messages({0, 1, 2, 3}, {1, 2});
     EXPECT_EQ(group().round, 1u);
-    EXPECT_EQ(masks().step, MaskStep::lost);
+    EXPECT_EQ(mask_step(), MaskStep::lost);
     EXPECT_TRUE(recorded_runs(0).empty());
 }
 
@@ -80,13 +81,13 @@ TEST_F(GroupMasks, WithTooFewKeysOrSharesTheRoundClosesEmptyAfterItsTime) {
     begin();
     const std::uint64_t end = group().deadline;
     agree_on_keys({0, 1});  // Three are the least.
-    EXPECT_EQ(masks(0).step, MaskStep::lost);
+    EXPECT_EQ(mask_step(0), MaskStep::lost);
     EXPECT_EQ(name(train(0)), "wrong_mask_step");
     ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
     EXPECT_EQ(height, end + 1);
     agree_on_keys({0, 1, 2, 3});
     deal_all({0, 1});
-    EXPECT_EQ(masks(1).step, MaskStep::lost);
+    EXPECT_EQ(mask_step(1), MaskStep::lost);
     ASSERT_TRUE(serve_until([&] { return group().round == 2; }));
     EXPECT_TRUE(round(1).entries.empty());
 }
@@ -97,7 +98,7 @@ TEST_F(GroupMasks, WhoStaysAwayFromKeysOrSharesMissesTheRoundAndTheOthersGoOn) {
     agree_on_keys({0, 1, 2, 3});
     EXPECT_EQ(height, began + 1);  // All are there, so nobody waits.
     deal_all({0, 1, 2});
-    EXPECT_EQ(masks().step, MaskStep::messages);
+    EXPECT_EQ(mask_step(), MaskStep::messages);
     EXPECT_GT(height, masks().deadline);
     EXPECT_EQ(name(train(3)), "not_in_cohort");
     send_messages({0, 1, 2});
@@ -137,7 +138,7 @@ TEST_F(GroupMasks, WhoSealedAWrongShareLosesItsLock) {
     for (const std::uint32_t other : {1u, 3u}) ASSERT_EQ(unmask(other), CallStatus::ok) << last.revert_reason;
     // Two shares of its own are left of three that are needed.
     ASSERT_TRUE(serve_until([&] { return group().round == 1; }));
-    EXPECT_EQ(masks().step, MaskStep::lost);
+    EXPECT_EQ(mask_step(), MaskStep::lost);
     EXPECT_EQ(run(0).state, RunState::running);
 }
 
@@ -257,6 +258,88 @@ TEST_F(GroupMasks, AGroupWithoutMasksTakesNoneOfTheCalls) {
     begin_rounds();
     EXPECT_EQ(name(post_keys(0)), "not_masked");
     EXPECT_FALSE(views::round_masks(state, 1, 0).has_value());
+}
+
+/// Slots of the contract of groups, by the first byte of their keys.
+std::map<char, std::size_t> slots_of_groups(const ledger::State& state) {
+    std::map<char, std::size_t> out;
+    for (const auto& [slot, value] : state.diff().slots)
+        if (slot.contract == address_of(Contract::groups) && !value.empty()) ++out[static_cast<char>(slot.key.at(0))];
+    return out;
+}
+
+/// 21.6.8: what only an open round needs is gone when it closes, and no later call or read asks for it.
+TEST_F(GroupMasks, ALongGroupKeepsOneRecordARoundAndOneAMessage) {
+    const char holdings = static_cast<char>(keys::holding(1, 0, 0).bytes.at(0)),
+               masks_of_round = static_cast<char>(keys::round_masks(1, 0).bytes.at(0)),
+               masks_of_member = static_cast<char>(keys::member_masks(1, 0, 0).bytes.at(0));
+    market::GroupSpec terms = masked_terms();
+    terms.rounds = 30;
+    start_group(terms);
+    begin_rounds();
+    std::map<char, std::size_t> before;
+    for (std::uint32_t now = 0; now < terms.rounds; ++now) {
+        agree_on_keys({0, 1, 2, 3});
+        deal_all({0, 1, 2, 3});
+        send_messages({0, 1, 2, 3});
+        auto slots = slots_of_groups(state);
+        EXPECT_EQ(slots[holdings], 4u);
+        EXPECT_EQ(slots[masks_of_round], 1u);
+        EXPECT_EQ(slots[masks_of_member], 4u);
+        const Bytes late = encode(revealed_of(3));
+        const auto open = masked(now);
+        const Bytes complaint = encode(market::complain(open.round, open.cohort, 1, 0, secrets_.at(0), source()));
+        for (const std::uint32_t run : {0u, 1u, 2u}) ASSERT_EQ(unmask(run), CallStatus::ok) << last.revert_reason;
+        ASSERT_TRUE(serve_until([&] { return group().round > now; }));
+        slots = slots_of_groups(state);
+        EXPECT_EQ(slots[holdings], 0u);
+        EXPECT_EQ(slots[masks_of_round], now + 1 < terms.rounds ? 1u : 0u) << "the open round's";
+        EXPECT_EQ(slots[masks_of_member], 0u);
+        EXPECT_FALSE(round(now).terms.is_zero());
+        EXPECT_EQ(name(send("dave", Unmask{1, 3, now, late})), "wrong_round");
+        EXPECT_EQ(name(send("alice", MaskKeys{1, 0, now, encode(keys_of(0, secrets_.at(0)))})), "wrong_round");
+        EXPECT_EQ(name(send("alice", MaskShares{1, 0, now, Bytes(1)})), "wrong_round");
+        EXPECT_EQ(name(send("alice", ComplainOfShare{1, 0, now, 1, complaint})), "wrong_round");
+        EXPECT_EQ(name(send("alice", CommitHoldings{1, 0, now, word("list")})), "wrong_group_phase");
+        EXPECT_EQ(name(send("alice", RevealHoldings{1, 0, now, Bytes{0}, word("salt")})), "wrong_group_phase");
+        EXPECT_FALSE(views::holding(state, 1, now, 0).has_value());
+        if (now == 10) before = slots;
+        if (now == 20)
+            for (const auto& [tag, count] : slots) {
+                // Ten rounds, each of a record, four messages and four segments; openings are less than that.
+                EXPECT_LE(count, before[tag] + 40) << "records with the tag " << tag;
+            }
+    }
+    deliver({0, 1, 2, 3});
+    for (std::uint32_t index = 0; index < 3; ++index) EXPECT_EQ(run(index).earned, group().price * U256(terms.rounds));
+    EXPECT_TRUE(run(3).earned.is_zero()) << "it unmasked no round; its messages say so after the masks are gone";
+}
+
+TEST_F(GroupMasks, ARoundInWhichAllLeaveIsRemovedByItsClock) {
+    begin();
+    for (const std::uint32_t index : {0u, 1u, 2u, 3u})
+        ASSERT_EQ(send(solver_of(index), LeaveTask{1, index}), CallStatus::ok);
+    const std::uint64_t end = group().deadline;
+    ASSERT_TRUE(serve_until([&] { return market::is_final(task().state); }));
+    ASSERT_LE(height, end);
+    while (height <= end) next_block();
+    EXPECT_FALSE(views::round_masks(state, 1, 0).has_value());
+}
+
+TEST_F(GroupMasks, TheOpenRoundOfATaskThatIsFrozenIsRemovedWithIt) {
+    begin();
+    agree_on_keys({0, 1, 2, 3});
+    deal_all({0, 1, 2, 3});
+    for (const std::uint32_t run : {0u, 1u, 2u, 3u}) ASSERT_EQ(train(run), CallStatus::ok) << last.revert_reason;
+    ASSERT_TRUE(serve_until([&] { return group().phase == GroupPhase::spreading; }));
+    ASSERT_EQ(list_messages(0, bitmap(0)), CallStatus::ok);
+    Effects fx{state, params, height, {}};
+    freeze_task(fx, 1);
+    advance(params.unbond_blocks + 6);
+    ASSERT_EQ(task().state, market::TaskState::released);
+    auto slots = slots_of_groups(state);
+    for (const keys::Key& key : {keys::holding(1, 0, 0), keys::round_masks(1, 0), keys::member_masks(1, 0, 0)})
+        EXPECT_EQ(slots[static_cast<char>(key.bytes.at(0))], 0u);
 }
 
 TEST_F(GroupMasks, AGroupGoesThroughAllItsRounds) {

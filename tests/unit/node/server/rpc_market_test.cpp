@@ -238,7 +238,10 @@ TEST_F(RpcMarket, ShowsWhoHadTheMessagesOfARound) {
                                  market::RoundMessage{0, 10, {Hash32{{7}}}, record && run == 0});
                 // Run 0 has nothing, run 1 has both; what they say of their own message does not count.
                 const Bytes bitmap{std::uint8_t(run == 0 ? 0 : 3)};
-                contracts::store(state, keys::holding(1, 0, run), market::Holding{Hash32{{8}}, bitmap});
+                if (record)
+                    contracts::remove(state, keys::holding(1, 0, run));
+                else
+                    contracts::store(state, keys::holding(1, 0, run), market::Holding{Hash32{{8}}, bitmap});
             }
             if (record) contracts::store(state, keys::round(1, 0), *record);
         };
