@@ -266,6 +266,9 @@ std::optional<std::string> without_schedule(const Mirror& mirror, std::uint64_t 
     for (const auto& [id, challenge] : mirror.challenges)
         if (market::is_open(challenge.state) && !pending.has(ScheduledKind::challenge, id))
             return at("a capability challenge is scheduled", id);
+    for (const market::Reservation& one : mirror.reservations)
+        if (one.state == market::ReservationState::accepted && !pending.has(ScheduledKind::reservation, one.id))
+            return at("the end of an accepted reservation is scheduled", one.id);
     return std::nullopt;
 }
 
@@ -285,9 +288,12 @@ std::optional<std::string> over_bound(const Mirror& mirror, const market::Params
         }
         for (const Address& bidder : model.task.bidders) ++runs[bidder];
     }
+    for (const market::Reservation& one : mirror.reservations)
+        if (one.state == market::ReservationState::accepted) ++runs[one.solver];
     for (const auto& [who, count] : runs)
         if (count > market::kOpenItemsMax)
-            return "a solver has at most 256 bids and runs that are not over (" + std::to_string(count) + ")";
+            return "a solver has at most 256 bids, runs and accepted reservations that are not over (" +
+                   std::to_string(count) + ")";
     for (const auto& [who, stake] : mirror.stakes)
         if (stake.locked > stake.bonded) return "no more stake is locked than bonded";
     if (mirror.reached.longest_list > market::kRecordListMax)
@@ -307,6 +313,9 @@ std::optional<std::string> still_open(const Mirror& mirror, const market::Params
     for (const TaskModel& model : mirror.tasks)
         if (!model.masks.empty() || !model.member_masks.empty() || !model.holdings.empty())
             return at("a group that has ended has no open round", model.task.id);
+    for (const market::Reservation& one : mirror.reservations)
+        if (one.state == market::ReservationState::accepted || one.state == market::ReservationState::begun)
+            return at("every reservation that is accepted ends by itself", one.id);
     const std::uint64_t windows = 5 * params.epoch_blocks + params.capability_blocks + params.answer_blocks + 1;
     for (const auto& [id, challenge] : mirror.challenges)
         if (market::is_open(challenge.state) && !mirror.cursor && challenge.opened_height + windows < height)

@@ -51,7 +51,8 @@ std::vector<std::string> never_reached(const Coverage& coverage) {
     for (const std::string& method : method_names(std::type_identity<AnyCall>{}))
         if (coverage.accepted(method) == 0) out.push_back("method " + method);
     const Reached& r = coverage.reached;
-    // posted and forfeited are left within the same call or block; frozen and released are never reached (SPEC 1.1).
+    // posted and forfeited are left within the same call or block; frozen and released are never reached (SPEC 1.1),
+    // so no reservation is released either.
     missing_states(out, r.tasks, "task state", market::TaskState::bidding);
     for (const auto state : {market::TaskState::forfeited, market::TaskState::frozen, market::TaskState::released})
         std::erase(out, "task state " + std::to_string(static_cast<int>(state)));
@@ -65,6 +66,14 @@ std::vector<std::string> never_reached(const Coverage& coverage) {
     missing_states<market::ReportKind>(out, r.report_kinds, "report kind");
     missing_states<market::RetentionState>(out, r.retentions, "retention state");
     missing_states<market::ChallengeState>(out, r.challenges, "challenge state");
+    missing_states<market::ReservationState>(out, r.reservations, "reservation state");
+    std::erase(out, "reservation state " + std::to_string(static_cast<int>(market::ReservationState::released)));
+    using enum CallStatus;
+    for (const auto& [method, status] : {std::pair{WithdrawReservation::kName, not_requester},
+                                         {AcceptReservation::kName, not_solver},
+                                         {BeginReserved::kName, not_requester}})
+        if (!coverage.calls.contains({std::string(method), static_cast<std::uint16_t>(status)}))
+            out.push_back("refusal " + std::string(slug(status)) + " of " + std::string(method));
     using verifier::Ending;
     for (const Ending ending :
          {Ending::wrong_header, Ending::nothing_disputed, Ending::timeout_solver, Ending::timeout_challenger})
@@ -113,6 +122,7 @@ std::string to_text(const Coverage& coverage) {
     print(out, "report kinds", r.report_kinds);
     print(out, "retention states", r.retentions);
     print(out, "challenge states", r.challenges);
+    print(out, "reservation states", r.reservations);
     out << "  raised=" << r.raised << " successors=" << r.successors << " joined_late=" << r.joined_late
         << " late_schedules=" << r.late_schedules << " longest_list=" << r.longest_list << "\n"
         << std::setprecision(3) << "  of a call's bounds: reads " << coverage.costs.call_reads_a_limit << " ("

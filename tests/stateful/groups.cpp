@@ -20,7 +20,7 @@ void Players::post_group() {
     terms.reveal_blocks = draws_.between(2, 8);
     terms.absence_limit = static_cast<std::uint32_t>(draws_.between(1, 3));
     terms.keep_rounds = terms.absence_limit + static_cast<std::uint32_t>(draws_.below(4));
-    const bool masked = draws_.one_in(3);
+    const bool masked = draws_.one_in(2);
     if (!masked)
         terms.max_age = static_cast<std::uint32_t>(
             draws_.below(std::min(terms.absence_limit, terms.keep_rounds - terms.absence_limit + 1)));

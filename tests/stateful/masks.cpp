@@ -32,12 +32,13 @@ public:
         if (seed_ % 16 == 1) keys.deal = ledger::generator();
         return {run_.task, run_.index, round_, encode(keys)};
     }
-    /// One in eight seals a wrong share, and leaves at once.
-    bool deals_garbage() const { return seed_ % 8 == 0; }
+    /// One in four seals wrong shares, and leaves at once.
+    bool deals_garbage() const { return seed_ % 4 == 0; }
     contracts::MaskShares shares() const {
         const auto masked = contracts::views::masked_round(view_, run_.task, round_);
         auto dealt = market::deal_shares(masked.round, masked.cohort, run_.index, secrets_, source_of(seed_ + 1));
-        if (deals_garbage()) dealt.sealed.at(seed_ / 8 % dealt.sealed.size()).self.bytes[31] ^= 1;
+        if (deals_garbage())
+            for (auto& sealed : dealt.sealed) sealed.self.bytes[31] ^= 1;
         return {run_.task, run_.index, round_, encode(dealt)};
     }
     /// One in three leaves its complaints for `unmask`.

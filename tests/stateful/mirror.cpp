@@ -56,11 +56,12 @@ void keep_if(std::set<std::uint64_t>& open, std::uint64_t id, bool is_open) {
 }  // namespace
 
 void Reached::add(const Reached& other) {
-    Visits* const mine[] = {&tasks,   &runs,          &segments, &audits,       &seats,      &disputes,
-                            &endings, &dispute_kinds, &reports,  &report_kinds, &retentions, &challenges};
-    const Visits* const theirs[] = {&other.tasks,   &other.runs,         &other.segments,   &other.audits,
-                                    &other.seats,   &other.disputes,     &other.endings,    &other.dispute_kinds,
-                                    &other.reports, &other.report_kinds, &other.retentions, &other.challenges};
+    Visits* const mine[] = {&tasks,         &runs,    &segments,     &audits,     &seats,      &disputes,    &endings,
+                            &dispute_kinds, &reports, &report_kinds, &retentions, &challenges, &reservations};
+    const Visits* const theirs[] = {&other.tasks,       &other.runs,         &other.segments,   &other.audits,
+                                    &other.seats,       &other.disputes,     &other.endings,    &other.dispute_kinds,
+                                    &other.reports,     &other.report_kinds, &other.retentions, &other.challenges,
+                                    &other.reservations};
     for (std::size_t i = 0; i < std::size(mine); ++i)
         for (std::size_t n = 0; n < mine[i]->size(); ++n) (*mine[i])[n] += (*theirs[i])[n];
     raised += other.raised;
@@ -151,6 +152,14 @@ void Mirror::market_record(View key, const Bytes& value) {
             auto now = decode<market::Segment>(value);
             visit(reached.segments, segment.state, now.state);
             segment = std::move(now);
+            return;
+        }
+        case 'V': {
+            if (value.empty()) return;
+            market::Reservation& reservation = at_id(reservations, in.number());
+            auto now = decode<market::Reservation>(value);
+            visit(reached.reservations, reservation.state, now.state);
+            reservation = std::move(now);
             return;
         }
         case 'H': {

@@ -9,6 +9,7 @@
 
 #include "contracts/lifecycle/effects.hpp"
 #include "contracts/records/group_views.hpp"
+#include "contracts/records/reservations.hpp"
 #include "contracts/records/validator_views.hpp"
 #include "contracts/records/views.hpp"
 #include "ledger/state/state.hpp"
@@ -37,7 +38,7 @@ struct TaskModel {
 using Visits = std::array<std::uint64_t, 16>;
 struct Reached {
     Visits tasks{}, runs{}, segments{}, audits{}, seats{}, disputes{}, dispute_kinds{}, endings{}, reports{},
-        report_kinds{}, retentions{}, challenges{};
+        report_kinds{}, retentions{}, challenges{}, reservations{};
     std::uint64_t raised = 0;          ///< Auctions for more replicas.
     std::uint64_t successors = 0;      ///< Runs that start from a paid state.
     std::uint64_t joined_late = 0;     ///< Runs with segments that are paid to another run.
@@ -51,10 +52,11 @@ public:
     void apply(const ledger::StateDiff& diff);
 
     std::vector<TaskModel> tasks;       ///< Index: id - 1.
-    std::vector<market::Audit> audits;  ///< Index: id - 1; likewise the next three.
+    std::vector<market::Audit> audits;  ///< Index: id - 1; likewise the next four.
     std::vector<market::Dispute> disputes;
     std::vector<market::Report> reports;
     std::vector<market::Retention> retentions;
+    std::vector<market::Reservation> reservations;
     std::set<std::uint64_t> active_tasks, open_audits, open_disputes, open_reports, open_retentions;
     std::map<std::uint64_t, market::Challenge> challenges;  ///< The newest challenge of each solver.
     std::map<Address, market::Stake> stakes;

@@ -203,10 +203,12 @@ void Players::report_model(const TaskModel& model, std::uint32_t run) {
 void Players::reserve_time(const TaskModel& model) {
     market::TaskSpec spec = model.spec;
     spec.replicas = 1;
-    const std::uint64_t from = world_.height() + draws_.between(1, 40);
+    const std::uint64_t from = world_.height() + draws_.between(1, 40), until = from + draws_.between(1, 60);
     const auto floor = market::stake_floor(profile_.params, spec);
-    if (floor && !spec.price_ceiling.is_zero())
-        send(model.task.requester, Reserve{spec, solver(), spec.price_ceiling, from, from + draws_.between(1, 60)},
+    if (!floor || spec.price_ceiling.is_zero()) return;
+    // Several may end at one height, also of one solver.
+    for (std::uint64_t left = draws_.between(1, 3); left > 0; --left)
+        send(model.task.requester, Reserve{spec, solver(), spec.price_ceiling, from, until},
              ledger::min(*floor, U256(draws_.between(1, 1'000'000))));
 }
 
@@ -214,13 +216,14 @@ void Players::serve_reservations() {
     for (std::uint64_t id = 1; id <= views::reservation_count(world_.state()); ++id) {
         const auto now = views::reservation(world_.state(), id).value();
         const auto spec = views::reserved_spec(world_.state(), id);
+        const auto either = [&](const Address& who) { return draws_.one_in(24) ? anybody() : who; };
         if (now.state == market::ReservationState::offered && draws_.one_in(4)) {
             bond(now.solver, *market::stake_floor(profile_.params, *spec));
-            send(now.solver, AcceptReservation{id});
+            send(either(now.solver), AcceptReservation{id});
         } else if (now.state == market::ReservationState::offered && draws_.one_in(12)) {
-            send(now.requester, WithdrawReservation{id});
+            send(either(now.requester), WithdrawReservation{id});
         } else if (now.state == market::ReservationState::accepted && world_.height() >= now.from && draws_.one_in(4)) {
-            send(now.requester, BeginReserved{id}, market::escrow_of(*spec, profile_.params)->total());
+            send(either(now.requester), BeginReserved{id}, market::escrow_of(*spec, profile_.params)->total());
         }
     }
 }
@@ -251,7 +254,7 @@ void Players::serve_requester(const TaskModel& model) {
     }
     if (model.group) return;  // It has no replicas, and one auction.
     if (draws_.one_in(60)) top_up(model);
-    if (profile_.kind != Kind::crowd && draws_.one_in(80)) reserve_time(model);
+    if (profile_.kind != Kind::crowd && draws_.one_in(160)) reserve_time(model);
     if (task.state == TaskState::running && task.wanted == 0 && task.active.size() < market::kReplicasMax &&
         draws_.one_in(profile_.raises)) {
         const auto joining = views::newest_finalised_state(world_.state(), task);

@@ -126,7 +126,8 @@ private:
         add(lie() ? reservation.requester : reservation.solver, contracts::AcceptReservation{reservation.id});
         const auto spec = contracts::views::reserved_spec(view_, reservation.id);
         const auto escrow = spec ? market::escrow_of(*spec, params_) : std::nullopt;
-        if (escrow) add(reservation.requester, contracts::BeginReserved{reservation.id}, escrow->total());
+        const ledger::Address& beginner = lie() ? reservation.solver : reservation.requester;
+        if (escrow) add(beginner, contracts::BeginReserved{reservation.id}, escrow->total());
     }
     void post_group(market::TaskSpec spec) {
         const market::GroupSpec terms = stateful::group_terms();

@@ -227,6 +227,75 @@ TEST_F(Reservations, AnAcceptedOneCountsAmongTheWorkOfItsSolver) {
     EXPECT_EQ(views::open_work(state, party("requester")), 0u);
 }
 
+/// Three reservations of one owner end at one height, each in another way and in all orders: accepted and not begun,
+/// declined one block before, or begun so that the acceptance is missed at that height. A reservation is worth its deposit
+/// in each order, and nothing stays locked or listed.
+class ReservationsOfOneHeight : public Reservations {
+protected:
+    enum class Way : std::uint8_t { left, declined, missed };
+    static constexpr std::size_t kCount = 3;
+
+    void play_ways(const std::array<Way, kCount>& ways, const std::array<std::uint64_t, kCount>& accepts,
+                   bool begins_backwards) {
+        begin(small_params());
+        add_solver("alice");
+        const U256 requester = balance("requester"), alice = balance("alice"), burned = ledger::burned(state);
+        const std::uint64_t from = height + 2, until = from + params.accept_blocks + 2;
+        for (std::size_t i = 0; i < kCount; ++i)
+            ASSERT_EQ(send("requester", Reserve{small_spec(), party("alice"), kPrice, from, until}, kDeposit),
+                      CallStatus::ok);
+        for (const std::uint64_t id : accepts) ASSERT_EQ(send("alice", AcceptReservation{id}), CallStatus::ok);
+        while (height + params.accept_blocks + 1 < until)
+            next_block();  // An acceptance is missed a block after its deadline.
+        for (std::uint64_t n = 1; n <= kCount; ++n) {
+            const std::uint64_t id = begins_backwards ? kCount + 1 - n : n;
+            if (ways[id - 1] == Way::left) continue;
+            ASSERT_EQ(send("requester", BeginReserved{id}, market::escrow_of(small_spec(), params)->total()),
+                      CallStatus::ok);
+            ASSERT_EQ(run(0, views::reservation(state, id)->task).deadline, until - 1);
+        }
+        while (height + 1 < until) next_block();
+        for (std::uint64_t id = 1; id <= kCount; ++id)
+            if (ways[id - 1] == Way::declined) {
+                ASSERT_EQ(send("alice", DeclineTask{views::reservation(state, id)->task}), CallStatus::ok);
+            }
+        next_block();
+        std::uint64_t unused = 0;
+        for (std::uint64_t id = 1; id <= kCount; ++id) {
+            const bool left = ways[id - 1] == Way::left;
+            unused += left;
+            EXPECT_EQ(views::reservation(state, id)->state, left ? ReservationState::unused : ReservationState::broken);
+        }
+        for (std::uint64_t task = 1; task <= views::task_count(state); ++task)
+            ASSERT_EQ(send("requester", CancelTask{task}), CallStatus::ok);
+        const U256 broken(kCount - unused);
+        EXPECT_EQ(balance("requester"), requester - kDeposit * U256(kCount));
+        EXPECT_EQ(balance("alice"), alice + kDeposit * U256(unused));
+        EXPECT_EQ(views::stake(state, party("alice")).bonded, U256(100) * kCoin - kDeposit * broken);
+        EXPECT_EQ(ledger::burned(state), burned + kDeposit * broken * U256(2));
+        EXPECT_EQ(locked("alice"), U256());
+        for (const char* name : {"alice", "requester"})
+            EXPECT_TRUE(views::reservations(state, party(name)).empty()) << name;
+        EXPECT_EQ(views::open_work(state, party("alice")), 0u);
+        EXPECT_EQ(counter(state, keys::due_count(until)), 0u);
+    }
+};
+
+TEST_F(ReservationsOfOneHeight, EndEachInItsWayWhateverTheOrderOfTheCalls) {
+    for (std::size_t game = 0; game < 27; ++game) {
+        const std::array ways{Way(game % 3), Way(game / 3 % 3), Way(game / 9)};
+        std::array<std::uint64_t, kCount> accepts{1, 2, 3};
+        do {
+            for (const bool backwards : {false, true}) {
+                SCOPED_TRACE(testing::Message() << "ways " << game << ", accepted " << accepts[0] << accepts[1]
+                                                << accepts[2] << ", begun backwards " << backwards);
+                play_ways(ways, accepts, backwards);
+                if (HasFailure()) return;
+            }
+        } while (std::ranges::next_permutation(accepts).found);
+    }
+}
+
 TEST_F(Reservations, Refusals) {
     const auto ask = [&](auto change, const U256& deposit = kDeposit) {
         Reserve call{small_spec(), party("alice"), kPrice, height + 10, height + 30};
