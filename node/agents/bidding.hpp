@@ -27,14 +27,15 @@ public:
         std::optional<ledger::U256> min_per_hour = {};
         /// Stake that is taken as free, for a dry run; none: what the ledger has.
         std::optional<ledger::U256> assumed_stake = {};
-        /// Whether a device computes. Its speed is not measured, so its time is limited only with `min_per_hour`.
-        bool on_device = false;
+        bool on_device = false;  ///< See Machine::on_device.
     };
     /// Limit on new bids per block. Each bid is written to disk and sent before the agent does anything else.
     static constexpr std::size_t kNewBidsMax = 32;
 
     Bidding(Options options, std::filesystem::path folder, const ledger::Address& self)
-        : options_(std::move(options)), sealed_(std::move(folder)), self_(self) {}
+        : options_(std::move(options)), sealed_(std::move(folder)), self_(self) {
+        machine_.on_device = options_.on_device;
+    }
 
     /// Returns the price to ask for a segment, or the reason for no bid. `base_fee`: the current price of one unit of
     /// gas.

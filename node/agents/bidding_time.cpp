@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the work of a solver leaves of its machine's time, now and when reserved tasks begin.
 #include <algorithm>
-#include <limits>
 
 #include "contracts/records/views.hpp"
 #include "node/agents/bidding.hpp"
@@ -25,7 +24,6 @@ Room Bidding::room(const ledger::StateView& state, const market::Params& params,
                    Immutable& immutable, const solver::SolverView& view, bool spot) const {
     Room out;
     out.most = kNewBidsMax;
-    if (options_.on_device && !options_.min_per_hour) out.load = std::numeric_limits<double>::infinity();
     const ledger::U256 stake = options_.assumed_stake.value_or(views::free_stake(state, params, self_));
     ledger::U256 in_flight;
     for (const auto& [task, bid] : in_flight_) in_flight = in_flight + bid.stake;

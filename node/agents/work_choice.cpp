@@ -64,6 +64,7 @@ Profit expected_profit(const WorkTerms& terms, const Machine& machine) {
     const double each = share(segment, terms.checkpoint_s);
     out.load = bounded(terms.fits_itself ? std::min(1.0, each)
                                          : std::max(each, share(bounded(all * segment), terms.finish_s)));
+    if (machine.on_device) out.load = std::min(1.0, out.load);
     return out;
 }
 

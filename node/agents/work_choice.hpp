@@ -18,6 +18,8 @@ struct Machine {
     double block_s = 1;              ///< Measured time between two blocks of the chain.
     double loss_rate = 0;            ///< Share of tasks that cost it its lock, see loss_rate_of.
     double proved_per_block = 0;     ///< Multiply-adds in a block that the ledger has measured; 0: not measured.
+    /// A device computes. Its own speed is not measured; it is taken to be at least that of the processors.
+    bool on_device = false;
 };
 
 /// The terms of a task that decide what it brings. Amounts in coins.
@@ -45,7 +47,8 @@ struct Profit {
 /// With s = max(block, work / speed) seconds a segment (speed: the lower of the two that are measured; the longest time
 /// between checkpoints where work or speed are unknown), n segments, price p, fees f, lock L and loss rate r: hours =
 /// n·s / 3600, cost = n·f + r·L, per_hour = (n·p − cost) / hours, load = max(s / checkpoint_s, n·s / finish_s), or
-/// min(1, s / checkpoint_s) for work that fits itself to its time.
+/// min(1, s / checkpoint_s) for work that fits itself to its time. On a device it is at most 1: what is too much for the
+/// processors takes all of the device.
 Profit expected_profit(const WorkTerms& terms, const Machine& machine);
 
 /// The height by which work that begins by height `begins` ends if the machine gives it no more time than its deadlines

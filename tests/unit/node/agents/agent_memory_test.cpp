@@ -398,6 +398,42 @@ TEST_F(AgentMemory, TimeThatIsReservedIsKeptFree) {
     EXPECT_EQ(given_back(height + 1'000), (std::set<solver::RunKey>{{2, 0}}));
 }
 
+/// A device's speed is not measured: what is too much for the processors takes all of it, and no more.
+TEST_F(AgentMemory, TheTimeOfADeviceIsLimitedAndAReservedTaskLeavesTheRest) {
+    market::TaskSpec heavy = post(1);
+    heavy.step_cost = 6'000'000'000'000;  // Six times what the processors compute until a checkpoint.
+    book.put(keys::spec(1), heavy);
+    post(2);
+    book.put(keys::spec(2), heavy);
+    post(3);
+    Bidding agent({{}, 0, {}, false, {}, {}, true}, folder.path() / "bids", self);
+    agent.set_machine(1e9, 1);
+    const auto taken = [&](const std::vector<std::uint64_t>& of) {
+        solver::SolverView view = auctions(of);
+        agent.set_reserved(reserved_tasks(book, self));
+        agent.choose(book, params, kBaseFee, immutable, view);
+        std::set<std::uint64_t> out;
+        for (const solver::AuctionView& auction : view.auctions) out.insert(auction.terms.id);
+        return out;
+    };
+    using Tasks = std::set<std::uint64_t>;
+    EXPECT_EQ(taken({1, 2, 3}), (Tasks{3})) << "the small one brings more an hour, and leaves less than all";
+    EXPECT_EQ(taken({1, 2}), (Tasks{1})) << "one at a time";
+
+    // At the processors' speed a heavy task would leave less than nothing, and no bid would ever be made.
+    const std::uint64_t ends = height + 20 + params.accept_blocks + 11'000;
+    put_reservation(5, self, market::ReservationState::accepted, ends, heavy);
+    EXPECT_EQ(taken({1}), (Tasks{1})) << "it has ended by then";
+    EXPECT_NEAR(agent.promised().at(0).left, 0, 1e-9);
+    put_reservation(5, self, market::ReservationState::accepted, ends - 1, heavy);
+    EXPECT_TRUE(taken({1}).empty()) << "the device is promised";
+    market::TaskSpec small = heavy;
+    small.step_cost = 1;
+    put_reservation(5, self, market::ReservationState::accepted, ends - 1, small);
+    EXPECT_EQ(taken({3}), (Tasks{3})) << "a small one leaves the rest";
+    EXPECT_GT(agent.promised().at(0).left, 0.99);
+}
+
 /// Of runs beside a reserved task that needs six tenths of the time of this machine.
 struct ReservedWork : AgentMemory {
     Bidding agent = bidding();
