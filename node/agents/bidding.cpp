@@ -268,7 +268,7 @@ void Bidding::choose(const ledger::StateView& state, const market::Params& param
             take_time(room.reserved, -own->second.load, own->second.ends);
         }
     };
-    promised_ = promised_times(params, base_fee);
+    promised_ = promised_times(params, base_fee, reserved_tasks_);
     Room left = room(state, params, base_fee, immutable, view, false);
     return_own(firm, left);
     choices_ = choose_work(firm, machine_, left, least);

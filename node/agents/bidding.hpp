@@ -76,6 +76,15 @@ public:
     }
     /// The reserved tasks for which it keeps this machine's time.
     void set_reserved(std::vector<ReservedTask> reserved) { reserved_tasks_ = std::move(reserved); }
+    /// A reason why a promise would be broken, and what can be done.
+    struct Unkept {
+        std::string why, remedy;
+    };
+    /// Whether this machine would keep its word if it promised its time to `wanted` too, beside the tasks that were set
+    /// reserved and the runs of a view, of which spot runs can be given back; nullopt: it would.
+    std::optional<Unkept> unkept(const ledger::StateView& state, const market::Params& params,
+                                 const ledger::U256& base_fee, Immutable& immutable, const solver::SolverView& view,
+                                 const ReservedTask& wanted) const;
     /// Number of bids that are in a block, or may come into one, and have to be revealed while the auction lasts.
     std::size_t to_reveal(const ledger::StateView& state, std::uint64_t height) const;
     /// The last choices, the best first, then the tasks for which it does not bid at any price.
@@ -144,8 +153,9 @@ private:
     /// its finishing height.
     std::uint64_t end_of_run(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                              const market::TaskSpec& spec, const solver::RunView& run, std::uint64_t height) const;
-    /// What the tasks that were set reserved leave of this machine's time at the heights from which it is reserved.
-    std::vector<ReservedTime> promised_times(const market::Params& params, const ledger::U256& base_fee) const;
+    /// What the tasks leave of this machine's time at the heights from which it is reserved for them.
+    std::vector<ReservedTime> promised_times(const market::Params& params, const ledger::U256& base_fee,
+                                             const std::vector<ReservedTask>& tasks) const;
     /// What the tasks that were set reserved, the runs of a view and the bids that may still win leave of this machine's
     /// time at the heights from which it is reserved; runs of spot tasks count if `spot`.
     std::vector<ReservedTime> reserved_times(const ledger::StateView& state, const market::Params& params,

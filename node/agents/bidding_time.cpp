@@ -47,15 +47,16 @@ std::uint64_t Bidding::end_of_run(const ledger::StateView& state, const market::
     return record ? std::min(paced, std::max({height + 1, run.deadline, record->finish_height})) : paced;
 }
 
-std::vector<ReservedTime> Bidding::promised_times(const market::Params& params, const ledger::U256& base_fee) const {
+std::vector<ReservedTime> Bidding::promised_times(const market::Params& params, const ledger::U256& base_fee,
+                                                  const std::vector<ReservedTask>& tasks) const {
     std::vector<ReservedTime> out;
-    for (const ReservedTask& task : reserved_tasks_) {
+    for (const ReservedTask& task : tasks) {
         const WorkTerms work = terms(params, base_fee, task.spec, task.spec.segments());
         out.push_back({task.reservation.id, task.reservation.from, task.reservation.until,
                        expected_profit(work, machine_).load, 1});
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
-        const market::TaskSpec& spec = reserved_tasks_[i].spec;
+        const market::TaskSpec& spec = tasks[i].spec;
         const std::uint64_t ends =
             end_of(terms(params, base_fee, spec, spec.segments()), machine_, out[i].until + params.accept_blocks);
         for (ReservedTime& time : out)
@@ -88,11 +89,43 @@ std::vector<Bidding::RunLoad> Bidding::run_loads(const ledger::StateView& state,
 std::vector<ReservedTime> Bidding::reserved_times(const ledger::StateView& state, const market::Params& params,
                                                   const ledger::U256& base_fee, Immutable& immutable,
                                                   const solver::SolverView& view, bool spot) const {
-    std::vector<ReservedTime> out = promised_times(params, base_fee);
+    std::vector<ReservedTime> out = promised_times(params, base_fee, reserved_tasks_);
     for (const auto& [task, bid] : loads_) take_time(out, bid.load, bid.ends);
     for (const RunLoad& run : run_loads(state, params, base_fee, immutable, view))
         if (spot || !run.spot) take_time(out, run.profit.load, run.ends);
     return out;
+}
+
+std::optional<Bidding::Unkept> Bidding::unkept(const ledger::StateView& state, const market::Params& params,
+                                               const ledger::U256& base_fee, Immutable& immutable,
+                                               const solver::SolverView& view, const ReservedTask& wanted) const {
+    const double load = expected_profit(terms(params, base_fee, wanted.spec, wanted.spec.segments()), machine_).load;
+    if (load > 1 + kRounding)
+        return Unkept{"its deadlines need " + percent(load) + " of this machine's time at the measured speed",
+                      "ask its requester for longer `checkpoint_blocks` and `finish_blocks` (task.toml)"};
+    std::vector<ReservedTask> tasks = reserved_tasks_;
+    std::vector<ReservedTime> without = promised_times(params, base_fee, tasks);
+    tasks.push_back(wanted);
+    std::vector<ReservedTime> with = promised_times(params, base_fee, tasks);
+    for (const RunLoad& run : run_loads(state, params, base_fee, immutable, view)) {
+        if (run.spot) continue;
+        take_time(without, run.profit.load, run.ends);
+        take_time(with, run.profit.load, run.ends);
+    }
+    const std::string remedy = "ask its requester for other blocks; `retrace solver explain` shows what is kept";
+    if (with.back().left < -kRounding)
+        return Unkept{"its deadlines need " + percent(load) + " of this machine's time from block " +
+                          std::to_string(with.back().from) + " on, and what is promised or may run then leaves " +
+                          percent(std::max(with.back().left + load, 0.0)),
+                      remedy};
+    for (std::size_t i = 0; i < without.size(); ++i)
+        if (with[i].left < -kRounding && with[i].left < without[i].left)
+            return Unkept{"it may run when reservation " + std::to_string(with[i].reservation) +
+                              " begins, from block " + std::to_string(with[i].from) + " on, which needs " +
+                              percent(with[i].load) + " of this machine's time, and would leave " +
+                              percent(std::max(with[i].left + with[i].load, 0.0)),
+                          remedy};
+    return std::nullopt;
 }
 
 std::set<solver::RunKey> Bidding::to_give_back(const ledger::StateView& state, const market::Params& params,
@@ -102,7 +135,7 @@ std::set<solver::RunKey> Bidding::to_give_back(const ledger::StateView& state, c
     // Work that is won, not what may be: anybody could post a task that it bids for and does not win.
     double now = room(state, params, base_fee, immutable, view, true).load;
     for (const auto& [task, bid] : loads_) now += bid.load;
-    std::vector<ReservedTime> promised = promised_times(params, base_fee);
+    std::vector<ReservedTime> promised = promised_times(params, base_fee, reserved_tasks_);
     for (const RunLoad& run : runs) take_time(promised, run.profit.load, run.ends);
     std::ranges::stable_sort(promised, {}, &ReservedTime::from);
     std::erase_if(runs, [](const RunLoad& run) { return !run.spot; });

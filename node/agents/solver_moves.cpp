@@ -2,6 +2,7 @@
 // The moves of a solver as signed calls: bids with their prices, and what is not sent after all.
 #include <spdlog/spdlog.h>
 
+#include "contracts/records/places.hpp"
 #include "contracts/records/views.hpp"
 #include "node/agents/opening_calls.hpp"
 #include "node/agents/remote_state.hpp"

@@ -20,8 +20,6 @@ namespace {
 
 namespace calls = contracts;
 
-constexpr std::chrono::milliseconds kMeasure{300};  // Of this machine's speed, at the start.
-
 template <class Result>
 solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(solver::WorkOrder<Result> order) {
     auto run = std::move(order.run);
@@ -59,22 +57,13 @@ solver::RunnerFactory runners_of(const SolverOptions& options, const WorkerProce
 }
 
 Bidding::Options bidding_options(const SolverOptions& options) {
-    const bool on_device =
-        options.device == solver::DeviceChoice::cuda ||
-        (options.device == solver::DeviceChoice::automatic && solver::check_device(solver::DeviceChoice::cuda));
-    return {options.price,     options.hardware_class, options.only_tasks, options.groups,
-            options.min_price, std::nullopt,           on_device};
-}
-
-/// Seconds between two blocks, over the last hundred; nullopt: the node does not say, or there are too few.
-std::optional<double> block_time(RpcClient& client, std::uint64_t height) {
-    constexpr std::uint64_t kBlocks = 100;
-    const std::uint64_t from = height > kBlocks ? height - kBlocks : 1;  // Block 0 has the genesis' time.
-    if (height <= from) return std::nullopt;
-    const auto time_of = [&](std::uint64_t at) { return client.block_time(at); };
-    const auto first = time_of(from), last = time_of(height);
-    if (!first || !last || *last <= *first) return std::nullopt;
-    return static_cast<double>(*last - *first) / static_cast<double>(height - from);
+    return {options.price,
+            options.hardware_class,
+            options.only_tasks,
+            options.groups,
+            options.min_price,
+            std::nullopt,
+            computes_on_device(options.device)};
 }
 
 }  // namespace
@@ -126,7 +115,7 @@ Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& 
     settings.device = options.device;
     RETRACE_TRY(workers, WorkerProcesses::open(settings));
     std::unique_ptr<SolverService> service(new SolverService(options, std::move(process), std::move(workers)));
-    service->machine_.multiply_adds_per_s = multiply_adds_per_second(service->bench_pool_, kMeasure);
+    service->machine_.multiply_adds_per_s = multiply_adds_per_second(service->bench_pool_, kMeasureSpeed);
     RETRACE_CHECK(service->enroll());
     return service;
 }
@@ -269,7 +258,7 @@ Result<std::vector<Choice>> SolverService::dry_run(const SolverOptions& options,
     if (!base_fee) return error(base_fee.error().message);
     kernels::ThreadPool pool(options.agent.threads);
     Machine machine;
-    machine.multiply_adds_per_s = multiply_adds_per_second(pool, kMeasure);
+    machine.multiply_adds_per_s = multiply_adds_per_second(pool, kMeasureSpeed);
     machine.block_s = block_time(client, newest->height()).value_or(machine.block_s);
     Immutable immutable;
     std::vector<Choice> out;

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -13,6 +14,7 @@
 #include "contracts/records/reservations.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "market/escrow.hpp"
+#include "node/agents/promise_check.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/requester.hpp"
 #include "node/cmd/task_options.hpp"
@@ -34,7 +36,9 @@ struct ReservationFlags {
     SignerOptions signer;
     std::uint64_t id = 0, from = 0, until = 0, before = UINT64_MAX;
     std::string file, solver, price, deposit, data_dir;
-    bool mine = false, ended = false;
+    std::string device = "auto";
+    unsigned threads = 0;
+    bool mine = false, ended = false, skip_checks = false;
 };
 
 json::object json_of(const market::Reservation& reservation) {
@@ -205,6 +209,15 @@ int offer(const Program& program, const ReservationFlags& flags) {
 int accept(const Program& program, const ReservationFlags& flags) {
     const auto session = Session::open(flags.signer);
     if (!session) return fail(program, session.error().message);
+    if (!flags.skip_checks) {
+        const auto unkept = check_promise((*session)->at->chain, (*session)->key.address(), flags.id,
+                                          *solver::parse_device(flags.device), flags.threads);
+        if (!unkept) return fail(program, unkept.error().message);
+        if (*unkept)
+            return fail(program, "reservation " + std::to_string(flags.id) + " is not accepted: " + (*unkept)->why +
+                                     "; a promise that is not kept costs stake. " + (*unkept)->remedy +
+                                     ". If another machine computes it: --skip-checks");
+    }
     const auto sent = (*session)->submitter.execute("accept reservation " + std::to_string(flags.id),
                                                     contracts::AcceptReservation{flags.id});
     if (!sent) return fail(program, sent.error().message);
@@ -292,6 +305,13 @@ void add_reservation(CLI::App& app, Program& program) {
     add(*parent, program, "accept", "As the solver, keep the time: locks its stake", accept,
         [](CLI::App& command, ReservationFlags& flags) {
             command.add_option("ID", flags.id, "Reservation")->required();
+            command.add_flag("--skip-checks", flags.skip_checks,
+                             "Do not test whether this machine has the speed and the time for it");
+            command
+                .add_option("--device", flags.device,
+                            "What computes it: cpu, cuda, or auto for cuda if available (auto)")
+                ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+            add_threads(command, flags.threads);
             flags.signer.add_to(command);
         });
     add(*parent, program, "begin", "Upload and post the task, for its solver alone", begin,

@@ -75,7 +75,18 @@ TEST_F(Scheduling, AReservedSolverKeepsItsTimeAndTakesTheTask) {
     EXPECT_EQ(listed(solver_key() + " --mine").size(), 1u);
     EXPECT_EQ(listed(node() + " --ended").size(), 2u);
     EXPECT_TRUE(listed(node() + " --dev-account 3 --mine").empty());
-    const json::object accepted = say("reservation accept 1" + solver_key());
+    const std::string heavy = with_short_replays(
+        compile(" --hidden 512 --batch 256 --price-ceiling 1 --steps 1000000 --checkpoint-every 1000000", "heavy"));
+    const json::object offered =
+        say("reservation offer " + heavy + " --solver " + solver + " --price 0.4 --from " + std::to_string(from) +
+            " --until " + std::to_string(from + 400) + " --deposit 1" + requester() + store());
+    const std::string third = std::to_string(offered.at("reservation").to_number<std::uint64_t>());
+    const Ran refused = retrace("reservation accept " + third + " --device cpu" + solver_key());
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.err,
+                AllOf(HasSubstr("of this machine's time at the measured speed"), HasSubstr("--skip-checks")));
+    EXPECT_EQ(say("reservation show " + third + node()).at("state"), "offered") << "nothing was sent";
+    const json::object accepted = say("reservation accept 1 --device cpu" + solver_key());
     EXPECT_EQ(accepted.at("state"), "accepted");
     EXPECT_EQ(accepted.at("next"), "the requester may begin the task");
     EXPECT_EQ(accepted.at("next_height"), from);

@@ -434,6 +434,49 @@ TEST_F(AgentMemory, TheTimeOfADeviceIsLimitedAndAReservedTaskLeavesTheRest) {
     EXPECT_GT(agent.promised().at(0).left, 0.99);
 }
 
+/// Before a promise: what `retrace reservation accept` says.
+TEST_F(AgentMemory, APromiseThatWouldBeBrokenIsNamedBefore) {
+    market::TaskSpec spec = post(1);
+    spec.step_cost = 600'000'000'000;
+    book.put(keys::spec(1), spec);
+    Bidding agent = bidding();
+    solver::SolverView view = auctions({});
+    const auto wanted = [&](std::uint64_t from, const market::TaskSpec& of) {
+        ReservedTask out{{}, of};
+        out.reservation.id = 8;
+        out.reservation.from = from;
+        out.reservation.until = from + 50;
+        return out;
+    };
+    const auto why = [&](std::uint64_t from, const market::TaskSpec& of) {
+        const auto unkept = agent.unkept(book, params, kBaseFee, immutable, view, wanted(from, of));
+        if (unkept) {
+            EXPECT_NE(unkept->remedy, "");
+        }
+        return unkept ? unkept->why : "";
+    };
+    EXPECT_EQ(why(500, spec), "");
+    market::TaskSpec heavy = spec;
+    heavy.step_cost *= 5;
+    EXPECT_THAT(why(500, heavy), ::testing::HasSubstr("need 300 % of this machine's time at the measured speed"));
+
+    put_reservation(3, self, market::ReservationState::accepted, 1'000, spec);
+    agent.set_reserved(reserved_tasks(book, self));
+    const std::uint64_t ends = 1'050 + params.accept_blocks + 11'000;
+    EXPECT_THAT(why(ends - 1, spec), ::testing::HasSubstr("leaves 40 %"));
+    EXPECT_EQ(why(ends, spec), "") << "the other has ended by then";
+    EXPECT_THAT(why(500, spec), ::testing::HasSubstr("it may run when reservation 3 begins, from block 1000 on"));
+    agent.set_reserved({});
+
+    solver::RunView run;
+    run.terms.id = 1;
+    run.next_state = 1;
+    view.runs = {run};
+    EXPECT_THAT(why(500, spec), ::testing::HasSubstr("what is promised or may run then leaves 40 %"));
+    view.runs[0].spot = true;
+    EXPECT_EQ(why(500, spec), "") << "it can be given back";
+}
+
 /// Of runs beside a reserved task that needs six tenths of the time of this machine.
 struct ReservedWork : AgentMemory {
     Bidding agent = bidding();
