@@ -6,6 +6,7 @@
 
 #include "contracts/records/store.hpp"
 #include "market/params.hpp"
+#include "market/types.hpp"
 
 namespace retrace::node {
 namespace {
