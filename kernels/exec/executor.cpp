@@ -7,63 +7,30 @@
 
 #include "kernels/commit/commitment.hpp"
 #include "kernels/exec/dispute_memory.hpp"
-#include "kernels/exec/fused_run_executor.hpp"
 #include "kernels/exec/fused_runs.hpp"
+#include "kernels/exec/metric.hpp"
 #include "kernels/exec/rematerialise.hpp"
-#include "kernels/ops/op.hpp"
-#include "kernels/ops/op_call.hpp"
+#include "kernels/exec/unit_runner.hpp"
 #include "kernels/runtime/dispatch.hpp"
 #include "kernels/runtime/pages.hpp"
 #include "kernels/scalar/float_environment.hpp"
+#include "kernels/scalar/scalar.hpp"
 
 namespace retrace::kernels {
 namespace {
 
-std::uint64_t bytes_of(const OpFacts::Operand& operand) {
-    return geometry(operand.dims).elements() * size_of(operand.dtype);
-}
-
-/// Scratch bytes of the CPU kernels besides their operands; that of products is bounded by a constant and not counted.
-std::uint64_t scratch_of(const OpFacts& facts) {
-    if (facts.op.code == OpCode::window_scatter) return bytes_of(facts.inputs[0]) + bytes_of(facts.output);
-    if (facts.op.code == OpCode::scatter_add_rows) return bytes_of(facts.inputs[1]);
-    return 0;
-}
-
 /// The program that runs, with its plan and the memory for it, which is allocated at the first use.
 struct Workspace {
-    const Program& program;
-    std::vector<OpFacts> facts;
-    std::vector<CpuKernel> kernels;  ///< Null: the reference runs the op.
-    MemoryPlan plan;
-    std::vector<ElementGroup> groups;  ///< One for each elementwise unit, in order; empty if every op runs by itself.
-    std::vector<FusedRunExecutor> fused_runs;  ///< One for each of the plan's fused runs, in order.
-    std::uint64_t bytes = 0;                   ///< Bytes of the arena and of every thread's memory for fused runs.
-    std::uint64_t scratch = 0;                 ///< Maximum scratch bytes of an op's kernel.
+    UnitRunner runner;
+    std::uint64_t bytes = 0;  ///< Bytes of the arena and of every thread's memory for fused runs.
     Pages arena;
     ChunkMemory chunk_memory;
 
     Workspace(const Program& p, Backend backend, const PlanOptions& options, unsigned threads)
-        : program(p), plan(plan_memory(p, options)), bytes(plan.bytes + threads * plan.chunk_bytes) {
-        for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
-            facts.push_back(facts_of(p, i));
-            kernels.push_back(backend == Backend::cpu ? find_cpu_kernel(facts.back()) : nullptr);
-            scratch = std::max(scratch, scratch_of(facts.back()));
-        }
-        if (options.isolated) return;
-        for (const PlanUnit& unit : plan.units) {
-            if (unit.fused_run != kNoFusedRun)
-                fused_runs.emplace_back(p, facts, kernels, plan, unit);
-            else if (is_elementwise(p.ops[unit.first].code))
-                groups.emplace_back(p, std::span(facts).subspan(unit.first, unit.count), plan, unit);
-        }
-    }
+        : runner(p, backend == Backend::reference, options),
+          bytes(runner.plan().bytes + threads * runner.plan().chunk_bytes) {}
 
-    bool is_gathered(std::uint32_t tensor) const {
-        return program.is_op_output(tensor) &&
-               plan.places[tensor - program.tensors_static()].where == BufferLocation::Where::gathered;
-    }
-
+    const MemoryPlan& plan() const noexcept { return runner.plan(); }
     void release() {
         arena.reset();
         chunk_memory.clear();
@@ -71,13 +38,9 @@ struct Workspace {
     void reserve() {
         if (arena || bytes == 0) return;
         arena = take_pages(bytes);  // Throws NoMemory if the machine has less than the program needs.
-        for (std::uint64_t at = plan.bytes; at < bytes; at += plan.chunk_bytes) chunk_memory.add(arena.get() + at);
+        for (std::uint64_t at = plan().bytes; at < bytes; at += plan().chunk_bytes) chunk_memory.add(arena.get() + at);
     }
 };
-
-bool is_metric(const TensorRecord& record) {
-    return !record.name.empty() && record.dims.empty() && record.dtype == DType::f32;
-}
 
 }  // namespace
 
@@ -115,7 +78,7 @@ struct Executor::Impl {
 
     /// Addresses of all tensors of a step.
     std::vector<const std::uint8_t*> addresses(const Workspace& space, const State& state, const Inputs& inputs) const {
-        std::vector<const std::uint8_t*> at(space.program.tensors.size());
+        std::vector<const std::uint8_t*> at(space.runner.program().tensors.size());
         ensure(state.tensors.size() == program.states && inputs.datasets.size() == program.datasets,
                "as many state tensors and data sets as the program has");
         std::uint32_t t = 0;
@@ -128,7 +91,7 @@ struct Executor::Impl {
             check_tensor(t, *inputs.datasets[i]);
             at[t] = inputs.datasets[i]->data.data();
         }
-        for (const BufferLocation& place : space.plan.places) {
+        for (const BufferLocation& place : space.plan().places) {
             if (place.where == BufferLocation::Where::arena) at[t] = space.arena.get() + place.at;
             if (place.where == BufferLocation::Where::state || place.where == BufferLocation::Where::alias ||
                 place.where == BufferLocation::Where::gathered)
@@ -146,24 +109,6 @@ struct Executor::Impl {
         if (!tensor.data.empty()) std::memcpy(output, tensor.data.data(), tensor.data.size());
     }
 
-    void run_op(const Workspace& space, std::uint32_t op, const std::vector<const std::uint8_t*>& at,
-                std::uint64_t step, std::uint64_t seed) const {
-        const std::uint32_t made = space.program.output_of(op);
-        // A tensor without elements costs nothing, whatever its other extents are.
-        if (space.is_gathered(made) || geometry(space.program.tensors[made].dims).elements() == 0) return;
-        std::vector<const std::uint8_t*> operands;
-        std::vector<const OpFacts*> gathers;
-        for (const std::uint32_t input : space.program.ops[op].inputs) {
-            operands.push_back(at[input]);
-            gathers.push_back(space.is_gathered(input) ? &space.facts[input - program.tensors_static()] : nullptr);
-        }
-        // The const_cast is allowed: the planner assigned this memory to the output; it belongs to the arena or to the
-        // caller's mutable state.
-        auto* output = const_cast<std::uint8_t*>(at[made]);
-        const OpCall call{space.facts[op], operands, output, seed, step, pool, gathers};
-        space.kernels[op] != nullptr ? space.kernels[op](call) : run_reference(call);
-    }
-
     /// Runs the ops and returns the addresses of the tensors that are in memory.
     std::vector<const std::uint8_t*> run(Workspace& space, const State& state, const Inputs& inputs,
                                          const AfterOp& after) {
@@ -171,18 +116,14 @@ struct Executor::Impl {
         (&space == &fast ? isolated : fast).release();  // Memory quotas count only the larger of both.
         space.reserve();
         const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);
-        if (!space.fused_runs.empty()) space.chunk_memory.begin(at);
-        auto group = space.groups.begin();
-        for (const PlanUnit& unit : space.plan.units) {
-            if (unit.fused_run != kNoFusedRun) {
-                space.fused_runs[unit.fused_run].run(at, space.chunk_memory, pool);
-            } else if (!space.groups.empty() && is_elementwise(space.program.ops[unit.first].code)) {
-                (group++)->run(at, pool);
-            } else if (space.plan.places[unit.first].where != BufferLocation::Where::alias) {
-                run_op(space, unit.first, at, state.step, inputs.seed);
-            }
+        const MemoryPlan& plan = space.plan();
+        if (!plan.fused_runs.empty()) space.chunk_memory.begin(at);
+        const UnitRunner::Step step{inputs.seed, state.step, space.chunk_memory, pool};
+        for (std::uint32_t number = 0; number < plan.units.size(); ++number) {
+            const PlanUnit& unit = plan.units[number];
+            space.runner.run(number, at, step);
             for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
-                auto* output = const_cast<std::uint8_t*>(at[space.program.output_of(op)]);
+                auto* output = const_cast<std::uint8_t*>(at[space.runner.program().output_of(op)]);
                 if (tamper) apply_tamper(state.step, op, output);
                 if (after && !after(op, output)) return at;
             }
@@ -201,11 +142,11 @@ Executor::~Executor() = default;
 Executor::Executor(Executor&&) noexcept = default;
 
 std::uint64_t Executor::planned_bytes() const noexcept {
-    return impl_->external ? impl_->external->planned_bytes() : impl_->fast.bytes + impl_->fast.scratch;
+    return impl_->external ? impl_->external->planned_bytes() : impl_->fast.bytes + impl_->fast.runner.scratch_bytes();
 }
 
 std::uint64_t Executor::dispute_bytes() const noexcept {
-    return impl_->isolated.bytes + impl_->isolated.scratch + move_memory_bytes(impl_->program) +
+    return impl_->isolated.bytes + impl_->isolated.runner.scratch_bytes() + move_memory_bytes(impl_->program) +
            2 * state_bytes(impl_->program);
 }
 
@@ -226,7 +167,7 @@ std::optional<std::vector<Metric>> Executor::attempt(State& state, const Inputs&
         return metrics;
     }
     Workspace& space = impl_->tamper ? impl_->isolated : impl_->fast;
-    const Program& program = space.program;
+    const Program& program = space.runner.program();
     std::vector<Metric> metrics;
     bool left = false;
     const auto at = impl_->run(space, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {
