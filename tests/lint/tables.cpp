@@ -29,6 +29,7 @@ constexpr SubfolderRule kSubfolders[] = {
     {"kernels/ops", "kernels/matmul kernels/runtime kernels/program kernels/random kernels/reduce kernels/scalar"},
     {"kernels/commit", "kernels/runtime kernels/program"},
     {"kernels/exec", "kernels/commit kernels/ops kernels/matmul kernels/runtime kernels/program kernels/scalar"},
+    {"kernels/offload", "kernels/exec kernels/commit kernels/runtime kernels/program kernels/scalar"},
     {"kernels/builder", "kernels/plan kernels/ops kernels/matmul kernels/program kernels/reduce kernels/scalar"},
     {"kernels/plan", "kernels/exec kernels/commit kernels/ops kernels/runtime kernels/program"},
     {"kernels/cuda",

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/offload/offloaded_executor.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+
+#include "kernels/commit/commitment.hpp"
+#include "kernels/exec/fused_runs.hpp"
+#include "kernels/exec/metric.hpp"
+#include "kernels/exec/rematerialise.hpp"
+#include "kernels/offload/disk_speed.hpp"
+#include "kernels/runtime/dispatch.hpp"
+#include "kernels/scalar/scalar.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+using Version = StateStore::Version;
+
+PlanOptions fast_plan() { return {false, cpu_level() != CpuLevel::scalar, Fusion::runs}; }
+
+std::uint64_t bytes_of(const TensorRecord& record) { return geometry(record.dims).elements() * size_of(record.dtype); }
+
+/// Memory besides the room: every thread's own for fused runs, and a kernel's scratch.
+std::uint64_t fixed_bytes(const UnitRunner& runner, const ThreadPool& pool) {
+    return pool.threads() * runner.plan().chunk_bytes + runner.scratch_bytes();
+}
+
+std::uint64_t sum_of_blocks(const OffloadPlan& plan) {
+    std::uint64_t sum = 0;
+    for (const OffloadBlock& block : plan.blocks) sum += block.bytes;
+    return sum;
+}
+
+std::string megabytes(double bytes) { return std::to_string(static_cast<std::uint64_t>(bytes / 1e6)) + " MB"; }
+
+void check(const Status<>& status) {
+    if (!status) throw std::runtime_error(status.error().message);
+}
+
+Result<OffloadPlan> plan_within(const UnitRunner& runner, std::uint64_t room) {
+    RETRACE_TRY(plan, plan_offload(runner.program(), runner.plan(), {room, kDiskBlock}));
+    // A room that is larger than everything would be empty in part.
+    const std::uint64_t all = std::max(sum_of_blocks(plan), least_room(runner.program(), runner.plan(), kDiskBlock));
+    if (all < room) return plan_offload(runner.program(), runner.plan(), {all, kDiskBlock});
+    return plan;
+}
+
+}  // namespace
+
+struct OffloadedExecutor::Impl {
+    const Program& given;
+    const Program rewritten;
+    const UnitRunner runner;
+    ThreadPool& pool;
+    const std::filesystem::path folder;
+    const std::uint64_t memory;
+    const double slowest;
+
+    std::optional<OffloadedStep> fast;
+    std::optional<StateStore> disk;
+    Pages room;
+    std::vector<std::uint8_t> own_memory;
+    ChunkMemory own;
+    Inputs inputs;
+    std::uint64_t step = 0, committed_step = 0;
+    std::vector<std::optional<Hash32>> fixed_roots;  ///< Of tensors that no op writes, once they are hashed.
+
+    Impl(const Program& program, ThreadPool& threads, const OffloadOptions& options)
+        : given(program),
+          rewritten(with_constants_first(rematerialise(program))),
+          runner(rewritten, false, fast_plan()),
+          pool(threads),
+          folder(options.folder),
+          memory(options.memory),
+          slowest(options.slowest_disk),
+          fixed_roots(program.states) {}
+
+    Status<> prepare() {
+        const std::uint64_t fixed = fixed_bytes(runner, pool);
+        const std::uint64_t least = fixed + least_room(rewritten, runner.plan(), kDiskBlock);
+        if (memory < least)
+            return error("offloading within " + std::to_string(memory) + " bytes of memory: this program needs " +
+                         std::to_string(least) + " at least (memory)");
+        RETRACE_TRY(plan, plan_within(runner, memory - fixed));
+        fast.emplace(runner, std::move(plan));
+        RETRACE_CHECK(check_disk());
+        RETRACE_TRY(store, StateStore::open(given, folder, fast->plan().spill));
+        disk.emplace(std::move(store));
+        room = aligned_room(fast->plan().room);
+        own_memory.resize(pool.threads() * runner.plan().chunk_bytes + kOwnAlignment);
+        std::uint8_t* own_begin = own_memory.data();
+        own_begin += (kOwnAlignment - reinterpret_cast<std::uintptr_t>(own_begin) % kOwnAlignment) % kOwnAlignment;
+        for (unsigned i = 0; i < pool.threads(); ++i) own.add(own_begin + i * runner.plan().chunk_bytes);
+        return retrace::Unit{};
+    }
+
+    Status<> check_disk() const {
+        if (slowest <= 0) return retrace::Unit{};
+        RETRACE_TRY(speed, measure_disk(folder));
+        if (const double slower = std::min(speed.read, speed.written); slower < slowest)
+            return error("the disk in " + folder.string() + " moves " + megabytes(slower) + " a second; at least " +
+                         megabytes(slowest) + " are asked for (disk_slow)");
+        return retrace::Unit{};
+    }
+
+    static constexpr std::uint64_t kOwnAlignment = 64;
+    /// take_pages aligns large memory to pages, as transfers that bypass the page cache must be.
+    static Pages aligned_room(std::uint64_t bytes) { return take_pages(std::max<std::uint64_t>(bytes, 4 << 20)); }
+
+    void put(std::uint32_t state, const Tensor& tensor) {
+        const TensorRecord& record = given.tensors[state];
+        ensure(tensor.dtype == record.dtype && tensor.dims == record.dims && tensor.data.size() == bytes_of(record),
+               "a tensor of the state as the program records it");
+        fixed_roots[state].reset();
+        if (tensor.data.empty()) return;
+        std::memcpy(room.get(), tensor.data.data(), tensor.data.size());
+        check(disk->write(state, Version::next, room.get()));  // the kept value stays
+        disk->advance();
+    }
+
+    /// Reads a tensor of the state to the beginning of the room.
+    const std::uint8_t* fetch(std::uint32_t state, Version version) {
+        if (bytes_of(given.tensors[state]) != 0) check(disk->read(state, version, room.get()));
+        return room.get();
+    }
+
+    Tensor tensor(std::uint32_t state, Version version) {
+        const TensorRecord& record = given.tensors[state];
+        const std::uint8_t* data = fetch(state, version);
+        return {record.dtype, record.dims, Bytes(data, data + bytes_of(record))};
+    }
+
+    std::vector<Hash32> roots(Version version) {
+        std::vector<Hash32> out;
+        for (std::uint32_t s = 0; s < given.states; ++s) {
+            const TensorRecord& record = given.tensors[s];
+            if (!fixed_roots[s]) {
+                const Hash32 root = tensor_root(fetch(s, version), record.dtype, record.dims, pool);
+                if (record.writer == kNoWriter) fixed_roots[s] = root;
+                out.push_back(root);
+            } else {
+                out.push_back(*fixed_roots[s]);
+            }
+        }
+        return out;
+    }
+
+    void store(State& state, Version version, std::uint64_t number) {
+        state.step = kTornStep;
+        state.tensors.resize(given.states);
+        for (std::uint32_t s = 0; s < given.states; ++s) state.tensors[s] = tensor(s, version);
+        state.step = number;
+    }
+    static constexpr std::uint64_t kTornStep = ~std::uint64_t{0};
+
+    /// Runs the given program op by op, each output in a place of its own, and leaves the state as it is.
+    void run_isolated(const OffloadedStep::AfterOp& after) {
+        const UnitRunner isolated(given, false, {true, true, Fusion::none});
+        const std::uint64_t fixed = fixed_bytes(isolated, pool);
+        const std::uint64_t least = fixed + least_room(given, isolated.plan(), kDiskBlock);
+        if (memory < least)
+            throw std::runtime_error("a trace within " + std::to_string(memory) + " bytes of memory: it needs " +
+                                     std::to_string(least) + " at least (memory)");
+        auto plan = plan_within(isolated, memory - fixed);
+        if (!plan) throw std::runtime_error(plan.error().message);
+        const OffloadedStep steps(isolated, std::move(*plan));
+        auto space = StateStore::open(given, folder, steps.plan().spill);
+        if (!space) throw std::runtime_error(space.error().message);
+        for (std::uint32_t s = 0; s < given.states; ++s) {
+            if (bytes_of(given.tensors[s]) == 0) continue;
+            check(space->write(s, Version::current, fetch(s, Version::current)));
+        }
+        room.reset();
+        room = aligned_room(steps.plan().room);
+        const auto ran = steps.run(*space, room.get(), inputs, {inputs.seed, step, own, pool}, after);
+        room.reset();
+        room = aligned_room(fast->plan().room);
+        check(ran);
+    }
+};
+
+OffloadedExecutor::OffloadedExecutor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+OffloadedExecutor::~OffloadedExecutor() = default;
+
+Result<std::unique_ptr<OffloadedExecutor>> OffloadedExecutor::create(const Program& program, ThreadPool& pool,
+                                                                     const OffloadOptions& options) {
+    auto impl = std::make_unique<Impl>(program, pool, options);
+    RETRACE_CHECK(impl->prepare());
+    return std::unique_ptr<OffloadedExecutor>(new OffloadedExecutor(std::move(impl)));
+}
+
+OffloadMemory OffloadedExecutor::memory_of(const Program& program, const ThreadPool& pool) {
+    const Program rewritten = with_constants_first(rematerialise(program));
+    const UnitRunner runner(rewritten, false, fast_plan());
+    OffloadMemory out;
+    out.least = fixed_bytes(runner, pool) + least_room(rewritten, runner.plan(), kDiskBlock);
+    out.whole = fixed_bytes(runner, pool) + runner.plan().bytes;
+    for (std::uint32_t s = 0; s < program.states; ++s) out.whole += bytes_of(program.tensors[s]);
+    return out;
+}
+
+std::uint64_t OffloadedExecutor::planned_bytes() const noexcept {
+    return fixed_bytes(impl_->runner, impl_->pool) + impl_->fast->plan().room;
+}
+std::uint64_t OffloadedExecutor::bytes_read() const noexcept { return impl_->fast->plan().bytes(false); }
+std::uint64_t OffloadedExecutor::bytes_written() const noexcept { return impl_->fast->plan().bytes(true); }
+double OffloadedExecutor::seconds_waited() const noexcept { return impl_->fast->seconds_waited(); }
+bool OffloadedExecutor::direct() const noexcept { return impl_->disk->file().direct(); }
+
+void OffloadedExecutor::begin(std::uint64_t step, const Inputs& inputs) {
+    ensure(inputs.datasets.size() == impl_->given.datasets, "as many data sets as the program has");
+    for (std::uint32_t i = 0; i < impl_->given.datasets; ++i) {
+        const TensorRecord& record = impl_->given.tensors[impl_->given.states + impl_->given.constants + i];
+        ensure(inputs.datasets[i]->dtype == record.dtype && inputs.datasets[i]->dims == record.dims,
+               "data sets as the program records them");
+    }
+    impl_->inputs = inputs;
+    impl_->step = step;
+}
+
+void OffloadedExecutor::put(std::uint32_t state, const Tensor& tensor) { impl_->put(state, tensor); }
+Tensor OffloadedExecutor::tensor(std::uint32_t state) { return impl_->tensor(state, Version::current); }
+Tensor OffloadedExecutor::committed_tensor(std::uint32_t state) { return impl_->tensor(state, Version::kept); }
+
+void OffloadedExecutor::load(const State& state, const Inputs& inputs) {
+    ensure(state.tensors.size() == impl_->given.states, "as many state tensors as the program has");
+    begin(state.step, inputs);
+    for (std::uint32_t s = 0; s < impl_->given.states; ++s) put(s, state.tensors[s]);
+}
+
+std::vector<Metric> OffloadedExecutor::advance() {
+    const Program& program = impl_->runner.program();
+    std::vector<Metric> metrics;
+    check(impl_->fast->run(*impl_->disk, impl_->room.get(), impl_->inputs,
+                           {impl_->inputs.seed, impl_->step, impl_->own, impl_->pool},
+                           [&](std::uint32_t op, const std::uint8_t* output) {
+                               const TensorRecord& record = program.tensors[program.output_of(op)];
+                               if (is_metric(record)) metrics.push_back({record.name, from_bits(load_u32(output))});
+                               return true;
+                           }));
+    impl_->disk->advance();
+    ++impl_->step;
+    return metrics;
+}
+
+void OffloadedExecutor::store(State& state) { impl_->store(state, Version::current, impl_->step); }
+std::vector<Hash32> OffloadedExecutor::roots() { return impl_->roots(Version::current); }
+
+void OffloadedExecutor::begin_roots() {
+    impl_->disk->keep();
+    impl_->committed_step = impl_->step;
+}
+std::vector<Hash32> OffloadedExecutor::finish_roots() { return impl_->roots(Version::kept); }
+void OffloadedExecutor::store_committed(State& state) { impl_->store(state, Version::kept, impl_->committed_step); }
+
+std::vector<Hash32> OffloadedExecutor::trace(const State& state, const Inputs& inputs) {
+    load(state, inputs);
+    std::vector<Hash32> roots;
+    impl_->run_isolated([&](std::uint32_t op, const std::uint8_t* output) {
+        const TensorRecord& record = impl_->given.tensors[impl_->given.output_of(op)];
+        roots.push_back(tensor_root(output, record.dtype, record.dims, impl_->pool));
+        return true;
+    });
+    return roots;
+}
+
+std::vector<Tensor> OffloadedExecutor::outputs(const State& state, const Inputs& inputs,
+                                               const std::vector<std::uint32_t>& ops) {
+    load(state, inputs);
+    std::vector<Tensor> found;
+    if (ops.empty()) return found;
+    for (std::size_t i = 0; i < ops.size(); ++i)
+        ensure(ops[i] < impl_->given.ops.size() && (i == 0 || ops[i - 1] < ops[i]), "ops of the program, ascending");
+    impl_->run_isolated([&](std::uint32_t op, const std::uint8_t* output) {
+        if (op != ops[found.size()]) return true;
+        const TensorRecord& record = impl_->given.tensors[impl_->given.output_of(op)];
+        found.push_back({record.dtype, record.dims, Bytes(output, output + bytes_of(record))});
+        return found.size() < ops.size();
+    });
+    return found;
+}
+
+}  // namespace retrace::kernels

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Runs a program in less memory than its state and activations take: they lie on disk, and in a room of fixed size while
+// a unit of the plan uses them. Every bit is that of Executor.
+#pragma once
+
+#include "kernels/offload/offloaded_step.hpp"
+#include "kernels/runtime/pages.hpp"
+
+namespace retrace::kernels {
+
+struct OffloadOptions {
+    std::filesystem::path folder;  ///< Where the disk is; the file there has no name and goes with the process.
+    /// Bytes for the room, and for the threads' own memory and scratch. The program with its constants and the data
+    /// sets are not counted.
+    std::uint64_t memory = 0;
+    double slowest_disk = 20e6;  ///< Bytes a second below which the disk is refused, read or written; 0: not measured.
+};
+
+/// Bytes of memory: what the whole program takes without a disk, and the least with which it runs at all.
+struct OffloadMemory {
+    std::uint64_t whole = 0, least = 0;
+};
+
+class OffloadedExecutor final : public ExternalBackend {
+public:
+    /// `program` must have passed `check`; it and `pool` must outlive the executor. Errors: too little memory, with the
+    /// bytes of the least that works; a disk that is too slow, with its speed; those of ScratchFile.
+    static Result<std::unique_ptr<OffloadedExecutor>> create(const Program& program, ThreadPool& pool,
+                                                             const OffloadOptions& options);
+    static OffloadMemory memory_of(const Program& program, const ThreadPool& pool);
+    ~OffloadedExecutor() override;
+
+    /// Bytes of memory that it has: at most those of the options.
+    std::uint64_t planned_bytes() const noexcept override;
+    /// Bytes that a step reads from the disk and writes to it; seconds for which the last step waited for it.
+    std::uint64_t bytes_read() const noexcept;
+    std::uint64_t bytes_written() const noexcept;
+    double seconds_waited() const noexcept;
+    /// Whether the file bypasses the page cache.
+    bool direct() const noexcept;
+
+    // One tensor at a time, so that no caller needs memory for the state.
+    /// Begins with a state of step `step`, each of whose tensors must be put.
+    void begin(std::uint64_t step, const Inputs& inputs);
+    void put(std::uint32_t state, const Tensor& tensor);
+    Tensor tensor(std::uint32_t state);
+    /// The same, of the state at the last begin_roots.
+    Tensor committed_tensor(std::uint32_t state);
+
+    // A failure of the disk is thrown as std::runtime_error with the error's message. The state is then what it was
+    // before the call.
+    void load(const State& state, const Inputs& inputs) override;
+    std::vector<Metric> advance() override;
+    void store(State& state) override;
+    std::vector<Hash32> roots() override;
+    void begin_roots() override;
+    /// Hashes them now: the disk is busy with the steps meanwhile.
+    std::vector<Hash32> finish_roots() override;
+    void store_committed(State& state) override;
+    std::vector<Hash32> trace(const State& state, const Inputs& inputs) override;
+    std::vector<Tensor> outputs(const State& state, const Inputs& inputs,
+                                const std::vector<std::uint32_t>& ops) override;
+
+private:
+    struct Impl;
+    explicit OffloadedExecutor(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace retrace::kernels

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/offload/state_store.hpp"
+
+#include <utility>
+
+namespace retrace::kernels {
+namespace {
+
+constexpr std::uint64_t kVersions = 3;
+
+std::uint64_t block_bytes(const TensorRecord& record) {
+    const std::uint64_t bytes = geometry(record.dims).elements() * size_of(record.dtype);
+    return (bytes + kDiskBlock - 1) / kDiskBlock * kDiskBlock;
+}
+
+}  // namespace
+
+std::uint8_t StateStore::Places::next() const noexcept {
+    std::uint8_t place = 0;
+    while (place == current || place == kept) ++place;
+    return place;
+}
+
+std::uint64_t StateStore::file_bytes(const Program& program, std::uint64_t spill) {
+    std::uint64_t bytes = spill;
+    for (std::uint32_t s = 0; s < program.states; ++s) bytes += kVersions * block_bytes(program.tensors[s]);
+    return bytes;
+}
+
+Result<StateStore> StateStore::open(const Program& program, const std::filesystem::path& folder, std::uint64_t spill) {
+    std::vector<Places> states;
+    std::uint64_t at = 0;
+    for (std::uint32_t s = 0; s < program.states; ++s) {
+        states.push_back({at, block_bytes(program.tensors[s])});
+        at += kVersions * states.back().bytes;
+    }
+    RETRACE_TRY(file, ScratchFile::open(folder, at + spill));
+    return StateStore(std::move(file), std::move(states), at);
+}
+
+std::uint64_t StateStore::place(std::uint32_t state, Version version) const {
+    const Places& places = states_[state];
+    const std::uint8_t number = version == Version::current ? places.current
+                                : version == Version::next  ? places.next()
+                                                            : places.kept;
+    return places.at + number * places.bytes;
+}
+
+Status<> StateStore::read(std::uint32_t state, Version version, std::uint8_t* to) const {
+    return file_.read(place(state, version), to, states_[state].bytes);
+}
+
+Status<> StateStore::write(std::uint32_t state, Version version, const std::uint8_t* from) {
+    if (version == Version::next) states_[state].stored = true;
+    return file_.write(place(state, version), from, states_[state].bytes);
+}
+
+Status<> StateStore::run(const Transfer& transfer, const OffloadBlock& block, std::uint8_t* room) {
+    std::uint8_t* const here = room + transfer.at;
+    if (block.state != kNoBlock) {
+        const Version version = transfer.next ? Version::next : Version::current;
+        return transfer.store ? write(block.state, version, here) : read(block.state, version, here);
+    }
+    const std::uint64_t there = spill_at_ + block.spill;
+    return transfer.store ? file_.write(there, here, block.bytes) : file_.read(there, here, block.bytes);
+}
+
+void StateStore::advance() {
+    for (Places& places : states_)
+        if (std::exchange(places.stored, false)) places.current = places.next();
+}
+
+void StateStore::keep() {
+    for (Places& places : states_) places.kept = places.current;
+}
+
+}  // namespace retrace::kernels

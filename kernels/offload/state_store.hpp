@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+
+#include "kernels/exec/offload_plan.hpp"
+#include "kernels/offload/scratch_file.hpp"
+
+namespace retrace::kernels {
+
+/// The state of an offloaded training, on disk. Each tensor has three places: of the current value, of the next one, and
+/// of the value that was kept by `keep`. So a step that fails leaves the state that it began with.
+class StateStore {
+public:
+    /// `spill` is the number of bytes for pieces of the arena.
+    static Result<StateStore> open(const Program& program, const std::filesystem::path& folder, std::uint64_t spill);
+    /// Bytes of the file.
+    static std::uint64_t file_bytes(const Program& program, std::uint64_t spill);
+
+    enum class Version : std::uint8_t { current, next, kept };
+
+    // Memory is aligned to kDiskBlock and has the bytes of the block: a tensor's, rounded up.
+    Status<> read(std::uint32_t state, Version version, std::uint8_t* to) const;
+    Status<> write(std::uint32_t state, Version version, const std::uint8_t* from);
+    Status<> run(const Transfer& transfer, const OffloadBlock& block, std::uint8_t* room);
+
+    /// Makes the next values current, of the tensors that the step stored.
+    void advance();
+    /// Keeps the current values until the next call.
+    void keep();
+
+    const ScratchFile& file() const noexcept { return file_; }
+
+private:
+    struct Places {
+        std::uint64_t at = 0, bytes = 0;
+        std::uint8_t current = 0, kept = 0;
+        bool stored = false;  ///< The next value was written.
+        std::uint8_t next() const noexcept;
+    };
+
+    StateStore(ScratchFile file, std::vector<Places> states, std::uint64_t spill_at)
+        : file_(std::move(file)), states_(std::move(states)), spill_at_(spill_at) {}
+    std::uint64_t place(std::uint32_t state, Version version) const;
+
+    ScratchFile file_;
+    std::vector<Places> states_;
+    std::uint64_t spill_at_ = 0;
+};
+
+}  // namespace retrace::kernels
