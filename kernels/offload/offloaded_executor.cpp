@@ -121,6 +121,15 @@ struct OffloadedExecutor::Impl {
         disk->advance();
     }
 
+    /// An initialiser reads no state, but its transfers may.
+    void put_zeros(std::uint32_t state) {
+        const std::uint64_t bytes = bytes_of(given.tensors[state]);
+        if (bytes == 0) return;
+        std::memset(room.get(), 0, bytes);
+        check(disk->write(state, Version::next, room.get()));
+        disk->advance();
+    }
+
     /// Reads a tensor of the state to the beginning of the room.
     const std::uint8_t* fetch(std::uint32_t state, Version version) {
         if (bytes_of(given.tensors[state]) != 0) check(disk->read(state, version, room.get()));
@@ -222,6 +231,26 @@ void OffloadedExecutor::begin(std::uint64_t step, const Inputs& inputs) {
 }
 
 void OffloadedExecutor::put(std::uint32_t state, const Tensor& tensor) { impl_->put(state, tensor); }
+Status<> OffloadedExecutor::put_initialised(const Program& init, std::uint64_t seed) {
+    ensure(init.states == impl_->given.states, "an initialiser of the program");
+    impl_->room.reset();  // Only one of the two programs has memory at a time.
+    RETRACE_TRY(first, create(init, impl_->pool, {impl_->folder, impl_->memory, 0}));
+    first->begin(0, {seed, {}});
+    for (std::uint32_t s = 0; s < init.states; ++s) first->impl_->put_zeros(s);
+    first->advance();
+    const StateStore made = std::move(*first->impl_->disk);
+    first.reset();
+    impl_->room = Impl::aligned_room(impl_->fast->plan().room);
+    for (std::uint32_t s = 0; s < init.states; ++s) {
+        impl_->fixed_roots[s].reset();
+        if (bytes_of(init.tensors[s]) == 0) continue;
+        RETRACE_CHECK(made.read(s, Version::current, impl_->room.get()));
+        RETRACE_CHECK(impl_->disk->write(s, Version::next, impl_->room.get()));
+    }
+    impl_->disk->advance();
+    return Unit{};
+}
+
 Tensor OffloadedExecutor::tensor(std::uint32_t state) { return impl_->tensor(state, Version::current); }
 Tensor OffloadedExecutor::committed_tensor(std::uint32_t state) { return impl_->tensor(state, Version::kept); }
 

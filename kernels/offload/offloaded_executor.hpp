@@ -43,6 +43,9 @@ public:
     /// Begins with a state of step `step`, each of whose tensors must be put.
     void begin(std::uint64_t step, const Inputs& inputs);
     void put(std::uint32_t state, const Tensor& tensor);
+    /// Puts the state that the initialiser `init` makes with the seed; it runs in the same memory. The errors are those
+    /// of `create`.
+    Status<> put_initialised(const Program& init, std::uint64_t seed);
     Tensor tensor(std::uint32_t state);
     /// The same, of the state at the last begin_roots.
     Tensor committed_tensor(std::uint32_t state);

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/offload/state_store.hpp"
 
-#include <utility>
-
 namespace retrace::kernels {
 namespace {
-
-constexpr std::uint64_t kVersions = 3;
 
 std::uint64_t block_bytes(const TensorRecord& record) {
     const std::uint64_t bytes = geometry(record.dims).elements() * size_of(record.dtype);
@@ -15,15 +11,9 @@ std::uint64_t block_bytes(const TensorRecord& record) {
 
 }  // namespace
 
-std::uint8_t StateStore::Places::next() const noexcept {
-    std::uint8_t place = 0;
-    while (place == current || place == kept) ++place;
-    return place;
-}
-
 std::uint64_t StateStore::file_bytes(const Program& program, std::uint64_t spill) {
     std::uint64_t bytes = spill;
-    for (std::uint32_t s = 0; s < program.states; ++s) bytes += kVersions * block_bytes(program.tensors[s]);
+    for (std::uint32_t s = 0; s < program.states; ++s) bytes += Versions::kPlaces * block_bytes(program.tensors[s]);
     return bytes;
 }
 
@@ -32,7 +22,7 @@ Result<StateStore> StateStore::open(const Program& program, const std::filesyste
     std::uint64_t at = 0;
     for (std::uint32_t s = 0; s < program.states; ++s) {
         states.push_back({at, block_bytes(program.tensors[s])});
-        at += kVersions * states.back().bytes;
+        at += Versions::kPlaces * states.back().bytes;
     }
     RETRACE_TRY(file, ScratchFile::open(folder, at + spill));
     return StateStore(std::move(file), std::move(states), at);
@@ -40,9 +30,10 @@ Result<StateStore> StateStore::open(const Program& program, const std::filesyste
 
 std::uint64_t StateStore::place(std::uint32_t state, Version version) const {
     const Places& places = states_[state];
-    const std::uint8_t number = version == Version::current ? places.current
-                                : version == Version::next  ? places.next()
-                                                            : places.kept;
+    const Versions& versions = places.versions;
+    const std::uint8_t number = version == Version::current ? versions.current
+                                : version == Version::next  ? versions.next()
+                                                            : versions.kept;
     return places.at + number * places.bytes;
 }
 
@@ -51,7 +42,7 @@ Status<> StateStore::read(std::uint32_t state, Version version, std::uint8_t* to
 }
 
 Status<> StateStore::write(std::uint32_t state, Version version, const std::uint8_t* from) {
-    if (version == Version::next) states_[state].stored = true;
+    if (version == Version::next) states_[state].versions.stored = true;
     return file_.write(place(state, version), from, states_[state].bytes);
 }
 
@@ -66,12 +57,11 @@ Status<> StateStore::run(const Transfer& transfer, const OffloadBlock& block, st
 }
 
 void StateStore::advance() {
-    for (Places& places : states_)
-        if (std::exchange(places.stored, false)) places.current = places.next();
+    for (Places& places : states_) places.versions.advance();
 }
 
 void StateStore::keep() {
-    for (Places& places : states_) places.kept = places.current;
+    for (Places& places : states_) places.versions.keep();
 }
 
 }  // namespace retrace::kernels

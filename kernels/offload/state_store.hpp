@@ -5,6 +5,7 @@
 
 #include "kernels/exec/offload_plan.hpp"
 #include "kernels/offload/scratch_file.hpp"
+#include "kernels/offload/versions.hpp"
 
 namespace retrace::kernels {
 
@@ -34,9 +35,7 @@ public:
 private:
     struct Places {
         std::uint64_t at = 0, bytes = 0;
-        std::uint8_t current = 0, kept = 0;
-        bool stored = false;  ///< The next value was written.
-        std::uint8_t next() const noexcept;
+        Versions versions = {};
     };
 
     StateStore(ScratchFile file, std::vector<Places> states, std::uint64_t spill_at)
