@@ -8,27 +8,16 @@
 #include "kernels/cuda/layout.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/trees.hpp"
+#include "kernels/cuda/units.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels::cuda {
 
 namespace {
 
-/// Returns the number of scratch slots up to the highest one that the step uses.
-std::uint32_t slots_of(const ElementStep& step) {
-    std::uint32_t slots = step.result.data == nullptr ? step.result.slot + 1 : 0;
-    for (std::uint32_t i = 0; i < step.inputs; ++i) {
-        if (step.sides[i].data == nullptr) slots = std::max(slots, step.sides[i].slot + 1);
-    }
-    return slots;
-}
-
 /// Returns the bytes that a program may take to be fast: half of the memory, so that there is room for another training,
 /// and three quarters of what is free, so that the runtime has some for kernels and graphs.
 std::uint64_t room_of(const Device& device) { return std::min(device.memory / 2, device.free / 4 * 3); }
-
-/// Returns the length of the rows in which a run of elementwise ops goes, at least 1; `op` is its first.
-std::uint64_t cols_of(const OpFacts& op) { return std::max<std::uint64_t>(geometry(op.output.dims).cols, 1); }
 
 }  // namespace
 
@@ -47,9 +36,8 @@ struct DeviceExecutor::Impl {
     MemoryPlan plan;
     Layout layout;
     Memory memory;
-    std::vector<std::uint8_t*> at;   ///< Address of every tensor of a step; null if it is in a scratch slot.
-    std::vector<ElementRun> runs;    ///< Runs of the plan's elementwise units, in order.
-    std::vector<RowRun> fused_runs;  ///< Runs of the plan's fused runs, in order.
+    std::vector<std::uint8_t*> at;  ///< Address of every tensor of a step; null if it is in a scratch slot.
+    std::optional<DeviceUnits> units;
     std::optional<DeviceTrees> state_trees;
     std::optional<DeviceCommitter> committer;
     std::uint64_t committed_step = 0;
@@ -93,103 +81,21 @@ struct DeviceExecutor::Impl {
             const Bytes& data = program.constant_data[i].data;
             RETRACE_CHECK(queue.copy_in(at[program.states + i], data.data(), data.size()));
         }
-        return upload_runs();
+        units.emplace(program, facts, plan, layout, device, memory.data());
+        return units->upload(queue, [&](std::uint32_t) -> const DeviceAddresses& { return at; });
     }
 
-    Status<> upload_runs() {
-        std::vector<ElementStep> steps;
-        std::vector<RowStep> row_steps;
-        const std::vector<std::uint32_t> owners = owners_of(program, plan);
-        for (const PlanUnit& unit : plan.units) {
-            if (unit.fused_run != kNoFusedRun) {
-                const std::vector<RowStep> own = placed_row_steps(program, facts, plan, unit, at, owners);
-                const FusedRun& fused_run = plan.fused_runs[unit.fused_run];
-                fused_runs.push_back({static_cast<std::uint32_t>(row_steps.size()),
-                                      static_cast<std::uint32_t>(fused_run.bytes), fused_run.parts,
-                                      device.recipes ? parts_of(own, fused_run.parts) : interpreted(own.size())});
-                row_steps.insert(row_steps.end(), own.begin(), own.end());
-                continue;
-            }
-            if (!is_elementwise(facts[unit.first].op.code)) continue;
-            ElementRun run{static_cast<std::uint32_t>(steps.size()), 0, true, {}};
-            for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
-                if (!is_elementwise(facts[op].op.code)) continue;  // a reshape, which is an alias
-                steps.push_back(placed_step(program, facts[op], op, plan, at));
-                run.slots = std::max(run.slots, slots_of(steps.back()));
-                run.by_quads = run.by_quads && goes_by_quads(steps.back(), cols_of(facts[unit.first]));
-            }
-            const Geometry shape = geometry(facts[unit.first].output.dims);
-            run.parts = device.recipes ? parts_of({steps.begin() + run.first, steps.end()}, shape.elements(),
-                                                  cols_of(facts[unit.first]))
-                                       : interpreted(steps.size() - run.first);
-            runs.push_back(std::move(run));
-        }
-        ensure(steps.size() == layout.steps && row_steps.size() == layout.fused_run_steps, "a step for every such op");
-        RETRACE_CHECK(
-            queue.copy_in(memory.data() + layout.row_steps, row_steps.data(), row_steps.size() * sizeof(RowStep)));
-        return queue.copy_in(memory.data() + layout.element_steps, steps.data(), steps.size() * sizeof(ElementStep));
-    }
-
-    const ElementStep* device_steps(std::uint32_t first) const {
-        return reinterpret_cast<const ElementStep*>(memory.data() + layout.element_steps) + first;
-    }
-    const RowStep* device_row_steps(std::uint32_t first) const {
-        return reinterpret_cast<const RowStep*>(memory.data() + layout.row_steps) + first;
-    }
     std::uint64_t* clock() const { return reinterpret_cast<std::uint64_t*>(memory.data() + layout.clock); }
 
-    void queue_single(const OpFacts& op, std::uint8_t* output, const std::vector<std::uint8_t*>& tensors,
-                      std::uint8_t* workspace) const {
-        std::vector<const std::uint8_t*> inputs;
-        for (const std::uint32_t input : op.op.inputs) inputs.push_back(tensors[input]);
-        queue_op({op,
-                  inputs,
-                  output,
-                  seed,
-                  clock(),
-                  workspace,
-                  {device.shared_limit, device.warpgroups, device.multiprocessors},
-                  queue.stream()});
-    }
-
-    void queue_run(const ElementRun& run, const OpFacts& op) const {
-        const std::uint64_t elements = geometry(op.output.dims).elements(), cols = cols_of(op);
-        for (const RunPart& part : run.parts) {
-            if (part.recipe) {
-                run_element_recipe(queue.stream(), *part.recipe, part.data, elements, cols);
-            } else {
-                run_elements(queue.stream(), device_steps(run.first + part.first), part.count, run.slots, elements,
-                             cols, run.by_quads);
-            }
-        }
-    }
-
-    void queue_rows(const RowRun& run) const {
-        for (const RunPart& part : run.parts) {
-            if (part.recipe) {
-                run_row_recipe(queue.stream(), *part.recipe, part.data, run.rows, part.cols);
-            } else {
-                run_fused_rows(queue.stream(), device_row_steps(run.first + part.first), part.count, run.own_bytes,
-                               run.rows, run.is_long() ? memory.data() + layout.slab : nullptr);
-            }
-        }
-    }
+    OpRun op_run(std::uint8_t* workspace) const { return {seed, clock(), workspace, device, queue.stream()}; }
 
     /// Queues the whole step: ops, metrics, the next state, the step number. A metric is copied right after its unit,
     /// because a sound plan keeps it no longer (check_plan).
     void queue_all() {
         std::size_t metric = 0;
-        auto run = runs.begin();
-        auto fused_run = fused_runs.begin();
-        for (const PlanUnit& unit : plan.units) {
-            if (unit.fused_run != kNoFusedRun) {
-                queue_rows(*fused_run++);
-            } else if (is_elementwise(facts[unit.first].op.code)) {
-                queue_run(*run++, facts[unit.first]);
-            } else if (plan.places[unit.first].where != BufferLocation::Where::alias) {
-                queue_single(facts[unit.first], at[program.output_of(unit.first)], at,
-                             memory.data() + layout.workspace);
-            }
+        for (std::uint32_t number = 0; number < plan.units.size(); ++number) {
+            const PlanUnit& unit = plan.units[number];
+            units->queue(number, at, op_run(memory.data() + layout.workspace));
             for (; metric < layout.metrics.size() && layout.metrics[metric] < unit.end(); ++metric) {
                 queue.copy(memory.data() + layout.metric_values + 4 * metric,
                            at[program.output_of(layout.metrics[metric])], 4);
@@ -255,7 +161,8 @@ struct DeviceExecutor::Impl {
                 run_elements(queue.stream(), reinterpret_cast<const ElementStep*>(isolated.data() + space.step), 1, 0,
                              geometry(given_facts[op].output.dims).elements(), cols, goes_by_quads(step, cols));
             } else {
-                queue_single(given_facts[op], tensors[given.output_of(op)], tensors, isolated.data() + space.workspace);
+                queue_single(given_facts[op], tensors[given.output_of(op)], tensors,
+                             op_run(isolated.data() + space.workspace));
             }
             RETRACE_CHECK(after(op, tensors[given.output_of(op)]));
         }
