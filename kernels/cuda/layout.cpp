@@ -39,13 +39,15 @@ std::vector<DeviceCommitter::Entry> committed_tensors(const Program& program, co
     return out;
 }
 
-Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan) {
+Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan,
+               std::optional<std::uint64_t> room) {
     Layout out;
     Carver carver;
     std::vector<DeviceTrees::Entry> states;
     for (std::uint32_t i = 0; i < program.tensors_static(); ++i) {
-        out.statics.push_back(carver.take(tensor_bytes(program.tensors[i])));
-        if (i < program.states) states.push_back({nullptr, program.tensors[i].dtype, program.tensors[i].dims});
+        const bool is_state = i < program.states;
+        out.statics.push_back(carver.take(is_state && room ? 0 : tensor_bytes(program.tensors[i])));
+        if (is_state && !room) states.push_back({nullptr, program.tensors[i].dtype, program.tensors[i].dims});
     }
     out.workspace_bytes = DeviceTrees(std::move(states)).bytes();
     for (const PlanUnit& unit : plan.units) {
@@ -72,8 +74,8 @@ Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const 
     }
     out.slab = carver.take(out.slab_bytes);
     out.workspace = carver.take(out.workspace_bytes);
-    out.commitment = carver.take(DeviceCommitter(committed_tensors(program, {}), nullptr).bytes());
-    out.arena = carver.take(plan.bytes);
+    if (!room) out.commitment = carver.take(DeviceCommitter(committed_tensors(program, {}), nullptr).bytes());
+    out.arena = carver.take(room.value_or(plan.bytes));
     out.bytes = carver.bytes();
     return out;
 }

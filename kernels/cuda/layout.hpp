@@ -2,6 +2,8 @@
 // Offsets of all data of a program in the one block of device memory, computed before the block is allocated.
 #pragma once
 
+#include <optional>
+
 #include "kernels/cuda/committer.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/recipe_match.hpp"
@@ -34,7 +36,9 @@ struct Layout {
 };
 /// Returns the state's tensors for a DeviceCommitter; `at` holds the addresses of tensors, or is empty.
 std::vector<DeviceCommitter::Entry> committed_tensors(const Program& program, const std::vector<std::uint8_t*>& at);
-Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan);
+/// With `room`, states and the plan's arena lie in that many bytes at `arena`, as far as they are on the device at all.
+Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan,
+               std::optional<std::uint64_t> room = std::nullopt);
 
 /// Returns the addresses of all tensors of a step; null if a tensor is in a scratch slot or in a fused
 /// run's own memory.

@@ -33,8 +33,8 @@ constexpr SubfolderRule kSubfolders[] = {
     {"kernels/builder", "kernels/plan kernels/ops kernels/matmul kernels/program kernels/reduce kernels/scalar"},
     {"kernels/plan", "kernels/exec kernels/commit kernels/ops kernels/runtime kernels/program"},
     {"kernels/cuda",
-     "kernels/exec kernels/commit kernels/ops kernels/matmul kernels/runtime kernels/program kernels/random "
-     "kernels/reduce kernels/scalar"},
+     "kernels/offload kernels/exec kernels/commit kernels/ops kernels/matmul kernels/runtime kernels/program "
+     "kernels/random kernels/reduce kernels/scalar"},
     {"kernels/tools",
      "kernels/cuda kernels/exec kernels/ops kernels/matmul kernels/runtime kernels/program kernels/random "
      "kernels/reduce kernels/scalar"},
