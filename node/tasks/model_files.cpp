@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "node/tasks/model_files.hpp"
 
-#include <set>
+#include <algorithm>
+#include <span>
 
 #include "kernels/builder/training.hpp"
 #include "merkle/base/durable_file.hpp"
 #include "node/platform/files.hpp"
 #include "node/tasks/data/dataset.hpp"
+#include "node/tasks/file_stream.hpp"
 #include "node/tasks/torch_tool.hpp"
 
 namespace retrace::node {
@@ -18,18 +20,39 @@ namespace {
 constexpr std::string_view kRoundsPrefix = "rounds.";
 }  // namespace
 
+bool is_model_tensor(const kernels::Program& program, std::uint32_t state) {
+    const std::string& name = program.tensors[state].name;
+    if (name.starts_with(kRoundsPrefix) || name == kernels::kLossTensor) return false;
+    const std::size_t dot = name.rfind('.');
+    const std::string suffix = dot == std::string::npos ? "" : name.substr(dot);
+    if (suffix != ".m" && suffix != ".v" && suffix != ".momentum") return true;
+    const auto states = std::span(program.tensors).first(program.states);
+    return std::none_of(states.begin(), states.end(),
+                        [&](const kernels::TensorRecord& other) { return other.name == name.substr(0, dot); });
+}
+
 std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, const kernels::State& state) {
-    std::set<std::string> names;
-    for (std::uint32_t i = 0; i < program.states; ++i) names.insert(program.tensors[i].name);
-    const auto is_moment = [&](const std::string& name) {
-        const std::size_t dot = name.rfind('.');
-        if (dot == std::string::npos || !names.contains(name.substr(0, dot))) return false;
-        const std::string suffix = name.substr(dot);
-        return suffix == ".m" || suffix == ".v" || suffix == ".momentum";
-    };
-    return solver::named_tensors(program, state, [&](const std::string& name) {
-        return !is_moment(name) && !name.starts_with(kRoundsPrefix) && name != kernels::kLossTensor;
-    });
+    std::vector<solver::NamedTensor> out;
+    for (std::uint32_t i = 0; i < program.states; ++i)
+        if (is_model_tensor(program, i)) out.push_back({program.tensors[i].name, state.tensors[i]});
+    return out;
+}
+
+Status<> write_model_tensors(const kernels::Program& program, const std::map<std::string, std::string>& metadata,
+                             const std::function<kernels::Tensor(std::uint32_t state)>& tensor,
+                             const fs::path& folder) {
+    std::error_code code;
+    fs::create_directories(folder, code);
+    solver::TensorFile file{{}, metadata};
+    for (std::uint32_t i = 0; i < program.states; ++i) {
+        const kernels::TensorRecord& record = program.tensors[i];
+        if (is_model_tensor(program, i)) file.tensors.push_back({record.name, {record.dtype, record.dims, {}}});
+    }
+    RETRACE_TRY(out, FileStream::open(folder / "model.safetensors"));
+    RETRACE_CHECK(out.append(solver::encode_safetensors_head(file)));
+    for (std::uint32_t i = 0; i < program.states; ++i)
+        if (is_model_tensor(program, i)) RETRACE_CHECK(out.append(tensor(i).data));
+    return out.finish();
 }
 
 Result<std::vector<std::string>> write_model(const kernels::Program& program, const kernels::State& state,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 
 #include "kernels/exec/executor.hpp"
@@ -17,6 +18,14 @@ namespace retrace::node {
 /// name of another tensor) and without what a member of a training in rounds has beside them ("rounds.") and the loss
 /// of the last step (kernels::kLossTensor).
 std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, const kernels::State& state);
+
+/// Whether a state tensor is one of these.
+bool is_model_tensor(const kernels::Program& program, std::uint32_t state);
+
+/// Writes model.safetensors, one tensor after the other: `tensor` returns one by its number in the state.
+Status<> write_model_tensors(const kernels::Program& program, const std::map<std::string, std::string>& metadata,
+                             const std::function<kernels::Tensor(std::uint32_t state)>& tensor,
+                             const std::filesystem::path& folder);
 
 /// Writes model.safetensors and, for a task compiled from TorchScript, model.pt into a folder, which is created if
 /// needed. Returns the names of the files.

@@ -1,18 +1,43 @@
 // SPDX-License-Identifier: MIT
 #include "node/tasks/run_progress.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <fstream>
 
 #include "merkle/base/codec.hpp"
-#include "merkle/base/durable_file.hpp"
 #include "merkle/hash/sha256.hpp"
+#include "node/tasks/file_stream.hpp"
 
 namespace retrace::node {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr std::string_view kHead = "retrace-run/1\n";
-constexpr std::size_t kProgressMax = std::size_t{1} << 40;
-constexpr std::size_t kLossesMax = std::size_t{1} << 30;
+constexpr std::uint64_t kLossesMax = std::uint64_t{1} << 30;
+constexpr std::uint64_t kFrontBytes = 32 + 8 + 4;  ///< Identity, step and number of losses.
+
+bool read_into(std::istream& in, Bytes& bytes) {
+    in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return in.good();
+}
+
+/// Whether the file begins as it should and its last 32 bytes are the SHA-256 of those between.
+bool has_digest(std::istream& in, std::uint64_t size) {
+    Bytes head(kHead.size());
+    if (!read_into(in, head) || !equal(head, view(kHead))) return false;
+    merkle::Sha256 hash;
+    Bytes piece;
+    for (std::uint64_t left = size - kHead.size() - 32; left > 0; left -= piece.size()) {
+        piece.resize(std::min<std::uint64_t>(left, 1 << 20));
+        if (!read_into(in, piece)) return false;
+        hash.update(piece);
+    }
+    Bytes digest(32);
+    return read_into(in, digest) && equal(digest, view(hash.finish()));
+}
 
 }  // namespace
 
@@ -23,48 +48,84 @@ Hash32 training_identity(const Hash32& first_root, const DataSet& data, std::uin
     return hash.finish();
 }
 
-Status<> save_progress(const std::filesystem::path& path, const Hash32& identity, const RunProgress& progress) {
-    Writer body;
-    body.hash(identity).u64(progress.state.step).u32(static_cast<std::uint32_t>(progress.losses.size()));
-    for (const auto& [step, loss] : progress.losses) body.u64(step).u32(std::bit_cast<std::uint32_t>(loss));
-    for (const kernels::Tensor& tensor : progress.state.tensors) body.raw(tensor.data);
-    const Hash32 digest = merkle::Sha256().update(body.data()).finish();
-    const auto written = write_durably(path, {view(kHead), body.data(), view(digest)}, 0600);
-    if (!written) return error(path.string() + ": " + written.error().message);
-    return Unit{};
+Status<> save_progress(const fs::path& path, const Hash32& identity, const RunProgress& progress) {
+    const auto& tensors = progress.state.tensors;
+    return save_progress(path, identity, {progress.state.step, progress.losses},
+                         static_cast<std::uint32_t>(tensors.size()),
+                         [&](std::uint32_t state) { return tensors[state].data; });
 }
 
-Result<std::optional<RunProgress>> load_progress(const std::filesystem::path& path, const Hash32& identity,
+Status<> save_progress(const fs::path& path, const Hash32& identity, const RunHead& head, std::uint32_t tensors,
+                       const std::function<Bytes(std::uint32_t state)>& tensor) {
+    RETRACE_TRY(out, FileStream::open(path, 0600));
+    merkle::Sha256 digest;
+    const auto append = [&](View bytes) {
+        digest.update(bytes);
+        return out.append(bytes);
+    };
+    RETRACE_CHECK(out.append(view(kHead)));
+    Writer front;
+    front.hash(identity).u64(head.step).u32(static_cast<std::uint32_t>(head.losses.size()));
+    for (const auto& [step, loss] : head.losses) front.u64(step).u32(std::bit_cast<std::uint32_t>(loss));
+    RETRACE_CHECK(append(front.data()));
+    for (std::uint32_t i = 0; i < tensors; ++i) RETRACE_CHECK(append(tensor(i)));
+    RETRACE_CHECK(out.append(view(digest.finish())));
+    return out.finish();
+}
+
+Result<std::optional<RunProgress>> load_progress(const fs::path& path, const Hash32& identity,
                                                  const kernels::State& first, std::uint64_t steps) {
+    RunProgress out{first, {}};
+    std::vector<std::uint64_t> bytes;
+    for (const kernels::Tensor& tensor : first.tensors) bytes.push_back(tensor.data.size());
+    RETRACE_TRY(head, load_progress(path, identity, bytes, steps, [&](std::uint32_t state, Bytes data) {
+                    out.state.tensors[state].data = std::move(data);
+                }));
+    if (!head) return std::optional<RunProgress>();
+    out.state.step = head->step;
+    out.losses = std::move(head->losses);
+    return std::optional(std::move(out));
+}
+
+Result<std::optional<RunHead>> load_progress(const fs::path& path, const Hash32& identity,
+                                             const std::vector<std::uint64_t>& bytes, std::uint64_t steps,
+                                             const std::function<void(std::uint32_t state, Bytes data)>& take) {
     std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) return std::optional<RunProgress>();
-    const auto file = read_file(path, kProgressMax);
-    if (!file) return error(path.string() + ": " + file.error().message);
+    if (!fs::exists(path, ignored)) return std::optional<RunHead>();
+    if (!fs::is_regular_file(path, ignored)) return error(path.string() + ": not a regular file");
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return error(path.string() + ": cannot open");
     const auto damaged = [&] { return error(path.string() + " is damaged; delete it to begin again"); };
-    if (file->size() < kHead.size() + 32 || !equal(View(*file).first(kHead.size()), view(kHead))) return damaged();
-    const View body = View(*file).subspan(kHead.size(), file->size() - kHead.size() - 32);
-    const Hash32 digest = merkle::Sha256().update(body).finish();
-    if (!equal(View(*file).last(32), view(digest))) return damaged();
-    Reader in(body);
-    if (in.hash() != identity) return std::optional<RunProgress>();
-    RunProgress out;
-    out.state = first;
-    out.state.step = in.u64();
-    const std::uint32_t losses = in.count(kLossesMax, 12);
-    for (std::uint32_t i = 0; i < losses; ++i) {
-        const std::uint64_t step = in.u64();
-        out.losses.emplace_back(step, std::bit_cast<float>(in.u32()));
-    }
-    for (kernels::Tensor& tensor : out.state.tensors) {
-        const View data = in.raw(tensor.data.size());
-        if (in.ok()) tensor.data.assign(data.begin(), data.end());
-    }
-    if (!in.finish()) return damaged();
-    if (out.state.step > steps)
-        return error(path.string() + " is the same training at step " + std::to_string(out.state.step) +
+    const std::uint64_t size = fs::file_size(path, ignored);
+    if (ignored || size < kHead.size() + kFrontBytes + 32 || !has_digest(in, size)) return damaged();
+    in.clear();
+    in.seekg(kHead.size());
+    Bytes front(kFrontBytes);
+    read_into(in, front);
+    Reader reader(front);
+    if (reader.hash() != identity) return std::optional<RunHead>();
+    RunHead head{reader.u64(), {}};
+    const std::uint64_t losses = reader.u32();
+    std::uint64_t wanted = kHead.size() + kFrontBytes + 32;
+    for (const std::uint64_t tensor : bytes) wanted += tensor;
+    if (losses > kLossesMax || wanted + 12 * losses != size) return damaged();
+    if (head.step > steps)
+        return error(path.string() + " is the same training at step " + std::to_string(head.step) +
                      ", beyond the task's " + std::to_string(steps) +
                      " steps; delete it to begin again, or give the task its longer number of steps back");
-    return std::optional(std::move(out));
+    Bytes pairs(12 * losses);
+    if (!read_into(in, pairs)) return damaged();
+    Reader rest(pairs);
+    for (std::uint64_t i = 0; i < losses; ++i) {
+        const std::uint64_t step = rest.u64();
+        head.losses.emplace_back(step, std::bit_cast<float>(rest.u32()));
+    }
+    for (std::uint32_t i = 0; i < bytes.size(); ++i) {
+        Bytes data(bytes[i]);
+        if (!read_into(in, data)) return damaged();
+        take(i, std::move(data));
+    }
+    return std::optional(std::move(head));
 }
 
 }  // namespace retrace::node

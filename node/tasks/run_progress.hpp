@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -21,12 +22,27 @@ struct RunProgress {
 /// (`first_root`), data and seed. The number of steps is not in it: a task that was lengthened goes on.
 Hash32 training_identity(const Hash32& first_root, const DataSet& data, std::uint64_t seed);
 
+/// How far a training is, without its state.
+struct RunHead {
+    std::uint64_t step = 0;
+    std::vector<std::pair<std::uint64_t, float>> losses;  ///< RunProgress::losses.
+};
+
 /// Writes the file durably, in the place of an older one.
 Status<> save_progress(const std::filesystem::path& path, const Hash32& identity, const RunProgress& progress);
+/// The same without memory for the state: `tensor` returns each of its `tensors` tensors.
+Status<> save_progress(const std::filesystem::path& path, const Hash32& identity, const RunHead& head,
+                       std::uint32_t tensors, const std::function<Bytes(std::uint32_t state)>& tensor);
 /// Returns nullopt if there is no file, or one of another training. A damaged file is an error, and so is one that is
 /// beyond `steps`, the training's number of steps: its state is not the result. `first`: the training's first state, of
 /// which the file has the shapes.
 Result<std::optional<RunProgress>> load_progress(const std::filesystem::path& path, const Hash32& identity,
                                                  const kernels::State& first, std::uint64_t steps);
+
+/// The same without memory for the state: `bytes` has the size of each tensor, and `take` is given them one by one, once
+/// the whole file has been checked.
+Result<std::optional<RunHead>> load_progress(const std::filesystem::path& path, const Hash32& identity,
+                                             const std::vector<std::uint64_t>& bytes, std::uint64_t steps,
+                                             const std::function<void(std::uint32_t state, Bytes data)>& take);
 
 }  // namespace retrace::node

@@ -87,7 +87,7 @@ Status<> read_metadata(const Json& entry, TensorFile& file) {
 
 }  // namespace
 
-Bytes encode_safetensors(const TensorFile& file) {
+Bytes encode_safetensors_head(const TensorFile& file) {
     std::string header = "{";
     if (!file.metadata.empty()) {
         header += quote_json(kMetadata) + ":{";
@@ -100,7 +100,7 @@ Bytes encode_safetensors(const TensorFile& file) {
     std::uint64_t at = 0;
     for (const NamedTensor& named : file.tensors) {
         ensure(names.insert(named.name).second, "names of tensors are unique");
-        const std::uint64_t end = at + named.tensor.data.size();
+        const std::uint64_t end = at + named.tensor.elements() * kernels::size_of(named.tensor.dtype);
         header += (header.size() > 1 ? "," : "") + quote_json(named.name) +
                   ":{\"dtype\":" + quote_json(name_of(named.tensor.dtype)) + ",\"shape\":" + list(named.tensor.dims) +
                   ",\"data_offsets\":" + list({at, end}) + "}";
@@ -110,6 +110,12 @@ Bytes encode_safetensors(const TensorFile& file) {
     header.resize((header.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
     Writer out;
     out.u64(header.size()).raw(view(header));
+    return std::move(out).take();
+}
+
+Bytes encode_safetensors(const TensorFile& file) {
+    Writer out;
+    out.raw(encode_safetensors_head(file));
     for (const NamedTensor& named : file.tensors) out.raw(named.tensor.data);
     return std::move(out).take();
 }
@@ -153,16 +159,6 @@ Result<TensorFile> decode_safetensors(View bytes) {
 bool is_parameter(const std::string& name) {
     const auto ends_with = [&](std::string_view suffix) { return name.ends_with(suffix); };
     return !name.empty() && !ends_with(".m") && !ends_with(".v") && !ends_with(".momentum");
-}
-
-std::vector<NamedTensor> named_tensors(const kernels::Program& program, const kernels::State& state,
-                                       const std::function<bool(const std::string& name)>& wanted) {
-    std::vector<NamedTensor> tensors;
-    for (std::uint32_t i = 0; i < program.states; ++i) {
-        const std::string& name = program.tensors[i].name;
-        if (wanted(name)) tensors.push_back({name, state.tensors[i]});
-    }
-    return tensors;
 }
 
 }  // namespace retrace::solver

@@ -3,7 +3,6 @@
 // huggingface/safetensors). Written for models that users fetch, read strictly.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,6 +26,8 @@ struct TensorFile {
 
 /// Names are unique and not "__metadata__" (asserted); any UTF-8.
 Bytes encode_safetensors(const TensorFile& file);
+/// The bytes before those of the tensors, whose `data` may be empty here.
+Bytes encode_safetensors_head(const TensorFile& file);
 
 /// Longest header that is read.
 inline constexpr std::uint64_t kSafetensorsHeaderMax = 16u << 20;
@@ -38,8 +39,5 @@ Result<TensorFile> decode_safetensors(View bytes);
 /// Whether a state tensor of the built-in programs is a parameter. The optimiser's moments are named after their
 /// parameter with the suffix .m, .v or .momentum.
 bool is_parameter(const std::string& name);
-/// The state tensors of a program whose name passes `wanted`, in program order.
-std::vector<NamedTensor> named_tensors(const kernels::Program& program, const kernels::State& state,
-                                       const std::function<bool(const std::string& name)>& wanted);
 
 }  // namespace retrace::solver
