@@ -2,23 +2,18 @@
 // retrace task run: the same training on this machine, without a market.
 #include "node/cmd/task_run.hpp"
 
-#include <unistd.h>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <atomic>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 
 #include "kernels/commit/commitment.hpp"
 #include "kernels/program/codec.hpp"
+#include "node/cmd/local_steps.hpp"
 #include "node/cmd/outlier_report.hpp"
 #include "node/cmd/renamed.hpp"
 #include "node/cmd/task_options.hpp"
@@ -34,7 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
-using Clock = std::chrono::steady_clock;
 
 Status<> check_fit(const kernels::Program& program, const DataSet& data) {
     for (std::size_t i = 0; i < program.datasets || i < data.parts.size(); ++i) {
@@ -46,26 +40,6 @@ Status<> check_fit(const kernels::Program& program, const DataSet& data) {
         }
     }
     return Unit{};
-}
-
-using Losses = std::vector<std::pair<std::uint64_t, float>>;  // with their steps
-
-constexpr std::chrono::seconds kSaveEvery{60};
-
-std::atomic<bool> g_interrupted{false};  // Signal handlers can access globals only.
-extern "C" void on_interrupt(int) {
-    if (g_interrupted.exchange(true)) ::_exit(kFailed);
-}
-
-/// Shows progress in a line that is overwritten, on a terminal only.
-void show_step(const TaskFile& task, std::uint64_t step, float loss, Clock::time_point start) {
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    const double rate = static_cast<double>(step + 1) / std::max(seconds, 1e-9);
-    std::fprintf(stderr, "\rstep %llu of %llu, loss %.4f, %.1f steps/s, %.0f s left   ",
-                 static_cast<unsigned long long>(step + 1), static_cast<unsigned long long>(task.steps),
-                 static_cast<double>(loss), rate, static_cast<double>(task.steps - step - 1) / rate);
-    if (step + 1 == task.steps) std::fprintf(stderr, "\n");
-    std::fflush(stderr);
 }
 
 /// Where an interrupted training is kept, and which one it is.
@@ -88,39 +62,11 @@ std::string saved_after(const Error& failure, const Resume& resume, solver::Trai
                   : "; the training could not be saved either: " + saved.error().message);
 }
 
-/// Trains to the end, or until a signal comes: then the state is saved and `training` is not at its last step. It is
-/// saved every minute too, for the power cut.
-Status<> train(const TaskFile& task, solver::Training& training, const Resume& resume, Losses& losses) {
-    const bool terminal = ::isatty(STDERR_FILENO) != 0;
-    const Clock::time_point start = Clock::now();
-    Clock::time_point saved = start;
-    while (training.step() < task.steps) {
-        const std::uint64_t step = training.step();
-        for (const kernels::Metric& metric : training.advance()) {
-            if (metric.name != "loss") continue;
-            losses.emplace_back(step, metric.value);
-            if (terminal) show_step(task, step, metric.value, start);
-        }
-        if (g_interrupted) return save(resume, training, losses);
-        if (Clock::now() < saved + kSaveEvery) continue;
-        RETRACE_CHECK(save(resume, training, losses));
-        saved = Clock::now();
-    }
-    return Unit{};
-}
-
-MetricTable table_of(const Losses& losses) {
-    MetricTable table{{"loss"}, {}};
-    for (const auto& [step, loss] : losses) table.rows.push_back({step, {loss}});
-    return table;
-}
-
 /// Goes on with an interrupted run of the same training: replaces the first state and the losses.
 Status<> go_on(const Resume& resume, std::uint64_t steps, kernels::State& state, Losses& losses) {
     RETRACE_TRY(progress, load_progress(resume.file, resume.identity, state, steps));
     if (!progress) return Unit{};
-    std::cerr << "going on at step " << progress->state.step << " from " << resume.file.string()
-              << " (delete it to begin again)\n";
+    note_resumed(progress->state.step, resume.file);
     state = std::move(progress->state);
     losses = std::move(progress->losses);
     return Unit{};
@@ -144,8 +90,11 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
     kernels::Inputs inputs;
     inputs.seed = task->seed;
     for (const DataSet::Part& part : data->parts) inputs.datasets.push_back(&part.tensor);
+    if (task->group && !flags.offload.empty()) return fail(program, "trainings in rounds have no --offload yet");
     if (task->group) return run_rounds(program, *task, *step, inputs, flags);
     if (flags.members != 0) return fail(program, "--members is for a task that was compiled with --rounds");
+    if (!flags.offload.empty())
+        return run_offloaded(program, *task, *step, *data, flags, folder_of(flags) / "unfinished.run");
     kernels::ThreadPool pool(flags.threads);
     auto state = first_state(*task, *step, pool);
     if (!state) return fail(program, state.error().message);
@@ -161,15 +110,10 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
     Losses steps;
     if (const auto resumed = go_on(resume, task->steps, *state, steps); !resumed)
         return fail(program, resumed.error().message);
-    std::signal(SIGINT, on_interrupt);
-    std::signal(SIGTERM, on_interrupt);
     const std::unique_ptr<solver::Training> training = runner.train(committed, *state, pool);
-    if (const auto trained = train(*task, *training, resume, steps); !trained)
-        return fail(program, trained.error().message);
-    if (training->step() < task->steps)
-        return fail(program, "interrupted at step " + std::to_string(training->step()) + " of " +
-                                 std::to_string(task->steps) + ", which is saved in " + resume.file.string() +
-                                 "; the same command goes on there");
+    const LocalSteps local{[&] { return training->step(); }, [&] { return training->advance(); },
+                           [&](const Losses& losses) { return save(resume, *training, losses); }, resume.file};
+    if (const auto trained = run_steps(*task, local, steps); !trained) return fail(program, trained.error().message);
     const MetricTable table = table_of(steps);
     const Hash32 root = training->commit().root;
     training->state();  // makes `state` current for the evaluation and the model's file
@@ -227,6 +171,13 @@ void add_task_run(CLI::App& parent, Program& program) {
     command->add_flag("--evaluate", flags->evaluate, "Measure on the test data at the end");
     command->add_flag("--outliers", flags->outliers,
                       "Say at the end how many blocks of the products hold an outlier, where digits may not suffice");
+    CLI::Option* const offload = command->add_option(
+        "--offload", flags->offload,
+        "Folder on a local disk for what does not fit --memory: state and activations, until the program ends");
+    command
+        ->add_option("--memory", flags->memory_mib, "With --offload: memory in MiB; 0: three quarters of what is free")
+        ->needs(offload)
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
     command->add_option("-o,--out", flags->out, "Folder for the model and metrics.csv");
     add_json(*command, program);
     command->callback([&program, flags] { program.run = [&program, flags] { return run_local(program, *flags); }; });

@@ -15,11 +15,17 @@ struct TaskRunFlags {
     unsigned threads = 0;
     std::uint32_t members = 0;  ///< 0: as many as the task names.
     bool local = false, evaluate = false, outliers = false;
+    std::string offload;           ///< Folder on the disk that takes what does not fit the memory; empty: none.
+    std::uint64_t memory_mib = 0;  ///< With `offload`; 0: three quarters of what is free.
 };
 
 /// Writes the model's files and metrics.csv.
 Status<> write_results(const TaskFile& task, const kernels::Program& train, const kernels::State& state,
                        const MetricTable& table, const std::string& folder);
+
+/// Trains in less memory than the state takes (--offload). `file` keeps an interrupted training.
+int run_offloaded(const Program& program, const TaskFile& task, const kernels::Program& step, const DataSet& data,
+                  const TaskRunFlags& flags, const std::filesystem::path& file);
 
 /// Trains with all members in this process. `inputs`: the data of the inner steps.
 int run_rounds(const Program& program, const TaskFile& task, const kernels::Program& train,

@@ -83,6 +83,50 @@ TEST_F(Task, AnInterruptedTrainingGoesOnWhereItWasAndEndsInTheSameState) {
     EXPECT_THAT(damaged.err, HasSubstr("is damaged; delete it"));
 }
 
+// The hidden layers and their moments take 27 MB, and their gradients and the activations as much again as a layer.
+TEST_F(Task, ATrainingInLessMemoryThanItsStateEndsInTheSameState) {
+    compile("mlp --data " + small_images(64).string() +
+            " --hidden 768 --hidden 768 --hidden 768 --batch 8 --steps 4 --seed 3");
+    const std::string task = path("task").string(), disk = " --offload " + path("disk").string() + " --memory ";
+    const json::object whole = run(" -o " + path("whole").string());
+    EXPECT_EQ(run(disk + "16 -o " + path("offloaded").string()), whole);
+    const auto bytes = [](const fs::path& file) {
+        std::ifstream in(file, std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(in), {});
+    };
+    EXPECT_EQ(bytes(path("offloaded") / "model.safetensors"), bytes(path("whole") / "model.safetensors"));
+    EXPECT_EQ(bytes(path("offloaded") / "metrics.csv"), bytes(path("whole") / "metrics.csv"));
+    EXPECT_TRUE(fs::is_empty(path("disk"))) << "the file has no name";
+    EXPECT_GT(say("task plan " + task + " --json").at("offload_memory_bytes").to_number<std::uint64_t>(), 2u << 20);
+    const Ran little = retrace("task run " + task + " --local --memory 2 --offload " + path("disk").string());
+    EXPECT_EQ(little.status, 1);
+    EXPECT_THAT(little.err, ContainsRegex("needs [0-9]{7,8} at least"));
+    const Ran evaluated = retrace("task run " + task + " --local --evaluate --offload " + path("disk").string());
+    EXPECT_EQ(evaluated.status, 1);
+    EXPECT_THAT(evaluated.err, HasSubstr("no --evaluate"));
+    EXPECT_EQ(retrace("task run " + task + " --local --memory 16").status, 2) << "--memory is of --offload";
+}
+
+TEST_F(Task, AnInterruptedTrainingGoesOnInLessMemory) {
+    compile("mlp --data " + small_images(64).string() + " --hidden 256 --batch 8 --steps 60 --seed 3");
+    const fs::path kept = path("task") / "unfinished.run";
+    const json::object whole = run();
+    const std::string offloaded =
+        "task run " + path("task").string() + " --local --json --memory 16 --offload " + path("disk").string();
+    const Ran interrupted =
+        retrace(offloaded,
+                "sh -c '\"$@\" & until grep -q \"^SigCgt:.*[2367abef]$\" /proc/$!/status; do sleep 0.01; done; "
+                "kill -INT $!; wait $!' sh ");
+    ASSERT_EQ(interrupted.status, 1) << interrupted.err;
+    EXPECT_THAT(interrupted.err, HasSubstr("the same command goes on there"));
+    ASSERT_TRUE(fs::exists(kept));
+    const Ran resumed = retrace(offloaded);
+    EXPECT_EQ(resumed.status, 0) << resumed.err;
+    EXPECT_THAT(resumed.err, HasSubstr("going on at step "));
+    EXPECT_EQ(json::parse(resumed.out), json::value(whole));
+    EXPECT_FALSE(fs::exists(kept));
+}
+
 TEST_F(Task, ATrainingWhoseModelCannotBeWrittenIsKept) {
     compile("mlp --data " + small_images(32).string() + " --batch 8 --steps 5 --seed 3");
     const fs::path out = path("result"), kept = out / "unfinished.run";

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// The steps of `retrace task run`, wherever the state is.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "kernels/exec/executor.hpp"
+#include "node/artifacts/metrics_csv.hpp"
+#include "node/tasks/task_file.hpp"
+
+namespace retrace::node::cli {
+
+using Losses = std::vector<std::pair<std::uint64_t, float>>;  // with their steps
+
+struct LocalSteps {
+    std::function<std::uint64_t()> step;  ///< Number of the present state.
+    std::function<std::vector<kernels::Metric>()> advance;
+    std::function<Status<>(const Losses& losses)> save;
+    std::filesystem::path file;  ///< Where `save` saves it.
+};
+
+/// Trains to the end. At a signal the state is saved and the error says so; it is saved every minute too, for the power
+/// cut. Shows progress on a terminal.
+Status<> run_steps(const TaskFile& task, const LocalSteps& training, Losses& losses);
+
+MetricTable table_of(const Losses& losses);
+/// Says that an interrupted training goes on.
+void note_resumed(std::uint64_t step, const std::filesystem::path& file);
+
+}  // namespace retrace::node::cli
