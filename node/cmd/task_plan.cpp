@@ -19,6 +19,7 @@
 
 #include "kernels/builder/training.hpp"
 #include "kernels/commit/committer.hpp"
+#include "kernels/offload/offloaded_executor.hpp"
 #include "kernels/ops/element.hpp"
 #include "kernels/program/codec.hpp"
 #include "node/cmd/outlier_report.hpp"
@@ -63,6 +64,7 @@ struct Plan {
     std::uint64_t commitment_bytes = 0;         ///< The copy that a solver hashes during the next step.
     std::uint64_t party_bytes = 0;              ///< Compared with --memory of a solver or verifier.
     std::uint64_t step_bytes = 0;               ///< Needed for timing steps, including the data set.
+    std::uint64_t offload_bytes = 0;            ///< Least --memory of `task run --offload`.
     std::optional<std::uint64_t> device_bytes;  ///< Device memory for training; only in a build with CUDA.
     std::uint64_t step_flops = 0;
     std::uint64_t evidence_bytes = 0;  ///< Upper bound of the evidence in the last move of a dispute.
@@ -92,6 +94,7 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
     plan.buffer_bytes = executor.planned_bytes();
     plan.commitment_bytes = kernels::StateCommitter::planned_bytes(program);
     plan.device_bytes = solver::device_bytes(program);
+    plan.offload_bytes = kernels::OffloadedExecutor::memory_of(program, pool).least;
     plan.step_flops = 2 * kernels::step_cost(program);
     plan.evidence_bytes = evidence_bound(program);
     // Counted as in solver::TaskCache, for a party that computes on the CPU.
@@ -102,6 +105,7 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
         RETRACE_TRY(init, read_program(*task.initialiser));
         const kernels::Executor initialiser(init, pool);
         plan.party_bytes += solver::memory_of(init) + most(initialiser);
+        plan.offload_bytes = std::max(plan.offload_bytes, kernels::OffloadedExecutor::memory_of(init, pool).least);
         beginning = initialiser.planned_bytes();
     } else {
         std::error_code code;
@@ -172,7 +176,8 @@ void say(const TaskFile& task, const Plan& plan, const Price& price) {
               << " at the peak: state, " << amount(plan.buffer_bytes) << " of buffers, "
               << amount(plan.commitment_bytes) << " for commitments, " << amount(plan.data_bytes)
               << " of data\n             solvers and verifiers count " << plan.party_bytes << " bytes ("
-              << mebibytes(plan.party_bytes) << " MiB) against --memory\n"
+              << mebibytes(plan.party_bytes) << " MiB) against --memory\n             task run --offload needs "
+              << mebibytes(plan.offload_bytes) << " MiB beside the data\n"
               << on_device(plan) << "price        at most " << describe_coins(price.escrow.work) << " for "
               << price.segments << " segments and " << describe_coins(price.escrow.audits)
               << " set aside for audits\naudits       " << chances_of(price) << "\n             "
@@ -195,6 +200,7 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
                      {"flops", static_cast<double>(plan.step_flops) * static_cast<double>(task.steps)},
                      {"memory_bytes", plan.memory()},
                      {"party_memory_bytes", plan.party_bytes},
+                     {"offload_memory_bytes", plan.offload_bytes},
                      {"device_bytes", plan.device_bytes ? json::value(*plan.device_bytes) : json::value()},
                      {"state_bytes", plan.state_bytes},
                      {"commitment_bytes", plan.commitment_bytes},

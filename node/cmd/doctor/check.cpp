@@ -111,6 +111,19 @@ Check judge_speed(const Disk& disk) {
                 "use a local disk for --data-dir, not a network folder or a memory card");
 }
 
+Check judge(const OffloadDisk& disk) {
+    const bool usable = disk.failure.empty() && disk.bytes_per_s >= kOffloadSpeedLeast;
+    // A state lies there three times: the present one, the next one and the committed one.
+    const std::string found = disk.failure.empty()
+                                  ? "a state of at most " + bytes_text(disk.bytes / 3) + ", moved at " +
+                                        bytes_text(disk.bytes_per_s) + " a second" +
+                                        (disk.direct ? "" : ", through the page cache, so it may be slower")
+                                  : disk.failure;
+    return made("offload", usable ? Grade::pass : Grade::warn, found, bytes_text(kOffloadSpeedLeast) + " a second",
+                "`task run --offload` trains here what does not fit the memory",
+                "use a local disk for --data-dir, or train only what fits the memory");
+}
+
 Check judge(const Gpu& gpu) {
     const bool usable = gpu.why_not.empty();
     const Grade grade = usable ? Grade::pass : gpu.wanted ? Grade::fail : gpu.nvidia ? Grade::warn : Grade::pass;

@@ -18,8 +18,9 @@ enum class Grade : std::uint8_t {
 std::string name_of(Grade grade);
 
 struct Check {
-    std::string name;  ///< Stable: "cpu", "memory", "disk", "disk speed", "gpu", "sandbox", "node", "clock", "port",
-                       ///< "reachability".
+    std::string
+        name;  ///< Stable: "cpu", "memory", "disk", "disk speed", "offload", "gpu", "sandbox", "node", "clock", "port",
+               ///< "reachability".
     Grade grade = Grade::pass;
     std::string found, required;
     std::string why;     ///< What the requirement is for.
@@ -59,6 +60,17 @@ inline constexpr std::uint64_t kDiskLeast = std::uint64_t{256} << 20, kInodesLea
 inline constexpr std::uint64_t kDiskWanted = std::uint64_t{4} << 30;
 /// Peers give a server up that sends less than a mebibyte in a second (node/artifacts/client).
 inline constexpr double kDiskSpeedLeast = 1 << 20, kDiskSpeedWanted = 16 << 20;
+
+/// The disk behind the memory of `task run --offload`.
+struct OffloadDisk {
+    std::uint64_t bytes = 0;  ///< Free.
+    double bytes_per_s = 0;   ///< Read or written, whichever is slower.
+    bool direct = false;      ///< Past the page cache.
+    std::string failure;      ///< Why it cannot be used; empty: it can.
+};
+Check judge(const OffloadDisk& disk);
+/// Slower disks are refused (kernels::OffloadOptions).
+inline constexpr double kOffloadSpeedLeast = 20e6;
 
 struct Gpu {
     bool nvidia = false;  ///< The machine has an NVIDIA device on its PCI bus.

@@ -15,6 +15,7 @@
 
 #include "contracts/records/views.hpp"
 #include "kernels/commit/contract.hpp"
+#include "kernels/offload/disk_speed.hpp"
 #include "kernels/runtime/dispatch.hpp"
 #include "node/agents/machine_speed.hpp"
 #include "node/agents/remote_state.hpp"
@@ -204,6 +205,20 @@ Clock probe_clock(const std::string& url) {
     return out;
 }
 
+/// Measures the disk as steps use it, with a file that has no name.
+OffloadDisk probe_offload(const Disk& disk) {
+    OffloadDisk out;
+    out.bytes = disk.bytes;
+    const auto speed = kernels::measure_disk(disk.folder);
+    if (!speed) {
+        out.failure = speed.error().message;
+    } else {
+        out.bytes_per_s = std::min(speed->read, speed->written);
+        out.direct = speed->direct;
+    }
+    return out;
+}
+
 Question question_of(const AgentOptions& options, bool wants_gpu) {
     Question out;
     out.node_url = options.node_url;
@@ -221,7 +236,10 @@ std::vector<Check> examine(const Question& question) {
     std::vector<Check> out{judge(probe_cpu(question.threads)), judge(probe_memory(question.memory))};
     const Disk disk = probe_disk(question.data_dir);
     out.push_back(judge_room(disk));
-    if (disk.failure.empty()) out.push_back(judge_speed(disk));
+    if (disk.failure.empty()) {
+        out.push_back(judge_speed(disk));
+        out.push_back(judge(probe_offload(disk)));
+    }
     out.push_back(judge(probe_gpu(question.wants_gpu)));
     out.push_back(judge(Sandbox{solver::sandbox_is_supported()}));
     const NodeFacts node = probe_node(question.node_url, question.data_dir);

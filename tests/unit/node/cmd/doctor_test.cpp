@@ -39,6 +39,13 @@ TEST(Doctor, JudgesMemoryByItsScarcerPart) {
     EXPECT_THAT(judge(Memory{256ull << 20, 8ull << 30, 192ull << 20}), is(Grade::fail, "256 MiB", "control group"));
 }
 
+TEST(Doctor, JudgesTheDiskBehindTheMemory) {
+    EXPECT_THAT(judge(OffloadDisk{90ull << 30, 1e9, true, {}}), passes("a state of at most 30 GiB"));
+    EXPECT_THAT(judge(OffloadDisk{90ull << 30, 1e9, false, {}}), passes("through the page cache"));
+    EXPECT_THAT(judge(OffloadDisk{90ull << 30, 1e6, true, {}}), is(Grade::warn, "977 KiB a second", "local disk"));
+    EXPECT_THAT(judge(OffloadDisk{0, 0, false, "no file (disk_failed)"}), is(Grade::warn, "disk_failed", "local"));
+}
+
 TEST(Doctor, JudgesTheDisk) {
     const Disk good{"/data", 100ull << 30, 1'000'000, 5e8, {}};
     EXPECT_THAT(judge_room(good), passes("100 GiB free and 1000000 inodes at /data"));
