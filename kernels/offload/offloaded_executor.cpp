@@ -117,6 +117,7 @@ struct OffloadedExecutor::Impl {
         fixed_roots[state].reset();
         if (tensor.data.empty()) return;
         std::memcpy(room.get(), tensor.data.data(), tensor.data.size());
+        disk->discard();
         check(disk->write(state, Version::next, room.get()));  // the kept value stays
         disk->advance();
     }
@@ -263,6 +264,7 @@ void OffloadedExecutor::load(const State& state, const Inputs& inputs) {
 std::vector<Metric> OffloadedExecutor::advance() {
     const Program& program = impl_->runner.program();
     std::vector<Metric> metrics;
+    impl_->disk->discard();
     check(impl_->fast->run(*impl_->disk, impl_->room.get(), impl_->inputs,
                            {impl_->inputs.seed, impl_->step, impl_->own, impl_->pool},
                            [&](std::uint32_t op, const std::uint8_t* output) {

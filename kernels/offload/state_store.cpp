@@ -56,6 +56,10 @@ Status<> StateStore::run(const Transfer& transfer, const OffloadBlock& block, st
     return transfer.store ? file_.write(there, here, block.bytes) : file_.read(there, here, block.bytes);
 }
 
+void StateStore::discard() {
+    for (Places& places : states_) places.versions.discard();
+}
+
 void StateStore::advance() {
     for (Places& places : states_) places.versions.advance();
 }

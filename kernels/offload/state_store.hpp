@@ -25,6 +25,8 @@ public:
     Status<> write(std::uint32_t state, Version version, const std::uint8_t* from);
     Status<> run(const Transfer& transfer, const OffloadBlock& block, std::uint8_t* room);
 
+    /// Forgets next values, as those of a step that failed.
+    void discard();
     /// Makes the next values current, of the tensors that the step stored.
     void advance();
     /// Keeps the current values until the next call.

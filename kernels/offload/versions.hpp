@@ -20,6 +20,7 @@ struct Versions {
     void advance() noexcept {
         if (std::exchange(stored, false)) current = next();
     }
+    void discard() noexcept { stored = false; }  ///< Of a step that failed.
     void keep() noexcept { kept = current; }
 };
 
