@@ -175,6 +175,7 @@ private:
 
     /// The device has to be done with a unit before a transfer may follow it, so the host waits for each.
     Status<> run_step() {
+        for (HostTensor& tensor : states_) tensor.versions.discard();
         TransferThread transfers(offload_, [this](const Transfer& transfer, const OffloadBlock& block) {
             return run_transfer(transfer, block);
         });
@@ -222,10 +223,11 @@ private:
 Result<std::unique_ptr<ExternalBackend>> make_offloaded_backend(const Program& program, std::uint64_t memory,
                                                                 OffloadedBytes* bytes) {
     RETRACE_TRY(device, find_device());
+    const std::uint64_t free = device.free / 4 * 3;
     RETRACE_TRY(queue, Queue::open());
     RETRACE_TRY(beside, Queue::open());
     auto out = std::make_unique<OffloadedDevice>(program, std::move(device), std::move(queue), std::move(beside));
-    RETRACE_CHECK(out->prepare(memory));
+    RETRACE_CHECK(out->prepare(memory != 0 ? memory : free));
     if (bytes != nullptr) *bytes = out->bytes();
     return std::unique_ptr<ExternalBackend>(std::move(out));
 }

@@ -14,7 +14,7 @@ struct OffloadedBytes {
     std::uint64_t to_device = 0, from_device = 0, device = 0;
 };
 
-/// The back end of a program for `memory` bytes of device memory. `program` must have passed `check` and must outlive it.
+/// The back end of a program for `memory` bytes of device memory, 0: three quarters of what is free. `program` must have passed `check` and must outlive it.
 /// Errors: no device; too little memory, with the bytes of the least that works. `bytes`, if not null, is set.
 Result<std::unique_ptr<ExternalBackend>> make_offloaded_backend(const Program& program, std::uint64_t memory,
                                                                 OffloadedBytes* bytes = nullptr);
