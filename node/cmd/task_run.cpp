@@ -22,6 +22,7 @@
 #include "node/tasks/model_files.hpp"
 #include "node/tasks/run_progress.hpp"
 #include "solver/run/device.hpp"
+#include "solver/run/offloaded_device.hpp"
 #include "solver/run/step_runner.hpp"
 
 namespace retrace::node::cli {
@@ -29,6 +30,8 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
+
+constexpr const char* kOffloadedDevice = "cuda-offload";
 
 Status<> check_fit(const kernels::Program& program, const DataSet& data) {
     for (std::size_t i = 0; i < program.datasets || i < data.parts.size(); ++i) {
@@ -90,6 +93,8 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
     kernels::Inputs inputs;
     inputs.seed = task->seed;
     for (const DataSet::Part& part : data->parts) inputs.datasets.push_back(&part.tensor);
+    if (flags.memory_mib != 0 && flags.offload.empty() && flags.device != kOffloadedDevice)
+        return fail(program, "--memory is for --offload and for --device cuda-offload");
     if (task->group && !flags.offload.empty()) return fail(program, "trainings in rounds have no --offload yet");
     if (task->group) return run_rounds(program, *task, *step, inputs, flags);
     if (flags.members != 0) return fail(program, "--members is for a task that was compiled with --rounds");
@@ -99,7 +104,8 @@ int run_local(const Program& program, const TaskRunFlags& flags) {
     auto state = first_state(*task, *step, pool);
     if (!state) return fail(program, state.error().message);
 
-    auto device = solver::open_device(*solver::parse_device(flags.device), *step);
+    auto device = flags.device == kOffloadedDevice ? solver::open_offloaded_device(*step, flags.memory_mib << 20)
+                                                   : solver::open_device(*solver::parse_device(flags.device), *step);
     if (!device) return fail(program, device.error().message);
     solver::ProgramRunner runner = *device == nullptr ? solver::ProgramRunner(*step, inputs, pool)
                                                       : solver::ProgramRunner(*step, inputs, pool, std::move(*device));
@@ -166,17 +172,21 @@ void add_task_run(CLI::App& parent, Program& program) {
     add_threads(*command, flags->threads);
     command->add_option("--members", flags->members, "Members of a training in rounds (as many as the task names)")
         ->check(CLI::Range(1, 256));
-    command->add_option("--device", flags->device, "cpu, cuda, or auto: cuda where it is there (auto)")
-        ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+    command
+        ->add_option("--device", flags->device,
+                     "cpu, cuda, auto: cuda where it is there, or cuda-offload: what does not fit the device's memory "
+                     "lies in this machine's (auto)")
+        ->check(CLI::IsMember({"cpu", "cuda", "auto", kOffloadedDevice}));
     command->add_flag("--evaluate", flags->evaluate, "Measure on the test data at the end");
     command->add_flag("--outliers", flags->outliers,
                       "Say at the end how many blocks of the products hold an outlier, where digits may not suffice");
-    CLI::Option* const offload = command->add_option(
+    command->add_option(
         "--offload", flags->offload,
-        "Folder on a local disk for what does not fit --memory: state and activations, until the program ends");
+        "Folder on a local disk for what does not fit --memory: state and activations, until the program "
+        "ends");
     command
-        ->add_option("--memory", flags->memory_mib, "With --offload: memory in MiB; 0: three quarters of what is free")
-        ->needs(offload)
+        ->add_option("--memory", flags->memory_mib,
+                     "With --offload or --device cuda-offload: memory in MiB; 0: three quarters of what is free")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
     command->add_option("-o,--out", flags->out, "Folder for the model and metrics.csv");
     add_json(*command, program);

@@ -25,7 +25,9 @@ namespace json = boost::json;
 
 /// What a user may ask for that would need the whole state in memory.
 Status<> check_flags(const TaskFile& task, const TaskRunFlags& flags) {
-    if (flags.device == "cuda") return error("--offload is for the processors, not for --device cuda");
+    if (flags.device.starts_with("cuda"))
+        return error(
+            "--offload is for the processors; --device cuda-offload has this machine's memory behind the device's");
     if (flags.evaluate || flags.outliers)
         return error("--offload has no --evaluate and no --outliers: they need the whole state in memory");
     if (!flags.out.empty() && task.module)

@@ -63,7 +63,7 @@ void show_round(std::uint64_t round, std::uint64_t rounds, float loss, Clock::ti
 
 int run_rounds(const Program& program, const TaskFile& task, const kernels::Program& train,
                const kernels::Inputs& inputs, const TaskRunFlags& flags) {
-    if (flags.device == "cuda" || flags.outliers)
+    if (flags.device.starts_with("cuda") || flags.outliers)
         return fail(program, "trainings in rounds have no --device cuda and no --outliers yet");
     const GroupTerms& terms = *task.group;
     const auto plan = read_plan(terms);

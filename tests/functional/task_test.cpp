@@ -104,11 +104,16 @@ TEST_F(Task, ATrainingInLessMemoryThanItsStateEndsInTheSameState) {
     const Ran evaluated = retrace("task run " + task + " --local --evaluate --offload " + path("disk").string());
     EXPECT_EQ(evaluated.status, 1);
     EXPECT_THAT(evaluated.err, HasSubstr("no --evaluate"));
-    EXPECT_EQ(retrace("task run " + task + " --local --memory 16").status, 2) << "--memory is of --offload";
+    const Ran alone = retrace("task run " + task + " --local --memory 16");
+    EXPECT_EQ(alone.status, 1);
+    EXPECT_THAT(alone.err, HasSubstr("--memory is for --offload"));
+    const Ran both = retrace("task run " + task + " --local --device cuda-offload --offload " + path("disk").string());
+    EXPECT_EQ(both.status, 1);
+    EXPECT_THAT(both.err, HasSubstr("--offload is for the processors"));
 }
 
 TEST_F(Task, AnInterruptedTrainingGoesOnInLessMemory) {
-    compile("mlp --data " + small_images(64).string() + " --hidden 256 --batch 8 --steps 60 --seed 3");
+    compile("mlp --data " + small_images(64).string() + " --hidden 256 --batch 8 --steps 600 --seed 3");
     const fs::path kept = path("task") / "unfinished.run";
     const json::object whole = run();
     const std::string offloaded =
