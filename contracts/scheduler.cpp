@@ -178,4 +178,19 @@ void run_scheduler(Effects& fx, const BrokenInvariantHandler& on_broken) {
     fx.members = nullptr;
 }
 
+std::vector<std::uint64_t> ending_auctions(const StateView& view, std::uint64_t height) {
+    std::vector<std::uint64_t> out;
+    const std::uint64_t count = counter(view, keys::due_count(height));
+    for (std::uint64_t page = 0; page * kDuePage < count; ++page) {
+        const auto items = load<ListOf<ScheduledItem>>(view, keys::due_page(height, page));
+        if (!items) continue;
+        for (const ScheduledItem& item : items->items) {
+            if (item.kind != ScheduledKind::auction_close) continue;
+            const auto task = views::task(view, item.id);
+            if (task && task->round == item.run && task->reveal_end == height) out.push_back(item.id);
+        }
+    }
+    return out;
+}
+
 }  // namespace retrace::contracts

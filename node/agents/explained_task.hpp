@@ -7,8 +7,8 @@
 
 namespace retrace::node {
 
-/// Explains the task in the newest state. The last state of its auction is read as well if the task ended in one; a
-/// node that does not keep or prove that state leaves the explanation shorter.
+/// Explains the task in the newest state. If it ended in an auction, that auction's last state is read as well; where the
+/// node keeps it no more, its own explanation is taken, unless what is read is proved: then it says less.
 Result<TaskExplanation> explained_task(ChainReader& chain, std::uint64_t task);
 
 }  // namespace retrace::node

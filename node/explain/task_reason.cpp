@@ -2,15 +2,12 @@
 #include "node/explain/task_reason.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "contracts/records/explain_bids.hpp"
 #include "contracts/records/group_views.hpp"
 #include "contracts/records/places.hpp"
 #include "contracts/records/reservations.hpp"
 #include "contracts/records/views.hpp"
-#include "market/odds.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node {
@@ -22,55 +19,25 @@ using ledger::StateView;
 using market::GroupPhase;
 using market::TaskState;
 
-constexpr std::size_t kSolversExamined = 64;  // Each costs some reads of the state.
-
 std::string counted(std::uint64_t count, const std::string& noun) {
     return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// What the rules say of the solvers that have no bid.
-struct OtherSolvers {
-    std::uint64_t registered = 0;  ///< Solvers without a bid that are registered,
-    std::uint64_t examined = 0;    ///< those that were looked at,
-    std::uint64_t free = 0;        ///< and those of them that no rule keeps from bidding.
-    std::map<CallStatus, std::uint64_t> obstacles;
-    ledger::U256 most_stake;                  ///< The greatest free stake of those that have too little.
-    std::optional<ledger::U256> stake_floor;  ///< Stake that a bid locks; nullopt: no stake is enough.
-};
-
-OtherSolvers other_solvers(const StateView& view, const market::Task& task) {
-    OtherSolvers out;
-    const auto params = views::params(view);
-    const auto spec = views::spec(view, task.id);
-    if (!params || !spec) return out;
-    out.stake_floor = market::stake_floor(*params, *spec);
-    for (const ledger::Address& solver : views::solvers(view)) {
-        if (std::find(task.bidders.begin(), task.bidders.end(), solver) != task.bidders.end()) continue;
-        ++out.registered;
-        if (out.examined == kSolversExamined) continue;
-        ++out.examined;
-        const std::vector<CallStatus> rules = views::bid_obstacles(view, task.id, solver);
-        if (rules.empty()) ++out.free;
-        for (const CallStatus rule : rules) ++out.obstacles[rule];
-        if (std::find(rules.begin(), rules.end(), CallStatus::stake_too_low) != rules.end())
-            out.most_stake = std::max(out.most_stake, views::free_stake(view, *params, solver));
-    }
-    return out;
-}
-
-std::string words_of(const OtherSolvers& others) {
+std::string words_of(const AuctionRecord& auction) {
+    const OtherSolvers& others = auction.others;
     if (others.registered == 0) return "no solver without a bid is registered";
     std::string out = counted(others.registered, "solver") + " without a bid " +
                       (others.registered == 1 ? "is" : "are") + " registered";
     if (others.registered > others.examined) out += ", of whom " + std::to_string(others.examined) + " were examined";
     std::string rest;
-    for (const auto& [rule, count] : others.obstacles) {
+    for (const auto& [number, count] : others.obstacles) {
+        const auto rule = static_cast<CallStatus>(number);
         rest += rest.empty() ? ": " : ", ";
         rest += std::to_string(count) + (rule == CallStatus::stake_too_low
                                              ? " with too little free stake"
                                              : " stopped by the rule " + std::string(contracts::slug(rule)));
-        if (rule == CallStatus::stake_too_low && others.stake_floor)
-            rest += " (a bid locks " + describe_coins_needed(*others.stake_floor) +
+        if (rule == CallStatus::stake_too_low && auction.has_stake_floor)
+            rest += " (a bid locks " + describe_coins_needed(auction.stake_floor) +
                     ", and the most that one has free is " + describe_coins(others.most_stake) + ")";
     }
     if (others.free != 0)
@@ -84,13 +51,13 @@ std::string remedy_for(const OtherSolvers& others) {
     if (others.registered == 0) return "wait until solvers register, or start one with `retrace solver --quickstart`";
     std::string out;
     const auto add = [&](const std::string& what) { out += (out.empty() ? "" : "; ") + what; };
-    if (others.obstacles.contains(CallStatus::no_stake_suffices))
+    if (others.meets(CallStatus::no_stake_suffices))
         add("raise audit_percent or auditors: with these no stake makes cheating a loss");
-    if (others.obstacles.contains(CallStatus::stake_too_low))
+    if (others.meets(CallStatus::stake_too_low))
         add("solvers: bond more (`retrace solver --stake`); you: lower price_ceiling, or raise audit_percent, so that "
             "a bid locks less");
     if (others.free != 0) add("raise price_ceiling or checkpoint_blocks; a solver's log names its own limits");
-    if (others.obstacles.contains(CallStatus::balance_too_low)) add("solvers: fund the account for the bid's deposit");
+    if (others.meets(CallStatus::balance_too_low)) add("solvers: fund the account for the bid's deposit");
     if (out.empty()) add("wait for other solvers");
     return out;
 }
@@ -124,26 +91,24 @@ constexpr const char* kAfterLostRuns =
     "(`retrace task compile --start`)";
 
 /// The newest auction, if it ended without winners.
-void explain_no_winners(const StateView* auction, const market::Task& task, std::uint64_t without_winners,
+void explain_no_winners(const AuctionRecord* auction, const market::Task& task, std::uint64_t without_winners,
                         TaskExplanation& out) {
     const std::string auctions = counted(without_winners, "auction");
     if (auction == nullptr) {
         out.reason = TaskReason::no_winner;
-        out.why = "too few solvers bid in " + auctions + "; the escrow was returned";
-        out.remedy = "see the log of a solver for why it did not bid";
+        out.why = "too few solvers bid in " + auctions +
+                  "; this node has no record of the auction that closed at block " + std::to_string(task.reveal_end) +
+                  ", so that it cannot say why; the escrow was returned";
+        out.remedy = "ask a node that has run since before that block; a solver's log says why it did not bid";
         return;
     }
-    const auto then = views::task(*auction, task.id);
-    const auto bids = views::explain_bids(*auction, task.id, true);
-    const auto revealed = static_cast<std::uint64_t>(
-        bids ? std::count_if(bids->begin(), bids->end(), [](const auto& bid) { return bid.revealed; }) : 0);
+    const auto revealed = std::count_if(auction->bids.begin(), auction->bids.end(),
+                                        [](const views::ExplainedBid& bid) { return bid.revealed; });
     out.reason = revealed == 0 ? TaskReason::no_bids : TaskReason::too_few_bids;
     out.why = revealed == 0 ? "nobody bid in " + auctions : "there were too few bids in " + auctions;
-    for (const auto& bid : bids.value_or(std::vector<views::ExplainedBid>{}))
-        out.why += "; " + ledger::to_0x(bid.bidder) + ": " + bid.why;
-    const OtherSolvers others = other_solvers(*auction, then.value_or(task));
-    out.why += "; " + words_of(others) + "; the escrow was returned";
-    out.remedy = "post it again when this is mended: " + remedy_for(others);
+    for (const views::ExplainedBid& bid : auction->bids) out.why += "; " + ledger::to_0x(bid.bidder) + ": " + bid.why;
+    out.why += "; " + words_of(*auction) + "; the escrow was returned";
+    out.remedy = "post it again when this is mended: " + remedy_for(auction->others);
 }
 
 void explain_auction(const StateView& view, const market::Task& task, TaskExplanation& out) {
@@ -172,9 +137,10 @@ void explain_auction(const StateView& view, const market::Task& task, TaskExplan
         out.why += before;
         return;
     }
-    const OtherSolvers others = other_solvers(view, task);
+    const AuctionRecord auction = examine_auction(view, task.id, out.height, false).value_or(AuctionRecord{});
+    const OtherSolvers& others = auction.others;
     out.reason = TaskReason::no_bids_yet;
-    out.why = "nobody has bid yet; " + words_of(others) + before;
+    out.why = "nobody has bid yet; " + words_of(auction) + before;
     if (others.free == 0) out.remedy = remedy_for(others);
     const bool goes_on = added && added->auctions != 0;
     if (!goes_on && (others.free == 0 || task.first_state != 0))
@@ -326,7 +292,8 @@ bool had_winners(const StateView& view, const market::Task& task) {
     return newest && newest->assigned_height >= task.reveal_end;
 }
 
-void explain_expired(const StateView& view, const market::Task& task, const StateView* auction, TaskExplanation& out) {
+void explain_expired(const StateView& view, const market::Task& task, const AuctionRecord* auction,
+                     TaskExplanation& out) {
     const EndedRuns runs = ended_runs(view, task);
     if (!had_winners(view, task)) {
         explain_no_winners(auction, task, task.round - std::min<std::uint64_t>(runs.auctions, task.round), out);
@@ -344,7 +311,8 @@ void explain_expired(const StateView& view, const market::Task& task, const Stat
     out.remedy = kAfterLostRuns;
 }
 
-void explain_state(const StateView& view, const market::Task& task, const StateView* auction, TaskExplanation& out) {
+void explain_state(const StateView& view, const market::Task& task, const AuctionRecord* auction,
+                   TaskExplanation& out) {
     switch (task.state) {
         case TaskState::posted:
         case TaskState::bidding: return explain_auction(view, task, out);
@@ -417,7 +385,7 @@ std::uint64_t auction_height(const market::Task& task) {
 }
 
 std::optional<TaskExplanation> explain_task(const StateView& view, std::uint64_t id, std::uint64_t height,
-                                            const StateView* auction) {
+                                            const AuctionRecord* auction) {
     const auto task = views::task(view, id);
     if (!task || !views::spec(view, id)) return std::nullopt;
     TaskExplanation out;

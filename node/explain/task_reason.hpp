@@ -8,6 +8,7 @@
 #include "ledger/state/view.hpp"
 #include "market/record.hpp"
 #include "market/types.hpp"
+#include "node/explain/auction_record.hpp"
 
 namespace retrace::node {
 
@@ -30,7 +31,7 @@ enum class TaskReason : std::uint8_t {
     cancelled = 15,
     no_bids = 16,           ///< Ended: nobody revealed a bid.
     too_few_bids = 17,      ///< Ended: fewer bids than replicas (members).
-    no_winner = 18,         ///< Ended by one of the two; the node no longer keeps the auction's last state.
+    no_winner = 18,         ///< Ended by one of the two; the node has no record of the auction.
     auctions_used_up = 19,  ///< Ended: solvers left or failed, and there were as many auctions as there may be.
     solvers_lost = 20,      ///< Ended: every solver left, was silent or was convicted.
     frozen = 21,
@@ -58,12 +59,12 @@ struct TaskExplanation {
     }
 };
 
-/// Returns nullopt for an unknown task. `height`: of `view`. `auction`: the state after the last block of the task's
-/// newest auction, in which its bids still are; nullptr if it is not kept.
+/// Returns nullopt for an unknown task. `height`: of `view`. `auction`: the task's newest auction as it was in its last
+/// block, see `auction_height`; nullptr if it is not known.
 std::optional<TaskExplanation> explain_task(const ledger::StateView& view, std::uint64_t task, std::uint64_t height,
-                                            const ledger::StateView* auction);
+                                            const AuctionRecord* auction);
 
-/// Returns the height of the state that `explain_task` takes as `auction`; 0: it takes none.
+/// Returns the height of the state that `explain_task` needs an examination of (`examine_auction`); 0: of none.
 std::uint64_t auction_height(const market::Task& task);
 
 }  // namespace retrace::node

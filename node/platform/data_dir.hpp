@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The data directory of a node: LOCK, genesis (encoded), blocks.log, db/, pool (queued transactions of the last run).
+// The data directory of a node: LOCK, genesis (encoded), blocks.log, db/, pool (queued transactions of the last run),
+// auctions/ (how each auction ended).
 #pragma once
 
 #include <memory>

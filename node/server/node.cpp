@@ -17,6 +17,7 @@
 #include "node/server/engine/solo.hpp"
 #include "node/server/http/admin_token.hpp"
 #include "node/server/http/openrpc.hpp"
+#include "node/server/methods/auction_index.hpp"
 #include "node/server/methods/filters.hpp"
 #include "node/server/methods/methods.hpp"
 #include "node/server/metrics.hpp"
@@ -108,6 +109,8 @@ struct Node::Impl {
     std::unique_ptr<ledger::MempoolJournal> journal;
     Metrics metrics;
     rpc::FilterStore filters;
+    std::unique_ptr<ledger::Store> auction_store;
+    std::unique_ptr<rpc::AuctionIndex> auctions;
     std::unique_ptr<LedgerApplication> application;
     std::unique_ptr<engine::SnapshotProvider> snapshots;  // nullptr: this node offers none
     std::unique_ptr<engine::LightRpc> light;              // nullptr with the embedded engine
@@ -127,8 +130,11 @@ struct Node::Impl {
         application = std::make_unique<LedgerApplication>(*chain, pool);
         RETRACE_TRY(made, make_engine());
         engine = std::move(made);
+        RETRACE_TRY(opened, open_auctions(*data));
+        auction_store = std::move(opened);
+        auctions = std::make_unique<rpc::AuctionIndex>(*auction_store, *chain);
         backend = std::make_unique<rpc::Backend>(
-            rpc::Backend{*chain, pool, *application, *engine, filters, kVersion, rules.contracts});
+            rpc::Backend{*chain, pool, *application, *engine, filters, *auctions, kVersion, rules.contracts});
         register_methods(router, *backend);
         register_discover(router, *backend);
         dispatcher = std::make_unique<rpc::Dispatcher>(router, rpc::DispatchLimits{},
@@ -198,6 +204,7 @@ struct Node::Impl {
             spdlog::debug("event=block height={} txs={} gas={}", block->header.height, block->txs.size(),
                           block->header.gas_used);
             server->publish(block);
+            auctions->wake();
         };
         listener.on_pending = [this](const ledger::TxPtr& tx) {
             engine->announce(tx->raw);
@@ -273,6 +280,7 @@ Result<std::uint16_t> Node::start() {
     const std::size_t waiting = impl_->application->attach(*impl_->journal);
     if (waiting != 0) spdlog::info("event=pool_restored txs={}", waiting);
     RETRACE_CHECK(impl_->engine->start(*impl_->application));
+    impl_->auctions->begin();
     impl_->server->serve();
     spdlog::info("event=started chain_id={} height={} rpc={}:{} engine={}", genesis().chain_id, chain().height(),
                  impl_->config.rpc.host, port, impl_->engine->name());

@@ -48,6 +48,15 @@ Result<std::unique_ptr<ledger::Store>> open_store(const DataDir& data) {
     return std::move(store).value();
 }
 
+Result<std::unique_ptr<ledger::Store>> open_auctions(const DataDir& data) {
+    constexpr std::size_t kCache = std::size_t{1} << 20;
+    auto store = ledger::open_rocks_store(data.file("auctions"), kCache);
+    if (!store)
+        return error(store.error().message +
+                     " (the folder holds the reasons of ended auctions only: it may be deleted)");
+    return std::move(store).value();
+}
+
 ledger::ChainOptions chain_options(const Config& config) {
     ledger::ChainOptions options;
     options.state_window = config.storage.archive ? ~std::uint64_t{0} : config.storage.keep_states;

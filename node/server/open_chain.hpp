@@ -16,6 +16,8 @@ namespace retrace::node {
 Result<ledger::Genesis> open_genesis(const Config& config, const Rules& rules, const DataDir& data);
 
 Result<std::unique_ptr<ledger::Store>> open_store(const DataDir& data);
+/// The store of rpc::AuctionIndex, which may be deleted: only reasons of ended auctions are lost then.
+Result<std::unique_ptr<ledger::Store>> open_auctions(const DataDir& data);
 
 /// The state and block windows that the configuration sets.
 ledger::ChainOptions chain_options(const Config& config);

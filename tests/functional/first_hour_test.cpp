@@ -26,6 +26,15 @@ protected:
         return out;
     }
     std::string compile_short(const std::string& options) { return with_short_replays(compile(kTraining + options)); }
+    /// Waits until the node keeps only later states than that of the block.
+    void forget_state_of(std::uint64_t height) const {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(90);
+        for (auto rpc = client();; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
+            const auto status = rpc.call("retrace_status", json::array{});
+            if (status && status->at("oldest_state").to_number<std::uint64_t>() > height) return;
+            ASSERT_LT(std::chrono::steady_clock::now(), end) << "the node keeps the state of block " << height;
+        }
+    }
     static ledger::U256 wei(const json::value& text) {
         return ledger::U256::from_decimal(std::string(text.as_string())).value();
     }
@@ -58,6 +67,17 @@ TEST_F(FirstHour, ATaskThatNobodyBidsForSaysWhyAndWhatToDo) {
     ASSERT_TRUE(same.has_value()) << same.error().message;
     EXPECT_EQ(same->at("why"), told.at("why")) << "the same over JSON-RPC";
     EXPECT_TRUE(say("task statement 1" + node()).at("adds_up").as_bool()) << "the escrow came back";
+
+    network_->kill_node();
+    const auto back = network_->start_node({"--keep-states", "128"});
+    ASSERT_TRUE(back.has_value()) << back.error().message;
+    forget_state_of(told.at("height").to_number<std::uint64_t>());
+    EXPECT_EQ(say("task explain 1" + node()).at("why"), told.at("why"));
+    EXPECT_THAT(retrace("task show 1" + node()).out, says_why);
+    EXPECT_THAT(retrace("task follow 1" + node()).err, says_why);
+    const auto bids = client().call("retrace_explainBids", {"0x1"});
+    ASSERT_TRUE(bids.has_value()) << bids.error().message;
+    EXPECT_TRUE(bids->at("bids").as_array().empty());
 }
 
 TEST_F(FirstHour, AStandingOrderPostsWhatTheFolderHasUntilItsBudgetEnds) {

@@ -15,6 +15,7 @@
 
 namespace retrace::node::rpc {
 
+class AuctionIndex;
 class FilterStore;
 struct Caller;
 
@@ -35,6 +36,7 @@ struct Backend {
     LedgerApplication& application;
     const engine::Engine& engine;
     FilterStore& filters;
+    const AuctionIndex& auctions;
     std::string version;  ///< "0.1.0"
     std::vector<ContractInfo> contracts;
     ledger::U256 suggested_tip{kSuggestedTip};

@@ -2,8 +2,8 @@
 // Explains why a bid was not made, not accepted or did not win, what a task waits for, and why a transaction was
 // refused.
 #include "contracts/calls/encode.hpp"
-#include "market/odds.hpp"
 #include "node/explain/task_reason.hpp"
+#include "node/server/methods/auction_index.hpp"
 #include "node/server/methods/methods.hpp"
 #include "node/server/methods/task_events.hpp"
 
@@ -21,18 +21,24 @@ Obstacle obstacle(CallStatus status) {
     return {static_cast<std::uint32_t>(status), slug, sentence};
 }
 
-SolverExplanation explain_solver(const StateView& view, std::uint64_t task, const ledger::Address& solver,
-                                 const std::vector<views::ExplainedBid>& bids, bool closed) {
+/// `view`: the state in which the auction was examined; nullptr if it is not kept any more.
+SolverExplanation explain_solver(const StateView* view, const AuctionRecord& auction, const ledger::Address& solver,
+                                 bool closed) {
     SolverExplanation out;
     out.solver = solver;
-    for (const CallStatus status : views::bid_obstacles(view, task, solver)) out.obstacles.push_back(obstacle(status));
-    for (const views::ExplainedBid& bid : bids) {
+    if (view != nullptr)
+        for (const CallStatus rule : views::bid_obstacles(*view, auction.task, solver))
+            out.obstacles.push_back(obstacle(rule));
+    for (const views::ExplainedBid& bid : auction.bids) {
         if (bid.bidder != solver) continue;
         out.bid = true;
         out.why = bid.why;
         return out;
     }
-    if (!out.obstacles.empty()) {
+    if (view == nullptr) {
+        out.why = "no bid; whether a rule stood in the way is not known: the state of block " +
+                  std::to_string(auction.height) + " is not kept";
+    } else if (!out.obstacles.empty()) {
         out.why = closed ? "no bid: a rule stood in the way" : "no bid: a rule stands in the way";
     } else {
         out.why =
@@ -42,12 +48,25 @@ SolverExplanation explain_solver(const StateView& view, std::uint64_t task, cons
     return out;
 }
 
-/// The state to read bids from: they are deleted when the auction closes, so an ended auction is read at its last
-/// block.
-Checked<StateAt> auction_state(const Backend& backend, Caller& caller, const StateAt& asked, const market::Task& task,
-                               bool closed) {
-    if (!closed || task.reveal_end == 0 || task.reveal_end > asked.height) return asked;
-    return state_at(backend, caller, BlockRef{BlockRef::Kind::height, task.reveal_end - 1, {}});
+struct AuctionAt {
+    AuctionRecord record;
+    std::shared_ptr<const StateView> view;  ///< The state that was examined; nullptr: it is not kept any more.
+};
+
+/// The auction as it was at `height`: the state of that block is examined, with at most `solvers` that have no bid, or,
+/// if it is not kept any more, the record that the node made then is taken.
+Checked<AuctionAt> auction_at(const Backend& backend, Caller& caller, std::uint64_t task, std::uint64_t height,
+                              bool closed, std::size_t solvers) {
+    const auto state = state_at(backend, caller, BlockRef{BlockRef::Kind::height, height, {}});
+    if (state) {
+        auto record = examine_auction(*state->view, task, height, closed, solvers);
+        if (!record) return server_error("there is no task " + std::to_string(task) + " at that height");
+        return AuctionAt{std::move(*record), state->view};
+    }
+    auto record = backend.auctions.find(task);
+    if (record && record->height == height) return AuctionAt{std::move(*record), nullptr};
+    return server_error("the bids on task " + std::to_string(task) + " are not known: " + state.error().message +
+                        ", and this node has no record of the auction that ended with it");
 }
 
 Answer explain_bids(const Backend& backend, const Params& params, Caller& caller) {
@@ -60,24 +79,23 @@ Answer explain_bids(const Backend& backend, const Params& params, Caller& caller
     RETRACE_TRY(ref, params.block(2));
     RETRACE_TRY(asked, state_at(backend, caller, ref));
     const auto task = views::task(*asked.view, id);
-    const auto spec = views::spec(*asked.view, id);
-    const auto market_params = views::params(*asked.view);
-    if (!task || !spec || !market_params) return json::value(nullptr);
+    if (!task) return json::value(nullptr);
     const bool closed = task->wanted == 0;
-    RETRACE_TRY(state, auction_state(backend, caller, asked, *task, closed));
-    const auto bids = views::explain_bids(*state.view, id, closed);
+    // Bids are deleted when the auction closes, so an ended one is read at its last block.
+    const bool ended = closed && task->reveal_end != 0 && task->reveal_end <= asked.height;
+    RETRACE_TRY(auction, auction_at(backend, caller, id, ended ? task->reveal_end - 1 : asked.height, closed, 0));
     BidsExplanation out{id,
                         task->round,
                         task->state,
                         closed,
-                        state.height,
+                        auction.record.height,
                         task->bid_end,
                         task->reveal_end,
-                        spec->price_ceiling,
-                        market::stake_floor(*market_params, *spec),
-                        bids.value_or(std::vector<views::ExplainedBid>{}),
+                        auction.record.price_ceiling,
+                        auction.record.floor(),
+                        auction.record.bids,
                         std::nullopt};
-    if (solver) out.solver = explain_solver(*state.view, id, *solver, out.bids, closed);
+    if (solver) out.solver = explain_solver(auction.view.get(), auction.record, *solver, closed);
     return record_json(out);
 }
 
@@ -88,9 +106,11 @@ Answer explain_a_task(const Backend& backend, const Params& params, Caller& call
     const auto task = views::task(*asked.view, id);
     if (!task) return json::value(nullptr);
     const std::uint64_t height = auction_height(*task);
-    const auto auction =
-        height == 0 ? Checked<StateAt>(asked) : state_at(backend, caller, BlockRef{BlockRef::Kind::height, height, {}});
-    return record_json(explain_task(*asked.view, id, asked.height, height != 0 && auction ? &*auction->view : nullptr));
+    std::optional<AuctionRecord> auction;
+    if (height != 0)
+        if (auto found = auction_at(backend, caller, id, height, true, kSolversExamined))
+            auction = std::move(found->record);
+    return record_json(explain_task(*asked.view, id, asked.height, auction ? &*auction : nullptr));
 }
 
 Answer explain_tx(const Backend& backend, const Params& params) {

@@ -92,7 +92,7 @@ private:
 
 class MarketWorld : public testing::Test {
 protected:
-    MarketWorld() : world(&executor, market::encode(params())) {}
+    explicit MarketWorld(ledger::ChainOptions kept = {}) : world(&executor, market::encode(params()), kept) {}
 
     static market::Params params() {
         market::Params out = default_params();

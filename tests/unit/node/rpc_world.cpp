@@ -102,7 +102,9 @@ RpcWorld::RpcWorld(const ledger::TxExecutor* rules, Bytes genesis, ledger::Chain
     options.clock = [this] { return clock_ns_ += 1'000'000'000; };
     engine = std::make_unique<engine::SoloEngine>(std::move(options));
     EXPECT_TRUE(engine->start(*application).has_value());
-    backend = std::make_unique<rpc::Backend>(rpc::Backend{*chain, pool, *application, *engine, filters, "0.1.0", {}});
+    auctions = std::make_unique<rpc::AuctionIndex>(auction_store, *chain);
+    backend = std::make_unique<rpc::Backend>(
+        rpc::Backend{*chain, pool, *application, *engine, filters, *auctions, "0.1.0", {}});
     backend->contracts.push_back({"IToy", ToyExecutor::contract(), "[]"});
     register_methods(router, *backend);
     register_discover(router, *backend);

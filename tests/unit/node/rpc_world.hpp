@@ -11,6 +11,7 @@
 #include "node/server/engine/application.hpp"
 #include "node/server/engine/solo.hpp"
 #include "node/server/jsonrpc/dispatch.hpp"
+#include "node/server/methods/auction_index.hpp"
 #include "node/server/methods/filters.hpp"
 #include "node/server/methods/methods.hpp"
 
@@ -107,6 +108,8 @@ public:
     std::unique_ptr<engine::SoloEngine> engine;
     std::chrono::steady_clock::time_point now{};  ///< Clock of the filters.
     rpc::FilterStore filters{[this] { return now; }};
+    ledger::MemoryStore auction_store;
+    std::unique_ptr<rpc::AuctionIndex> auctions;  ///< Catches up only when a test says so.
     std::unique_ptr<rpc::Backend> backend;
     rpc::Router router;
     std::unique_ptr<rpc::Dispatcher> dispatcher;

@@ -58,8 +58,11 @@ struct Reasons : ::testing::Test {
         contracts::store(state, keys::task(1), task);
         contracts::store(state, keys::run(1, 0), run);
     }
-    TaskExplanation told(const ledger::StateView* auction = nullptr) const {
-        return explain_task(state, 1, 100, auction).value();
+    TaskExplanation told() const { return explain_task(state, 1, 100, nullptr).value(); }
+    /// With the auction as this state has it.
+    TaskExplanation told_of_the_auction() const {
+        const auto auction = examine_auction(state, 1, 119, true);
+        return explain_task(state, 1, 100, &*auction).value();
     }
 };
 
@@ -109,8 +112,9 @@ TEST_F(Reasons, AreThoseOfATaskThatEndedWithoutAModel) {
     EXPECT_EQ(told().reason, TaskReason::cancelled);
     in(TaskState::expired, false);
     EXPECT_EQ(auction_height(task), 119U);
-    EXPECT_EQ(told().reason, TaskReason::no_winner) << "the last state of the auction is not kept";
-    EXPECT_EQ(told(&state).reason, TaskReason::no_bids);
+    EXPECT_EQ(told().reason, TaskReason::no_winner) << "there is no record of the auction";
+    EXPECT_THAT(told().why, HasSubstr("this node has no record of the auction that closed at block 120"));
+    EXPECT_EQ(told_of_the_auction().reason, TaskReason::no_bids);
     run.state = market::RunState::forfeited;
     in(TaskState::expired);
     EXPECT_EQ(told().reason, TaskReason::solvers_lost);
@@ -120,13 +124,13 @@ TEST_F(Reasons, AreThoseOfATaskThatEndedWithoutAModel) {
     EXPECT_EQ(told().reason, TaskReason::auctions_used_up);
     run.assigned_height = 60;  // in an auction before the newest
     in(TaskState::expired);
-    EXPECT_EQ(told(&state).reason, TaskReason::no_bids) << "the successor's auction had none";
+    EXPECT_EQ(told_of_the_auction().reason, TaskReason::no_bids) << "the successor's auction had none";
     task.round = 3;  // The first of them had the winner.
     in(TaskState::expired);
-    EXPECT_THAT(told(&state).why,
+    EXPECT_THAT(told_of_the_auction().why,
                 AllOf(testing::StartsWith("every solver of an earlier auction left or failed; run 0"),
                       HasSubstr("forfeited with 0 segments paid"), HasSubstr("; then nobody bid in 2 auctions")));
-    EXPECT_THAT(told(&state).remedy, testing::StartsWith("`retrace task follow` shows why each run ended"));
+    EXPECT_THAT(told_of_the_auction().remedy, testing::StartsWith("`retrace task follow` shows why each run ended"));
     in(TaskState::frozen);
     EXPECT_EQ(told().reason, TaskReason::frozen);
     in(TaskState::released, false);
@@ -219,7 +223,8 @@ TEST_F(Reasons, FewerBidsThanReplicasAreTooFew) {
     task.state = TaskState::expired;
     contracts::store(ended, keys::spec(1), spec);
     contracts::store(ended, keys::task(1), task);
-    const auto why = explain_task(ended, 1, 121, &state);
+    const auto auction = examine_auction(state, 1, 119, true);
+    const auto why = explain_task(ended, 1, 121, &*auction);
     EXPECT_EQ(why->reason, TaskReason::too_few_bids);
     EXPECT_THAT(why->why, HasSubstr("1 bids were revealed and the task asks for 2"));
 }
